@@ -1,0 +1,46 @@
+# Targets only wrap commands that run anywhere, in any environment: see the README. Here they run in
+# .venv, which is made if there is none, and made again for another Python.
+
+VENV ?= .venv
+RUN = $(VENV)/bin/python
+# The first Python that is new enough; or name one: make demo PYTHON=/path/to/python3
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
+# Which Python, for a checkout in which folder: an environment made for another is made or filled again.
+TELL = import os, sys, zlib; v = sys.version_info; \
+	print("%d.%d.%d-%08x" % (v[0], v[1], v[2], zlib.crc32(os.getcwd().encode())))
+ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+
+demo: $(VENV)/installed-plot ## train on bundled data in several precisions and write runs/demo/
+	$(RUN) -m minifp demo --out runs/demo
+
+test: $(VENV)/installed-test ## check style and run all tests
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pytest
+
+lint: $(VENV)/installed-test ## mend what ruff can mend, and format
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+# One stamp for each set of extras: installed again only when what is declared has changed.
+$(VENV)/installed-%: $(VENV)/made-$(ID) setup.cfg setup.py pyproject.toml
+	$(RUN) -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+# An environment that is there already is kept if it has the right Python. (One without pip gets it,
+# one with a pip too old to install a checkout in place gets a newer.)
+$(VENV)/made-$(ID):
+	@test -n "$(ID)" || { echo "minifp needs Python 3.10 or later: make PYTHON=/path/to/python3"; exit 1; }
+	@test "$$($(RUN) -c '$(TELL)' 2>/dev/null)" = "$(ID)" || $(PYTHON) -m venv --clear $(VENV)
+	@$(RUN) -m pip --version >/dev/null 2>&1 || $(RUN) -m ensurepip
+	$(RUN) -m pip install --quiet "pip>=22"
+	@touch $@

@@ -1,0 +1,147 @@
+"""Kernels and devices: one NumPy reference for each kernel, called under its precision rule.
+
+`Kernel` is the only place where stored numbers become computed ones and back: it widens what is
+stored, calls the reference in float32 (or wider), and rounds each result once.
+"""
+
+import inspect
+import os
+
+import numpy as np
+
+from minifp.accumulate import dot_in, sum_in
+from minifp.errors import ArgumentError, DeviceError
+from minifp.formats import FORMATS, float32, narrow, round_to, widen
+from minifp.policy import Rule, get_precision, resolve
+
+KERNELS = []  # every kernel, for the tests, the command line and whoever wants to know
+observers = []  # objects with `on_kernel(kernel, args, results, formats)`: see lab and scope
+
+PRIMITIVES = ("sum", "dot", "store")
+
+
+def is_array(x) -> bool:
+    """Whether x is an array of a device minifp works on."""
+    return isinstance(x, np.ndarray)
+
+
+class Kernel:
+    """A reference under a precision rule.
+
+    The reference's positional arguments are arrays (or Python numbers, which enter in the compute
+    format, or None); its keywords are parameters that are no arrays. It sees floating arrays in
+    the compute format. It names among its keywords what it needs of the precision:
+
+    sum, dot: how to sum, and how to sum products (see accumulate.py);
+    store:    rounds an array to the first result's format: for what is stored between the steps
+              of a sequence.
+    """
+
+    def __init__(self, reference, rule):
+        parameters = inspect.signature(reference).parameters.values()
+        self.name = f"{reference.__module__.rpartition('.')[2]}.{reference.__name__}"
+        self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
+        self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
+        self.twins = {"numpy": reference}
+        KERNELS.append(self)
+
+    def __repr__(self):
+        return f"<kernel {self.name}: {self.rule.role}>"
+
+    def __call__(self, *args, to=None, **params):
+        """Call it. to: for each result, the format it is stored in, or an array to write it into,
+        or None to be told by the rule. Results are arrays, one or a tuple, as the rule names them.
+        """
+        kinds = tuple((a.dtype, a.ndim == 0) if _is_floating(a) else None for a in args)
+        if not any(kinds):
+            return self._call_without_rounding(args, params)
+        precision = get_precision()
+        formats = precision.resolved.get((self, kinds))
+        if formats is None:
+            formats = resolve(self.rule, self.names, kinds, precision)
+            precision.resolved[self, kinds] = formats
+        targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
+        for want in self.wants:
+            params[want] = self._primitive(want, formats, targets)
+        wide = [_enter(a, kind, formats.compute) for a, kind in zip(args, kinds)]
+        with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
+            results = self.reference(*wide, **params)
+        several = isinstance(results, tuple)
+        stored = tuple(
+            self._store(r, target, out)
+            for r, target, out in zip(results if several else (results,), targets, formats.out)
+        )
+        for observer in observers:
+            observer.on_kernel(self, args, stored, formats)
+        return stored if several else stored[0]
+
+    def _call_without_rounding(self, args, params):
+        """Integers and booleans: nothing to round, except where they give floating results."""
+        for want in self.wants:
+            params[want] = {"sum": sum_in(float32), "dot": dot_in(float32), "store": lambda x: x}[want]
+        with np.errstate(all="ignore"):
+            result = np.asarray(self.reference(*args, **params))
+        activations = FORMATS[get_precision().activations].dtype
+        return narrow(result, activations) if result.dtype.kind == "f" else result
+
+    def _primitive(self, want, formats, targets):
+        if want == "sum":
+            return sum_in(formats.sum_in)
+        if want == "dot":
+            return dot_in(formats.dot_in)
+        stored = _format_of_target(targets[0], formats.out[0])
+        return lambda x: round_to(x, stored)
+
+    def _store(self, result, target, out):
+        result = np.asarray(result)
+        if result.dtype.kind != "f":
+            return result
+        if self.rule.role == "reduce" and result.ndim == 0 and target is None:
+            return result
+        if isinstance(target, np.ndarray):
+            np.copyto(target, narrow(result, target.dtype))
+            return target
+        return narrow(result, out if target is None else target)
+
+
+def kernel(role, *out):
+    """Make `reference(*arrays, **params)` a Kernel with this role and these result formats."""
+    return lambda reference: Kernel(reference, Rule(role, out))
+
+
+def _is_floating(a):
+    return isinstance(a, np.ndarray) and a.dtype.kind == "f"
+
+
+def _enter(a, kind, compute):
+    if kind is not None:
+        return widen(a, compute)
+    return compute.type(a) if type(a) in (int, float) else a
+
+
+def _format_of_target(target, out):
+    if isinstance(target, np.ndarray):
+        return target.dtype
+    return out if target is None else target
+
+
+# ---- devices ------------------------------------------------------------------------------------
+
+
+def as_device(device) -> str:
+    """The device's name, "cpu". Raises DeviceError for one that is not there."""
+    device = device or os.environ.get("MINIFP_DEVICE") or "cpu"
+    if device == "cpu":
+        return device
+    if str(device).split(":")[0] == "cuda":
+        raise DeviceError(
+            f"device {device!r}: minifp {_version()} has kernels for the CPU only; use device='cpu'"
+        )
+    raise ArgumentError(f"device {device!r}: expected 'cpu' or 'cuda'")
+
+
+def _version():
+    from minifp import __version__
+
+    return __version__

@@ -1,0 +1,71 @@
+"""Text as characters, for language models."""
+
+import gzip
+import operator
+
+import numpy as np
+
+from minifp.data import files
+from minifp.data.dataset import Dataset
+from minifp.errors import ArgumentError, DataError
+
+
+class TextDataset(Dataset):
+    """A text in pieces of `length` characters, each with the characters that follow.
+
+    Item i is (x, t), both (length,) int64 codes: characters i * length onwards, and the same one
+    further on. A code is a position in `vocabulary`: a text with each character that may occur,
+    by default those of this text in order. What is left at the end is not used.
+    """
+
+    def __init__(self, text: str, length: int = 64, vocabulary: str | None = None, name="text"):
+        if not hasattr(length, "__index__") or operator.index(length) < 1:
+            raise ArgumentError(f"TextDataset: length must be 1 character or more, got {length!r}")
+        self.length, self.name = operator.index(length), name
+        self.vocabulary = "".join(sorted(set(text))) if vocabulary is None else vocabulary
+        self._codes = {c: i for i, c in enumerate(self.vocabulary)}
+        if len(self._codes) != len(self.vocabulary):
+            raise ArgumentError(f"TextDataset: vocabulary repeats characters: {vocabulary!r}")
+        self.codes = self.encode(text)
+
+    def __len__(self):
+        return max(0, (len(self.codes) - 1) // self.length)
+
+    def __getitem__(self, index):
+        start = np.arange(len(self))[index] * self.length
+        x = np.expand_dims(start, -1) + np.arange(self.length)
+        return self.codes[x], self.codes[x + 1]
+
+    def encode(self, text: str) -> np.ndarray:
+        """Return the codes of a text, (n,) int64. Raises DataError for a character without one."""
+        try:
+            return np.array([self._codes[c] for c in text], np.int64)
+        except KeyError as error:
+            raise DataError(
+                f"data set {self.name!r}: the character {error.args[0]!r} is not in its vocabulary "
+                f"{self.vocabulary!r}"
+            ) from None
+
+    def decode(self, codes) -> str:
+        """Return the text that these codes stand for."""
+        return "".join(self.vocabulary[c] for c in np.asarray(codes).reshape(-1))
+
+    def __repr__(self):
+        return (
+            f"TextDataset({len(self)} pieces of {self.length}, {len(self.vocabulary)} characters, "
+            f"name={self.name!r})"
+        )
+
+
+def shakespeare(length: int = 64) -> tuple[TextDataset, TextDataset]:
+    """Return the bundled "tiny Shakespeare" in pieces of `length` characters.
+
+    The first 90% of its 1,115,394 characters are to train with, the rest to test with. 65 different
+    characters, in `.vocabulary`; `.encode` and `.decode` go between text and codes.
+    """
+    text = gzip.decompress(files.bundled("shakespeare.txt.gz")).decode("ascii")
+    vocabulary, cut = "".join(sorted(set(text))), len(text) * 9 // 10
+    return (
+        TextDataset(text[:cut], length, vocabulary, name="Shakespeare, train"),
+        TextDataset(text[cut:], length, vocabulary, name="Shakespeare, test"),
+    )

@@ -1,0 +1,41 @@
+"""What minifp raises. Each message says what was wrong, what was expected, and what to do.
+
+Every error is also the built-in error a Python programmer would expect, so `except ValueError`
+keeps working.
+"""
+
+
+class MinifpError(Exception):
+    """The base of all errors that minifp raises on purpose."""
+
+
+class ArgumentError(MinifpError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class ShapeError(MinifpError, ValueError):
+    """Shapes do not fit together."""
+
+
+class DTypeError(MinifpError, TypeError):
+    """A value has the wrong kind of numbers, or is no array at all."""
+
+
+class PrecisionError(MinifpError, ValueError):
+    """A number format or a precision that does not exist, or switches that contradict each other."""
+
+
+class DeviceError(MinifpError, RuntimeError):
+    """A device that this machine does not have."""
+
+
+class DataError(MinifpError, ValueError):
+    """A data set that is missing, damaged, empty or holds values that cannot be used."""
+
+
+class TapeError(MinifpError, RuntimeError):
+    """The tape cannot do what was asked: used up, changed in place, or nothing recorded."""
+
+
+class TrainingError(MinifpError, RuntimeError):
+    """Training cannot go on."""

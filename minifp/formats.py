@@ -1,0 +1,165 @@
+"""The table of number formats: their bits, their limits, and rounding into them.
+
+A format with e exponent bits and m mantissa bits (IEEE 754) holds, with bias b = 2^(e-1) - 1,
+normal numbers from 2^(1-b) to (2 - 2^-m) 2^b and, below them, subnormal multiples of 2^(1-b-m).
+Rounding is to nearest, ties to even. A further format is one more entry of FORMATS, and a way to
+round into it where NumPy's own cast is not good enough.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minifp.errors import PrecisionError
+
+
+@dataclass(frozen=True)
+class Format:
+    """One number format. Limits are Python floats; `eps` is the gap between 1 and the next."""
+
+    name: str
+    exponent_bits: int
+    mantissa_bits: int
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype that stores it, on NumPy and on CuPy."""
+        return np.dtype(self.name)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes an element takes."""
+        return (1 + self.exponent_bits + self.mantissa_bits) // 8
+
+    @property
+    def bias(self) -> int:
+        """What is subtracted from the stored exponent."""
+        return 2 ** (self.exponent_bits - 1) - 1
+
+    @property
+    def max(self) -> float:
+        """The largest finite number."""
+        return (2.0 - 2.0**-self.mantissa_bits) * 2.0**self.bias
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest number with the full mantissa."""
+        return 2.0 ** (1 - self.bias)
+
+    @property
+    def smallest_subnormal(self) -> float:
+        """The smallest positive number. Half of it, and less, rounds to 0."""
+        return 2.0 ** (1 - self.bias - self.mantissa_bits)
+
+    @property
+    def eps(self) -> float:
+        """The gap between 1 and the next number: twice the largest relative rounding error."""
+        return 2.0**-self.mantissa_bits
+
+    def ulp(self, x):
+        """The gap between the format's numbers at the magnitude of x (float64 array)."""
+        exponent = np.frexp(np.abs(np.asarray(x, np.float64)))[1] - 1
+        return np.ldexp(1.0, np.maximum(exponent, 1 - self.bias) - self.mantissa_bits)
+
+
+FORMATS = {f.name: f for f in (Format("float16", 5, 10), Format("float32", 8, 23), Format("float64", 11, 52))}
+
+float16, float32, float64 = (f.dtype for f in FORMATS.values())
+int32, int64, uint8, bool_ = (np.dtype(n) for n in ("int32", "int64", "uint8", "bool"))
+
+
+def format_of(dtype) -> Format:
+    """The Format of a floating dtype, given as a dtype or by name."""
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    if name not in FORMATS:
+        raise PrecisionError(f"no number format {name!r}: expected one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def as_dtype(dtype) -> np.dtype:
+    """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError if there is none."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.kind not in "fiub" or (found.kind == "f" and found.name not in FORMATS):
+        raise PrecisionError(
+            f"no dtype {dtype!r}: expected {', '.join(FORMATS)}, an integer dtype or bool"
+        )
+    return found
+
+
+def is_float(dtype) -> bool:
+    """Whether a dtype is a floating format."""
+    return dtype.kind == "f"
+
+
+# ---- rounding ---------------------------------------------------------------------------------
+#
+# NumPy converts halves one by one (3 to 9 ns, and 70 to 90 ns for each subnormal result). The same
+# bits come out of integer arithmetic on whole blocks that stay in the cache (under 2 ns), and of a
+# table of all 65,536 halves for the way back.
+
+BLOCK = 16384  # elements: its temporaries, 64 KiB each, stay in the L2 cache
+_WIDE_HALVES = np.arange(65536, dtype=np.uint16).view(float16).astype(float32)
+
+
+def widen(x, dtype):
+    """x in a format that holds all its values, without copying where it already is in it."""
+    if x.dtype == dtype or type(x) is not np.ndarray or x.dtype != float16:
+        return x.astype(dtype, copy=False)
+    wide = _WIDE_HALVES.take(x.view(np.uint16), mode="clip")  # clip: unchecked, every index is valid
+    return wide.astype(dtype, copy=False)
+
+
+def narrow(x, dtype):
+    """x rounded once to `dtype`, to nearest even, without copying where it already is in it.
+
+    Overflow gives Inf, as in hardware, and no warning: a caller that wants one looks for it.
+    """
+    if x.dtype == dtype:
+        return x
+    if dtype == float16 and x.dtype == float32 and type(x) is np.ndarray and x.size:
+        return _narrow_to_half(x)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return x.astype(dtype)
+
+
+def _narrow_to_half(x):
+    x = np.asarray(x, order="C") if not x.flags.forc else x
+    order = "F" if x.flags.fnc else "C"
+    out = np.empty(x.shape, np.uint16, order=order)
+    source, target = x.reshape(-1, order=order).view(np.uint32), out.reshape(-1, order=order)
+    n = min(BLOCK, x.size)
+    scratch = np.empty((3, n), np.uint32)
+    for start in range(0, x.size, n):
+        bits = source[start : start + n]
+        sign, magnitude, half = scratch[:, : bits.size]
+        np.bitwise_and(bits, 0x80000000, out=sign)
+        np.bitwise_xor(bits, sign, out=magnitude)
+        # Normal results: move the exponent's bias from 127 to 15, add just under half an ulp, and
+        # one more where the last kept bit is odd; a carry into the exponent is as it should be.
+        np.right_shift(magnitude, 13, out=half)
+        half &= 1
+        half += magnitude
+        half += 0x100000000 - (112 << 23) + 0xFFF
+        half >>= 13
+        np.minimum(half, 0x7C00, out=half)
+        if magnitude.max() > 0x7F800000:
+            np.copyto(half, 0x7E00, where=magnitude > 0x7F800000)  # NaN
+        # Subnormal results: adding 0.5, whose ulp is 2^-24, rounds to a multiple of 2^-24.
+        small = magnitude < 0x38800000
+        if small.any():
+            as_float = magnitude.view(float32)
+            with np.errstate(invalid="ignore"):  # signalling NaNs elsewhere in the block
+                as_float += float32.type(0.5)
+            magnitude -= 0x3F000000
+            np.copyto(half, magnitude, where=small)
+        sign >>= 16
+        np.bitwise_or(half, sign, out=target[start : start + n], casting="unsafe")
+    return out.view(float16)
+
+
+def round_to(x, dtype):
+    """x rounded to the numbers of `dtype`, but still stored in x's own, wider, format."""
+    return x if x.dtype == dtype else widen(narrow(x, dtype), x.dtype)

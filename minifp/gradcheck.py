@@ -1,0 +1,63 @@
+"""gradcheck: are an operation's gradients the slopes of its values?
+
+For a random direction u of each input and random weights v of the outputs, backward's <grad, u> must
+equal the slope of s(x) = <v, f(x)> along u, measured as (s(x + h u) - s(x - h u)) / 2h in float64.
+"""
+
+import numpy as np
+
+from minifp import policy
+from minifp.errors import ArgumentError, MinifpError
+from minifp.formats import float64
+from minifp.tape import Tensor, no_grad
+
+
+class GradcheckError(MinifpError, AssertionError):
+    """A gradient is not the slope."""
+
+
+def gradcheck(fn, inputs, eps=1e-6, atol=1e-6, rtol=1e-5, seed=0):
+    """True if the gradients of `fn(*inputs)` (a tensor or several) agree with measured slopes.
+
+    inputs: tensors; those that require a gradient must be float64. eps: the step h. The two slopes
+    may differ by atol + rtol |slope|. Raises GradcheckError that names the input and both slopes,
+    ArgumentError for inputs that cannot be checked.
+    """
+    inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    checked = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    if not checked or any(inputs[i].dtype != float64 for i in checked):
+        raise ArgumentError("gradcheck: expected float64 inputs with requires_grad=True")
+    random = np.random.default_rng(seed)
+    with policy.precision("float64"):
+        outputs = _outputs(fn, inputs)
+        weights = [random.standard_normal(y.shape) for y in outputs]
+        for x in inputs:
+            if isinstance(x, Tensor):
+                x.grad = None
+        for y, v in zip(outputs, weights):
+            if y.requires_grad:
+                y.backward(gradient=v, retain_graph=True)
+        for i in checked:
+            x, u = inputs[i], random.standard_normal(inputs[i].shape)
+            given = 0.0 if x.grad is None else float((x.grad.array * u).sum())
+            before, sides = x.array.copy(), []
+            for h in (eps, -eps):
+                x.data = before + h * u
+                with no_grad():
+                    ys = _outputs(fn, inputs)
+                sides.append(sum(float((y.array * v).sum()) for y, v in zip(ys, weights)))
+            x.data = before
+            measured = (sides[0] - sides[1]) / (2 * eps)
+            if not abs(given - measured) <= atol + rtol * abs(measured):
+                raise GradcheckError(
+                    f"input {i} of shape {x.shape}: backward gives slope {given:.9g}, "
+                    f"measured {measured:.9g} along a random direction"
+                )
+    for i in checked:
+        inputs[i].grad = None
+    return True
+
+
+def _outputs(fn, inputs):
+    y = fn(*inputs)
+    return list(y) if isinstance(y, (tuple, list)) else [y]

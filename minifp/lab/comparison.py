@@ -1,0 +1,449 @@
+"""Compare precisions: the same model, data, weights and order, once for each precision and seed."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from statistics import median
+
+from tqdm.auto import tqdm
+
+from minifp import policy, random
+from minifp.data import fingerprint
+from minifp.errors import ArgumentError, DataError
+from minifp.lab import store
+from minifp.lab.environment import environment, installed
+from minifp.lab.run import Run, total_steps, train
+from minifp.lab.statistics import DIVERGED, Paired, compare_paired, deviation, mean
+from minifp.task import Task
+from minifp.tasks import load_task
+
+FEW_SEEDS = 5  # below it a mean and its band say little
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What results say about their task: the fields of Task that are not functions."""
+
+    name: str
+    description: str
+    metric_name: str
+    metric_unit: str
+    goal: str
+    margin: float
+    batch_size: int
+    epochs: int
+    steps: int | None
+    clip_norm: float | None
+
+    @property
+    def difference_unit(self) -> str:
+        """The unit of a difference of the metric: percentages differ by points."""
+        return "points" if self.metric_unit == "%" else self.metric_unit
+
+
+@dataclass
+class Row:
+    """One precision in the table of a comparison.
+
+    n: runs; diverged: how many of them did not finish. mean, sd: of the metric over those that
+    finished. difference, low, high: from the baseline, paired by seed, and its 90% interval; pairs:
+    how many. verdict: see `minifp.lab.statistics`; "DIVERGED" if a run did not finish where the
+    baseline's did. needed: seeds, about, where it is "INCONCLUSIVE". skipped, final_scale: means.
+    bytes: held at the peak of a step, by kind. What does not apply is None.
+    """
+
+    precision: str
+    n: int = 0
+    diverged: int = 0
+    mean: float | None = None
+    sd: float | None = None
+    pairs: int = 0
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str | None = None
+    needed: int | None = None
+    paired: Paired | None = None
+    skipped: float | None = None
+    final_scale: float | None = None
+    bytes: dict[str, int] = field(default_factory=dict)
+    seconds_per_step: float | None = None
+
+
+@dataclass
+class Comparison:
+    """The result of `compare`: all runs, and what follows from them.
+
+    precisions: their canonical texts. baseline: "float32" if it is among them, else the first.
+    asked: the (precision, seed) pairs of the last call. config: the settings that all runs share.
+    out: the folder it is kept in, if any.
+    """
+
+    task: TaskInfo
+    dial: int
+    precisions: list[str]
+    seeds: list[int]
+    runs: list[Run]
+    config: dict
+    environment: dict[str, str]
+    asked: list[tuple] = field(default_factory=list)
+    out: Path | None = None
+
+    @property
+    def baseline(self) -> str:
+        """The precision that the others are compared with."""
+        return "float32" if "float32" in self.precisions else self.precisions[0]
+
+    def runs_of(self, precision: str) -> list[Run]:
+        """The runs of one precision, by seed."""
+        return sorted((r for r in self.runs if r.precision == precision), key=lambda r: r.seed)
+
+    def missing(self) -> list[tuple]:
+        """The (precision, seed) pairs that were asked for and are not there yet."""
+        done = {(r.precision, r.seed) for r in self.runs}
+        return [pair for pair in self.asked if tuple(pair) not in done]
+
+    # ---- what follows from the runs
+
+    def rows(self) -> list[Row]:
+        """One Row for each precision, in order."""
+        return [self.row(precision) for precision in self.precisions]
+
+    def row(self, precision: str) -> Row:
+        """The Row of one precision."""
+        runs = self.runs_of(precision)
+        if not runs:
+            return Row(precision)
+        ended = [r.metric for r in runs if r.finished and r.metric is not None]
+        timed = [r.seconds_per_step for r in runs if r.seconds_per_step is not None]
+        row = Row(
+            precision,
+            n=len(runs),
+            diverged=len(runs) - len(ended),
+            mean=mean(ended) if ended else None,
+            sd=deviation(ended) if len(ended) > 1 else None,
+            skipped=mean([r.skipped for r in runs]),
+            final_scale=mean([r.final_scale for r in runs]),
+            bytes=runs[0].bytes,
+            seconds_per_step=median(timed) if timed else None,
+        )
+        return row if precision == self.baseline else self._compared(row, runs)
+
+    def _compared(self, row, runs):
+        """The row with its difference from the baseline, over the seeds where both finished."""
+        base = {r.seed: r.metric for r in self.runs_of(self.baseline) if _ended(r)}
+        pairs = [(r.metric, base[r.seed]) for r in runs if _ended(r) and r.seed in base]
+        row.pairs = len(pairs)
+        if len(pairs) == 1:
+            row.difference = pairs[0][0] - pairs[0][1]
+        elif pairs:
+            row.paired = p = compare_paired(*zip(*pairs), self.task.margin)
+            row.difference, row.low, row.high = p.mean, p.low, p.high
+            row.verdict, row.needed = p.verdict, p.needed
+        if sum(not _ended(r) for r in runs if r.seed in base) and len(base) > 1:
+            row.verdict, row.needed = DIVERGED, None
+        return row
+
+    # ---- in words
+
+    def dial_note(self) -> str:
+        """What the exponent dial means; empty where it is 0."""
+        if self.dial == 0:
+            return ""
+        return dial_note(self.dial)
+
+    def verdict_sentence(self) -> str:
+        """The answer in words, with the margin and the number of seeds."""
+        rows = [row for row in self.rows() if row.precision != self.baseline]
+        return " ".join(self._sentence(row) for row in rows) or "There is nothing to compare."
+
+    def _sentence(self, row):
+        task, unit = self.task, self.task.difference_unit
+        margin = f"{task.margin:g} {unit}".strip()
+        against = f"{row.precision} against {self.baseline}, {task.metric_name}"
+        if row.verdict == DIVERGED:
+            return f"{against}: DIVERGED in {row.diverged} of {row.n} runs."
+        if row.verdict is None:
+            return f"{against}: no verdict from {row.pairs} pair{'s' * (row.pairs != 1)} of runs."
+        more = f" about {row.needed} seeds are needed;" if row.needed else ""
+        return (
+            f"{against}: {row.verdict} at a margin of {margin};{more} difference "
+            f"{row.difference:+.3g} {unit}, 90% interval {row.low:+.3g} to {row.high:+.3g}, "
+            f"{row.pairs} paired seeds."
+        )
+
+    def notes(self) -> list[str]:
+        """What must be known beside the table: the dial, few seeds, runs that did not finish."""
+        notes = [self.dial_note()] if self.dial else []
+        if len(self.seeds) < FEW_SEEDS:
+            notes.append(
+                f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}: {FEW_SEEDS} are the least "
+                "for a band, 10 for a claim."
+            )
+        for precision in self.precisions:
+            for run in self.runs_of(precision):
+                if not run.finished:
+                    notes.append(f"{precision}, seed {run.seed} {run.status}: {run.note}.")
+        if self.missing():
+            notes.append(f"{len(self.missing())} of {len(self.asked)} runs are still to be made.")
+        return notes
+
+    # ---- on disk
+
+    def save(self, folder) -> None:
+        """Write results.json and history.csv into a folder."""
+        folder = Path(folder)
+        whole = {
+            "task": asdict(self.task),
+            "dial": self.dial,
+            "notes": self.notes(),
+            "verdict": self.verdict_sentence(),
+            "baseline": self.baseline,
+            "precisions": self.precisions,
+            "seeds": self.seeds,
+            "asked": self.asked,
+            "config": self.config,
+            "environment": self.environment,
+            "rows": [asdict(row) for row in self.rows()],
+            "runs": [{k: v for k, v in asdict(run).items() if k != "history"} for run in self.runs],
+        }
+        store.write_aside(folder / store.HISTORY, store.history_csv(self.runs, self.dial))
+        store.write_aside(folder / store.RESULTS, store.to_json(whole, indent=1))
+
+    @classmethod
+    def load(cls, folder) -> "Comparison":
+        """Read what `save` wrote. Raises DataError if it is not there or not readable."""
+        folder = Path(folder)
+        path = folder / store.RESULTS
+        if not path.is_file():
+            raise DataError(f"no {store.RESULTS} in {folder}: expected a folder that compare wrote")
+        held, histories = store.read_json(path), store.read_history(folder / store.HISTORY)
+        try:
+            runs = [
+                store.run_from(r, path, histories[r["precision"], r["seed"]]) for r in held["runs"]
+            ]
+            return cls(
+                TaskInfo(**held["task"]),
+                runs=runs,
+                asked=[tuple(pair) for pair in held["asked"]],
+                out=folder,
+                **{k: held[k] for k in ("dial", "precisions", "seeds", "config", "environment")},
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path} holds no comparison of this version: {error!r}") from error
+
+    # ---- shown
+
+    def table(self) -> str:
+        """The table as plain text."""
+        from minifp.report.table import text_table
+
+        return text_table(self)
+
+    def report(self, path) -> Path:
+        """Write one HTML page that needs no network, and return its path."""
+        from minifp.report.page import write_page
+
+        return write_page(self, Path(path))
+
+    def figures(self, folder, format="png") -> list[Path]:
+        """Write the pictures as "png", "svg" or "pdf", and return their paths."""
+        from minifp.report.figures import save_figures
+
+        return save_figures(self, Path(folder), format)
+
+    def _repr_html_(self) -> str:
+        from minifp.report.page import fragment
+
+        return fragment(self)
+
+
+def _ended(run):
+    return run.finished and run.metric is not None
+
+
+def dial_note(dial: int) -> str:
+    """The sentence that goes with every figure that a dial other than 0 has touched."""
+    return (
+        f"Exponent dial k = {dial}: gradients are 2^{-dial} times their size from the loss back to "
+        "the update, where the factor is divided out again. In float32 this changes nothing; in "
+        f"float16 it stands for a loss averaged over {2.0**dial:,g} times as many terms, as large "
+        "models have."
+    )
+
+
+# ---- comparing -----------------------------------------------------------------------------------
+
+
+def compare(
+    task: Task | str,
+    precisions: Iterable = ("float32", "mixed"),
+    seeds: int | Iterable[int] = 5,
+    epochs: int | None = None,
+    steps: int | None = None,
+    dial: int | None = None,
+    out=None,
+    figures: str | None = None,
+    progress: bool = True,
+) -> Comparison:
+    """Train a task in several precisions with several seeds, and return the Comparison.
+
+    task: a Task, or what `load_task` takes. precisions: names, texts such as "mixed,loss_scale=off"
+    or Precision objects. seeds: how many (0, 1, ...) or which. epochs, steps, dial: instead of the
+    task's own. out: a folder that every finished run is written to at once; called again with the
+    same folder, only what is missing is trained, also for more seeds or precisions. figures:
+    "png", "svg" or "pdf" writes the pictures there too. An interrupt (Ctrl-C) leaves in the folder
+    what was finished.
+
+    Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
+    """
+    task = adjusted(load_task(task), epochs, steps, dial)
+    precisions, seeds = canonical(precisions), seed_list(seeds)
+    if figures is not None and out is None:
+        raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
+    data = check_data(task.data())
+    comparison = opened(task, data, precisions, seeds, None if out is None else Path(out))
+    train_missing(comparison, task, data, progress)
+    if comparison.out is not None:
+        comparison.report(comparison.out / "report.html")
+        if figures is not None:
+            comparison.figures(comparison.out, figures)
+    return comparison
+
+
+def adjusted(task, epochs, steps, dial):
+    """The task with what the caller wants otherwise. Only one of epochs and steps can count."""
+    if epochs is not None and steps is not None:
+        raise ArgumentError(f"epochs={epochs} and steps={steps}: give one of them")
+    changes = {"epochs": epochs, "steps": steps, "dial": dial}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    return replace(task, **({"steps": None} if epochs is not None else {}), **changes)
+
+
+def canonical(precisions) -> list[str]:
+    """The canonical text of each precision; each may be there once."""
+    given = [precisions] if isinstance(precisions, (str, policy.Precision)) else list(precisions)
+    texts = [str(policy.as_precision(p)) for p in given]
+    if not texts:
+        raise ArgumentError("precisions is empty, expected at least one, such as 'mixed'")
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ArgumentError(f"the precision {text} is given twice, expected each once")
+    return texts
+
+
+def seed_list(seeds) -> list[int]:
+    """The seeds, from how many or from which."""
+    which = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    whole = all(isinstance(s, int) and not isinstance(s, bool) and s >= 0 for s in which)
+    if not which or not whole or len(set(which)) < len(which) or isinstance(seeds, bool):
+        raise ArgumentError(
+            f"seeds={seeds!r}: expected how many (at least 1), or different integers of at least 0"
+        )
+    return which
+
+
+def opened(task, data, precisions, seeds, out) -> Comparison:
+    """The comparison as its folder holds it, or an empty one, with what is asked for added."""
+    config = settings(task, data)
+    runs = store.load_runs(out, config) if out is not None else []
+    info = TaskInfo(**{f.name: getattr(task, f.name) for f in fields(TaskInfo)})
+    return Comparison(
+        info,
+        task.dial,
+        precisions=list(dict.fromkeys([*precisions, *(r.precision for r in runs)])),
+        seeds=sorted({*seeds, *(r.seed for r in runs)}),
+        runs=runs,
+        config=config,
+        environment=environment(),
+        asked=[(precision, seed) for seed in seeds for precision in precisions],
+        out=out,
+    )
+
+
+def settings(task, data) -> dict:
+    """All that makes runs comparable, as JSON holds it. The model is built once to be described."""
+    before = random.get_state()
+    try:
+        random.manual_seed(0)
+        with policy.precision("float32"):
+            model = task.model()
+            optimizer = task.optimizer(model.parameters())
+    finally:
+        random.set_state(before)
+    return {
+        "minifp": installed("minifp"),
+        "task": task.name,
+        "task file": task.source,
+        "training data": told(data[0]),
+        "test data": told(data[1]),
+        "model": {name: list(p.shape) for name, p in model.named_parameters()},
+        "optimizer": described(optimizer),
+        "loss": name_of(task.loss),
+        "metric": f"{task.metric_name}: {name_of(task.metric)}",
+        "schedule": name_of(task.schedule),
+        "batch size": task.batch_size,
+        "steps": total_steps(task, data[0]),
+        "clip norm": task.clip_norm,
+        "dial": task.dial,
+    }
+
+
+def check_data(data) -> tuple:
+    """The pair (training set, test set) that a task's data function returned.
+
+    Raises DataError if it is not two data sets with examples.
+    """
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise DataError(
+            f"the task's data function returned {type(data).__name__}, "
+            "expected a pair: (training set, test set)"
+        )
+    for name, dataset in zip(("training", "test"), data):
+        if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
+            raise DataError(
+                f"the {name} set is a {type(dataset).__name__}, expected a data set with a length "
+                "and examples by index, such as fp.data.TensorDataset(x, t)"
+            )
+        if len(dataset) == 0:
+            raise DataError(f"the {name} set is empty, expected at least one example")
+    return tuple(data)
+
+
+def described(optimizer) -> str:
+    """An optimizer's class and the settings of each of its groups."""
+    groups = [
+        ", ".join(f"{k}={v}" for k, v in group.items() if k != "params")
+        for group in optimizer.param_groups
+    ]
+    return f"{type(optimizer).__name__}({'; '.join(groups)})"
+
+
+def told(dataset) -> str:
+    """A data set's name, length and hash."""
+    name = getattr(dataset, "name", type(dataset).__name__)
+    return f"{name}, {len(dataset)} examples, sha256 {fingerprint(dataset)[:16]}"
+
+
+def name_of(function) -> str | None:
+    """A function's name, without what differs from one process to the next."""
+    if function is None:
+        return None
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", getattr(function, "__qualname__", repr(function)))
+
+
+def train_missing(comparison, task, data, progress) -> None:
+    """Train what is missing, all precisions of one seed before the next, saving after each run."""
+    todo = comparison.missing()
+    steps = total_steps(task, data[0])
+    shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
+    with tqdm(total=len(todo) * steps, **shown) as bar:
+        for precision, seed in todo:
+            bar.set_postfix_str(f"{precision}, seed {seed}")
+            run = train(task, precision, seed, data, on_step=lambda run: bar.update())
+            bar.update(steps - run.steps)  # of a run that was stopped
+            comparison.runs.append(run)
+            if comparison.out is not None:
+                store.save_run(comparison.out, run, comparison.config)
+                comparison.save(comparison.out)

@@ -1,0 +1,51 @@
+"""On what a comparison ran: versions and the machine."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+
+def environment() -> dict[str, str]:
+    """Versions and the machine, as texts to print."""
+    return {
+        "minifp": installed("minifp"),
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "BLAS": blas(),
+        "numba": installed("numba"),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": processor(),
+        "cores": str(cores()),
+    }
+
+
+def installed(package: str) -> str:
+    """The version of a package, or "not installed"."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def blas() -> str:
+    """The library that NumPy's products run on."""
+    found = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+
+
+def processor() -> str:
+    """The processor's name, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

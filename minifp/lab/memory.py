@@ -1,0 +1,94 @@
+"""The bytes that one training step holds at its peak, by kind, measured at the tape.
+
+    weights, masters, optimizer_state   all the time; what the optimizer says of itself
+    activations                         arrays that the tape keeps for backward
+    gradients                           of activations, from when they are made until they are used,
+                                        and of weights, from when they are made
+
+Arrays that share memory count once; the batch itself and the workspace inside an operation do not.
+An operation holds what it reads and what it has made at once, so what it has used up is taken off
+only when the next operation is done.
+"""
+
+from collections import Counter
+from contextlib import contextmanager
+
+from minifp import tape
+
+KINDS = ("weights", "masters", "optimizer_state", "activations", "gradients")
+
+
+@contextmanager
+def measure_bytes(model, optimizer, batch):
+    """Watch one training step; yields a dict that has the bytes of each of KINDS afterwards.
+
+    optimizer: the MixedOptimizer. batch: the step's tensors, which are not counted.
+    """
+    found = {}
+    ledger = Ledger([*model.parameters(), *model.buffers(), *batch])
+    tape.observers.append(ledger)
+    try:
+        yield found
+    finally:
+        tape.observers.remove(ledger)
+        always = optimizer.memory()
+        after = always.pop("gradients")  # the update may leave them in a wider format
+        peak = ledger.peak if ledger.peak.total() > after else Counter(gradients=after)
+        found.update({kind: int(always.get(kind, 0) + peak[kind]) for kind in KINDS})
+
+
+class Ledger:
+    """An observer of the tape that knows what is held now, and what was held at the peak."""
+
+    def __init__(self, not_counted):
+        self.not_counted = {id(buffer(t.data)) for t in not_counted}
+        self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
+        self.of_node = {}  # node -> the buffers that go with it
+        self.used_up = []  # the buffers of the node released last
+        self.now, self.peak = Counter(), Counter()
+
+    def on_record(self, node, outputs):
+        self.hold(node, "activations", arrays_in(node.saved))
+
+    def on_gradient(self, vertex, gradient):
+        self.hold(vertex, "gradients", [gradient])
+
+    def on_release(self, node):
+        for key in self.used_up:
+            self.let_go(key)
+        self.used_up = self.of_node.pop(node, [])
+
+    def hold(self, vertex, kind, arrays):
+        for array in arrays:
+            whole = buffer(array)
+            key = id(whole)
+            if key not in self.not_counted:
+                entry = self.held.setdefault(key, [whole, kind, 0])
+                self.now[entry[1]] += whole.nbytes if entry[2] == 0 else 0
+                entry[2] += 1
+                self.of_node.setdefault(vertex, []).append(key)
+        if self.now.total() > self.peak.total():
+            self.peak = self.now.copy()
+
+    def let_go(self, key):
+        entry = self.held[key]
+        entry[2] -= 1
+        if entry[2] == 0:
+            whole, kind, _ = self.held.pop(key)
+            self.now[kind] -= whole.nbytes
+
+
+def buffer(array):
+    """The array that owns the memory which `array` looks at."""
+    while isinstance(array.base, type(array)):
+        array = array.base
+    return array
+
+
+def arrays_in(saved):
+    """All arrays among what an operation saved, also inside tuples and lists."""
+    for item in saved:
+        if isinstance(item, (tuple, list)):
+            yield from arrays_in(item)
+        elif hasattr(item, "nbytes") and hasattr(item, "base"):
+            yield item

@@ -1,0 +1,139 @@
+"""A comparison on disk: a folder that grows run by run and is readable at any moment.
+
+    runs/<precision>,seed=<n>.json   one finished run each, with the settings it belongs to
+    results.json                     the table, the settings, the runs without their histories
+    history.csv                      every step of every run
+
+Every file is written aside and renamed, so that none is ever seen half written.
+"""
+
+import csv
+import json
+import math
+import os
+from dataclasses import asdict
+from io import StringIO
+from pathlib import Path
+from textwrap import shorten
+
+from minifp.errors import ArgumentError, DataError
+from minifp.lab.run import COLUMNS, Run
+
+RUNS, RESULTS, HISTORY = "runs", "results.json", "history.csv"
+NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
+
+
+def write_aside(path: Path, text: str) -> None:
+    """Write a text file so that there is either the old one or the whole new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(path.name + ".part")
+    aside.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(aside, path)
+
+
+def to_json(value, indent=None) -> str:
+    """JSON that any reader takes: numbers that are not finite become the texts of NOT_FINITE."""
+    return json.dumps(_finite(value), indent=indent, allow_nan=False, ensure_ascii=False)
+
+
+def _finite(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return value
+
+
+def number(value):
+    """A number, or None, as `to_json` wrote it."""
+    return NOT_FINITE[value] if isinstance(value, str) else value
+
+
+# ---- single runs ---------------------------------------------------------------------------------
+
+
+def save_run(folder: Path, run: Run, config: dict) -> None:
+    """Write one finished run into its own file."""
+    path = folder / RUNS / f"{run.precision},seed={run.seed}.json"
+    write_aside(path, to_json({"config": config, "run": asdict(run)}))
+
+
+def load_runs(folder: Path, config: dict) -> list[Run]:
+    """All runs in a folder. Raises ArgumentError if one was made with other settings."""
+    runs = []
+    for path in sorted((folder / RUNS).glob("*.json")):
+        held = read_json(path)
+        differing = [k for k in config if held.get("config", {}).get(k) != config[k]]
+        if differing:
+            raise ArgumentError(_mixing(folder, held.get("config", {}), config, differing))
+        runs.append(run_from(held["run"], path))
+    return runs
+
+
+def _mixing(folder, held, config, differing):
+    changes = "; ".join(
+        f"{k} was {shorten(repr(held.get(k)), 60)} and is now {shorten(repr(config[k]), 60)}"
+        for k in differing
+    )
+    return (
+        f"{folder} holds runs of other settings: {changes}. Runs of different settings do not "
+        "belong into one comparison: give another folder, or delete this one"
+    )
+
+
+def read_json(path: Path):
+    """The content of a JSON file. Raises DataError if it cannot be read as one."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"cannot read {path}: {error}. Delete it and compare again: the run is made anew"
+        ) from error
+
+
+def run_from(fields: dict, path: Path, history=None) -> Run:
+    """The Run that `asdict` and `to_json` wrote. Raises DataError if it is none."""
+    try:
+        run = Run(**fields)
+        run.history = {
+            name: [number(v) for v in (history or run.history)[name]] for name in COLUMNS
+        }
+        run.evaluations = [tuple(e) for e in run.evaluations]
+        run.seconds_per_step = number(run.seconds_per_step)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{path} holds no run of this version of minifp: {error}") from error
+    return run
+
+
+# ---- the history as a table ----------------------------------------------------------------------
+
+
+def history_csv(runs: list[Run], dial: int) -> str:
+    """Every step of every run, one a line."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("precision", "seed", "dial", *COLUMNS))
+    for run in runs:
+        for line in zip(*(run.history[name] for name in COLUMNS)):
+            writer.writerow((run.precision, run.seed, dial, *line))
+    return out.getvalue()
+
+
+def read_history(path: Path) -> dict:
+    """(precision, seed) -> history, of a file that `history_csv` wrote."""
+    histories = {}
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                key = line["precision"], int(line["seed"])
+                history = histories.setdefault(key, {name: [] for name in COLUMNS})
+                for name in COLUMNS:
+                    whole = name in ("step", "skipped")
+                    history[name].append(int(line[name]) if whole else float(line[name]))
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"cannot read {path}: {error!r}, expected a history that minifp wrote"
+        ) from error
+    return histories

@@ -1,0 +1,237 @@
+"""MixedOptimizer: an optimizer, its master weights and a loss scale, joined into one step.
+
+    optimizer.backward(loss)    gradients, times S      (S is the seed; the loss is not touched)
+    optimizer.step()            unscale in float32, check, clip, update the masters, round them into
+                                the stored weights, adapt S;   or, if a gradient is Inf or NaN, skip:
+                                nothing changes but S, and the gradients are cleared
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from minifp.errors import ArgumentError, PrecisionError, TrainingError
+from minifp.formats import float32, widen
+from minifp.loss_scale import as_loss_scale
+from minifp.masters import MasterWeights
+from minifp.optim.clip import clip_factor
+from minifp.optim.optimizer import Optimizer, check_range, seed_of, squared_norm
+from minifp.optim.weights import Weights
+from minifp.policy import get_precision
+from minifp.tape import Tensor
+
+observers = []  # objects with on_step(optimizer, result)
+FROM_PRECISION = object()
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step did.
+
+    stepped: whether weights were updated (by every optimizer). reason: None, or why not. parameters:
+    the names of those whose gradients were not finite. grad_norm: the norm of all gradients, unscaled
+    and before clipping; Inf or NaN if they were not finite. each: `stepped` of each optimizer.
+    """
+
+    stepped: bool
+    reason: str | None
+    scale_before: float
+    scale_after: float
+    grad_norm: float
+    parameters: tuple = ()
+    each: tuple = ()
+
+    @property
+    def skipped(self) -> bool:
+        """Whether no weight was updated, or not every optimizer's."""
+        return not self.stepped
+
+
+class MixedOptimizer:
+    """Mixed-precision training around one optimizer, or several on one scale.
+
+    optimizer: an Optimizer or a list of them. Under the precision `float32` it behaves as the plain
+        optimizer does, and under every precision it refuses a non-finite step.
+    loss_scale: "dynamic", a number, None, or a loss scale object; by default the precision's.
+    master_weights: whether weights stored in less than float32 have float32 masters; by default the
+        precision's. The precision is that in which the parameters' modules were made.
+    clip_norm: clip the norm of the unscaled gradients.
+    dial: k, a factor 2^-k in the seed and in the unscaling, and nowhere else: in float32 it changes
+        nothing, in float16 it moves gradients k powers of two down, as a mean over 2^k times as
+        many terms would.
+    skip: with several optimizers, whether "each" skips for itself or all "together".
+    skip_nonfinite: False updates even with Inf and NaN, on purpose, to see what that does.
+    """
+
+    def __init__(
+        self, optimizer, loss_scale=FROM_PRECISION, master_weights=FROM_PRECISION, *,
+        clip_norm=None, dial=0, skip="each", skip_nonfinite=True,
+    ):  # fmt: skip
+        self.optimizers = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
+        if not self.optimizers or not all(isinstance(o, Optimizer) for o in self.optimizers):
+            raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
+        if skip not in ("each", "together"):
+            raise ArgumentError(f"skip={skip!r}: expected 'each' or 'together'")
+        if clip_norm is not None:
+            check_range("clip_norm", clip_norm)
+        check_range("dial", dial, high=64)
+        self.precision = _precision_of(self.parameters)
+        chosen = self.precision.loss_scale if loss_scale is FROM_PRECISION else loss_scale
+        self.loss_scale = as_loss_scale(chosen)
+        masters = self.precision.master_weights if master_weights is FROM_PRECISION else master_weights
+        self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
+        self.skip, self.skip_nonfinite, self.last_loss = skip, skip_nonfinite, None
+        for o in self.optimizers:
+            o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
+
+    @property
+    def parameters(self):
+        """All parameters of all optimizers."""
+        return [p for o in self.optimizers for p in o.parameters]
+
+    @property
+    def optimizer(self):
+        """The first (often the only) optimizer."""
+        return self.optimizers[0]
+
+    @property
+    def param_groups(self):
+        """The parameter groups of all optimizers."""
+        return [group for o in self.optimizers for group in o.param_groups]
+
+    @property
+    def scale(self) -> float:
+        """The loss scale S of the next backward."""
+        return self.loss_scale.value
+
+    def backward(self, loss, retain_graph=False):
+        """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""
+        loss.backward(seed=math.ldexp(self.scale, -self.dial), retain_graph=retain_graph)
+        self.last_loss = loss.detach()
+
+    def unscale_(self):
+        """Divide all gradients by S, in float32, where `.grad` stays: to read, clip or change them.
+
+        Optional: step() does it as part of the update. A second call does nothing.
+        """
+        inverse = 1 / seed_of(self.parameters)
+        for p in self.parameters:
+            if p.grad is not None and p.grad.seed != 1.0:
+                with np.errstate(all="ignore"):
+                    wide = widen(p.grad.array, np.promote_types(p.grad.dtype, float32))
+                    p.grad = Tensor(wide * wide.dtype.type(inverse))
+                p.grad.seed = 1.0
+
+    def step(self) -> StepResult:
+        """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
+
+        Raises TapeError without gradients or with ones that a step consumed, and TrainingError after
+        `patience` skipped steps in a row.
+        """
+        inverse = 1 / seed_of(self.parameters)
+        squares = [
+            [squared_norm(p.grad.array) for p in o.parameters if p.grad is not None]
+            for o in self.optimizers
+        ]
+        finite = [math.isfinite(sum(s)) for s in squares]
+        norm = math.sqrt(sum(map(sum, squares))) * inverse if all(finite) else math.nan
+        culprits = () if all(finite) else self._not_finite()
+        wanted = finite if self.skip == "each" else [all(finite)] * len(finite)
+        if not self.skip_nonfinite:
+            wanted = [True] * len(finite)
+        for o, go, s in zip(self.optimizers, wanted, squares):
+            o.attempts += 1
+            if go and s:
+                o.apply(inverse * self._clip(squares, wanted, inverse))
+            elif not go:
+                o.zero_grad()
+        before = self.scale
+        self.loss_scale.update(all(finite))
+        reason = None if all(wanted) else "the gradient of " + ", ".join(culprits) + " is not finite"
+        result = StepResult(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted))
+        for observer in observers:
+            observer.on_step(self, result)
+        if self.skip_nonfinite and self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
+            raise TrainingError(self._diagnosis(result))
+        return result
+
+    def minimize(self, loss) -> StepResult:
+        """backward, step and zero_grad in one."""
+        self.backward(loss)
+        result = self.step()
+        self.zero_grad()
+        return result
+
+    def zero_grad(self):
+        """Drop all gradients."""
+        for o in self.optimizers:
+            o.zero_grad()
+
+    def _clip(self, squares, wanted, inverse):
+        if self.clip_norm is None:
+            return 1.0
+        total = sum(sum(s) for s, go in zip(squares, wanted) if go)
+        return clip_factor(math.sqrt(total) * inverse, self.clip_norm)
+
+    def _not_finite(self):
+        names = []
+        for i, p in enumerate(self.parameters):
+            if p.grad is not None and not np.isfinite(p.grad.array).all():
+                names.append(getattr(p, "name", None) or f"parameter {i} {p.shape}")
+        return tuple(names)
+
+    def _diagnosis(self, result):
+        loss = self.last_loss
+        finite_loss = loss is None or bool(np.isfinite(loss.array).all())
+        where = (
+            f"the loss is finite, so they arose in backward (S = {result.scale_before:g})"
+            if finite_loss
+            else "the loss itself is not finite: they arose in forward, and no loss scale mends that"
+        )
+        return (
+            f"{self.loss_scale.skipped_in_a_row} steps in a row were skipped: gradients of "
+            f"{', '.join(result.parameters)} are Inf or NaN; {where}. "
+            "Look at the data and the learning rate, or lower the (initial) loss scale"
+        )
+
+    def memory(self) -> dict:
+        """Bytes held, by kind: weights, masters, optimizer_state, gradients."""
+        held = {"weights": 0, "masters": 0, "optimizer_state": 0, "gradients": 0}
+        for block in (b for o in self.optimizers for b in o.blocks):
+            held["weights"] += block.weights.stored.nbytes
+            held["masters"] += block.weights.flat.nbytes if block.weights.is_master else 0
+            held["optimizer_state"] += sum(a.nbytes for a in block.state.values())
+        held["gradients"] = sum(p.grad.array.nbytes for p in self.parameters if p.grad is not None)
+        return held
+
+    def state_dict(self):
+        """Optimizers with their masters and state, the scale and its counters."""
+        return {
+            "optimizers": [o.state_dict() for o in self.optimizers],
+            "loss_scale": self.loss_scale.state_dict(),
+        }
+
+    def load_state_dict(self, state_dict):
+        """Continue from a state_dict; the weights become the rounded masters in it."""
+        if len(state_dict["optimizers"]) != len(self.optimizers):
+            raise ArgumentError(
+                f"MixedOptimizer: state of {len(state_dict['optimizers'])} optimizers, "
+                f"not {len(self.optimizers)}"
+            )
+        self.loss_scale.load_state_dict(state_dict["loss_scale"])
+        for o, state in zip(self.optimizers, state_dict["optimizers"]):
+            o.load_state_dict(state)
+
+
+def _precision_of(parameters):
+    """The precision in which the parameters were made. Raises PrecisionError if they differ."""
+    found = {str(p.precision): p.precision for p in parameters if hasattr(p, "precision")}
+    if len(found) > 1:
+        raise PrecisionError(
+            f"MixedOptimizer: parameters made under different precisions ({'; '.join(found)}): "
+            "use one MixedOptimizer for each"
+        )
+    return next(iter(found.values()), None) or get_precision()
+
+

@@ -1,0 +1,50 @@
+"""The operations by PyTorch's names, argument order and defaults: `import minifp.nn.functional as F`."""
+
+import numpy as np
+
+from minifp.ops import (  # noqa: F401
+    avg_pool2d,
+    batch_norm_statistics,
+    conv2d,
+    cross_entropy,
+    dropout,
+    embedding,
+    layer_norm,
+    linear,
+    log_softmax,
+    lstm,
+    max_pool2d,
+    mse_loss,
+    relu,
+    sigmoid,
+    softmax,
+    tanh,
+)
+from minifp.ops import batch_norm as _batch_norm
+from minifp.errors import ShapeError
+
+
+def batch_norm(
+    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+):
+    """Normalise each channel of input (N, C) or (N, C, ...).
+
+    In training (or without running statistics) by the batch's own mean and variance, which are
+    then mixed into the running ones with weight `momentum` (the variance unbiased), unless they are
+    not finite; otherwise by the running ones. Raises ShapeError for fewer than two values a channel
+    in training.
+    """
+    if input.ndim < 2:
+        raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
+    constant = not training and running_mean is not None
+    if constant:
+        mean, var = running_mean.array, running_var.array
+        return _batch_norm(input, mean, var, weight, bias, eps, constant=True)
+    count = input.array.size // max(input.shape[1], 1)
+    if count < 2:
+        raise ShapeError(f"batch_norm in training: {count} value a channel in shape {input.shape}")
+    mean, var = batch_norm_statistics(input.array)
+    if running_mean is not None and np.isfinite(mean).all() and np.isfinite(var).all():
+        for running, new in ((running_mean, mean), (running_var, var * (count / (count - 1)))):
+            running.data = (1 - momentum) * running.array + momentum * new
+    return _batch_norm(input, mean, var, weight, bias, eps, constant=False)

@@ -1,0 +1,59 @@
+"""Layer normalisation (Ba, Kiros and Hinton 2016, arXiv:1607.06450).
+
+m = mean x,  v = mean (x - m)^2 over the last axes,  r = 1 / sqrt(v + eps),  h = (x - m) r,
+y = h w + b.   x, y: (..., D), stored;  w, b: (D) norm parameters;  m, r: (..., 1) float32.
+
+    dw = sum dy h,   db = sum dy,   dx = r (g - mean g - h mean(g h)) with g = dy w
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.errors import ShapeError
+from minifp.policy import COMPUTE, GIVEN
+from minifp.tape import op
+
+
+@kernel("norm", "x", COMPUTE, COMPUTE)
+def layer_norm_forward(x, w, b, *, eps, sum):
+    d = x.shape[-1]
+    m = sum(x, axis=-1, keepdims=True) / d
+    centred = x - m
+    r = 1 / np.sqrt(sum(centred * centred, axis=-1, keepdims=True) / d + eps)
+    y = centred * r
+    y = y if w is None else y * w
+    return (y if b is None else y + b), m, r
+
+
+@kernel("norm", GIVEN, GIVEN, GIVEN)
+def layer_norm_dx(dy, x, w, m, r, *, sum):
+    d, rows = x.shape[-1], tuple(range(x.ndim - 1))
+    h = (x - m) * r
+    g = dy if w is None else dy * w
+    mean_g = sum(g, axis=-1, keepdims=True) / d
+    mean_gh = sum(g * h, axis=-1, keepdims=True) / d
+    return r * (g - mean_g - h * mean_gh), sum(dy * h, axis=rows), sum(dy, axis=rows)
+
+
+def layer_norm_backward(dy, x, w, m, r, to, eps):
+    dx, dw, db = layer_norm_dx(dy, x, w, m, r, to=tuple(t or dy.dtype for t in to))
+    return dx, (None if to[1] is None else dw), (None if to[2] is None else db)
+
+
+@op
+def layer_norm_(x, w, b, *, eps):
+    y, m, r = layer_norm_forward(x, w, b, eps=eps)
+    return y, (x, w, m, r), layer_norm_backward
+
+
+def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple)."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if x.shape[x.ndim - len(shape) :] != shape or len(shape) > x.ndim:
+        raise ShapeError(f"layer_norm: x of shape {x.shape} does not end in {shape}")
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and p.shape != shape:
+            raise ShapeError(f"layer_norm: {name} of shape {p.shape}, expected {shape}")
+    rows = x.reshape(*x.shape[: x.ndim - len(shape)], -1)
+    flat = [p if p is None else p.reshape(-1) for p in (weight, bias)]
+    return layer_norm_(rows, *flat, eps=eps).reshape(x.shape)

@@ -1,0 +1,59 @@
+"""y = x wT + b.   x: (N, I)  w: (O, I)  b: (O)  y: (N, O).   dx = dy w,  dw = dyT x,  db = sum_n dy.
+
+Products are summed in `accumulate`, the bias is added to the sum, and y is rounded once.
+"""
+
+from minifp.backend import kernel
+from minifp.errors import ShapeError
+from minifp.policy import GIVEN
+from minifp.tape import op
+
+
+@kernel("dot", "x")
+def linear_forward(x, w, b, *, dot):
+    y = dot(x, w.T)
+    if b is not None:
+        y += b
+    return y
+
+
+@kernel("dot", GIVEN)
+def linear_dx(dy, w, *, dot):
+    return dot(dy, w)
+
+
+@kernel("dot", GIVEN)
+def linear_dw(dy, x, *, dot):
+    return dot(dy.T, x)
+
+
+@kernel("reduce", GIVEN)
+def linear_db(dy, *, sum):
+    return sum(dy, axis=0)
+
+
+def linear_backward(dy, x, w, to):
+    return (
+        None if to[0] is None else linear_dx(dy, w, to=to[0]),
+        None if to[1] is None else linear_dw(dy, x, to=to[1]),
+        None if to[2] is None else linear_db(dy, to=to[2]),
+    )
+
+
+@op(weights=("w", "b"))
+def linear_(x, w, b):
+    return linear_forward(x, w, b), (x, w), linear_backward
+
+
+def linear(x, weight, bias=None):
+    """x weightT + bias.   x: (..., I)  weight: (O, I)  bias: (O)  result: (..., O)."""
+    if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise ShapeError(
+            f"linear: x of shape {x.shape} does not fit weight of shape {weight.shape}: "
+            "expected (..., in) and (out, in)"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ShapeError(f"linear: bias of shape {bias.shape} for weight {weight.shape}")
+    rows = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
+    y = linear_(rows, weight, bias)
+    return y if x.ndim == 2 else y.reshape(*x.shape[:-1], weight.shape[0])

@@ -1,0 +1,38 @@
+"""Clipping by the norm of all gradients (Pascanu et al. 2013, arXiv:1211.5063), unscaled ones only."""
+
+import math
+
+import numpy as np
+
+from minifp.errors import TapeError
+from minifp.formats import float32, narrow, widen
+from minifp.optim.optimizer import check_range, seed_of, squared_norm
+from minifp.tape import Tensor
+
+
+def clip_factor(norm, max_norm):
+    """What gradients of this norm are multiplied by to have at most max_norm."""
+    return min(1.0, max_norm / (norm + 1e-6))
+
+
+def clip_grad_norm_(parameters, max_norm):
+    """Scale all gradients down together so that their norm is at most `max_norm`; return the norm.
+
+    Raises TapeError, with nothing changed, for gradients still multiplied by a loss scale: their
+    norm means nothing yet.
+    """
+    check_range("max_norm", max_norm)
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    seed = seed_of(parameters)
+    if seed != 1:
+        raise TapeError(
+            f"clip_grad_norm_ on gradients still multiplied by {seed:g}: "
+            "call the MixedOptimizer's unscale_() first, or give it clip_norm="
+        )
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = math.sqrt(sum(squared_norm(g.array) for g in grads))
+    factor = clip_factor(norm, max_norm)
+    if factor < 1:
+        for g in grads:
+            g.data = narrow(widen(g.array, np.promote_types(g.dtype, float32)) * factor, g.dtype)
+    return norm

@@ -1,0 +1,51 @@
+"""g <- g / S + d w;   v <- m v + (1 - a) g  (v = g in the first step);   w <- w - r v.
+
+r learning rate, m momentum, a dampening, d weight decay, S the loss scale. With Nesterov's momentum
+the step is g + m v (Sutskever et al. 2013, as in PyTorch). All in float32; weights and v are rounded
+once to the format they are kept in.
+"""
+
+from minifp.backend import kernel
+from minifp.errors import ArgumentError
+from minifp.optim.optimizer import Optimizer, check_range
+from minifp.policy import GIVEN
+
+
+@kernel("map", GIVEN, GIVEN)
+def sgd(w, g, v, inverse_scale, *, lr, momentum, dampening, weight_decay, nesterov, first):
+    g = g * inverse_scale
+    if weight_decay:
+        g = g + weight_decay * w
+    if v is None:
+        return w - lr * g, g
+    v = g if first else momentum * v + (1 - dampening) * g
+    return w - lr * (g + momentum * v if nesterov else v), v
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum, weight decay and Nesterov's momentum as asked."""
+
+    state_names = ("momentum_buffer",)
+
+    def __init__(self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+        super().__init__(
+            *(params,),
+            **{"lr": lr, "momentum": momentum, "dampening": dampening},
+            **{"weight_decay": weight_decay, "nesterov": nesterov},
+        )
+        if not any(group["momentum"] for group in self.param_groups):
+            self.state_names = ()
+
+    def check(self, group):
+        """lr, momentum, weight_decay >= 0; Nesterov's needs a momentum and no dampening."""
+        for name in ("lr", "momentum", "weight_decay"):
+            check_range(name, group[name])
+        check_range("dampening", group["dampening"], high=1.0)
+        if group["nesterov"] and (group["momentum"] == 0 or group["dampening"] != 0):
+            raise ArgumentError("nesterov=True: expected a momentum above 0 and dampening=0")
+
+    def update(self, group, w, g, state, step, inverse_scale):
+        """One step of one run; see the module's equation."""
+        settings = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+        v = state.get("momentum_buffer") if group["momentum"] else None
+        sgd(w, g, v, inverse_scale, first=step == 1, to=(w, v), **settings)

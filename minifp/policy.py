@@ -1,0 +1,272 @@
+"""Which numbers are stored and which are computed: a `Rule` for each kernel, a `Precision` for each model.
+
+A kernel says what it is (its role); a precision says what to do about it. Where they meet, at the
+call, `resolve` turns both into formats: in which each argument enters, in which the kernel works,
+in which it sums, and in which each result is stored. Nothing else in minifp decides a format.
+"""
+
+import os
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import InitVar, dataclass, field, fields, replace
+from functools import reduce
+from math import isfinite
+
+import numpy as np
+
+from minifp.errors import PrecisionError
+from minifp.formats import FORMATS, as_dtype, float16, float32, float64
+
+COMPUTE = "compute"  # a result that stays in the format the kernel works in: at least float32
+GIVEN = "given"  # a result whose format the caller gives: gradients (the tape knows their format)
+
+ROLES = {
+    "map": "element by element: each result rounded once",
+    "dot": "sums of products, summed in `accumulate`, each result rounded once",
+    "reduce": "sums over axes, in `reduce`, rounded once; a result that is a scalar is not rounded",
+    "norm": "normalisation: statistics in `reduce`; its parameters do not decide the result's format",
+    "loss": "one number for many: never rounded to a storage format",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The precision of one kernel.
+
+    role: one of ROLES.
+    out:  for each result, the arguments whose format it takes ("x", or "x y": the wider one), or
+          COMPUTE, or GIVEN. "The first one" would be wrong for `where(mask, x, y)`.
+    """
+
+    role: str
+    out: tuple
+
+
+# ---- the model-wide precision -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Every technique of mixed-precision training as a switch of its own (Micikevicius et al. 2018).
+
+    weights, activations, gradients: formats of what is stored; `storage=` sets all three.
+    accumulate: the format of partial sums inside dot products; reduce: inside reductions. In
+        float16 every addend and every partial sum is rounded, one after the other.
+    norm_parameters: scale, shift and running statistics of normalisation layers.
+    master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
+    optimizer_state: the format of momentum and moments.
+    loss_scale: "dynamic", a number (static), or None.
+
+    Raises PrecisionError for a format that does not exist or a loss scale that is not positive.
+    """
+
+    weights: str = "float32"
+    activations: str = "float32"
+    gradients: str = "float32"
+    accumulate: str = "float32"
+    reduce: str = "float32"
+    norm_parameters: str = "float32"
+    master_weights: bool = False
+    optimizer_state: str = "float32"
+    loss_scale: str | float | None = None
+    storage: InitVar[str | None] = None
+    resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self, storage):
+        for name in FORMAT_FIELDS:
+            value = storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
+            if not isinstance(value, str):
+                value = as_dtype(value).name
+            if value not in FORMATS:
+                raise PrecisionError(f"{name}={value!r}: expected one of {', '.join(FORMATS)}")
+            object.__setattr__(self, name, value)
+        if not isinstance(self.master_weights, (bool, np.bool_)):
+            raise PrecisionError(f"master_weights={self.master_weights!r}: expected True or False")
+        object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
+
+    @staticmethod
+    def parse(text: str) -> "Precision":
+        """Read "mixed" or "mixed,master_weights=off,loss_scale=128", as `str` writes it."""
+        if not isinstance(text, str):
+            raise PrecisionError(f"a precision is a text or a Precision, not {type(text).__name__}")
+        name, *changes = (part.strip() for part in text.split(","))
+        if name not in NAMED:
+            raise PrecisionError(
+                f"no precision {name!r}: expected {', '.join(NAMED)}, "
+                'with changes such as "mixed,loss_scale=128"'
+            )
+        values = {}
+        for change in changes:
+            key, equals, value = (part.strip() for part in change.partition("="))
+            if not equals or key not in (*SWITCHES, "storage"):
+                raise PrecisionError(
+                    f"{change!r} in precision {text!r}: expected switch=value with one of "
+                    f"{', '.join(SWITCHES)}, storage"
+                )
+            values[key] = _read_value(key, value, text)
+        return replace(NAMED[name], **values)
+
+    def __str__(self):
+        def changes(base):
+            pairs = ((f, getattr(self, f)) for f in SWITCHES)
+            return [f"{f}={_write_value(v)}" for f, v in pairs if v != getattr(base, f)]
+
+        name = min(NAMED, key=lambda name: len(changes(NAMED[name])))
+        return ",".join([name, *changes(NAMED[name])])
+
+
+SWITCHES = tuple(f.name for f in fields(Precision) if f.name != "resolved")
+STORAGE_FIELDS = ("weights", "activations", "gradients")
+FORMAT_FIELDS = (*STORAGE_FIELDS, "accumulate", "reduce", "norm_parameters", "optimizer_state")
+
+
+def checked_loss_scale(value):
+    """"dynamic", None or a positive finite float; anything else raises PrecisionError."""
+    if value is None or value is False or value == "dynamic":
+        return value or None
+    if isinstance(value, (int, float, np.number)) and value is not True:
+        if isfinite(value) and value > 0:
+            return float(value)
+    raise PrecisionError(
+        f'loss_scale={value!r}: expected "dynamic", a positive finite number, or None for no scaling'
+    )
+
+
+def _read_value(key, value, text):
+    if key in ("master_weights", "loss_scale"):
+        if value in ("on", "off"):
+            on = "dynamic" if key == "loss_scale" else True
+            return on if value == "on" else (None if key == "loss_scale" else False)
+        if key == "loss_scale" and value != "dynamic":
+            try:
+                return checked_loss_scale(float(value))
+            except ValueError:
+                pass
+        elif key == "loss_scale":
+            return value
+    elif value in FORMATS:
+        return value
+    kind = {"master_weights": "on or off", "loss_scale": "dynamic, a positive number or off"}
+    raise PrecisionError(
+        f"{key}={value!r} in precision {text!r}: expected {kind.get(key, ', '.join(FORMATS))}"
+    )
+
+
+def _write_value(value):
+    words = {True: "on", False: "off", None: "off"}
+    if isinstance(value, float):
+        return f"{value:.17g}"
+    return value if isinstance(value, str) else words[value]
+
+
+HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
+NAMED = {
+    SINGLE: Precision(),
+    "mixed": Precision(storage=HALF, master_weights=True, loss_scale="dynamic"),
+    HALF: Precision(storage=HALF, accumulate=HALF, reduce=HALF, norm_parameters=HALF),
+    DOUBLE: Precision(*[DOUBLE] * 6, optimizer_state=DOUBLE),
+}
+
+
+# ---- the active precision -----------------------------------------------------------------------
+
+_default = Precision.parse(os.environ.get("MINIFP_PRECISION") or SINGLE)
+_entered: ContextVar[Precision | None] = ContextVar("precision", default=None)
+
+
+def as_precision(p) -> Precision:
+    """A Precision, from one or from its text."""
+    return p if isinstance(p, Precision) else Precision.parse(p)
+
+
+def get_precision() -> Precision:
+    """The precision that is active here: that of the innermost `with`, or else the default."""
+    return _entered.get() or _default
+
+
+def set_precision(p: Precision | str) -> None:
+    """Make `p` the default: what is active outside every `with fp.precision(...)`."""
+    global _default
+    _default = as_precision(p)
+
+
+@contextmanager
+def precision(p: Precision | str):
+    """Make `p` ("mixed", "float32", ..., or a Precision) active in the `with` block, on this thread."""
+    token = _entered.set(as_precision(p))
+    try:
+        yield _entered.get()
+    finally:
+        _entered.reset(token)
+
+
+# ---- where a rule meets a precision -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Formats:
+    """What one call of a kernel works in, sums in, and stores its results in."""
+
+    compute: np.dtype
+    sum_in: np.dtype
+    dot_in: np.dtype
+    out: tuple
+
+
+def promote(dtypes) -> np.dtype:
+    """The narrowest format that holds the numbers of all: float16 with float32 gives float32."""
+    return reduce(np.promote_types, dtypes)
+
+
+def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
+    """The formats of a call. kinds: for each argument None (not floating), or (dtype, is 0-d).
+
+    Tensors without dimensions are weak, as in PyTorch: they decide only among themselves.
+    """
+    dtypes = {name: kind[0] for name, kind in zip(names, kinds) if kind is not None}
+    strong = {name for name, kind in zip(names, kinds) if kind is not None and not kind[1]}
+    sums = FORMATS[p.reduce].dtype, FORMATS[p.accumulate].dtype
+    compute = promote([float32, *dtypes.values(), *(s for s in sums if s != float16)])
+    sum_in, dot_in = (s if s == float16 and compute == float32 else compute for s in sums)
+
+    def out(spec):
+        if spec in (COMPUTE, GIVEN):
+            return compute
+        named = [n for n in spec.split() if n in dtypes]
+        return promote([dtypes[n] for n in named if n in strong] or [dtypes[n] for n in named])
+
+    return Formats(compute, sum_in, dot_in, tuple(out(spec) for spec in rule.out))
+
+
+def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:
+    """The format in which a product of activations with weights works, if an operand must change.
+
+    A weight stored in the precision's weight format counts as one in its activation format; where
+    the operands then differ, all enter in the activation format (a float32 batch fed to float16
+    weights is rounded, once, at the door). dtypes: None for an argument that is not floating.
+    """
+    activations = FORMATS[p.activations].dtype
+    counted = {
+        activations if weight and d.name == p.weights else d
+        for d, weight in zip(dtypes, are_weights)
+        if d is not None
+    }
+    wanted = counted.pop() if len(counted) == 1 else activations
+    return None if all(d is None or d == wanted for d in dtypes) else wanted
+
+
+def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
+    """In which format the gradient of a stored value is stored.
+
+    What the precision stores (activations, weights) has gradients in `gradients`; a scalar (a
+    loss), and whatever has another format, such as float32 norm parameters, in its own.
+    """
+    if is_scalar or dtype.name not in (p.activations, p.weights):
+        return dtype
+    return FORMATS[p.gradients].dtype
+
+
+def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:
+    """In which format gradients that meet at one value are summed before they are rounded."""
+    summed_in = FORMATS[p.reduce].dtype
+    return promote([dtype, summed_in]) if summed_in != float16 else promote([dtype, float16])

@@ -1,0 +1,179 @@
+"""Matplotlib at arm's length: colours, line styles, and figures as files or as inline SVG.
+
+Nothing of pyplot is used, so no global state changes and no window opens; the reader's own
+matplotlibrc has no say, so the same results give the same bytes.
+"""
+
+import io
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from minifp.errors import ArgumentError
+
+HOW_TO_GET = "Pictures need matplotlib: python -m pip install matplotlib"
+FORMATS = ("png", "svg", "pdf")
+
+INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d8dee4", "#ffffff"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one precision is drawn; the colours are those of Okabe and Ito (2008), width in points.
+
+    Any two differ in colour, dashes and marker, so that neither eyes nor printers decide.
+    """
+
+    color: str
+    dashes: tuple
+    marker: str
+    width: float
+
+    @property
+    def line(self):
+        """The dashes as matplotlib takes them."""
+        return (0, self.dashes) if self.dashes else "solid"
+
+
+# The first is for the baseline: broad and grey, so that what lies on top of it is seen to do so.
+STYLES = (
+    Style("#7d8590", (), "o", 4.2),
+    Style("#0072b2", (), "s", 1.6),
+    Style("#d55e00", (5, 1.6), "^", 1.6),
+    Style("#009e73", (1.2, 1.2), "D", 1.8),
+    Style("#cc79a7", (7, 1.5, 1.2, 1.5), "v", 1.6),
+    Style("#e69f00", (3, 1.2), "P", 1.6),
+    Style("#56b4e9", (7, 1.5, 1.2, 1.5, 1.2, 1.5), "X", 1.6),
+    Style("#000000", (10, 3), "*", 1.4),
+)
+FAMILIAR = {"mixed": 1, "float16": 2, "mixed,loss_scale=off": 3, "mixed,master_weights=off": 4}
+
+KIND_COLORS = {
+    "weights": "#0072b2",
+    "masters": "#56b4e9",
+    "optimizer_state": "#009e73",
+    "activations": "#e69f00",
+    "gradients": "#cc79a7",
+}
+
+# Inline in a page, a colour becomes a variable of its style sheet, which knows dark from light.
+VARIABLES = {
+    INK: "--ink",
+    MUTED: "--muted",
+    GRID: "--grid",
+    PAPER: "--paper",
+    **{style.color: f"--series-{i}" for i, style in enumerate(STYLES)},
+}
+
+SETTINGS = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 9,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "axes.titlecolor": INK,
+    "axes.labelcolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.major.size": 3,
+    "ytick.major.size": 0,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "legend.frameon": False,
+    "lines.solid_capstyle": "round",
+    "lines.dash_capstyle": "butt",
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": "auto",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.3,
+    "svg.hashsalt": "minifp",
+    "svg.id": None,
+    "savefig.dpi": 160,
+}
+
+
+def is_available() -> bool:
+    """Whether matplotlib can be imported."""
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def checked_format(format) -> str:
+    """One of FORMATS, or ArgumentError."""
+    if format not in FORMATS:
+        raise ArgumentError(f"figures={format!r}: expected one of {', '.join(FORMATS)}")
+    return format
+
+
+def styles(precisions, baseline) -> dict:
+    """A Style for each precision. The well-known ones look the same in every report."""
+    chosen = {p: FAMILIAR[p] for p in precisions if p in FAMILIAR and p != baseline}
+    free = [i for i in range(1, len(STYLES)) if i not in chosen.values()]
+    for precision in precisions:
+        if precision != baseline and precision not in chosen:
+            chosen[precision] = free.pop(0) if free else 1 + len(chosen) % (len(STYLES) - 1)
+    return {p: STYLES[0 if p == baseline else chosen[p]] for p in precisions}
+
+
+@contextmanager
+def settings(**more):
+    """Matplotlib's defaults and SETTINGS, in the `with` block only."""
+    import matplotlib.style
+
+    known = {k: v for k, v in {**SETTINGS, **more}.items() if k in matplotlib.rcParams}
+    with matplotlib.style.context(["default", known]):
+        yield
+
+
+def save(figure, path, format) -> Path:
+    """Write a figure as PNG, SVG or PDF: aside first, then renamed. No date goes into the file."""
+    dateless = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    path = Path(path)
+    aside = path.with_name(path.name + ".tmp")
+    with settings():
+        figure.savefig(aside, format=format, metadata=dateless[format])
+    os.replace(aside, path)
+    return path
+
+
+def inline_svg(figure, name: str, title: str, description: str) -> str:
+    """The figure as an <svg> element whose ids all begin with `name`, in the page's own colours."""
+    text = io.StringIO()
+    with settings(**{"svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'((?:xlink:)?href=")#', rf"\1#{name}-", svg)
+    svg = svg.replace("url(#", f"url(#{name}-")
+    svg = re.sub(r' d="[^"]*"', lambda m: re.sub(r"(\.\d\d)\d+", r"\1", m[0]), svg)
+    for color, variable in VARIABLES.items():
+        svg = svg.replace(color, f"var({variable})")
+    label = f'role="img" aria-labelledby="{name}-title {name}-description"'
+    texts = f'<title id="{name}-title">{title}</title>'
+    texts += f'<desc id="{name}-description">{description}</desc>'
+    opening = re.match(r"<svg[^>]*>", svg)[0]
+    view_box = re.search(r'viewBox="[^"]*"', opening)[0]
+    return (
+        f'<svg class="panel" xmlns="http://www.w3.org/2000/svg" '
+        f'xmlns:xlink="http://www.w3.org/1999/xlink" {view_box} {label}>'
+        f"{texts}{svg[len(opening) :].strip()}"
+    )

@@ -1,0 +1,80 @@
+"""One page of HTML: everything in one file, no script, no network; light and dark, wide and narrow.
+
+`fragment` is the same for a notebook: a <div> that brings its style and touches nothing outside.
+"""
+
+import hashlib
+import os
+from html import escape
+from pathlib import Path
+
+from minifp.report import sections, verdicts
+from minifp.report.markup import paragraph, section
+from minifp.report.sheet import CSS
+from minifp.report.table import text_table
+
+# ---- whole pages --------------------------------------------------------------------------------
+
+
+def write_page(comparison, path) -> Path:
+    """Write the page of a comparison, aside first, and return its path."""
+    title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
+    return write(path, document(title, body(comparison)))
+
+
+def write(path, text) -> Path:
+    """Write a text file so that there is either the old one or the whole new one."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(path.name + ".part")
+    aside.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(aside, path)
+    return path
+
+
+def document(title, content) -> str:
+    """A complete page. The policy forbids it to fetch anything, even by mistake."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+        '<link rel="icon" href="data:,">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{CSS}body {{ margin: 0; }}\n</style>\n"
+        f'</head>\n<body class="minifp">\n<main>\n{content}\n</main>\n</body>\n</html>\n'
+    )
+
+
+def fragment(comparison) -> str:
+    """The same inside a notebook; its ids cannot meet those of another comparison."""
+    prefix = "m" + hashlib.sha256(text_table(comparison).encode()).hexdigest()[:8]
+    content = body(comparison, prefix)
+    return f'<style>\n{CSS}</style>\n<div class="minifp"><main>\n{content}\n</main></div>\n'
+
+
+def body(comparison, prefix="m") -> str:
+    """What a page and a notebook share: the answer first, then what it rests on."""
+    c = comparison
+    parts = (
+        sections.heading(c),
+        sections.verdict_list(c),
+        sections.notes(c),
+        section(
+            "How they got there", sections.figure(c, "loss", prefix), sections.evaluation_table(c)
+        ),
+        section(
+            "Where they end", sections.figure(c, "difference", prefix), sections.final_table(c)
+        ),
+        section(
+            "The loss scale",
+            paragraph(sections.scale_note(c)),
+            sections.figure(c, "scale", prefix),
+            sections.scale_table(c),
+        ),
+        section("What it costs", sections.figure(c, "memory", prefix), sections.cost_table(c)),
+        section("Run by run", sections.run_table(c)),
+        section("How to do it again", sections.again(c)),
+        section("On what", sections.machine(c)),
+    )
+    return "\n".join(part for part in parts if part)

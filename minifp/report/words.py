@@ -1,0 +1,110 @@
+"""Numbers and verdicts in words: one spelling for the screen, the pictures and the page."""
+
+import math
+import re
+
+from minifp.lab.memory import KINDS
+
+KIND_NAMES = {kind: kind.replace("_", " ") for kind in KINDS}
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MINUS = "−"
+FEW_SEEDS = 5  # below this many, a table says that they are few
+
+
+def is_number(value) -> bool:
+    """Whether there is a finite value to print."""
+    return value is not None and math.isfinite(value)
+
+
+def decimals(margin: float) -> int:
+    """How many decimals show a tenth of the margin: 2 for 0.5, 3 for 0.03."""
+    return max(0, 1 - math.floor(math.log10(margin)))
+
+
+def fixed(value, places) -> str:
+    """A number with so many decimals, or a dash where there is none; very large ones in short."""
+    if not is_number(value):
+        return "-"
+    return f"{value:.{places}f}" if abs(value) < 1e6 else f"{value:.2g}"
+
+
+def signed(value, places) -> str:
+    """The same with its sign. A zero has none."""
+    text = fixed(value, places)
+    return text if text.startswith("-") or not text.strip("0.") else "+" + text
+
+
+def typeset(text: str) -> str:
+    """With real minus signs, for pictures and pages."""
+    return text.replace("-", MINUS)
+
+
+def bytes_text(count) -> str:
+    """812 B, 37.2 KiB, 1.24 MiB: three digits."""
+    if not is_number(count):
+        return "-"
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 999.5:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.0f} B" if unit == "B" else f"{three_digits(size)} {unit}"
+
+
+def seconds_text(seconds) -> str:
+    """4.21 ms, 1.24 s: three digits."""
+    if not is_number(seconds):
+        return "-"
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "us")):
+        if seconds * factor >= 0.9995 or unit == "us":
+            return f"{three_digits(seconds * factor)} {unit}"
+
+
+def three_digits(value: float) -> str:
+    """Three significant digits without an exponent, as far as there are decimals to drop."""
+    places = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    return f"{value:.{min(2, max(0, places))}f}"
+
+
+def power_of_two(value) -> int | None:
+    """k where value is 2^k, else None."""
+    if not is_number(value) or value <= 0:
+        return None
+    mantissa, exponent = math.frexp(value)
+    return exponent - 1 if mantissa == 0.5 else None
+
+
+def scale_text(scale) -> str:
+    """A loss scale: 2^16 where it is a power of two, else its digits; "none" where it is 1."""
+    k = power_of_two(scale)
+    if k is None:
+        return f"{scale:.4g}" if is_number(scale) else "-"
+    return f"2^{k}" if k else "1"
+
+
+def superscript(k: int) -> str:
+    """2 to the k with a raised exponent."""
+    return "2" + str(k).translate(SUPERSCRIPTS)
+
+
+def count_text(value, places=1) -> str:
+    """A mean of counts: without decimals where it is whole."""
+    if not is_number(value):
+        return "-"
+    return f"{value:.0f}" if value == round(value) else f"{value:.{places}f}"
+
+
+def plural(n: int, word: str) -> str:
+    """1 seed, 2 seeds."""
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
+
+
+def listed(items) -> str:
+    """a, b and c."""
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def raised(text: str) -> str:
+    """With raised exponents: 2^-11 becomes 2⁻¹¹."""
+    return re.sub(r"\^(-?\d+)", lambda found: found[1].translate(SUPERSCRIPTS), text)

@@ -1,0 +1,23 @@
+"""LeNet (LeCun et al. 1998), with ReLU and max pooling: (N, 1, size, size) -> (N, classes)."""
+
+from minifp import nn
+from minifp.nn import functional as F
+
+
+class LeNet(nn.Module):
+    """Two 5x5 convolutions (3x3 for pictures below 16 pixels), each with 2x2 pooling, and two layers.
+
+    size: of the square pictures, 28 for MNIST and 8 for the bundled digits.
+    """
+
+    def __init__(self, classes=10, size=28, channels=1):
+        kernel = 5 if size >= 16 else 3
+        self.conv1 = nn.Conv2d(channels, 16, kernel, padding=kernel // 2)
+        self.conv2 = nn.Conv2d(16, 32, kernel, padding=kernel // 2)
+        self.fc1 = nn.Linear(32 * (size // 4) ** 2, 128)
+        self.fc2 = nn.Linear(128, classes)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        return self.fc2(F.relu(self.fc1(x.flatten(1))))

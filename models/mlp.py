@@ -1,0 +1,19 @@
+"""A multilayer perceptron: (N, ...) -> (N, classes)."""
+
+from minifp import nn
+
+
+class MLP(nn.Module):
+    """Linear layers of the given sizes with ReLU between them; pictures are flattened first.
+
+    sizes: inputs, hidden layers, classes, such as MLP(64, 128, 64, 10).
+    """
+
+    def __init__(self, *sizes):
+        layers = [nn.Flatten()]
+        for inputs, outputs in zip(sizes, sizes[1:]):
+            layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+        self.layers = nn.Sequential(*layers[:-1])
+
+    def forward(self, x):
+        return self.layers(x)

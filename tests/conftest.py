@@ -1,0 +1,62 @@
+"""What holds for all tests: threads, a fresh seed, the default precision, and where a GPU is."""
+
+import os
+import sys
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # before NumPy is imported: a worker for each core
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.pop("MINIFP_PRECISION", None)  # a test that wants another default says so
+os.environ.pop("MINIFP_DEVICE", None)
+
+import hypothesis
+import pytest
+
+# The same examples at every run; HYPOTHESIS_PROFILE=explore looks for new ones.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what needs a GPU where there is none."""
+    needs_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if needs_gpu and not has_gpu():
+        for item in needs_gpu:
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def has_gpu():
+    """Whether CuPy is installed and finds a device."""
+    try:
+        import cupy
+
+        return cupy.cuda.runtime.getDeviceCount() > 0
+    except Exception:  # CuPy has an error of its own for each way in which a driver can be missing
+        return False
+
+
+@pytest.fixture(autouse=True)
+def from_seed_0():
+    """Every test draws the same numbers, alone or after others."""
+    from minifp import random
+
+    random.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_trace():
+    """A test that left a precision or an observer behind would change the tests after it."""
+    from minifp import policy
+
+    before = policy.get_precision()
+    yield
+    after, left = policy.get_precision(), []
+    policy.set_precision(before)
+    for name in ("minifp.backend", "minifp.tape", "minifp.mixed"):
+        observers = getattr(sys.modules.get(name), "observers", [])
+        left += observers
+        observers.clear()
+    assert after == before, f"the test left the default precision at {after}"
+    assert not left, f"the test left observers behind: {left}"

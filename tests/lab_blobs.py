@@ -1,0 +1,36 @@
+"""A small task for the tests of the laboratory: four clouds of points, told apart in 40 steps."""
+
+import numpy as np
+
+from minifp import nn, optim
+from minifp.data import TensorDataset
+from minifp.nn import functional as F
+from minifp.task import Task
+
+
+def clouds(n, seed):
+    """n points around four centres, and which centre each belongs to."""
+    generator = np.random.default_rng(seed)
+    t = generator.integers(0, 4, n)
+    centres = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    x = centres[t] + 0.4 * generator.standard_normal((n, 2))
+    return TensorDataset(x.astype(np.float32), t, name="clouds")
+
+
+def network():
+    """A perceptron with dropout."""
+    return nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 4))
+
+
+def blobs(**changes):
+    """The task, with fields changed."""
+    fields = {
+        "name": "blobs",
+        "model": network,
+        "data": lambda: (clouds(160, 1), clouds(80, 2)),
+        "loss": F.cross_entropy,
+        "optimizer": lambda parameters: optim.Adam(parameters, lr=0.02),
+        "batch_size": 16,
+        "epochs": 4,
+    }
+    return Task(**{**fields, **changes})

@@ -1,0 +1,483 @@
+"""Claims about the two primitives through which every kernel sums: plain, and sequential float16.
+
+The oracle of the sequential ones is a Python loop over NumPy's float16 numbers. Both the reference
+and its numba twin must agree with it bit for bit.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from math import log2, prod
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays, mutually_broadcastable_shapes
+
+from minifp import accumulate
+from minifp.accumulate import dot_in, primitives, sum_in
+from minifp.errors import PrecisionError, ShapeError
+
+half, single, double = np.float16, np.float32, np.float64
+sequential_sum, sequential_dot = sum_in("float16"), dot_in("float16")
+
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+NO_TWIN = os.environ.get("MINIFP_KERNELS") == "numpy" or not HAS_NUMBA
+needs_twin = pytest.mark.skipif(NO_TWIN, reason="the numba twins are not in use")
+both = pytest.mark.parametrize("which", ["reference", pytest.param("twin", marks=needs_twin)])
+
+
+def using(which):
+    """A context in which sequential sums are the reference's or the twin's."""
+    return mock.patch.dict(os.environ, MINIFP_KERNELS="numpy" if which == "reference" else "")
+
+
+def assert_same(y, expected):
+    """Equal in bits, except that every NaN is as good as another."""
+    expected = np.asarray(expected, single)
+    assert type(y) is np.ndarray and y.dtype == single and y.shape == expected.shape
+    equal = (y.view(np.uint32) == expected.view(np.uint32)) | (np.isnan(y) & np.isnan(expected))
+    assert equal.all(), (y[~equal][:5], expected[~equal][:5])
+
+
+def loop_sum(addends):
+    """Add one after the other to a float16 accumulator. addends (K) of any format."""
+    total = half(0)
+    with np.errstate(all="ignore"):
+        for addend in np.asarray(addends).astype(half):
+            total = half(total + addend)
+    return total
+
+
+def loop_dot(a, b):
+    """a (M, K) @ b (K, N), number by number."""
+    with np.errstate(all="ignore"):
+        a, b = a.astype(half), b.astype(half)
+        rows = [[loop_sum(a[m] * b[:, n]) for n in range(b.shape[1])] for m in range(len(a))]
+    return np.array(rows, half).reshape(len(a), b.shape[1])
+
+
+def loop_sums(x, axes):
+    """The loop over the reduced axes in C order, for each place of the kept ones."""
+    kept = [i for i in range(x.ndim) if i not in axes]
+    y = np.empty([x.shape[i] for i in kept], half)
+    for place in np.ndindex(*y.shape):
+        index = [slice(None)] * x.ndim
+        for i, n in zip(kept, place):
+            index[i] = n
+        y[place] = loop_sum(x[tuple(index)].reshape(-1))
+    return y
+
+
+def random_halves(seed, *shape):
+    """Any bits: subnormals, Inf and NaN among them."""
+    return np.random.default_rng(seed).integers(0, 65536, shape, np.uint16).view(half)
+
+
+halves = st.integers(0, 65535).map(lambda bits: np.uint16(bits).view(half))
+extremes = st.sampled_from([0.0, -0.0, 1.0, 0.1, 2**-24, 2**-25, 65504.0, 65519.9, 65520.0, np.inf])
+ordinary = st.floats(-300, 300, width=16)
+numbers = st.one_of(ordinary, extremes, extremes.map(lambda x: -x), halves.map(float))
+wider = st.one_of(numbers, st.floats(width=32))  # what has to be rounded on the way in
+
+
+def as_single(x):
+    with np.errstate(all="ignore"):
+        return float(single(x))
+
+
+def arrays_of(shape, elements=wider):
+    return arrays(single, shape, elements=elements.map(as_single), fill=st.nothing())
+
+
+# ---- sequential sums ----------------------------------------------------------------------------
+
+
+@both
+def test_every_half_and_every_float32_beside_a_border_is_rounded_as_numpy_rounds_it(which):
+    x = np.arange(65536, dtype=np.uint16).view(half).astype(single)
+    finite = np.sort(x[np.isfinite(x)])
+    borders = (finite[1:].astype(double) + finite[:-1]) / 2  # ties, exact in float32
+    borders = np.concatenate([borders, [65520, -65520, 1e5, 2e38, 2**-26, 1e-40]]).astype(single)
+    points = [
+        x,
+        borders,
+        np.nextafter(borders, single(np.inf)),
+        np.nextafter(borders, single(-9e9)),
+    ]
+    x = np.concatenate(points)
+    with np.errstate(all="ignore"):
+        expected = x.astype(half).astype(single) + single(0)  # a sum starts at +0: no -0
+    with using(which):
+        assert_same(sequential_sum(x[None], axis=0), expected)
+        assert_same(sequential_dot(np.ones((1, 1), single), x[None]), expected[None])
+
+
+@both
+def test_sums_and_products_of_two_halves_are_rounded_once(which):
+    x, y = random_halves(0, 500_000), random_halves(1, 500_000)
+    with np.errstate(all="ignore"):
+        total, product = (x + y).astype(single) + single(0), np.outer(x[:700], y[:700])
+        product = product.astype(single) + single(0)
+    with using(which):
+        assert_same(sequential_sum(np.stack([x, y]), axis=0), total)
+        assert_same(sequential_dot(x[:700, None], y[None, :700]), product)
+
+
+@both
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_sequential_sum_is_the_loop_over_halves(which, data):
+    x = data.draw(arrays_of(st.lists(st.integers(0, 5), max_size=4).map(tuple)))
+    x = data.draw(st.sampled_from([x, x.T, x[::-1] if x.ndim else x, x.repeat(2, -1)[..., ::2]]))
+    axis = data.draw(
+        st.none() | st.lists(st.integers(0, x.ndim - 1), unique=True) if x.ndim else st.none()
+    )
+    axes = tuple(range(x.ndim)) if axis is None else tuple(axis)
+    if axis is not None:
+        axis = tuple(data.draw(st.sampled_from([i, i - x.ndim])) for i in axis)
+    expected, before = loop_sums(x, axes), x.copy()
+    with using(which):
+        assert_same(sequential_sum(x, axis), expected)
+        kept = sequential_sum(x, axis, keepdims=True)
+    assert_same(kept, expected.reshape([1 if i in axes else n for i, n in enumerate(x.shape)]))
+    np.testing.assert_array_equal(x, before)
+
+
+@both
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_sequential_dot_is_the_loop_over_halves(which, data):
+    leading = data.draw(
+        mutually_broadcastable_shapes(num_shapes=2, max_dims=2, min_side=0, max_side=3)
+    )
+    M, K, N = (data.draw(st.integers(0, 5)) for _ in range(3))
+    a = data.draw(arrays_of((*leading.input_shapes[0], M, K)))
+    b = data.draw(arrays_of((*leading.input_shapes[1], N, K))).swapaxes(-1, -2)
+    result = leading.result_shape
+    a_all, b_all = (np.broadcast_to(x, (*result, *x.shape[-2:])) for x in (a, b))
+    expected = np.empty((*result, M, N), half)
+    for i in np.ndindex(*result):
+        expected[i] = loop_dot(a_all[i], b_all[i])
+    with using(which):
+        assert_same(sequential_dot(a, b), expected)
+        assert_same(sequential_dot(a_all, b_all), expected)  # broadcast by strides of 0
+
+
+SHAPES = [
+    (1, 1, 1),
+    (1, 300, 1),
+    (3, 0, 5),
+    (0, 4, 5),
+    (64, 33, 10),
+    (10, 33, 64),
+    (70, 9, 1),
+    (17, 40, 131),
+]
+
+
+@needs_twin
+@pytest.mark.parametrize("M, K, N", SHAPES)
+@pytest.mark.parametrize("scale", [1.0, 2.0**-9, 200.0, None])
+def test_twin_and_reference_agree_in_every_bit(M, K, N, scale):
+    rng = np.random.default_rng(M + K + N)
+    a, b = rng.standard_normal((2, M, K)).astype(single), rng.standard_normal((K, N)).astype(single)
+    if scale is None:
+        a, b = random_halves(2, 2, M, K), random_halves(3, K, N)
+    else:
+        a, b = a * single(scale), b * single(scale)
+    results = []
+    for which in ("reference", "twin"):
+        with using(which):
+            results.append([sequential_dot(a, b), sequential_dot(a[0].T.copy().T, b)])
+            results[-1] += [sequential_sum(b, i) for i in (None, 0, 1)]
+            results[-1] += [sequential_sum(a, i) for i in ((0, 2), (1, 2), 1)]
+    for y, expected in zip(*results):
+        assert_same(y, expected)
+
+
+@needs_twin
+def test_reference_takes_long_rows_and_short_ones_alike():
+    a, b = random_halves(4, 50, 20), np.random.default_rng(5).random((20, 70), single)
+    x = np.random.default_rng(6).standard_normal((40, 3000)).astype(single)
+    with using("reference"):
+        y, total = sequential_dot(a, b), sequential_sum(x, 0)
+    assert_same(y, loop_dot(a, b))
+    with using("twin"):
+        assert_same(y, sequential_dot(a, b))
+        assert_same(total, sequential_sum(x, 0))
+        assert_same(total, sequential_sum(np.asfortranarray(x), 0))
+
+
+@both
+def test_operands_may_be_read_only_unaligned_swapped_wider_or_narrower(which):
+    x = np.random.default_rng(7).standard_normal((6, 8)).astype(single)
+    expected = loop_dot(x, x.T)
+    unaligned = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(single).reshape(x.shape)
+    with using(which):
+        for y in (unaligned, x.astype(">f4"), x.astype(half)):
+            assert_same(sequential_dot(y, y.T), expected)
+            assert_same(sequential_sum(y, 1), loop_sums(x, (1,)))
+        integers = np.arange(-12, 12).reshape(4, 6)
+        assert_same(sequential_sum(integers, 0), integers.sum(0))
+
+
+@both
+def test_a_float64_is_rounded_to_half_once_not_by_way_of_float32(which):
+    x = np.array([[1 + 2**-11 + 2**-40]])  # over the tie; float32 rounds it onto the tie
+    with using(which):
+        assert sequential_sum(x, 0) == single(1 + 2**-10)
+        assert sequential_dot(x, np.ones((1, 1))) == single(1 + 2**-10)
+
+
+@both
+def test_sum_of_4096_tenths_down_a_column_stops_at_256(which):
+    with using(which):
+        tenths = np.full((4096, 2), 0.1, single)
+        np.testing.assert_array_equal(sequential_sum(tenths, axis=0), 256)
+        np.testing.assert_array_equal(sequential_sum(tenths.T, axis=1), 256)
+        np.testing.assert_array_equal(sequential_dot(np.ones((1, 4096), single), tenths), 256)
+    exact = 4096 * float(half(0.1))
+    assert abs(sum_in("float32")(tenths.astype(half), axis=0) - exact).max() < 1e-3 * exact
+
+
+@both
+def test_3000_ones_stop_at_2048(which):
+    ones = np.ones((3000, 1), single)
+    with using(which):
+        assert sequential_sum(ones) == 2048
+        assert sequential_dot(ones.T, ones) == 2048
+    assert sum_in("float32")(ones) == dot_in("float32")(ones.T, ones) == 3000
+
+
+@both
+def test_overflow_begins_at_65520_and_cannot_be_taken_back(which):
+    with using(which):
+        assert sequential_sum(np.array([65519.9], single)) == 65504
+        assert sequential_sum(np.array([65520], single)) == np.inf
+        assert sequential_sum(np.array([65504, 15], single)) == 65504
+        assert sequential_sum(np.array([-65504, -16], single)) == -np.inf
+        assert sequential_sum(np.array([65504, 16, -65504], single)) == np.inf
+        assert np.isnan(sequential_sum(np.array([65504, 16, -np.inf], single)))
+        assert (
+            sequential_dot(np.array([[256, 1]], single), np.array([[256], [-9]], single)) == np.inf
+        )
+        assert np.isnan(sequential_dot(np.array([[np.inf]], single), np.zeros((1, 1), single)))
+
+
+@both
+def test_products_below_the_smallest_subnormal_are_lost(which):
+    tiny, ones = np.full((1, 64), 2**-13, single), np.ones((64, 1), single)
+    with using(which):
+        assert sequential_dot(tiny, ones * single(2**-12)) == 0  # 2^-25, a tie with 0
+        assert sequential_dot(tiny, ones * single(1.001 * 2**-12)) == 64 * 2**-24
+        assert sequential_dot(tiny, ones * single(2**-11)) == 64 * 2**-24
+
+
+@both
+def test_r12_error_of_a_sequential_dot_of_positive_terms_grows_with_its_depth(which):
+    rng = np.random.default_rng(0)
+    errors, chunked, wide = {}, {}, {}
+    for K in (64, 256, 1024, 4096, 16384):
+        a, b = rng.random((8, 1, K)).astype(half), rng.random((8, K, 1)).astype(half)
+        exact = a.astype(double) @ b.astype(double)
+        parts = a.reshape(8, K // 64, 1, 64), b.reshape(8, K // 64, 64, 1)
+
+        def error(y, exact=exact):
+            return np.abs(y / exact - 1).mean()
+
+        with using(which):
+            errors[K] = error(sequential_dot(a, b))
+            chunked[K] = error(sequential_sum(sequential_dot(*parts), axis=1))
+        wide[K] = error(dot_in("float32")(a, b).astype(half))
+    assert errors[64] < 2e-3 and 4e-3 < errors[1024] < 3e-2
+    assert 0.03 < errors[4096] < 0.2 and errors[16384] > 0.3
+    assert max(chunked.values()) < 1e-2 and max(wide.values()) < 4e-4
+
+
+# ---- plain sums ---------------------------------------------------------------------------------
+
+
+def assert_within_bound(x, axes, y):
+    """|error| <= (16 r + 4 log2 n) 2^-24 sum|x|, as plain_sum promises."""
+    exact, size = x.sum(axis=axes, dtype=double), np.abs(x).sum(axis=axes, dtype=double)
+    n = max(1, prod(x.shape[i] for i in axes))
+    bound = (16 * len(axes) + 4 * log2(n)) * 2.0**-24 * size
+    assert y.shape == exact.shape and y.dtype == x.dtype and type(y) is np.ndarray
+    assert (np.abs(y - exact) <= bound).all()
+
+
+@pytest.mark.parametrize(
+    "shape", [(1_000_000, 3), (1_000_000,), (31, 33_000), (65_537, 17), (7, 40_001, 5)]
+)
+def test_plain_sum_of_up_to_a_million_float32_is_accurate_along_every_axis(shape):
+    x = np.full(shape, 0.1, single) + np.random.default_rng(0).random(shape, single)
+    for axes in [(i,) for i in range(x.ndim)] + [tuple(range(x.ndim))]:
+        assert_within_bound(x, axes, sum_in("float32")(x, axes))
+
+
+def test_naive_float32_sums_would_break_that_bound():
+    x = np.full((1_000_000, 3), 0.1, single)
+    with pytest.raises(AssertionError):
+        assert_within_bound(x, (0,), x.sum(0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_plain_sum_has_the_shape_and_the_value_of_numpy_in_float64(data):
+    shape = data.draw(st.lists(st.sampled_from([0, 1, 2, 3, 16, 17, 40]), max_size=4).map(tuple))
+    order = data.draw(st.permutations(range(len(shape))))
+    x = np.random.default_rng(1).standard_normal(shape).astype(single).transpose(order)
+    x = data.draw(st.sampled_from([x, x[::-1] if x.ndim else x, x[..., ::2] if x.ndim else x]))
+    axes = data.draw(
+        st.lists(st.integers(0, x.ndim - 1), unique=True).map(tuple) if x.ndim else st.just(())
+    )
+    y = sum_in("float32")(x, axes)
+    assert_within_bound(x, axes, y)
+    np.testing.assert_array_equal(sum_in("float32")(x, axes, keepdims=True), np.sum(y, ()).reshape(
+        [1 if i in axes else n for i, n in enumerate(x.shape)]
+    ))  # fmt: skip
+
+
+def test_plain_sum_passes_inf_and_nan_and_takes_broadcast_arrays():
+    x = np.ones((40, 20), single)
+    x[17, 3], x[20, 5] = np.inf, np.nan
+    y = sum_in("float32")(x, 0)
+    assert np.isinf(y[3]) and np.isnan(y[5]) and (np.delete(y, [3, 5]) == 40).all()
+    np.testing.assert_array_equal(sum_in("float32")(np.broadcast_to(single(2), (50, 60)), 0), 100)
+
+
+def test_plain_primitives_compute_in_at_least_float32():
+    x = np.full((4096, 2), 0.1, half)
+    y = sum_in("float32")(x, 0)
+    assert y.dtype == single and abs(y - 4096 * float(half(0.1))).max() < 1e-2
+    assert dot_in("float32")(x.T, x).dtype == single
+    wide = x.astype(double)
+    assert sum_in("float64")(wide, 0).dtype == dot_in("float64")(wide.T, wide).dtype == double
+    integers = np.arange(2**24, 2**24 + 40)
+    assert sum_in("float32")(integers) == integers.sum()  # exact, as an integer
+
+
+def test_plain_dot_is_numpy_matmul():
+    rng = np.random.default_rng(2)
+    shapes = [((3, 4, 5), (5, 6)), ((4, 5), (3, 5, 6)), ((2, 1, 4, 5), (3, 5, 6))]
+    for a, b in [*shapes, ((0, 4, 5), (5, 6)), ((3, 4, 0), (0, 6))]:
+        a, b = rng.standard_normal(a), rng.standard_normal(b)
+        y = dot_in("float64")(a, b)
+        assert y.shape == (a @ b).shape
+        np.testing.assert_allclose(y, a @ b, rtol=0, atol=1e-14)
+
+
+# ---- choosing, and what is refused --------------------------------------------------------------
+
+
+def test_the_format_chooses_and_may_be_spelled_in_any_way():
+    assert primitives("float16").sum is sum_in(np.dtype(half)) is not sum_in("float32")
+    assert sum_in("float32") is sum_in(double) and dot_in(single) is dot_in("float32")
+    assert sum_in(half) is sum_in(half) and dot_in(half) is dot_in(half)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float12", bool])
+def test_no_sums_in_what_is_no_floating_format(dtype):
+    with pytest.raises(PrecisionError, match="expected"):
+        sum_in(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_shapes_that_do_not_fit_are_named(dtype):
+    def zeros(*shape):
+        return np.zeros(shape, single)
+
+    for a, b in [((2, 3), (2, 3)), ((3,), (3, 2)), ((2, 2, 3), (3, 3, 2)), ((2, 3), ())]:
+        with pytest.raises(ShapeError, match=r"dot of shapes .* expected \(\.\.\., M, K\)"):
+            dot_in(dtype)(zeros(*a), zeros(*b))
+    for axis in (2, -3, (0, 0), (0, -2)):
+        with pytest.raises(ShapeError, match=r"sum over axis .* of shape \(2, 3\)"):
+            sum_in(dtype)(zeros(2, 3), axis)
+
+
+# ---- where and how the twins run ----------------------------------------------------------------
+
+CHECK = """
+import sys, warnings
+import numpy as np
+from minifp import accumulate
+early = "numba" in sys.modules
+a = np.random.default_rng(0).standard_normal((70, 33)).astype("f")
+with np.errstate(all="ignore"):
+    expected = np.zeros((70, 70), "e")
+    for x, y in zip(a.T.astype("e"), a.T.astype("e")):
+        expected = expected + np.outer(x, y)
+dot, sum = accumulate.dot_in("float16"), accumulate.sum_in("float16")
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    assert (dot(a, a.T) == expected).all() and sum(np.ones((3000, 1), "f")) == 2048
+    dot(a, a.T)
+had_twins = accumulate.twins(accumulate.float16) is not None
+print(f"{early=} {had_twins=}", *(w.message for w in told), sep="\\n")
+"""
+
+
+def run_alone(code=CHECK, folder=Path(accumulate.__file__).parents[1], **environment):
+    """Run code in a process of its own, and return what it said and warned of."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "MINIFP_"))}
+    environment = {**kept, "PYTHONPATH": str(folder), **environment}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=folder, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+def test_numba_is_imported_at_the_first_sequential_sum_and_not_before():
+    assert run_alone() == [f"early=False had_twins={HAS_NUMBA}"]
+
+
+def test_without_numba_the_references_serve():
+    hidden = "import sys; sys.modules['numba'] = None"
+    assert run_alone(hidden + CHECK) == ["early=True had_twins=False"]
+
+
+def test_where_numba_does_not_compile_the_references_serve():
+    assert run_alone(NUMBA_DISABLE_JIT="1") == ["early=False had_twins=False"]
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
+def test_twins_are_right_on_a_cpu_without_half_conversions(tmp_path):
+    found = run_alone(
+        NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path)
+    )
+    assert found == ["early=False had_twins=True"]
+
+
+@pytest.mark.skipif(not HAS_NUMBA or os.name == "nt", reason="no numba, or no folder to close off")
+def test_without_a_folder_for_compiled_kernels_there_is_one_warning(tmp_path):
+    package = tmp_path / "minifp"
+    package.mkdir()
+    for name in ("accumulate", "accumulate_numba", "errors", "formats"):
+        shutil.copy(Path(accumulate.__file__).with_name(f"{name}.py"), package)
+    closed = package / "__pycache__"  # a file: nothing can be written below it
+    closed.touch()
+    found, *told = run_alone(folder=tmp_path, HOME=str(closed), XDG_CACHE_HOME=str(closed))
+    assert found == "early=False had_twins=True"
+    assert len(told) == 1 and "NUMBA_CACHE_DIR" in told[0]
+
+
+FULL_DISK = """
+import errno, numba.core.caching
+def save(*args):
+    raise OSError(errno.ENOSPC, "no space left on device")
+numba.core.caching.IndexDataCacheFile.save = save
+"""
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
+def test_a_full_disk_costs_a_warning_and_not_the_sum(tmp_path):
+    found, *told = run_alone(FULL_DISK + CHECK, NUMBA_CACHE_DIR=str(tmp_path))
+    assert found == "early=True had_twins=True"
+    assert len(told) == 1 and "NUMBA_CACHE_DIR" in told[0]

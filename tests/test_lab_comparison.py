@@ -1,0 +1,363 @@
+"""Comparing: what is paired with what, what is kept on disk, and what is refused."""
+
+import csv
+import json
+import math
+import re
+
+import pytest
+from lab_blobs import blobs, clouds
+
+from minifp import policy
+from minifp.data import TensorDataset
+from minifp.errors import ArgumentError, DataError, PrecisionError
+from minifp.lab import Comparison
+from minifp.lab import comparison as comparing
+from minifp.lab.comparison import compare
+from minifp.lab.run import Run
+
+BOTH = ("float32", "mixed")
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """The (precision, seed) pairs that are really trained, in order."""
+    calls, train = [], comparing.train
+
+    def counted(task, precision, seed, *args, **kwargs):
+        calls.append((precision, seed))
+        return train(task, precision, seed, *args, **kwargs)
+
+    monkeypatch.setattr(comparing, "train", counted)
+    return calls
+
+
+def made_up(precision, seed, metric, status="finished"):
+    """A run that was never trained."""
+    return Run(precision, seed, status, metric=metric, steps=10, bytes={"weights": 4})
+
+
+def from_runs(*runs, precisions=BOTH, margin=0.5, dial=0):
+    """A comparison of runs that were never trained."""
+    seeds = sorted({run.seed for run in runs})
+    whole = comparing.opened(
+        blobs(margin=margin, dial=dial), blobs().data(), list(precisions), seeds, None
+    )
+    whole.runs, whole.asked = list(runs), []
+    return whole
+
+
+# ---- one call ------------------------------------------------------------------------------------
+
+
+def test_all_precisions_of_a_seed_are_trained_before_the_next_seed(trained):
+    compare(blobs(steps=2), BOTH, 2, progress=False)
+    assert trained == [("float32", 0), ("mixed", 0), ("float32", 1), ("mixed", 1)]
+
+
+def test_mixed_and_float32_compare_as_rows():
+    result = compare(blobs(), BOTH, 3, progress=False)
+    base, mixed = result.rows()
+    assert (base.precision, base.n, base.diverged, base.verdict) == ("float32", 3, 0, None)
+    assert base.difference is None and base.mean > 90
+    assert mixed.pairs == 3 and mixed.low <= mixed.difference <= mixed.high
+    assert mixed.verdict in ("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE")
+    assert mixed.bytes["weights"] * 2 == base.bytes["weights"]
+    assert base.seconds_per_step > 0
+
+
+def test_float32_with_an_exact_loss_scale_is_equivalent_with_no_deviation():
+    result = compare(blobs(), ("float32", "float32,loss_scale=128"), 3, progress=False)
+    row = result.row("float32,loss_scale=128")
+    assert (row.difference, row.low, row.high, row.verdict) == (0, 0, 0, "EQUIVALENT")
+    assert row.paired.sd == 0
+
+
+def test_one_seed_gives_a_difference_but_no_verdict():
+    result = compare(blobs(steps=5), BOTH, 1, progress=False)
+    row = result.row("mixed")
+    assert row.pairs == 1 and row.difference is not None
+    assert (row.low, row.high, row.verdict, row.sd) == (None, None, None, None)
+    assert "no verdict from 1 pair of runs" in result.verdict_sentence()
+
+
+def test_a_precision_may_be_an_object_and_goes_by_its_canonical_text():
+    p = policy.Precision.parse("mixed,loss_scale=128.0")
+    result = compare(blobs(steps=2), [p], [4], progress=False)
+    assert result.precisions == ["mixed,loss_scale=128"]
+    assert result.baseline == "mixed,loss_scale=128"
+
+
+def test_epochs_steps_and_dial_of_the_call_go_before_the_tasks_own():
+    by_epochs = compare(blobs(steps=7), ["float32"], 1, epochs=1, progress=False)
+    by_steps = compare(blobs(), ["float32"], 1, steps=3, dial=2, progress=False)
+    assert by_epochs.runs[0].steps == 10
+    assert by_steps.runs[0].steps == 3 and by_steps.dial == 2
+
+
+def test_progress_goes_to_standard_error(capsys):
+    compare(blobs(steps=2), ["float32"], 1)
+    said = capsys.readouterr()
+    assert said.out == "" and "blobs" in said.err
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ({"precisions": ["half"]}, PrecisionError, "no precision 'half'"),
+        ({"precisions": []}, ArgumentError, "precisions is empty"),
+        (
+            {"precisions": ["mixed", "mixed,loss_scale=dynamic"]},
+            ArgumentError,
+            "mixed is given twice",
+        ),
+        ({"seeds": 0}, ArgumentError, "seeds=0: expected how many (at least 1)"),
+        ({"seeds": [1, 1]}, ArgumentError, "seeds=[1, 1]"),
+        ({"seeds": [-1]}, ArgumentError, "seeds=[-1]"),
+        ({"seeds": True}, ArgumentError, "seeds=True"),
+        ({"epochs": 1, "steps": 1}, ArgumentError, "give one of them"),
+        ({"epochs": 0}, ArgumentError, "epochs is 0, expected an integer of at least 1"),
+        ({"dial": 0.5}, ArgumentError, "dial is 0.5"),
+        ({"figures": "png"}, ArgumentError, "figures='png' without out"),
+    ],
+)
+def test_arguments_that_cannot_be(arguments, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        compare(blobs(), progress=False, **arguments)
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (None, "the task's data function returned NoneType"),
+        ((clouds(4, 0),), "expected a pair: (training set, test set)"),
+        ((clouds(4, 0), 3), "the test set is a int"),
+        ((clouds(0, 0), clouds(4, 0)), "the training set is empty"),
+    ],
+)
+def test_data_that_is_none(data, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        compare(blobs(data=lambda: data), progress=False)
+
+
+def test_nan_in_the_data_is_an_error_that_names_the_batch():
+    x, t = clouds(160, 1).arrays
+    x = x.copy()
+    x[5, 0] = math.nan
+    broken = TensorDataset(x, t)
+    with pytest.raises(DataError, match=r"NaN or Inf in the inputs of batch \d of epoch 0"):
+        compare(blobs(data=lambda: (broken, broken)), progress=False)
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+def test_pairs_are_by_seed_and_not_by_place():
+    runs = [made_up("float32", s, 90.0 + s) for s in (0, 1, 2)]
+    runs += [made_up("mixed", s, 90.0 + s) for s in (2, 0, 1)]
+    assert from_runs(*runs).row("mixed").paired.sd == 0
+
+
+def test_a_diverged_run_is_counted_and_never_averaged():
+    runs = [made_up("float32", s, 95.0) for s in range(3)]
+    runs += [
+        made_up("mixed", 0, 95.0),
+        made_up("mixed", 1, 10.0, "diverged"),
+        made_up("mixed", 2, 95.0),
+    ]
+    row = from_runs(*runs).row("mixed")
+    assert (row.n, row.diverged, row.pairs) == (3, 1, 2)
+    assert row.mean == 95.0
+    assert row.verdict == "DIVERGED"
+
+
+def test_a_precision_whose_runs_all_diverged_has_a_row():
+    runs = [made_up("float32", s, 95.0) for s in range(3)]
+    runs += [made_up("mixed", s, None, "stopped") for s in range(3)]
+    result = from_runs(*runs)
+    row = result.row("mixed")
+    assert (row.mean, row.sd, row.difference, row.diverged, row.verdict) == (
+        None,
+        None,
+        None,
+        3,
+        "DIVERGED",
+    )
+    assert "DIVERGED in 3 of 3 runs" in result.verdict_sentence()
+    assert sum("mixed, seed" in note for note in result.notes()) == 3
+
+
+def test_a_seed_whose_baseline_diverged_is_no_pair():
+    runs = [
+        made_up("float32", 0, None, "diverged"),
+        made_up("float32", 1, 90.0),
+        made_up("float32", 2, 91.0),
+    ]
+    runs += [made_up("mixed", s, 90.0 + s) for s in range(3)]
+    row = from_runs(*runs).row("mixed")
+    assert (row.pairs, row.diverged, row.difference) == (2, 0, 1.0)
+
+
+def test_an_inconclusive_row_says_how_many_seeds_are_needed():
+    runs = [made_up("float32", s, 90.0) for s in range(4)]
+    runs += [made_up("mixed", s, 90.0 + d) for s, d in enumerate((1, -1, 1, -1))]
+    result = from_runs(*runs)
+    assert result.row("mixed").verdict == "INCONCLUSIVE"
+    assert result.row("mixed").needed == 46
+    assert "INCONCLUSIVE at a margin of 0.5 points; about 46 seeds" in result.verdict_sentence()
+
+
+def test_a_precision_without_runs_yet_has_an_empty_row():
+    result = from_runs(made_up("float32", 0, 90.0))
+    assert (result.row("mixed").n, result.row("mixed").mean) == (0, None)
+
+
+def test_the_dial_is_explained_where_it_is_used():
+    run = made_up("float32", 0, 90.0)
+    assert from_runs(run).dial_note() == ""
+    result = from_runs(run, dial=11)
+    assert (
+        "Exponent dial k = 11" in result.dial_note() and "2,048 times as many" in result.dial_note()
+    )
+    assert result.dial_note() in result.notes()
+
+
+def test_few_seeds_are_pointed_out():
+    assert (
+        "3 seeds: 5 are the least"
+        in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
+    )
+    assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []
+
+
+# ---- on disk -------------------------------------------------------------------------------------
+
+
+def test_what_is_saved_is_what_is_loaded(tmp_path):
+    result = compare(
+        blobs(), ("float32", "mixed,loss_scale=1e30"), 2, dial=1, out=tmp_path, progress=False
+    )
+    loaded = Comparison.load(tmp_path)
+    assert str(loaded.runs) == str(result.runs)  # as texts: NaN is not equal to itself
+    assert loaded.rows() == result.rows()
+    assert (loaded.task, loaded.dial, loaded.config) == (result.task, 1, result.config)
+    assert loaded.notes() == result.notes()
+    assert loaded.environment == result.environment
+
+
+def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
+    def refuse(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    compare(
+        blobs(steps=60),
+        ["float32", "mixed,loss_scale=1e30"],
+        1,
+        dial=3,
+        out=tmp_path,
+        progress=False,
+    )
+    held = json.loads((tmp_path / "results.json").read_text(), parse_constant=refuse)
+    assert "Exponent dial k = 3" in held["notes"][0]
+    with open(tmp_path / "history.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    names = ["precision", "seed", "dial", "step", "loss", "grad_norm", "scale", "skipped"]
+    assert list(lines[0]) == names
+    assert lines[0]["dial"] == "3"
+    assert len(lines) == sum(run["steps"] for run in held["runs"])
+
+
+def test_the_same_folder_again_trains_nothing(tmp_path, trained):
+    first = compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    trained.clear()
+    again = compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    assert trained == []
+    assert again.rows() == first.rows()
+
+
+def test_more_seeds_and_more_precisions_train_only_what_is_missing(tmp_path, trained):
+    compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
+    trained.clear()
+    compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    assert trained == [("float32", 1), ("mixed", 1)]
+    trained.clear()
+    grown = compare(blobs(steps=3), ["mixed,loss_scale=off"], 2, out=tmp_path, progress=False)
+    assert trained == [("mixed,loss_scale=off", 0), ("mixed,loss_scale=off", 1)]
+    assert set(grown.precisions) == {"float32", "mixed", "mixed,loss_scale=off"}
+    assert grown.baseline == "float32" and len(grown.runs) == 6
+
+
+def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, trained):
+    counted = comparing.train
+
+    def interrupted(task, precision, seed, *args, **kwargs):
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return counted(task, precision, seed, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(comparing, "train", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    left = Comparison.load(tmp_path)
+    assert len(left.runs) == 3
+    assert left.missing() == [("mixed", 1)]
+    assert "1 of 4 runs are still to be made" in " ".join(left.notes())
+    assert left.row("mixed").pairs == 1
+    trained.clear()
+    compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
+    assert trained == [("mixed", 1)]
+
+
+def test_an_interrupt_before_the_first_run_leaves_a_folder_that_can_go_on(tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(comparing, "train", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
+    assert len(compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False).runs) == 2
+
+
+@pytest.mark.parametrize(
+    "change, named",
+    [
+        ({"steps": 4}, "steps was 3 and is now 4"),
+        ({"dial": 2}, "dial was 0 and is now 2"),
+        ({"batch_size": 8}, "batch size was 16 and is now 8"),
+        ({"clip_norm": 1.0}, "clip norm was None and is now 1.0"),
+        ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data was 'clouds, 160"),
+    ],
+)
+def test_other_settings_in_the_same_folder_are_refused_by_name(tmp_path, change, named):
+    compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
+    with pytest.raises(ArgumentError, match=re.escape(named)):
+        compare(blobs(**{"steps": 3, **change}), ["float32"], 1, out=tmp_path, progress=False)
+
+
+def test_another_learning_rate_is_another_setting(tmp_path):
+    from minifp import optim
+
+    compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
+    faster = blobs(steps=3, optimizer=lambda parameters: optim.Adam(parameters, lr=0.05))
+    with pytest.raises(ArgumentError, match="optimizer was .*0.02.* and is now .*0.05"):
+        compare(faster, ["float32"], 1, out=tmp_path, progress=False)
+
+
+def test_a_damaged_run_is_named_with_what_to_do(tmp_path):
+    compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
+    (path,) = (tmp_path / "runs").glob("*.json")
+    path.write_text("{")
+    with pytest.raises(DataError, match="Delete it and compare again"):
+        compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
+
+
+def test_a_folder_without_results_says_so(tmp_path):
+    with pytest.raises(DataError, match="no results.json in"):
+        Comparison.load(tmp_path)
+
+
+def test_no_half_written_files_are_left(tmp_path):
+    compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
+    assert not list(tmp_path.rglob("*.part"))

@@ -1,0 +1,60 @@
+"""The ledger of bytes, against sums by hand."""
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp import nn, optim
+from minifp.lab.memory import KINDS, buffer, measure_bytes
+from minifp.nn import functional as F
+
+B, I, H, C = 32, 20, 50, 10
+
+
+def one_step(precision, model=None):
+    """The bytes of one step of a two-layer perceptron."""
+    with fp.precision(precision):
+        layers = model or nn.Sequential(nn.Linear(I, H), nn.Tanh(), nn.Linear(H, C))
+        optimizer = fp.MixedOptimizer(optim.SGD(layers.parameters(), lr=0.1))
+        x = fp.tensor(np.ones((B, I), np.float32))
+        t = fp.tensor(np.zeros(B, np.int64))
+        with measure_bytes(layers, optimizer, (x, t)) as found:
+            optimizer.zero_grad()
+            optimizer.backward(F.cross_entropy(layers(x), t))
+            optimizer.step()
+    return found
+
+
+NUMBERS = I * H + H + H * C + C
+
+
+@pytest.mark.parametrize("precision, size, masters", [("float32", 4, 0), ("mixed", 2, 4)])
+def test_weights_and_masters_are_counted_by_their_format(precision, size, masters):
+    found = one_step(precision)
+    assert set(found) == set(KINDS)
+    assert found["weights"] == size * NUMBERS
+    assert found["masters"] == masters * NUMBERS
+    assert found["optimizer_state"] == 0
+
+
+@pytest.mark.parametrize("precision, size", [("float32", 4), ("mixed", 2)])
+def test_activations_are_what_backward_reads_and_no_weight_or_input(precision, size):
+    """At least tanh's value and the logits' probabilities or logits; nothing is counted twice."""
+    found = one_step(precision)
+    assert size * B * H <= found["activations"] <= size * B * (2 * H) + 4 * B * (2 * C)
+
+
+def test_gradients_are_at_least_those_of_all_weights():
+    found = one_step("float32")
+    assert 4 * NUMBERS <= found["gradients"] <= 4 * (NUMBERS + 2 * B * H)
+
+
+def test_views_count_as_the_memory_they_look_at():
+    whole = np.zeros((4, 6), np.float32)
+    assert buffer(whole[1:].reshape(-1)[::2]) is whole
+    assert buffer(np.frombuffer(b"12345678", np.uint8)[2:]).nbytes == 8
+
+
+def test_nothing_is_left_behind():
+    one_step("mixed")
+    assert fp.tape.observers == []

@@ -1,0 +1,231 @@
+"""One run: the same seed sees the same things in every precision, and failures are results."""
+
+import math
+
+import numpy as np
+import pytest
+from lab_blobs import blobs, clouds, network
+
+import minifp as fp
+from minifp import nn, optim, policy, random
+from minifp.data import TensorDataset
+from minifp.errors import DataError
+from minifp.lab.run import COLUMNS, evaluation_steps, train
+from minifp.nn import functional as F
+
+
+class Watched(TensorDataset):
+    """A data set that remembers which items it was asked for."""
+
+    def __init__(self, *arrays):
+        super().__init__(*arrays)
+        self.asked = []
+
+    def __getitem__(self, index):
+        self.asked.append(np.asarray(index).tolist())
+        return super().__getitem__(index)
+
+
+def batches_seen(precision, **changes):
+    watched = Watched(*clouds(160, 1).arrays)
+    run = train(blobs(data=lambda: (watched, clouds(16, 2)), **changes), precision, 3)
+    return watched.asked, run
+
+
+def test_float32_against_float32_is_bit_identical():
+    first, second = train(blobs(), "float32", 1), train(blobs(), "float32", 1)
+    assert first.history == second.history
+    assert first.evaluations == second.evaluations
+
+
+def test_a_loss_scale_changes_nothing_in_float32():
+    plain, scaled = train(blobs(), "float32", 1), train(blobs(), "float32,loss_scale=128", 1)
+    assert plain.history["loss"] == scaled.history["loss"]
+    assert plain.history["grad_norm"] == scaled.history["grad_norm"]
+
+
+def test_the_dial_changes_nothing_in_float32():
+    plain, dialled = train(blobs(), "float32", 1), train(blobs(dial=11), "float32", 1)
+    assert plain.history["loss"] == dialled.history["loss"]
+    assert plain.history["grad_norm"] == dialled.history["grad_norm"]
+
+
+@pytest.mark.parametrize("dial", [3, 7])
+def test_dial_k_with_scale_2_to_the_k_is_no_dial_with_scale_1(dial):
+    plain = train(blobs(), "mixed,loss_scale=1", 1)
+    both = train(blobs(dial=dial), f"mixed,loss_scale={2**dial}", 1)
+    assert plain.history["loss"] == both.history["loss"]
+
+
+def test_another_seed_is_another_run():
+    assert train(blobs(), "float32", 1).history != train(blobs(), "float32", 2).history
+
+
+def test_all_precisions_begin_from_the_same_weights_and_dropout_masks():
+    """The first loss differs by no more than the rounding of stored values."""
+    losses = [
+        train(blobs(steps=1), p, 5).history["loss"][0] for p in ("float64", "float32", "mixed")
+    ]
+    assert losses == pytest.approx([losses[0]] * 3, rel=2e-3)
+
+
+def test_all_precisions_see_the_same_batches_also_after_skipped_steps():
+    plain, _ = batches_seen("float32")
+    half, run = batches_seen("mixed", loss=lambda y, t: F.cross_entropy(y, t) * 3000.0, margin=1.0)
+    assert run.skipped > 0
+    assert plain == half
+
+
+def test_the_history_has_a_line_for_every_step():
+    run = train(blobs(), "mixed", 0)
+    assert tuple(run.history) == COLUMNS
+    assert run.history["step"] == list(range(1, 41))
+    assert {len(column) for column in run.history.values()} == {40}
+    assert sum(run.history["skipped"]) == run.skipped
+    assert all(math.isfinite(loss) for loss in run.history["loss"])
+
+
+def test_gradient_norms_are_unscaled():
+    plain = train(blobs(steps=1), "float32", 0).history["grad_norm"]
+    mixed = train(blobs(steps=1), "mixed,loss_scale=1024", 0).history["grad_norm"]
+    assert mixed == pytest.approx(plain, rel=1e-2)
+
+
+def test_the_metric_is_that_of_the_last_evaluation_and_improves():
+    run = train(blobs(), "float32", 0)
+    steps, metrics, losses = zip(*run.evaluations)
+    assert steps == (10, 20, 30, 40)
+    assert run.metric == metrics[-1] > 90
+    assert losses[-1] < losses[0]
+    assert run.finished and run.note == ""
+
+
+def test_without_a_metric_the_test_loss_is_the_metric():
+    run = train(blobs(metric=None, goal="min", metric_unit="nats", margin=0.1), "float32", 0)
+    assert run.metric == run.evaluations[-1][2]
+
+
+def test_the_metric_sees_the_whole_test_set_at_once_in_float32():
+    seen = []
+
+    def metric(outputs, targets):
+        seen.append((outputs.shape, outputs.dtype, targets.shape))
+        return 1.0
+
+    train(blobs(metric=metric), "mixed", 0)
+    assert set(seen) == {((80, 4), np.dtype("float32"), (80,))}
+
+
+@pytest.mark.parametrize(
+    "total, epoch, expected",
+    [
+        (40, 10, {10, 20, 30, 40}),
+        (5, 10, {5}),
+        (25, 10, {10, 20, 25}),
+        (400, 1, {*range(20, 401, 20)}),
+    ],
+)
+def test_evaluation_is_at_ends_of_epochs_about_twenty_times(total, epoch, expected):
+    assert evaluation_steps(total, epoch) == expected
+
+
+def test_steps_count_instead_of_epochs():
+    assert train(blobs(steps=13), "float32", 0).steps == 13
+
+
+def test_the_schedule_advances_on_successful_steps_only():
+    rates = []
+
+    class Counting:
+        def __init__(self, optimizer, steps):
+            self.optimizer, self.total = optimizer, steps
+
+        def step(self):
+            rates.append(self.total)
+
+    loss = lambda y, t: F.cross_entropy(y, t) * 3000.0  # noqa: E731
+    run = train(blobs(schedule=Counting, loss=loss, steps=20), "mixed", 0)
+    assert run.skipped > 0
+    assert rates == [20] * (20 - run.skipped)
+
+
+def test_an_exploding_run_has_diverged_and_is_no_error():
+    def optimizer(parameters):
+        return optim.SGD(parameters, lr=300.0)
+
+    run = train(blobs(optimizer=optimizer), "float32", 0)
+    assert run.status in ("diverged", "stopped")
+    assert run.note and not run.finished
+
+
+def test_a_run_that_skips_every_step_is_stopped_and_says_why():
+    run = train(blobs(epochs=20), "mixed,loss_scale=1e30", 0)
+    assert run.status == "stopped"
+    assert "skip" in run.note
+    assert run.evaluations[-1][0] == run.steps == len(run.history["step"])
+
+
+@pytest.mark.parametrize("field, array", [("inputs", 0), ("targets", 1)])
+def test_nan_in_the_data_names_its_batch(field, array):
+    x, _ = clouds(160, 1).arrays
+    arrays = [x.copy(), x.copy()]
+    arrays[array][70, 1] = np.nan
+    data = TensorDataset(*arrays)
+    regression = {
+        "model": lambda: nn.Linear(2, 2),
+        "loss": F.mse_loss,
+        "metric": None,
+        "goal": "min",
+        "metric_unit": "",
+        "margin": 0.1,
+    }
+    with pytest.raises(
+        DataError,
+        match=rf"NaN or Inf in the {field} of batch \d of epoch 0 of the training set: 1 of 32",
+    ):
+        train(blobs(data=lambda: (data, data), **regression), "mixed", 0)
+
+
+def test_nan_in_the_test_data_names_its_batch():
+    x, t = clouds(80, 2).arrays
+    x = x.copy()
+    x[79] = np.nan
+    test = TensorDataset(x, t)
+    with pytest.raises(DataError, match="inputs of batch 1 of the test set: 2 of 32 values"):
+        train(blobs(data=lambda: (clouds(160, 1), test)), "float32", 0)
+
+
+def test_bytes_are_of_the_formats_that_are_stored():
+    single, mixed = (train(blobs(steps=3), p, 0).bytes for p in ("float32", "mixed"))
+    numbers = 2 * 16 + 16 + 16 * 4 + 4
+    assert (single["weights"], single["masters"]) == (4 * numbers, 0)
+    assert (mixed["weights"], mixed["masters"]) == (2 * numbers, 4 * numbers)
+    assert single["optimizer_state"] == mixed["optimizer_state"] == 8 * numbers
+    assert 0.4 < mixed["activations"] / single["activations"] < 0.8
+
+
+def test_a_run_leaves_seed_precision_and_recording_as_they_were():
+    random.manual_seed(77)
+    random.uniform((3,), purpose="mine")
+    before = random.get_state()
+    train(blobs(steps=2), "mixed", 0)
+    assert random.get_state() == before
+    assert str(policy.get_precision()) == "float32"
+    assert (fp.tensor([1.0], requires_grad=True) * 2).requires_grad
+
+
+def test_evaluation_computes_in_the_models_precision_and_records_nothing():
+    seen = []
+
+    class Spy(nn.Module):
+        def __init__(self):
+            self.inner = network()
+
+        def forward(self, x):
+            y = self.inner(x)
+            if not self.training:
+                seen.append((y.dtype.name, y.requires_grad))
+            return y
+
+    train(blobs(model=Spy, steps=1), "mixed", 0)
+    assert set(seen) == {("float16", False)}

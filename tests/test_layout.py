@@ -1,0 +1,255 @@
+"""The shape of the code: which room may know which, and what a room must never contain."""
+
+import ast
+import importlib
+import inspect
+import os
+import subprocess
+import sys
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Each room, and the rooms that it may import; what those may import, it may import too. A new file
+# or folder directly under minifp/ needs its line here: decide where it stands.
+ROOMS = {
+    "errors": "",
+    "formats": "errors",
+    "random": "errors",
+    "policy": "formats",
+    "accumulate": "policy",
+    "backend": "accumulate",
+    "cpu": "backend",
+    "cuda": "backend",
+    "tape": "backend",
+    "ops": "tape cpu cuda random",
+    "nn": "ops",
+    "models": "nn",
+    "optim": "cpu cuda",
+    "loss_scale": "backend",
+    "masters": "optim",
+    "mixed": "nn masters loss_scale",
+    "data": "ops",
+    "checkpoint": "mixed data",
+    "task": "errors",
+    "tasks": "task models optim data",
+    "lab": "tasks checkpoint report",
+    "report": "lab",
+    "cli": "lab",
+    "__main__": "cli",
+}
+DRAW_NUMBERS = {"ops", "nn", "data", "lab"}  # what may import random itself
+DECIDE_FORMATS = {"", "formats", "policy", "accumulate"}
+NAME_PRECISIONS = {"tasks", "lab", "scope", "report", "cli"}  # "float16" is the name of one
+PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
+
+
+# ---- reading the code ---------------------------------------------------------------------------
+
+
+@cache
+def modules():
+    """The file of each module, by dotted name. models/ is minifp.models."""
+    found = {}
+    for folder, package in ((ROOT / "minifp", "minifp"), (ROOT / "models", "minifp.models")):
+        for path in sorted(folder.rglob("*.py")):
+            dotted = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+            found[dotted.removesuffix(".__init__")] = path
+    return found
+
+
+@cache
+def tree(path):
+    """A file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def room(module):
+    """The room of a module: "ops" of minifp.ops.matmul, "" of minifp itself. Twins share theirs."""
+    return module.partition(".")[2].partition(".")[0].removesuffix("_numba")
+
+
+@cache
+def imports(module):
+    """(imported module of minifp, line) for every import in a module, inside functions too."""
+    path, found = modules()[module], []
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+            source = ".".join([*above, node.module] if node.module else above)
+            targets = [f"{source}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            targets = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        else:
+            continue
+        known = [t if t in modules() else t.rpartition(".")[0] for t in targets]
+        found += [(t, node.lineno) for t in known if t.partition(".")[0] == "minifp"]
+    return found
+
+
+def words(path):
+    """(name, attribute or text; line) of a file, without its comments and docstrings."""
+    documented = ast.Module, ast.ClassDef, ast.FunctionDef
+    docstrings = {
+        node.body[0].value
+        for node in ast.walk(tree(path))
+        if isinstance(node, documented) and ast.get_docstring(node) is not None
+    }
+    for node in ast.walk(tree(path)):
+        if node not in docstrings:
+            for field in ("id", "attr", "arg", "name", "asname", "module", "value"):
+                if isinstance(word := getattr(node, field, None), str):
+                    yield word, getattr(node, "lineno", 0)
+
+
+def place(path, line, what=""):
+    """Where to look."""
+    return f"{path.relative_to(ROOT)}:{line} {what}"
+
+
+# ---- who knows whom -----------------------------------------------------------------------------
+
+
+def below(name, seen=()):
+    """All rooms that a room may import."""
+    direct = set(ROOMS[name].split()) - {*seen}
+    return direct.union(*(below(other, (*seen, *direct, name)) for other in direct))
+
+
+def test_every_room_has_its_place_in_the_import_order():
+    missing = {room(module) for module in modules()} - {"", *ROOMS}
+    assert not missing, f"decide which rooms these may import, in tests/test_layout.py: {missing}"
+
+
+def test_imports_only_go_down():
+    wrong = [
+        place(path, line, f"{room(module)} imports {target}")
+        for module, path in modules().items()
+        for target, line in imports(module)
+        if room(module) and room(target) not in {room(module), *below(room(module))}
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_rooms_that_draw_numbers_import_random():
+    wrong = [
+        place(path, line)
+        for module, path in modules().items()
+        for target, line in imports(module)
+        if room(target) == "random" and room(module) not in {"", "random", *DRAW_NUMBERS}
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_imports_itself_in_a_circle():
+    graph = {m: {t for t, _ in imports(m) if t != m} for m in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" is imported by ".join(error.args[1]))
+
+
+# ---- what a room must never contain -------------------------------------------------------------
+
+
+def test_the_tape_is_at_most_150_statements():
+    """Statements and not lines, so that nothing is won by putting two on one."""
+    statements = [n for n in ast.walk(tree(ROOT / "minifp/tape.py")) if isinstance(n, ast.stmt)]
+    texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
+    count = len(statements) - len(texts)
+    assert count <= 150
+
+
+def test_the_tape_knows_no_format_device_or_scale():
+    path = ROOT / "minifp" / "tape.py"
+    strangers = ("float16", "float32", "float64", "cuda", "cupy", "cpu", "scale")
+    wrong = [
+        place(path, line, word)
+        for word, line in words(path)
+        if any(stranger in word.lower() for stranger in strangers)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_operations_spell_no_cast_no_format_and_no_library_but_numpy():
+    wrong = [
+        place(path, line, word)
+        for path in sorted((ROOT / "minifp" / "ops").glob("*.py"))
+        if not path.stem.endswith("_numba")
+        for word, line in words(path)
+        if word.partition(".")[0] in ("astype", "cupy", "numba") or "float16" in word
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_float16_is_spelled_only_where_formats_are_decided():
+    wrong = [
+        place(path, line, word)
+        for module, path in modules().items()
+        if room(module) not in DECIDE_FORMATS | NAME_PRECISIONS
+        if not path.stem.endswith("_numba")
+        for word, line in words(path)
+        if "float16" in word
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_module_function_and_class_says_what_it_is_for():
+    """A family of operations says it once, in its module, for kernels and backwards too."""
+    silent = []
+    for module, path in modules().items():
+        body = [] if room(module) == "ops" else tree(path).body
+        definitions = [n for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        public = [n for n in definitions if not n.name.startswith("_")]
+        silent += [module] * (ast.get_docstring(tree(path)) is None)
+        silent += [place(path, n.lineno, n.name) for n in public if ast.get_docstring(n) is None]
+    assert not silent, "\n".join(silent)
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_says_what_it_is_for(module):
+    public = vars(importlib.import_module(module)).items()
+    functions = {name: f for name, f in public if callable(f) and not name.startswith("_")}
+    silent = [name for name, function in functions.items() if not inspect.getdoc(function)]
+    assert functions and not silent
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_no_public_function_shares_its_name_with_a_module(package):
+    """Else `fp.name` is the one or the other, by the order of imports."""
+    public = importlib.import_module(package)
+    names = {m.rpartition(".")[2] for m in modules() if m.rpartition(".")[0] == package}
+    shared = [n for n in names if hasattr(public, n) and not inspect.ismodule(getattr(public, n))]
+    assert not shared
+
+
+# ---- what an import does ------------------------------------------------------------------------
+
+
+def run_in_checkout(code):
+    """What a new interpreter answers to `code`."""
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_import_loads_no_library_that_is_needed_later_and_so_compiles_nothing():
+    late = ["numba", "llvmlite", "cupy", "matplotlib", "click", "pooch", "IPython", "minifp.cli"]
+    result = run_in_checkout(f"import sys, minifp; print(*({{*{late}}} & {{*sys.modules}}))")
+    assert (result.stdout.strip(), result.stderr) == ("", "")
+
+
+def test_models_are_imported_as_minifp_models_only():
+    result = run_in_checkout("import models")
+    assert "ImportError" in result.stderr and "minifp.models" in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no executable bit")
+def test_the_ci_command_can_be_run():
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)

@@ -1,0 +1,247 @@
+"""The wheel, away from the checkout: what is in it, and that it works with all and with little.
+
+The new environments borrow what they need from the one that runs the tests, so that no test needs a
+network: only the distributions that are named, and those that they declare to need.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import venv
+import zipfile
+from configparser import ConfigParser
+from email.parser import HeaderParser
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = (
+    "minifp models pyproject.toml setup.cfg setup.py MANIFEST.in README.md LICENSE CHANGELOG.md"
+)
+
+pytestmark = pytest.mark.packaging
+
+
+# ---- wheel and environments ---------------------------------------------------------------------
+
+
+def run(*command, cwd, check=True):
+    """Run a command without what the checkout or the user's settings could lend it."""
+    lent = ("PYTHON", "MINIFP_")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(lent)}
+    result = subprocess.run(
+        [str(c) for c in command], cwd=cwd, env=env, capture_output=True, text=True
+    )
+    assert result.returncode == 0 or not check, result.stdout + result.stderr
+    return result
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel, built from a copy: a `build/` in the checkout would add what was there once."""
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in SOURCES.split():
+        if (ROOT / name).is_dir():
+            ignore = shutil.ignore_patterns("__pycache__", ".*")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignore)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    command = "pip wheel --quiet --no-deps --no-index --no-build-isolation --wheel-dir dist ."
+    run(sys.executable, "-m", *command.split(), cwd=folder)
+    (built,) = (folder / "dist").glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def metadata(wheel):
+    """What the wheel says of itself."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        return HeaderParser().parsestr(archive.read(name).decode())
+
+
+def requirements(texts, extra=""):
+    """The requirements that hold on this Python, with an extra or without."""
+    parsed = [Requirement(text) for text in texts or ()]
+    return [r for r in parsed if r.marker is None or r.marker.evaluate({"extra": extra})]
+
+
+def with_all_they_need(names):
+    """The installed distributions of these names, and what they need, and so on."""
+    found, todo = {}, list(names)
+    while todo:
+        if (name := todo.pop()) not in found:
+            found[name] = distribution(name)
+            todo += [r.name for r in requirements(found[name].requires)]
+    return found.values()
+
+
+@pytest.fixture(scope="session")
+def new_environment(wheel, tmp_path_factory):
+    """A function that makes an environment of the wheel and some distributions, and its Python."""
+
+    def make(*names):
+        folder = tmp_path_factory.mktemp("environment")
+        venv.create(folder, symlinks=os.name != "nt")
+        python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        packages = Path(run(python, "-c", where, cwd=folder).stdout.strip())
+        for lent in with_all_they_need(names):
+            for top in {file.parts[0] for file in lent.files} - {"..", "__pycache__"}:
+                lend(Path(lent.locate_file(top)), packages / top)
+        pip = [sys.executable, "-m", "pip", "--quiet", "--python", python]
+        run(*pip, "install", "--no-deps", "--no-index", wheel, cwd=folder)
+        return python
+
+    return make
+
+
+def lend(source, target):
+    """Link a file or folder, or copy it where links are not allowed."""
+    try:
+        target.symlink_to(source, target_is_directory=source.is_dir())
+    except FileExistsError:
+        pass
+    except OSError:
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+
+
+@pytest.fixture(scope="session")
+def full(new_environment, metadata):
+    """An environment with what `pip install minifp` brings."""
+    return new_environment(*(r.name for r in requirements(metadata.get_all("Requires-Dist"))))
+
+
+@pytest.fixture(scope="session")
+def bare(new_environment):
+    """An environment with NumPy and tqdm alone."""
+    return new_environment("numpy", "tqdm")
+
+
+def python(interpreter, code, cwd):
+    """What code prints, with warnings as errors. -I: nothing from the folder or the environment."""
+    return run(interpreter, "-I", "-W", "error", "-c", textwrap.dedent(code), cwd=cwd).stdout
+
+
+# ---- what is in it ------------------------------------------------------------------------------
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
+    folders = {"minifp": ROOT / "minifp", "minifp/models": ROOT / "models"}
+    ours = {
+        f"{package}/{path.relative_to(folder).as_posix()}"
+        for package, folder in folders.items()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert held == ours
+
+
+def test_the_licence_is_in_the_wheel(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith("/LICENSE") and "dist-info" in n)
+        assert archive.read(name).decode().startswith("MIT License")
+
+
+def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
+    needed = {r.name: r.specifier for r in requirements(metadata.get_all("Requires-Dist"))}
+    assert needed.keys() == {"numpy", "numba", "tqdm", "click", "pooch"}
+    assert all(needed["numpy"].contains(version) for version in ("1.26.0", "2.0.0", "2.4.0"))
+    assert all(s.operator == ">=" for specifier in needed.values() for s in specifier)
+
+
+def test_the_extras_are_there(metadata):
+    extras = set(metadata.get_all("Provides-Extra"))
+    assert extras == {"cuda12", "cuda13", "plot", "test", "parity", "dev"}
+    texts = metadata.get_all("Requires-Dist")
+    named = {e: {r.name for r in requirements(texts, e)} for e in extras}
+    assert named["dev"] >= named["test"] | named["parity"] | named["plot"]
+    assert "matplotlib" in named["plot"] and "torch" in named["parity"]
+    assert "cupy-cuda12x" in named["cuda12"] and "cupy-cuda13x" in named["cuda13"]
+
+
+def test_the_version_is_said_once(metadata):
+    import minifp
+
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    assert config["metadata"]["version"] == metadata["Version"] == minifp.__version__
+    assert f"## {minifp.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+# ---- that it works ------------------------------------------------------------------------------
+
+TRAIN = """
+    import minifp as fp
+    from minifp import optim
+    from minifp.models import MLP
+    import minifp.nn.functional as F
+
+    print(fp.__file__)
+    fp.manual_seed(0)
+    train, test = fp.data.digits()
+    text, _ = fp.data.shakespeare()
+    assert (len(train) + len(test), len(text.vocabulary)) == (1797, 65)
+    with fp.precision("mixed"):
+        model = MLP()
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
+            loss = F.cross_entropy(model(x), t)
+            optimizer.minimize(loss)
+            print(loss.item())
+"""
+
+
+@pytest.mark.parametrize("environment", ["full", "bare"])
+def test_a_model_learns_the_digits_away_from_the_checkout(environment, request, tmp_path):
+    interpreter = request.getfixturevalue(environment)
+    where, *losses = python(interpreter, TRAIN, tmp_path).split("\n")[:-1]
+    assert Path(where).is_relative_to(interpreter.parents[1])
+    assert float(losses[-1]) < 0.7 * float(losses[0])
+
+
+def test_the_command_is_installed(full, tmp_path):
+    command = full.with_name("minifp" + full.suffix)
+    assert run(command, "--version", cwd=tmp_path).stdout.split()[-1]
+    for name in ("compare", "demo", "doctor"):
+        assert name in run(command, "--help", cwd=tmp_path).stdout
+
+
+def test_precisions_are_compared_with_numpy_and_tqdm_alone(bare, tmp_path):
+    code = """
+        import minifp as fp
+        result = fp.compare("mlp", ["float32", "mixed"], seeds=2, steps=5, out="runs")
+        print(result.table())
+    """
+    table = python(bare, code, tmp_path)
+    assert "float32" in table and "mixed" in table
+    assert {"results.json", "history.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
+
+
+MISSING = {
+    "matplotlib": "fp.compare('mlp', ['float32'], seeds=1, steps=2).figures('pictures')",
+    "pooch": "fp.data.mnist()",
+}
+
+
+@pytest.mark.parametrize("library", MISSING)
+def test_what_is_missing_is_named_with_the_line_that_installs_it(library, bare, tmp_path):
+    code = f"import minifp as fp; {MISSING[library]}"
+    result = run(bare, "-I", "-c", code, cwd=tmp_path, check=False)
+    message = result.stderr.strip().rpartition("\n")[2]
+    assert result.returncode != 0
+    assert library in message and "pip install" in message
+
+
+def test_the_command_line_without_click_says_in_one_line_what_to_install(bare, tmp_path):
+    result = run(bare, "-I", "-m", "minifp", "demo", cwd=tmp_path, check=False)
+    assert result.returncode != 0
+    assert "click" in result.stderr and "pip install" in result.stderr
+    assert result.stderr.count("\n") == 1
