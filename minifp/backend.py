@@ -79,7 +79,9 @@ class Kernel:
     def _call_without_rounding(self, args, params):
         """Integers and booleans: nothing to round, except where they give floating results."""
         for want in self.wants:
-            params[want] = {"sum": sum_in(float32), "dot": dot_in(float32), "store": lambda x: x}[want]
+            params[want] = {"sum": sum_in(float32), "dot": dot_in(float32), "store": lambda x: x}[
+                want
+            ]
         with np.errstate(all="ignore"):
             result = np.asarray(self.reference(*args, **params))
         activations = FORMATS[get_precision().activations].dtype
@@ -136,12 +138,6 @@ def as_device(device) -> str:
         return device
     if str(device).split(":")[0] == "cuda":
         raise DeviceError(
-            f"device {device!r}: minifp {_version()} has kernels for the CPU only; use device='cpu'"
+            f"device {device!r}: this version of minifp has kernels for the CPU only; use 'cpu'"
         )
     raise ArgumentError(f"device {device!r}: expected 'cpu' or 'cuda'")
-
-
-def _version():
-    from minifp import __version__
-
-    return __version__

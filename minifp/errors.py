@@ -22,7 +22,7 @@ class DTypeError(MinifpError, TypeError):
 
 
 class PrecisionError(MinifpError, ValueError):
-    """A number format or a precision that does not exist, or switches that contradict each other."""
+    """A number format or precision that does not exist, or switches that contradict each other."""
 
 
 class DeviceError(MinifpError, RuntimeError):

@@ -62,7 +62,10 @@ class Format:
         return np.ldexp(1.0, np.maximum(exponent, 1 - self.bias) - self.mantissa_bits)
 
 
-FORMATS = {f.name: f for f in (Format("float16", 5, 10), Format("float32", 8, 23), Format("float64", 11, 52))}
+FORMATS = {
+    f.name: f
+    for f in (Format("float16", 5, 10), Format("float32", 8, 23), Format("float64", 11, 52))
+}
 
 float16, float32, float64 = (f.dtype for f in FORMATS.values())
 int32, int64, uint8, bool_ = (np.dtype(n) for n in ("int32", "int64", "uint8", "bool"))
@@ -77,12 +80,16 @@ def format_of(dtype) -> Format:
 
 
 def as_dtype(dtype) -> np.dtype:
-    """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError if there is none."""
+    """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError otherwise."""
     try:
         found = np.dtype(dtype)
     except TypeError:
         found = None
-    if found is None or found.kind not in "fiub" or (found.kind == "f" and found.name not in FORMATS):
+    if (
+        found is None
+        or found.kind not in "fiub"
+        or (found.kind == "f" and found.name not in FORMATS)
+    ):
         raise PrecisionError(
             f"no dtype {dtype!r}: expected {', '.join(FORMATS)}, an integer dtype or bool"
         )
@@ -108,7 +115,9 @@ def widen(x, dtype):
     """x in a format that holds all its values, without copying where it already is in it."""
     if x.dtype == dtype or type(x) is not np.ndarray or x.dtype != float16:
         return x.astype(dtype, copy=False)
-    wide = _WIDE_HALVES.take(x.view(np.uint16), mode="clip")  # clip: unchecked, every index is valid
+    wide = _WIDE_HALVES.take(
+        x.view(np.uint16), mode="clip"
+    )  # clip: unchecked, every index is valid
     return wide.astype(dtype, copy=False)
 
 

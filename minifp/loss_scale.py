@@ -41,7 +41,9 @@ class StaticLossScale:
     def load_state_dict(self, state):
         """Continue from a state_dict. Raises ArgumentError if it is of another kind of scale."""
         if set(state) != set(self.state_names):
-            raise ArgumentError(f"loss scale: state {sorted(state)}, expected {sorted(self.state_names)}")
+            raise ArgumentError(
+                f"loss scale: state {sorted(state)}, expected {sorted(self.state_names)}"
+            )
         for name in self.state_names:
             setattr(self, name, state[name])
 
@@ -79,7 +81,9 @@ class DynamicLossScale(StaticLossScale):
                 "expected one above 1, and one between 0 and 1"
             )
         if not isinstance(growth_interval, int) or growth_interval < 1:
-            raise PrecisionError(f"growth_interval={growth_interval!r}: expected a positive integer")
+            raise PrecisionError(
+                f"growth_interval={growth_interval!r}: expected a positive integer"
+            )
         if not min_scale <= init_scale <= max_scale:
             raise PrecisionError(
                 f"init_scale={init_scale:g}: expected it between min_scale={min_scale:g} "

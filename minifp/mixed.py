@@ -1,9 +1,9 @@
 """MixedOptimizer: an optimizer, its master weights and a loss scale, joined into one step.
 
-    optimizer.backward(loss)    gradients, times S      (S is the seed; the loss is not touched)
-    optimizer.step()            unscale in float32, check, clip, update the masters, round them into
-                                the stored weights, adapt S;   or, if a gradient is Inf or NaN, skip:
-                                nothing changes but S, and the gradients are cleared
+optimizer.backward(loss)    gradients, times S      (S is the seed; the loss is not touched)
+optimizer.step()            unscale in float32, check, clip, update the masters, round them into
+                            the stored weights, adapt S;   or, if a gradient is Inf or NaN, skip:
+                            nothing changes but S, and the gradients are cleared
 """
 
 import math
@@ -29,9 +29,10 @@ FROM_PRECISION = object()
 class StepResult:
     """What a step did.
 
-    stepped: whether weights were updated (by every optimizer). reason: None, or why not. parameters:
-    the names of those whose gradients were not finite. grad_norm: the norm of all gradients, unscaled
-    and before clipping; Inf or NaN if they were not finite. each: `stepped` of each optimizer.
+    stepped: whether weights were updated (by every optimizer). reason: None, or why not.
+    grad_norm: the norm of all gradients, unscaled and before clipping; NaN if they were not finite.
+    parameters: the names of those whose gradients were not finite. each: `stepped` of each
+    optimizer.
     """
 
     stepped: bool
@@ -79,7 +80,9 @@ class MixedOptimizer:
         self.precision = _precision_of(self.parameters)
         chosen = self.precision.loss_scale if loss_scale is FROM_PRECISION else loss_scale
         self.loss_scale = as_loss_scale(chosen)
-        masters = self.precision.master_weights if master_weights is FROM_PRECISION else master_weights
+        masters = (
+            self.precision.master_weights if master_weights is FROM_PRECISION else master_weights
+        )
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
         self.skip, self.skip_nonfinite, self.last_loss = skip, skip_nonfinite, None
         for o in self.optimizers:
@@ -126,8 +129,8 @@ class MixedOptimizer:
     def step(self) -> StepResult:
         """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
 
-        Raises TapeError without gradients or with ones that a step consumed, and TrainingError after
-        `patience` skipped steps in a row.
+        Raises TapeError without gradients or with ones that a step consumed, and TrainingError
+        after `patience` skipped steps in a row.
         """
         inverse = 1 / seed_of(self.parameters)
         squares = [
@@ -148,7 +151,9 @@ class MixedOptimizer:
                 o.zero_grad()
         before = self.scale
         self.loss_scale.update(all(finite))
-        reason = None if all(wanted) else "the gradient of " + ", ".join(culprits) + " is not finite"
+        reason = (
+            None if all(wanted) else "the gradient of " + ", ".join(culprits) + " is not finite"
+        )
         result = StepResult(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted))
         for observer in observers:
             observer.on_step(self, result)
@@ -187,7 +192,7 @@ class MixedOptimizer:
         where = (
             f"the loss is finite, so they arose in backward (S = {result.scale_before:g})"
             if finite_loss
-            else "the loss itself is not finite: they arose in forward, and no loss scale mends that"
+            else "the loss is not finite either: they arose in forward, which no loss scale mends"
         )
         return (
             f"{self.loss_scale.skipped_in_a_row} steps in a row were skipped: gradients of "
@@ -233,5 +238,3 @@ def _precision_of(parameters):
             "use one MixedOptimizer for each"
         )
     return next(iter(found.values()), None) or get_precision()
-
-

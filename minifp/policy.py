@@ -1,4 +1,4 @@
-"""Which numbers are stored and which are computed: a `Rule` for each kernel, a `Precision` for each model.
+"""Which numbers are stored and which computed: a `Rule` for each kernel, a `Precision` for a model.
 
 A kernel says what it is (its role); a precision says what to do about it. Where they meet, at the
 call, `resolve` turns both into formats: in which each argument enters, in which the kernel works,
@@ -24,7 +24,7 @@ ROLES = {
     "map": "element by element: each result rounded once",
     "dot": "sums of products, summed in `accumulate`, each result rounded once",
     "reduce": "sums over axes, in `reduce`, rounded once; a result that is a scalar is not rounded",
-    "norm": "normalisation: statistics in `reduce`; its parameters do not decide the result's format",
+    "norm": "normalisation: statistics in `reduce`; its parameters decide no format",
     "loss": "one number for many: never rounded to a storage format",
 }
 
@@ -34,7 +34,7 @@ class Rule:
     """The precision of one kernel.
 
     role: one of ROLES.
-    out:  for each result, the arguments whose format it takes ("x", or "x y": the wider one), or
+    out:  for each result, the arguments whose format it takes ("x"; "x y" is the wider one), or
           COMPUTE, or GIVEN. "The first one" would be wrong for `where(mask, x, y)`.
     """
 
@@ -47,7 +47,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Precision:
-    """Every technique of mixed-precision training as a switch of its own (Micikevicius et al. 2018).
+    """Each technique of mixed-precision training as a switch (Micikevicius et al. 2018).
 
     weights, activations, gradients: formats of what is stored; `storage=` sets all three.
     accumulate: the format of partial sums inside dot products; reduce: inside reductions. In
@@ -74,7 +74,9 @@ class Precision:
 
     def __post_init__(self, storage):
         for name in FORMAT_FIELDS:
-            value = storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
+            value = (
+                storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
+            )
             if not isinstance(value, str):
                 value = as_dtype(value).name
             if value not in FORMATS:
@@ -121,14 +123,14 @@ FORMAT_FIELDS = (*STORAGE_FIELDS, "accumulate", "reduce", "norm_parameters", "op
 
 
 def checked_loss_scale(value):
-    """"dynamic", None or a positive finite float; anything else raises PrecisionError."""
+    """ "dynamic", None or a positive finite float; anything else raises PrecisionError."""
     if value is None or value is False or value == "dynamic":
         return value or None
     if isinstance(value, (int, float, np.number)) and value is not True:
         if isfinite(value) and value > 0:
             return float(value)
     raise PrecisionError(
-        f'loss_scale={value!r}: expected "dynamic", a positive finite number, or None for no scaling'
+        f'loss_scale={value!r}: expected "dynamic", a positive finite number, or None for none'
     )
 
 
@@ -192,7 +194,7 @@ def set_precision(p: Precision | str) -> None:
 
 @contextmanager
 def precision(p: Precision | str):
-    """Make `p` ("mixed", "float32", ..., or a Precision) active in the `with` block, on this thread."""
+    """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread."""
     token = _entered.set(as_precision(p))
     try:
         yield _entered.get()

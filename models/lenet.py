@@ -5,7 +5,7 @@ from minifp.nn import functional as F
 
 
 class LeNet(nn.Module):
-    """Two 5x5 convolutions (3x3 for pictures below 16 pixels), each with 2x2 pooling, and two layers.
+    """Two 5x5 convolutions (3x3 below 16 pixels), each with 2x2 pooling, and two linear layers.
 
     size: of the square pictures, 28 for MNIST and 8 for the bundled digits.
     """

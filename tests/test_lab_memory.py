@@ -18,7 +18,7 @@ def one_step(precision, model=None):
         optimizer = fp.MixedOptimizer(optim.SGD(layers.parameters(), lr=0.1))
         x = fp.tensor(np.ones((B, I), np.float32))
         t = fp.tensor(np.zeros(B, np.int64))
-        with measure_bytes(layers, optimizer, (x, t)) as found:
+        with measure_bytes(layers, optimizer) as found:
             optimizer.zero_grad()
             optimizer.backward(F.cross_entropy(layers(x), t))
             optimizer.step()

@@ -4,16 +4,11 @@ The sizes are the smallest at which the effect is unmistakable with three seeds.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
-from minifp import data, nn, optim
-from minifp.data import TensorDataset
-from minifp.lab.comparison import Comparison, compare, dial_note
-from minifp.nn import functional as F
+from minifp.lab.comparison import Comparison, compare
 from minifp.task import Task
-from minifp.tasks import load_task
 
 SEEDS = 3
 

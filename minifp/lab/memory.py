@@ -1,11 +1,11 @@
 """The bytes that one training step holds at its peak, by kind, measured at the tape.
 
     weights, masters, optimizer_state   all the time; what the optimizer says of itself
-    activations                         arrays that the tape keeps for backward
+    activations                         arrays that the tape keeps for backward, the batch among them
     gradients                           of activations, from when they are made until they are used,
                                         and of weights, from when they are made
 
-Arrays that share memory count once; the batch itself and the workspace inside an operation do not.
+Arrays that share memory count once; the workspace inside an operation does not count.
 An operation holds what it reads and what it has made at once, so what it has used up is taken off
 only when the next operation is done.
 """
@@ -19,13 +19,13 @@ KINDS = ("weights", "masters", "optimizer_state", "activations", "gradients")
 
 
 @contextmanager
-def measure_bytes(model, optimizer, batch):
+def measure_bytes(model, optimizer):
     """Watch one training step; yields a dict that has the bytes of each of KINDS afterwards.
 
-    optimizer: the MixedOptimizer. batch: the step's tensors, which are not counted.
+    optimizer: the MixedOptimizer of the model.
     """
     found = {}
-    ledger = Ledger([*model.parameters(), *model.buffers(), *batch])
+    ledger = Ledger([*model.parameters(), *model.buffers()])
     tape.observers.append(ledger)
     try:
         yield found
@@ -40,8 +40,8 @@ def measure_bytes(model, optimizer, batch):
 class Ledger:
     """An observer of the tape that knows what is held now, and what was held at the peak."""
 
-    def __init__(self, not_counted):
-        self.not_counted = {id(buffer(t.data)) for t in not_counted}
+    def __init__(self, weights):
+        self.weights = {id(buffer(t.data)) for t in weights}
         self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
         self.of_node = {}  # node -> the buffers that go with it
         self.used_up = []  # the buffers of the node released last
@@ -62,7 +62,7 @@ class Ledger:
         for array in arrays:
             whole = buffer(array)
             key = id(whole)
-            if key not in self.not_counted:
+            if key not in self.weights:
                 entry = self.held.setdefault(key, [whole, kind, 0])
                 self.now[entry[1]] += whole.nbytes if entry[2] == 0 else 0
                 entry[2] += 1

@@ -128,7 +128,7 @@ class Training:
     def step(self, inputs, targets):
         """One step; the bytes that it holds are measured once."""
         if self.run.steps == min(1, self.total - 1):  # not the first: it makes state and caches
-            with measure_bytes(self.model, self.optimizer, (inputs, targets)) as self.run.bytes:
+            with measure_bytes(self.model, self.optimizer) as self.run.bytes:
                 self.one_step(inputs, targets)
         else:
             self.one_step(inputs, targets)

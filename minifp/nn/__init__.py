@@ -21,5 +21,3 @@ from minifp.nn.layers import (
 )
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
-
-__all__ = [n for n in dir() if not n.startswith("_")]

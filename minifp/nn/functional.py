@@ -1,7 +1,8 @@
-"""The operations by PyTorch's names, argument order and defaults: `import minifp.nn.functional as F`."""
+"""The operations by PyTorch's names, argument order and defaults, to be imported as F."""
 
 import numpy as np
 
+from minifp.errors import ShapeError
 from minifp.ops import (  # noqa: F401
     avg_pool2d,
     batch_norm_statistics,
@@ -21,7 +22,6 @@ from minifp.ops import (  # noqa: F401
     tanh,
 )
 from minifp.ops import batch_norm as _batch_norm
-from minifp.errors import ShapeError
 
 
 def batch_norm(

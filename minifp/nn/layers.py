@@ -41,18 +41,28 @@ class Conv2d(Module):
     """2-D convolution of (N, in, H, W).   weight: (out, in/groups, KH, KW)  bias: (out)."""
 
     def __init__(
-        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
     ):
         _positive(in_channels=in_channels, out_channels=out_channels, groups=groups)
         if in_channels % groups or out_channels % groups:
-            raise ArgumentError(f"groups={groups} must divide {in_channels} and {out_channels} channels")
+            raise ArgumentError(
+                f"groups={groups} must divide {in_channels} and {out_channels} channels"
+            )
         size = as_pair(kernel_size, "kernel_size", 1)
-        self.geometry = dict(
-            stride=as_pair(stride, "stride", 1),
-            padding=as_pair(padding, "padding", 0),
-            dilation=as_pair(dilation, "dilation", 1),
-            groups=groups,
-        )
+        self.geometry = {
+            "stride": as_pair(stride, "stride", 1),
+            "padding": as_pair(padding, "padding", 0),
+            "dilation": as_pair(dilation, "dilation", 1),
+            "groups": groups,
+        }
         shape = (out_channels, in_channels // groups, *size)
         bound = 1 / math.sqrt(math.prod(shape[1:]))
         self.weight = Parameter(init.uniform(shape, bound))
@@ -111,8 +121,9 @@ class _BatchNorm(Module):
     def forward(self, x):
         if x.ndim not in self.ndims or x.shape[1] != self.num_features:
             raise ArgumentError(
-                f"{type(self).__name__}({self.num_features}) on a tensor of shape {x.shape}: expected "
-                f"{' or '.join(str(n) for n in self.ndims)} dimensions and {self.num_features} channels"
+                f"{type(self).__name__}({self.num_features}) on a tensor of shape {x.shape}: "
+                f"expected {' or '.join(str(n) for n in self.ndims)} dimensions and "
+                f"{self.num_features} channels"
             )
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.data = self.num_batches_tracked.array + 1
@@ -122,7 +133,9 @@ class _BatchNorm(Module):
         )
 
     def extra_repr(self):
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+        )
 
 
 class BatchNorm1d(_BatchNorm):
@@ -141,7 +154,9 @@ class LayerNorm(Module):
     """Layer normalisation over the last axes. weight, bias: `normalized_shape`, norm parameters."""
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.normalized_shape, self.eps = shape, eps
         stored = self.precision.norm_parameters
         self.weight = Parameter(init.ones(shape), stored) if elementwise_affine else None
@@ -198,7 +213,9 @@ class LSTM(Module):
     ):  # fmt: skip
         _positive(input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
         if not (isinstance(dropout, (int, float)) and 0 <= dropout <= 1):
-            raise ArgumentError(f"LSTM: dropout={dropout!r}: expected a probability between 0 and 1")
+            raise ArgumentError(
+                f"LSTM: dropout={dropout!r}: expected a probability between 0 and 1"
+            )
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.batch_first, self.dropout = batch_first, dropout
         self.bias, self.bidirectional = bias, bidirectional
@@ -216,8 +233,8 @@ class LSTM(Module):
     def forward(self, x, state=None):
         if x.ndim != 3 or x.shape[2] != self.input_size:
             raise ArgumentError(
-                f"LSTM({self.input_size}, {self.hidden_size}) on a tensor of shape {x.shape}: expected "
-                f"({'B, T' if self.batch_first else 'T, B'}, {self.input_size})"
+                f"LSTM({self.input_size}, {self.hidden_size}) on a tensor of shape {x.shape}: "
+                f"expected ({'B, T' if self.batch_first else 'T, B'}, {self.input_size})"
             )
         x = x.transpose(0, 1) if self.batch_first else x
         h0, c0 = self._initial(x, state)
@@ -241,7 +258,12 @@ class LSTM(Module):
         suffix = self.suffixes[i]
         w_ih, w_hh = getattr(self, f"weight_ih_{suffix}"), getattr(self, f"weight_hh_{suffix}")
         if self.bias:
-            return w_ih, w_hh, getattr(self, f"bias_ih_{suffix}"), getattr(self, f"bias_hh_{suffix}")
+            return (
+                w_ih,
+                w_hh,
+                getattr(self, f"bias_ih_{suffix}"),
+                getattr(self, f"bias_hh_{suffix}"),
+            )
         none = ops.zeros(w_ih.shape[0], dtype=w_ih.dtype)
         return w_ih, w_hh, none, none
 
@@ -296,7 +318,9 @@ class Sequential(Module):
     def __init__(self, *modules):
         for i, module in enumerate(modules):
             if not isinstance(module, Module):
-                raise ArgumentError(f"Sequential: argument {i} is a {type(module).__name__}, not a Module")
+                raise ArgumentError(
+                    f"Sequential: argument {i} is a {type(module).__name__}, not a Module"
+                )
             setattr(self, str(i), module)
 
     def forward(self, x):

@@ -14,7 +14,7 @@ from minifp.tape import Tensor, module_path
 
 
 class Module:
-    """The base of all layers and models: set parameters and modules as attributes, define `forward`."""
+    """The base of layers and models: set parameters and modules as attributes, define forward."""
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -124,7 +124,9 @@ class Module:
         misshapen entry.
         """
         mine = dict(self._named((Parameter, Buffer)))
-        given = {n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()}
+        given = {
+            n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()
+        }
         problems = [f"missing: {n} {t.shape}" for n, t in mine.items() if n not in given]
         problems += [f"unexpected: {n}" for n in given if n not in mine]
         problems += [

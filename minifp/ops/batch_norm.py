@@ -1,7 +1,8 @@
 """Batch normalisation (Ioffe and Szegedy 2015, arXiv:1502.03167).
 
 m = mean x,  v = mean (x - m)^2 over batch and positions,  r = 1 / sqrt(v + eps),  h = (x - m) r,
-y = h w + b.   x, y: (N, C) or (N, C, ...), stored;  w, b: (C) norm parameters;  m, v, r: (C) float32.
+y = h w + b.   x, y: (N, C) or (N, C, ...), stored;  w, b: (C) norm parameters;  m, v, r: (C) in
+float32.
 
     dw = sum dy h,   db = sum dy,   dx = w r (dy - mean dy - h mean(dy h))
 
@@ -13,7 +14,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import COMPUTE, GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 def _columns(v, ndim):

@@ -12,14 +12,16 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 def as_pair(value, name, least):
     """An integer or a pair of them as a pair. Raises ShapeError below `least`."""
     pair = (value, value) if isinstance(value, int) else tuple(value)
     if len(pair) != 2 or not all(isinstance(v, (int, np.integer)) and v >= least for v in pair):
-        raise ShapeError(f"{name}={value!r}: expected an integer of at least {least}, or a pair of them")
+        raise ShapeError(
+            f"{name}={value!r}: expected an integer of at least {least}, or a pair of them"
+        )
     return pair
 
 
@@ -88,9 +90,7 @@ def conv2d_dx(dy, w, *, x_shape, stride, padding, dilation, groups, dot):
 
 def _pad_or_crop(x, before, after):
     """pad, where a negative amount cuts off: padding beyond the kernel's reach has no gradient."""
-    cut = tuple(
-        slice(max(-b, 0), n - max(-a, 0)) for b, a, n in zip(before, after, x.shape[2:])
-    )
+    cut = tuple(slice(max(-b, 0), n - max(-a, 0)) for b, a, n in zip(before, after, x.shape[2:]))
     x = x[:, :, cut[0], cut[1]]
     return pad(x, tuple(max(b, 0) for b in before), tuple(max(a, 0) for a in after))
 
@@ -137,7 +137,8 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     if groups < 1 or x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
         raise ShapeError(
             f"conv2d: x of shape {x.shape} has {x.shape[1]} channels; weight {weight.shape} with "
-            f"groups={groups} expects {weight.shape[1] * groups}, and groups to divide {weight.shape[0]}"
+            f"groups={groups} expects {weight.shape[1] * groups}, and groups that divide "
+            f"{weight.shape[0]}"
         )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"conv2d: bias of shape {bias.shape} for weight {weight.shape}")
@@ -147,5 +148,5 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
             f"conv2d: a kernel of {weight.shape[2:]} (dilation {dilation}) does not fit "
             f"x of shape {x.shape} with padding {padding}"
         )
-    geometry = dict(stride=stride, padding=padding, dilation=dilation, groups=groups)
+    geometry = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     return conv2d_(x, weight, bias, counts=counts, **geometry)

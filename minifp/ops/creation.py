@@ -30,7 +30,9 @@ def as_array(data):
     except ValueError as error:
         raise DTypeError(f"data is no array: {error}") from None
     if array.dtype.kind not in "fiub":
-        raise DTypeError(f"data of type {array.dtype}: expected floating numbers, integers or booleans")
+        raise DTypeError(
+            f"data of type {array.dtype}: expected floating numbers, integers or booleans"
+        )
     return array
 
 
@@ -58,7 +60,7 @@ def _rounded(array, dtype):
         if lost:
             largest = FORMATS[dtype.name].max
             warnings.warn(
-                f"{lost} of {array.size} values overflow {dtype} (largest {largest:g}) and became Inf",
+                f"{lost} of {array.size} values overflow {dtype} (largest {largest:g}): now Inf",
                 PrecisionWarning,
                 stacklevel=3,
             )

@@ -4,13 +4,11 @@
 that every precision drops the same elements.
 """
 
-import numpy as np
-
 from minifp import random
 from minifp.backend import kernel
 from minifp.errors import ArgumentError
 from minifp.policy import GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 @kernel("map", "x")

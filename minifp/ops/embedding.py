@@ -1,4 +1,6 @@
-"""y_n = w[i_n].   i: (...) integers  w: (V, D), stored  y: (..., D).   dw[v] = sum_{n: i_n = v} dy_n.
+"""y_n = w[i_n].   i: (...) integers  w: (V, D), stored  y: (..., D)
+
+    dw[v] = sum over n with i_n = v of dy_n
 
 The gradients of a row used several times are summed in `reduce` and rounded once: in float16 such
 a sum would stop at 2048 equal parts.
@@ -10,7 +12,8 @@ from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.shape import scatter_add
 from minifp.policy import GIVEN
-from minifp.tape import Tensor, op
+from minifp.recording import op
+from minifp.tape import Tensor
 
 
 @kernel("reduce", GIVEN)

@@ -11,7 +11,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import COMPUTE, GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 @kernel("norm", "x", COMPUTE, COMPUTE)

@@ -1,4 +1,6 @@
-"""y = x wT + b.   x: (N, I)  w: (O, I)  b: (O)  y: (N, O).   dx = dy w,  dw = dyT x,  db = sum_n dy.
+"""y = x wT + b.   x: (N, I)  w: (O, I)  b: (O)  y: (N, O), all stored.
+
+    dx = dy w        dw = dyT x        db = sum_n dy_n
 
 Products are summed in `accumulate`, the bias is added to the sum, and y is rounded once.
 """
@@ -6,7 +8,7 @@ Products are summed in `accumulate`, the bias is added to the sum, and y is roun
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 @kernel("dot", "x")

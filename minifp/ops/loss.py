@@ -15,7 +15,8 @@ from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.pointwise import square, sub
 from minifp.policy import GIVEN
-from minifp.tape import Tensor, op
+from minifp.recording import op
+from minifp.tape import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -65,7 +66,9 @@ def cross_entropy(input, target, ignore_index=-100, reduction="mean"):
     """
     t = target.array if isinstance(target, Tensor) else np.asarray(target)
     if t.dtype.kind not in "iu":
-        raise DTypeError(f"cross_entropy: targets of {t.dtype}: expected integers, the class numbers")
+        raise DTypeError(
+            f"cross_entropy: targets of {t.dtype}: expected integers, the class numbers"
+        )
     if input.ndim < 2 or t.shape != input.shape[:1] + input.shape[2:]:
         raise ShapeError(
             f"cross_entropy: input of shape {input.shape} with target of shape {t.shape}: "

@@ -1,4 +1,4 @@
-"""One layer of an LSTM over a whole sequence (Hochreiter and Schmidhuber 1997; gates as in PyTorch).
+"""One layer of an LSTM over a whole sequence (Hochreiter and Schmidhuber 1997).
 
 For each step t, with sigma the logistic function and gates in the order i, f, g, o:
 
@@ -17,7 +17,7 @@ from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.ops.linear import linear_db, linear_dw, linear_dx
 from minifp.policy import GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 def _sigmoid(z):

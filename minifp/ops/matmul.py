@@ -9,7 +9,7 @@ from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.ops.pointwise import sum_to
 from minifp.policy import GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 @kernel("dot", "x y")
@@ -51,5 +51,7 @@ def matmul(x, y):
     a = x.reshape(1, -1) if x.ndim == 1 else x
     b = y.reshape(-1, 1) if y.ndim == 1 else y
     z = matmul_(a, b)
-    shape = z.shape[:-2] + (z.shape[-2:-1] if x.ndim > 1 else ()) + (z.shape[-1:] if y.ndim > 1 else ())
+    shape = (
+        z.shape[:-2] + (z.shape[-2:-1] if x.ndim > 1 else ()) + (z.shape[-1:] if y.ndim > 1 else ())
+    )
     return z if z.shape == shape else z.reshape(shape)

@@ -35,7 +35,21 @@ Tensor.__getitem__ = shape.getitem
 
 _METHODS = {
     pointwise: (
-        *("add", "sub", "mul", "div", "pow", "neg", "exp", "log", "sqrt", "abs", "square", "sin", "cos"),
+        *(
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "pow",
+            "neg",
+            "exp",
+            "log",
+            "sqrt",
+            "abs",
+            "square",
+            "sin",
+            "cos",
+        ),
         *("tanh", "sigmoid", "relu", "maximum", "minimum", "clamp"),
         *("eq", "ne", "lt", "le", "gt", "ge", "isfinite", "isnan"),
     ),
@@ -198,13 +212,17 @@ def _write(self, name, value):
 def _in_place(name, operation):
     def apply(self, other):
         if isinstance(other, Tensor) and other.requires_grad and is_recording():
-            raise TapeError(f"{name} with a tensor that requires a gradient: its gradient would be lost")
+            raise TapeError(
+                f"{name} with a tensor that requires a gradient: its gradient would be lost"
+            )
         try:
             return _write(self, name, operation(self.detach(), other).array)
         except ValueError as error:
             if isinstance(error, MinifpError):
                 raise
-            raise ShapeError(f"{name}: the result does not fit shape {self.shape}: {error}") from error
+            raise ShapeError(
+                f"{name}: the result does not fit shape {self.shape}: {error}"
+            ) from error
 
     apply.__name__ = name
     apply.__doc__ = f"Like `{name[:-1]}`, but written into this tensor; noticed by the tape."
@@ -228,7 +246,9 @@ def zero_(self):
 @method
 def __setitem__(self, index, value):
     if isinstance(value, Tensor) and value.requires_grad and is_recording():
-        raise TapeError("x[index] = value, where value requires a gradient: its gradient would be lost")
+        raise TapeError(
+            "x[index] = value, where value requires a gradient: its gradient would be lost"
+        )
     changed = self.array.copy()
     try:
         changed[shape.as_index(index)] = narrow(creation.as_array(value), self.dtype)

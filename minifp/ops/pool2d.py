@@ -11,7 +11,7 @@ from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.ops.conv2d import as_pair, output_size, pad, windows
 from minifp.policy import GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 @kernel("map", "x", "x")
@@ -21,7 +21,10 @@ def max_pool2d_forward(x, *, size, stride, padding, counts):
     for k, place in enumerate(_places(size, stride, counts)):
         candidate = padded[place]
         if k == 0:
-            y, chosen = candidate.copy(), np.zeros(candidate.shape, np.uint8 if size[0] * size[1] <= 256 else np.int32)
+            y, chosen = (
+                candidate.copy(),
+                np.zeros(candidate.shape, np.uint8 if size[0] * size[1] <= 256 else np.int32),
+            )
         else:
             larger = (candidate > y) | np.isnan(candidate)
             np.copyto(y, candidate, where=larger)
@@ -34,7 +37,12 @@ def _places(size, stride, counts):
     for i in range(size[0]):
         for j in range(size[1]):
             rows = slice(i, i + stride[0] * (counts[0] - 1) + 1, stride[0])
-            yield (slice(None), slice(None), rows, slice(j, j + stride[1] * (counts[1] - 1) + 1, stride[1]))
+            yield (
+                slice(None),
+                slice(None),
+                rows,
+                slice(j, j + stride[1] * (counts[1] - 1) + 1, stride[1]),
+            )
 
 
 @kernel("map", GIVEN)
@@ -99,7 +107,7 @@ def _window(name, x, kernel_size, stride, padding):
     counts = tuple(map(output_size, x.shape[2:], size, stride, padding))
     if min(counts) < 1:
         raise ShapeError(f"{name}: a window of {size} does not fit x of shape {x.shape}")
-    return dict(size=size, stride=stride, padding=padding, counts=counts)
+    return {"size": size, "stride": stride, "padding": padding, "counts": counts}
 
 
 def max_pool2d(x, kernel_size, stride=None, padding=0):

@@ -11,7 +11,8 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import GIVEN
-from minifp.tape import Tensor, op
+from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def as_axes(dim, ndim):
@@ -19,7 +20,9 @@ def as_axes(dim, ndim):
     dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     for d in dims:
         if not -ndim <= d < max(ndim, 1):
-            raise ShapeError(f"dim={dim} for a tensor of {ndim} dimensions: expected {-ndim} to {ndim - 1}")
+            raise ShapeError(
+                f"dim={dim} for a tensor of {ndim} dimensions: expected {-ndim} to {ndim - 1}"
+            )
     axes = tuple(sorted(d % ndim for d in dims)) if ndim else ()
     if len(set(axes)) != len(axes):
         raise ShapeError(f"dim={dim} names a dimension twice")

@@ -13,7 +13,8 @@ from minifp.errors import DTypeError, ShapeError
 from minifp.ops.pointwise import pass_to
 from minifp.ops.reduce import as_axes
 from minifp.policy import GIVEN
-from minifp.tape import Tensor, op
+from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def reshape_backward(dy, shape_before, to, shape=None):
@@ -26,7 +27,7 @@ def reshape_(x, *, shape):
 
 
 def reshape(x, *shape):
-    """The same numbers in another shape; one size may be -1. `reshape(x, 2, 3)` or `(x, (2, 3))`."""
+    """The numbers in another shape; one size may be -1. `reshape(x, 2, 3)` or `(x, (2, 3))`."""
     return reshape_(x, shape=_sizes(shape))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.ops.reduce import as_axes
 from minifp.policy import GIVEN
-from minifp.tape import op
+from minifp.recording import op
 
 
 @kernel("reduce", "x")

@@ -3,9 +3,9 @@
     w <- w - r (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
 
 (Kingma and Ba 2015, arXiv:1412.6980.) Adam adds d w to g; AdamW first multiplies w by 1 - r d
-(Loshchilov and Hutter 2019, arXiv:1711.05101). r learning rate, d weight decay, S the loss scale. All
-in float32; w, m and v are rounded once to the format they are kept in. In float16, v underflows: its
-smallest number is 2^-24, which (1 - b2) g^2 is below for |g| < 2^-7.5 and b2 = 0.999.
+(Loshchilov and Hutter 2019, arXiv:1711.05101). r learning rate, d weight decay, S the loss scale.
+All in float32; w, m and v are rounded once to the format they are kept in. In float16, v
+underflows: with b2 = 0.999, (1 - b2) g^2 rounds to 0 for |g| below 2^-7.5.
 """
 
 import math
@@ -20,6 +20,7 @@ from minifp.policy import GIVEN
 
 @kernel("map", GIVEN, GIVEN, GIVEN)
 def adam(w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled, step):
+    """The updated w, m and v, all (n)."""
     b1, b2 = betas
     g = g * inverse_scale
     if weight_decay and decoupled:
@@ -54,7 +55,9 @@ class Adam(Optimizer):
         """One step of one run; see the module's equation."""
         m, v = state["exp_avg"], state["exp_avg_sq"]
         settings = {k: group[k] for k in ("lr", "betas", "eps", "weight_decay")}
-        adam(w, g, m, v, inverse_scale, step=step, decoupled=self.decoupled, to=(w, m, v), **settings)
+        adam(
+            w, g, m, v, inverse_scale, step=step, decoupled=self.decoupled, to=(w, m, v), **settings
+        )
 
 
 class AdamW(Adam):

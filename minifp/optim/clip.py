@@ -1,4 +1,4 @@
-"""Clipping by the norm of all gradients (Pascanu et al. 2013, arXiv:1211.5063), unscaled ones only."""
+"""Clipping unscaled gradients by the norm of all (Pascanu et al. 2013, arXiv:1211.5063)."""
 
 import math
 

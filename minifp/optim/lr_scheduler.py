@@ -1,7 +1,7 @@
 """Learning rates as closed forms of the number of steps (or epochs) that succeeded.
 
-Call `scheduler.step()` once after each `optimizer.step()`, or once an epoch. A step that was skipped
-does not advance it; an epoch always does.
+Call `scheduler.step()` once after each `optimizer.step()`, or once an epoch. A step that was
+skipped does not advance it; an epoch always does.
 """
 
 import math
@@ -11,7 +11,7 @@ from minifp.optim.optimizer import check_range
 
 
 class LRScheduler:
-    """The base: a subclass defines `rate(base, count)`. optimizer: an Optimizer or MixedOptimizer."""
+    """The base: a subclass defines `rate(base, count)`. optimizer: a plain or MixedOptimizer."""
 
     def __init__(self, optimizer):
         self.optimizers = getattr(optimizer, "optimizers", [optimizer])
@@ -71,7 +71,9 @@ class CosineAnnealingLR(LRScheduler):
 
     def rate(self, base, count):
         """The cosine between base and eta_min."""
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * count / self.T_max)) / 2
+        return (
+            self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * count / self.T_max)) / 2
+        )
 
 
 class LinearLR(LRScheduler):
@@ -96,8 +98,8 @@ class SequentialLR(LRScheduler):
     def __init__(self, optimizer, schedulers, milestones):
         if len(schedulers) != len(milestones) + 1 or sorted(set(milestones)) != list(milestones):
             raise ArgumentError(
-                f"{len(schedulers)} schedulers with milestones {milestones}: expected one milestone "
-                "less than schedulers, ascending"
+                f"{len(schedulers)} schedulers with milestones {milestones}: expected one "
+                "milestone less than schedulers, ascending"
             )
         self.schedulers, self.milestones = schedulers, milestones
         first = schedulers[0]

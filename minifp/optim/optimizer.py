@@ -70,13 +70,18 @@ class Optimizer:
         for group in self.param_groups:
             unknown = set(group) - set(self.defaults) - {"params"}
             if unknown:
-                raise ArgumentError(f"{type(self).__name__}: no setting {', '.join(sorted(unknown))}")
+                raise ArgumentError(
+                    f"{type(self).__name__}: no setting {', '.join(sorted(unknown))}"
+                )
             self.check(group)
             for p in group["params"]:
                 if not (isinstance(p, Tensor) and p.is_leaf and p.requires_grad):
-                    what = f"a {type(p).__name__}" if not isinstance(p, Tensor) else "a tensor without"
+                    what = (
+                        f"a {type(p).__name__}" if not isinstance(p, Tensor) else "a tensor without"
+                    )
                     raise ArgumentError(
-                        f"{type(self).__name__}: expected leaves that require a gradient, got {what}"
+                        f"{type(self).__name__}: expected leaves that require a gradient, "
+                        f"got {what}"
                     )
                 if id(p) in seen:
                     raise ArgumentError(f"{type(self).__name__}: a parameter is given twice")
@@ -124,9 +129,9 @@ class Optimizer:
         narrow = [p for p in self.parameters if p.dtype != np.promote_types(p.dtype, float32)]
         if narrow:
             raise PrecisionError(
-                f"{type(self).__name__}.step() on {len(narrow)} parameters stored in {narrow[0].dtype}: "
-                "use fp.MixedOptimizer(optimizer), which keeps float32 masters; "
-                "MixedOptimizer(optimizer, master_weights=False) updates them in place on purpose"
+                f"{type(self).__name__}.step() on {len(narrow)} parameters stored in "
+                f"{narrow[0].dtype}: use fp.MixedOptimizer(optimizer), which keeps float32 "
+                "masters; MixedOptimizer(optimizer, master_weights=False) updates them in place on purpose"
             )
         seed = seed_of(self.parameters)
         if seed != 1:
@@ -138,7 +143,7 @@ class Optimizer:
         self.apply(1.0)
 
     def apply(self, inverse_scale):
-        """One update of every parameter that has a gradient, multiplied by `inverse_scale` first."""
+        """Update every parameter that has a gradient, multiplied by `inverse_scale` first."""
         for group in self.param_groups:
             self.check(group)
         for block in self.blocks:
@@ -202,7 +207,9 @@ class Optimizer:
         sizes = [len(g["params"]) for g in self.param_groups]
         if [len(g["params"]) for g in groups] != sizes:
             given = [len(g["params"]) for g in groups]
-            raise ArgumentError(f"{type(self).__name__}: state of groups of {given} parameters, not {sizes}")
+            raise ArgumentError(
+                f"{type(self).__name__}: state of groups of {given} parameters, not {sizes}"
+            )
         for n, (block, i) in enumerate(places):
             expected = {"step", *block.state, *(["master"] if block.weights.is_master else [])}
             found = state_dict["state"].get(n, {})
@@ -232,19 +239,23 @@ class Optimizer:
 def check_range(name, value, low=0.0, high=np.inf, open_above=False):
     """Raise ArgumentError unless low <= value <= high (< high if open above) and it is finite."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (is_number and isfinite(value) and low <= value <= high) or (open_above and value == high):
+    if not (is_number and isfinite(value) and low <= value <= high) or (
+        open_above and value == high
+    ):
         interval = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
         raise ArgumentError(f"{name}={value!r}: expected a finite number, {interval}")
 
 
 def seed_of(parameters):
-    """The seed with which all gradients were made. Raises TapeError if they differ or are used up."""
+    """The seed of all gradients. Raises TapeError if they have several or are used up."""
     grads = [p.grad for p in parameters if p.grad is not None]
     if not grads:
         raise TapeError("step() without gradients: call backward() first")
     seeds = {1.0 if g.seed is None else g.seed for g in grads}
     if CONSUMED in seeds:
-        raise TapeError("step() on gradients that a step has consumed: call zero_grad() and backward()")
+        raise TapeError(
+            "step() on gradients that a step has consumed: call zero_grad() and backward()"
+        )
     if len(seeds) > 1:
         raise TapeError(f"gradients made with different seeds {sorted(seeds)}: call zero_grad()")
     return seeds.pop()

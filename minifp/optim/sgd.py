@@ -1,8 +1,8 @@
 """g <- g / S + d w;   v <- m v + (1 - a) g  (v = g in the first step);   w <- w - r v.
 
-r learning rate, m momentum, a dampening, d weight decay, S the loss scale. With Nesterov's momentum
-the step is g + m v (Sutskever et al. 2013, as in PyTorch). All in float32; weights and v are rounded
-once to the format they are kept in.
+r learning rate, m momentum, a dampening, d weight decay, S the loss scale. With Nesterov's
+momentum the step is g + m v (Sutskever et al. 2013, as in PyTorch). All in float32; weights and v
+are rounded once to the format they are kept in.
 """
 
 from minifp.backend import kernel
@@ -13,6 +13,7 @@ from minifp.policy import GIVEN
 
 @kernel("map", GIVEN, GIVEN)
 def sgd(w, g, v, inverse_scale, *, lr, momentum, dampening, weight_decay, nesterov, first):
+    """The updated w and v, both (n); v may be None."""
     g = g * inverse_scale
     if weight_decay:
         g = g + weight_decay * w
@@ -27,7 +28,9 @@ class SGD(Optimizer):
 
     state_names = ("momentum_buffer",)
 
-    def __init__(self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    def __init__(
+        self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False
+    ):
         super().__init__(
             *(params,),
             **{"lr": lr, "momentum": momentum, "dampening": dampening},
@@ -46,6 +49,8 @@ class SGD(Optimizer):
 
     def update(self, group, w, g, state, step, inverse_scale):
         """One step of one run; see the module's equation."""
-        settings = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+        settings = {
+            k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        }
         v = state.get("momentum_buffer") if group["momentum"] else None
         sgd(w, g, v, inverse_scale, first=step == 1, to=(w, v), **settings)

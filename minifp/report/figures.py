@@ -3,10 +3,10 @@
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
-from minifp.report import curves, drawing, panels, words
-from minifp.report.panels import is_scaled
+from minifp.report import by_precision, captions, drawing, over_steps, verdicts, words
 
 WIDTH = 4.6  # inches of a panel in a file
 NARROW = 4.2  # and in a page, where letters grow with the panel; readable on a phone
@@ -24,69 +24,57 @@ class Panel:
     is_wanted: Callable = lambda comparison: True
 
 
-def metric_title(task) -> str:
-    """The metric, said to be the test set's, with its unit."""
-    name = panels.metric_label(task)
-    known = any(word in task.metric_name for word in ("test", "valid"))
-    return name[:1].upper() + name[1:] if known else f"Test {name}"
-
-
-def has_baseline(comparison) -> bool:
-    """Whether there is anything to compare with."""
-    return len(comparison.precisions) > 1
-
-
 PANELS = {
     panel.name: panel
     for panel in (
-        Panel("loss", lambda c: "Training loss", panels.draw_loss, lambda c: describe_loss(c)),
+        Panel("loss", lambda c: "Training loss", over_steps.draw_loss, captions.describe_loss),
         Panel(
             "metric",
-            lambda c: metric_title(c.task),
-            panels.draw_metric,
-            lambda c: describe_final(c, "Over the steps of training, ending at: "),
+            lambda c: captions.metric_title(c.task),
+            over_steps.draw_metric,
+            lambda c: captions.describe_final(c, "Over the steps of training, ending at: "),
         ),
         Panel(
             "scale",
             lambda c: "Loss scale",
-            panels.draw_scale,
-            lambda c: describe_scale(c),
-            is_wanted=lambda c: any(map(is_scaled, c.runs)),
+            over_steps.draw_scale,
+            captions.describe_scale,
+            is_wanted=lambda c: any(map(over_steps.is_scaled, c.runs)),
         ),
         Panel(
             "gradients",
             lambda c: "Norm of all gradients, unscaled",
-            panels.draw_gradients,
+            over_steps.draw_gradients,
             lambda c: "A line for each seed, and the mean over seeds, on a logarithmic axis.",
         ),
         Panel(
             "final",
-            lambda c: f"{metric_title(c.task)} at the end",
-            panels.draw_final,
-            lambda c: describe_final(c, ""),
+            lambda c: f"{captions.metric_title(c.task)} at the end",
+            by_precision.draw_final,
+            lambda c: captions.describe_final(c, ""),
             by_row=True,
         ),
         Panel(
             "difference",
             lambda c: f"Difference from {c.baseline}, paired by seed",
-            panels.draw_difference,
-            lambda c: describe_difference(c),
+            by_precision.draw_difference,
+            captions.describe_difference,
             by_row=True,
-            is_wanted=has_baseline,
+            is_wanted=lambda c: len(c.precisions) > 1,
         ),
         Panel(
             "memory",
             lambda c: "Memory of one training step",
-            panels.draw_memory,
-            lambda c: describe_memory(c),
+            by_precision.draw_memory,
+            captions.describe_memory,
             by_row=True,
             is_wanted=lambda c: any(run.bytes for run in c.runs),
         ),
         Panel(
             "time",
             lambda c: "Time of one training step",
-            panels.draw_time,
-            lambda c: describe_time(c),
+            by_precision.draw_time,
+            captions.describe_time,
             by_row=True,
         ),
     )
@@ -128,7 +116,7 @@ def figure(comparison, name):
     chosen = wanted(comparison, name)
     styles = drawing.styles(comparison.precisions, comparison.baseline)
     wide = WIDTH * len(chosen)
-    said = [note(comparison, name), comparison.dial_note()]
+    said = [captions.note(comparison, name), comparison.dial_note()]
     said = "\n".join(textwrap.fill(text, round(17 * wide)) for text in said if text)
     above, below = (0.62 if name != "difference" else 0.36), 0.16 + 0.145 * len(said.splitlines())
     high = height(comparison, chosen[0]) + above + below
@@ -146,10 +134,41 @@ def figure(comparison, name):
     return drawn
 
 
+def overview(parts):
+    """One Figure of the whole demonstration: each part's metric over the steps, and its result.
+
+    parts: pairs of a part (with key and title) and its comparison.
+    """
+    from matplotlib.figure import Figure
+
+    rows = -(-len(parts) // 2)
+    with drawing.settings():
+        drawn = Figure(figsize=(2 * WIDTH, 3.1 * rows))
+        drawn.set_layout_engine("constrained", w_pad=0.14, h_pad=0.12)
+        grid = drawn.subplots(rows, 2, squeeze=False).ravel()
+        for axes, (part, comparison) in zip(grid, parts):
+            draw_part(axes, part, comparison)
+        for axes in grid[len(parts) :]:
+            axes.set_axis_off()
+    return drawn
+
+
+def draw_part(axes, part, comparison):
+    """One part: a title, its result in words, the metric, and a legend where there is room."""
+    styles = drawing.styles(comparison.precisions, comparison.baseline)
+    PANELS["metric"].draw(axes, comparison, styles)
+    result = textwrap.fill(verdicts.headline(comparison), 64)
+    axes.set_title(f"({part.key}) {part.title}", pad=34)
+    small = {"fontsize": 8, "color": drawing.MUTED, "va": "top", "linespacing": 1.25}
+    axes.annotate(result, (0, 1), (0, 29), "axes fraction", "offset points", **small)
+    axes.set_ylabel(captions.metric_title(comparison.task), fontsize=8)
+    dial = f"exponent dial {comparison.dial}" if comparison.dial else None
+    samples = {"handles": line_samples(styles), "title": dial, "alignment": "left"}
+    axes.legend(**samples, fontsize=8, title_fontsize=8, handlelength=2.6, loc="best")
+
+
 def panel_svg(comparison, name, prefix) -> str:
     """One of PANELS as an inline <svg> whose ids begin with `prefix`."""
-    from html import escape
-
     from matplotlib.figure import Figure
 
     panel = PANELS[name]
@@ -175,48 +194,8 @@ def heading(comparison) -> str:
     return f"{comparison.task.name}, {words.plural(len(comparison.seeds), 'seed')}"
 
 
-def note(comparison, name) -> str:
-    """How to read a figure: what its marks, lines and bands are."""
-    if name == "loss":
-        return f"{lines_text(comparison)} {astray_text(comparison)}".strip()
-    texts = {
-        "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN; where there was "
-        "no norm, the one before is drawn.",
-        "difference": "At the end: a mark for each seed and a bar at their mean. Difference: the mean "
-        f"with its {curves.CONFIDENCE:.0%} interval, and the seeds below it; an arrow is far outside.",
-        "memory": "Counted from the arrays that are alive at the peak of one training step. Times "
-        "were measured in these runs, on the machine named in the report.",
-    }
-    return texts[name]
-
-
-def lines_text(comparison) -> str:
-    """What the lines are, and the band."""
-    width = curves.window_of(comparison)
-    of_steps = f" of {width} steps" if width > 1 else ""
-    if len(comparison.seeds) < curves.FEWEST_SEEDS:
-        return (
-            f"Thin: every step of every seed. Thick: the mean{of_steps}; too few seeds for a band."
-        )
-    return (
-        f"Thin: every step of every seed. Thick: the mean{of_steps} over seeds; band: its "
-        f"{curves.CONFIDENCE:.0%} interval (Student's t)."
-    )
-
-
-def astray_text(comparison) -> str:
-    """How runs are drawn that did not finish, if there are any."""
-    if all(run.finished for run in comparison.runs):
-        return ""
-    return (
-        "A precision of which a run went astray is drawn seed by seed; cross: NaN from here on, "
-        "triangle: beyond the picture."
-    )
-
-
 def add_legend(drawn, name, styles, at):
     """One legend for the whole figure, above its panels."""
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     if name == "difference":
@@ -226,19 +205,7 @@ def add_legend(drawn, name, styles, at):
             Patch(color=drawing.KIND_COLORS[k], label=words.KIND_NAMES[k]) for k in words.KINDS
         ]
     else:
-        handles = [
-            Line2D(
-                [],
-                [],
-                color=s.color,
-                linestyle=s.line,
-                linewidth=s.width,
-                marker=s.marker,
-                markersize=4.5,
-                label=precision,
-            )
-            for precision, s in styles.items()
-        ]
+        handles = line_samples(styles)
     drawn.legend(
         handles=handles,
         loc="upper left",
@@ -252,57 +219,20 @@ def add_legend(drawn, name, styles, at):
     )
 
 
-# ---- the same in words, for those who cannot see it ---------------------------------------------
+def line_samples(styles) -> list:
+    """A piece of line with its marker and name for each precision."""
+    from matplotlib.lines import Line2D
 
-
-def describe_loss(comparison) -> str:
-    """How the losses end, and which were lost."""
-    return "; ".join(describe_losses(comparison, p) for p in comparison.precisions) + "."
-
-
-def describe_losses(comparison, precision) -> str:
-    """The same of one precision."""
-    runs = comparison.runs_of(precision)
-    lost = [step for step in map(curves.lost_at, runs) if step is not None]
-    ends = [loss[-1] for _, loss in (curves.series(run, "loss") for run in runs) if loss.size]
-    ends = [f"{end:.3g}" for end in sorted(ends) if words.is_number(end)]
-    text = f"{precision} ends between {ends[0]} and {ends[-1]}" if ends else precision
-    if lost:
-        text += f", NaN in {len(lost)} of {len(runs)} runs, first at step {min(lost):.0f}"
-    return text
-
-
-def describe_final(comparison, start) -> str:
-    """Mean and deviation of each precision."""
-    places = words.decimals(comparison.task.margin)
-    rows = (f"{r.precision} {panels.mean_text(r, places)}" for r in comparison.rows())
-    return start + "; ".join(rows) + "."
-
-
-def describe_difference(comparison) -> str:
-    """The differences and their intervals."""
-    places = words.decimals(comparison.task.margin)
-    rows = [r for r in comparison.rows() if r.precision != comparison.baseline]
-    return "; ".join(f"{r.precision} {panels.difference_text(r, places)}" for r in rows) + "."
-
-
-def describe_scale(comparison) -> str:
-    """Where the scale ends and what was skipped."""
-    rows = (
-        f"{r.precision} ends at {words.scale_text(r.final_scale)}, "
-        f"{words.count_text(r.skipped)} steps skipped a run"
-        for r in comparison.rows()
-    )
-    return "; ".join(rows) + "."
-
-
-def describe_memory(comparison) -> str:
-    """The totals."""
-    rows = comparison.rows()
-    return "; ".join(f"{r.precision} {words.bytes_text(sum(r.bytes.values()))}" for r in rows) + "."
-
-
-def describe_time(comparison) -> str:
-    """The medians."""
-    rows = comparison.rows()
-    return "; ".join(f"{r.precision} {words.seconds_text(r.seconds_per_step)}" for r in rows) + "."
+    return [
+        Line2D(
+            [],
+            [],
+            color=style.color,
+            linestyle=style.line,
+            linewidth=style.width,
+            marker=style.marker,
+            markersize=4.5,
+            label=precision,
+        )
+        for precision, style in styles.items()
+    ]

@@ -8,7 +8,7 @@ import os
 from html import escape
 from pathlib import Path
 
-from minifp.report import sections, verdicts
+from minifp.report import page_tables, sections, verdicts
 from minifp.report.markup import paragraph, section
 from minifp.report.sheet import CSS
 from minifp.report.table import text_table
@@ -61,19 +61,21 @@ def body(comparison, prefix="m") -> str:
         sections.verdict_list(c),
         sections.notes(c),
         section(
-            "How they got there", sections.figure(c, "loss", prefix), sections.evaluation_table(c)
+            "How they got there",
+            sections.figure(c, "loss", prefix),
+            page_tables.evaluation_table(c),
         ),
         section(
-            "Where they end", sections.figure(c, "difference", prefix), sections.final_table(c)
+            "Where they end", sections.figure(c, "difference", prefix), page_tables.final_table(c)
         ),
         section(
             "The loss scale",
             paragraph(sections.scale_note(c)),
             sections.figure(c, "scale", prefix),
-            sections.scale_table(c),
+            page_tables.scale_table(c),
         ),
-        section("What it costs", sections.figure(c, "memory", prefix), sections.cost_table(c)),
-        section("Run by run", sections.run_table(c)),
+        section("What it costs", sections.figure(c, "memory", prefix), page_tables.cost_table(c)),
+        section("Run by run", page_tables.run_table(c)),
         section("How to do it again", sections.again(c)),
         section("On what", sections.machine(c)),
     )

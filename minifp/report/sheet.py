@@ -86,6 +86,7 @@ RULES = """
 .minifp .facts th { color: var(--muted); white-space: nowrap; width: 1%; padding-right: 1.5rem; }
 .minifp details { margin: 0.6rem 0; }
 .minifp summary { cursor: pointer; color: var(--link); font-size: 0.92rem; padding: 0.2rem 0; }
+.minifp nav { margin: 1.75rem 0; }
 .minifp nav ul { list-style: none; padding: 0; display: grid; gap: 0.6rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
 .minifp nav a { display: block; height: 100%; padding: 0.75rem 1rem; border-radius: 10px;
@@ -108,4 +109,5 @@ RULES = """
 }
 """
 
-CSS = f".minifp {{{LIGHT}}}\n@media (prefers-color-scheme: dark) {{ .minifp {{{DARK}}} }}\n{RULES.strip()}\n"
+IN_THE_DARK = f"@media (prefers-color-scheme: dark) {{ .minifp {{{DARK}}} }}"
+CSS = f".minifp {{{LIGHT}}}\n{IN_THE_DARK}\n{RULES.strip()}\n"

@@ -21,8 +21,8 @@ def text_table(comparison) -> str:
     cost = [("skips", "scale", "s/step", *KIND_HEADS, "total")]
     cost += [what_it_cost(row, divisor) for row in rows]
     about_cost = (
-        f"Skipped steps and final loss scale, mean of the runs; median seconds of a step; {unit} held "
-        "at the peak of a step: weights, masters, optimizer state, activations, gradients."
+        f"Skipped steps and final loss scale, mean of the runs; median seconds of a step; {unit} "
+        "held at the peak of a step: weights, masters, optimizer state, activations, gradients."
     )
     notes = [*(needed(row) for row in rows if row.needed), *comparison.notes()]
     blocks = [

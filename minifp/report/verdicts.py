@@ -42,7 +42,10 @@ def clause(verdict, rows, comparison) -> str:
         )
     if verdict == DIVERGED:
         return f"{names} diverge{'' if several else 's'}"
-    return f"of {names} too few seeds say nothing yet"
+    seeds = max(row.pairs for row in rows)
+    return (
+        f"{words.plural(seeds, 'seed')} {'is' if seeds == 1 else 'are'} too few to tell of {names}"
+    )
 
 
 def direction(row, comparison) -> str:
@@ -91,7 +94,8 @@ def lost_text(row, base, comparison) -> str:
     notes = [run.note for run in comparison.runs_of(row.precision) if not run.finished]
     of_base = f"{base.n - base.diverged} of {base.n}"
     why = f" The first: {notes[0]}." if notes and notes[0] else ""
-    return f"{row.diverged} of {row.n} runs did not finish, where {of_base} of {base.precision} did.{why}"
+    ended = f"{row.diverged} of {row.n} runs did not finish"
+    return f"{ended}, where {of_base} of {base.precision} did.{why}"
 
 
 def metric_text(comparison, row) -> str:

@@ -1,7 +1,8 @@
 """gradcheck: are an operation's gradients the slopes of its values?
 
-For a random direction u of each input and random weights v of the outputs, backward's <grad, u> must
-equal the slope of s(x) = <v, f(x)> along u, measured as (s(x + h u) - s(x - h u)) / 2h in float64.
+For a random direction u of each input and random weights v of the outputs, backward's <grad, u>
+must equal the slope of s(x) = <v, f(x)> along u, measured as (s(x + h u) - s(x - h u)) / 2h in
+float64.
 """
 
 import numpy as np

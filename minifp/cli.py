@@ -1,0 +1,255 @@
+"""The command line: `minifp compare`, `minifp demo` and `minifp doctor`.
+
+Exit codes: 0, 2 for a wrong argument or another error that minifp explains, 130 after Ctrl-C.
+"""
+
+import sys
+from pathlib import Path
+
+import minifp
+from minifp.errors import MinifpError
+
+try:
+    import click
+except ModuleNotFoundError as error:
+    if error.name != "click":
+        raise
+    print("minifp's command line needs click: python -m pip install click", file=sys.stderr)
+    raise SystemExit(2) from None
+
+INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
+
+
+class Refusal(click.ClickException):
+    """An error that minifp explains: one message, no traceback."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """Commands whose errors and interruptions end in a message and an exit code."""
+
+    def invoke(self, ctx):
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except MinifpError as error:
+            raise Refusal(str(error)) from error
+        except KeyboardInterrupt as interrupt:
+            click.echo(f"\nInterrupted. {interrupt}".rstrip(), err=True)
+            ctx.exit(INTERRUPTED)
+
+
+class ManyValues(click.Command):
+    """A command whose --precision takes all words up to the next option."""
+
+    def parse_args(self, ctx, args):
+        """Parse, with the flag repeated before each of its values."""
+        return super().parse_args(ctx, repeated(args, ("--precision", "-p")))
+
+
+def repeated(args, flags) -> list:
+    """["-p", "a", "b", "--seeds", "5"] as ["-p", "a", "-p", "b", "--seeds", "5"]."""
+    found, flag = [], None
+    for i, arg in enumerate(args):
+        if arg == "--":
+            return found + list(args[i:])
+        if arg in flags:
+            flag = arg
+            is_last = i + 1 == len(args) or args[i + 1].startswith("-")
+            found += [arg] * is_last  # without a value: the parser says what is missing
+        elif flag is not None and not arg.startswith("-"):
+            found += [flag, arg]
+        else:
+            flag = None
+            found.append(arg)
+    return found
+
+
+def seeds_of(ctx, param, value):
+    """How many seeds, or which: "5", or "0,3,7"."""
+    try:
+        which = [int(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r}: expected a number, or numbers such as 0,3,7"
+        ) from None
+    return which if "," in value else which[0]
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="`minifp COMMAND --help` tells more of each. From Python: import minifp as fp; "
+    'fp.compare("lenet", seeds=5).',
+)
+@click.version_option(minifp.__version__, package_name="minifp")
+def main():
+    """Train the same network in float32 and in float16, and see what differs.
+
+    minifp stores numbers as a half-precision GPU would, and has each technique of mixed-precision
+    training as a switch of its own: float32 sums, loss scaling, float32 master weights.
+
+    \b
+    Start here:
+      minifp demo                        four experiments in a few minutes, with a report to read
+      minifp compare lenet --seeds 3     a small convolutional network, in float32 and mixed
+      minifp doctor                      what minifp finds on this machine
+    """
+
+
+@main.command(cls=ManyValues)
+@click.argument("task", required=False)
+@click.option(
+    "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
+)
+@click.option(
+    "-p",
+    "--precision",
+    "precisions",
+    multiple=True,
+    metavar="NAME...",
+    help="Precisions to compare, one or more words.  [default: float32 mixed]",
+)
+@click.option(
+    "--seeds",
+    default="5",
+    show_default=True,
+    callback=seeds_of,
+    metavar="N",
+    help="How many seeds, or which ones: 0,3,7.",
+)
+@click.option(
+    "--epochs", type=int, metavar="N", help="Train so many epochs, not the task's own number."
+)
+@click.option("--steps", type=int, metavar="N", help="Train so many steps, not epochs.")
+@click.option("--dial", type=int, metavar="K", help="Exponent dial: gradients 2^K times smaller.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Keep results, pictures and report in this folder, and go on from what is there.",
+)
+@click.option(
+    "--figures",
+    type=click.Choice(["png", "svg", "pdf", "none"]),
+    default="png",
+    show_default=True,
+    help="Format of the pictures in DIR.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, quiet):
+    """Train TASK once for each precision and seed, and say what differs.
+
+    All runs begin from the same weights and see the same batches, so they are compared pair by
+    pair. TASK comes first: mlp or lenet (on digits or mnist), charlstm (on shakespeare), or one of
+    your own, as file.py:name.
+
+    \b
+    Precisions:
+      float32   everything in float32: what the others are compared with
+      mixed     float16 storage, float32 sums, master weights, dynamic loss scaling
+      float16   float16 for everything, without master weights and scaling
+      float64   everything in float64
+    Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
+    mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
+    are weights, activations, gradients, reduce, norm_parameters and optimizer_state.
+
+    \b
+    Examples:
+      minifp compare lenet --precision float32 mixed float16 --seeds 5 --out runs/lenet
+      minifp compare mlp --precision float32 mixed,master_weights=off --epochs 5
+      minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
+      minifp compare spirals.py:task --seeds 10 --out runs/spirals
+
+    With --out, every finished run is kept at once. After Ctrl-C the same command goes on where it
+    stopped; with more seeds or precisions it trains only what is missing.
+    """
+    from minifp import lab
+    from minifp.tasks import BUILT_IN, load_task
+
+    if task is None:
+        raise click.UsageError(
+            f"which TASK? One of {', '.join(BUILT_IN)}, or file.py:name. It comes before "
+            "--precision, which takes all words up to the next option"
+        )
+    chosen = load_task(task, data)
+    try:
+        comparison = lab.compare(
+            chosen,
+            precisions or ("float32", "mixed"),
+            seeds,
+            epochs,
+            steps,
+            dial,
+            out=out,
+            figures=picture_format(figures) if out else None,
+            progress=not quiet,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(finished_before_interrupt(out)) from None
+    click.echo(comparison.table())
+    click.echo("\n" + where(Path(out) / "report.html" if out else None, figures))
+
+
+def picture_format(figures) -> str | None:
+    """The format, or None where pictures are not wanted or cannot be made."""
+    from minifp.report import drawing
+
+    return figures if figures != "none" and drawing.is_available() else None
+
+
+def where(report, figures) -> str:
+    """The last lines: where the results are, and how to get what is not there."""
+    from minifp.report import drawing
+
+    if report is None:
+        return "Nothing was written: with --out DIR there are a report, pictures and all numbers."
+    hint = [] if figures == "none" or drawing.is_available() else [drawing.HOW_TO_GET]
+    return "\n".join([*hint, f"Report: {report}"])
+
+
+def finished_before_interrupt(out) -> str:
+    """What an interrupted comparison leaves: its table, and its report."""
+    from minifp.lab import Comparison
+    from minifp.lab.store import RESULTS
+
+    if out is None or not (Path(out) / RESULTS).is_file():
+        return "No run was finished." if out else "With --out DIR, finished runs would be kept."
+    comparison = Comparison.load(out)
+    comparison.report(Path(out) / "report.html")
+    click.echo(comparison.table())
+    return (
+        f"{len(comparison.runs)} finished runs are in {out}; the same command goes on from there."
+    )
+
+
+@main.command()
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    default="runs/demo",
+    show_default=True,
+    metavar="DIR",
+    help="Where the report, the pictures and all numbers go.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+def demo(out, quiet):
+    """See each technique of mixed precision at work, on bundled data.
+
+    \b
+    (a) a convolutional network on digits: mixed ends where float32 ends
+    (b) without float32 master weights, a small learning rate is lost
+    (c) without loss scaling, a character LSTM diverges
+    (d) where sums in float16 fail
+
+    Takes a few minutes on two cores. Interrupted, it goes on where it stopped.
+    """
+
+
+@main.command()
+def doctor():
+    """Print what minifp finds on this machine, and how to install what is missing."""
+    from minifp.report.doctor import doctor_text
+
+    click.echo(doctor_text())

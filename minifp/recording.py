@@ -1,0 +1,84 @@
+"""`op`: make a function of arrays an operation on Tensors, which the tape records.
+
+An operation returns its value, the stored arrays its backward needs, and that backward: a function
+of the module, not a closure, so that no array is kept alive unseen.
+"""
+
+import inspect
+from functools import wraps
+
+from minifp import policy
+from minifp.errors import MinifpError, ShapeError
+from minifp.tape import Node, Tensor, is_recording, observers
+
+
+def op(fn=None, *, weights=()):
+    """Make `fn(*arrays, **params) -> (y, saved, backward)` an operation on Tensors.
+
+    Positional arguments are Tensors (or arrays, Python numbers, None); keywords are parameters. y
+    is an array or a tuple of them; `backward(*dys, *saved, to=, **params)` returns a gradient for
+    each argument: to[i] is the format it is stored in, None where none is wanted.
+    weights: the arguments that are weights of a layer, which meet activations in their format.
+    """
+    if fn is None:
+        return lambda fn: op(fn, weights=weights)
+    name = fn.__name__.rstrip("_")
+    are_weights = tuple(p in weights for p in inspect.signature(fn).parameters)
+
+    @wraps(fn)
+    def recorded(*args, **params):
+        if weights:
+            args = _enter(args, are_weights)
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        arrays = [a.array if isinstance(a, Tensor) else a for a in args]
+        try:
+            y, saved, backward = fn(*arrays, **params)
+        except (ValueError, IndexError) as error:
+            if isinstance(error, MinifpError):
+                raise
+            given = ", ".join(_describe(a) for a in arrays)
+            raise ShapeError(f"{name}({given}): {error}") from error
+        outputs = y if isinstance(y, tuple) else (y,)
+        node = None
+        if is_recording() and any(t.vertex is not None for t in tensors):
+            parents = tuple(
+                (a.vertex, a.index) if isinstance(a, Tensor) else (None, 0) for a in args
+            )
+            node = Node(name, params, parents, saved, backward, outputs)
+        results = tuple(
+            Tensor(out, storage=_shared(out, tensors), node=node, index=i)
+            for i, out in enumerate(outputs)
+        )
+        if node is not None:
+            node.watch([*tensors, *results])
+            for observer in observers:
+                observer.on_record(node, results)
+        return results if isinstance(y, tuple) else results[0]
+
+    return recorded
+
+
+def _shared(out, tensors):
+    """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
+    if out.base is not None:
+        for t in tensors:
+            if out is t.array or out.base is t.array or out.base is t.array.base:
+                return t.storage
+    return None
+
+
+def _enter(args, are_weights):
+    dtypes = tuple(a.dtype if hasattr(a, "dtype") and a.dtype.kind == "f" else None for a in args)
+    wanted = policy.entry(dtypes, are_weights, policy.get_precision())
+    if wanted is None:
+        return args
+    return [
+        a
+        if d is None or d == wanted
+        else (a if isinstance(a, Tensor) else Tensor(a)).to(dtype=wanted)
+        for a, d in zip(args, dtypes)
+    ]
+
+
+def _describe(a):
+    return f"{a.dtype} {a.shape}" if hasattr(a, "shape") else repr(a)

@@ -1,0 +1,179 @@
+"""What minifp finds on this machine, and the exact line that installs what is missing.
+
+`python -m minifp.report.doctor` prints it where the command line's own library is what is missing.
+"""
+
+import os
+import platform
+import sys
+from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import minifp
+from minifp import accumulate, backend
+from minifp.data import files, pictures
+from minifp.errors import DataError
+from minifp.lab import environment
+
+# What is worth having: the module, what it is for, and the name to install it by.
+OPTIONAL = (
+    ("numba", "fast sequential float16 sums", "numba"),
+    ("click", "the command line", "click"),
+    ("matplotlib", "pictures", "matplotlib"),
+    ("pooch", "downloading data sets such as MNIST", "pooch"),
+)
+VARIABLES = {
+    "MINIFP_PRECISION": "the default precision",
+    "MINIFP_DEVICE": "the default device",
+    "MINIFP_DATA": "where data sets lie",
+    "MINIFP_KERNELS": '"numpy": the references alone',
+}
+
+
+def doctor_text() -> str:
+    """Everything below, in sections of aligned lines."""
+    sections = {
+        "This machine": machine(),
+        "Libraries": libraries(),
+        "Kernels that are live": kernels(),
+        "Data": data_places(),
+        "Environment variables": variables(),
+    }
+    lines = []
+    for title, rows in sections.items():
+        width = max(len(name) for name, _ in rows)
+        lines += ["", title, *(f"  {name.ljust(width)}  {value}" for name, value in rows)]
+    return "\n".join([*lines[1:], "", *missing()])
+
+
+def machine() -> list:
+    """Python, the system, the processor and the cores that this process may use."""
+    return [
+        ("minifp", f"{minifp.__version__} in {Path(minifp.__file__).parent}"),
+        ("Python", f"{platform.python_version()} ({sys.executable})"),
+        ("system", platform.platform()),
+        ("processor", environment.processor()),
+        ("cores", f"{environment.cores()} for this process, {os.cpu_count()} in all"),
+    ]
+
+
+def libraries() -> list:
+    """NumPy with its BLAS, numba, CuPy with its devices, and what else is optional."""
+    found = [
+        ("NumPy", f"{environment.installed('numpy')}, products on {environment.blas()}{threads()}"),
+        ("numba", environment.installed("numba")),
+        ("CuPy", cupy_text()),
+    ]
+    others = ("tqdm", "click", "matplotlib", "pooch", "threadpoolctl")
+    return found + [(name, environment.installed(name)) for name in others]
+
+
+def threads() -> str:
+    """How many threads BLAS uses, if threadpoolctl is there to tell."""
+    if find_spec("threadpoolctl") is None:
+        return ""
+    pools = import_module("threadpoolctl").threadpool_info()
+    counts = sorted({pool["num_threads"] for pool in pools if pool["user_api"] == "blas"})
+    return f", threads: {', '.join(map(str, counts))}" if counts else ""
+
+
+def cupy_text() -> str:
+    """CuPy's version and the GPUs it sees. It can be installed and see none."""
+    try:
+        cupy = import_module("cupy")
+        runtime = cupy.cuda.runtime
+        names = [
+            runtime.getDeviceProperties(i)["name"].decode() for i in range(runtime.getDeviceCount())
+        ]
+    except ModuleNotFoundError:
+        return "not installed"
+    except Exception as error:  # CuPy has an error of its own for each way to lack a driver
+        return f"installed, but it sees no GPU: {str(error).splitlines()[0]}"
+    return f"{cupy.__version__}, GPUs: {', '.join(names) or 'none'}"
+
+
+def kernels() -> list:
+    """For each device how many kernels run on what, and how sequential float16 sums are made."""
+    on_cpu = Counter(live_twin(kernel, ("numba", "numpy")) for kernel in backend.KERNELS)
+    on_cuda = Counter(live_twin(kernel, ("cuda",)) for kernel in backend.KERNELS)
+    families = sorted({kernel.name.partition(".")[0] for kernel in backend.KERNELS})
+    return [
+        ("cpu", counted(on_cpu)),
+        ("", f"of {', '.join(families)}"),
+        ("cuda", counted(on_cuda)),
+        *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.TWINS),
+    ]
+
+
+def live_twin(kernel, order) -> str | None:
+    """Which twin of a kernel is called: the first in `order` that it has."""
+    if os.environ.get("MINIFP_KERNELS") == "numpy":
+        order = [name for name in order if name == "numpy"]
+    return next((name for name in order if name in kernel.twins), None)
+
+
+def counted(twins) -> str:
+    """How many kernels run on which twin."""
+    live = {name: count for name, count in twins.items() if name is not None}
+    if not live:
+        return f"none in minifp {minifp.__version__}: everything runs on the CPU"
+    return ", ".join(f"{count} kernels on {NAMES[name]}" for name, count in sorted(live.items()))
+
+
+NAMES = {"numpy": "NumPy (the references)", "numba": "numba", "cuda": "CUDA"}
+
+
+def sequential_text(dtype) -> str:
+    """Whether sequential sums in a narrow format are compiled."""
+    if os.environ.get("MINIFP_KERNELS") == "numpy":
+        return "NumPy, slow: MINIFP_KERNELS=numpy"
+    return "numba" if accumulate.twins(dtype) is not None else "NumPy, slow: numba is not there"
+
+
+def data_places() -> list:
+    """What is bundled, and where MNIST would be found."""
+    return [("digits, shakespeare", "bundled"), ("mnist", mnist_text())]
+
+
+def mnist_text() -> str:
+    """Where the files of MNIST are, without downloading any."""
+    try:
+        paths = files.local("mnist", pictures.MNIST_CHECKSUMS)
+    except DataError as error:
+        return str(error)
+    if paths is not None:
+        return f"in {next(iter(paths.values())).parent}"
+    if find_spec("pooch") is None:
+        return "not in MINIFP_DATA, and pooch, which downloads it, is not installed"
+    folder = Path(import_module("pooch").os_cache("minifp")) / "mnist"
+    there = all((folder / f"{name}.gz").is_file() for name in pictures.MNIST_CHECKSUMS)
+    return f"in {folder}" if there else f"will be downloaded into {folder} (11 MB)"
+
+
+def variables() -> list:
+    """Every variable that minifp reads, and others of its prefix, which may be typing errors."""
+    known = [
+        (name, f"{os.environ[name]}" if os.environ.get(name) else f"not set ({meaning})")
+        for name, meaning in VARIABLES.items()
+    ]
+    strange = sorted(n for n in os.environ if n.startswith("MINIFP_") and n not in VARIABLES)
+    return known + [
+        (name, f"{os.environ[name]} (minifp {minifp.__version__} reads no such variable)")
+        for name in strange
+    ]
+
+
+def missing() -> list:
+    """What is not installed, what for, and the line that installs all of it."""
+    absent = [row for row in OPTIONAL if find_spec(row[0]) is None]
+    if not absent:
+        return ["Nothing is missing."]
+    lines = [f"Missing: {module} ({purpose})" for module, purpose, _ in absent]
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
+    return [*lines, f"To install: {python} -m pip install {' '.join(name for *_, name in absent)}"]
+
+
+if __name__ == "__main__":
+    print(doctor_text())
