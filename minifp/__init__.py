@@ -1,31 +1,51 @@
 """minifp: learn how mixed-precision training works, from plain Python.
 
-The public names, in reading order.
+The public names, in reading order. Layers are in `minifp.nn`, all operations as functions in
+`minifp.nn.functional`, update rules and schedules in `minifp.optim`, data sets in `minifp.data`.
 """
+# ruff: noqa: I001 (reading order)
 
 __version__ = "0.1.0"
 
-from minifp import data, errors, nn, optim
-from minifp.backend import kernel
-from minifp.errors import (
-    ArgumentError,
-    DataError,
-    DeviceError,
-    DTypeError,
-    MinifpError,
-    PrecisionError,
-    ShapeError,
-    TapeError,
-    TrainingError,
-)
+# Number formats, and the precision: which is used for what.
 from minifp.formats import bool_, float16, float32, float64, int32, int64, uint8
-from minifp.gradient_check import GradcheckError, gradcheck
+from minifp.policy import Precision, get_precision, precision, set_precision
+
+# Tensors, and what records operations on them.
+from minifp.tape import Tensor, no_grad
+from minifp.ops.creation import PrecisionWarning, tensor
+from minifp.ops.creation import arange, full, ones, ones_like, rand, randn, zeros, zeros_like
+from minifp.random import get_state, manual_seed, set_state
+
+# Operations on arrays; those on layers' inputs are in minifp.nn.functional.
+from minifp.ops.pointwise import abs, add, clamp, cos, div, exp, log, maximum, minimum, mul, neg
+from minifp.ops.pointwise import pow, relu, sigmoid, sin, sqrt, square, sub, tanh, where
+from minifp.ops.pointwise import eq, ge, gt, isfinite, isnan, le, lt, ne
+from minifp.ops.reduce import amax, amin, argmax, argmin, mean, sum, var
+from minifp.ops.shape import cat, chunk, expand, flatten, permute, reshape, split, squeeze, stack
+from minifp.ops.shape import transpose, unsqueeze
+from minifp.ops.matmul import matmul
+from minifp.ops.softmax import log_softmax, softmax
+
+# Models, data, optimizers.
+from minifp import data, nn, optim
+from minifp.nn import functional
+
+# Mixed precision: the loss scale, and the optimizer that joins it with master weights.
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
 from minifp.mixed import MixedOptimizer, StepResult
-from minifp.nn import functional
-from minifp.ops import *
-from minifp.ops import PrecisionWarning
-from minifp.policy import Precision, get_precision, precision, set_precision
-from minifp.random import get_state, manual_seed, set_state
+
+# Comparing precisions.
+from minifp.task import Task
+from minifp.tasks import load_task
+from minifp.lab import Comparison, compare
+
+# Operations of one's own, and a check of their gradients.
+from minifp.backend import kernel
 from minifp.recording import op
-from minifp.tape import Tensor, no_grad
+from minifp.gradient_check import GradcheckError, gradcheck
+
+# What can go wrong.
+from minifp import errors
+from minifp.errors import ArgumentError, DataError, DeviceError, DTypeError, MinifpError
+from minifp.errors import PrecisionError, ShapeError, TapeError, TrainingError

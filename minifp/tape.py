@@ -11,7 +11,7 @@ import numpy as np
 
 from minifp import policy
 from minifp.errors import ShapeError, TapeError
-from minifp.formats import narrow, widen
+from minifp.formats import narrow
 from minifp.gradient_sum import GradientSum
 
 observers = []  # with on_record(node, outputs), on_gradient(vertex, gradient), on_release(node)

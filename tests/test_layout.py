@@ -38,6 +38,8 @@ ROOMS = {
     "masters": "optim",
     "mixed": "nn masters loss_scale",
     "data": "ops",
+    "functional": "nn",
+    "utils": "data",
     "checkpoint": "mixed data",
     "task": "errors",
     "tasks": "task models optim data",

@@ -46,8 +46,8 @@ def note(comparison, name) -> str:
     texts = {
         "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN; where there is "
         "no norm, the one before is drawn.",
-        "difference": "At the end: a mark for each seed, a bar at their mean. Difference: the mean "
-        f"with its {curves.CONFIDENCE:.0%} interval, and the seeds below it. An arrow: far outside.",
+        "difference": "At the end: a mark for each seed, a bar at the mean. Difference: its mean "
+        f"with the {curves.CONFIDENCE:.0%} interval, and the seeds below it; an arrow: far away.",
         "memory": "Counted from the arrays that are alive at the peak of one training step. Times "
         "were measured in these runs, on the machine named in the report.",
     }

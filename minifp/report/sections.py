@@ -138,8 +138,8 @@ def scale_note(comparison) -> str:
         return "None of these precisions scales its loss, and no step was skipped."
     return (
         "Gradients are multiplied by the scale while they are stored in few bits, and divided by "
-        "it in float32 before the update. An overflow skips the step and halves the scale; a long run "
-        "without one doubles it."
+        "it in float32 before the update. An overflow skips the step and halves the scale; a long "
+        "run without one doubles it."
     )
 
 

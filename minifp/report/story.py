@@ -10,8 +10,8 @@ from minifp.report.page import document, write
 TITLE = "Half the bits, the same result: what it takes"
 INTRODUCTION = (
     "A float16 number has 1 bit for its sign, 5 for its exponent and 10 for its digits: about "
-    "three decimal digits, nothing above 65,504, and nothing between 0 and 2^-24. It takes half the "
-    "memory of float32, and hardware for it is several times as fast. Trained naively in it, a "
+    "three decimal digits, nothing above 65,504, and nothing between 0 and 2^-24. It takes half "
+    "the memory of float32, and hardware for it is several times as fast. Trained naively in it, a "
     "network can go wrong in three ways, and mixed-precision training has one technique against "
     "each: float32 master weights, loss scaling, and sums in float32.",
     "Here each technique is switched off by itself, in training that would otherwise end where "
@@ -82,7 +82,8 @@ def chapter(part, comparison) -> str:
         page_tables.final_table(comparison),
         details("The loss scale, memory and time", costs(comparison, prefix)),
         f'<p class="small">Everything about this experiment: '
-        f'<a href="{part.name}/report.html">its own page</a>, <a href="{part.name}/results.json">its results</a> and '
+        f'<a href="{part.name}/report.html">its own page</a>, '
+        f'<a href="{part.name}/results.json">its results</a> and '
         f'<a href="{part.name}/history.csv">every step of every run</a>.</p>',
     )
     return f'<section id="{part.key}">\n{chr(10).join(filter(None, shown))}\n</section>'

@@ -1,0 +1,3 @@
+"""Another name of `minifp.nn.functional`."""
+
+from minifp.nn.functional import *  # noqa: F403

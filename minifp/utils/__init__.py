@@ -1,0 +1,1 @@
+"""PyTorch's place for `minifp.data`: `from minifp.utils.data import DataLoader`."""

@@ -1,0 +1,3 @@
+"""Another name of `minifp.data`."""
+
+from minifp.data import *  # noqa: F403
