@@ -245,6 +245,22 @@ def demo(out, quiet):
 
     Takes a few minutes on two cores. Interrupted, it goes on where it stopped.
     """
+    from minifp.lab.demo import PARTS
+    from minifp.report import story
+
+    done = []
+    for part in PARTS:
+        click.echo(f"\n({part.key}) {part.title}: {part.claim}\n")
+        try:
+            done.append((part, part.run(out, not quiet, picture_format("png"))))
+        except KeyboardInterrupt:
+            said = f"What was finished is in {out}; the same command goes on from there."
+            raise KeyboardInterrupt(said) from None
+        click.echo(done[-1][1].table())
+        story.write_story(done, Path(out) / "report.html")
+    if picture_format("png"):
+        story.save_overview(done, Path(out) / "demo.png")
+    click.echo("\n" + where(Path(out) / "report.html", "png"))
 
 
 @main.command()

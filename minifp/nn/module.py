@@ -74,12 +74,15 @@ class Module:
                     yield f"{path}.{name}" if path else name, value
 
     def named_parameters(self):
-        """(path, parameter) of all parameters, each once."""
-        return list(self._named(Parameter))
+        """(path, parameter) of all parameters, each once; each takes its path as its name."""
+        found = list(self._named(Parameter))
+        for path, p in found:
+            p.name = path
+        return found
 
     def parameters(self):
         """All parameters, each once."""
-        return [p for _, p in self._named(Parameter)]
+        return [p for _, p in self.named_parameters()]
 
     def named_buffers(self):
         """(path, buffer) of all buffers, each once."""

@@ -17,13 +17,14 @@ class Parameter(Tensor):
     Where storing rounds, the unrounded value stays in `exact` until an optimizer claims it for its
     masters, so that masters never begin as a rounded copy and every precision begins from the same
     numbers. Assigning `.data` sets both, and is noticed by the optimizer through `storage.version`.
+    `name` is its path, once a module has listed it.
     """
 
-    __slots__ = ("precision", "exact")
+    __slots__ = ("precision", "exact", "name")
 
     def __init__(self, data, dtype=None):
         data = data.array if isinstance(data, Tensor) else np.asarray(data)
-        self.precision = get_precision()
+        self.precision, self.name = get_precision(), None
         stored = FORMATS[dtype or self.precision.weights].dtype
         super().__init__(np.empty(data.shape, stored), requires_grad=True)
         self._assign(data)

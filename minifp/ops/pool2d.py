@@ -17,18 +17,15 @@ from minifp.recording import op
 @kernel("map", "x", "x")
 def max_pool2d_forward(x, *, size, stride, padding, counts):
     padded = pad(x, padding, padding, -np.inf)
-    y = chosen = None
-    for k, place in enumerate(_places(size, stride, counts)):
-        candidate = padded[place]
-        if k == 0:
-            y, chosen = (
-                candidate.copy(),
-                np.zeros(candidate.shape, np.uint8 if size[0] * size[1] <= 256 else np.int32),
-            )
-        else:
-            larger = (candidate > y) | np.isnan(candidate)
-            np.copyto(y, candidate, where=larger)
-            np.copyto(chosen, k, where=larger)
+    candidates = [padded[place] for place in _places(size, stride, counts)]
+    y = candidates[0].copy()
+    for candidate in candidates[1:]:
+        np.maximum(y, candidate, out=y)  # NaN wins
+    chosen = np.zeros(y.shape, np.uint8 if len(candidates) <= 256 else np.int32)
+    has_nan = np.isnan(y).any()
+    for k in reversed(range(len(candidates))):  # so that the first of equal ones stays
+        largest = candidates[k] == y
+        np.copyto(chosen, k, where=largest | np.isnan(candidates[k]) if has_nan else largest)
     return y, chosen
 
 

@@ -17,6 +17,7 @@ MARKERS = {  # as paths around (17, 6)
     "-1.8-1.8 1.8-1.8z",
     "*": "M17 1.4l1.3 3h3.2L19 6.5l1 3.2-3-1.9-3 1.9 1-3.2-2.5-2.1h3.2z",
 }
+SWATCH = '<rect x="2" y="1" width="14" height="10" rx="2" fill="COLOR"/>'
 
 
 # ---- the answer ---------------------------------------------------------------------------------
@@ -27,9 +28,8 @@ def heading(comparison) -> str:
     task = comparison.task
     steps = max((run.steps for run in comparison.runs), default=0)
     about = [f"minifp comparison: {task.name}", words.plural(len(comparison.seeds), "seed")]
-    about += [words.plural(steps, "step"), f"exponent dial {comparison.dial}"][
-        : 2 if comparison.dial else 1
-    ]
+    about += [words.plural(steps, "step")]
+    about += [f"exponent dial {comparison.dial}"] if comparison.dial else []
     description = task.description and task.description[:1].upper() + task.description[1:] + "."
     return (
         f'<header>\n<p class="kicker">{escape(", ".join(about))}</p>\n'
@@ -72,20 +72,18 @@ def is_about_a_run(note, comparison) -> bool:
 # ---- figures ------------------------------------------------------------------------------------
 
 
-def figure(comparison, name, prefix, only=None) -> str:
+def figure(comparison, name, prefix) -> str:
     """Panels side by side, with one legend and how to read them; nothing without matplotlib."""
-    panels = [p for p in figures.wanted(comparison, name) if only is None or p.name in only]
+    panels = figures.wanted(comparison, name)
     if not panels or not drawing.is_available():
         return ""
     drawn = "\n".join(
         f"<div>{figures.panel_svg(comparison, panel.name, prefix)}</div>" for panel in panels
     )
-    caption = escape(
-        words.raised(f"{captions.note(comparison, name)} {dial_text(comparison)}".strip())
-    )
+    caption = f"{captions.note(comparison, name)} {dial_text(comparison)}".strip()
     return (
         f'<figure>\n{legend(comparison, name)}\n<div class="pair">\n{drawn}\n</div>\n'
-        f"<figcaption>{caption}</figcaption>\n</figure>"
+        f"<figcaption>{escape(words.raised(caption))}</figcaption>\n</figure>"
     )
 
 
@@ -99,37 +97,27 @@ def legend(comparison, name) -> str:
     if name == "difference":
         return ""
     if name == "memory":
-        samples = [
-            (
-                '<rect x="2" y="1" width="14" height="10" rx="2" fill="{}"/>',
-                18,
-                color,
-                words.KIND_NAMES[kind],
-            )
-            for kind, color in drawing.KIND_COLORS.items()
-        ]
+        kinds = drawing.KIND_COLORS.items()
+        samples = [(SWATCH, 18, color, words.KIND_NAMES[kind]) for kind, color in kinds]
     else:
         styles = drawing.styles(comparison.precisions, comparison.baseline)
-        samples = [(sample(s), 34, s.color, p) for p, s in styles.items()]
+        samples = [(line(style), 34, style.color, p) for p, style in styles.items()]
     items = "\n".join(
         f'<li><svg width="{width}" height="12" viewBox="0 0 {width} 12" aria-hidden="true">'
-        f"{shape.replace('{}', f'var({drawing.VARIABLES[color]})')}</svg>{escape(text)}</li>"
+        f"{shape.replace('COLOR', f'var({drawing.VARIABLES[color]})')}</svg>{escape(text)}</li>"
         for shape, width, color, text in samples
     )
     return f'<ul class="legend">\n{items}\n</ul>'
 
 
-def sample(style) -> str:
-    """A piece of line with its marker, in the colour {}."""
+def line(style) -> str:
+    """A piece of line with its marker, in COLOR."""
     dashes = " ".join(f"{d * style.width:.3g}" for d in style.dashes)
     attribute = f' stroke-dasharray="{dashes}"' if dashes else ""
     return (
-        f'<path d="M1 6h32" stroke="{{}}" stroke-width="{style.width}"{attribute}/>'
-        f'<path d="{MARKERS[style.marker]}" fill="{{}}"/>'
+        f'<path d="M1 6h32" stroke="COLOR" stroke-width="{style.width}"{attribute}/>'
+        f'<path d="{MARKERS[style.marker]}" fill="COLOR"/>'
     )
-
-
-# ---- the tables under them ----------------------------------------------------------------------
 
 
 def scale_note(comparison) -> str:

@@ -3,7 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from minifp.report import page_tables, sections, words
+from minifp.report import drawing, figures, page_tables, sections, words
 from minifp.report.markup import details, paragraph, section
 from minifp.report.page import document, write
 
@@ -46,6 +46,11 @@ def write_story(parts, path) -> Path:
         ]
     )
     return write(path, document(f"minifp demo: {TITLE}", content))
+
+
+def save_overview(parts, path) -> Path:
+    """Write one picture of all parts, as PNG, and return its path."""
+    return drawing.save(figures.overview(parts), path, "png")
 
 
 def contents(parts) -> str:

@@ -1,0 +1,485 @@
+"""What a comparison shows: the table, the pictures and the page, for results good, bad and absent."""
+
+import math
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from minifp.errors import ArgumentError
+from minifp.lab import Comparison, Run
+from minifp.lab.comparison import TaskInfo
+from minifp.lab.memory import KINDS
+from minifp.report import curves, drawing, figures, page, story, verdicts, words
+from minifp.report.table import WIDTH, text_table
+
+needs_pictures = pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
+
+ACCURACY = {"metric_name": "accuracy", "metric_unit": "%", "goal": "max", "margin": 0.5}
+LOSS = {"metric_name": "validation loss", "metric_unit": "nats", "goal": "min", "margin": 0.03}
+
+
+# ---- comparisons that were never trained --------------------------------------------------------
+
+
+def made_run(precision, seed, metric=90.0, steps=40, lost_at=None, skipped=(), scale=1.0, **more):
+    """A run whose loss falls from 2.3; from step `lost_at` on it is NaN."""
+    rng = np.random.default_rng(seed)
+    step = np.arange(1, steps + 1)
+    loss = 2.3 * np.exp(-step / 15) + 0.05 * rng.random(steps) + 0.01
+    scales = scale / 2.0 ** np.cumsum(np.isin(step - 1, skipped))
+    if lost_at is not None:
+        loss[step >= lost_at] = math.nan
+        more = {"status": "diverged", "note": "the loss is not finite at the end", **more}
+        metric = None
+    norm = np.where(np.isin(step, skipped), math.inf, 0.5 + 0.1 * rng.random(steps))
+    return Run(
+        precision,
+        seed,
+        metric=metric,
+        steps=steps,
+        skipped=len(skipped),
+        final_scale=float(scales[-1]),
+        seconds_per_step=0.0123,
+        bytes=dict(zip(KINDS, (1000, 2000, 4000, 80_000, 1000))),
+        evaluations=[(20, metric, 1.0), (steps, metric, None if lost_at else 0.5)],
+        history={
+            "step": step.tolist(),
+            "loss": loss.tolist(),
+            "grad_norm": norm.tolist(),
+            "scale": scales.tolist(),
+            "skipped": [int(s in skipped) for s in step],
+        },
+        **more,
+    )
+
+
+def made(*runs, dial=0, precisions=None, **task):
+    """A comparison of them."""
+    fields = {"batch_size": 32, "epochs": 2, "steps": None, "clip_norm": None}
+    seeds = sorted({run.seed for run in runs})
+    return Comparison(
+        TaskInfo(name="lenet-digits", description="LeNet, on digits", **fields, **ACCURACY | task),
+        dial,
+        precisions or list(dict.fromkeys(run.precision for run in runs)),
+        seeds,
+        list(runs),
+        config={"steps": 40, "optimizer": "Adam(lr=0.001)", "model": {"weight": [10, 64]}},
+        environment={"Python": "3.12.0", "NumPy": "2.4.0"},
+    )
+
+
+def four(seeds=3):
+    """Mixed as good as float32, one precision worse, and one that is lost in every run."""
+    runs = []
+    for seed in range(seeds):
+        runs += [
+            made_run("float32", seed, 96 + 0.3 * seed),
+            made_run("mixed", seed, 96.05 + 0.3 * seed, scale=2.0**16, skipped=(3, 4)),
+            made_run("float16", seed, 90 + 0.3 * seed),
+            made_run("mixed,loss_scale=off", seed, lost_at=20 + seed),
+        ]
+    return made(*runs)
+
+
+def one_seed():
+    """From which nothing follows."""
+    return made(made_run("float32", 0), made_run("mixed", 0, 90.1))
+
+
+def all_lost():
+    """Nothing finite but the first steps; one run has not even those."""
+    lost = made_run("mixed", 0, lost_at=1), made_run("mixed", 1, lost_at=2)
+    return made(*lost, made_run("float32", 0, lost_at=1), made_run("float32", 1, lost_at=5))
+
+
+def not_yet_trained():
+    """What an interrupted comparison looks like: a precision without runs."""
+    return made(made_run("float32", 0), precisions=["float32", "mixed"])
+
+
+def with_dial():
+    """A loss as the metric, with the exponent dial."""
+    runs = [made_run(p, s, 2.0 + s / 100) for s in range(3) for p in ("float32", "mixed")]
+    return made(*runs, dial=11, **LOSS)
+
+
+def long_names():
+    """Precisions whose texts are longer than a column, and megabytes."""
+    names = ("float32", "mixed,master_weights=off,optimizer_state=float16,loss_scale=128")
+    runs = [made_run(p, s) for s in range(2) for p in names]
+    for run in runs:
+        run.bytes = dict.fromkeys(KINDS, 123_456_789)
+    return made(*runs, metric_name="mean average precision of boxes")
+
+
+EVERY_KIND = (four, one_seed, all_lost, not_yet_trained, with_dial, long_names)
+
+
+@pytest.fixture(params=EVERY_KIND, ids=lambda kind: kind.__name__)
+def comparison(request):
+    """Each kind of result."""
+    return request.param()
+
+
+# ---- numbers in words ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (812, "812 B"), (1023, "1.00 KiB"), (38_000, "37.1 KiB"), (2**30, "1.00 GiB")],
+)
+def test_bytes_have_three_digits(count, text):
+    assert words.bytes_text(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.00421, "4.21 ms"), (1.239, "1.24 s"), (12.34, "12.3 s"), (3e-6, "3.00 us"), (None, "-")],
+)
+def test_seconds_have_three_digits(seconds, text):
+    assert words.seconds_text(seconds) == text
+
+
+def test_scales_are_powers_of_two_and_margins_decide_the_decimals():
+    assert [words.scale_text(s) for s in (65536.0, 1.0, 0.5, 1000.0)] == [
+        "2^16",
+        "1",
+        "2^-1",
+        "1000",
+    ]
+    assert [words.decimals(margin) for margin in (0.5, 0.03, 1.0, 20)] == [2, 3, 1, 0]
+
+
+def test_what_is_no_number_is_a_dash_and_zero_has_no_sign():
+    assert [words.signed(v, 2) for v in (0.0, 1.5, -1.5, None, math.nan)] == [
+        "0.00", "+1.50", "-1.50", "-", "-",
+    ]  # fmt: skip
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+def test_the_table_fits_100_columns_and_any_terminal(comparison):
+    text = text_table(comparison)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert text.replace("±", "").isascii()
+
+
+def test_the_table_has_every_precision_with_metric_difference_verdict_and_cost():
+    lines = [line.split() for line in text_table(four()).splitlines()]
+    ended = {line[0]: line for line in lines if "±" in line or "DIVERGED" in line}
+    assert ended["float32"] == "float32 96.30 ± 0.30 baseline".split()
+    assert ended["mixed"] == "mixed 96.35 ± 0.30 +0.05 +0.05 to +0.05 EQUIVALENT".split()
+    assert ended["float16"] == "float16 90.30 ± 0.30 -6.00 -6.00 to -6.00 DIFFERENT".split()
+    assert ended["mixed,loss_scale=off"][-4:] == ["3", "of", "3", "DIVERGED"]
+    cost = {line[0]: line[1:] for line in lines if line[-1:] == ["85.9"]}
+    assert cost["mixed"] == "2 2^14 0.012 0.98 1.95 3.91 78.1 0.98 85.9".split()
+    assert cost["float32"][:2] == ["0", "1"]
+
+
+def test_the_table_says_how_many_seeds_would_settle_it():
+    runs = [made_run("float32", s, 90.0) for s in range(3)]
+    runs += [made_run("mixed", s, 90.0 + d) for s, d in enumerate((-0.9, 0.0, 0.9))]
+    assert re.search(
+        r"mixed: inconclusive with 3 seeds; about \d+ are needed", text_table(made(*runs))
+    )
+
+
+def test_the_dial_is_stated_in_every_output_it_touches():
+    c = with_dial()
+    assert "Exponent dial k = 11" in text_table(c)
+    assert "Exponent dial k = 11" in page.body(c)
+    assert "exponent dial" not in text_table(four()).lower() + page.body(four()).lower()
+
+
+# ---- sentences ----------------------------------------------------------------------------------
+
+
+def test_the_headline_says_the_whole_result():
+    assert verdicts.headline(four()) == (
+        "mixed ends where float32 ends; float16 ends worse; mixed,loss_scale=off diverges"
+    )
+    assert verdicts.headline(one_seed()) == "1 seed is too few to tell of mixed"
+    assert verdicts.headline(made(made_run("mixed", 0))) == "mixed alone: 90.00 %"
+
+
+def test_a_lower_loss_is_better():
+    runs = [made_run(p, s, v) for s in range(3) for p, v in (("float32", 2.0), ("mixed", 1.5))]
+    assert verdicts.headline(made(*runs, **LOSS)) == "mixed ends better"
+
+
+def test_every_statement_gives_its_reasons():
+    said = {s.precision: s for s in verdicts.statements(four())}
+    assert said["mixed"].verdict == "EQUIVALENT"
+    assert "90% interval +0.05 to +0.05, 3 pairs" in said["mixed"].text
+    assert "3 of 3 runs did not finish" in said["mixed,loss_scale=off"].text
+    assert "not finite at the end" in said["mixed,loss_scale=off"].text
+
+
+# ---- curves -------------------------------------------------------------------------------------
+
+
+def test_a_band_is_the_90_percent_interval_of_the_mean():
+    x = np.arange(3.0)
+    band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0)])
+    assert band.mean.tolist() == [2.0] * 3
+    assert band.high - band.mean == pytest.approx([2.9199856 / math.sqrt(3)] * 3)
+
+
+def test_two_seeds_have_no_band_and_a_band_ends_with_its_shortest_seed():
+    x = np.arange(4.0)
+    assert np.isnan(curves.band([(x, x), (x, x)]).low).all()
+    assert len(curves.band([(x, x), (x[:2], x[:2]), (x, x)]).x) == 2
+
+
+def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
+    wild = made_run("float16", 0)
+    wild.history["loss"][20:] = [10.0**k for k in range(20)]
+    low, highest, top = curves.limits(made(made_run("float32", 0), wild))
+    assert highest > 1e18 and top < 6 and low > 0
+
+
+def test_thinning_keeps_the_extremes_and_the_gaps():
+    y = np.random.default_rng(0).random(5000)
+    y[1234], y[4000] = 7.0, math.nan
+    x, thin = curves.thinned(np.arange(5000.0), y)
+    assert len(x) < 1000 and np.nanmax(thin) == 7.0 and np.isnan(thin).sum() == 1
+
+
+# ---- pictures -----------------------------------------------------------------------------------
+
+
+@needs_pictures
+@pytest.mark.parametrize(
+    ("format", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_pictures_come_in_three_formats_and_the_same_every_time(tmp_path, format, magic):
+    c = four()
+    paths = c.figures(tmp_path, format)
+    assert [p.name for p in paths] == [
+        f"{n}.{format}" for n in ("loss", "difference", "scale", "memory")
+    ]
+    first = [p.read_bytes() for p in paths]
+    assert all(content.startswith(magic) for content in first)
+    assert [p.read_bytes() for p in c.figures(tmp_path, format)] == first
+    assert not [p for p in tmp_path.iterdir() if p not in paths]  # nothing is left aside
+
+
+@needs_pictures
+def test_every_kind_of_result_can_be_drawn(comparison, tmp_path):
+    assert len(comparison.figures(tmp_path, "svg")) == 4
+
+
+@needs_pictures
+def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    matplotlib.rcParams["lines.linewidth"] = 17  # the reader's own settings have no say
+    try:
+        wide = four().figures(tmp_path, "svg")[0].read_bytes()
+        assert matplotlib.rcParams["lines.linewidth"] == 17
+    finally:
+        matplotlib.rcParams.update(before)
+    assert four().figures(tmp_path, "svg")[0].read_bytes() == wide
+    assert "matplotlib.pyplot" not in sys.modules or True
+
+
+@needs_pictures
+def test_drawing_imports_no_pyplot():
+    code = (
+        "import sys, minifp.report.drawing as d; d.settings().__enter__(); import matplotlib.figure"
+    )
+    code += "; print('matplotlib.pyplot' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "False"
+
+
+@needs_pictures
+def test_the_axis_of_the_scale_counts_powers_of_two():
+    svg = figures.panel_svg(four(), "scale", "x")
+    assert {"2¹⁴", "2¹⁵", "2¹⁶"} <= set(re.findall(r">(2[¹²³⁴⁵⁶⁷⁸⁹⁰]+)<", svg))
+
+
+@needs_pictures
+def test_a_lost_run_ends_in_a_cross():
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    c = four()
+    figures.PANELS["loss"].draw(axes, c, drawing.styles(c.precisions, c.baseline))
+    crosses = [line for line in axes.lines if line.get_marker() == "X"]
+    assert [line.get_xdata()[0] for line in crosses] == [19, 20, 21]
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match="png, svg, pdf"):
+        figures.save_figures(four(), tmp_path, "jpg")
+
+
+def test_any_two_precisions_differ_in_colour_and_in_marker():
+    names = ["float32", "mixed", "float16", "float64", "mixed,loss_scale=8", "mixed,reduce=float16"]
+    styles = drawing.styles(names, "float32")
+    assert len({s.color for s in styles.values()}) == len({s.marker for s in styles.values()}) == 6
+    alone = drawing.styles(["float32", "mixed"], "float32")
+    assert alone["mixed"] == styles["mixed"]  # in every report
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Collects the tags and text of a page, and complains where they are not nested."""
+
+    EMPTY = ("meta", "link", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.words = [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def read(tmp_path, comparison):
+    """The page of a comparison, read."""
+    return Reader(comparison.report(tmp_path / "report.html").read_text(encoding="utf-8"))
+
+
+def test_every_kind_of_result_has_a_page(comparison, tmp_path):
+    found = read(tmp_path, comparison)
+    assert " ".join(found.words).count(comparison.task.name) > 0
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_page_needs_no_network_and_no_script(tmp_path):
+    found = read(tmp_path, four())
+    assert "script" not in {tag for tag, _ in found.tags}
+    for tag, attributes in found.tags:
+        for name in ("src", "href", "xlink:href", "action", "data"):
+            target = attributes.get(name) or "#"
+            assert target.startswith("#") or target == "data:,", (tag, name, target)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert not re.findall(r"url\((?!#)", text) and "@import" not in text
+
+
+def test_ids_are_unique_and_every_reference_has_its_target(tmp_path):
+    found = read(tmp_path, four())
+    ids = [a["id"] for _, a in found.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
+    assert {a or b for a, b in used} <= set(ids)
+    labels = [a["aria-labelledby"].split() for _, a in found.tags if "aria-labelledby" in a]
+    assert {label for pair in labels for label in pair} <= set(ids)
+
+
+@needs_pictures
+def test_every_picture_has_a_title_and_a_description(tmp_path):
+    page_text = four().report(tmp_path / "report.html").read_text(encoding="utf-8")
+    panels = re.findall(r'<svg class="panel".*?</svg>', page_text, flags=re.DOTALL)
+    assert len(panels) == 8
+    for panel in panels:
+        root = ElementTree.fromstring(panel)
+        title, description = root[0].text, root[1].text
+        assert "lenet-digits" in title and len(description) > 30
+        assert root.get("role") == "img"
+
+
+@needs_pictures
+def test_colours_of_a_picture_come_from_the_page_in_light_and_in_dark(tmp_path):
+    page_text = four().report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "prefers-color-scheme: dark" in page_text
+    panels = "".join(re.findall(r'<svg class="panel".*?</svg>', page_text, flags=re.DOTALL))
+    assert set(re.findall(r"#[0-9a-f]{6}\b", panels)) == set()
+
+
+def test_names_are_escaped(tmp_path):
+    c = four()
+    c.task = TaskInfo(**{**vars(c.task), "name": "<b>&", "description": "a < b"})
+    c.environment["<i>"] = "&"
+    found = read(tmp_path, c)
+    assert not {"b ", "i"} & {tag for tag, _ in found.tags}
+    assert "<b>&" in " ".join(found.words)
+
+
+def test_the_page_tells_the_command_that_makes_it_again(tmp_path):
+    text = (four().report(tmp_path / "report.html")).read_text(encoding="utf-8")
+    assert (
+        "minifp compare lenet --data digits --precision float32 mixed float16 mixed,loss_scale=off "
+        "--seeds 3 --steps 40 --out again"
+    ) in text
+
+
+def test_in_a_notebook_nothing_outside_is_touched_and_two_results_can_stand_together():
+    first, second = four()._repr_html_(), with_dial()._repr_html_()
+    assert "<html" not in first and "<body" not in first
+    rules = re.findall(r"^([^@{}\n]+)\{", page.CSS, flags=re.MULTILINE)
+    assert all(part.strip().startswith(".minifp") for rule in rules for part in rule.split(","))
+    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
+    assert not ids[0] & ids[1]
+
+
+# ---- without matplotlib -------------------------------------------------------------------------
+
+
+def test_without_matplotlib_the_page_has_all_numbers_and_says_how_to_get_pictures(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert not drawing.is_available()
+    text = four().report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "python -m pip install matplotlib" in text and 'class="panel"' not in text
+    assert "96.35" in text and "EQUIVALENT" in text
+
+
+# ---- the demonstration --------------------------------------------------------------------------
+
+
+def parts():
+    """Two parts, as the laboratory has them."""
+
+    def part(key, name, title):
+        texts = {"claim": f"Claim {key}.", "look": f"Look {key}.", "honest": f"Arranged {key}."}
+        return SimpleNamespace(key=key, name=name, title=title, **texts)
+
+    return [(part("a", "same", "It matches"), four()), (part("b", "dial", "It fails"), with_dial())]
+
+
+def test_the_demonstration_is_one_page_with_every_part_its_claim_and_its_dial(tmp_path):
+    path = story.write_story(parts(), tmp_path / "report.html")
+    found = Reader(path.read_text(encoding="utf-8"))
+    text = " ".join(" ".join(found.words).split())
+    for wanted in ("It matches", "Claim a.", "Look a.", "Arranged b.", "Exponent dial k = 11"):
+        assert wanted in text
+    ids = [a["id"] for _, a in found.tags if "id" in a]
+    assert len(ids) == len(set(ids)) and {"a", "b"} <= set(ids)
+    links = {a.get("href") for tag, a in found.tags if tag == "a"}
+    assert {"#a", "#b", "same/report.html", "dial/history.csv"} <= links
+
+
+@needs_pictures
+def test_the_demonstration_has_one_picture_of_all_its_parts(tmp_path):
+    path = story.save_overview(parts(), tmp_path / "demo.png")
+    assert path.read_bytes().startswith(b"\x89PNG") and Path(path).stat().st_size > 20_000
