@@ -204,8 +204,7 @@ def _write(self, name, value):
             f"{name} on a tensor that requires a gradient, while recording: "
             "do it under fp.no_grad(), or use the operation that returns a new tensor"
         )
-    np.copyto(self.array, narrow(np.asarray(value), self.dtype) if is_float(self.dtype) else value)
-    self.storage.version += 1
+    self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
     return self
 
 
