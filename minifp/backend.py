@@ -64,8 +64,8 @@ class Kernel:
         targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
         for want in self.wants:
             params[want] = self._primitive(want, formats, targets)
-        wide = [_enter(a, kind, formats.compute) for a, kind in zip(args, kinds)]
         with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
+            wide = [_enter(a, kind, formats.compute) for a, kind in zip(args, kinds)]
             results = self.reference(*wide, **params)
         several = isinstance(results, tuple)
         stored = tuple(

@@ -56,8 +56,8 @@ def repeated(args, flags) -> list:
             return found + list(args[i:])
         if arg in flags:
             flag = arg
-            is_last = i + 1 == len(args) or args[i + 1].startswith("-")
-            found += [arg] * is_last  # without a value: the parser says what is missing
+            if i + 1 == len(args) or args[i + 1].startswith("-"):
+                raise click.BadOptionUsage(arg, f"{arg} needs at least one precision")
         elif flag is not None and not arg.startswith("-"):
             found += [flag, arg]
         else:
@@ -247,6 +247,7 @@ def demo(out, quiet):
     """
     from minifp.lab.demo import PARTS
     from minifp.report import story
+    from minifp.report.page import write_page
 
     done = []
     for part in PARTS:
@@ -257,6 +258,7 @@ def demo(out, quiet):
             said = f"What was finished is in {out}; the same command goes on from there."
             raise KeyboardInterrupt(said) from None
         click.echo(done[-1][1].table())
+        write_page(done[-1][1], Path(out) / part.name / "report.html", f"minifp demo --out {out}")
         story.write_story(done, Path(out) / "report.html")
     if picture_format("png"):
         story.save_overview(done, Path(out) / "demo.png")

@@ -82,8 +82,8 @@ def format_of(dtype) -> Format:
 def as_dtype(dtype) -> np.dtype:
     """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError otherwise."""
     try:
-        found = np.dtype(dtype)
-    except TypeError:
+        found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
+    except (TypeError, ValueError, SyntaxError, DeprecationWarning):  # NumPy's, for odd texts
         found = None
     if (
         found is None

@@ -30,3 +30,17 @@ class GradientSum:
     def rounded(self, dtype):
         """The sum, in the format in which it is stored."""
         return narrow(self.total, dtype)
+
+
+def unshared(gradients):
+    """The (leaf, gradient) pairs, with a copy of each gradient whose memory another one has.
+
+    `x + y` hands one array to both; changing one of them in place must not change the other.
+    """
+    seen = set()
+    for leaf, gradient in gradients:
+        owner = gradient if gradient.base is None else gradient.base
+        if id(owner) in seen or not gradient.flags.writeable:
+            gradient = gradient.copy()
+        seen.add(id(owner))
+        yield leaf, gradient

@@ -13,6 +13,7 @@ from minifp.errors import ArgumentError, PrecisionError
 from minifp.policy import checked_loss_scale
 
 PATIENCE = 50  # skipped steps in a row before training stops
+SMALLEST, LARGEST = 2.0**-126, 2.0**126  # S and 1/S are ordinary float32 numbers
 
 
 class StaticLossScale:
@@ -21,35 +22,46 @@ class StaticLossScale:
     patience: after so many skipped steps in a row training stops with an error.
     """
 
-    state_names = ("value", "skipped_in_a_row")
+    arguments = {"scale": "value", "patience": "patience"}  # of the constructor -> attribute
+    counters = ("skipped_in_a_row",)
 
     def __init__(self, scale, patience=PATIENCE):
-        if isinstance(scale, str) or checked_loss_scale(scale) is None:
-            raise PrecisionError(f"loss scale {scale!r}: expected a positive finite number")
-        if not isinstance(patience, int) or patience < 1:
-            raise ArgumentError(f"patience={patience!r}: expected a positive number of steps")
-        self.value, self.patience, self.skipped_in_a_row = float(scale), patience, 0
+        self.value, self.patience = _positive("loss scale", scale), _count("patience", patience)
+        self.skipped_in_a_row = 0
 
     def update(self, finite):
         """Take note of a step."""
         self.skipped_in_a_row = 0 if finite else self.skipped_in_a_row + 1
 
     def state_dict(self):
-        """What changes from step to step."""
-        return {name: getattr(self, name) for name in self.state_names}
+        """The kind, the settings and the counters."""
+        names = (*self.arguments.values(), *self.counters)
+        return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+    def restored(self, state):
+        """A new scale as it was when `state` was taken, bounds and all.
+
+        Raises ArgumentError or PrecisionError for the state of another kind, or an impossible one.
+        """
+        expected = self.state_dict()
+        if set(state) != set(expected) or state["kind"] != expected["kind"]:
+            raise ArgumentError(
+                f"loss scale: state {dict(state)!r}, expected one like {expected!r}"
+            )
+        new = type(self)(**{name: state[value] for name, value in self.arguments.items()})
+        for name in self.counters:
+            setattr(new, name, _count(name, state[name], least=0))
+        return new
 
     def load_state_dict(self, state):
-        """Continue from a state_dict. Raises ArgumentError if it is of another kind of scale."""
-        if set(state) != set(self.state_names):
-            raise ArgumentError(
-                f"loss scale: state {sorted(state)}, expected {sorted(self.state_names)}"
-            )
-        for name in self.state_names:
-            setattr(self, name, state[name])
+        """Continue from a state_dict. Raises as `restored` does, with nothing changed."""
+        self.__dict__.update(vars(self.restored(state)))
 
 
 class NoLossScale(StaticLossScale):
     """S = 1."""
+
+    arguments = {"patience": "patience"}
 
     def __init__(self, patience=PATIENCE):
         super().__init__(1.0, patience)
@@ -65,33 +77,30 @@ class DynamicLossScale(StaticLossScale):
     would lose what it is there to save, nor grows without bound.
     """
 
-    state_names = ("value", "skipped_in_a_row", "good_steps")
+    bounds = ("growth_factor", "backoff_factor", "growth_interval", "min_scale", "max_scale")
+    arguments = {"init_scale": "value", **dict(zip(bounds, bounds)), "patience": "patience"}
+    counters = ("skipped_in_a_row", "good_steps")
 
     def __init__(
         self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000,
         min_scale=1.0, max_scale=2.0**24, patience=PATIENCE,
     ):  # fmt: skip
         super().__init__(init_scale, patience)
-        for name, value in (("min_scale", min_scale), ("max_scale", max_scale)):
-            if checked_loss_scale(value) is None or isinstance(value, str):
-                raise PrecisionError(f"{name}={value!r}: expected a positive finite number")
-        if not (growth_factor > 1 > backoff_factor > 0) or growth_factor == float("inf"):
+        self.min_scale = _positive("min_scale", min_scale)
+        self.max_scale = _positive("max_scale", max_scale)
+        self.growth_factor = _positive("growth_factor", growth_factor)
+        self.backoff_factor = _positive("backoff_factor", backoff_factor)
+        self.growth_interval, self.good_steps = _count("growth_interval", growth_interval), 0
+        if not self.growth_factor > 1 > self.backoff_factor:
             raise PrecisionError(
                 f"growth_factor={growth_factor!r}, backoff_factor={backoff_factor!r}: "
                 "expected one above 1, and one between 0 and 1"
             )
-        if not isinstance(growth_interval, int) or growth_interval < 1:
-            raise PrecisionError(
-                f"growth_interval={growth_interval!r}: expected a positive integer"
-            )
-        if not min_scale <= init_scale <= max_scale:
+        if not self.min_scale <= self.value <= self.max_scale:
             raise PrecisionError(
                 f"init_scale={init_scale:g}: expected it between min_scale={min_scale:g} "
                 f"and max_scale={max_scale:g}"
             )
-        self.growth_factor, self.backoff_factor = growth_factor, backoff_factor
-        self.growth_interval, self.good_steps = growth_interval, 0
-        self.min_scale, self.max_scale = min_scale, max_scale
 
     def update(self, finite):
         """Back off at an overflow; grow after growth_interval good steps in a row."""
@@ -105,9 +114,24 @@ class DynamicLossScale(StaticLossScale):
 
 def as_loss_scale(scale):
     """A loss scale object from one, a number, "dynamic" or None."""
-    if hasattr(scale, "update"):
+    if hasattr(scale, "value") and hasattr(scale, "update"):
         return scale
     scale = checked_loss_scale(scale)
     if scale == "dynamic":
         return DynamicLossScale()
     return NoLossScale() if scale is None else StaticLossScale(scale)
+
+
+def _positive(name, value):
+    number = None if isinstance(value, str) or value is None else checked_loss_scale(value)
+    if number is None or not SMALLEST <= number <= LARGEST:
+        raise PrecisionError(
+            f"{name}={value!r}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
+        )
+    return number
+
+
+def _count(name, value, least=1):
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ArgumentError(f"{name}={value!r}: expected an integer, at least {least}")
+    return value

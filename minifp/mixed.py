@@ -12,14 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
-from minifp.formats import float32, widen
 from minifp.loss_scale import as_loss_scale
 from minifp.masters import MasterWeights
-from minifp.optim.clip import clip_factor
+from minifp.optim.clip import clip_factor, multiply_gradient
 from minifp.optim.optimizer import Optimizer, check_range, seed_of, squared_norm
 from minifp.optim.weights import Weights
 from minifp.policy import get_precision
-from minifp.tape import Tensor
 
 observers = []  # objects with on_step(optimizer, result)
 FROM_PRECISION = object()
@@ -72,11 +70,14 @@ class MixedOptimizer:
         self.optimizers = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
         if not self.optimizers or not all(isinstance(o, Optimizer) for o in self.optimizers):
             raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
+        if len({id(p) for p in self.parameters}) < len(self.parameters):
+            raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
         if skip not in ("each", "together"):
             raise ArgumentError(f"skip={skip!r}: expected 'each' or 'together'")
         if clip_norm is not None:
             check_range("clip_norm", clip_norm)
-        check_range("dial", dial, high=64)
+        if not isinstance(dial, int) or not 0 <= dial <= 64:
+            raise ArgumentError(f"dial={dial!r}: expected an integer from 0 to 64")
         self.precision = _precision_of(self.parameters)
         chosen = self.precision.loss_scale if loss_scale is FROM_PRECISION else loss_scale
         self.loss_scale = as_loss_scale(chosen)
@@ -84,7 +85,8 @@ class MixedOptimizer:
             self.precision.master_weights if master_weights is FROM_PRECISION else master_weights
         )
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
-        self.skip, self.skip_nonfinite, self.last_loss = skip, skip_nonfinite, None
+        self.skip, self.skip_nonfinite = skip, skip_nonfinite
+        self.losses = []  # whose gradients the next step uses
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
 
@@ -111,27 +113,27 @@ class MixedOptimizer:
     def backward(self, loss, retain_graph=False):
         """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""
         loss.backward(seed=math.ldexp(self.scale, -self.dial), retain_graph=retain_graph)
-        self.last_loss = loss.detach()
+        self.losses.append(loss.detach())
 
     def unscale_(self):
         """Divide all gradients by S, in float32, where `.grad` stays: to read, clip or change them.
 
         Optional: step() does it as part of the update. A second call does nothing.
         """
-        inverse = 1 / seed_of(self.parameters)
+        inverse = 1 / seed_of(self.parameters, "unscale_()")
         for p in self.parameters:
-            if p.grad is not None and p.grad.seed != 1.0:
-                with np.errstate(all="ignore"):
-                    wide = widen(p.grad.array, np.promote_types(p.grad.dtype, float32))
-                    p.grad = Tensor(wide * wide.dtype.type(inverse))
-                p.grad.seed = 1.0
+            if p.grad is not None:
+                multiply_gradient(p, inverse)
 
     def step(self) -> StepResult:
         """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
 
-        Raises TapeError without gradients or with ones that a step consumed, and TrainingError
-        after `patience` skipped steps in a row.
+        Raises TapeError without gradients or with ones that a step consumed, ArgumentError for a
+        setting that is not allowed (both with nothing changed), and TrainingError after `patience`
+        skipped steps in a row.
         """
+        for o in self.optimizers:
+            o.check_settings()
         inverse = 1 / seed_of(self.parameters)
         squares = [
             [squared_norm(p.grad.array) for p in o.parameters if p.grad is not None]
@@ -157,8 +159,9 @@ class MixedOptimizer:
         result = StepResult(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted))
         for observer in observers:
             observer.on_step(self, result)
+        losses, self.losses = self.losses, []
         if self.skip_nonfinite and self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
-            raise TrainingError(self._diagnosis(result))
+            raise TrainingError(self._diagnosis(result, losses))
         return result
 
     def minimize(self, loss) -> StepResult:
@@ -170,6 +173,7 @@ class MixedOptimizer:
 
     def zero_grad(self):
         """Drop all gradients."""
+        self.losses = []
         for o in self.optimizers:
             o.zero_grad()
 
@@ -186,9 +190,8 @@ class MixedOptimizer:
                 names.append(getattr(p, "name", None) or f"parameter {i} {p.shape}")
         return tuple(names)
 
-    def _diagnosis(self, result):
-        loss = self.last_loss
-        finite_loss = loss is None or bool(np.isfinite(loss.array).all())
+    def _diagnosis(self, result, losses):
+        finite_loss = all(np.isfinite(loss.array).all() for loss in losses)
         where = (
             f"the loss is finite, so they arose in backward (S = {result.scale_before:g})"
             if finite_loss
@@ -218,14 +221,25 @@ class MixedOptimizer:
         }
 
     def load_state_dict(self, state_dict):
-        """Continue from a state_dict; the weights become the rounded masters in it."""
-        if len(state_dict["optimizers"]) != len(self.optimizers):
+        """Continue from a state_dict; the weights become the rounded masters in it.
+
+        Raises ArgumentError, with nothing changed, for one that does not fit.
+        """
+        if set(state_dict) != {"optimizers", "loss_scale"}:
             raise ArgumentError(
-                f"MixedOptimizer: state of {len(state_dict['optimizers'])} optimizers, "
-                f"not {len(self.optimizers)}"
+                f"MixedOptimizer: state of {sorted(state_dict)}, "
+                "expected ['loss_scale', 'optimizers']"
             )
+        states = state_dict["optimizers"]
+        if len(states) != len(self.optimizers):
+            raise ArgumentError(
+                f"MixedOptimizer: state of {len(states)} optimizers, not {len(self.optimizers)}"
+            )
+        self.loss_scale.restored(state_dict["loss_scale"])
+        for o, state in zip(self.optimizers, states):
+            o.check_state_dict(state)
         self.loss_scale.load_state_dict(state_dict["loss_scale"])
-        for o, state in zip(self.optimizers, state_dict["optimizers"]):
+        for o, state in zip(self.optimizers, states):
             o.load_state_dict(state)
 
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import reduce
-from math import isfinite
 
 import numpy as np
 
@@ -105,7 +104,8 @@ class Precision:
                     f"{change!r} in precision {text!r}: expected switch=value with one of "
                     f"{', '.join(SWITCHES)}, storage"
                 )
-            values[key] = _read_value(key, value, text)
+            names = STORAGE_FIELDS if key == "storage" else (key,)
+            values.update(dict.fromkeys(names, _read_value(key, value, text)))
         return replace(NAMED[name], **values)
 
     def __str__(self):
@@ -127,7 +127,7 @@ def checked_loss_scale(value):
     if value is None or value is False or value == "dynamic":
         return value or None
     if isinstance(value, (int, float, np.number)) and value is not True:
-        if isfinite(value) and value > 0:
+        if 0 < value <= FORMATS[float64.name].max:
             return float(value)
     raise PrecisionError(
         f'loss_scale={value!r}: expected "dynamic", a positive finite number, or None for none'
@@ -172,7 +172,14 @@ NAMED = {
 
 # ---- the active precision -----------------------------------------------------------------------
 
-_default = Precision.parse(os.environ.get("MINIFP_PRECISION") or SINGLE)
+def _initial_precision():
+    try:
+        return Precision.parse(os.environ.get("MINIFP_PRECISION") or SINGLE)
+    except PrecisionError as error:
+        raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
+
+
+_default = _initial_precision()
 _entered: ContextVar[Precision | None] = ContextVar("precision", default=None)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from minifp import policy
 from minifp.errors import ShapeError, TapeError
 from minifp.formats import narrow
-from minifp.gradient_sum import GradientSum
+from minifp.gradient_sum import GradientSum, unshared
 
 observers = []  # with on_record(node, outputs), on_gradient(vertex, gradient), on_release(node)
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
@@ -139,7 +139,7 @@ class Tensor:
                     met[i] = met[i].add(g, vertex.precision) if i in met else GradientSum(g)
             if not retain_graph:
                 vertex.release()
-        for leaf, gradient in leaves:
+        for leaf, gradient in unshared(leaves):
             leaf.add_gradient(gradient, seed)
 
     def _first_gradient(self, gradient, seed):

@@ -1,11 +1,11 @@
 """One row for each operation: how to call it, and on which shapes that hurt.
 
-`Case(name, fn, shapes)` : fn takes float64/float32/float16 tensors of these shapes. Every test that
-ranges over operations ranges over CASES, so a new operation is tested by adding its rows here.
+Every test that ranges over operations ranges over CASES, so a new operation is tested by adding its
+rows here: gradients, formats, faithfulness, edges, and parity with PyTorch.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 
@@ -17,7 +17,10 @@ BASIC = [(3, 5), (1,), (), (4, 1, 3), (0, 3)]
 
 @dataclass(frozen=True)
 class Case:
-    """name: of the operation in `fp` or `F`. fn: on tensors. shapes: of them. torch: the same there."""
+    """name: of the operation in `fp` or `F`, and what is special. fn: on tensors of these shapes.
+
+    Its inputs lie between low and high. torch(t, *tensors): the same with PyTorch, `t`.
+    """
 
     name: str
     fn: Callable
@@ -34,58 +37,52 @@ class Case:
             for shape in self.shapes
         ]
 
+    @property
+    def operation(self):
+        """The name of the operation alone."""
+        return self.name.split()[0]
+
     def __str__(self):
-        return f"{self.name}{list(self.shapes)}".replace(" ", "")
+        return f"{self.name} {list(self.shapes)}".replace(", ", ",").replace(" ", "-")
+
+
+def alike(name, fn, *shapes, **limits):
+    """A case that PyTorch writes in the same way: fn(module, *tensors)."""
+    return Case(name, lambda *a: fn(fp, *a), shapes, torch=fn, **limits)
+
+
+def functional(name, fn, *shapes, **limits):
+    """The same for `F` and torch.nn.functional."""
+    return Case(
+        name, lambda *a: fn(F, *a), shapes, torch=lambda t, *a: fn(t.nn.functional, *a), **limits
+    )
 
 
 def unary(name, low=-2.0, high=2.0):
-    return [
-        Case(name, lambda x, f=getattr(fp, name): f(x), (s,), low, high, lambda t, x, n=name: getattr(t, n)(x))
-        for s in BASIC
-    ]
+    return [alike(name, lambda m, x: getattr(m, name)(x), s, low=low, high=high) for s in BASIC]
 
 
-def binary(name, low=-2.0, high=2.0, torch_name=None):
+def binary(name, low=-2.0, high=2.0):
     pairs = [((3, 5), (3, 5)), ((3, 5), (5,)), ((4, 1, 3), (2, 1)), ((), (2, 3)), ((0, 3), (1, 3))]
     return [
-        Case(name, getattr(fp, name), p, low, high, lambda t, x, y, n=torch_name or name: getattr(t, n)(x, y))
-        for p in pairs
+        alike(name, lambda m, x, y: getattr(m, name)(x, y), *s, low=low, high=high) for s in pairs
     ]
 
 
 def reduction(name):
-    settings = [
-        *({"dim": None}, {"dim": 0}, {"dim": -1}, {"dim": (0, 2)}, {"dim": 1, "keepdim": True}),
-    ]
-
-    def torch_fn(t, x, n=name, s=None):
-        s = {k: v for k, v in s.items() if v is not None}
-        if n in ("amax", "amin"):
-            s.setdefault("dim", ())
-        return getattr(t, n)(x, **s)
-
-    return [
-        Case(
-            name, lambda x, f=getattr(fp, name), s=s: f(x, **s), ((4, 3, 5),),
-            torch=lambda t, x, s=s: torch_fn(t, x, s=s),
-        )
-        for s in settings
-    ]  # fmt: skip
+    settings = [{}, {"dim": 0}, {"dim": -1}, {"dim": (0, 2)}, {"dim": 1, "keepdim": True}]
+    cases = [alike(name, lambda m, x, s=s: getattr(m, name)(x, **s), (4, 3, 5)) for s in settings]
+    return [*cases, alike(name, lambda m, x: getattr(m, name)(x), ())][: 5 if name == "var" else 6]
 
 
-def conv(x, w, b=True, **settings):
-    shapes = (x, w, w[:1]) if b else (x, w)
-    return Case(
-        "conv2d", lambda *a: F.conv2d(*a, **settings), shapes,
-        torch=lambda t, *a: t.nn.functional.conv2d(*a, **settings),
-    )  # fmt: skip
+def conv(*shapes, **settings):
+    shapes = shapes if len(shapes) == 3 else (*shapes, shapes[1][:1])
+    arguments = shapes[:2] if shapes[2] is None else shapes
+    return functional("conv2d", lambda f, *a: f.conv2d(*a, **settings), *arguments)
 
 
-def pool(name, shape, *args, **settings):
-    return Case(
-        name, lambda x: getattr(F, name)(x, *args, **settings), (shape,),
-        torch=lambda t, x: getattr(t.nn.functional, name)(x, *args, **settings),
-    )  # fmt: skip
+def pool(name, shape, *args):
+    return functional(name, lambda f, x: getattr(f, name)(x, *args), shape)
 
 
 TARGETS = np.array([0, 2, 1, -100, 2, 0, 1])
@@ -93,14 +90,7 @@ INDEX = np.array([[0, 3, 3], [1, 3, 0]])
 
 
 def index(description, i, shape=(4, 3, 2)):
-    return Case(f"getitem {description}", lambda x: x[i], (shape,), torch=lambda t, x: x[i])
-
-
-def loss(name, shapes, **settings):
-    def call(module, *tensors):
-        return getattr(module, name)(*tensors, **settings)
-
-    return Case(name, lambda *a: call(F, *a), shapes, torch=lambda t, *a: call(t.nn.functional, *a))
+    return alike(f"getitem {description}", lambda m, x: x[i], shape)
 
 
 def entropy(shape, **settings):
@@ -109,17 +99,23 @@ def entropy(shape, **settings):
     if "ignore_index" in settings:
         target = np.where(target < 0, 0, target)
     return Case(
-        "cross_entropy", lambda z: F.cross_entropy(z, target, **settings), (shape,), -8.0, 8.0,
-        torch=lambda t, z: t.nn.functional.cross_entropy(z, t.tensor(target), **settings),
-    )  # fmt: skip
-
-
-def lstm_torch(t, x, h, c, w_ih, w_hh, b_ih, b_hh):
-    y, (_, c_n) = t._VF.lstm(x, (h[None], c[None]), [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False, False, False)[0], (
-        None,
-        None,
+        "cross_entropy",
+        lambda z: F.cross_entropy(z, target, **settings),
+        (shape,),
+        *(-8.0, 8.0),
+        lambda t, z: t.nn.functional.cross_entropy(z, t.tensor(target), **settings),
     )
-    return y
+
+
+def lstm(steps, batch, inputs, hidden):
+    def theirs(t, x, h, c, *weights):
+        options = True, 1, 0.0, False, False, False  # bias, layers, dropout, train, both ways, ...
+        y, _, c_n = t.lstm(x, (h[None], c[None]), list(weights), *options)
+        return y, c_n[0]
+
+    gates = 4 * hidden
+    shapes = (steps, batch, inputs), *[(batch, hidden)] * 2, (gates, inputs), (gates, hidden)
+    return Case("lstm", fp.ops.lstm, (*shapes, (gates,), (gates,)), -1.0, 1.0, theirs)
 
 
 def batch_norm(shape, training):
@@ -127,81 +123,138 @@ def batch_norm(shape, training):
         return module.batch_norm(x, mean, var, w, b, training, 0.1, 1e-3)
 
     def ours(x, w, b):
-        return call(F, x, w, b, fp.Tensor(np.full(shape[1], 0.3)), fp.Tensor(np.full(shape[1], 1.7)))
+        mean, var = np.full(shape[1], 0.3), np.full(shape[1], 1.7)
+        return call(F, x, w, b, *(fp.Tensor(v.astype("float32")) for v in (mean, var)))
 
     def theirs(t, x, w, b):
-        mean, var = t.full((shape[1],), 0.3, dtype=x.dtype), t.full((shape[1],), 1.7, dtype=x.dtype)
+        mean, var = (t.full((shape[1],), v, dtype=t.float32).to(x.dtype) for v in (0.3, 1.7))
         return call(t.nn.functional, x, w, b, mean, var)
 
-    return Case(f"batch_norm training={training}", ours, (shape, shape[1:2], shape[1:2]), torch=theirs)
+    channels = shape[1:2]
+    return Case(f"batch_norm training={training}", ours, (shape, channels, channels), torch=theirs)
 
 
-CASES = [
-    *unary("neg"), *unary("exp"), *unary("log", 0.1, 3.0), *unary("sqrt", 0.1, 3.0), *unary("abs"),
-    *unary("square"), *unary("sin"), *unary("cos"), *unary("tanh"), *unary("sigmoid"), *unary("relu"),
-    *binary("add"), *binary("sub"), *binary("mul"), *binary("div", 0.5, 2.0), *binary("pow", 0.5, 2.0),
-    *binary("maximum"), *binary("minimum"),
-    *reduction("sum"), *reduction("mean"), *reduction("var"), *reduction("amax"), *reduction("amin"),
-    Case("clamp", lambda x: fp.clamp(x, min=-1, max=0.5), ((3, 5),), torch=lambda t, x: t.clamp(x, -1, 0.5)),
+def dropped(x):
+    fp.manual_seed(3)
+    return F.dropout(x, 0.3)
+
+
+MASK = np.array([True, False, True])
+
+POINTWISE = [
+    *(c for name in ("neg", "exp", "abs", "square", "sin", "cos") for c in unary(name)),
+    *(c for name in ("tanh", "sigmoid", "relu") for c in unary(name)),
+    *(c for name in ("log", "sqrt") for c in unary(name, 0.1, 3.0)),
+    *(c for name in ("add", "sub", "mul", "maximum", "minimum") for c in binary(name)),
+    *(c for name in ("div", "pow") for c in binary(name, 0.5, 2.0)),
+    alike("clamp", lambda m, x: m.clamp(x, min=-1, max=0.5), (3, 5)),
+    alike("clamp below", lambda m, x: x.clamp(min=0.25), (3, 5)),
     Case(
-        "where", lambda x, y: fp.where(fp.tensor([True, False, True]), x, y), ((2, 3), (3,)),
-        torch=lambda t, x, y: t.where(t.tensor([True, False, True]), x, y),
+        *("where", lambda x, y: fp.where(fp.tensor(MASK), x, y), ((2, 3), (3,))),
+        torch=lambda t, x, y: t.where(t.tensor(MASK), x, y),
     ),
-    Case("scalar", lambda x: 2 - 3.5 * x / 4 + x**2, ((3, 2),), torch=lambda t, x: 2 - 3.5 * x / 4 + x**2),
-    Case("rdiv", lambda x: 1 / x, ((3, 2),), 0.5, torch=lambda t, x: 1 / x),
-    Case("diamond", lambda x: x * x + x.tanh() * x, ((3, 2),), torch=lambda t, x: x * x + x.tanh() * x),
-    Case("reshape", lambda x: x.reshape(3, -1), ((2, 3, 2),), torch=lambda t, x: x.reshape(3, -1)),
-    Case("flatten", lambda x: x.flatten(1), ((2, 3, 2),), torch=lambda t, x: x.flatten(1)),
-    Case("squeeze", lambda x: x.squeeze(1), ((2, 1, 1),), torch=lambda t, x: x.squeeze(1)),
-    Case("unsqueeze", lambda x: x.unsqueeze(-1), ((2, 3),), torch=lambda t, x: x.unsqueeze(-1)),
-    Case("permute", lambda x: x.permute(2, 0, 1) * 1.5, ((2, 3, 4),), torch=lambda t, x: x.permute(2, 0, 1) * 1.5),
-    Case("transpose", lambda x: x.transpose(0, -1), ((2, 3, 4),), torch=lambda t, x: x.transpose(0, -1)),
-    Case("T", lambda x: x.T.exp(), ((2, 3),), torch=lambda t, x: x.T.exp()),
-    Case("expand", lambda x: x.expand(4, -1, 3), ((2, 1),), torch=lambda t, x: x.expand(4, -1, 3)),
-    Case("cat", lambda x, y: fp.cat([x, y], 1), ((2, 3), (2, 1)), torch=lambda t, x, y: t.cat([x, y], 1)),
-    Case("stack", lambda x, y: fp.stack([x, y], -1), ((2, 3), (2, 3)), torch=lambda t, x, y: t.stack([x, y], -1)),
-    Case("split", lambda x: fp.split(x, [1, 2], 1)[1], ((2, 3),), torch=lambda t, x: t.split(x, [1, 2], 1)[1]),
-    Case("chunk", lambda x: x.chunk(2, 0)[0], ((5, 3),), torch=lambda t, x: x.chunk(2, 0)[0]),
-    index("int", 1), index("slice", (slice(1, 3), slice(None, None, 2))), index("ellipsis", (..., 0)),
-    index("None", (None, 1, slice(None), None)), index("mask", np.array([True, False, True, True])),
-    index("array", INDEX), index("pairs", (np.array([0, 3, 3]), np.array([1, 2, 2]))),
-    index("mixed", (slice(None), np.array([2, 2, 0]))), index("negative", np.array([-1, 3, 0])),
+    alike("mul numbers", lambda m, x: 2 - 3.5 * x / 4 + x**2, (3, 2)),
+    alike("div number", lambda m, x: 1 / x, (3, 2), low=0.5),
+    alike("pow number", lambda m, x: 2.0**x, (3, 2)),
+    alike("mul diamond", lambda m, x: x * x + x.tanh() * x, (3, 2)),
+    alike("clone", lambda m, x: x.clone(), (3, 2)),
+    Case("dropout", dropped, ((6, 5),)),
+]
+
+REDUCTIONS = [c for n in ("sum", "mean", "var", "amax", "amin") for c in reduction(n)] + [
+    alike("var biased", lambda m, x: m.var(x, dim=(0, 1), correction=0), (4, 3, 5)),
+    alike("sum nothing", lambda m, x: m.sum(x, 0), (0, 3)),
+]
+
+SHAPES = [
+    alike("reshape", lambda m, x: x.reshape(3, -1), (2, 3, 2)),
+    alike("reshape empty", lambda m, x: x.reshape(2, 0), (0, 4)),
+    alike("flatten", lambda m, x: x.flatten(1), (2, 3, 2)),
+    alike("flatten empty", lambda m, x: x.flatten(1), (0, 3, 2)),
+    alike("squeeze", lambda m, x: x.squeeze(1), (2, 1, 1)),
+    alike("squeeze all", lambda m, x: x.squeeze(), (2, 1, 1)),
+    alike("unsqueeze", lambda m, x: x.unsqueeze(-1), (2, 3)),
+    alike("permute", lambda m, x: x.permute(2, 0, 1) * 1.5, (2, 3, 4)),
+    alike("transpose", lambda m, x: x.transpose(0, -1), (2, 3, 4)),
+    alike("T", lambda m, x: x.T.exp(), (2, 3)),
+    alike("expand", lambda m, x: x.expand(4, -1, 3), (2, 1)),
+    alike("expand nothing", lambda m, x: x.expand(0, 3), (1, 3)),
+    alike("cat", lambda m, x, y: m.cat([x, y], 1), (2, 3), (2, 1)),
+    alike("cat empty", lambda m, x, y: m.cat([x, y]), (0, 3), (2, 3)),
+    alike("stack", lambda m, x, y: m.stack([x, y], -1), (2, 3), (2, 3)),
+    alike("split", lambda m, x: m.split(x, [1, 2], 1)[1], (2, 3)),
+    alike("chunk", lambda m, x: x.chunk(2, 0)[0], (5, 3)),
+    *(index("int", 1), index("slice", (slice(1, 3), slice(None, None, 2)))),
+    *(index("ellipsis", (..., 0)), index("None", (None, 1, slice(None), None))),
+    *(index("all", (0, -1, 1)), index("mask", np.array([True, False, True, True]))),
+    *(index("array", INDEX), index("pairs", (np.array([0, 3, 3]), np.array([1, 2, 2])))),
+    *(index("mixed", (slice(None), np.array([2, 2, 0]))), index("negative", np.array([-1, 3, 0]))),
+    index("nothing", np.zeros(0, int)),
+]
+
+PRODUCTS = [
     *(
-        Case("matmul", fp.matmul, s, torch=lambda t, x, y: t.matmul(x, y))
+        alike("matmul", lambda m, x, y: m.matmul(x, y), *s)
         for s in [
             *(((3, 4), (4, 5)), ((1, 1), (1, 1)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2))),
             *(((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((3, 0), (0, 2)), ((0, 3), (3, 2))),
         ]
     ),
     *(
-        Case("linear", F.linear, s, torch=lambda t, *a: t.nn.functional.linear(*a))
-        for s in [((3, 4), (5, 4), (5,)), ((2, 3, 4), (5, 4)), ((4,), (5, 4), (5,)), ((0, 4), (5, 4), (5,))]
+        functional("linear", lambda f, *a: f.linear(*a), *s)
+        for s in [((3, 4), (5, 4), (5,)), ((2, 3, 4), (5, 4)), ((4,), (5, 4), (5,))]
     ),
-    conv((2, 3, 6, 5), (4, 3, 3, 3)), conv((2, 3, 6, 5), (4, 3, 3, 2), stride=2, padding=1),
+    functional("linear empty", lambda f, *a: f.linear(*a), (0, 4), (5, 4), (5,)),
+    conv((2, 3, 6, 5), (4, 3, 3, 3)),
+    conv((2, 3, 6, 5), (4, 3, 3, 2), stride=2, padding=1),
     conv((1, 4, 7, 7), (6, 2, 3, 3), stride=(3, 2), padding=(0, 2), groups=2),
-    conv((2, 2, 9, 8), (2, 2, 3, 3), dilation=2, padding=1, b=False), conv((1, 1, 1, 1), (1, 1, 1, 1)),
-    conv((2, 3, 4, 4), (5, 3, 1, 1), padding=1), conv((2, 1, 8, 8), (3, 1, 5, 5), stride=4, padding=2),
-    pool("max_pool2d", (2, 3, 6, 7), 2), pool("max_pool2d", (2, 3, 6, 7), 3, 2, 1),
-    pool("max_pool2d", (1, 1, 5, 5), (2, 3), (1, 2)), pool("avg_pool2d", (2, 3, 6, 7), 2),
-    pool("avg_pool2d", (2, 3, 6, 7), 3, 2, 1), pool("avg_pool2d", (1, 2, 4, 4), (1, 4), 1),
-    batch_norm((6, 3), True), batch_norm((6, 3), False), batch_norm((4, 3, 2, 5), True),
-    batch_norm((4, 3, 2, 5), False),
-    Case(
-        "layer_norm", lambda x, w, b: F.layer_norm(x, (2, 4), w, b), ((3, 2, 4), (2, 4), (2, 4)),
-        torch=lambda t, x, w, b: t.nn.functional.layer_norm(x, (2, 4), w, b),
-    ),
-    Case("layer_norm", lambda x: F.layer_norm(x, 4), ((3, 4),), torch=lambda t, x: t.nn.functional.layer_norm(x, (4,))),
+    conv((2, 2, 9, 8), (2, 2, 3, 3), None, dilation=2, padding=1),
+    conv((1, 1, 1, 1), (1, 1, 1, 1)),
+    conv((2, 3, 4, 4), (5, 3, 1, 1), padding=1),
+    conv((2, 1, 8, 8), (3, 1, 5, 5), stride=4, padding=2),
+    conv((0, 2, 4, 4), (3, 2, 3, 3)),
+]
+
+LAYERS = [
+    *(pool("max_pool2d", (2, 3, 6, 7), 2), pool("max_pool2d", (2, 3, 6, 7), 3, 2, 1)),
+    *(pool("max_pool2d", (1, 1, 5, 5), (2, 3), (1, 2)), pool("max_pool2d", (0, 2, 4, 4), 2)),
+    *(pool("avg_pool2d", (2, 3, 6, 7), 2), pool("avg_pool2d", (2, 3, 6, 7), 3, 2, 1)),
+    *(pool("avg_pool2d", (1, 2, 4, 4), (1, 4), 1), pool("avg_pool2d", (0, 2, 4, 4), 2)),
     *(
-        Case(n, lambda x, n=n, d=d: getattr(F, n)(x, d), ((3, 4, 2),), -9.0, 9.0, lambda t, x, n=n, d=d: getattr(t, n)(x, d))
-        for n in ("softmax", "log_softmax") for d in (-1, 1)
+        batch_norm(shape, training)
+        for shape in ((6, 3), (4, 3, 2, 5))
+        for training in (True, False)
     ),
-    entropy((7, 3)), entropy((7, 3), reduction="sum"), entropy((7, 3), reduction="none"),
-    entropy((2, 3, 4)), entropy((2, 3, 2, 3), reduction="none"), entropy((7, 3), ignore_index=1),
-    *(loss("mse_loss", ((3, 4), (3, 4)), reduction=r) for r in ("mean", "sum", "none")),
-    Case("embedding", lambda w: F.embedding(INDEX, w), ((4, 3),), torch=lambda t, w: w[t.tensor(INDEX)]),
-    Case(
-        "lstm", lambda *a: fp.ops.lstm(*a)[0],
-        ((5, 2, 3), (2, 4), (2, 4), (16, 3), (16, 4), (16,), (16,)), -1.0, 1.0, lstm_torch,
+    batch_norm((0, 3), False),
+    functional(
+        "layer_norm",
+        lambda f, *a: f.layer_norm(a[0], (2, 4), *a[1:]),
+        *[(3, 2, 4), (2, 4)] + [(2, 4)],
     ),
-    Case("lstm c", lambda *a: fp.ops.lstm(*a)[1], ((2, 2, 3), (2, 1), (2, 1), (4, 3), (4, 1), (4,), (4,)), -1.0, 1.0),
-]  # fmt: skip
+    functional("layer_norm", lambda f, x, w: f.layer_norm(x, (4,), w), (2, 3, 4), (4,)),
+    functional("layer_norm", lambda f, x: f.layer_norm(x, (4,)), (3, 4)),
+    functional("layer_norm empty", lambda f, x, w: f.layer_norm(x, (4,), w), (0, 4), (4,)),
+    *(
+        functional(n, lambda f, x, n=n, d=d: getattr(f, n)(x, d), (3, 4, 2), low=-9.0, high=9.0)
+        for n in ("softmax", "log_softmax")
+        for d in (-1, 1)
+    ),
+    *(entropy((7, 3)), entropy((7, 3), reduction="sum"), entropy((7, 3), reduction="none")),
+    *(entropy((2, 3, 4)), entropy((2, 3, 2, 3), reduction="none"), entropy((7, 3), ignore_index=1)),
+    *(
+        functional("mse_loss", lambda f, x, y, r=r: f.mse_loss(x, y, reduction=r), (3, 4), (3, 4))
+        for r in ("mean", "sum", "none")
+    ),
+    *(
+        Case(
+            *("embedding", lambda w, i=i: F.embedding(i, w), ((4, 3),)),
+            torch=lambda t, w, i=i: t.nn.functional.embedding(t.tensor(i), w),
+        )
+        for i in (INDEX, np.array(2), np.zeros((2, 0), int))
+    ),
+    *(lstm(5, 2, 3, 4), lstm(2, 2, 3, 1), lstm(1, 1, 1, 2), lstm(3, 0, 2, 2)),
+]
+
+CASES = [*POINTWISE, *REDUCTIONS, *SHAPES, *PRODUCTS, *LAYERS]
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")  # of two tensors, without gradient
+TESTS = ("isfinite", "isnan")  # of one

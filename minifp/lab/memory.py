@@ -1,7 +1,7 @@
 """The bytes that one training step holds at its peak, by kind, measured at the tape.
 
     weights, masters, optimizer_state   all the time; what the optimizer says of itself
-    activations                         arrays that the tape keeps for backward, the batch among them
+    activations                         what the tape keeps for backward, the batch included
     gradients                           of activations, from when they are made until they are used,
                                         and of weights, from when they are made
 

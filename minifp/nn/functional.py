@@ -3,6 +3,7 @@
 import numpy as np
 
 from minifp.errors import ShapeError
+from minifp.formats import narrow, widen
 from minifp.ops import (  # noqa: F401
     avg_pool2d,
     batch_norm_statistics,
@@ -44,7 +45,19 @@ def batch_norm(
     if count < 2:
         raise ShapeError(f"batch_norm in training: {count} value a channel in shape {input.shape}")
     mean, var = batch_norm_statistics(input.array)
-    if running_mean is not None and np.isfinite(mean).all() and np.isfinite(var).all():
-        for running, new in ((running_mean, mean), (running_var, var * (count / (count - 1)))):
-            running.data = (1 - momentum) * running.array + momentum * new
+    if running_mean is not None:
+        _mix_in(((running_mean, mean), (running_var, var * (count / (count - 1)))), momentum)
     return _batch_norm(input, mean, var, weight, bias, eps, constant=False)
+
+
+def _mix_in(pairs, momentum):
+    """running <- (1 - momentum) running + momentum new, if all stay finite as they are stored."""
+    mixed = []
+    for running, new in pairs:
+        wide = np.promote_types(running.dtype, new.dtype)
+        with np.errstate(all="ignore"):
+            sums = (1 - momentum) * widen(running.array, wide) + momentum * widen(new, wide)
+        mixed.append(narrow(sums, running.dtype))
+    if all(np.isfinite(values).all() for values in mixed):
+        for (running, _), values in zip(pairs, mixed):
+            running.data = values

@@ -125,12 +125,14 @@ class _BatchNorm(Module):
                 f"expected {' or '.join(str(n) for n in self.ndims)} dimensions and "
                 f"{self.num_features} channels"
             )
-        if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.data = self.num_batches_tracked.array + 1
-        return F.batch_norm(
+        before = self.running_mean.storage.version if self.track_running_stats else 0
+        y = F.batch_norm(
             *(x, self.running_mean, self.running_var, self.weight, self.bias),
             *(self.training, self.momentum, self.eps),
         )
+        if self.track_running_stats and self.running_mean.storage.version != before:
+            self.num_batches_tracked.data = self.num_batches_tracked.array + 1
+        return y
 
     def extra_repr(self):
         return (

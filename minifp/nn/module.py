@@ -56,10 +56,17 @@ class Module:
         return [m for _, m in self.named_children()]
 
     def named_modules(self, prefix=""):
-        """(path, module) of this module and all below it."""
+        """(path, module) of this module and all below it, each once."""
+        seen = set()
+        for path, module in self._paths(prefix):
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield path, module
+
+    def _paths(self, prefix=""):
         yield prefix, self
         for name, child in self.named_children():
-            yield from child.named_modules(f"{prefix}.{name}" if prefix else name)
+            yield from child._paths(f"{prefix}.{name}" if prefix else name)
 
     def modules(self):
         """This module and all below it."""
@@ -67,10 +74,15 @@ class Module:
 
     def _named(self, kind):
         seen = set()
-        for path, module in self.named_modules():
+        for path, value in self._all_named(kind):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield path, value
+
+    def _all_named(self, kind):
+        for path, module in self._paths():
             for name, value in vars(module).items():
-                if isinstance(value, kind) and id(value) not in seen:
-                    seen.add(id(value))
+                if isinstance(value, kind):
                     yield f"{path}.{name}" if path else name, value
 
     def named_parameters(self):
@@ -112,10 +124,11 @@ class Module:
     def state_dict(self):
         """Copies of all parameters and buffers by path, with PyTorch's names and shapes.
 
-        A parameter that no optimizer has claimed yet gives its unrounded value.
+        A parameter gives its unrounded numbers (its own, or an optimizer's masters) where it has
+        them, so that nothing is lost by loading them again. What is shared is there by each path.
         """
         state = {}
-        for name, t in self._named((Parameter, Buffer)):
+        for name, t in self._all_named((Parameter, Buffer)):
             exact = getattr(t, "exact", None)
             state[name] = Tensor(np.array(t.array if exact is None else exact))
         return state
@@ -124,9 +137,9 @@ class Module:
         """Assign parameters and buffers (tensors or arrays) by path.
 
         Raises ArgumentError, with nothing changed, that names every missing, unexpected and
-        misshapen entry.
+        misshapen entry, and every one that is not made of numbers.
         """
-        mine = dict(self._named((Parameter, Buffer)))
+        mine = dict(self._all_named((Parameter, Buffer)))
         given = {
             n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()
         }
@@ -136,6 +149,11 @@ class Module:
             f"{n}: shape {given[n].shape}, expected {t.shape}"
             for n, t in mine.items()
             if n in given and given[n].shape != t.shape
+        ]
+        problems += [
+            f"{n}: {v.dtype}, expected numbers"
+            for n, v in given.items()
+            if v.dtype.kind not in "fiub"
         ]
         if problems:
             raise ArgumentError(f"load_state_dict of {type(self).__name__}: " + "; ".join(problems))

@@ -14,17 +14,17 @@ class Parameter(Tensor):
     data: the initial values, float32 (or wider). dtype: another storage format, by name, such as
     the precision's `norm_parameters`.
 
-    Where storing rounds, the unrounded value stays in `exact` until an optimizer claims it for its
-    masters, so that masters never begin as a rounded copy and every precision begins from the same
-    numbers. Assigning `.data` sets both, and is noticed by the optimizer through `storage.version`.
-    `name` is its path, once a module has listed it.
+    Where storing rounds, the unrounded numbers are in `exact`: those it was given, until an
+    optimizer claims them for its masters, and then the masters. So masters never begin as a rounded
+    copy, and every precision begins from the same numbers. What is assigned later is noticed by the
+    optimizer through `storage.version`. `name` is its path, once a module has listed it.
     """
 
-    __slots__ = ("precision", "exact", "name")
+    __slots__ = ("precision", "unrounded", "name")
 
     def __init__(self, data, dtype=None):
         data = data.array if isinstance(data, Tensor) else np.asarray(data)
-        self.precision, self.name = get_precision(), None
+        self.precision, self.name, self.unrounded = get_precision(), None, None
         stored = FORMATS[dtype or self.precision.weights].dtype
         super().__init__(np.empty(data.shape, stored), requires_grad=True)
         self._assign(data)
@@ -43,9 +43,36 @@ class Parameter(Tensor):
 
     def _assign(self, value):
         np.copyto(self.array, narrow(value, self.dtype))
-        wide = np.promote_types(self.dtype, float32)
-        self.exact = None if self.dtype == wide else value.astype(wide)
         self.storage.version += 1
+        self._remember(value)
+
+    def _remember(self, value):
+        wide = np.promote_types(self.dtype, float32)
+        if self.dtype != wide:
+            self.keep_exact(np.broadcast_to(value, self.shape).astype(wide))
+
+    @property
+    def exact(self):
+        """The unrounded numbers behind what is stored; None where there are none."""
+        if self.unrounded is not None and self.unrounded[0] != self.storage.version:
+            self.unrounded = None  # written to since, by something that rounded
+        return None if self.unrounded is None else self.unrounded[1]
+
+    def keep_exact(self, array):
+        """Take `array`, not copied, as the unrounded numbers of what is stored now."""
+        self.unrounded = (self.storage.version, array)
+
+    def copy_(self, other):
+        """Assign in place; like `.data =`, it keeps the unrounded numbers."""
+        super().copy_(other)
+        self._remember(other.array if isinstance(other, Tensor) else np.asarray(other))
+        return self
+
+    def fill_(self, value):
+        """Assign one number everywhere; it keeps the unrounded one."""
+        super().fill_(value)
+        self._remember(np.asarray(value))
+        return self
 
 
 class Buffer(Tensor):

@@ -18,7 +18,7 @@ from minifp.tape import Tensor
 
 @kernel("reduce", GIVEN)
 def embedding_dw(dy, i, *, rows, sum):
-    return scatter_add(dy.reshape(i.size, -1), i.reshape(-1), rows, sum)
+    return scatter_add(dy.reshape(i.size, dy.shape[-1]), i.reshape(-1), rows, sum)
 
 
 def embedding_backward(dy, i, rows, to):

@@ -6,6 +6,8 @@ y = h w + b.   x, y: (..., D), stored;  w, b: (D) norm parameters;  m, r: (..., 
     dw = sum dy h,   db = sum dy,   dx = r (g - mean g - h mean(g h)) with g = dy w
 """
 
+import math
+
 import numpy as np
 
 from minifp.backend import kernel
@@ -54,6 +56,6 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and p.shape != shape:
             raise ShapeError(f"layer_norm: {name} of shape {p.shape}, expected {shape}")
-    rows = x.reshape(*x.shape[: x.ndim - len(shape)], -1)
+    rows = x.reshape(*x.shape[: x.ndim - len(shape)], math.prod(shape))
     flat = [p if p is None else p.reshape(-1) for p in (weight, bias)]
     return layer_norm_(rows, *flat, eps=eps).reshape(x.shape)

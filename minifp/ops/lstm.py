@@ -27,8 +27,8 @@ def _sigmoid(z):
 @kernel("dot", "x", "x", "x")
 def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, dot, store):
     """h_t (T, B, H), c_t (T, B, H) and the gates (T, B, 4H) of every step."""
-    (t_steps, batch, _), size = x.shape, h.shape[-1]
-    z_in = dot(x.reshape(t_steps * batch, -1), w_ih.T).reshape(t_steps, batch, 4 * size)
+    (t_steps, batch, inputs), size = x.shape, h.shape[-1]
+    z_in = dot(x.reshape(t_steps * batch, inputs), w_ih.T).reshape(t_steps, batch, 4 * size)
     z_in += b_ih + b_hh
     hs, cs = np.empty((2, t_steps, batch, size), x.dtype)
     gates = np.empty((t_steps, batch, 4 * size), x.dtype)
@@ -79,9 +79,9 @@ def lstm_backward(dy, dc, x, h0, c0, w_ih, w_hh, hs, cs, gates, to):
     if to[0] is not None:
         dx = linear_dx(rows, w_ih, to=to[0]).reshape(x.shape)
     if to[3] is not None:
-        dw_ih = linear_dw(rows, x.reshape(len(rows), -1), to=to[3])
+        dw_ih = linear_dw(rows, x.reshape(len(rows), x.shape[-1]), to=to[3])
     if to[4] is not None:
-        before = np.concatenate([h0[None], hs[:-1]]).reshape(len(rows), -1)
+        before = np.concatenate([h0[None], hs[:-1]]).reshape(len(rows), h0.shape[-1])
         dw_hh = linear_dw(rows, before, to=to[4])
     if to[5] is not None or to[6] is not None:
         db = linear_db(rows, to=to[5] or to[6])

@@ -145,7 +145,7 @@ def size(self, dim=None):
 @method
 def clone(self):
     """A copy with memory of its own; the gradient passes through."""
-    return pointwise.mul(self, 1.0)
+    return pointwise.mul(self, 1.0) if is_float(self.dtype) else Tensor(self.array.copy())
 
 
 @method

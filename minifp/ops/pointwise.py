@@ -74,7 +74,7 @@ sin = unary("sin", np.sin, lambda dy, x: dy * np.cos(x), "x", "The sine of x rad
 cos = unary("cos", np.cos, lambda dy, x: -dy * np.sin(x), "x", "The cosine of x radians.")
 tanh = unary("tanh", np.tanh, lambda dy, y: dy * (1 - y * y), "y", "The hyperbolic tangent.")
 sigmoid = unary("sigmoid", _sigmoid, lambda dy, y: dy * (y * (1 - y)), "y", "1 / (1 + e^-x).")
-relu = unary("relu", lambda x: np.maximum(x, 0), lambda dy, y: dy * (y > 0), "y", "max(x, 0).")
+relu = unary("relu", lambda x: np.maximum(x, 0), lambda dy, y: dy * ~(y <= 0), "y", "max(x, 0).")
 
 
 @kernel("map", GIVEN)
@@ -140,7 +140,7 @@ def binary(name, value, x_slope, y_slope, doc):
 
 
 def _share(dz, mine, other):
-    return np.where(mine > other, dz, np.where(mine == other, 0.5 * dz, 0 * dz))
+    return np.where(mine < other, 0 * dz, np.where(mine == other, 0.5 * dz, dz))  # dz for NaN
 
 
 def _pow_dx(dz, x, y):
@@ -204,7 +204,7 @@ def clamp_dx(dy, x, *, min, max):
     return dy * ((x >= low) & (x <= high))
 
 
-def clamp_backward(dy, x, to, min, max):
+def clamp_backward(dy, x, to, min=None, max=None):
     return (clamp_dx(dy, x, min=min, max=max, to=to[0]),)
 
 

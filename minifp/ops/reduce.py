@@ -82,7 +82,7 @@ def var_forward(x, *, axes, keepdims, correction, sum):
 def var_dx(dy, x, *, axes, correction, sum):
     count = math.prod(x.shape[i] for i in axes)
     centred = x - sum(x, axis=axes, keepdims=True) / count
-    return expand_like(dy, x.shape, axes) * centred * (2 / max(count - correction, 0))
+    return expand_like(dy, x.shape, axes) * centred * 2 / max(count - correction, 0)
 
 
 def var_backward(dy, x, axes, to, correction=1, keepdims=False, dim=None):

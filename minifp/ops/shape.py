@@ -168,7 +168,7 @@ def getitem_dx(dy, *, shape, index, sum):
         dx[index] = dy
         return dx
     if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
-        rows = np.where(index < 0, index + shape[0], index).reshape(-1)
+        rows = np.where(index < 0, np.add(index, shape[0], dtype=np.intp), index).reshape(-1)
         return scatter_add(dy.reshape(rows.size, *shape[1:]), rows, shape[0], sum)
     places = np.arange(math.prod(shape)).reshape(shape)[index].reshape(-1)
     return scatter_add(dy.reshape(-1), places, math.prod(shape), sum).reshape(shape)

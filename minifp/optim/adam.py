@@ -46,7 +46,7 @@ class Adam(Optimizer):
         """lr, eps, weight_decay >= 0; 0 <= betas < 1."""
         for name in ("lr", "eps", "weight_decay"):
             check_range(name, group[name])
-        if len(group["betas"]) != 2:
+        if not isinstance(group["betas"], (tuple, list)) or len(group["betas"]) != 2:
             raise ArgumentError(f"betas={group['betas']!r}: expected two numbers")
         for beta in group["betas"]:
             check_range("a beta", beta, high=1.0, open_above=True)
@@ -54,7 +54,7 @@ class Adam(Optimizer):
     def update(self, group, w, g, state, step, inverse_scale):
         """One step of one run; see the module's equation."""
         m, v = state["exp_avg"], state["exp_avg_sq"]
-        settings = {k: group[k] for k in ("lr", "betas", "eps", "weight_decay")}
+        settings = self.settings(group, "lr", "betas", "eps", "weight_decay")
         adam(
             w, g, m, v, inverse_scale, step=step, decoupled=self.decoupled, to=(w, m, v), **settings
         )

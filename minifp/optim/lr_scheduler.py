@@ -46,12 +46,19 @@ class LRScheduler:
 
     def state_dict(self):
         """The count and the rates it began with."""
-        return {"count": self.count, "base_lrs": self.base_lrs, "seen": self._seen}
+        base_lrs = [list(rates) for rates in self.base_lrs]
+        return {"count": self.count, "base_lrs": base_lrs, "seen": list(self._seen)}
 
     def load_state_dict(self, state_dict):
-        """Continue where a state_dict was taken."""
-        self.count, self.base_lrs = state_dict["count"], state_dict["base_lrs"]
-        self._seen = tuple(state_dict["seen"])
+        """Continue where a state_dict was taken. Raises ArgumentError for one that does not fit."""
+        expected, sizes = set(self.state_dict()), [len(rates) for rates in self.base_lrs]
+        if set(state_dict) != expected or [len(r) for r in state_dict["base_lrs"]] != sizes:
+            raise ArgumentError(
+                f"{type(self).__name__}: state {dict(state_dict)!r}, expected {sorted(expected)} "
+                f"and rates for groups {sizes}"
+            )
+        self.count, self._seen = state_dict["count"], tuple(state_dict["seen"])
+        self.base_lrs = [list(rates) for rates in state_dict["base_lrs"]]
         self._set()
 
 

@@ -7,7 +7,8 @@ from math import isfinite
 import numpy as np
 
 from minifp.errors import ArgumentError, PrecisionError, TapeError
-from minifp.formats import as_dtype, float32, widen
+from minifp.formats import as_dtype, float32, narrow, widen
+from minifp.optim import saving
 from minifp.optim.weights import Weights
 from minifp.tape import CONSUMED, Tensor
 
@@ -36,6 +37,13 @@ class Block:
                 yield start, end
             start = end
 
+    def take_over(self, i, other, j):
+        """Let parameter i begin with the state and the step count of number j of another block."""
+        self.steps[i] = other.steps[j]
+        for name, array in self.state.items():
+            s = other.weights.slices[j]
+            array[self.weights.slices[i]] = narrow(other.state[name][s], array.dtype)
+
     def gradients(self, first, last):
         """The gradients of a run as one flat array, in the widest of their formats."""
         flat = [p.grad.array.reshape(-1) for p in self.parameters[first:last]]
@@ -58,6 +66,10 @@ class Optimizer:
         groups = params if isinstance(params[0], dict) else [{"params": params}]
         self.defaults, self.param_groups = defaults, []
         for group in groups:
+            if not isinstance(group, dict) or "params" not in group:
+                raise ArgumentError(
+                    f"{type(self).__name__}: expected groups {{'params': ..., ...}}"
+                )
             given = group["params"]
             given = [given] if isinstance(given, Tensor) else list(given)
             self.param_groups.append({**defaults, **group, "params": given})
@@ -106,8 +118,9 @@ class Optimizer:
     def bind(self, masters=Weights, state_format="float32"):
         """Lay out the flat buffers. masters: what holds weights stored in less than float32.
 
-        Done by MixedOptimizer, or at the first plain step.
+        Done by MixedOptimizer, or at the first plain step. State from before is kept.
         """
+        before = [] if self._blocks is None else saving.places(self)
         self._blocks = []
         for group in self.param_groups:
             for dtype in dict.fromkeys(p.dtype for p in group["params"]):
@@ -119,6 +132,8 @@ class Optimizer:
                     stored = np.promote_types(stored, dtype) if dtype != float32 else stored
                 state = {n: np.zeros(weights.flat.size, stored) for n in self.state_names}
                 self._blocks.append(Block(group, weights, state, [0] * len(alike)))
+        for (block, i), place in zip(saving.places(self), before):
+            block.take_over(i, *place)
 
     def step(self):
         """Update every parameter that has a gradient.
@@ -126,12 +141,13 @@ class Optimizer:
         Raises PrecisionError for weights stored in less than float32, which would lose small
         updates unnoticed, and TapeError for gradients that are scaled or that a step consumed.
         """
-        narrow = [p for p in self.parameters if p.dtype != np.promote_types(p.dtype, float32)]
-        if narrow:
+        rounded = [p for p in self.parameters if p.dtype != np.promote_types(p.dtype, float32)]
+        if rounded:
             raise PrecisionError(
-                f"{type(self).__name__}.step() on {len(narrow)} parameters stored in "
-                f"{narrow[0].dtype}: use fp.MixedOptimizer(optimizer), which keeps float32 "
-                "masters; MixedOptimizer(optimizer, master_weights=False) updates them in place on purpose"
+                f"{type(self).__name__}.step() on {len(rounded)} parameters stored in "
+                f"{rounded[0].dtype}: use fp.MixedOptimizer(optimizer), which keeps float32 "
+                "masters; MixedOptimizer(optimizer, master_weights=False) updates them in place on "
+                "purpose"
             )
         seed = seed_of(self.parameters)
         if seed != 1:
@@ -139,13 +155,17 @@ class Optimizer:
                 f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
                 "step with the fp.MixedOptimizer that scaled them"
             )
+        self.check_settings()
         self.attempts += 1
         self.apply(1.0)
 
-    def apply(self, inverse_scale):
-        """Update every parameter that has a gradient, multiplied by `inverse_scale` first."""
+    def check_settings(self):
+        """Raise ArgumentError for a setting, perhaps changed since, that is not allowed."""
         for group in self.param_groups:
             self.check(group)
+
+    def apply(self, inverse_scale):
+        """Update every parameter that has a gradient, multiplied by `inverse_scale` first."""
         for block in self.blocks:
             block.weights.refresh()
             for first, last in list(block.runs()):
@@ -163,6 +183,11 @@ class Optimizer:
                 p.grad.seed = CONSUMED
         self.steps += 1
 
+    def settings(self, group, *names):
+        """These settings as Python's own numbers: NumPy's would widen the arithmetic."""
+        values = [np.asarray(group[name]).tolist() for name in names]
+        return dict(zip(names, values))
+
     def update(self, group, w, g, state, step, inverse_scale):
         """Write the updated weights and state of one run into `w` and `state`, flat arrays."""
         raise ArgumentError(f"{type(self).__name__} does not define update()")
@@ -174,66 +199,18 @@ class Optimizer:
 
     # ---- state ----
 
-    def _places(self):
-        """(block, index in it) of each parameter, in the order of the groups."""
-        found = {id(p): (b, i) for b in self.blocks for i, p in enumerate(b.parameters)}
-        return [found[id(p)] for p in self.parameters]
-
     def state_dict(self):
         """Settings, step counts, masters and state of every parameter, as plain copies."""
-        for block in self.blocks:
-            block.weights.refresh()
-        state = {}
-        for n, (block, i) in enumerate(self._places()):
-            s, shape = block.weights.slices[i], block.parameters[i].shape
-            state[n] = {"step": block.steps[i]}
-            if block.weights.is_master:
-                state[n]["master"] = block.weights.flat[s].reshape(shape).copy()
-            for name, array in block.state.items():
-                state[n][name] = array[s].reshape(shape).copy()
-        groups, start = [], 0
-        for group in self.param_groups:
-            end = start + len(group["params"])
-            groups.append({**group, "params": list(range(start, end))})
-            start = end
-        return {
-            **{"state": state, "param_groups": groups},
-            **{"steps": self.steps, "attempts": self.attempts},
-        }
+        return saving.state_dict(self)
+
+    def check_state_dict(self, state_dict):
+        """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
+        saving.check(self, state_dict)
 
     def load_state_dict(self, state_dict):
         """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
-        places, groups = self._places(), state_dict["param_groups"]
-        sizes = [len(g["params"]) for g in self.param_groups]
-        if [len(g["params"]) for g in groups] != sizes:
-            given = [len(g["params"]) for g in groups]
-            raise ArgumentError(
-                f"{type(self).__name__}: state of groups of {given} parameters, not {sizes}"
-            )
-        for n, (block, i) in enumerate(places):
-            expected = {"step", *block.state, *(["master"] if block.weights.is_master else [])}
-            found = state_dict["state"].get(n, {})
-            if set(found) != expected:
-                raise ArgumentError(
-                    f"{type(self).__name__}: state of parameter {n} has {sorted(found)}, "
-                    f"expected {sorted(expected)}"
-                )
-            for name in expected - {"step"}:
-                if np.shape(found[name]) != block.parameters[i].shape:
-                    raise ArgumentError(
-                        f"{type(self).__name__}: {name} of parameter {n} has shape "
-                        f"{np.shape(found[name])}, expected {block.parameters[i].shape}"
-                    )
-        for mine, given in zip(self.param_groups, groups):
-            mine.update({k: v for k, v in given.items() if k != "params"})
-        for n, (block, i) in enumerate(places):
-            found = state_dict["state"][n]
-            block.steps[i] = found["step"]
-            for name, array in block.state.items():
-                array[block.weights.slices[i]] = np.reshape(found[name], -1)
-            if block.weights.is_master:
-                block.weights.assign(i, found["master"])
-        self.steps, self.attempts = state_dict["steps"], state_dict["attempts"]
+        saving.check(self, state_dict)
+        saving.load(self, state_dict)
 
 
 def check_range(name, value, low=0.0, high=np.inf, open_above=False):
@@ -246,15 +223,15 @@ def check_range(name, value, low=0.0, high=np.inf, open_above=False):
         raise ArgumentError(f"{name}={value!r}: expected a finite number, {interval}")
 
 
-def seed_of(parameters):
+def seed_of(parameters, asked_by="step()"):
     """The seed of all gradients. Raises TapeError if they have several or are used up."""
     grads = [p.grad for p in parameters if p.grad is not None]
     if not grads:
-        raise TapeError("step() without gradients: call backward() first")
+        raise TapeError(f"{asked_by} without gradients: call backward() first")
     seeds = {1.0 if g.seed is None else g.seed for g in grads}
     if CONSUMED in seeds:
         raise TapeError(
-            "step() on gradients that a step has consumed: call zero_grad() and backward()"
+            f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"
         )
     if len(seeds) > 1:
         raise TapeError(f"gradients made with different seeds {sorted(seeds)}: call zero_grad()")
@@ -262,7 +239,10 @@ def seed_of(parameters):
 
 
 def squared_norm(gradient):
-    """The sum of squares of an array, in float64; not finite if and only if an element is not."""
+    """The sum of squares of an array, in float64.
+
+    Not finite if and only if an element is not, or (in float64 gradients only) exceeds 1e150.
+    """
     flat, total = gradient.reshape(-1), 0.0
     for start in range(0, flat.size, 65536):
         part = widen(flat[start : start + 65536], np.dtype("float64"))

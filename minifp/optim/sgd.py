@@ -44,13 +44,17 @@ class SGD(Optimizer):
         for name in ("lr", "momentum", "weight_decay"):
             check_range(name, group[name])
         check_range("dampening", group["dampening"], high=1.0)
+        if group["momentum"] and not self.state_names:
+            raise ArgumentError(
+                f"momentum={group['momentum']!r} set later, of an optimizer made without: "
+                "give SGD a momentum when it is made, and change that"
+            )
         if group["nesterov"] and (group["momentum"] == 0 or group["dampening"] != 0):
             raise ArgumentError("nesterov=True: expected a momentum above 0 and dampening=0")
 
     def update(self, group, w, g, state, step, inverse_scale):
         """One step of one run; see the module's equation."""
-        settings = {
-            k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
-        }
+        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        settings = self.settings(group, *names)
         v = state.get("momentum_buffer") if group["momentum"] else None
         sgd(w, g, v, inverse_scale, first=step == 1, to=(w, v), **settings)

@@ -43,7 +43,7 @@ class Weights:
         """Store what the optimizer wrote for the parameters from `first` up to `last`."""
         for i in range(first, last):
             self.parameters[i].storage.version += 1
-            self.versions[i] += 1
+            self.versions[i] = self.parameters[i].storage.version
 
     def assign(self, i, value):
         """Set a parameter to `value`, which may have more bits than are stored."""

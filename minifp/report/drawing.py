@@ -141,6 +141,14 @@ def settings(**more):
         yield
 
 
+def settle(figure):
+    """Lay a figure out for good. The solver's last bits differ from call to call: round them off."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position([round(edge, 4) for edge in axes.get_position().bounds])
+
+
 def save(figure, path, format) -> Path:
     """Write a figure as PNG, SVG or PDF: aside first, then renamed. No date goes into the file."""
     dateless = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}

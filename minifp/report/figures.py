@@ -131,6 +131,7 @@ def figure(comparison, name):
         drawn.text(left, 1 - 0.12 / high, heading(comparison), va="top", fontsize=11)
         drawn.text(left, 0.1 / high, said, va="bottom", fontsize=7.5, color=drawing.MUTED)
         add_legend(drawn, name, styles, (left, 1 - 0.36 / high))
+        drawing.settle(drawn)
     return drawn
 
 
@@ -150,6 +151,7 @@ def overview(parts):
             draw_part(axes, part, comparison)
         for axes in grid[len(parts) :]:
             axes.set_axis_off()
+        drawing.settle(drawn)
     return drawn
 
 
@@ -179,6 +181,7 @@ def panel_svg(comparison, name, prefix) -> str:
         axes = drawn.subplots()
         axes.set_title(panel.title(comparison))
         panel.draw(axes, comparison, styles)
+        drawing.settle(drawn)
     description = panel.describe(comparison)
     title = f"{panel.title(comparison)}, {heading(comparison)}"
     return drawing.inline_svg(drawn, f"{prefix}-{name}", escape(title), escape(description))

@@ -5,6 +5,7 @@ from html import escape
 
 from minifp.report import captions, drawing, figures, over_steps, verdicts, words
 from minifp.report.markup import code, facts, paragraph
+from minifp.tasks import BUILT_IN
 
 MARKERS = {  # as paths around (17, 6)
     "o": "M17 2.5a3.5 3.5 0 1 0 .01 0z",
@@ -135,32 +136,40 @@ def scale_note(comparison) -> str:
 
 
 def command(comparison) -> str:
-    """The command that makes this comparison again."""
-    seeds = comparison.seeds
-    count = str(len(seeds)) if seeds == list(range(len(seeds))) else ",".join(map(str, seeds))
-    steps = comparison.config.get("steps")
-    parts = [f"minifp compare {task_words(comparison)}", "--precision", *comparison.precisions]
-    parts += ["--seeds", count]
-    parts += ["--steps", str(steps)] if steps else []
-    parts += ["--dial", str(comparison.dial)] if comparison.dial else []
-    return " ".join([*parts, "--out", "again"])
-
-
-def task_words(comparison) -> str:
-    """The task as the command line takes it."""
+    """What makes this comparison again: a command, or a call where the task came as an object."""
     model, _, data = comparison.task.name.partition("-")
-    if comparison.config.get("task file") or not data:
-        return "YOUR_FILE.py:task"
-    return f"{model} --data {data}"
+    settings = again_settings(comparison)
+    if comparison.config.get("task file"):
+        return command_line("YOUR_FILE.py:task", comparison, settings)
+    if data in BUILT_IN.get(model, ((), ()))[1]:
+        return command_line(f"{model} --data {data}", comparison, settings)
+    arguments = "".join(f", {name}={value}" for name, value in settings.items())
+    return f"fp.compare({comparison.task.name!r} as a Task, {comparison.precisions}{arguments})"
 
 
-def again(comparison) -> str:
-    """How to make it again, and how far the same numbers come out."""
+def again_settings(comparison) -> dict:
+    """The seeds, the number of steps and the dial."""
+    seeds = comparison.seeds
+    settings = {"seeds": len(seeds) if seeds == list(range(len(seeds))) else seeds}
+    settings |= {"steps": comparison.config["steps"]} if comparison.config.get("steps") else {}
+    return settings | ({"dial": comparison.dial} if comparison.dial else {})
+
+
+def command_line(task, comparison, settings) -> str:
+    """The words of the command."""
+    texts = {k: ",".join(map(str, v)) if isinstance(v, list) else v for k, v in settings.items()}
+    options = [f"--{name} {value}" for name, value in texts.items()]
+    precisions = " ".join(comparison.precisions)
+    return " ".join([f"minifp compare {task} --precision {precisions}", *options, "--out again"])
+
+
+def again(comparison, given=None) -> str:
+    """How to make it again (`given`: by which command), and how far the same numbers come out."""
     said = (
         "The same seeds give the same initial weights, batches and dropout masks on every machine; "
         "the last bits of sums may differ between BLAS libraries."
     )
-    return f"<pre>{escape(command(comparison))}</pre>" + paragraph(said)
+    return f"<pre>{escape(given or command(comparison))}</pre>" + paragraph(said)
 
 
 def machine(comparison, shared=True) -> str:

@@ -71,7 +71,8 @@ def letter(part) -> str:
 def chapter(part, comparison) -> str:
     """One experiment: what it shows, what was arranged, what came out, and where to see it."""
     prefix = f"part-{part.key}"
-    said = {"What was arranged.": part.honest, "The dial.": comparison.dial_note()}
+    dial = comparison.dial_note()
+    said = {"What was arranged.": part.honest, "The dial.": dial if dial != part.honest else ""}
     arranged = "\n".join(
         f"<p><b>{label}</b> {escape(words.raised(text))}</p>"
         for label, text in said.items()

@@ -1,0 +1,35 @@
+"""Everything that a step may change, as plain values that can be compared: to the last bit."""
+
+import numpy as np
+
+from minifp.tape import Tensor
+
+
+def frozen(x):
+    """x with every array as (dtype, shape, bytes), and every number with its type."""
+    if isinstance(x, dict):
+        return {k: frozen(v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return tuple(frozen(v) for v in x)
+    if isinstance(x, Tensor):
+        return frozen(x.array)
+    if isinstance(x, np.ndarray):
+        return str(x.dtype), x.shape, x.tobytes()
+    return repr(x)
+
+
+def gradients(optimizer):
+    """Each gradient and the seed it was made with."""
+    grads = [p.grad for p in optimizer.parameters]
+    return frozen([None if g is None else (g, g.seed) for g in grads])
+
+
+def snapshot(optimizer):
+    """Weights, gradients, settings, masters, state, step counts, and the scale if there is one."""
+    return frozen(
+        {
+            "state": optimizer.state_dict(),
+            "weights": [p.array for p in optimizer.parameters],
+            "gradients": gradients(optimizer),
+        }
+    )

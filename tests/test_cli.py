@@ -1,0 +1,279 @@
+"""The command line, from its help to whole comparisons of tiny size."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("click")
+from click.testing import CliRunner
+
+import minifp
+from minifp import cli, lab
+from minifp.lab.comparison import Comparison
+
+ROOT = Path(minifp.__file__).parents[1]
+
+
+def call(*words):
+    """What a command answers: exit_code, stdout, stderr, output."""
+    return CliRunner().invoke(cli.main, [str(word) for word in words])
+
+
+def call_outside(*words, cwd, **settings):
+    """The same through a new interpreter, from another folder."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
+    command = [sys.executable, "-m", "minifp", *map(str, words)]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
+
+
+TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
+
+
+# ---- help ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["", "compare", "demo", "doctor"])
+def test_help_explains_every_command_with_examples(command):
+    result = call(*command.split(), "--help")
+    assert result.exit_code == 0
+    assert len(result.output) > 150 and max(map(len, result.output.splitlines())) <= 100
+    if command in ("", "compare"):
+        assert "minifp compare lenet" in result.output
+
+
+def test_help_of_compare_names_every_task_precision_and_switch():
+    from minifp.policy import NAMED, SWITCHES
+    from minifp.tasks import BUILT_IN
+
+    text = call("compare", "--help").output
+    assert not [w for w in (*BUILT_IN, *NAMED, *SWITCHES) if w not in text]
+
+
+def test_the_version_is_told():
+    assert minifp.__version__ in call("--version").output
+
+
+# ---- several values after one flag --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "parsed"),
+    [
+        ("-p a b --seeds 5", "-p a -p b --seeds 5"),
+        ("--precision a --precision b", "--precision a --precision b"),
+        ("x --precision a,c=1 b -q y", "x --precision a,c=1 --precision b -q y"),
+        ("--precision=a b", "--precision=a b"),
+        ("-p a -- -p b", "-p a -- -p b"),
+    ],
+)
+def test_a_flag_takes_all_words_up_to_the_next_option(given, parsed):
+    assert cli.repeated(given.split(), ("-p", "--precision")) == parsed.split()
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The arguments with which `lab.compare` is called; nothing is trained."""
+    calls = []
+
+    class Nothing:
+        def table(self):
+            return "table"
+
+    def compare(task, precisions, seeds, epochs, steps, dial, **more):
+        calls.append({**locals(), **more})
+        return Nothing()
+
+    monkeypatch.setattr(lab, "compare", compare)
+    return calls
+
+
+def test_the_example_of_the_readme_means_what_it_says(asked, tmp_path):
+    words = "--data digits --precision float32 mixed float16 mixed,loss_scale=off --seeds 5"
+    result = call("compare", "lenet", *words.split(), "--epochs", "10", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    (got,) = asked
+    assert got["task"].name == "lenet-digits" and got["seeds"] == 5 and got["epochs"] == 10
+    assert got["precisions"] == ("float32", "mixed", "float16", "mixed,loss_scale=off")
+    assert got["out"] == str(tmp_path) and got["steps"] is None and got["dial"] is None
+    assert str(tmp_path / "report.html") in result.output
+
+
+def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
+    assert call("compare", "mlp", "--seeds", "0,3,7", "--dial", "-2").exit_code == 0
+    assert asked[0]["seeds"] == [0, 3, 7] and asked[0]["dial"] == -2
+    assert tuple(asked[0]["precisions"]) == ("float32", "mixed")
+    assert asked[0]["out"] is None and asked[0]["figures"] is None
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("compare nonsense", "no task 'nonsense'"),
+        ("compare mlp --data shakespeare", "digits or mnist"),
+        ("compare mlp --precision float17", "no precision 'float17'"),
+        ("compare mlp --precision mixed,masters=off", "masters=off"),
+        ("compare --precision float32 mlp", "before --precision"),
+        ("compare mlp --precision --seeds 2", "at least one precision"),
+        ("compare mlp -p", "at least one precision"),
+        ("compare mlp --seeds five", "0,3,7"),
+        ("compare mlp --seeds 0", "at least 1"),
+        ("compare mlp --steps 0", "steps"),
+        ("compare mlp --epochs 1 --steps 2", "give one of them"),
+        ("compare nowhere.py:task", "no file"),
+        ("compare mlp --figures jpg", "jpg"),
+        ("compare mlp extra", "extra"),
+        ("comparre", "comparre"),
+    ],
+)
+def test_a_wrong_argument_is_one_message_and_exit_code_2(words, said):
+    result = call(*words.split())
+    assert result.exit_code == 2
+    assert said in result.output and "Traceback" not in result.output
+
+
+def test_without_click_one_line_says_what_to_install(tmp_path):
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('click', name='click')")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    result = call_outside("doctor", cwd=tmp_path, PYTHONPATH=path)
+    assert result.returncode == 2 and result.stdout == ""
+    assert result.stderr == "minifp's command line needs click: python -m pip install click\n"
+
+
+# ---- the real thing, tiny -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A comparison of two precisions with two seeds, and what was printed."""
+    out = tmp_path_factory.mktemp("tiny")
+    result = call("compare", *TINY, "-p", "float32", "mixed", "--out", out, "--figures", "svg")
+    assert result.exit_code == 0, result.output
+    return out, result
+
+
+def test_a_comparison_prints_its_table_and_where_its_report_is(tiny):
+    out, result = tiny
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert [line[0] for line in lines if "±" in line][-2:] == ["float32", "mixed"]
+    assert f"Report: {out / 'report.html'}" in result.stdout
+
+
+def test_a_comparison_leaves_results_histories_and_a_report(tiny):
+    out, _ = tiny
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert [row["precision"] for row in results["rows"]] == ["float32", "mixed"]
+    with open(out / "history.csv", encoding="utf-8", newline="") as file:
+        steps = list(csv.DictReader(file))
+    assert len(steps) == 2 * 2 * results["config"]["steps"]
+    assert {"loss", "grad_norm", "scale", "skipped"} <= set(steps[0])
+    assert "</html>" in (out / "report.html").read_text(encoding="utf-8")
+    assert not list(out.rglob("*.part")) and not list(out.rglob("*.tmp"))
+
+
+def test_pictures_are_written_in_the_format_that_was_asked_for(tiny):
+    pytest.importorskip("matplotlib")
+    assert {p.name for p in tiny[0].glob("*.svg")} >= {"loss.svg", "difference.svg", "memory.svg"}
+
+
+def test_more_seeds_into_the_same_folder_train_only_what_is_missing(tiny, monkeypatch):
+    out, _ = tiny
+    trained, train = [], lab.comparison.train
+    monkeypatch.setattr(
+        lab.comparison,
+        "train",
+        lambda task, precision, seed, *a, **k: (
+            trained.append((precision, seed)) or train(task, precision, seed, *a, **k)
+        ),
+    )
+    words = [*TINY, "-p", "float32", "mixed", "--out", out]
+    words[words.index("2")] = "3"
+    assert call("compare", *words).exit_code == 0
+    assert trained == [("float32", 2), ("mixed", 2)]
+
+
+def test_other_settings_in_the_same_folder_are_refused(tiny):
+    result = call("compare", "mlp", "--steps", "3", "--out", tiny[0], "--quiet")
+    assert result.exit_code == 2 and "other settings" in result.output
+
+
+def test_the_module_runs_as_a_command_and_tells_when_nothing_was_written(tmp_path):
+    result = call_outside("compare", *TINY, "--precision", "float32", "mixed", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "±" in result.stdout and "--out DIR" in result.stdout
+    assert result.stderr == "" and not list(tmp_path.iterdir())
+
+
+def test_a_terminal_that_cannot_write_the_table_gets_it_all_the_same(tmp_path):
+    result = call_outside("compare", *TINY, cwd=tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_task_of_ones_own_is_compared(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        textwrap.dedent(
+            """
+            import numpy as np
+            from minifp import Task, nn, optim
+            from minifp.data import TensorDataset
+            from minifp.nn import functional as F
+
+            def data():
+                x = np.random.default_rng(0).normal(size=(64, 2)).astype("float32")
+                points = TensorDataset(x, (x[:, 0] > 0).astype("int64"))
+                return points, points
+
+            task = Task(
+                name="sides", model=lambda: nn.Linear(2, 2), data=data, loss=F.cross_entropy,
+                optimizer=lambda p: optim.SGD(p, lr=0.1), batch_size=16, epochs=2,
+            )
+            """
+        )
+    )
+    result = call_outside("compare", "mine.py:task", "--seeds", "2", "--out", "x", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "sides: 8 steps, 2 seeds" in result.stdout
+    assert "YOUR_FILE.py:task" in (tmp_path / "x" / "report.html").read_text(encoding="utf-8")
+
+
+# ---- Ctrl-C -------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_keeps_what_was_finished_and_exits_with_130(tmp_path, monkeypatch):
+    train = lab.comparison.train
+
+    def interrupted(task, precision, seed, *args, **more):
+        if (precision, seed) == ("mixed", 1):
+            raise KeyboardInterrupt
+        return train(task, precision, seed, *args, **more)
+
+    monkeypatch.setattr(lab.comparison, "train", interrupted)
+    result = call("compare", *TINY, "--out", tmp_path)
+    assert result.exit_code == cli.INTERRUPTED
+    assert "3 finished runs" in result.output and "Traceback" not in result.output
+    kept = Comparison.load(tmp_path)
+    assert len(kept.runs) == 3 and (tmp_path / "report.html").is_file()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_a_real_interrupt_leaves_no_traceback(tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = "compare mlp --steps 1000000 --seeds 2 --out x".split()
+    command = [sys.executable, "-m", "minifp", *words]
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as process:
+        said = b""
+        while b"seed 0" not in said:  # the progress bar: it trains
+            said += process.stderr.read1()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == cli.INTERRUPTED, said
+    assert b"Interrupted. No run was finished." in said and b"Traceback" not in said

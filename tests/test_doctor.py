@@ -1,0 +1,125 @@
+"""What minifp says about the machine it runs on, and about what is missing."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import minifp
+from minifp import backend
+from minifp.report import doctor
+
+
+def row(text, name):
+    """The value beside a name."""
+    return re.search(rf"^  {re.escape(name)} +(.*)$", text, flags=re.MULTILINE)[1]
+
+
+@pytest.fixture
+def lacking(monkeypatch):
+    """A function that makes modules look as if they were not installed."""
+    find = importlib.util.find_spec
+
+    def lack(*names):
+        monkeypatch.setattr(doctor, "find_spec", lambda n: None if n in names else find(n))
+
+    return lack
+
+
+def test_it_names_python_numpy_blas_and_the_cores():
+    text = doctor.doctor_text()
+    assert row(text, "minifp").startswith(minifp.__version__)
+    assert sys.executable in row(text, "Python")
+    assert row(text, "NumPy").startswith(np.__version__) and "products on" in row(text, "NumPy")
+    assert re.match(r"\d+ for this process", row(text, "cores"))
+
+
+def test_it_says_which_kernels_are_live_for_which_device():
+    text = doctor.doctor_text()
+    assert row(text, "cpu") == f"{len(backend.KERNELS)} kernels on NumPy (the references)"
+    assert "everything runs on the CPU" in row(text, "cuda")
+    assert row(text, "sums in float16").split(":")[0] in ("numba", "NumPy, slow")
+
+
+def test_a_twin_counts_as_live_unless_the_references_are_asked_for(monkeypatch):
+    kernel = SimpleNamespace(name="x.y", twins={"numpy": 1, "numba": 2, "cuda": 3})
+    monkeypatch.setattr(backend, "KERNELS", [kernel])
+    assert "1 kernels on numba" in str(doctor.kernels())
+    assert "1 kernels on CUDA" in str(doctor.kernels())
+    monkeypatch.setenv("MINIFP_KERNELS", "numpy")
+    assert "numba" not in str(doctor.kernels()) and "MINIFP_KERNELS" in str(doctor.kernels())
+
+
+def test_nothing_missing_is_said_too(lacking):
+    lacking()
+    if all(importlib.util.find_spec(module) for module, *_ in doctor.OPTIONAL):
+        assert doctor.missing() == ["Nothing is missing."]
+
+
+def test_what_is_missing_is_named_with_the_line_that_installs_it(lacking):
+    lacking("numba", "matplotlib")
+    text = doctor.doctor_text()
+    assert "Missing: numba (fast sequential float16 sums)" in text
+    assert text.splitlines()[-1].endswith("-m pip install numba matplotlib")
+    assert sys.executable in text.splitlines()[-1]
+
+
+def test_a_cupy_without_a_gpu_is_no_error(monkeypatch):
+    def fails():
+        raise RuntimeError("no CUDA-capable device is detected\nand more")
+
+    runtime = SimpleNamespace(getDeviceCount=fails)
+    fake = SimpleNamespace(__version__="14.0", cuda=SimpleNamespace(runtime=runtime))
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    assert doctor.cupy_text() == "installed, but it sees no GPU: no CUDA-capable device is detected"
+
+
+def test_a_gpu_is_named(monkeypatch):
+    runtime = SimpleNamespace(
+        getDeviceCount=lambda: 1, getDeviceProperties=lambda i: {"name": b"H200"}
+    )
+    fake = SimpleNamespace(__version__="14.0", cuda=SimpleNamespace(runtime=runtime))
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    assert doctor.cupy_text() == "14.0, GPUs: H200"
+
+
+def test_a_data_folder_that_is_not_there_is_said_and_no_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("MINIFP_DATA", str(tmp_path / "nowhere"))
+    assert "nowhere" in row(doctor.doctor_text(), "mnist")
+
+
+def test_mnist_is_found_where_minifp_data_says(monkeypatch, tmp_path):
+    from minifp.data.pictures import MNIST_CHECKSUMS
+
+    for name in MNIST_CHECKSUMS:
+        (tmp_path / name).touch()
+    monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
+    assert doctor.mnist_text() == f"in {tmp_path}"
+
+
+def test_variables_that_minifp_does_not_read_are_pointed_out(monkeypatch):
+    monkeypatch.setenv("MINIFP_PRECISON", "mixed")
+    text = doctor.doctor_text()
+    assert "reads no such variable" in row(text, "MINIFP_PRECISON")
+    assert row(text, "MINIFP_DEVICE").startswith("not set")
+
+
+def test_every_variable_that_the_code_reads_is_listed():
+    folder = doctor.Path(minifp.__file__).parent
+    read = {
+        name
+        for path in folder.rglob("*.py")
+        for name in re.findall(r'environ(?:\.get\(|\[)"(MINIFP_\w+)"', path.read_text("utf-8"))
+    }
+    assert read == set(doctor.VARIABLES)
+
+
+def test_it_works_without_the_command_line_library():
+    code = "import sys, runpy; sys.modules['click'] = None; "
+    code += "runpy.run_module('minifp.report.doctor', run_name='__main__')"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0 and "Kernels that are live" in result.stdout, result.stderr
