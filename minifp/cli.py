@@ -98,7 +98,7 @@ def main():
     """
 
 
-@main.command(cls=ManyValues)
+@main.command(cls=ManyValues, short_help="Train in several precisions, and say what differs.")
 @click.argument("task", required=False)
 @click.option(
     "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
@@ -214,9 +214,11 @@ def finished_before_interrupt(out) -> str:
     from minifp.lab import Comparison
     from minifp.lab.store import RESULTS
 
-    if out is None or not (Path(out) / RESULTS).is_file():
-        return "No run was finished." if out else "With --out DIR, finished runs would be kept."
-    comparison = Comparison.load(out)
+    if out is None:
+        return "With --out DIR, finished runs would be kept."
+    comparison = Comparison.load(out) if (Path(out) / RESULTS).is_file() else None
+    if comparison is None or not comparison.runs:
+        return "No run was finished."
     comparison.report(Path(out) / "report.html")
     click.echo(comparison.table())
     return (
@@ -247,25 +249,23 @@ def demo(out, quiet):
     """
     from minifp.lab.demo import PARTS
     from minifp.report import story
-    from minifp.report.page import write_page
 
     done = []
-    for part in PARTS:
-        click.echo(f"\n({part.key}) {part.title}: {part.claim}\n")
-        try:
+    try:
+        for part in PARTS:
+            click.echo(f"\n({part.key}) {part.title}\n\n{part.claim}\n")
             done.append((part, part.run(out, not quiet, picture_format("png"))))
-        except KeyboardInterrupt:
-            said = f"What was finished is in {out}; the same command goes on from there."
-            raise KeyboardInterrupt(said) from None
-        click.echo(done[-1][1].table())
-        write_page(done[-1][1], Path(out) / part.name / "report.html", f"minifp demo --out {out}")
-        story.write_story(done, Path(out) / "report.html")
+            click.echo(done[-1][1].table())
+    except KeyboardInterrupt:
+        said = f"What was finished is in {out}; the same command goes on from there."
+        raise KeyboardInterrupt(said) from None
+    report = story.write_story(done, Path(out) / "report.html")
     if picture_format("png"):
         story.save_overview(done, Path(out) / "demo.png")
-    click.echo("\n" + where(Path(out) / "report.html", "png"))
+    click.echo("\n" + where(report, "png"))
 
 
-@main.command()
+@main.command(short_help="Print what minifp finds on this machine, and what is missing.")
 def doctor():
     """Print what minifp finds on this machine, and how to install what is missing."""
     from minifp.report.doctor import doctor_text

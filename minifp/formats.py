@@ -58,8 +58,8 @@ class Format:
 
     def ulp(self, x):
         """The gap between the format's numbers at the magnitude of x (float64 array)."""
-        exponent = np.frexp(np.abs(np.asarray(x, np.float64)))[1] - 1
-        return np.ldexp(1.0, np.maximum(exponent, 1 - self.bias) - self.mantissa_bits)
+        x = np.maximum(np.abs(np.asarray(x, np.float64)), self.smallest_normal)
+        return np.ldexp(1.0, np.frexp(x)[1] - 1 - self.mantissa_bits)
 
 
 FORMATS = {
@@ -113,12 +113,12 @@ _WIDE_HALVES = np.arange(65536, dtype=np.uint16).view(float16).astype(float32)
 
 def widen(x, dtype):
     """x in a format that holds all its values, without copying where it already is in it."""
-    if x.dtype == dtype or type(x) is not np.ndarray or x.dtype != float16:
-        return x.astype(dtype, copy=False)
-    wide = _WIDE_HALVES.take(
-        x.view(np.uint16), mode="clip"
-    )  # clip: unchecked, every index is valid
-    return wide.astype(dtype, copy=False)
+    if type(x) is np.ndarray and x.dtype == float16 and dtype != float16:
+        x = _WIDE_HALVES.take(x.view(np.uint16), mode="clip")  # clip: not checked, all are valid
+    if x.dtype == dtype:
+        return x
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        return x.astype(dtype)
 
 
 def narrow(x, dtype):

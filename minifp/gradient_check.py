@@ -32,31 +32,40 @@ def gradcheck(fn, inputs, eps=1e-6, atol=1e-6, rtol=1e-5, seed=0):
     with policy.precision("float64"):
         outputs = _outputs(fn, inputs)
         weights = [random.standard_normal(y.shape) for y in outputs]
-        for x in inputs:
-            if isinstance(x, Tensor):
-                x.grad = None
-        for y, v in zip(outputs, weights):
-            if y.requires_grad:
-                y.backward(gradient=v, retain_graph=True)
-        for i in checked:
+        gradients = _gradients(outputs, weights, [inputs[i] for i in checked])
+        for i, gradient in zip(checked, gradients):
             x, u = inputs[i], random.standard_normal(inputs[i].shape)
-            given = 0.0 if x.grad is None else float((x.grad.array * u).sum())
-            before, sides = x.array.copy(), []
-            for h in (eps, -eps):
-                x.data = before + h * u
-                with no_grad():
-                    ys = _outputs(fn, inputs)
-                sides.append(sum(float((y.array * v).sum()) for y, v in zip(ys, weights)))
-            x.data = before
+            given, before, sides = float((gradient * u).sum()), x.array.copy(), []
+            try:
+                for h in (eps, -eps):
+                    x.data = before + h * u
+                    with no_grad():
+                        ys = _outputs(fn, inputs)
+                    sides.append(sum(float((y.array * v).sum()) for y, v in zip(ys, weights)))
+            finally:
+                x.data = before
             measured = (sides[0] - sides[1]) / (2 * eps)
             if not abs(given - measured) <= atol + rtol * abs(measured):
                 raise GradcheckError(
                     f"input {i} of shape {x.shape}: backward gives slope {given:.9g}, "
                     f"measured {measured:.9g} along a random direction"
                 )
-    for i in checked:
-        inputs[i].grad = None
     return True
+
+
+def _gradients(outputs, weights, leaves):
+    """The gradient of <weights, outputs> for each leaf, whose `.grad` stays as it was."""
+    held = [x.grad for x in leaves]
+    try:
+        for x in leaves:
+            x.grad = None
+        for y, v in zip(outputs, weights):
+            if y.requires_grad:
+                y.backward(gradient=v, retain_graph=True)
+        return [np.zeros(x.shape) if x.grad is None else x.grad.array for x in leaves]
+    finally:
+        for x, grad in zip(leaves, held):
+            x.grad = grad
 
 
 def _outputs(fn, inputs):

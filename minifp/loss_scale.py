@@ -9,6 +9,8 @@ with the same two verbs; "no scaling" is one of them, not a flag.
 (Micikevicius et al. 2018, arXiv:1710.03740, section 3.2; the dynamic rule is NVIDIA's.)
 """
 
+from numbers import Real
+
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.policy import checked_loss_scale
 
@@ -123,12 +125,12 @@ def as_loss_scale(scale):
 
 
 def _positive(name, value):
-    number = None if isinstance(value, str) or value is None else checked_loss_scale(value)
-    if number is None or not SMALLEST <= number <= LARGEST:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and SMALLEST <= value <= LARGEST):
         raise PrecisionError(
             f"{name}={value!r}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
         )
-    return number
+    return float(value)
 
 
 def _count(name, value, least=1):

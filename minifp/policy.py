@@ -106,7 +106,7 @@ class Precision:
                 )
             names = STORAGE_FIELDS if key == "storage" else (key,)
             values.update(dict.fromkeys(names, _read_value(key, value, text)))
-        return replace(NAMED[name], **values)
+        return replace(NAMED[name], **values) if values else NAMED[name]
 
     def __str__(self):
         def changes(base):
@@ -241,7 +241,7 @@ def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
     def out(spec):
         if spec in (COMPUTE, GIVEN):
             return compute
-        named = [n for n in spec.split() if n in dtypes]
+        named = [n for n in spec.split() if n in dtypes] or list(dtypes)  # integers never decide
         return promote([dtypes[n] for n in named if n in strong] or [dtypes[n] for n in named])
 
     return Formats(compute, sum_in, dot_in, tuple(out(spec) for spec in rule.out))

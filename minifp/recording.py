@@ -8,7 +8,7 @@ import inspect
 from functools import wraps
 
 from minifp import policy
-from minifp.errors import MinifpError, ShapeError
+from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.tape import Node, Tensor, is_recording, observers
 
 
@@ -33,11 +33,10 @@ def op(fn=None, *, weights=()):
         arrays = [a.array if isinstance(a, Tensor) else a for a in args]
         try:
             y, saved, backward = fn(*arrays, **params)
-        except (ValueError, IndexError) as error:
-            if isinstance(error, MinifpError):
+        except (MinifpError, ValueError, IndexError, TypeError) as error:
+            if isinstance(error, MinifpError) and name in str(error):
                 raise
-            given = ", ".join(_describe(a) for a in arrays)
-            raise ShapeError(f"{name}({given}): {error}") from error
+            raise explained(error, name, arrays) from error
         outputs = y if isinstance(y, tuple) else (y,)
         node = None
         if is_recording() and any(t.vertex is not None for t in tensors):
@@ -78,6 +77,13 @@ def _enter(args, are_weights):
         else (a if isinstance(a, Tensor) else Tensor(a)).to(dtype=wanted)
         for a, d in zip(args, dtypes)
     ]
+
+
+def explained(error, name, arrays):
+    """An error of minifp's own that names the operation and what it was given."""
+    kind = DTypeError if isinstance(error, TypeError) else ShapeError
+    kind = type(error) if isinstance(error, MinifpError) else kind
+    return kind(f"{name}({', '.join(_describe(a) for a in arrays)}): {error}")
 
 
 def _describe(a):

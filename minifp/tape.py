@@ -123,8 +123,7 @@ class Tensor:
         order = list(toposort(self.vertex))
         for vertex in order:
             _check_before_backward(vertex, seed)
-        sums = {self.vertex: {self.index: GradientSum(first)}}
-        leaves = []
+        sums, leaves = {self.vertex: {self.index: GradientSum(first)}}, []
         for vertex in order:
             arrived = {i: s.rounded(_format_of(vertex, i)) for i, s in sums.pop(vertex).items()}
             for gradient in arrived.values():
@@ -157,8 +156,7 @@ class Tensor:
     def add_gradient(self, gradient, seed):
         """Take a gradient made with `seed` into `.grad`; from the second on, in float32."""
         if self.grad is not None:
-            p = policy.get_precision()
-            gradient = GradientSum(self.grad.array).add(gradient, p).total
+            gradient = GradientSum(self.grad.array).add(gradient, policy.get_precision()).total
         self.grad = Tensor(gradient)
         self.grad.seed = seed
 
@@ -201,7 +199,9 @@ class Node:
         )
         with policy.precision(self.precision):
             gradients = self.backward(*dys, *self.saved, to=to, **self.params)
-        for (vertex, i), wanted, g in zip(self.parents, to, gradients, strict=True):
+        if not isinstance(gradients, tuple) or len(gradients) != len(to):
+            raise TapeError(f"backward of {self.op}: expected a tuple of {len(to)} gradients")
+        for (vertex, i), wanted, g in zip(self.parents, to, gradients):
             if wanted is not None:
                 shape = vertex.shape if isinstance(vertex, Tensor) else vertex.shapes[i]
                 if g is None or (g.shape, g.dtype) != (shape, wanted):

@@ -55,7 +55,7 @@ def lenet(name: str) -> Task:
         model=lambda: LeNet(classes=10, size=SIZES[name]),
         data=getattr(data, name),
         loss=F.cross_entropy,
-        optimizer=partial(optim.Adam, lr=2e-3),
+        optimizer=partial(optim.Adam, lr=5e-3),
         schedule=cosine,
         batch_size=64,
         epochs=10 if name == "digits" else 2,

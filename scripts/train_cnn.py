@@ -6,11 +6,10 @@ from tqdm.auto import tqdm
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import optim
-from minifp.models import LeNet
+from minifp import models, optim
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--precision", default="mixed", help="float32, mixed, float16, or with switches")
+parser.add_argument("--precision", default="mixed", help="or float32, float16, mixed,loss_scale=8")
 parser.add_argument("--data", default="digits", choices=["digits", "mnist"])
 parser.add_argument("--epochs", type=int, default=10)
 parser.add_argument("--seed", type=int, default=0)
@@ -19,21 +18,23 @@ args = parser.parse_args()
 fp.manual_seed(args.seed)
 train, test = getattr(fp.data, args.data)()
 batches = fp.data.DataLoader(train, batch_size=64, shuffle=True)
+test_batches = fp.data.DataLoader(test, batch_size=256)
 with fp.precision(args.precision):
-    model = LeNet(classes=10, size=train[0][0].shape[-1])
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=2e-3))
-    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.epochs * len(batches))
+    model = models.LeNet(classes=10, size=train[0][0].shape[-1])
+    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
+    steps = args.epochs * len(batches)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps)
     for epoch in range(1, args.epochs + 1):
         skipped = 0
         for x, t in tqdm(batches, desc=f"epoch {epoch}"):
             loss = F.cross_entropy(model(x), t)
             optimizer.zero_grad()
-            optimizer.backward(loss)  # from the loss scale S back to every weight
-            skipped += optimizer.step().skipped  # where a gradient overflowed: no update, S halved
+            optimizer.backward(loss)  # the gradient of S * loss, S the loss scale
+            skipped += optimizer.step().skipped  # an overflow changes no weight, and halves S
             schedule.step()
         model.eval()
         with fp.no_grad():
-            batch_hits = [(model(x).argmax(1) == t).sum() for x, t in fp.data.DataLoader(test, 256)]
+            right = sum((model(x).argmax(1) == t).sum().item() for x, t in test_batches)
         model.train()
-        accuracy = 100 * sum(hits.item() for hits in batch_hits) / len(test)
-        print(f"epoch {epoch}: accuracy {accuracy:.2f}%, {skipped} skipped, S = {optimizer.scale:g}")
+        print(f"epoch {epoch}: test accuracy {100 * right / len(test):.2f}%,", end=" ")
+        print(f"{skipped} steps skipped, loss scale {optimizer.scale:g}, loss {loss.item():.3f}")

@@ -1,18 +1,16 @@
-"""Train an LSTM to continue a text: python scripts/train_lstm.py --precision mixed --steps 2000"""
+"""Train an LSTM to write Shakespeare: python scripts/train_lstm.py --precision mixed"""
 
 import argparse
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 
-from tqdm.auto import tqdm
+from tqdm.auto import trange
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import optim
-from minifp.models import CharLSTM
-from minifp.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
+from minifp import models, optim
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--precision", default="mixed", help="float32, mixed, float16, or with switches")
+parser.add_argument("--precision", default="mixed", help="or float32, float16, mixed,loss_scale=8")
 parser.add_argument("--data", default="shakespeare", choices=["shakespeare"])
 parser.add_argument("--steps", type=int, default=2000)
 parser.add_argument("--seed", type=int, default=0)
@@ -20,20 +18,23 @@ args = parser.parse_args()
 
 fp.manual_seed(args.seed)
 train, test = getattr(fp.data, args.data)(length=64)
-epochs = repeat(fp.data.DataLoader(train, batch_size=32, shuffle=True))
+endless = chain.from_iterable(repeat(fp.data.DataLoader(train, batch_size=32, shuffle=True)))
+test_batches = fp.data.DataLoader(test, batch_size=128)
 with fp.precision(args.precision):
-    model = CharLSTM(len(train.vocabulary), hidden=256)
+    model = models.CharLSTM(len(train.vocabulary), hidden=256)
     optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), clip_norm=1.0)
-    warm_up = min(100, args.steps // 10) or 1
-    rise = LinearLR(optimizer, start_factor=1 / warm_up, total_iters=warm_up)
-    fall = CosineAnnealingLR(optimizer, T_max=args.steps - warm_up)
-    schedule = SequentialLR(optimizer, [rise, fall], milestones=[warm_up])
-    skipped = 0
-    for x, t in tqdm(islice(chain.from_iterable(epochs), args.steps), total=args.steps):
-        skipped += optimizer.minimize(F.cross_entropy(model(x), t)).skipped
+    warm_up, skipped = min(100, args.steps // 10) or 1, 0
+    rise = optim.lr_scheduler.LinearLR(optimizer, 1 / warm_up, total_iters=warm_up)
+    fall = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.steps - warm_up)
+    schedule = optim.lr_scheduler.SequentialLR(optimizer, [rise, fall], milestones=[warm_up])
+    for _, (x, t) in zip(trange(args.steps, desc="steps"), endless):
+        loss = F.cross_entropy(model(x), t)
+        optimizer.zero_grad()
+        optimizer.backward(loss)  # the gradient of S * loss, S the loss scale
+        skipped += optimizer.step().skipped  # an overflow changes no weight, and halves S
         schedule.step()
     model.eval()
     with fp.no_grad():
-        losses = [F.cross_entropy(model(x), t).item() for x, t in fp.data.DataLoader(test, 128)]
-    print(f"validation loss {sum(losses) / len(losses):.3f} nats, {skipped} steps skipped, ", end="")
-    print(f"loss scale {optimizer.scale:g}")
+        nats = sum(F.cross_entropy(model(x), t).item() * len(t) for x, t in test_batches)
+    print(f"validation loss {nats / len(test):.3f} nats,", end=" ")
+    print(f"{skipped} steps skipped, loss scale {optimizer.scale:g}")

@@ -4,8 +4,8 @@ The bound on a kernel's result y, computed in float32 and rounded once to what i
 
     |stored - exact| <= ulp(exact) / 2 + growth(n) 2^-24 M          (the half ulp only if narrower)
 
-The exact result is that of the kernel's own reference, run in float64 on the same stored arguments
-(so these tests say nothing about the equation: gradcheck and PyTorch do). n is the largest number of
+The exact result is that of the kernel's own reference, run in float64 on the same stored arguments:
+this says nothing about the equation, which gradcheck and PyTorch do. n is the largest number of
 addends in a sum. M bounds what the roundings add up to, divided by their number:
 
 - of a sum of products, sum |a||b|: every partial sum is at most that large (Higham, "Accuracy and
@@ -160,9 +160,9 @@ class Calls(list):
 
 # ---- M where sums go through further arithmetic -------------------------------------------------
 #
-# First order, in units of 2^-24: a sum of n addends errs by n sum|x|, an elementary operation by its
-# result, and errors pass through f(x) as |f'(x)| dx. D is how far the entries of a row lie below its
-# largest: e^(x - max) has the relative error D of its argument.
+# First order, in units of 2^-24: a sum of n addends errs by n sum|x|, an elementary operation by
+# its result, and errors pass through f(x) as |f'(x)| dx. D is how far the entries of a row lie
+# below its largest: e^(x - max) has the relative error D of its argument.
 
 
 def _range(x, axis):

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("click")
@@ -16,7 +18,10 @@ from click.testing import CliRunner
 
 import minifp
 from minifp import cli, lab
+from minifp.data import TensorDataset
+from minifp.lab import demo
 from minifp.lab.comparison import Comparison
+from minifp.report import drawing, figures
 
 ROOT = Path(minifp.__file__).parents[1]
 
@@ -243,6 +248,51 @@ def test_a_task_of_ones_own_is_compared(tmp_path):
     assert result.returncode == 0, result.stderr
     assert "sides: 8 steps, 2 seeds" in result.stdout
     assert "YOUR_FILE.py:task" in (tmp_path / "x" / "report.html").read_text(encoding="utf-8")
+
+
+# ---- the demonstration, two steps a run ----------------------------------------------------------
+
+
+@pytest.fixture
+def short_demo(monkeypatch):
+    """The parts of the demonstration with one seed, two steps, little data and one picture each."""
+
+    def little(dataset, n=16):
+        return TensorDataset(*dataset[np.arange(n)], name="little")
+
+    def short(part):
+        task = part.task()
+        train, test = task.data()
+        small = {"data": lambda: (little(train), little(test)), "batch_size": 8, "steps": 2}
+        return replace(part, task=lambda: replace(task, **small), seeds=1)
+
+    monkeypatch.setattr(demo, "PARTS", tuple(map(short, demo.PARTS)))
+    monkeypatch.setattr(
+        figures,
+        "FIGURES",
+        {name: ("metric",) if name == "loss" else () for name in figures.FIGURES},
+    )
+
+
+def test_the_demonstration_makes_one_page_of_its_four_parts(short_demo, tmp_path):
+    result = call("demo", "--quiet", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert f"Report: {tmp_path / 'report.html'}" in result.output
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for part in demo.PARTS:
+        assert f"({part.key}) {part.title}" in result.output
+        assert f'<section id="{part.key}">' in page and part.title in page
+        assert (tmp_path / part.name / "report.html").is_file()
+    assert (tmp_path / "demo.png").is_file() == drawing.is_available()
+
+
+def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, monkeypatch):
+    def interrupted(*args, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lab.comparison, "train", interrupted)
+    result = call("demo", "--quiet", "--out", tmp_path)
+    assert result.exit_code == cli.INTERRUPTED and "goes on from there" in result.output
 
 
 # ---- Ctrl-C -------------------------------------------------------------------------------------

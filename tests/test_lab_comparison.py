@@ -115,6 +115,8 @@ def test_progress_goes_to_standard_error(capsys):
         ({"seeds": [1, 1]}, ArgumentError, "seeds=[1, 1]"),
         ({"seeds": [-1]}, ArgumentError, "seeds=[-1]"),
         ({"seeds": True}, ArgumentError, "seeds=True"),
+        ({"seeds": 1.5}, ArgumentError, "seeds=1.5"),
+        ({"seeds": "three"}, ArgumentError, "seeds='three'"),
         ({"epochs": 1, "steps": 1}, ArgumentError, "give one of them"),
         ({"epochs": 0}, ArgumentError, "epochs is 0, expected an integer of at least 1"),
         ({"dial": 0.5}, ArgumentError, "dial is 0.5"),
@@ -132,6 +134,7 @@ def test_arguments_that_cannot_be(arguments, error, message):
         (None, "the task's data function returned NoneType"),
         ((clouds(4, 0),), "expected a pair: (training set, test set)"),
         ((clouds(4, 0), 3), "the test set is a int"),
+        ((([1.0], [2]), clouds(4, 0)), "the training set is a tuple, expected a data set"),
         ((clouds(0, 0), clouds(4, 0)), "the training set is empty"),
     ],
 )
@@ -317,7 +320,17 @@ def test_an_interrupt_before_the_first_run_leaves_a_folder_that_can_go_on(tmp_pa
         patch.setattr(comparing, "train", interrupted)
         with pytest.raises(KeyboardInterrupt):
             compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
+    left = Comparison.load(tmp_path)
+    assert (left.runs, len(left.missing())) == ([], 2)
     assert len(compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False).runs) == 2
+
+
+def test_a_folder_that_cannot_be_written_to_is_found_before_training(tmp_path, trained):
+    path = tmp_path / "file"
+    path.write_text("not a folder")
+    with pytest.raises(ArgumentError, match="cannot write into out="):
+        compare(blobs(), BOTH, 1, out=path, progress=False)
+    assert trained == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What holds for every operation, whichever it is: each row of cases.py, forward and backward."""
 
+import inspect
+
 import numpy as np
 import pytest
 from bounds import Calls
@@ -13,6 +15,7 @@ import minifp.nn.functional as F
 from minifp import backend
 from minifp.formats import float16, float32, float64
 
+OPERATIONS = "minifp.ops", "minifp.nn.functional"
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -63,9 +66,12 @@ def test_gradients_are_the_slopes(case):
 def test_gradients_have_the_shape_and_format_of_their_inputs(case, precision):
     with fp.precision(precision) as p:
         xs = tensors(case, p.activations)
-        run(case, xs)
-    assert [(x.grad.shape, x.grad.dtype) for x in xs] == [(x.shape, x.dtype) for x in xs]
-    assert all(type(x.grad.array) is np.ndarray for x in xs)
+        for y in outputs(case, xs):
+            for x in xs:
+                x.grad = None
+            y.backward(gradient=np.ones(y.shape), retain_graph=True)
+            assert [(x.grad.shape, x.grad.dtype) for x in xs] == [(x.shape, x.dtype) for x in xs]
+            assert all(type(x.grad.array) is np.ndarray for x in xs)
 
 
 @each_case
@@ -133,12 +139,8 @@ def test_every_stored_result_is_the_exact_one_rounded_once(case):
     for name, (layout, scale) in LAYOUTS.items():
         with fp.precision("mixed"), Calls() as calls:
             run(case, tensors(case, float16, layout, scale))
-        worst = max(((call.excess(), call.kernel) for call in calls), default=(0, None), key=first)
+        worst = max(((call.excess(), call.kernel.name) for call in calls), default=(0, None))
         assert worst[0] <= 1, f"{name}: {worst[1]} errs by {worst[0]:.3g} of the bound"
-
-
-def first(pair):
-    return pair[0]
 
 
 @each_case
@@ -168,8 +170,11 @@ def test_every_kernel_is_called_by_a_case():
 
 def test_every_operation_has_a_case():
     """A new public operation needs a row in cases.py, or a line here that says why not."""
-    found = {name for name, f in vars(fp.ops).items() if callable(f) and name.islower()}
-    found |= {name for name, f in vars(F).items() if callable(f) and name.islower()}
+    found = {
+        name
+        for name, f in (*vars(fp.ops).items(), *vars(F).items())
+        if inspect.isfunction(f) and name[0] != "_" and f.__module__.startswith(OPERATIONS)
+    }
     made = "tensor zeros ones full zeros_like ones_like arange rand randn"  # test_numerics.py
     constant = {*COMPARISONS, *TESTS, "argmax", "argmin", "batch_norm_statistics"}
     untested = found - {c.operation for c in CASES} - {*made.split()} - constant
@@ -179,12 +184,9 @@ def test_every_operation_has_a_case():
 # ---- what the tape keeps ------------------------------------------------------------------------
 
 
-@each_case
+@pytest.mark.parametrize("case", [c for c in CASES if all(map(np.prod, c.shapes))], ids=str)
 def test_the_tape_holds_no_float32_copy_of_a_float16_array(case):
-    """In float32 it may hold what is small: statistics and scalars, fewer than half of the numbers.
-
-    Norm parameters and running statistics, given in float32, are those of batch_norm's cases.
-    """
+    """In float32 it may hold what is small: statistics and scalars, at most half of the numbers."""
     with fp.precision("mixed"):
         xs = tensors(case, float16)
         ys = outputs(case, xs)

@@ -4,6 +4,7 @@ import math
 import re
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from minifp.errors import ArgumentError
+from minifp.errors import ArgumentError, MinifpError
 from minifp.lab import Comparison, Run
 from minifp.lab.comparison import TaskInfo
 from minifp.lab.memory import KINDS
@@ -228,15 +229,17 @@ def test_every_statement_gives_its_reasons():
 
 def test_a_band_is_the_90_percent_interval_of_the_mean():
     x = np.arange(3.0)
-    band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0)])
-    assert band.mean.tolist() == [2.0] * 3
-    assert band.high - band.mean == pytest.approx([2.9199856 / math.sqrt(3)] * 3)
+    band = curves.band([(x, np.full(3, v)) for v in (1.0, 2.0, 3.0, 4.0, 5.0)])
+    assert band.mean.tolist() == [3.0] * 3
+    assert band.high - band.mean == pytest.approx([2.1318468 * math.sqrt(2.5 / 5)] * 3)
 
 
-def test_two_seeds_have_no_band_and_a_band_ends_with_its_shortest_seed():
+def test_few_seeds_show_their_range_and_a_band_ends_with_its_shortest_seed():
     x = np.arange(4.0)
-    assert np.isnan(curves.band([(x, x), (x, x)]).low).all()
-    assert len(curves.band([(x, x), (x[:2], x[:2]), (x, x)]).x) == 2
+    band = curves.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])
+    assert (band.low.tolist(), band.high.tolist()) == ([0.0, 1.0], [2.0, 3.0])
+    assert "from the lowest to the highest" in page.body(four())
+    assert "90% interval (Student's t)" in page.body(four(5)).replace("&#x27;", "'")
 
 
 def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
@@ -257,19 +260,15 @@ def test_thinning_keeps_the_extremes_and_the_gaps():
 
 
 @needs_pictures
-@pytest.mark.parametrize(
-    ("format", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
-def test_pictures_come_in_three_formats_and_the_same_every_time(tmp_path, format, magic):
-    c = four()
-    paths = c.figures(tmp_path, format)
-    assert [p.name for p in paths] == [
-        f"{n}.{format}" for n in ("loss", "difference", "scale", "memory")
-    ]
-    first = [p.read_bytes() for p in paths]
-    assert all(content.startswith(magic) for content in first)
-    assert [p.read_bytes() for p in c.figures(tmp_path, format)] == first
-    assert not [p for p in tmp_path.iterdir() if p not in paths]  # nothing is left aside
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_pictures_come_in_three_formats_and_the_same_every_time(tmp_path, format):
+    paths = {path.stem: path for path in four().figures(tmp_path, format)}
+    assert list(paths) == ["loss", "difference", "scale", "memory"]
+    assert set(tmp_path.iterdir()) == {tmp_path / f"{name}.{format}" for name in paths}
+    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[format]
+    assert all(path.read_bytes().startswith(magic) for path in paths.values())
+    again = drawing.save(figures.figure(four(), "difference"), tmp_path / "again", format)
+    assert again.read_bytes() == paths["difference"].read_bytes()
 
 
 @needs_pictures
@@ -278,17 +277,14 @@ def test_every_kind_of_result_can_be_drawn(comparison, tmp_path):
 
 
 @needs_pictures
-def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
+def test_the_readers_own_settings_have_no_say_and_are_left_as_they_are(tmp_path, monkeypatch):
     import matplotlib
 
-    before = dict(matplotlib.rcParams)
-    matplotlib.rcParams["lines.linewidth"] = 17  # the reader's own settings have no say
-    try:
-        wide = four().figures(tmp_path, "svg")[0].read_bytes()
-        assert matplotlib.rcParams["lines.linewidth"] == 17
-    finally:
-        matplotlib.rcParams.update(before)
-    assert four().figures(tmp_path, "svg")[0].read_bytes() == wide
+    plain = drawing.save(figures.figure(four(), "memory"), tmp_path / "plain.svg", "svg")
+    monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
+    own = drawing.save(figures.figure(four(), "memory"), tmp_path / "own.svg", "svg")
+    assert own.read_bytes() == plain.read_bytes()
+    assert matplotlib.rcParams["font.size"] == 17
 
 
 @needs_pictures
@@ -361,96 +357,114 @@ class Reader(HTMLParser):
         self.words.append(data)
 
 
-def read(tmp_path, comparison):
-    """The page of a comparison, read."""
-    return Reader(comparison.report(tmp_path / "report.html").read_text(encoding="utf-8"))
+@cache
+def page_of_four():
+    """The text of a page with everything on it."""
+    return page.document("four", page.body(four()))
+
+
+def panels_of_four():
+    """Its pictures."""
+    return re.findall(r'<svg class="panel".*?</svg>', page_of_four(), flags=re.DOTALL)
 
 
 def test_every_kind_of_result_has_a_page(comparison, tmp_path):
-    found = read(tmp_path, comparison)
-    assert " ".join(found.words).count(comparison.task.name) > 0
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    path = comparison.report(tmp_path / "sub" / "report.html")
+    assert comparison.task.name in " ".join(Reader(path.read_text(encoding="utf-8")).words)
+    assert list(path.parent.iterdir()) == [path]  # nothing is left aside
 
 
-def test_the_page_needs_no_network_and_no_script(tmp_path):
-    found = read(tmp_path, four())
+def test_the_page_needs_no_network_and_no_script():
+    found = Reader(page_of_four())
     assert "script" not in {tag for tag, _ in found.tags}
     for tag, attributes in found.tags:
         for name in ("src", "href", "xlink:href", "action", "data"):
             target = attributes.get(name) or "#"
             assert target.startswith("#") or target == "data:,", (tag, name, target)
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert not re.findall(r"url\((?!#)", text) and "@import" not in text
+    assert not re.findall(r"url\((?!#)", page_of_four()) and "@import" not in page_of_four()
 
 
-def test_ids_are_unique_and_every_reference_has_its_target(tmp_path):
-    found = read(tmp_path, four())
-    ids = [a["id"] for _, a in found.tags if "id" in a]
+def test_ids_are_unique_and_every_reference_has_its_target():
+    tags = Reader(page_of_four()).tags
+    ids = [a["id"] for _, a in tags if "id" in a]
     assert len(ids) == len(set(ids))
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
-    assert {a or b for a, b in used} <= set(ids)
-    labels = [a["aria-labelledby"].split() for _, a in found.tags if "aria-labelledby" in a]
-    assert {label for pair in labels for label in pair} <= set(ids)
+    used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', page_of_four())
+    labels = [a["aria-labelledby"].split() for _, a in tags if "aria-labelledby" in a]
+    assert {a or b for a, b in used} | {label for pair in labels for label in pair} <= set(ids)
 
 
 @needs_pictures
-def test_every_picture_has_a_title_and_a_description(tmp_path):
-    page_text = four().report(tmp_path / "report.html").read_text(encoding="utf-8")
-    panels = re.findall(r'<svg class="panel".*?</svg>', page_text, flags=re.DOTALL)
-    assert len(panels) == 8
-    for panel in panels:
+def test_every_picture_has_a_title_and_a_description():
+    assert len(panels_of_four()) == 8
+    for panel in panels_of_four():
         root = ElementTree.fromstring(panel)
-        title, description = root[0].text, root[1].text
-        assert "lenet-digits" in title and len(description) > 30
+        assert "lenet-digits" in root[0].text and len(root[1].text) > 30
         assert root.get("role") == "img"
 
 
 @needs_pictures
-def test_colours_of_a_picture_come_from_the_page_in_light_and_in_dark(tmp_path):
-    page_text = four().report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "prefers-color-scheme: dark" in page_text
-    panels = "".join(re.findall(r'<svg class="panel".*?</svg>', page_text, flags=re.DOTALL))
-    assert set(re.findall(r"#[0-9a-f]{6}\b", panels)) == set()
+def test_colours_of_a_picture_come_from_the_page_in_light_and_in_dark():
+    assert "prefers-color-scheme: dark" in page_of_four()
+    assert not re.findall(r"#[0-9a-f]{6}\b", "".join(panels_of_four()))
 
 
-def test_names_are_escaped(tmp_path):
+def test_names_are_escaped(without_matplotlib):
     c = four()
     c.task = TaskInfo(**{**vars(c.task), "name": "<b>&", "description": "a < b"})
     c.environment["<i>"] = "&"
-    found = read(tmp_path, c)
-    assert not {"b ", "i"} & {tag for tag, _ in found.tags}
+    found = Reader(page.document("x", page.body(c)))
+    assert "i" not in {tag for tag, _ in found.tags}
     assert "<b>&" in " ".join(found.words)
 
 
-def test_the_page_tells_the_command_that_makes_it_again(tmp_path):
-    text = (four().report(tmp_path / "report.html")).read_text(encoding="utf-8")
+def test_the_page_tells_the_command_that_makes_it_again():
     assert (
         "minifp compare lenet --data digits --precision float32 mixed float16 mixed,loss_scale=off "
         "--seeds 3 --steps 40 --out again"
-    ) in text
+    ) in page_of_four()
 
 
+def test_a_task_that_no_command_can_name_is_made_again_from_python(without_matplotlib):
+    c = four()
+    c.task = TaskInfo(**{**vars(c.task), "name": "mine"})
+    assert "fp.compare(task, [" in page.body(c)
+    c.config["task file"] = "0123"
+    assert "minifp compare YOUR_FILE.py:task --precision float32" in page.body(c)
+
+
+@needs_pictures
 def test_in_a_notebook_nothing_outside_is_touched_and_two_results_can_stand_together():
     first, second = four()._repr_html_(), with_dial()._repr_html_()
     assert "<html" not in first and "<body" not in first
     rules = re.findall(r"^([^@{}\n]+)\{", page.CSS, flags=re.MULTILINE)
     assert all(part.strip().startswith(".minifp") for rule in rules for part in rule.split(","))
     ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
-    assert not ids[0] & ids[1]
+    assert ids[0] and not ids[0] & ids[1]
 
 
 # ---- without matplotlib -------------------------------------------------------------------------
 
 
-def test_without_matplotlib_the_page_has_all_numbers_and_says_how_to_get_pictures(
-    monkeypatch, tmp_path
-):
+@pytest.fixture
+def without_matplotlib(monkeypatch):
+    """An environment in which it is not installed."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert not drawing.is_available()
-    text = four().report(tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_without_matplotlib_the_page_has_all_numbers_and_the_line_that_gets_pictures(
+    without_matplotlib,
+):
+    text = page.body(four())
     assert "python -m pip install matplotlib" in text and 'class="panel"' not in text
     assert "96.35" in text and "EQUIVALENT" in text
+
+
+def test_without_matplotlib_pictures_that_are_asked_for_are_refused_with_that_line(
+    without_matplotlib, tmp_path
+):
+    with pytest.raises(MinifpError, match="python -m pip install matplotlib"):
+        four().figures(tmp_path)
 
 
 # ---- the demonstration --------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from statistics import median
 
+import numpy as np
 from tqdm.auto import tqdm
 
 from minifp import policy, random
@@ -304,6 +305,8 @@ def compare(
         raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, None if out is None else Path(out))
+    if comparison.out is not None:
+        try_to_write(comparison)
     train_missing(comparison, task, data, progress)
     if comparison.out is not None:
         comparison.report(comparison.out / "report.html")
@@ -335,13 +338,14 @@ def canonical(precisions) -> list[str]:
 
 def seed_list(seeds) -> list[int]:
     """The seeds, from how many or from which."""
-    which = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    whole = all(isinstance(s, int) and not isinstance(s, bool) and s >= 0 for s in which)
-    if not which or not whole or len(set(which)) < len(which) or isinstance(seeds, bool):
+    count = hasattr(seeds, "__index__") and not isinstance(seeds, bool)
+    which = list(range(seeds) if count else seeds if isinstance(seeds, Iterable) else ())
+    whole = all(hasattr(s, "__index__") and not isinstance(s, bool) and s >= 0 for s in which)
+    if not which or not whole or len(set(which)) < len(which):
         raise ArgumentError(
             f"seeds={seeds!r}: expected how many (at least 1), or different integers of at least 0"
         )
-    return which
+    return [int(s) for s in which]
 
 
 def opened(task, data, precisions, seeds, out) -> Comparison:
@@ -401,7 +405,8 @@ def check_data(data) -> tuple:
             "expected a pair: (training set, test set)"
         )
     for name, dataset in zip(("training", "test"), data):
-        if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
+        indexed = hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
+        if not indexed or isinstance(dataset, (tuple, list, dict, str, np.ndarray)):
             raise DataError(
                 f"the {name} set is a {type(dataset).__name__}, expected a data set with a length "
                 "and examples by index, such as fp.data.TensorDataset(x, t)"
@@ -431,6 +436,17 @@ def name_of(function) -> str | None:
     if function is None:
         return None
     return re.sub(r" at 0x[0-9a-fA-F]+", "", getattr(function, "__qualname__", repr(function)))
+
+
+def try_to_write(comparison) -> None:
+    """Save what there is, before hours of training show that it cannot be saved."""
+    try:
+        comparison.save(comparison.out)
+    except OSError as error:
+        raise ArgumentError(
+            f"cannot write into out={str(comparison.out)!r}: {error}; give a folder that can be "
+            "written to, or one that is not there yet"
+        ) from error
 
 
 def train_missing(comparison, task, data, progress) -> None:

@@ -37,17 +37,20 @@ def batch_norm(
     """
     if input.ndim < 2:
         raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
+    for name, v in (("running_mean", running_mean), ("running_var", running_var)):
+        if v is not None and v.shape != input.shape[1:2]:
+            raise ShapeError(f"batch_norm: {name} of shape {v.shape} for input {input.shape}")
     constant = not training and running_mean is not None
     if constant:
-        mean, var = running_mean.array, running_var.array
-        return _batch_norm(input, mean, var, weight, bias, eps, constant=True)
+        return _batch_norm(input, running_mean, running_var, weight, bias, eps, constant=True)
     count = input.array.size // max(input.shape[1], 1)
     if count < 2:
         raise ShapeError(f"batch_norm in training: {count} value a channel in shape {input.shape}")
     mean, var = batch_norm_statistics(input.array)
+    y = _batch_norm(input, mean, var, weight, bias, eps, constant=False)
     if running_mean is not None:
         _mix_in(((running_mean, mean), (running_var, var * (count / (count - 1)))), momentum)
-    return _batch_norm(input, mean, var, weight, bias, eps, constant=False)
+    return y
 
 
 def _mix_in(pairs, momentum):

@@ -346,6 +346,15 @@ class ModuleList(Sequential):
     def __init__(self, modules=()):
         super().__init__(*modules)
 
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        self._take_name(self._name)
+
+    def _take_name(self, name):
+        super()._take_name(name)
+        for n, child in self.named_children():  # called without it, they carry its name
+            child._take_name(f"{name}.{n}" if name else n)
+
     def forward(self, *args):
         raise ArgumentError("a ModuleList is not called: call its modules")
 

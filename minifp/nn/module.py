@@ -26,8 +26,11 @@ class Module:
 
     def __setattr__(self, name, value):
         if isinstance(value, Module):
-            value.__dict__["_name"] = name
+            value._take_name(name)
         self.__dict__[name] = value
+
+    def _take_name(self, name):
+        self.__dict__["_name"] = name
 
     def forward(self, *args, **kwargs):
         """What the module computes. Subclasses define it."""

@@ -5,7 +5,26 @@ import numpy as np
 from minifp.errors import ShapeError
 from minifp.formats import FORMATS, float32, narrow
 from minifp.policy import get_precision
-from minifp.tape import Tensor
+from minifp.tape import Tensor, is_recording
+
+
+def _on_exact(name):
+    """Tensor's in-place operation, done on the unrounded numbers where there are any.
+
+    Else a part that is written over, or a clamp, would round all the masters at every step.
+    """
+
+    def apply(self, *args):
+        if self.exact is None or is_recording():
+            return getattr(Tensor, name)(self, *args)
+        wide = Tensor(self.exact.copy())
+        getattr(wide, name)(*args)
+        self.data = wide
+        return self
+
+    apply.__name__ = name
+    apply.__doc__ = f"As `Tensor.{name}`, on the unrounded numbers."
+    return apply
 
 
 class Parameter(Tensor):
@@ -44,12 +63,9 @@ class Parameter(Tensor):
     def _assign(self, value):
         np.copyto(self.array, narrow(value, self.dtype))
         self.storage.version += 1
-        self._remember(value)
-
-    def _remember(self, value):
         wide = np.promote_types(self.dtype, float32)
         if self.dtype != wide:
-            self.keep_exact(np.broadcast_to(value, self.shape).astype(wide))
+            self.keep_exact(value.astype(wide))
 
     @property
     def exact(self):
@@ -62,17 +78,8 @@ class Parameter(Tensor):
         """Take `array`, not copied, as the unrounded numbers of what is stored now."""
         self.unrounded = (self.storage.version, array)
 
-    def copy_(self, other):
-        """Assign in place; like `.data =`, it keeps the unrounded numbers."""
-        super().copy_(other)
-        self._remember(other.array if isinstance(other, Tensor) else np.asarray(other))
-        return self
-
-    def fill_(self, value):
-        """Assign one number everywhere; it keeps the unrounded one."""
-        super().fill_(value)
-        self._remember(np.asarray(value))
-        return self
+    add_, sub_, mul_, div_ = map(_on_exact, ("add_", "sub_", "mul_", "div_"))
+    __setitem__ = _on_exact("__setitem__")
 
 
 class Buffer(Tensor):

@@ -74,6 +74,6 @@ def batch_norm(x, mean, var, weight=None, bias=None, eps=1e-5, *, constant):
     for name, v in (("mean", mean), ("var", var), ("weight", weight), ("bias", bias)):
         if v is not None and v.shape != channels:
             raise ShapeError(f"batch_norm: {name} of shape {v.shape} for x of shape {x.shape}")
-    weight = np.ones_like(mean) if weight is None else weight
-    bias = np.zeros_like(mean) if bias is None else bias
+    weight = np.ones(mean.shape, mean.dtype) if weight is None else weight
+    bias = np.zeros(mean.shape, mean.dtype) if bias is None else bias
     return batch_norm_(x, weight, bias, mean, var, eps=eps, constant=constant)

@@ -17,7 +17,7 @@ from minifp.recording import op
 
 def as_pair(value, name, least):
     """An integer or a pair of them as a pair. Raises ShapeError below `least`."""
-    pair = (value, value) if isinstance(value, int) else tuple(value)
+    pair = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(pair) != 2 or not all(isinstance(v, (int, np.integer)) and v >= least for v in pair):
         raise ShapeError(
             f"{name}={value!r}: expected an integer of at least {least}, or a pair of them"
@@ -132,8 +132,9 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
             f"conv2d: x of shape {x.shape} and weight of shape {weight.shape}: "
             "expected (N, C, H, W) and (O, C/groups, KH, KW)"
         )
-    stride, padding = as_pair(stride, "stride", 1), as_pair(padding, "padding", 0)
-    dilation = as_pair(dilation, "dilation", 1)
+    stride = as_pair(stride, "conv2d: stride", 1)
+    padding = as_pair(padding, "conv2d: padding", 0)
+    dilation = as_pair(dilation, "conv2d: dilation", 1)
     if groups < 1 or x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
         raise ShapeError(
             f"conv2d: x of shape {x.shape} has {x.shape[1]} channels; weight {weight.shape} with "

@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp import random
 from minifp.backend import as_device
-from minifp.errors import DTypeError
+from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import FORMATS, as_dtype, is_float, narrow
 from minifp.policy import get_precision
 from minifp.tape import Tensor
@@ -74,6 +74,8 @@ def _sizes(size):
 def full(size, fill_value, dtype=None, device=None, requires_grad=False):
     """A tensor of shape `size` filled with one value."""
     size = (size,) if isinstance(size, int) else tuple(size)
+    if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in size):
+        raise ShapeError(f"size {size}: expected integers of at least 0")
     return tensor(np.full(size, fill_value), dtype, device, requires_grad)
 
 
@@ -100,6 +102,8 @@ def ones_like(input, dtype=None, requires_grad=False):
 def arange(start, end=None, step=1, dtype=None, device=None, requires_grad=False):
     """Numbers from start (0 if only one is given) up to, not including, end: int64 for integers."""
     start, end = (0, start) if end is None else (start, end)
+    if step == 0:
+        raise ArgumentError("arange: step=0: expected another number")
     return tensor(np.arange(start, end, step), dtype, device, requires_grad)
 
 

@@ -40,4 +40,4 @@ def embedding(input, weight):
     if i.size and (i.min() < 0 or i.max() >= weight.shape[0]):
         bad = i.min() if i.min() < 0 else i.max()
         raise ArgumentError(f"embedding: index {bad}: expected 0 to {weight.shape[0] - 1}")
-    return embedding_(i, weight)
+    return embedding_(input if isinstance(input, Tensor) else i, weight)

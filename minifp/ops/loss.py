@@ -19,6 +19,7 @@ from minifp.recording import op
 from minifp.tape import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")
+KNOWN = "one of " + ", ".join(REDUCTIONS)
 
 
 @kernel("loss", "z")
@@ -75,7 +76,7 @@ def cross_entropy(input, target, ignore_index=-100, reduction="mean"):
             "expected (N, C, ...) and (N, ...)"
         )
     if reduction not in REDUCTIONS:
-        raise ArgumentError(f"reduction={reduction!r}: expected one of {', '.join(REDUCTIONS)}")
+        raise ArgumentError(f"cross_entropy: reduction={reduction!r}: expected {KNOWN}")
     classes, kept = input.shape[1], t != ignore_index
     outside = kept & ((t < 0) | (t >= classes))
     if outside.any():
@@ -119,7 +120,7 @@ def mse_(x, y, *, divisor):
 def mse_loss(input, target, reduction="mean"):
     """The mean squared difference of two tensors of one shape; a float32 scalar unless "none"."""
     if reduction not in REDUCTIONS:
-        raise ArgumentError(f"reduction={reduction!r}: expected one of {', '.join(REDUCTIONS)}")
+        raise ArgumentError(f"mse_loss: reduction={reduction!r}: expected {KNOWN}")
     if input.shape != target.shape:
         raise ShapeError(f"mse_loss: input of shape {input.shape}, target of shape {target.shape}")
     if reduction == "none":

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minifp.backend import as_device
-from minifp.errors import MinifpError, ShapeError, TapeError
+from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.formats import as_dtype, is_float, narrow
 from minifp.ops import creation, matmul, pointwise, reduce, shape, softmax
 from minifp.tape import Tensor, is_recording
@@ -208,14 +208,17 @@ def _write(self, name, value):
     return self
 
 
-def _in_place(name, operation):
+def _in_place(name, operation, assigns=False):
     def apply(self, other):
         if isinstance(other, Tensor) and other.requires_grad and is_recording():
             raise TapeError(
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
         try:
-            return _write(self, name, operation(self.detach(), other).array)
+            value = operation(self.detach(), other).array
+            if not assigns and is_float(value.dtype) and not is_float(self.dtype):
+                raise DTypeError(f"{name}: a result of {value.dtype} for a tensor of {self.dtype}")
+            return _write(self, name, value)
         except ValueError as error:
             if isinstance(error, MinifpError):
                 raise
@@ -232,8 +235,8 @@ _in_place("add_", pointwise.add)
 _in_place("sub_", pointwise.sub)
 _in_place("mul_", pointwise.mul)
 _in_place("div_", pointwise.div)
-_in_place("copy_", lambda self, other: Tensor(creation.as_array(other)))
-_in_place("fill_", lambda self, value: Tensor(np.asarray(value)))
+_in_place("copy_", lambda self, other: Tensor(creation.as_array(other)), assigns=True)
+_in_place("fill_", lambda self, value: Tensor(creation.as_array(value)), assigns=True)
 
 
 @method

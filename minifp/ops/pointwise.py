@@ -8,8 +8,9 @@ stretched along, in `reduce`, and rounded once.
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.errors import DTypeError
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import explained, op
 from minifp.tape import Tensor
 
 
@@ -82,7 +83,7 @@ def copy(x):
     return x
 
 
-def cast_backward(dy, to):
+def cast_backward(dy, to, dtype):
     return (copy(dy, to=to[0]),)
 
 
@@ -189,6 +190,9 @@ def where_backward(dz, condition, x_shape, y_shape, to):
 @op
 def where(condition, x, y):
     """x where `condition` (boolean) holds, y elsewhere."""
+    condition = np.asarray(condition)
+    if condition.dtype.kind != "b":
+        raise DTypeError(f"where: a condition of {condition.dtype}: expected booleans")
     return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
 
 
@@ -227,7 +231,11 @@ def constant(name, value, doc):
     forward = kernel("map", "x")(forward)
 
     def apply(*args):
-        return Tensor(forward(*(a.array if isinstance(a, Tensor) else a for a in args)))
+        arrays = [a.array if isinstance(a, Tensor) else a for a in args]
+        try:
+            return Tensor(forward(*arrays))
+        except (ValueError, TypeError) as error:
+            raise explained(error, name, arrays) from error
 
     apply.__name__, apply.__qualname__, apply.__doc__ = name, name, doc
     return apply

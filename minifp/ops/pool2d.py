@@ -2,7 +2,7 @@
 
 max: y = the largest of a window; which one it was is kept, a byte each, and gets the gradient.
 average: y = the sum of a window over its size (padding counts, as in PyTorch), rounded once.
-Windows that overlap add their gradients in float32.
+Windows that overlap add their gradients in `reduce`.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from minifp.recording import op
 
 @kernel("map", "x", "x")
 def max_pool2d_forward(x, *, size, stride, padding, counts):
-    padded = pad(x, padding, padding, -np.inf)
-    candidates = [padded[place] for place in _places(size, stride, counts)]
+    padded, places = pad(x, padding, padding, -np.inf), list(_places(size, stride, counts))
+    candidates = [padded[place] for place in places]
     y = candidates[0].copy()
     for candidate in candidates[1:]:
         np.maximum(y, candidate, out=y)  # NaN wins
@@ -26,6 +26,10 @@ def max_pool2d_forward(x, *, size, stride, padding, counts):
     for k in reversed(range(len(candidates))):  # so that the first of equal ones stays
         largest = candidates[k] == y
         np.copyto(chosen, k, where=largest | np.isnan(candidates[k]) if has_nan else largest)
+    if padding != (0, 0) and np.isneginf(y).any():  # where the padding must not be chosen
+        inside = pad(np.ones_like(x, bool), padding, padding, False)
+        for k in reversed(range(len(candidates))):
+            np.copyto(chosen, k, where=np.isneginf(y) & inside[places[k]])
     return y, chosen
 
 
@@ -42,12 +46,10 @@ def _places(size, stride, counts):
             )
 
 
-@kernel("map", GIVEN)
-def max_pool2d_dx(dy, chosen, *, x_shape, size, stride, padding):
-    dx = _zeros_padded(x_shape, padding, dy.dtype)
-    for k, place in enumerate(_places(size, stride, dy.shape[2:])):
-        dx[place] += dy * (chosen == k)
-    return _without_padding(dx, padding)
+@kernel("reduce", GIVEN)
+def max_pool2d_dx(dy, chosen, *, x_shape, size, stride, padding, sum):
+    parts = (dy * (chosen == k) for k in range(size[0] * size[1]))
+    return _add_windows(parts, dy, x_shape, size, stride, padding, sum)
 
 
 @kernel("reduce", "x")
@@ -56,23 +58,21 @@ def avg_pool2d_forward(x, *, size, stride, padding, counts, sum):
     return sum(w, axis=(4, 5)) / (size[0] * size[1])
 
 
-@kernel("map", GIVEN)
-def avg_pool2d_dx(dy, *, x_shape, size, stride, padding):
-    dx = _zeros_padded(x_shape, padding, dy.dtype)
+@kernel("reduce", GIVEN)
+def avg_pool2d_dx(dy, *, x_shape, size, stride, padding, sum):
     share = dy / (size[0] * size[1])
-    for place in _places(size, stride, dy.shape[2:]):
-        dx[place] += share
-    return _without_padding(dx, padding)
+    parts = (share for _ in range(size[0] * size[1]))
+    return _add_windows(parts, dy, x_shape, size, stride, padding, sum)
 
 
-def _zeros_padded(x_shape, padding, dtype):
+def _add_windows(parts, dy, x_shape, size, stride, padding, sum):
+    """dx (N, C, H, W): for each place in the windows, its part (N, C, P, Q) of every window."""
     n, c, h, w = x_shape
-    return np.zeros((n, c, h + 2 * padding[0], w + 2 * padding[1]), dtype)
-
-
-def _without_padding(x, padding):
-    h, w = x.shape[2:]
-    return x[:, :, padding[0] : h - padding[0], padding[1] : w - padding[1]]
+    dx = np.zeros((n, c, h + 2 * padding[0], w + 2 * padding[1]), dy.dtype)
+    overlap = stride[0] < size[0] or stride[1] < size[1]
+    for place, part in zip(_places(size, stride, dy.shape[2:]), parts):
+        dx[place] = sum(np.stack([dx[place], part]), axis=0) if overlap else part
+    return dx[:, :, padding[0] : h + padding[0], padding[1] : w + padding[1]]
 
 
 def max_pool2d_backward(dy, chosen, x_shape, to, counts, **window):
@@ -97,8 +97,9 @@ def avg_pool2d_(x, **window):
 def _window(name, x, kernel_size, stride, padding):
     if x.ndim != 4:
         raise ShapeError(f"{name}: x of shape {x.shape}: expected (N, C, H, W)")
-    size, padding = as_pair(kernel_size, "kernel_size", 1), as_pair(padding, "padding", 0)
-    stride = size if stride is None else as_pair(stride, "stride", 1)
+    size = as_pair(kernel_size, f"{name}: kernel_size", 1)
+    padding = as_pair(padding, f"{name}: padding", 0)
+    stride = size if stride is None else as_pair(stride, f"{name}: stride", 1)
     if any(2 * p > k for p, k in zip(padding, size)):
         raise ShapeError(f"{name}: padding={padding} must be at most half of kernel_size={size}")
     counts = tuple(map(output_size, x.shape[2:], size, stride, padding))

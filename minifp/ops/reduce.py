@@ -9,24 +9,38 @@ import math
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import ShapeError
+from minifp.errors import DTypeError, ShapeError
 from minifp.policy import GIVEN
 from minifp.recording import op
 from minifp.tape import Tensor
 
 
-def as_axes(dim, ndim):
-    """`dim` (None for all, an integer, or several) as a sorted tuple of axes. Raises ShapeError."""
-    dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+def as_axes(dim, ndim, name="dim"):
+    """`dim` (None for all, an integer, or several) as a sorted tuple of axes.
+
+    Raises DTypeError for what are no integers, ShapeError for axes that are not there or twice.
+    """
+    dims = range(ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     for d in dims:
+        if not isinstance(d, (int, np.integer)):
+            raise DTypeError(f"{name}={dim!r}: expected an integer, several of them, or None")
         if not -ndim <= d < max(ndim, 1):
             raise ShapeError(
-                f"dim={dim} for a tensor of {ndim} dimensions: expected {-ndim} to {ndim - 1}"
+                f"{name}={dim} for a tensor of {ndim} dimensions: expected {-ndim} to {ndim - 1}"
             )
-    axes = tuple(sorted(d % ndim for d in dims)) if ndim else ()
+    axes = tuple(sorted(int(d) % ndim for d in dims)) if ndim else ()
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"dim={dim} names a dimension twice")
+        raise ShapeError(f"{name}={dim} names a dimension twice")
     return axes
+
+
+def as_axis(dim, ndim, name="dim"):
+    """`dim`, one integer, as an axis. Raises as as_axes does."""
+    if not isinstance(dim, (int, np.integer)):
+        raise DTypeError(f"{name}={dim!r}: expected an integer")
+    if ndim == 0:
+        raise ShapeError(f"{name}={dim} for a tensor without dimensions")
+    return as_axes(dim, ndim, name)[0]
 
 
 def expand_like(dy, x_shape, axes):
@@ -154,15 +168,16 @@ def amin(x, dim=None, keepdim=False):
 
 def argmax(x, dim=None, keepdim=False):
     """The index (int64) of the first largest along `dim`, or in the flattened tensor."""
-    return _arg(np.argmax, x, dim, keepdim)
+    return _arg("argmax", x, dim, keepdim)
 
 
 def argmin(x, dim=None, keepdim=False):
     """The index (int64) of the first smallest along `dim`, or in the flattened tensor."""
-    return _arg(np.argmin, x, dim, keepdim)
+    return _arg("argmin", x, dim, keepdim)
 
 
-def _arg(find, x, dim, keepdim):
-    if dim is not None:
-        as_axes(dim, x.ndim)
-    return Tensor(np.asarray(find(x.array, axis=dim, keepdims=keepdim)))
+def _arg(name, x, dim, keepdim):
+    axis = None if dim is None else as_axis(dim, x.ndim, f"{name}: dim")
+    if x.array.size == 0:
+        raise ShapeError(f"{name} of no numbers: shape {x.shape}, dim={dim}")
+    return Tensor(np.asarray(getattr(np, name)(x.array, axis=axis, keepdims=keepdim)))

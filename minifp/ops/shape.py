@@ -11,7 +11,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import DTypeError, ShapeError
 from minifp.ops.pointwise import pass_to
-from minifp.ops.reduce import as_axes
+from minifp.ops.reduce import as_axes, as_axis
 from minifp.policy import GIVEN
 from minifp.recording import op
 from minifp.tape import Tensor
@@ -39,7 +39,8 @@ def flatten(x, start_dim=0, end_dim=-1):
     """Merge the axes from start_dim to end_dim (both included) into one."""
     if x.ndim == 0:
         return reshape(x, 1)
-    first, last = as_axes(start_dim, x.ndim)[0], as_axes(end_dim, x.ndim)[0]
+    first = as_axis(start_dim, x.ndim, "flatten: start_dim")
+    last = as_axis(end_dim, x.ndim, "flatten: end_dim")
     if first > last:
         raise ShapeError(f"flatten: start_dim={start_dim} comes after end_dim={end_dim}")
     return reshape(x, *x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
@@ -47,13 +48,13 @@ def flatten(x, start_dim=0, end_dim=-1):
 
 def squeeze(x, dim=None):
     """Without the axes of size 1 (all of them, or those in `dim` that have that size)."""
-    axes = as_axes(dim, x.ndim)
+    axes = as_axes(dim, x.ndim, "squeeze: dim")
     return reshape(x, tuple(n for i, n in enumerate(x.shape) if not (i in axes and n == 1)))
 
 
 def unsqueeze(x, dim):
     """With a new axis of size 1 at `dim`."""
-    (axis,) = as_axes(dim, x.ndim + 1)
+    axis = as_axis(dim, x.ndim + 1, "unsqueeze: dim")
     return reshape(x, *x.shape[:axis], 1, *x.shape[axis:])
 
 
@@ -77,7 +78,7 @@ def permute(x, *dims):
 def transpose(x, dim0, dim1):
     """With two axes exchanged, as a view."""
     dims = list(range(x.ndim))
-    (a,), (b,) = as_axes(dim0, x.ndim), as_axes(dim1, x.ndim)
+    a, b = (as_axis(d, x.ndim, "transpose: dim") for d in (dim0, dim1))
     dims[a], dims[b] = b, a
     return permute_(x, dims=tuple(dims))
 
@@ -108,7 +109,7 @@ def cat_backward(dy, axis, ends, to, dim=0):
 
 @op
 def cat_(*xs, dim=0):
-    (axis,) = as_axes(dim, xs[0].ndim)
+    axis = as_axis(dim, xs[0].ndim)
     ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
     return np.concatenate(xs, axis=axis), (axis, ends), cat_backward
 
@@ -122,12 +123,15 @@ def cat(tensors, dim=0):
 
 def stack(tensors, dim=0):
     """Tensors of one shape joined along a new axis."""
+    if len({t.shape for t in tensors}) != 1:
+        shapes = ", ".join(str(t.shape) for t in tensors) or "no tensors"
+        raise ShapeError(f"stack of {shapes}: expected tensors of one shape")
     return cat([unsqueeze(t, dim) for t in tensors], dim)
 
 
 def split(x, split_size_or_sections, dim=0):
     """Views of pieces of a size (the last may be smaller), or of the sizes in a list."""
-    (axis,) = as_axes(dim, x.ndim)
+    axis = as_axis(dim, x.ndim, "split: dim")
     n, sizes = x.shape[axis], split_size_or_sections
     if isinstance(sizes, int):
         if sizes < 1:
@@ -142,7 +146,9 @@ def split(x, split_size_or_sections, dim=0):
 
 def chunk(x, chunks, dim=0):
     """Views of at most `chunks` pieces of equal size; the last may be smaller."""
-    (axis,) = as_axes(dim, x.ndim)
+    axis = as_axis(dim, x.ndim, "chunk: dim")
+    if not isinstance(chunks, int) or chunks < 1:
+        raise ShapeError(f"chunk into {chunks!r} pieces: expected at least 1")
     return split(x, max(-(-x.shape[axis] // chunks), 1), dim)
 
 
@@ -197,7 +203,8 @@ def as_index(i):
     """An index with its tensors and lists as arrays. Raises DTypeError for floating ones."""
     if isinstance(i, tuple):
         return tuple(as_index(part) for part in i)
-    i = i.array if isinstance(i, Tensor) else np.asarray(i) if isinstance(i, list) else i
+    if isinstance(i, (Tensor, list)):
+        i = np.array(i.array if isinstance(i, Tensor) else i)  # a copy: backward reads it again
     if isinstance(i, np.ndarray) and i.dtype.kind not in "iub":
-        raise DTypeError(f"an index of {i.dtype}: expected integers or booleans")
+        raise DTypeError(f"getitem: an index of {i.dtype}: expected integers or booleans")
     return i

@@ -8,7 +8,7 @@ keeps e^x below 1: in float16 it would overflow from x = 11.1 on.
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.ops.reduce import as_axes
+from minifp.ops.reduce import as_axis
 from minifp.policy import GIVEN
 from minifp.recording import op
 
@@ -57,9 +57,9 @@ def log_softmax_(x, *, axis):
 
 def softmax(x, dim):
     """Positive numbers that sum to 1 along `dim`."""
-    return softmax_(x, axis=as_axes(dim, x.ndim)[0])
+    return softmax_(x, axis=as_axis(dim, x.ndim, "softmax: dim"))
 
 
 def log_softmax(x, dim):
     """The logarithm of softmax, without overflow or loss of small probabilities."""
-    return log_softmax_(x, axis=as_axes(dim, x.ndim)[0])
+    return log_softmax_(x, axis=as_axis(dim, x.ndim, "log_softmax: dim"))

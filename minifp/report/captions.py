@@ -56,16 +56,14 @@ def note(comparison, name) -> str:
 
 def lines_text(comparison) -> str:
     """What the lines are, and the band."""
-    width = curves.window_of(comparison)
+    seeds, width = len(comparison.seeds), curves.window_of(comparison)
     of_steps = f" of {width} steps" if width > 1 else ""
-    if len(comparison.seeds) < curves.FEWEST_SEEDS:
-        return (
-            f"Thin: every step of every seed. Thick: the mean{of_steps}; too few seeds for a band."
-        )
-    return (
-        f"Thin: every step of every seed. Thick: the mean{of_steps} over seeds; band: its "
-        f"{curves.CONFIDENCE:.0%} interval (Student's t)."
-    )
+    if seeds == 1:
+        return f"Thin: every step. Thick: the mean{of_steps}." if width > 1 else ""
+    band = f"its {curves.CONFIDENCE:.0%} interval (Student's t)"
+    if seeds < curves.FEWEST_SEEDS:
+        band = "from the lowest to the highest seed"
+    return f"Thin: every step of every seed. Thick: the mean{of_steps} over seeds; band: {band}."
 
 
 def astray_text(comparison) -> str:

@@ -9,12 +9,12 @@ from minifp.lab.statistics import CONFIDENCE, t_quantile
 
 WINDOWS = 100  # a mean line has at most this many points, each the mean of a window of steps
 COLUMNS = 350  # a thin line keeps the lowest and the highest point of each of this many columns
-FEWEST_SEEDS = 3  # for a band: the 90% interval of two seeds is 4.5 deviations wide on each side
+FEWEST_SEEDS = 5  # for an interval, which is wide and means little for fewer: they show their range
 
 
 @dataclass(frozen=True)
 class Band:
-    """A mean over seeds with its interval; low and high are NaN where seeds are too few for one."""
+    """A mean over seeds, with its interval or their range."""
 
     x: np.ndarray
     mean: np.ndarray
@@ -66,18 +66,20 @@ def without_gaps(steps, values) -> tuple:
 
 
 def band(lines) -> Band:
-    """The mean of several seeds' (x, values), and its interval if there are FEWEST_SEEDS of them.
+    """The mean of several seeds' (x, values), with its interval or their range.
 
     It ends where the first seed ends: a mean of survivors would flatter.
     """
     n = min((len(x) for x, _ in lines), default=0)
-    table = np.array([values[:n] for _, values in lines]).reshape(len(lines), n)
-    half = np.full(n, math.nan)
+    if n == 0:
+        return Band(*np.zeros((4, 0)))
+    table = np.array([values[:n] for _, values in lines])
+    mean, low, high = table.mean(0), table.min(0), table.max(0)
     if len(lines) >= FEWEST_SEEDS:
         error = table.std(0, ddof=1) / math.sqrt(len(lines))
         half = error * t_quantile((1 + CONFIDENCE) / 2, len(lines) - 1)
-    mean = table.mean(0) if lines else np.zeros(0)
-    return Band(lines[0][0][:n] if lines else np.zeros(0), mean, mean - half, mean + half)
+        low, high = mean - half, mean + half
+    return Band(lines[0][0][:n], mean, low, high)
 
 
 def thinned(x, y) -> tuple:

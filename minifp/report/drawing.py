@@ -142,7 +142,7 @@ def settings(**more):
 
 
 def settle(figure):
-    """Lay a figure out for good. The solver's last bits differ from call to call: round them off."""
+    """Lay a figure out for good, without the last bits, in which the solver differs every time."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:

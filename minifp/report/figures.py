@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from minifp.errors import MinifpError
 from minifp.report import by_precision, captions, drawing, over_steps, verdicts, words
 
 WIDTH = 4.6  # inches of a panel in a file
@@ -96,10 +97,12 @@ def wanted(comparison, name) -> list:
 def save_figures(comparison, folder, format="png") -> list:
     """Write every figure of a comparison into a folder and return the paths.
 
-    format: "png", "svg" or "pdf". Raises ArgumentError for another one; ModuleNotFoundError where
-    there is no matplotlib (see `drawing.is_available`).
+    format: "png", "svg" or "pdf". Raises ArgumentError for another one, and MinifpError where there
+    is no matplotlib, with the line that installs it.
     """
     drawing.checked_format(format)
+    if not drawing.is_available():
+        raise MinifpError(drawing.HOW_TO_GET)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = [name for name in FIGURES if wanted(comparison, name)]

@@ -32,7 +32,7 @@ def draw_history(axes, comparison, styles, key):
             lines = [curves.without_gaps(x, y) for x, y in lines]
         for x, y in lines:
             x, y = curves.thinned(x, y)
-            axes.plot(x, y, color=style.color, zorder=2 + rank / 10, linewidth=0.5, alpha=0.22)
+            axes.plot(x, y, color=style.color, zorder=2 + rank / 10, linewidth=0.5, alpha=0.18)
         draw_lines(axes, runs, [curves.windowed(x, y, width) for x, y in lines], style, rank)
     steps_axis(axes, comparison)
 
@@ -60,7 +60,7 @@ def draw_lines(axes, runs, lines, style: Style, rank, marker=None):
     look |= {"marker": marker, "markersize": 4.5, "markeredgecolor": PAPER, "markeredgewidth": 0.6}
     if all(run.finished for run in runs):
         band = curves.band(lines)
-        if len(lines) >= curves.FEWEST_SEEDS:
+        if len(lines) > 1:
             fill = {"color": style.color, "alpha": 0.16, "linewidth": 0, "zorder": 3}
             axes.fill_between(band.x, band.low, band.high, **fill)
         axes.plot(band.x, band.mean, linewidth=style.width, **look)

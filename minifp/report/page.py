@@ -16,13 +16,10 @@ from minifp.report.table import text_table
 # ---- whole pages --------------------------------------------------------------------------------
 
 
-def write_page(comparison, path, command=None) -> Path:
-    """Write the page of a comparison, aside first, and return its path.
-
-    command: what makes it again, if that is not `minifp compare`.
-    """
+def write_page(comparison, path) -> Path:
+    """Write the page of a comparison, aside first, and return its path."""
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
-    return write(path, document(title, body(comparison, command=command)))
+    return write(path, document(title, body(comparison)))
 
 
 def write(path, text) -> Path:
@@ -56,7 +53,7 @@ def fragment(comparison) -> str:
     return f'<style>\n{CSS}</style>\n<div class="minifp"><main>\n{content}\n</main></div>\n'
 
 
-def body(comparison, prefix="m", command=None) -> str:
+def body(comparison, prefix="m") -> str:
     """What a page and a notebook share: the answer first, then what it rests on."""
     c = comparison
     parts = (
@@ -79,7 +76,7 @@ def body(comparison, prefix="m", command=None) -> str:
         ),
         section("What it costs", sections.figure(c, "memory", prefix), page_tables.cost_table(c)),
         section("Run by run", page_tables.run_table(c)),
-        section("How to do it again", sections.again(c, command)),
+        section("How to do it again", sections.again(c)),
         section("On what", sections.machine(c)),
     )
     return "\n".join(part for part in parts if part)

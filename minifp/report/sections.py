@@ -144,7 +144,10 @@ def command(comparison) -> str:
     if data in BUILT_IN.get(model, ((), ()))[1]:
         return command_line(f"{model} --data {data}", comparison, settings)
     arguments = "".join(f", {name}={value}" for name, value in settings.items())
-    return f"fp.compare({comparison.task.name!r} as a Task, {comparison.precisions}{arguments})"
+    return (
+        f"fp.compare(task, {comparison.precisions}{arguments})"
+        f"  # task: the Task {comparison.task.name!r}"
+    )
 
 
 def again_settings(comparison) -> dict:
@@ -163,13 +166,13 @@ def command_line(task, comparison, settings) -> str:
     return " ".join([f"minifp compare {task} --precision {precisions}", *options, "--out again"])
 
 
-def again(comparison, given=None) -> str:
-    """How to make it again (`given`: by which command), and how far the same numbers come out."""
+def again(comparison) -> str:
+    """How to make it again, and how far the same numbers come out."""
     said = (
         "The same seeds give the same initial weights, batches and dropout masks on every machine; "
         "the last bits of sums may differ between BLAS libraries."
     )
-    return f"<pre>{escape(given or command(comparison))}</pre>" + paragraph(said)
+    return f"<pre>{escape(command(comparison))}</pre>" + paragraph(said)
 
 
 def machine(comparison, shared=True) -> str:

@@ -83,7 +83,7 @@ def chapter(part, comparison) -> str:
         paragraph(words.raised(part.claim), "lede"),
         f'<aside class="note">\n{arranged}\n</aside>' if arranged else "",
         sections.figure(comparison, "loss", prefix),
-        paragraph(words.raised(part.look)),
+        f"<p><b>Where to look.</b> {escape(words.raised(part.look))}</p>",
         sections.verdict_list(comparison),
         page_tables.final_table(comparison),
         details("The loss scale, memory and time", costs(comparison, prefix)),

@@ -8,7 +8,6 @@ from minifp.lab.memory import KINDS
 KIND_NAMES = {kind: kind.replace("_", " ") for kind in KINDS}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
-FEW_SEEDS = 5  # below this many, a table says that they are few
 
 
 def is_number(value) -> bool:

@@ -1,0 +1,236 @@
+"""A kernel under its rule: what it is handed, in what it works, and how its results are stored."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp import backend
+from minifp.backend import KERNELS, Kernel, as_device, kernel
+from minifp.formats import float16, float32, float64, int64
+from minifp.policy import COMPUTE, GIVEN, ROLES
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_kernel():
+    """Kernels made in a test are no kernels of minifp."""
+    before = list(KERNELS)
+    yield
+    KERNELS[:] = before
+
+
+class Seen(list):
+    """An observer of kernel calls; in its `with` block."""
+
+    def __enter__(self):
+        backend.observers.append(self)
+        return self
+
+    def __exit__(self, *_):
+        backend.observers.remove(self)
+
+    def on_kernel(self, *call):
+        self.append(call)
+
+
+def half(*numbers):
+    return np.array(numbers, float16)
+
+
+# ---- what the reference sees --------------------------------------------------------------------
+
+
+def test_a_reference_sees_floating_arrays_in_float32_and_others_as_they_are():
+    seen = []
+
+    @kernel("map", "x")
+    def spy(x, i, mask, number, nothing, *, setting):
+        seen.extend([x, i, mask, number, nothing, setting])
+        return x
+
+    with fp.precision("mixed"):
+        spy(half(1, 2), np.array([3]), np.array([True]), 0.1, None, setting=4)
+    x, i, mask, number, nothing, setting = seen
+    assert (x.dtype, i.dtype, mask.dtype, nothing, setting) == (float32, int64, bool, None, 4)
+    assert (type(number), number) == (np.float32, np.float32(0.1))
+
+
+def test_every_result_is_rounded_once_in_the_format_its_rule_names():
+    @kernel("map", "y", "x y", COMPUTE, GIVEN)
+    def four(x, y):
+        return (x + y,) * 4
+
+    with fp.precision("mixed"):
+        x, y = half(1), np.array([2.0**-12], float32)
+        assert [r.dtype for r in four(x, y)] == [float32] * 4
+        assert [r.dtype for r in four(y, x)] == [float16, *[float32] * 3]
+        assert [r.dtype for r in four(x, x, to=float64)] == [float64] * 4
+        to = (None, float64, float16, float16)
+        assert [r.dtype for r in four(x, x, to=to)] == [float16, float64, float16, float16]
+
+
+def test_a_result_can_be_written_where_the_caller_wants_it():
+    @kernel("map", GIVEN, GIVEN)
+    def two(x):
+        return x + 2.0**-12, x * 2
+
+    into = half(0, 0)
+    first, second = two(np.array([1.0, 3.0], float32), to=(into, None))
+    assert first is into and into.tolist() == [1, 3]
+    assert (second.dtype, second.tolist()) == (float32, [2, 6])
+
+
+def test_scalars_of_a_reduction_are_not_rounded_unless_a_format_is_given():
+    @kernel("reduce", "x")
+    def total(x, *, sum):
+        return sum(x)
+
+    @kernel("map", "x")
+    def first(x):
+        return x[0]
+
+    x = np.full(4, 60000, float16)
+    with fp.precision("mixed"):
+        assert (total(x).dtype, total(x).item()) == (float32, 240000)
+        assert (total(x, to=float16).dtype, total(x, to=float16).item()) == (float16, np.inf)
+        assert first(x).dtype == float16
+
+
+def test_overflow_and_missing_numbers_are_values_and_no_warnings():
+    @kernel("map", "x")
+    def wild(x, number):
+        return np.log(x) * number + np.exp(x * 1000)
+
+    for dtype in (float16, float32, float64):
+        y = wild(np.array([-1.0, 0.0, 60000.0], dtype), 1e300)
+        assert y.dtype == dtype
+        np.testing.assert_array_equal(y, [np.nan, -np.inf, np.inf])
+
+
+def test_a_reference_gets_the_primitives_it_names_in_the_formats_of_the_precision():
+    @kernel("dot", "x")
+    def steps(x, *, sum, dot, store):
+        return np.array([sum(x), dot(x[None], x[:, None])[0, 0], store(x * np.float32(1.0004))[0]])
+
+    x = np.full(3000, 1, float16)
+    for text, expected in (
+        ("mixed", [3000, 3000, 1]),
+        ("mixed,reduce=float16", [2048, 3000, 1]),
+        ("mixed,accumulate=float16", [3000, 2048, 1]),
+    ):
+        with fp.precision(text):
+            assert steps(x).tolist() == expected
+    with fp.precision("float16"):
+        y = steps(x.astype(float64))
+    assert y.tolist()[:2] == [3000, 3000] and y[2] == np.float32(1.0004)
+
+
+def test_integers_are_not_rounded_and_what_becomes_floating_takes_the_activation_format():
+    assert fp.tensor([2**53 + 1]).sum().item() == 2**53 + 1
+    assert (fp.tensor([3, 4]) * fp.tensor([5, 6])).dtype == int64
+    assert (fp.tensor([3, 4]) * 2).tolist() == [6, 8]
+    for text, dtype in (("mixed", float16), ("float32", float32), ("float64", float64)):
+        with fp.precision(text):
+            ratio = fp.tensor([1, 2]) / fp.tensor([2, 3])
+            assert ratio.dtype == dtype
+            assert ratio.array[1] == np.array(2 / 3, dtype)
+            assert fp.tensor([1, 2]).exp().dtype == dtype
+            assert (fp.tensor([1, 2]) * 0.5).dtype == dtype
+
+
+def test_formats_are_worked_out_once_for_each_combination():
+    p = fp.Precision.parse("mixed,loss_scale=3")
+    x = fp.ones(2, dtype="float16")
+    with fp.precision(p):
+        x + x
+        known = dict(p.resolved)
+        x + x * 2.0 * x
+        x + fp.ones(3, 2, dtype="float16")
+        assert {k: v for k, v in p.resolved.items() if k in known} == known
+        x + fp.ones(2, dtype="float32")
+    names = [k.name for k, _ in p.resolved]
+    assert names.count("pointwise.add_forward") == 2
+
+
+# ---- the list of kernels ------------------------------------------------------------------------
+
+
+def test_a_kernel_is_listed_with_its_rule_and_a_reference():
+    @kernel("map", "x")
+    def mine(x):
+        """What it does."""
+        return x
+
+    assert KERNELS[-1] is mine and isinstance(mine, Kernel)
+    assert (mine.name, mine.rule.role, mine.__doc__) == (
+        "test_backend.mine",
+        "map",
+        "What it does.",
+    )
+    assert repr(mine) == "<kernel test_backend.mine: map>"
+
+
+def test_every_kernel_has_a_name_of_its_own_a_known_role_and_names_its_arguments():
+    names = [k.name for k in KERNELS]
+    assert len(set(names)) == len(names) > 60
+    for k in KERNELS:
+        assert k.rule.role in ROLES
+        for spec in k.rule.out:
+            assert spec in (COMPUTE, GIVEN) or set(spec.split()) <= set(k.names), k
+
+
+# ---- observers ----------------------------------------------------------------------------------
+
+
+def test_an_observer_sees_stored_arguments_and_stored_results():
+    x = fp.tensor([1.0, 2.0], dtype="float16")
+    with fp.precision("mixed"), Seen() as seen:
+        y = x * 2.5
+    ((k, args, results, formats),) = seen
+    assert k.name == "pointwise.mul_forward"
+    assert args[0] is x.array and args[1] == 2.5
+    assert results[0] is y.array
+    assert (formats.compute, formats.out) == (float32, (float16,))
+
+
+def test_no_observer_is_asked_once_it_is_gone():
+    with Seen() as seen:
+        pass
+    fp.ones(2) + fp.ones(2)
+    assert not seen and not backend.observers
+
+
+def test_observers_see_the_calls_of_every_thread():
+    with Seen() as seen:
+        thread = threading.Thread(target=lambda: fp.ones(2) + fp.ones(2))
+        thread.start()
+        thread.join()
+    assert [call[0].name for call in seen] == ["pointwise.add_forward"]
+
+
+# ---- devices ------------------------------------------------------------------------------------
+
+
+def test_the_cpu_is_the_default_device(monkeypatch):
+    assert as_device(None) == as_device("cpu") == "cpu"
+    monkeypatch.setenv("MINIFP_DEVICE", "cpu")
+    assert as_device(None) == "cpu"
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0"])
+def test_cuda_where_there_is_none_is_an_error_that_says_so(device, monkeypatch):
+    makers = [lambda: fp.tensor([1.0], device=device), lambda: fp.ones(2).to(device)]
+    makers += [lambda: fp.zeros(2, device=device)]
+    for make in makers:
+        with pytest.raises(fp.DeviceError, match=f"device '{device}'.*CPU only.*'cpu'"):
+            make()
+    monkeypatch.setitem(os.environ, "MINIFP_DEVICE", device)
+    with pytest.raises(fp.DeviceError, match=device):
+        fp.tensor([1.0])
+
+
+def test_a_device_that_does_not_exist_is_refused_with_those_that_do():
+    with pytest.raises(fp.ArgumentError, match="device 'tpu': expected 'cpu' or 'cuda'"):
+        fp.tensor([1.0], device="tpu")

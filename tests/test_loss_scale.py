@@ -1,0 +1,263 @@
+"""Claims about the loss scale: its rule, its bounds, its state, and what it refuses."""
+
+import json
+from itertools import groupby
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import minifp as fp
+from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale, as_loss_scale
+
+
+def expected_scale(history, init, growth, backoff, interval, low, high):
+    """The rule told from a whole history (True: a good step), by runs instead of step by step."""
+    scale = init
+    for good, run in groupby(history):
+        length = len(list(run))
+        for _ in range(length // interval if good else length):
+            scale = min(scale * growth, high) if good else max(scale * backoff, low)
+    return scale
+
+
+def in_a_row(history, wanted):
+    """How many of the last steps were as wanted, one after the other."""
+    last, run = ([(True, [])] + [(k, list(g)) for k, g in groupby(history)])[-1]
+    return len(run) if last == wanted else 0
+
+
+@st.composite
+def arguments(draw):
+    """Of a DynamicLossScale; few steps reach every bound."""
+    low = draw(st.sampled_from([2.0**-3, 1.0, 3.0, 128.0]))
+    high = low * draw(st.sampled_from([1.0, 2.0, 10.0, 2.0**20]))
+    return {
+        "init_scale": draw(st.floats(low, high)),
+        "growth_factor": draw(st.sampled_from([1.5, 2.0, 2.0**10])),
+        "backoff_factor": draw(st.sampled_from([0.25, 0.5, 0.9])),
+        "growth_interval": draw(st.integers(1, 4)),
+        "min_scale": low,
+        "max_scale": high,
+        "patience": draw(st.integers(1, 9)),
+    }
+
+
+class ScaleMachine(RuleBasedStateMachine):
+    """Any steps in any order, with the scale saved and loaded anywhere between them."""
+
+    @initialize(arguments=arguments())
+    def make(self, arguments):
+        self.arguments, self.history = arguments, []
+        self.scale = DynamicLossScale(**arguments)
+
+    @rule(n=st.integers(1, 9))
+    def good_steps(self, n):
+        for _ in range(n):
+            self.scale.update(True)
+        self.history += [True] * n
+
+    @rule(n=st.integers(1, 9))
+    def overflows(self, n):
+        for _ in range(n):
+            self.scale.update(False)
+        self.history += [False] * n
+
+    @rule()
+    def save_and_load_into_one_with_other_settings(self):
+        fresh = DynamicLossScale()
+        fresh.load_state_dict(json.loads(json.dumps(self.scale.state_dict())))
+        self.scale = fresh
+
+    @invariant()
+    def follows_the_rule(self):
+        a = self.arguments
+        assert self.scale.value == expected_scale(
+            *(self.history, a["init_scale"], a["growth_factor"], a["backoff_factor"]),
+            *(a["growth_interval"], a["min_scale"], a["max_scale"]),
+        )
+        assert a["min_scale"] <= self.scale.value <= a["max_scale"]
+        assert self.scale.patience == a["patience"]
+        assert self.scale.skipped_in_a_row == in_a_row(self.history, False)
+        assert self.scale.good_steps == in_a_row(self.history, True) % a["growth_interval"]
+
+
+ScaleMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+test_the_dynamic_scale_follows_its_rule = ScaleMachine.TestCase
+
+
+# ---- the rule, by numbers -----------------------------------------------------------------------
+
+
+def test_the_defaults_are_those_of_the_design():
+    scale = as_loss_scale("dynamic")
+    assert scale.value == 65536
+    for _ in range(1999):
+        scale.update(True)
+    assert scale.value == 65536
+    scale.update(True)
+    assert scale.value == 131072
+    scale.update(False)
+    assert scale.value == 65536
+
+
+def test_growth_needs_good_steps_in_a_row():
+    scale = DynamicLossScale(init_scale=8.0, growth_interval=3)
+    for finite in [True, True, False, True, True, False, True, True]:
+        scale.update(finite)
+    assert scale.value == 2.0
+    scale.update(True)
+    assert scale.value == 4.0
+
+
+def test_the_scale_never_falls_below_one_nor_grows_above_2_to_24():
+    scale = DynamicLossScale(growth_interval=1)
+    for _ in range(100):
+        scale.update(True)
+    assert scale.value == 2.0**24
+    for _ in range(100):
+        scale.update(False)
+    assert scale.value == 1.0
+
+
+def test_a_minimum_is_not_forgotten_by_saving_and_loading():
+    saved = DynamicLossScale(init_scale=512.0, min_scale=256.0).state_dict()
+    scale = DynamicLossScale()
+    scale.load_state_dict(saved)
+    for _ in range(9):
+        scale.update(False)
+    assert scale.value == 256.0
+
+
+def test_a_static_scale_stays_and_no_scale_is_one():
+    for scale, value in [(StaticLossScale(100), 100.0), (NoLossScale(), 1.0)]:
+        for finite in [False, False, True, False]:
+            scale.update(finite)
+        assert (scale.value, scale.skipped_in_a_row) == (value, 1)
+
+
+@given(history=st.lists(st.booleans(), max_size=30))
+def test_every_kind_counts_the_skipped_steps_in_a_row(history):
+    for scale in (NoLossScale(), StaticLossScale(8), DynamicLossScale(growth_interval=2)):
+        for finite in history:
+            scale.update(finite)
+        assert scale.skipped_in_a_row == in_a_row(history, False)
+
+
+# ---- making one ---------------------------------------------------------------------------------
+
+
+def test_a_scale_is_named_by_a_number_a_word_or_nothing():
+    own = StaticLossScale(2.0)
+    assert as_loss_scale(own) is own
+    assert type(as_loss_scale("dynamic")) is DynamicLossScale
+    assert type(as_loss_scale(None)) is NoLossScale
+    assert (type(as_loss_scale(128)), as_loss_scale(128).value) == (StaticLossScale, 128.0)
+
+
+NO_SCALE = [0, 0.0, -1, -0.5, float("inf"), -float("inf"), float("nan"), 1e39, 1e-300, True, [2.0]]
+NO_COUNT = [0, -1, 2.5, float("inf"), "10", True]
+
+
+@pytest.mark.parametrize("scale", [*NO_SCALE, "big", "128", ""], ids=repr)
+def test_what_is_no_scale_is_refused(scale):
+    with pytest.raises(fp.PrecisionError):
+        as_loss_scale(scale)
+    with pytest.raises(fp.PrecisionError):
+        StaticLossScale(scale)
+    with pytest.raises(fp.PrecisionError):
+        DynamicLossScale(init_scale=scale)
+
+
+@pytest.mark.parametrize("value", [*NO_SCALE, "2", "dynamic", None], ids=repr)
+@pytest.mark.parametrize("name", ["min_scale", "max_scale", "growth_factor", "backoff_factor"])
+def test_what_is_no_bound_or_factor_is_refused_by_name(name, value):
+    with pytest.raises(fp.PrecisionError, match=name):
+        DynamicLossScale(**{name: value})
+
+
+@pytest.mark.parametrize("value", [*NO_COUNT, None], ids=repr)
+@pytest.mark.parametrize("name", ["growth_interval", "patience"])
+def test_what_is_no_count_of_steps_is_refused_by_name(name, value):
+    with pytest.raises(fp.ArgumentError, match=name):
+        DynamicLossScale(**{name: value})
+
+
+@pytest.mark.parametrize("kind", [NoLossScale, lambda patience: StaticLossScale(2.0, patience)])
+def test_patience_is_a_count_of_every_kind(kind):
+    assert kind(patience=3).patience == 3
+    for value in NO_COUNT:
+        with pytest.raises(fp.ArgumentError, match="patience"):
+            kind(patience=value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"growth_factor": 1.0}, "growth_factor=1.0"),
+        ({"growth_factor": 0.5}, "growth_factor=0.5"),
+        ({"backoff_factor": 1.0}, "backoff_factor=1.0"),
+        ({"backoff_factor": 2.0}, "backoff_factor=2.0"),
+        ({"init_scale": 0.5}, "min_scale=1"),
+        ({"init_scale": 2.0**25}, "max_scale"),
+        ({"init_scale": 8.0, "min_scale": 16.0}, "init_scale=8"),
+        ({"min_scale": 2.0**20, "max_scale": 2.0**10}, "min_scale"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(settings, words):
+    with pytest.raises(fp.PrecisionError, match=words):
+        DynamicLossScale(**settings)
+
+
+# ---- state --------------------------------------------------------------------------------------
+
+
+def halved():
+    """A dynamic scale with something in every field."""
+    scale = DynamicLossScale(init_scale=1024.0, growth_interval=5, min_scale=2.0, patience=7)
+    for finite in [True, False, True, True]:
+        scale.update(finite)
+    return scale
+
+
+@pytest.mark.parametrize("make", [halved, NoLossScale, lambda: StaticLossScale(3.0, patience=2)])
+def test_a_state_holds_all_there_is(make):
+    scale, fresh = make(), make()
+    scale.update(False)
+    fresh.load_state_dict(scale.state_dict())
+    assert vars(fresh) == vars(scale)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda s: s.pop("good_steps"),
+        lambda s: s.pop("min_scale"),
+        lambda s: s.update(growth=2.0),
+        lambda s: s.update(kind="StaticLossScale"),
+        lambda s: s.update(value=float("nan")),
+        lambda s: s.update(value=0.0),
+        lambda s: s.update(value=1.0),  # below its minimum
+        lambda s: s.update(value="1024"),
+        lambda s: s.update(good_steps=-1),
+        lambda s: s.update(skipped_in_a_row=1.5),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
+    scale, state = DynamicLossScale(), halved().state_dict()
+    before = dict(vars(scale))
+    damage(state)
+    with pytest.raises((fp.ArgumentError, fp.PrecisionError)):
+        scale.load_state_dict(state)
+    assert vars(scale) == before
+
+
+def test_the_state_of_another_kind_is_refused():
+    kinds = [NoLossScale(), StaticLossScale(8.0), DynamicLossScale()]
+    for scale in kinds:
+        for other in kinds:
+            if scale is not other:
+                with pytest.raises(fp.ArgumentError, match=type(scale).__name__):
+                    scale.load_state_dict(other.state_dict())
+    assert [k.value for k in kinds] == [1.0, 8.0, 65536.0]

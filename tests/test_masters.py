@@ -1,0 +1,395 @@
+"""Claims about master weights: from where they begin, what they keep, and what they notice."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from snapshots import frozen
+
+import minifp as fp
+from minifp import nn, optim
+from minifp.formats import narrow
+
+HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
+FINE = np.array([1.0001, -0.3333, 2.00007])  # float16 holds none of these
+
+
+def parameter(values=FINE, precision="mixed"):
+    """A parameter made under a precision."""
+    with fp.precision(precision):
+        return nn.Parameter(np.asarray(values, np.float32))
+
+
+def optimizer_of(*parameters, rule=optim.SGD, lr=0.0, **settings):
+    """A MixedOptimizer without loss scale. At SGD's rate of 0 a step reads and rounds, no more."""
+    return fp.MixedOptimizer(rule(list(parameters), lr=lr), loss_scale=None, **settings)
+
+
+def step(optimizer, gradient=1.0):
+    """One step with the same gradient everywhere."""
+    optimizer.zero_grad()
+    with fp.precision(optimizer.precision):
+        optimizer.backward(sum((p * gradient).sum() for p in optimizer.parameters))
+    assert optimizer.step().stepped
+
+
+def masters(optimizer):
+    """The masters of each parameter (its weights, where it has none)."""
+    state = optimizer.state_dict()["optimizers"][0]["state"].values()
+    return [s.get("master", p.array) for s, p in zip(state, optimizer.parameters)]
+
+
+def rounded(x):
+    """x as float16 holds it, in float32."""
+    return np.asarray(x, HALF).astype(SINGLE)
+
+
+# ---- from where they begin ----------------------------------------------------------------------
+
+
+def every_layer():
+    """One of each layer that has parameters."""
+    return nn.Sequential(
+        *(nn.Linear(5, 3), nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.LayerNorm(6)),
+        *(nn.Embedding(7, 3), nn.LSTM(3, 2, num_layers=2, bidirectional=True)),
+    )
+
+
+def test_masters_begin_as_the_float32_weights_of_the_same_seed_bit_for_bit():
+    start = {}
+    for precision in ("float32", "mixed"):
+        fp.manual_seed(7)
+        with fp.precision(precision):
+            start[precision] = masters(optimizer_of(*every_layer().parameters()))
+    assert frozen(start["mixed"]) == frozen(start["float32"])
+    assert any((rounded(m) != m).any() for m in start["mixed"])
+
+
+def test_the_stored_weights_are_the_rounded_masters_from_the_beginning():
+    p = parameter()
+    assert p.dtype == HALF and p.array.tolist() == rounded(FINE).tolist()
+    optimizer = optimizer_of(p)
+    assert p.array.tolist() == rounded(masters(optimizer)[0]).tolist()
+
+
+def test_training_from_a_loaded_float32_model_begins_from_its_unrounded_weights():
+    source = nn.Linear(4, 3)
+    with fp.precision("mixed"):
+        target = nn.Linear(4, 3)
+    target.load_state_dict(source.state_dict())
+    assert frozen(masters(optimizer_of(*target.parameters()))) == frozen(
+        [p.array for p in source.parameters()]
+    )
+
+
+def test_initial_values_set_in_place_are_the_same_in_every_precision():
+    start = []
+    for precision in ("float32", "mixed", "float16"):
+        with fp.precision(precision), fp.no_grad():
+            layer = nn.Linear(3, 2)
+            layer.weight.copy_(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3))
+            layer.weight.mul_(0.3).add_(0.01).sub_(1e-3).div_(1.1)
+            layer.weight[0] = 0.1
+            layer.bias.fill_(1 / 3)
+        start.append(frozen(layer.state_dict()))
+    assert start[0] == start[1] == start[2]
+
+
+# ---- what they keep -----------------------------------------------------------------------------
+
+
+def test_a_thousand_updates_of_1e_5_on_1_count_with_masters_and_vanish_without():
+    ends = {}
+    for kept in (True, False):
+        p = parameter([1.0])
+        optimizer = optimizer_of(p, lr=1e-5, master_weights=kept)
+        for _ in range(1000):
+            step(optimizer, -1.0)
+        ends[kept] = masters(optimizer)[0].item(), p.item()
+    # each of the 1000 sums rounds by half of 2^-23 at most
+    assert abs(ends[True][0] - 1.01) < 1000 * 2.0**-24
+    assert ends[True][1] == HALF.type(ends[True][0])
+    assert ends[False] == (1.0, 1.0)
+
+
+@given(
+    values=st.lists(st.floats(-4, 4, width=32), min_size=1, max_size=5),
+    rates=st.lists(st.floats(0, 0.01), min_size=1, max_size=5),
+    rule=st.sampled_from([optim.SGD, optim.Adam, optim.AdamW]),
+)
+def test_after_every_step_the_weights_are_the_masters_rounded_once(values, rates, rule):
+    p = parameter(values)
+    optimizer = optimizer_of(p, rule=rule)
+    for rate in rates:
+        optimizer.param_groups[0]["lr"] = rate
+        step(optimizer, 0.7)
+        assert frozen(p.array) == frozen(narrow(masters(optimizer)[0], HALF))
+
+
+# ---- what is assigned later ---------------------------------------------------------------------
+
+NEW = np.array([0.10001, 7.00007, -2.22222], np.float32)
+
+
+def assign_data(p):
+    p.data = NEW
+
+
+def assign_a_tensor(p):
+    p.data = fp.tensor(NEW, dtype="float32")
+
+
+def load(p):
+    module = nn.Module()
+    module.w = p
+    module.load_state_dict({"w": NEW})
+
+
+def copy_in_place(p):
+    with fp.no_grad():
+        p.copy_(fp.tensor(NEW, dtype="float32"))
+
+
+def write_over(p):
+    with fp.no_grad():
+        p[:] = NEW
+
+
+def write_through_a_detached_tensor(p):
+    p.detach().copy_(fp.tensor(NEW, dtype="float32"))
+
+
+def fill(p):
+    with fp.no_grad():
+        p.fill_(0.1)
+
+
+def zero(p):
+    with fp.no_grad():
+        p.zero_()
+
+
+def double(p):
+    with fp.no_grad():
+        p.mul_(2.0)
+
+
+WAYS = {  # -> what the masters must be then
+    assign_data: NEW,
+    assign_a_tensor: NEW,
+    load: NEW,
+    copy_in_place: NEW,
+    fill: np.full(3, 0.1, np.float32),
+    zero: np.zeros(3, np.float32),
+    write_over: NEW,
+    double: 2 * np.float32(FINE),
+    write_through_a_detached_tensor: rounded(NEW),
+}
+
+
+@pytest.mark.parametrize(("way", "expected"), WAYS.items(), ids=[way.__name__ for way in WAYS])
+@pytest.mark.parametrize("when", ["before", "after", "between steps"])
+def test_what_is_assigned_is_read_again_unrounded_where_it_was_given_so(way, expected, when):
+    p = parameter()
+    if when == "before":  # an optimizer has claimed it
+        way(p)
+    optimizer = optimizer_of(p)
+    if when == "between steps":
+        step(optimizer)
+    if when != "before":
+        way(p)
+    step(optimizer)
+    assert masters(optimizer)[0].tolist() == expected.tolist()
+    assert p.array.tolist() == rounded(expected).tolist()
+
+
+def test_saving_right_after_assigning_saves_what_was_assigned():
+    p = parameter()
+    optimizer = optimizer_of(p)
+    assign_data(p)
+    assert masters(optimizer)[0].tolist() == NEW.tolist()
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_an_assigned_inf_or_nan_is_noticed_too(value):
+    p = parameter()
+    optimizer = optimizer_of(p)
+    with fp.no_grad():
+        p[1] = value
+    step(optimizer)
+    np.testing.assert_array_equal(masters(optimizer)[0][1], value)
+
+
+@pytest.mark.parametrize("through", [lambda p: p, lambda p: p.detach()], ids=["itself", "detached"])
+def test_changing_one_weight_in_place_rounds_no_other_master(through):
+    p = parameter()
+    optimizer = optimizer_of(p)
+    with fp.no_grad():
+        through(p)[1] = 0.5
+    step(optimizer)
+    assert masters(optimizer)[0].tolist() == [SINGLE.type(FINE[0]), 0.5, SINGLE.type(FINE[2])]
+
+
+def test_small_updates_count_even_where_a_part_is_written_over_after_each_step():
+    """As a padding row that is kept at zero, or a clamp that seldom touches a weight."""
+    p = parameter([1.0, 1.0])
+    optimizer = optimizer_of(p, lr=1e-5)
+    for _ in range(200):
+        step(optimizer, -1.0)
+        with fp.no_grad():
+            p[1] = 0.0
+            p.mul_(1.0)
+    assert abs(masters(optimizer)[0][0] - 1.002) < 200 * 2.0**-24
+    assert masters(optimizer)[0][1] == 0.0
+
+
+def test_float32_weights_assigned_later_are_trained_from():
+    p = parameter(precision="float32")
+    optimizer = optimizer_of(p)
+    assign_data(p)
+    step(optimizer)
+    assert p.array.tolist() == NEW.tolist()
+
+
+# ---- several optimizers, one after the other ----------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32"])
+def test_a_second_optimizer_begins_from_the_masters_of_the_first(precision):
+    p = parameter(precision=precision)
+    first = optimizer_of(p, lr=1e-5)
+    for _ in range(3):
+        step(first)
+    second = optimizer_of(p, rule=optim.Adam)
+    assert frozen(masters(second)) == frozen(masters(first))
+    if precision == "mixed":
+        assert (rounded(masters(second)[0]) != masters(second)[0]).any()
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32"])
+def test_taking_turns_two_optimizers_train_as_one_would(precision):
+    results = []
+    for turns in (1, 2):
+        p = parameter(precision=precision)
+        optimizers = [optimizer_of(p, lr=1e-5) for _ in range(turns)]
+        for k in range(6):
+            p.grad = None
+            step(optimizers[k % turns], gradient=k)
+        results.append((frozen(p.array), frozen(masters(optimizers[-1]))))
+    assert results[0] == results[1]
+
+
+def test_an_optimizer_that_is_only_made_takes_nothing_from_the_one_that_trains():
+    p = parameter()
+    optimizer = optimizer_of(p, lr=1e-5)
+    optimizer_of(p)
+    for _ in range(100):
+        step(optimizer, -1.0)
+    assert (abs(masters(optimizer)[0] - FINE - 1e-3) < 100 * 2.0**-23).all()
+    assert frozen(p.array) == frozen(narrow(masters(optimizer)[0], HALF))
+
+
+def test_masters_made_after_training_without_begin_from_the_stored_weights():
+    p = parameter()
+    step(optimizer_of(p, lr=0.25, master_weights=False))
+    assert masters(optimizer_of(p))[0].tolist() == rounded(rounded(FINE) - 0.25).tolist()
+
+
+# ---- formats ------------------------------------------------------------------------------------
+
+
+def test_an_optimizer_holds_float16_weights_with_masters_beside_float32_norm_parameters():
+    with fp.precision("mixed"):
+        model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 5), nn.LayerNorm(5))
+        optimizer = optimizer_of(*model.parameters(), rule=optim.Adam, lr=0.01)
+        optimizer.backward(model(fp.randn(8, 4)).square().sum())
+        optimizer.step()
+    state = optimizer.state_dict()["optimizers"][0]["state"]
+    for (name, p), s in zip(model.named_parameters(), state.values()):
+        is_norm = name[0] in "13"
+        assert p.dtype == (SINGLE if is_norm else HALF)
+        assert ("master" in s) == (not is_norm) and s["step"] == 1
+        assert {str(a.dtype) for k, a in s.items() if k != "step"} == {"float32"}
+    small, norm = 4 * 6 + 6 + 6 * 5 + 5, 2 * 6 + 2 * 5
+    held = optimizer.memory()
+    assert held["weights"] == 2 * small + 4 * norm
+    assert held["masters"] == 4 * small
+    assert held["optimizer_state"] == 2 * 4 * (small + norm)
+
+
+def test_without_masters_the_update_is_computed_in_float32_and_rounded_once():
+    p = parameter()
+    optimizer = optimizer_of(p, lr=0.37, master_weights=False)
+    before, expected = p.array.copy(), []
+    step(optimizer, 0.3)
+    gradient = HALF.type(0.3)
+    for w in before:
+        update = SINGLE.type(0.37) * SINGLE.type(gradient)
+        expected.append(HALF.type(SINGLE.type(w) - update))
+    assert p.array.tolist() == [float(w) for w in expected]
+    assert optimizer.memory()["masters"] == 0
+
+
+def test_optimizer_state_in_float16_is_stored_so_and_rounded_once():
+    exact, half = {}, {}
+    for precision, found in (("mixed", exact), ("mixed,optimizer_state=float16", half)):
+        p = parameter(precision=precision)
+        optimizer = optimizer_of(p, rule=optim.Adam, lr=0.01)
+        step(optimizer, 0.3)
+        found.update(optimizer.state_dict()["optimizers"][0]["state"][0])
+        found["bytes"] = optimizer.memory()["optimizer_state"]
+    for name in ("exp_avg", "exp_avg_sq"):
+        assert frozen(half[name]) == frozen(narrow(exact[name], HALF))
+    assert frozen(half["master"]) == frozen(exact["master"])
+    assert (exact["bytes"], half["bytes"]) == (24, 12)
+
+
+def test_in_float64_weights_and_state_are_float64_and_there_is_no_master():
+    p = parameter(precision="float64")
+    optimizer = optimizer_of(p, rule=optim.Adam, lr=0.01)
+    step(optimizer)
+    state = optimizer.state_dict()["optimizers"][0]["state"][0]
+    assert p.dtype == np.float64
+    assert {str(a.dtype) for k, a in state.items() if k != "step"} == {"float64"}
+    assert "master" not in state
+
+
+# ---- saving a model -----------------------------------------------------------------------------
+
+
+def trained_layer(precision):
+    """A layer after three small steps, and its optimizer."""
+    with fp.precision(precision):
+        layer = nn.Linear(3, 2)
+        optimizer = optimizer_of(*layer.parameters(), lr=1e-4)
+        for _ in range(3):
+            step(optimizer, 0.7)
+    return layer, optimizer
+
+
+def test_a_model_is_saved_with_its_masters_so_that_loading_it_loses_nothing():
+    layer, optimizer = trained_layer("mixed")
+    state = layer.state_dict()
+    assert frozen(list(state.values())) == frozen(masters(optimizer))
+    with fp.precision("mixed"):
+        other = nn.Linear(3, 2)
+    again = optimizer_of(*other.parameters())
+    other.load_state_dict(state)
+    step(again)
+    assert frozen(masters(again)) == frozen(masters(optimizer))
+
+
+@pytest.mark.parametrize("precision", ["float16", "mixed,master_weights=off", "float32", "float64"])
+def test_a_model_without_masters_is_saved_as_it_is_stored_not_as_it_began(precision):
+    layer, _ = trained_layer(precision)
+    assert frozen(list(layer.state_dict().values())) == frozen(
+        [p.array for p in layer.parameters()]
+    )
+
+
+def test_a_saved_model_is_a_copy():
+    layer, optimizer = trained_layer("mixed")
+    before = frozen(masters(optimizer))
+    for tensor in layer.state_dict().values():
+        tensor.fill_(9.0)
+    assert frozen(masters(optimizer)) == before

@@ -1,0 +1,806 @@
+"""Claims about MixedOptimizer: unscaling, clipping, skipping, several optimizers, and resuming."""
+
+import copy
+
+import numpy as np
+import pytest
+from snapshots import frozen, gradients, snapshot
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import mixed, nn, optim
+
+PRECISIONS = [
+    *("float32", "mixed", "float16", "float64", "mixed,loss_scale=128", "mixed,loss_scale=off"),
+    *("mixed,master_weights=off", "mixed,optimizer_state=float16"),
+]
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+RULES = {
+    "SGD": lambda ps: optim.SGD(ps, lr=0.125, momentum=0.9),
+    "Adam": lambda ps: optim.Adam(ps, lr=0.01),
+}
+
+
+def make(precision="mixed", rule="Adam", **settings):
+    """A small model with a normalisation layer, and its MixedOptimizer."""
+    fp.manual_seed(0)
+    with fp.precision(precision):
+        model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3))
+    return model, fp.MixedOptimizer(RULES[rule](model.parameters()), **settings)
+
+
+def loss_of(model, k, size=8):
+    """The loss on batch number k."""
+    random = np.random.default_rng(k)
+    with fp.precision(model.precision):
+        x = fp.tensor(random.normal(size=(size, 4)))
+    return F.cross_entropy(model(x), random.integers(0, 3, size))
+
+
+def train(model, optimizer, batches):
+    """A step on each batch; returns their results."""
+    results = []
+    for k in batches:
+        optimizer.zero_grad()
+        optimizer.backward(loss_of(model, k))
+        results.append(optimizer.step())
+    return results
+
+
+def poison(p, value=np.inf):
+    """Let one element of a gradient overflow."""
+    p.grad.array.reshape(-1)[-1] = value
+
+
+def kept(optimizer):
+    """What a skipped step may not change: weights, masters, state, step counts, settings."""
+    states = copy.deepcopy(optimizer.state_dict()["optimizers"])
+    for state in states:
+        del state["attempts"]
+    return frozen([states, [p.array for p in optimizer.parameters]])
+
+
+def parameter(values, precision="mixed"):
+    """A parameter made under a precision."""
+    with fp.precision(precision):
+        return nn.Parameter(np.asarray(values, np.float32))
+
+
+def backward(optimizer, *factors):
+    """Give each parameter the gradient `factor`, times the scale."""
+    with fp.precision(optimizer.precision):
+        terms = [(p * f).sum() for p, f in zip(optimizer.parameters, factors) if f is not None]
+        optimizer.backward(sum(terms[1:], terms[0]))
+
+
+def refused(optimizer, error, *words, call=None):
+    """The call (by default step()) raises `error` with all the words, and changes nothing."""
+    before = snapshot(optimizer)
+    with pytest.raises(error) as caught:
+        (call or optimizer.step)()
+    assert [w for w in words if w not in str(caught.value)] == []
+    assert snapshot(optimizer) == before
+
+
+# ---- a good step --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_in_float32_and_float64_it_is_the_plain_optimizer_bit_for_bit(precision, rule):
+    model, optimizer = make(precision, rule)
+    train(model, optimizer, range(4))
+    plain_model, wrapped = make(precision, rule)
+    plain = wrapped.optimizer
+    for k in range(4):
+        plain.zero_grad()
+        loss_of(plain_model, k).backward()
+        plain.step()
+    assert frozen(plain_model.state_dict()) == frozen(model.state_dict())
+
+
+def test_a_step_says_what_it_did():
+    p = parameter([3.0, 4.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=0.5), loss_scale=64.0)
+    backward(optimizer, fp.tensor([3.0, -4.0], dtype="float16"))
+    result = optimizer.step()
+    assert result == fp.StepResult(True, None, 64.0, 64.0, 5.0, (), (True,))
+    assert not result.skipped and p.array.tolist() == [1.5, 6.0]
+
+
+@every_precision
+def test_the_norm_it_reports_is_that_of_the_unscaled_gradients(precision):
+    model, optimizer = make(precision)
+    optimizer.backward(loss_of(model, 0))
+    scaled = [p.grad.array.astype(np.float64) for p in optimizer.parameters]
+    norm = np.sqrt(sum((g**2).sum() for g in scaled)) / optimizer.scale
+    assert optimizer.step().grad_norm == pytest.approx(norm, rel=1e-12)
+
+
+def test_a_scale_that_is_a_power_of_two_changes_no_bit_where_nothing_underflows():
+    ends = []
+    for scale in (1.0, 2.0**6):
+        p = parameter([1.0, 2.0])
+        optimizer = fp.MixedOptimizer(optim.Adam([p]), loss_scale=scale)
+        for k in range(3):
+            optimizer.zero_grad()
+            backward(optimizer, 0.5 + k)
+            optimizer.step()
+        ends.append(kept(optimizer))
+    assert ends[0] == ends[1]
+
+
+def test_minimize_is_backward_step_and_zero_grad():
+    (model, optimizer), (other, minimizing) = make(), make()
+    results = train(model, optimizer, range(3))
+    optimizer.zero_grad()
+    assert [minimizing.minimize(loss_of(other, k)) for k in range(3)] == results
+    assert snapshot(minimizing) == snapshot(optimizer)
+    assert [p.grad for p in minimizing.parameters] == [None] * 6
+
+
+def test_the_precision_is_that_of_the_modules_wherever_the_optimizer_is_made():
+    p = parameter([1.0], "mixed,loss_scale=32,optimizer_state=float16")
+    with fp.precision("float64"):
+        optimizer = fp.MixedOptimizer(optim.Adam([p]))
+    assert (optimizer.scale, optimizer.master_weights) == (32.0, True)
+    assert list(optimizer.memory().values()) == [2, 4, 4, 0]
+
+
+def test_an_observer_sees_every_step_skipped_or_not():
+    class Observer(list):
+        def on_step(self, optimizer, result):
+            self.append((optimizer, result))
+
+    model, optimizer = make()
+    seen = Observer()
+    mixed.observers.append(seen)
+    results = train(model, optimizer, range(2))
+    optimizer.zero_grad()
+    optimizer.backward(loss_of(model, 0))
+    poison(optimizer.parameters[0])
+    results.append(optimizer.step())
+    mixed.observers.remove(seen)
+    assert list(seen) == [(optimizer, result) for result in results]
+    assert [r.stepped for r in results] == [True, True, False]
+
+
+# ---- gradients are used once, and are of one scale ----------------------------------------------
+
+
+@every_precision
+def test_step_without_gradients_is_refused(precision):
+    model, optimizer = make(precision)
+    refused(optimizer, fp.TapeError, "step()", "backward()")
+    optimizer.backward(loss_of(model, 0))
+    optimizer.zero_grad()
+    refused(optimizer, fp.TapeError, "step()", "backward()")
+    refused(optimizer, fp.TapeError, "unscale_()", "backward()", call=optimizer.unscale_)
+
+
+@every_precision
+def test_gradients_that_a_step_has_consumed_serve_no_step_and_no_sum(precision):
+    model, optimizer = make(precision)
+    train(model, optimizer, [0])
+    loss = loss_of(model, 1)
+    refused(optimizer, fp.TapeError, "consumed", "zero_grad()")
+    refused(optimizer, fp.TapeError, "consumed", "zero_grad()", call=optimizer.unscale_)
+    refused(
+        *(optimizer, fp.TapeError, "consumed", "zero_grad()"),
+        call=lambda: optimizer.backward(loss),
+    )
+    optimizer.zero_grad()
+    optimizer.backward(loss)
+    assert optimizer.step().stepped
+
+
+def test_gradients_of_two_scales_are_never_added():
+    model, optimizer = make("mixed")
+    optimizer.backward(loss_of(model, 0))
+    optimizer.loss_scale.value /= 2
+    refused(
+        *(optimizer, fp.TapeError, "65536", "32768", "zero_grad()"),
+        call=lambda: optimizer.backward(loss_of(model, 1)),
+    )
+
+
+def test_a_plain_step_on_scaled_gradients_is_refused():
+    model, optimizer = make("float32", loss_scale=8.0)
+    optimizer.backward(loss_of(model, 0))
+    refused(optimizer, fp.TapeError, "seed 8", "MixedOptimizer", call=optimizer.optimizer.step)
+
+
+@pytest.mark.parametrize("rate", [-1.0, float("nan"), float("inf"), "0.1"])
+def test_an_impossible_rate_set_later_is_refused_before_anything_moves(rate):
+    ps = [parameter([1.0]), parameter([2.0])]
+    optimizer = fp.MixedOptimizer([optim.SGD([p], lr=0.1) for p in ps], loss_scale=8.0)
+    backward(optimizer, 1.0, 1.0)
+    optimizer.param_groups[1]["lr"] = rate
+    refused(optimizer, fp.ArgumentError, "lr=")
+    optimizer.param_groups[1]["lr"] = 0.0
+    assert optimizer.step().stepped
+
+
+# ---- a step that is skipped ---------------------------------------------------------------------
+
+
+@every_precision
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("rule", RULES)
+def test_inf_or_nan_in_one_gradient_changes_no_byte_and_is_reported(precision, value, rule):
+    model, optimizer = make(precision, rule)
+    train(model, optimizer, range(2))
+    optimizer.zero_grad()
+    optimizer.backward(loss_of(model, 2))
+    poison(optimizer.parameters[4], value)
+    before, scale = kept(optimizer), optimizer.scale
+    result = optimizer.step()
+    assert kept(optimizer) == before
+    assert result.skipped and not result.stepped and result.each == (False,)
+    assert result.parameters == ("3.weight",) and "3.weight" in result.reason
+    assert np.isnan(result.grad_norm)
+    assert [p.grad for p in optimizer.parameters] == [None] * 6
+    is_dynamic = isinstance(optimizer.loss_scale, fp.DynamicLossScale)
+    assert (result.scale_before, result.scale_after) == (scale, scale / (2 if is_dynamic else 1))
+    optimizer.backward(loss_of(model, 2))  # a skipped step has cleared the gradients
+    assert optimizer.step().stepped and kept(optimizer) != before
+
+
+def test_a_scale_of_2_to_24_that_overflows_is_halved_until_it_fits_and_nothing_moves_before():
+    model, optimizer = make("mixed", loss_scale=fp.DynamicLossScale(2.0**24))
+    before = kept(optimizer)
+    skipped = []
+    while True:
+        optimizer.backward(loss_of(model, 0))
+        result = optimizer.step()
+        if result.stepped:
+            break
+        assert kept(optimizer) == before
+        skipped.append(result.scale_before)
+    assert skipped == [2.0 ** (24 - k) for k in range(len(skipped))] and len(skipped) > 3
+    assert result.scale_before == skipped[-1] / 2 and kept(optimizer) != before
+
+
+def test_a_static_scale_that_overflows_skips_every_step_and_stays():
+    model, optimizer = make("mixed", loss_scale=2.0**24)
+    before = kept(optimizer)
+    results = train(model, optimizer, range(3))
+    assert [(r.stepped, r.scale_after) for r in results] == [(False, 2.0**24)] * 3
+    assert kept(optimizer) == before
+
+
+def test_unscaled_gradients_that_overflow_are_skipped_too():
+    model, optimizer = make("mixed", loss_scale=2.0**24)
+    before = kept(optimizer)
+    optimizer.backward(loss_of(model, 0))
+    optimizer.unscale_()
+    assert optimizer.step().skipped and kept(optimizer) == before
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "float16"])
+@pytest.mark.parametrize("rule", RULES)
+def test_on_purpose_a_step_that_is_not_finite_is_made_all_the_same(precision, rule):
+    model, optimizer = make(precision, rule, skip_nonfinite=False)
+    optimizer.backward(loss_of(model, 0))
+    poison(optimizer.parameters[0], np.nan)
+    result = optimizer.step()
+    assert result.stepped and result.parameters == ("0.weight",) and result.reason is None
+    weight, other = optimizer.parameters[0].array, optimizer.parameters[4].array
+    assert np.isnan(weight).sum() == 1 and np.isfinite(other).all()
+
+
+def test_on_purpose_patience_has_no_end():
+    p = parameter([1.0])
+    scale = fp.StaticLossScale(8.0, patience=2)
+    optimizer = fp.MixedOptimizer(optim.SGD([p]), scale, skip_nonfinite=False)
+    for _ in range(4):
+        optimizer.zero_grad()
+        backward(optimizer, np.inf)
+        assert optimizer.step().stepped
+
+
+SCALES = {
+    "dynamic": lambda n: fp.DynamicLossScale(patience=n),
+    "static": lambda n: fp.StaticLossScale(128.0, patience=n),
+    "none": lambda n: fp.NoLossScale(patience=n),
+}
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+@pytest.mark.parametrize("phase", ["forward", "backward"])
+def test_after_so_many_skipped_steps_training_stops_and_says_where_it_broke(scale, phase):
+    p = parameter([1.0, 2.0])
+    p.name = "head.weight"
+    optimizer = fp.MixedOptimizer(optim.Adam([p]), scale(3))
+    before = kept(optimizer)
+    factor = np.inf if phase == "forward" else 1e30
+
+    def overflow():
+        with fp.precision("mixed"):
+            optimizer.backward(p.sum() * factor)
+        return optimizer.step()
+
+    assert [overflow().skipped for _ in range(2)] == [True, True]
+    backward(optimizer, 0.0)  # a good step: it starts counting again
+    optimizer.step()
+    optimizer.zero_grad()
+    assert [overflow().skipped for _ in range(2)] == [True, True]
+    with pytest.raises(fp.TrainingError) as caught:
+        overflow()
+    message = str(caught.value)
+    assert message.startswith("3 steps in a row") and "head.weight" in message
+    assert [w for w in ("forward", "backward") if f"arose in {w}" in message] == [phase]
+    assert p.grad is None and kept(optimizer) != before  # of the good step only
+    assert optimizer.state_dict()["optimizers"][0]["steps"] == 1
+
+
+def test_an_overflow_in_the_forward_of_one_micro_batch_is_found_among_good_ones():
+    p = parameter([1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p]), fp.NoLossScale(patience=1))
+    backward(optimizer, 1.0)
+    backward(optimizer, np.nan)
+    backward(optimizer, 1.0)
+    with pytest.raises(fp.TrainingError, match="arose in forward"):
+        optimizer.step()
+
+
+def test_patience_is_50_steps():
+    p = parameter([1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p]), loss_scale=None)
+    for k in range(50):
+        backward(optimizer, np.inf)
+        if k < 49:
+            assert optimizer.step().skipped
+    with pytest.raises(fp.TrainingError, match="^50 steps"):
+        optimizer.step()
+
+
+# ---- running statistics -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "float16", "float64"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_running_statistics_refuse_a_batch_that_is_not_finite(precision, value):
+    with fp.precision(precision):
+        norm = nn.BatchNorm1d(2)
+        norm(fp.randn(6, 2))
+        before = frozen(norm.state_dict())
+        bad = np.ones((6, 2))
+        bad[3, 1] = value
+        assert not np.isfinite(norm(fp.tensor(bad)).array[:, 1]).any()
+        assert frozen(norm.state_dict()) == before
+        norm(fp.randn(6, 2))
+    assert norm.num_batches_tracked.item() == 2 and frozen(norm.state_dict()) != before
+
+
+def test_running_statistics_refuse_what_would_overflow_where_they_are_stored():
+    """A variance of 10^6 is a number in float32 and Inf in float16."""
+    with fp.precision("mixed,norm_parameters=float16"):
+        norm = nn.BatchNorm1d(1, momentum=0.5)
+        norm(fp.tensor([[-1.0], [1.0]]))
+        before = frozen(norm.state_dict())
+        norm(fp.tensor([[-1000.0], [1000.0]]))
+    assert frozen(norm.state_dict()) == before
+
+
+# ---- clipping -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [None, 1024.0, 1000.0, "dynamic"])
+def test_a_step_of_rate_1_clipped_to_c_is_c_long_whatever_the_scale(scale):
+    """Clipping and then unscaling would make it S times too short (TEACHING.md, R17)."""
+    model, _ = make("mixed")
+    optimizer = fp.MixedOptimizer(
+        optim.SGD(model.parameters(), lr=1.0), loss_scale=scale, clip_norm=0.01
+    )
+    before = model.state_dict()
+    result = train(model, optimizer, [0])[0]
+    after = model.state_dict()
+    names = [name for name, _ in model.named_parameters()]
+    moved = [after[n].array.astype(np.float64) - before[n].array for n in names]
+    assert result.grad_norm > 0.1
+    assert np.sqrt(sum((d**2).sum() for d in moved)) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_clip_norm_is_the_same_as_unscaling_and_clipping_by_hand():
+    (model, optimizer), (other, by_hand) = make(clip_norm=0.05), make()
+    for k in range(3):
+        result = train(model, optimizer, [k])[0]
+        by_hand.zero_grad()
+        by_hand.backward(loss_of(other, k))
+        by_hand.unscale_()
+        assert optim.clip_grad_norm_(by_hand.parameters, 0.05) == pytest.approx(result.grad_norm)
+        by_hand.step()
+    for (name, mine), theirs in zip(model.state_dict().items(), other.state_dict().values()):
+        np.testing.assert_allclose(mine.array, theirs.array, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_clipping_scaled_gradients_by_hand_is_refused():
+    model, optimizer = make()
+    optimizer.backward(loss_of(model, 0))
+    refused(
+        *(optimizer, fp.TapeError, "65536", "unscale_()"),
+        call=lambda: optim.clip_grad_norm_(model.parameters(), 1.0),
+    )
+
+
+def test_several_optimizers_are_clipped_by_the_norm_of_all_that_step():
+    ps = [parameter([0.0]), parameter([0.0])]
+    optimizer = fp.MixedOptimizer(
+        [optim.SGD([p], lr=1.0) for p in ps], loss_scale=16.0, clip_norm=1.0
+    )
+    backward(optimizer, 3.0, 4.0)
+    assert optimizer.step().grad_norm == 5.0
+    np.testing.assert_allclose([p.exact.item() for p in ps], [-0.6, -0.8], rtol=1e-6)
+    optimizer.zero_grad()
+    backward(optimizer, np.inf, 4.0)
+    optimizer.step()
+    np.testing.assert_allclose([p.exact.item() for p in ps], [-0.6, -1.8], rtol=1e-6)
+
+
+# ---- weight decay -------------------------------------------------------------------------------
+
+
+def test_weight_decay_meets_unscaled_gradients():
+    """With decay on scaled ones the weights of a large S would hardly decay."""
+    ends = []
+    for scale in (1.0, 2.0**12):
+        p = parameter([1.0, -2.0])
+        optimizer = fp.MixedOptimizer(optim.SGD([p], lr=0.5, weight_decay=0.5), loss_scale=scale)
+        backward(optimizer, 0.25)
+        optimizer.step()
+        ends.append(p.array.tolist())
+    assert ends == [[1.0 - 0.375, -2.0 + 0.375]] * 2
+
+
+# ---- unscale_ -----------------------------------------------------------------------------------
+
+
+@every_precision
+def test_unscale_leaves_gradients_divided_once_in_float32_however_often_it_is_called(precision):
+    model, optimizer = make(precision)
+    optimizer.backward(loss_of(model, 0))
+    wide = np.promote_types(optimizer.parameters[0].dtype, np.float32)
+    expected = [
+        p.grad.array.astype(wide) / wide.type(optimizer.scale) for p in optimizer.parameters
+    ]
+    for _ in range(3):
+        optimizer.unscale_()
+        assert frozen([p.grad for p in optimizer.parameters]) == frozen(expected)
+
+
+def test_unscaling_loses_no_gradient_that_float16_could_not_hold():
+    p = parameter([1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=2.0**16)
+    optimizer.backward(p.sum() * 2.0**-30)
+    optimizer.unscale_()
+    assert (p.grad.dtype, p.grad.item()) == (np.float32, 2.0**-30)
+
+
+@every_precision
+@pytest.mark.parametrize("rule", RULES)
+def test_a_step_after_unscale_is_the_same_step(precision, rule):
+    (model, optimizer), (other, unscaling) = make(precision, rule), make(precision, rule)
+    for k in range(3):
+        result = train(model, optimizer, [k])[0]
+        unscaling.zero_grad()
+        unscaling.backward(loss_of(other, k))
+        unscaling.unscale_()
+        assert unscaling.step() == result
+    assert kept(unscaling) == kept(optimizer)
+
+
+def test_gradients_changed_after_unscale_are_those_that_are_used():
+    p = parameter([1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=1024.0)
+    backward(optimizer, 4.0)
+    optimizer.unscale_()
+    p.grad.mul_(0.125)
+    optimizer.step()
+    assert p.item() == 0.5
+
+
+def test_adding_to_unscaled_gradients_is_refused():
+    model, optimizer = make()
+    optimizer.backward(loss_of(model, 0))
+    optimizer.unscale_()
+    refused(
+        *(optimizer, fp.TapeError, "65536", "zero_grad()"),
+        call=lambda: optimizer.backward(loss_of(model, 1)),
+    )
+
+
+# ---- the exponent dial --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [3, 9, 13])
+@pytest.mark.parametrize("rule", RULES)
+def test_only_the_scale_less_the_dial_counts_bit_for_bit(power, rule):
+    """(k = 10, S = 2^j) trains exactly as (k = 7, S = 2^(j-3)) does."""
+    ends = []
+    for dial, scale in ((10, 2.0**power), (7, 2.0 ** (power - 3))):
+        model, optimizer = make("mixed", rule, dial=dial, loss_scale=scale)
+        results = train(model, optimizer, range(5))
+        ends.append((kept(optimizer), [r.grad_norm for r in results]))
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_in_float32_the_dial_changes_no_bit(precision, rule):
+    ends = []
+    for dial in (0, 1, 17):
+        model, optimizer = make(precision, rule, dial=dial, clip_norm=0.5)
+        results = train(model, optimizer, range(4))
+        ends.append((kept(optimizer), results))
+    assert ends[0] == ends[1] == ends[2]
+
+
+def test_the_dial_moves_what_is_stored_down_and_what_is_used_back_up():
+    p = parameter([1.0, 1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=None, dial=20)
+    backward(optimizer, fp.tensor([0.5, 2.0**-6], dtype="float16"))
+    assert p.grad.array.tolist() == [2.0**-21, 0.0]  # of 2^-26 float16 holds nothing
+    optimizer.step()
+    assert p.array.tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("dial", [-1, 65, 2.5, "3", None, float("nan")])
+def test_an_impossible_dial_is_refused(dial):
+    with pytest.raises(fp.ArgumentError, match="dial="):
+        make(dial=dial)
+
+
+# ---- gradient accumulation ----------------------------------------------------------------------
+
+
+def test_gradients_of_micro_batches_add_up_to_those_of_the_batch():
+    with fp.precision("float32"):
+        layer = nn.Linear(16, 5)
+    optimizer = fp.MixedOptimizer(optim.SGD(layer.parameters()), loss_scale=256.0)
+    x = np.random.default_rng(0).normal(size=(64, 16)).astype(np.float32)
+    found = []
+    for parts in (1, 16):
+        optimizer.zero_grad()
+        for part in np.split(x, parts):
+            optimizer.backward(layer(fp.tensor(part)).square().mean() / parts)
+        optimizer.unscale_()
+        found.append([p.grad.array for p in layer.parameters()])
+    y = x @ layer.weight.array.T + layer.bias.array
+    for whole, summed, size in zip(*found, [np.abs(2 * y.T) @ np.abs(x), np.abs(2 * y).sum(0)]):
+        # c * 2^-24 * sum |a||b|, with the mean's divisor; c for 64 summed terms of 16 products
+        assert (np.abs(whole - summed) <= 8 * 2.0**-24 * size / y.size).all()
+
+
+@pytest.mark.parametrize("scale", [None, 8.0])
+def test_3000_micro_batches_do_not_stop_at_2048(scale):
+    p = parameter([0.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=scale)
+    for _ in range(3000):
+        backward(optimizer, 1.0)
+    assert optimizer.step().grad_norm == 3000.0
+    assert p.item() == -3000.0
+
+
+@pytest.mark.parametrize("bad", [0, 2, 3])
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_an_overflow_in_one_micro_batch_skips_them_all(bad, precision):
+    model, optimizer = make(precision)
+    before = kept(optimizer)
+    for k in range(4):
+        optimizer.backward(loss_of(model, k) * (np.inf if k == bad else 1.0))
+    assert optimizer.step().skipped
+    assert kept(optimizer) == before
+
+
+def test_overflows_of_opposite_sign_cancel_to_nothing_good():
+    p = parameter([1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p]))
+    backward(optimizer, np.inf)
+    backward(optimizer, -np.inf)
+    assert optimizer.step().skipped and p.item() == 1.0
+
+
+# ---- several optimizers on one scale ------------------------------------------------------------
+
+
+def pair(skip="each", **settings):
+    """Two parameters, each with an optimizer of its own kind, on one scale."""
+    ps = [parameter([1.0, 2.0]), parameter([3.0])]
+    rules = [optim.SGD(ps[:1], lr=0.5), optim.Adam(ps[1:], lr=0.25, eps=0.0)]
+    return ps, fp.MixedOptimizer(rules, skip=skip, **settings)
+
+
+@pytest.mark.parametrize("skip", ["each", "together"])
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_every_optimizer_gets_unscaled_gradients(skip, by_hand):
+    """The second too: with SGD in its place a scaled gradient would show at once."""
+    ps = [parameter([1.0]), parameter([3.0])]
+    rules = [optim.SGD([p], lr=0.5) for p in ps]
+    optimizer = fp.MixedOptimizer(rules, loss_scale=1024.0, skip=skip)
+    backward(optimizer, 1.0, 2.0)
+    if by_hand:
+        optimizer.unscale_()
+        assert [p.grad.item() for p in ps] == [1.0, 2.0]
+    result = optimizer.step()
+    assert (result.stepped, result.each) == (True, (True, True))
+    assert [p.item() for p in ps] == [0.5, 2.0]
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_each_skips_for_itself(bad):
+    ps, optimizer = pair("each", loss_scale=1024.0)
+    before = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
+    factors = [1.0, 1.0]
+    factors[bad] = np.nan
+    backward(optimizer, *factors)
+    result = optimizer.step()
+    after = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
+    assert [a == b for a, b in zip(after, before)] == [bad == 0, bad == 1]
+    assert result.each == (bad != 0, bad != 1) and not result.stepped
+    assert result.parameters == (f"parameter {bad} {ps[bad].shape}",)
+    assert [o.steps for o in optimizer.optimizers] == [int(bad != 0), int(bad != 1)]
+    assert ps[bad].grad is None
+    ps[1 - bad].grad = None
+    backward(optimizer, 1.0, 1.0)
+    assert optimizer.step().stepped
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_together_all_skip(bad):
+    ps, optimizer = pair("together", loss_scale=1024.0)
+    before = kept(optimizer)
+    factors = [1.0, 1.0]
+    factors[bad] = np.inf
+    backward(optimizer, *factors)
+    result = optimizer.step()
+    assert kept(optimizer) == before
+    assert (result.stepped, result.each) == (False, (False, False))
+    assert [p.grad for p in ps] == [None, None]
+
+
+@pytest.mark.parametrize("skip", ["each", "together"])
+def test_the_shared_scale_is_updated_once_an_iteration(skip):
+    _, optimizer = pair(skip, loss_scale=fp.DynamicLossScale(8.0, growth_interval=2))
+    scales = []
+    for factors in [(1, 1), (1, 1), (np.inf, np.inf), (1, np.inf), (np.inf, 1), (1, 1), (1, 1)]:
+        optimizer.zero_grad()
+        backward(optimizer, *factors)
+        result = optimizer.step()
+        assert result.scale_after == optimizer.scale
+        scales.append(optimizer.scale)
+    assert scales == [8.0, 16.0, 8.0, 4.0, 2.0, 2.0, 4.0]
+
+
+def test_an_optimizer_whose_parameters_have_no_gradients_waits():
+    ps, optimizer = pair(loss_scale=8.0)
+    backward(optimizer, 1.0, None)
+    assert optimizer.step().stepped
+    assert [o.steps for o in optimizer.optimizers] == [1, 0] and ps[1].item() == 3.0
+
+
+def test_a_parameter_of_two_optimizers_is_refused():
+    p = parameter([1.0])
+    with pytest.raises(fp.ArgumentError, match="two optimizers"):
+        fp.MixedOptimizer([optim.SGD([p]), optim.Adam([p])])
+
+
+# ---- what is refused when one is made -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "word"),
+    [
+        ({"loss_scale": 0}, fp.PrecisionError, "0"),
+        ({"loss_scale": -8.0}, fp.PrecisionError, "-8"),
+        ({"loss_scale": float("inf")}, fp.PrecisionError, "inf"),
+        ({"loss_scale": float("nan")}, fp.PrecisionError, "nan"),
+        ({"loss_scale": "dynamical"}, fp.PrecisionError, "dynamical"),
+        ({"loss_scale": {"init_scale": 8}}, fp.PrecisionError, "init_scale"),
+        ({"clip_norm": -1.0}, fp.ArgumentError, "clip_norm"),
+        ({"clip_norm": float("nan")}, fp.ArgumentError, "clip_norm"),
+        ({"skip": "none"}, fp.ArgumentError, "skip"),
+    ],
+    ids=str,
+)
+def test_an_impossible_setting_is_refused(settings, error, word):
+    with pytest.raises(error, match=word):
+        make(**settings)
+
+
+def test_what_is_no_optimizer_is_refused():
+    p = parameter([1.0])
+    for given in ([], [p], [optim.SGD([p]), p]):
+        with pytest.raises(fp.ArgumentError, match="Optimizer"):
+            fp.MixedOptimizer(given)
+
+
+def test_parameters_of_two_precisions_are_refused():
+    ps = [parameter([1.0], "mixed"), parameter([1.0], "mixed,loss_scale=128")]
+    with pytest.raises(fp.PrecisionError, match="loss_scale=128"):
+        fp.MixedOptimizer(optim.SGD(ps))
+
+
+# ---- state --------------------------------------------------------------------------------------
+
+
+@every_precision
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("first", ["model", "optimizer"])
+def test_continuing_from_a_checkpoint_equals_never_having_stopped(precision, rule, first):
+    """Bit for bit, after a skipped step, and in whichever order the two are loaded."""
+
+    def rest(model, optimizer):
+        results = train(model, optimizer, range(3, 6))
+        return frozen(model.state_dict()), snapshot(optimizer), repr(results)
+
+    model, optimizer = make(precision, rule)
+    train(model, optimizer, range(3))
+    optimizer.zero_grad()
+    optimizer.backward(loss_of(model, 9))
+    poison(optimizer.parameters[2])
+    assert optimizer.step().skipped
+    saved = copy.deepcopy({"model": model.state_dict(), "optimizer": optimizer.state_dict()})
+    expected = rest(model, optimizer)
+
+    fresh = dict(zip(("model", "optimizer"), make(precision, rule)))
+    train(*fresh.values(), [7])  # not quite fresh: nothing of this may remain
+    for name in sorted(fresh, key=lambda name: name != first):
+        fresh[name].load_state_dict(saved[name])
+    assert rest(*fresh.values()) == expected
+
+
+def test_loading_an_optimizer_sets_the_weights_to_its_rounded_masters():
+    model, optimizer = make("mixed")
+    train(model, optimizer, range(3))
+    other, fresh = make("mixed")
+    fresh.load_state_dict(optimizer.state_dict())
+    for mine, theirs in zip(other.parameters(), model.parameters()):
+        if mine.dtype == np.float16:
+            assert frozen(mine.array) == frozen(theirs.array)
+
+
+def test_the_scale_resumes_with_its_counters():
+    model, optimizer = make(loss_scale=fp.DynamicLossScale(64.0, growth_interval=4))
+    train(model, optimizer, range(3))
+    other, resumed = make()
+    resumed.load_state_dict(optimizer.state_dict())
+    other.load_state_dict(model.state_dict())
+    assert [r.scale_after for r in train(other, resumed, range(2))] == [128.0, 128.0]
+
+
+DAMAGES = {
+    "no scale": lambda s: s.pop("loss_scale"),
+    "an unknown entry": lambda s: s.update(epoch=3),
+    "an optimizer is missing": lambda s: s["optimizers"].pop(),
+    "the scale of another kind": lambda s: s["loss_scale"].update(kind="NoLossScale"),
+    "an impossible scale": lambda s: s["loss_scale"].update(value=-1.0),
+    "a count of steps is missing": lambda s: s["optimizers"][1].pop("steps"),
+    "a master is missing": lambda s: s["optimizers"][1]["state"][0].pop("master"),
+    "a master of another shape": lambda s: s["optimizers"][1]["state"][0].update(
+        master=np.zeros(2)
+    ),
+    "an impossible rate": lambda s: s["optimizers"][1]["param_groups"][0].update(lr=-1.0),
+    "the optimizers exchanged": lambda s: s["optimizers"].reverse(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
+    """Neither the scale nor the first optimizer, even if only the second does not fit."""
+    _, source = pair(loss_scale=fp.DynamicLossScale(64.0))
+    for _ in range(3):
+        source.zero_grad()
+        backward(source, 0.25, 0.25)
+        source.step()
+    source.loss_scale.update(False)
+    state = copy.deepcopy(source.state_dict())
+    damage(state)
+    _, optimizer = pair(loss_scale=fp.DynamicLossScale(8.0))
+    backward(optimizer, 0.25, 0.25)
+    before = gradients(optimizer)
+    refused(
+        *(optimizer, (fp.ArgumentError, fp.PrecisionError)),
+        call=lambda: optimizer.load_state_dict(state),
+    )
+    assert gradients(optimizer) == before and optimizer.step().stepped

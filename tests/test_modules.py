@@ -1,0 +1,484 @@
+"""Claims about modules: names, state, modes, precision, paths, and whence their numbers come."""
+
+import threading
+
+import numpy as np
+import pytest
+from minifp.models import LeNet
+from snapshots import frozen
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim, tape
+
+PRECISIONS = ["float32", "mixed", "float16", "float64"]
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+
+LAYERS = {  # name -> made here and in PyTorch alike, and an input
+    "Linear": (lambda m: m.Linear(4, 3), (2, 4)),
+    "Linear without bias": (lambda m: m.Linear(4, 3, bias=False), (2, 4)),
+    "Conv2d": (lambda m: m.Conv2d(4, 6, (3, 2), stride=2, padding=1, groups=2), (2, 4, 6, 5)),
+    "Conv2d without bias": (lambda m: m.Conv2d(2, 3, 3, dilation=2, bias=False), (1, 2, 6, 6)),
+    "BatchNorm1d": (lambda m: m.BatchNorm1d(3), (5, 3)),
+    "BatchNorm1d of sequences": (lambda m: m.BatchNorm1d(3, momentum=0.3), (5, 3, 2)),
+    "BatchNorm2d": (lambda m: m.BatchNorm2d(3, eps=1e-3), (4, 3, 2, 2)),
+    "BatchNorm2d without parameters": (lambda m: m.BatchNorm2d(3, affine=False), (4, 3, 2, 2)),
+    "BatchNorm2d without statistics": (
+        lambda m: m.BatchNorm2d(3, track_running_stats=False),
+        (4, 3, 2, 2),
+    ),
+    "LayerNorm": (lambda m: m.LayerNorm((2, 3)), (4, 2, 3)),
+    "LayerNorm without bias": (lambda m: m.LayerNorm(3, bias=False), (4, 3)),
+    "LayerNorm without parameters": (lambda m: m.LayerNorm(3, elementwise_affine=False), (4, 3)),
+    "Embedding": (lambda m: m.Embedding(7, 3), None),
+    "LSTM": (lambda m: m.LSTM(3, 4), (5, 2, 3)),
+    "LSTM of 3 layers, batch first": (
+        lambda m: m.LSTM(3, 4, num_layers=3, batch_first=True),
+        (2, 5, 3),
+    ),
+    "LSTM both ways": (lambda m: m.LSTM(3, 4, num_layers=2, bidirectional=True), (5, 2, 3)),
+    "LSTM without bias": (lambda m: m.LSTM(3, 4, bias=False), (5, 2, 3)),
+    "a model": (
+        lambda m: m.Sequential(
+            *(m.Conv2d(1, 2, 3), m.BatchNorm2d(2), m.ReLU(), m.MaxPool2d(2), m.Flatten()),
+            m.Sequential(m.Dropout(0.0), m.Linear(8, 3), m.LayerNorm(3), m.Tanh()),
+        ),
+        (3, 1, 6, 6),
+    ),
+}
+every_layer = pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+
+
+class Shared(nn.Module):
+    """One layer under two names, and one weight in two layers."""
+
+    def __init__(self):
+        self.a = self.b = nn.Linear(3, 3)
+        self.c = nn.Linear(3, 3)
+        self.c.weight = self.a.weight
+
+    def forward(self, x):
+        return self.c(self.b(self.a(x)))
+
+
+def small(precision="float32"):
+    """A model with parameters, buffers and dropout."""
+    with fp.precision(precision):
+        return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Dropout(0.5), nn.Linear(6, 3))
+
+
+# ---- the same names and shapes as PyTorch's -----------------------------------------------------
+
+
+@every_layer
+def test_names_and_shapes_are_pytorchs(make, shape, torch):
+    mine, theirs = make(nn), make(torch.nn)
+
+    def described(named):
+        return [(name, tuple(t.shape)) for name, t in named]
+
+    assert described(mine.named_parameters()) == described(theirs.named_parameters())
+    assert described(mine.named_buffers()) == described(theirs.named_buffers())
+    assert described(mine.state_dict().items()) == described(theirs.state_dict().items())
+    assert {n: str(t.dtype) for n, t in mine.state_dict().items()} == {
+        n: str(t.dtype).removeprefix("torch.") for n, t in theirs.state_dict().items()
+    }
+    assert [n for n, _ in mine.named_modules()] == [n for n, _ in theirs.named_modules()]
+
+
+@every_layer
+@pytest.mark.parametrize("training", [True, False])
+def test_weights_move_between_the_two_and_give_the_same_results(make, shape, training, torch):
+    with fp.precision("float64"):
+        mine = make(nn).train(training)
+    theirs = make(torch.nn).double().train(training)
+    random = np.random.default_rng(0)
+    for t in theirs.state_dict().values():
+        if t.is_floating_point():
+            t.copy_(torch.tensor(random.uniform(0.1, 1.0, t.shape)))
+    mine.load_state_dict(theirs.state_dict())
+    x = random.integers(0, 7, (2, 3)) if shape is None else random.normal(size=shape)
+    y, expected = mine(fp.Tensor(x)), theirs(torch.tensor(x))
+    results = [y, *y[1]] if isinstance(y, tuple) else [y]
+    for got, want in zip(results, [expected, *expected[1]] if len(results) > 1 else [expected]):
+        got, want = (got[0], want[0]) if isinstance(got, tuple) else (got, want)
+        np.testing.assert_allclose(got.array, want.detach().numpy(), rtol=1e-12, atol=1e-12)
+    for name, t in theirs.state_dict().items():  # running statistics, after one batch
+        np.testing.assert_allclose(mine.state_dict()[name].array, t.numpy(), rtol=1e-12)
+
+
+def test_what_is_shared_has_the_names_it_has_in_pytorch(torch):
+    class Theirs(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.nn.Linear(3, 3)
+            self.b = self.a
+            self.c = torch.nn.Linear(3, 3)
+            self.c.weight = self.a.weight
+
+    mine, theirs = Shared(), Theirs()
+    assert list(mine.state_dict()) == list(theirs.state_dict())
+    assert [n for n, _ in mine.named_parameters()] == [n for n, _ in theirs.named_parameters()]
+    assert [n for n, _ in mine.named_modules()] == [n for n, _ in theirs.named_modules()]
+    mine.load_state_dict(theirs.state_dict())
+    assert frozen(mine.a.weight) == frozen(theirs.a.weight.detach().numpy())
+
+
+# ---- what a module owns -------------------------------------------------------------------------
+
+
+def test_what_is_shared_counts_once():
+    shared = Shared()
+    assert [n for n, _ in shared.named_parameters()] == ["a.weight", "a.bias", "c.bias"]
+    assert len(shared.parameters()) == 3 and len(shared.modules()) == 3
+    optim.SGD(shared.parameters())  # refuses parameters that are given twice
+    shared(fp.ones(2, 3)).sum().backward()
+    assert shared.c.weight.grad is shared.a.weight.grad is not None
+
+
+def test_parameters_know_their_path_and_messages_use_it():
+    model = LeNet(classes=3, size=8)
+    assert [p.name for p in model.parameters()] == [n for n, _ in model.named_parameters()]
+    assert model.conv1.weight.name == "conv1.weight"
+
+
+def test_zero_grad_drops_every_gradient():
+    model = small()
+    model(fp.randn(5, 4)).sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
+    model.zero_grad()
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_train_and_eval_reach_every_module():
+    model = nn.Sequential(small(), nn.ModuleList([nn.Dropout()]))
+    assert {m.training for m in model.modules()} == {True}
+    assert model.eval() is model and {m.training for m in model.modules()} == {False}
+    assert model.train() is model and {m.training for m in model.modules()} == {True}
+
+
+def test_in_evaluation_nothing_is_dropped_and_no_statistic_moves():
+    model = small().eval()
+    x, before = fp.randn(5, 4), frozen(model.state_dict())
+    first = frozen(model(x))
+    assert frozen(model(x)) == first and frozen(model.state_dict()) == before
+    model.train()
+    assert frozen(model(x)) != first and frozen(model.state_dict()) != before
+
+
+def test_sequential_and_module_list_are_lists_of_modules():
+    layers = [nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)]
+    for made in (nn.Sequential(*layers), nn.ModuleList(layers)):
+        assert len(made) == 3 and list(made) == layers and made[-1] is layers[2]
+    chosen = nn.ModuleList(layers).append(nn.Tanh())
+    assert [n for n, _ in chosen.named_children()] == ["0", "1", "2", "3"]
+    with pytest.raises(fp.ArgumentError, match="call its modules"):
+        chosen(fp.ones(1, 2))
+    with pytest.raises(fp.ArgumentError, match="argument 1 is a function"):
+        nn.Sequential(nn.ReLU(), F.relu)
+
+
+def test_a_module_without_forward_says_so():
+    class Empty(nn.Module):
+        pass
+
+    with pytest.raises(fp.ArgumentError, match="Empty does not define forward"):
+        Empty()(fp.ones(1))
+
+
+def test_a_repr_shows_the_tree_and_the_settings():
+    model = nn.Sequential(nn.Linear(4, 6, bias=False), nn.Sequential(nn.Dropout(0.25), nn.ReLU()))
+    assert repr(model) == (
+        "Sequential(\n  (0): Linear(4, 6, bias=False)\n  (1): Sequential(\n"
+        "    (0): Dropout(p=0.25)\n    (1): ReLU()\n  )\n)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: nn.Linear(0, 3), "in_features=0"),
+        (lambda: nn.Linear(4, 2.5), "out_features=2.5"),
+        (lambda: nn.Conv2d(3, 4, 3, groups=2), "groups=2"),
+        (lambda: nn.Conv2d(3, 4, 0), "kernel_size"),
+        (lambda: nn.BatchNorm2d(-1), "num_features=-1"),
+        (lambda: nn.Embedding(5, "a"), "embedding_dim='a'"),
+        (lambda: nn.Dropout(1.5), "p=1.5"),
+        (lambda: nn.Dropout(float("nan")), "p=nan"),
+        (lambda: nn.LSTM(3, 4, num_layers=0), "num_layers=0"),
+        (lambda: nn.LSTM(3, 4, dropout=-0.1), "dropout=-0.1"),
+    ],
+)
+def test_an_impossible_size_is_refused_by_name(make, words):
+    with pytest.raises((fp.ArgumentError, fp.ShapeError), match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "words"),
+    [
+        (nn.BatchNorm2d(3), (4, 3), r"BatchNorm2d\(3\) on a tensor of shape \(4, 3\)"),
+        (nn.BatchNorm1d(3), (4, 5), "3 channels"),
+        (nn.BatchNorm1d(3), (1, 3), "1 value a channel"),
+        (nn.LSTM(3, 4), (5, 2, 7), r"expected \(T, B, 3\)"),
+        (nn.LSTM(3, 4, batch_first=True), (5, 3), r"expected \(B, T, 3\)"),
+        (nn.Linear(3, 4), (2, 5), "linear"),
+    ],
+)
+def test_an_input_that_does_not_fit_is_refused_and_nothing_is_changed(module, shape, words):
+    before = frozen(module.state_dict())
+    with pytest.raises(fp.MinifpError, match=words):
+        module(fp.ones(shape))
+    assert frozen(module.state_dict()) == before
+
+
+# ---- state --------------------------------------------------------------------------------------
+
+
+@every_precision
+def test_a_state_loaded_is_the_state_saved(precision):
+    source, target = small(precision), small(precision)
+    with fp.precision(precision):
+        source(fp.randn(5, 4))
+    state = source.state_dict()
+    assert frozen(target.state_dict()) != frozen(state)
+    target.load_state_dict(state)
+    assert frozen(target.state_dict()) == frozen(state)
+    assert frozen([p.array for p in target.parameters()]) == frozen(
+        [p.array for p in source.parameters()]
+    )
+
+
+def test_a_state_moves_between_precisions_rounded_only_where_it_is_stored():
+    source, target = small("float32"), small("mixed")
+    target.load_state_dict(source.state_dict())
+    assert frozen(target.state_dict()) == frozen(source.state_dict())
+    assert target[0].weight.dtype == np.float16
+    assert frozen(target[0].weight) == frozen(source[0].weight.array.astype(np.float16))
+
+
+def test_every_missing_unexpected_and_misshapen_entry_is_named_at_once_and_nothing_changes():
+    model = small()
+    state = {n: t.array for n, t in small().state_dict().items()}
+    del state["0.bias"], state["1.running_mean"]
+    state |= {"extra": np.zeros(1), "3.weight": np.zeros((3, 5)), "1.bias": np.array(["a"] * 6)}
+    state["1.num_batches_tracked"] = np.zeros(2, np.int64)
+    before = frozen(model.state_dict())
+    with pytest.raises(fp.ArgumentError) as caught:
+        model.load_state_dict(state)
+    message = str(caught.value)
+    for part in [
+        *("missing: 0.bias (6,)", "missing: 1.running_mean (6,)", "unexpected: extra"),
+        *("3.weight: shape (3, 5), expected (3, 6)", "1.num_batches_tracked: shape (2,)"),
+        "1.bias: <U1",
+    ]:
+        assert part in message
+    assert "0.weight" not in message and "3.bias" not in message
+    assert frozen(model.state_dict()) == before
+
+
+def test_a_state_is_a_copy():
+    model = small()
+    state, before = model.state_dict(), frozen(model.state_dict())
+    for tensor in state.values():
+        tensor.fill_(7)
+    assert frozen(model.state_dict()) == before
+
+
+# ---- precision ----------------------------------------------------------------------------------
+
+
+def computed(model, x):
+    """The output to the last bit."""
+    with fp.no_grad():
+        return frozen(model(x))
+
+
+@every_precision
+@pytest.mark.parametrize("elsewhere", [None, "float32", "float16", "float64", "mixed"])
+def test_a_module_computes_in_the_precision_it_was_made_in(precision, elsewhere):
+    with fp.precision(precision):
+        model = small().eval()
+        x = fp.randn(5, 4)
+        inside = computed(model, x)
+    with fp.precision(elsewhere or fp.get_precision()):
+        assert computed(model, x) == inside
+
+
+@every_precision
+def test_a_module_computes_the_same_on_another_thread(precision):
+    model = small(precision).eval()
+    with fp.precision(precision):
+        x = fp.randn(5, 4)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(computed(model, x)))
+    thread.start()
+    thread.join()
+    assert found == [computed(model, x)]
+
+
+@every_precision
+def test_backward_outside_the_block_uses_what_forward_used_inside(precision):
+    found = []
+    for inside in (True, False):
+        fp.manual_seed(0)
+        model = small(precision)
+        with fp.precision(precision):
+            x = fp.randn(5, 4)
+            loss = model(x).square().sum()
+            if inside:
+                loss.backward()
+        if not inside:
+            loss.backward()
+        found.append(frozen([p.grad for p in model.parameters()]))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("precision", "linear", "norm"),
+    [
+        ("float32", "float32", "float32"),
+        ("mixed", "float16", "float32"),
+        ("float16", "float16", "float16"),
+        ("float64", "float64", "float64"),
+        ("mixed,norm_parameters=float16", "float16", "float16"),
+        ("float32,weights=float16", "float16", "float32"),
+    ],
+)
+def test_weights_and_norm_parameters_are_stored_as_the_precision_says(precision, linear, norm):
+    with fp.precision(precision):
+        model = nn.Sequential(
+            *(nn.Linear(2, 2), nn.Conv2d(1, 1, 1), nn.Embedding(2, 2), nn.LSTM(2, 2)),
+            *(nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.LayerNorm(2)),
+        )
+    for name, t in [*model.named_parameters(), *model.named_buffers()]:
+        if "num_batches" not in name:
+            assert t.dtype == (norm if int(name[0]) >= 4 else linear), name
+
+
+def test_a_part_made_under_another_precision_keeps_its_own():
+    with fp.precision("mixed"):
+        body = nn.Linear(4, 4)
+    model = nn.Sequential(body, nn.Linear(4, 2))
+    with fp.no_grad():
+        assert body(fp.ones(1, 4)).dtype == np.float16
+        assert model(fp.ones(1, 4)).dtype == np.float32
+
+
+# ---- random numbers -----------------------------------------------------------------------------
+
+
+def test_initial_values_are_the_same_in_every_precision():
+    states = []
+    for precision in PRECISIONS:
+        fp.manual_seed(3)
+        with fp.precision(precision):
+            model = nn.Sequential(*(make(nn) for make, _ in LAYERS.values()))
+        states.append({n: t.array.astype(np.float32) for n, t in model.state_dict().items()})
+    assert frozen(states[0]) == frozen(states[1]) == frozen(states[2]) == frozen(states[3])
+    assert len(states[0]) > 50
+
+
+def test_initial_values_depend_on_the_seed_and_on_nothing_drawn_before_for_other_purposes():
+    starts = []
+    for seed, draw in [(3, 0), (3, 5), (4, 0)]:
+        fp.manual_seed(seed)
+        for _ in range(draw):
+            fp.randn(3)
+            nn.Dropout()(fp.ones(9))
+        starts.append(frozen(nn.Linear(4, 4).state_dict()))
+    assert starts[0] == starts[1] != starts[2]
+
+
+@pytest.mark.parametrize(
+    ("make", "bound"),
+    [
+        (lambda: nn.Linear(64, 50), 1 / 8),
+        (lambda: nn.Conv2d(16, 20, 4, groups=4), 1 / 8),
+        (lambda: nn.LSTM(9, 64), 1 / 8),
+    ],
+)
+def test_weights_begin_uniformly_within_one_over_the_root_of_the_inputs(make, bound):
+    for p in make().parameters():
+        assert np.abs(p.array).max() < bound
+        if p.array.size > 500:
+            assert np.abs(p.array).max() > 0.98 * bound
+            assert p.array.std() == pytest.approx(bound / np.sqrt(3), rel=0.05)
+
+
+def test_embeddings_begin_normal_and_norms_as_identity():
+    w = nn.Embedding(200, 50).weight.array
+    assert (w.mean(), w.std()) == pytest.approx((0, 1), abs=0.03)
+    norm = nn.BatchNorm1d(3)
+    state = [norm.weight, norm.bias, norm.running_mean, norm.running_var]
+    assert [set(t.array.tolist()) for t in state] == [{1.0}, {0.0}, {0.0}, {1.0}]
+
+
+def test_dropout_drops_the_same_elements_in_every_precision():
+    masks = []
+    for precision in PRECISIONS:
+        fp.manual_seed(5)
+        with fp.precision(precision):
+            layers = [nn.Dropout(0.3), nn.Dropout(0.6)]
+            masks.append([layer(fp.ones(50, 8)).array != 0 for layer in (*layers, layers[0])])
+    for other in masks[1:]:
+        assert frozen(other) == frozen(masks[0])
+    first, second, again = masks[0]
+    assert (first.mean(), second.mean()) == pytest.approx((0.7, 0.4), abs=0.06)
+    assert (first != again).any()  # a call of its own
+
+
+@every_precision
+def test_dropout_divides_what_it_keeps_and_passes_gradients_where_it_kept(precision):
+    with fp.precision(precision):
+        x = fp.ones(40, requires_grad=True)
+        y = nn.Dropout(0.75)(x)
+        y.sum().backward()
+    assert set(y.array.tolist()) == {0.0, 4.0}
+    assert frozen(x.grad) == frozen(y.array)
+
+
+# ---- the path of the module that called, on each node -------------------------------------------
+
+
+def test_every_recorded_operation_knows_the_path_of_its_module():
+    class Observer:
+        def __init__(self):
+            self.paths = []
+
+        def on_record(self, node, outputs):
+            self.paths.append((node.module, node.op))
+
+        def on_gradient(self, vertex, gradient):
+            pass
+
+        def on_release(self, node):
+            pass
+
+    class Model(nn.Module):
+        def __init__(self):
+            self.stem = nn.Linear(4, 4)
+            self.blocks = nn.ModuleList([nn.Sequential(nn.Linear(4, 4), nn.ReLU())])
+            self.blocks.append(nn.Tanh())
+
+        def forward(self, x):
+            return self.blocks[1](self.blocks[0](self.stem(x))).square()
+
+    model, observer = Model(), Observer()
+    tape.observers.append(observer)
+    try:
+        (model(fp.ones(2, 4)) * 2.0).sum()
+        with pytest.raises(fp.ShapeError):
+            model(fp.ones(2, 5))  # the path is left behind by an error too
+        model.stem.weight.exp()
+    finally:
+        tape.observers.remove(observer)
+    assert [path for path, _ in observer.paths] == [
+        *("Model.stem", "Model.blocks.0.0", "Model.blocks.0.1", "Model.blocks.1", "Model"),
+        *("", "", ""),
+    ]

@@ -1,0 +1,665 @@
+"""The numerics, as claims: what is stored, what is summed in what, and what each switch changes."""
+
+import warnings
+
+import numpy as np
+import pytest
+from bounds import UNIT, half_ulp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim
+from minifp.formats import float16, float32, float64, int64
+
+mixed = fp.Precision.parse("mixed")
+
+
+@pytest.fixture
+def in_mixed():
+    with fp.precision("mixed"):
+        yield
+
+
+def half(a):
+    """An array rounded to float16."""
+    return np.asarray(a).astype(float16)
+
+
+def random_halves(*shape, seed=0, low=-2.0, high=2.0):
+    """Random float16 numbers."""
+    return half(np.random.default_rng(seed).uniform(low, high, shape))
+
+
+# ---- sums ---------------------------------------------------------------------------------------
+
+
+def test_a_column_of_4096_float16_tenths_sums_to_409_5_both_ways(in_mixed):
+    x = fp.tensor(np.full((4096, 2), 0.1))
+    assert x.sum(0).tolist() == x.T.sum(1).tolist() == [409.5, 409.5]
+    assert x.sum(0).dtype == float16
+    assert np.sum(x.array, axis=0).tolist() == [256, 256]  # NumPy's own
+
+
+def test_3000_repeats_of_one_index_give_an_embedding_gradient_of_3000(in_mixed):
+    w = fp.ones(4, 2, requires_grad=True)
+    y = F.embedding(np.full(3000, 2), w)
+    y.backward(gradient=np.ones(y.shape))
+    assert w.grad.dtype == float16
+    assert w.grad.tolist() == [[0, 0], [0, 0], [3000, 3000], [0, 0]]
+
+
+def test_3000_reads_of_one_element_give_a_gradient_of_3000(in_mixed):
+    for i in (np.zeros(3000, int), (np.zeros(3000, int), slice(None))):
+        x = fp.ones(2, 1, requires_grad=True)
+        y = x[i]
+        y.backward(gradient=np.ones(y.shape))
+        assert x.grad.tolist() == [[3000], [0]]
+
+
+def test_3000_uses_of_one_weight_give_a_gradient_of_3000(in_mixed):
+    w = fp.ones(2, requires_grad=True)
+    fp.stack([w * 1.0 for _ in range(3000)]).sum().backward()
+    assert w.grad.dtype == float16
+    assert w.grad.tolist() == [3000, 3000]
+
+
+def test_3000_micro_batches_give_a_gradient_of_3000(in_mixed):
+    w = fp.ones(2, requires_grad=True)
+    for _ in range(3000):
+        (w * 1.0).sum().backward()
+    assert w.grad.dtype == float32  # a leaf reached again accumulates in float32 from then on
+    assert w.grad.tolist() == [3000, 3000]
+
+
+def test_gradients_that_meet_are_rounded_once():
+    """2048 + 0.75 + 0.75 rounds to 2050, where each part alone would vanish."""
+    with fp.precision("mixed"):
+        x = fp.ones(1, requires_grad=True)
+        y = x * 1.0
+        for leaf, z in ((x, x), (x, y)):  # at a leaf, and at a value in between
+            x.grad = None
+            fp.cat([z * 2048.0, z * 0.75, z * 0.75]).sum().backward(retain_graph=True)
+            assert leaf.grad.tolist() == [2050]
+    with fp.precision("mixed,reduce=float16"):
+        x = fp.ones(1, requires_grad=True)
+        fp.cat([x * 1.0] * 3000).sum().backward()
+        assert x.grad.tolist() == [2048]
+
+
+@pytest.mark.parametrize("K", [1, 2, 17, 300, 4097, 65536])
+@pytest.mark.parametrize("same_sign", [True, False])
+def test_dot_products_of_any_length_stay_within_the_bound(in_mixed, K, same_sign):
+    """Forward, and backward, where the sum runs over another axis. See bounds.py for the bound."""
+    low = 0.0 if same_sign else -1.0
+    scale = 1 / K if same_sign else 1.0  # sums stay below 65504
+    a, b = random_halves(3, K, low=low, high=1.0), random_halves(K, 2, seed=1, low=low, high=scale)
+    x = fp.tensor(a, requires_grad=True)
+    w = fp.tensor(b.T, requires_grad=True)
+    results = [fp.tensor(a) @ fp.tensor(b), F.linear(x, w)]
+    t, u = fp.tensor(a.T, requires_grad=True), fp.tensor(np.ones((3, 2)), requires_grad=True)
+    (t @ u).backward(gradient=b)  # u's gradient sums over K
+    exact, magnitude = a.astype(float64) @ b, np.abs(a).astype(float64) @ np.abs(b)
+    bound = half_ulp(float16, exact) + (16 + 4 * np.log2(K)) * UNIT * magnitude
+    for y in (*results, u.grad):
+        assert y.dtype == float16
+        assert (np.abs(y.array - exact) <= bound).all()
+
+
+@given(st.integers(1, 3000), st.sampled_from([0, 1, (0, 1)]), st.integers(0, 99))
+def test_sums_stay_within_the_bound(n, dim, seed):
+    a = random_halves(n, 3, seed=seed)
+    with fp.precision("mixed"):
+        y = fp.tensor(a).sum(dim)
+    exact, magnitude = (v.astype(float64).sum(dim) for v in (a, np.abs(a)))
+    bound = (16 + 4 * np.log2(a.size)) * UNIT * magnitude
+    assert y.dtype == (float32 if y.ndim == 0 else float16)
+    assert (np.abs(y.array - exact) <= bound + half_ulp(y.dtype, np.abs(exact) + bound)).all()
+
+
+# ---- scalars ------------------------------------------------------------------------------------
+
+
+def test_a_python_number_enters_in_float32_and_only_the_result_is_rounded(in_mixed):
+    x = fp.tensor([1e-3])
+    for y in (x * 1e5, 1e5 * x, x / 1e-5):
+        assert (y.dtype, y.item()) == (float16, 100.0625)
+    assert (fp.tensor([3.0]) - 70000.0 + 70000).item() == -np.inf  # each result is rounded
+    assert (fp.tensor([1.0]) * 1e300).item() == np.inf
+    assert (fp.tensor([2.0]) ** 15).item() == 32768
+
+
+def test_a_loss_written_by_hand_does_not_overflow_nor_meet_its_seed_in_float16(in_mixed):
+    x = fp.tensor(np.full(60000, 10.0), requires_grad=True)
+    loss = x.sum() / 60000
+    assert (loss.dtype, loss.item()) == (float32, 10)
+    loss.backward(seed=2.0**24)  # 2^24 / 60000 is 279.6
+    assert x.grad.dtype == float16
+    assert x.grad.array[0] == half(2.0**24 / 60000)
+
+
+def test_reductions_to_a_scalar_stay_in_float32_and_so_does_arithmetic_on_them(in_mixed):
+    x = fp.tensor(np.linspace(0, 1, 12).reshape(3, 4), requires_grad=True)
+    y = fp.zeros(3, 4)
+    scalars = [x.sum(), x.mean(), x.var(), F.mse_loss(x, y), F.cross_entropy(x, [0, 1, 2])]
+    scalars += [s * 70000 + 1 for s in scalars] + [scalars[0] / scalars[1], (x.sum() ** 2).sqrt()]
+    for s in scalars:
+        assert (s.shape, s.dtype) == ((), float32)
+        assert np.isfinite(s.item())
+        x.grad = None
+        s.backward(retain_graph=True)
+        assert x.grad.dtype == float16
+
+
+def test_losses_do_not_round_to_float16_what_they_reduce(in_mixed):
+    """A batch of 2^16 terms of 2^4 sums to 2^20."""
+    z = fp.tensor(np.full(2**16, 4.0))
+    assert F.mse_loss(z, fp.zeros(2**16), reduction="sum").item() == 2.0**20
+    logits = fp.tensor(np.tile([0.0, 16.0], (2**13, 1)))
+    loss = F.cross_entropy(logits, np.zeros(2**13, int), reduction="sum")
+    assert loss.item() == pytest.approx(2**17, rel=1e-6)
+
+
+# ---- exponentials -------------------------------------------------------------------------------
+
+
+def test_softmax_of_logits_above_11_1_does_not_overflow(in_mixed):
+    """e^11.1 is beyond float16, e^88.8 beyond float32."""
+    for largest in (11.2, 100.0, 60000.0):
+        z = fp.tensor([[largest, largest, 0.0]], requires_grad=True)
+        y, log_y = F.softmax(z, 1), F.log_softmax(z, 1)
+        smallest = np.exp(-z.array[0, 0].astype(float64)) / 2
+        assert y.tolist() == [[0.5, 0.5, pytest.approx(smallest, abs=2**-25)]]
+        assert log_y.array[0, :2] == pytest.approx(-np.log(2), rel=1e-3)
+        loss = F.cross_entropy(z, [2])
+        assert loss.item() == pytest.approx(z.array[0, 0].item() + np.log(2), rel=1e-6)
+        loss.backward()
+        assert z.grad.tolist() == [[0.5, 0.5, pytest.approx(-1.0, abs=2e-5)]]
+
+
+def test_cross_entropy_keeps_small_probabilities(in_mixed):
+    """e^-40 is 0 in float16; its logarithm is not."""
+    assert F.cross_entropy(fp.tensor([[0.0, 40.0]]), [0]).item() == 40
+    assert F.log_softmax(fp.tensor([[0.0, 40.0]]), 1).tolist() == [[-40, 0]]
+
+
+def test_sigmoid_and_tanh_saturate_without_nan(in_mixed):
+    x = fp.tensor([-60000.0, -100.0, 0.0, 100.0, 60000.0], requires_grad=True)
+    assert x.sigmoid().tolist() == [0, 0, 0.5, 1, 1]
+    assert x.tanh().tolist() == [-1, -1, 0, 1, 1]
+    (x.sigmoid() + x.tanh()).sum().backward()
+    assert x.grad.tolist() == [0, 0, 1.25, 0, 0]
+
+
+# ---- formats that meet --------------------------------------------------------------------------
+
+MEETINGS = [
+    ("float16", "float16", "float16"), ("float16", "float32", "float32"),
+    ("float32", "float64", "float64"), ("float16", "float64", "float64"),
+    ("float16", "int64", "float16"), ("float32", "int64", "float32"),
+    ("float16", "bool", "float16"),
+    ("float16", "uint8", "float16"), ("float64", "int32", "float64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("a, b, met", MEETINGS)
+def test_the_wider_format_wins_and_integers_never_decide(a, b, met):
+    x, y = fp.tensor([1.0, 2.0], dtype=a), fp.tensor([1, 0], dtype=b)
+    for precision in ("mixed", "float32", "float16"):
+        with fp.precision(precision):
+            results = [x + y, y + x, x * y, x - y, fp.maximum(x, y), fp.where(x == y, x, y)]
+            assert [z.dtype.name for z in results] == [met] * 6
+            assert fp.cat([x, y]).dtype == met or "int" in b or b == "bool"
+
+
+@pytest.mark.parametrize("a", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("b", ["float16", "float32", "float64"])
+def test_tensors_without_dimensions_are_weak(a, b):
+    """They decide only among themselves, as in PyTorch."""
+    x, s, r = fp.tensor([2.0], dtype=a), fp.tensor(3.0, dtype=b), fp.tensor(3.0, dtype=a)
+    assert (x * s).dtype == (s * x).dtype == fp.where(x > 0, x, s).dtype == a
+    assert (r * s).dtype == np.promote_types(a, b)
+    assert (x * np.float64(3)).dtype == (np.float64(3) * x).dtype == a
+    assert (x * np.array([3.0, 4.0])).dtype == float64
+
+
+def test_a_weak_scalar_enters_with_all_its_digits_and_gets_its_own_gradient_format(in_mixed):
+    x = fp.tensor([1e-3, 1e-3], requires_grad=True)
+    s = fp.tensor(1e5, dtype="float32", requires_grad=True)
+    y = x * s
+    assert y.dtype == float16 and y.tolist() == [100.0625, 100.0625]
+    y.backward(gradient=[40000.0, 40000.0])
+    assert (s.grad.dtype, x.grad.dtype) == (float32, float16)
+    assert s.grad.item() == pytest.approx(80, rel=1e-3)
+    assert np.isinf(x.grad.array).all()  # 4e9
+
+
+def test_a_float32_batch_is_rounded_once_at_the_door_of_float16_weights(in_mixed):
+    a = np.random.default_rng(0).uniform(-1, 1, (5, 4)).astype(float32)
+    for layer, shape in ((nn.Linear(4, 3), (5, 4)), (nn.Conv2d(1, 3, (1, 4)), (5, 1, 1, 4))):
+        x = fp.tensor(a.reshape(shape), dtype="float32", requires_grad=True)
+        y = layer(x)
+        assert y.dtype == float16
+        np.testing.assert_array_equal(y.array, layer(fp.tensor(half(x.array))).array)
+        y.backward(gradient=np.ones(y.shape))
+        assert x.grad.dtype == float32  # in x's own format again, of a gradient rounded before
+        assert (half(x.grad.array) == x.grad.array).all()
+        assert layer.weight.grad.dtype == float16
+
+
+def test_norm_parameters_do_not_decide_the_format_of_activations(in_mixed):
+    for layer, shape in ((nn.BatchNorm1d(4), (5, 4)), (nn.LayerNorm(4), (5, 4))):
+        x = fp.tensor(random_halves(*shape), requires_grad=True)
+        y = layer(x)
+        assert (layer.weight.dtype, y.dtype) == (float32, float16)
+        y.backward(gradient=np.ones(shape))
+        assert (layer.weight.grad.dtype, x.grad.dtype) == (float32, float16)
+
+
+def test_float64_is_never_computed_in_less():
+    for precision in ("mixed", "float16", "float32"):
+        with fp.precision(precision):
+            x = fp.tensor([[1.0, 2**-40]], dtype="float64", requires_grad=True)
+            assert x.sum().item() == (x @ np.ones((2, 1))).item() == 1 + 2**-40
+            (x * x).sum().backward()
+            assert x.grad.tolist() == [[2, 2**-39]]
+
+
+def test_to_rounds_once_and_its_gradient_comes_back_in_the_old_format():
+    x = fp.tensor([1 + 2**-11, 1 + 3 * 2**-11, 1e5, 2**-25], requires_grad=True)
+    y = x.to("float16")
+    assert y.tolist() == [1, 1 + 2**-9, np.inf, 0]  # ties to even
+    y.backward(gradient=[1.0, 2.0, 3.0, 4.0])
+    assert x.grad.dtype == float32 and x.grad.tolist() == [1, 2, 3, 4]
+    assert x.half().dtype == float16 and x.half().float().dtype == float32
+    assert x.to(fp.float32) is x
+
+
+# ---- making tensors -----------------------------------------------------------------------------
+
+
+def test_floating_data_takes_the_storage_format_and_other_data_keeps_its_own():
+    makers = [lambda: fp.tensor(0.1), lambda: fp.tensor(np.zeros(2)), lambda: fp.ones(2, 3)]
+    makers += [lambda: fp.rand(4), lambda: fp.randn(4), lambda: fp.full((2,), 0.5)]
+    for precision, stored in (("mixed", float16), ("float32", float32), ("float64", float64)):
+        with fp.precision(precision):
+            assert {make().dtype for make in makers} == {stored}
+            assert fp.tensor([1, 2]).dtype == fp.arange(3).dtype == int64
+            assert fp.tensor([True]).dtype == bool
+            assert fp.tensor(np.uint8(3)).dtype == np.uint8
+            assert fp.tensor([1, 2], dtype="float32").dtype == float32
+            assert fp.zeros_like(fp.tensor([1, 2])).dtype == int64
+
+
+def test_a_tensor_has_memory_of_its_own():
+    for dtype in (float16, float32, float64, int64):
+        a = np.ones(3, dtype)
+        x = fp.tensor(a, dtype=dtype)
+        a[0] = 5
+        assert x.tolist() == [1, 1, 1]
+    x = fp.ones(3)
+    assert not np.may_share_memory(fp.tensor(x).array, x.array)
+
+
+def test_values_that_overflow_when_they_are_rounded_give_a_warning_that_counts_them():
+    with fp.precision("mixed"):
+        with pytest.warns(fp.PrecisionWarning, match=r"2 of 5 values overflow float16.*65504"):
+            x = fp.tensor([1e5, -1e5, 65504.0, 1.0, np.inf])
+        assert x.tolist() == [np.inf, -np.inf, 65504, 1, np.inf]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fp.tensor([65519.0, np.inf, np.nan])
+
+
+def test_random_numbers_do_not_depend_on_the_precision():
+    drawn = {}
+    for precision in ("float32", "mixed"):
+        fp.manual_seed(3)
+        with fp.precision(precision):
+            model = nn.Sequential(nn.Linear(3, 2), nn.LSTM(2, 2), nn.Embedding(3, 2))
+            weights = [v.array for v in model.state_dict().values()]
+            mask = F.dropout(fp.ones(50), 0.5).array > 0
+            drawn[precision] = [fp.rand(5).array, fp.randn(5).array, mask, *weights]
+    for a, b in zip(*drawn.values()):
+        np.testing.assert_array_equal(a.astype(b.dtype), b)
+
+
+# ---- sums in float16, one after the other -------------------------------------------------------
+#
+# Against loops over np.float16 numbers, which NumPy rounds after each operation.
+
+
+def fold(addends):
+    """The sum of numbers in float16: each addend and each partial sum rounded."""
+    total = np.float16(0)
+    for a in addends:
+        total = np.float16(total + np.float16(a))
+    return total
+
+
+def fold_axis(a, axes):
+    """fold over some axes of an array, in C order; float32, with the axes kept."""
+    kept = [i for i in range(a.ndim) if i not in axes]
+    rows = a.transpose(*kept, *axes).reshape([a.shape[i] for i in kept] + [-1])
+    y = np.empty(rows.shape[:-1], float32)
+    for place in np.ndindex(*y.shape):
+        y[place] = fold(rows[place])
+    return np.expand_dims(y, tuple(axes))
+
+
+def fold_dot(a, b):
+    """a @ b of two matrices of float16 numbers, k ascending, all of it in float16; float32."""
+    y = np.empty((len(a), b.shape[1]), float32)
+    for m, n in np.ndindex(*y.shape):
+        y[m, n] = fold(np.float16(p) * np.float16(q) for p, q in zip(a[m], b[:, n]))
+    return y
+
+
+def both(fn, *arrays, switch, gradient=None):
+    """Stored results and gradients of fn in mixed with float16 sums and, to differ, without."""
+    found = []
+    for precision in (f"mixed,{switch}=float16", "mixed"):
+        with fp.precision(precision):
+            xs = [fp.tensor(a, dtype="float16", requires_grad=True) for a in arrays]
+            y = fn(*xs)
+            y.backward(gradient=np.ones(y.shape) if gradient is None else gradient)
+            found.append([y.array, *(x.grad.array for x in xs)])
+    return found
+
+
+def assert_sequential(found, expected):
+    """What was found with float16 sums is what was expected, in all bits; mixed gives another."""
+    sequential, wide = found
+    for i, (a, b, e) in enumerate(zip(sequential, wide, expected, strict=True)):
+        if e is not None:
+            np.testing.assert_array_equal(a, e.astype(a.dtype), err_msg=f"result {i}")
+            assert (a != b).any(), f"result {i} is the same with float32 sums"
+
+
+def test_matmul_adds_in_float16_one_product_after_the_other():
+    x, y, dz = random_halves(30, 40), random_halves(40, 20, seed=1), random_halves(30, 20, seed=2)
+    expected = [fold_dot(x, y), fold_dot(dz, y.T), fold_dot(x.T, dz)]
+    found = both(fp.matmul, x, y, switch="accumulate", gradient=dz)
+    assert_sequential(found, expected)
+
+
+def test_linear_adds_in_float16_and_then_the_bias():
+    x, w, b = random_halves(30, 40), random_halves(20, 40, seed=1), random_halves(20, seed=2)
+    dy = random_halves(30, 20, seed=3)
+    y = fold_dot(x, w.T) + b.astype(float32)
+    expected = [half(y), fold_dot(dy, w), fold_dot(dy.T, x), None]
+    assert_sequential(both(F.linear, x, w, b, switch="accumulate", gradient=dy), expected)
+    db = fold_axis(dy, (0,))[0]
+    found = both(F.linear, x, w, b, switch="reduce", gradient=dy)
+    assert_sequential(found, [None, None, None, db])
+
+
+def test_conv2d_adds_in_float16_channels_rows_columns():
+    """y[n,o,p,q] over c, i, j; dx[n,c,h,w] over o and dy's places; dw[o,c,i,j] over n, p, q."""
+    x, w = random_halves(3, 4, 5, 4), random_halves(6, 4, 3, 2, seed=1)
+    b, dy = random_halves(6, seed=2), random_halves(3, 6, 3, 3, seed=3)
+    y, dx, dw = np.empty(dy.shape, float32), np.empty(x.shape, float32), np.empty(w.shape, float32)
+    for n, o, p, q in np.ndindex(*y.shape):
+        window = x[n, :, p : p + 3, q : q + 2]
+        y[n, o, p, q] = fold((window * w[o]).reshape(-1)) + b[o].astype(float32)
+    for o, c, i, j in np.ndindex(*w.shape):
+        dw[o, c, i, j] = fold((dy[:, o] * x[:, c, i : i + 3, j : j + 3]).reshape(-1))
+    padded = np.pad(dy, ((0, 0), (0, 0), (2, 2), (1, 1)))
+    turned = w[:, :, ::-1, ::-1]
+    for n, c, h, v in np.ndindex(*x.shape):
+        window = padded[n, :, h : h + 3, v : v + 2]
+        dx[n, c, h, v] = fold((window * turned[:, c]).reshape(-1))
+    found = both(F.conv2d, x, w, b, switch="accumulate", gradient=dy)
+    assert_sequential(found, [half(y), dx, dw, None])
+    db = fold_axis(dy, (0, 2, 3)).reshape(-1)
+    found = both(F.conv2d, x, w, b, switch="reduce", gradient=dy)
+    assert_sequential(found, [None, None, None, db])
+
+
+def batch_norm(x, w, b, dy, eps=1e-5):
+    """y, dx, dw, db of the equations in ops/batch_norm.py, in float32 but for folded sums."""
+    x, w, b, dy = (v.astype(float32) for v in (x, w, b, dy))
+    axes, count = (0, 2, 3), float32.type(x.size // x.shape[1])
+    w, b = w.reshape(1, -1, 1, 1), b.reshape(1, -1, 1, 1)
+    m = fold_axis(x, axes) / count
+    v = fold_axis((x - m) * (x - m), axes) / count
+    y = (x - m) * (w / np.sqrt(v + float32.type(eps))) + b
+    r = 1 / np.sqrt(v + float32.type(eps))
+    h = (x - m) * r
+    dw, db = fold_axis(dy * h, axes), fold_axis(dy, axes)
+    dx = (dy - db / count - h * (dw / count)) * (w * r)
+    return half(y), half(dx), dw.reshape(-1), db.reshape(-1)
+
+
+def test_batch_norm_adds_in_float16():
+    x, dy = random_halves(5, 3, 4, 2, low=0.0), random_halves(5, 3, 4, 2, seed=1)
+    w, b = random_halves(3, seed=2), random_halves(3, seed=3)
+    found = both(
+        lambda *a: F.batch_norm(a[0], None, None, *a[1:], training=True),
+        *(x, w, b), switch="reduce", gradient=dy,
+    )  # fmt: skip
+    assert_sequential(found, batch_norm(x, w, b, dy))
+
+
+def test_layer_norm_adds_in_float16():
+    x, dy = random_halves(9, 40, low=0.0), random_halves(9, 40, seed=1)
+    w, b = random_halves(40, seed=2), random_halves(40, seed=3)
+    X, W, B, dY = (v.astype(float32) for v in (x, w, b, dy))
+    d, eps = float32.type(40), float32.type(1e-5)
+    m = fold_axis(X, (1,)) / d
+    r = 1 / np.sqrt(fold_axis((X - m) * (X - m), (1,)) / d + eps)
+    h, g = (X - m) * r, dY * W
+    dx = r * (g - fold_axis(g, (1,)) / d - h * (fold_axis(g * h, (1,)) / d))
+    dw, db = fold_axis(dY * h, (0,))[0], fold_axis(dY, (0,))[0]
+    found = both(lambda *a: F.layer_norm(a[0], 40, *a[1:]), x, w, b, switch="reduce", gradient=dy)
+    assert_sequential(found, [half((X - m) * r * W + B), half(dx), dw, db])
+
+
+def test_softmax_and_log_softmax_add_in_float16():
+    x, dy = random_halves(20, 60), random_halves(20, 60, seed=1)
+    X, dY = x.astype(float32), dy.astype(float32)
+    shifted = X - X.max(1, keepdims=True)
+    e = np.exp(shifted)
+    s = fold_axis(e, (1,))
+    y = half(e / s)
+    Y = y.astype(float32)
+    dx = Y * (dY - fold_axis(dY * Y, (1,)))
+    found = both(lambda x: F.softmax(x, 1), x, switch="reduce", gradient=dy)
+    assert_sequential(found, [y, half(dx)])
+    y = half(shifted - np.log(s))
+    dx = dY - np.exp(y.astype(float32)) * fold_axis(dY, (1,))
+    found = both(lambda x: F.log_softmax(x, 1), x, switch="reduce", gradient=dy)
+    assert_sequential(found, [y, half(dx)])
+
+
+def test_losses_add_in_float16():
+    z, t = random_halves(50, 60), np.arange(50)
+    Z = z.astype(float32) - z.astype(float32).max(1, keepdims=True)
+    e, rows = np.exp(Z), np.arange(50)
+    s = fold_axis(e, (1,))
+    each = np.log(s[:, 0]) - Z[rows, t]
+    p = e / s
+    p[rows, t] -= 1
+    expected = [np.float32(fold(each)) / float32.type(50), half(p * float32.type(1 / 50))]
+    found = both(lambda z: F.cross_entropy(z, t), z, switch="reduce")
+    assert_sequential(found, expected)
+    x = random_halves(50, 60, seed=1)
+    d = x.astype(float32) - z.astype(float32)
+    found = both(F.mse_loss, x, z, switch="reduce")
+    expected = np.float32(fold((d * d).reshape(-1))) / float32.type(3000)
+    assert_sequential(found, [expected, None, None])
+
+
+def test_reductions_add_in_float16():
+    x = random_halves(40, 6, low=0.0)
+    s = fold_axis(x, (0,))[0]
+    mean = half(s / float32.type(40))
+    c = x.astype(float32) - fold_axis(x, (0,)) / float32.type(40)
+    var = half(fold_axis(c * c, (0,))[0] / float32.type(39))
+    dx = half(c * 2 / float32.type(39))
+    for fn, expected in (
+        *((lambda x: x.sum(0), [s, None]), (lambda x: x.mean(0), [mean, None])),
+        (lambda x: x.var(0), [var, dx]),
+    ):
+        assert_sequential(both(fn, x, switch="reduce"), expected)
+
+
+def test_gradients_of_repeated_and_broadcast_reads_add_in_float16():
+    dy, w = random_halves(50, 3), random_halves(2, 3, seed=1)
+    i = np.arange(50) % 2
+    dw = np.stack([fold_axis(dy[i == k], (0,))[0] for k in range(2)])
+    for read in (lambda w: F.embedding(i, w), lambda w: w[i], lambda w: w[i, :]):
+        found = both(read, w, switch="reduce", gradient=dy)
+        assert_sequential(found, [None, dw])
+    dx = fold_axis(dy, (0,))[0]
+    for spread in (lambda x: x.expand(50, 3), lambda x: x + fp.zeros(50, 3)):
+        assert_sequential(both(spread, w[0], switch="reduce", gradient=dy), [None, dx])
+    by = fp.tensor(random_halves(50, 3, seed=4))
+    dx = fold_axis(dy.astype(float32) * by.array, (0,))[0]
+    assert_sequential(both(lambda x: x * by, w[0], switch="reduce", gradient=dy), [None, dx])
+
+
+def test_overlapping_windows_add_in_float16():
+    x, dy = random_halves(1, 1, 9, 9, low=1.0), random_halves(1, 1, 4, 4, low=1.0, seed=1)
+    y, parts = np.empty((1, 1, 4, 4), float32), [[[] for _ in range(9)] for _ in range(9)]
+    share = dy.astype(float32) / float32.type(9)
+    for p, q in np.ndindex(4, 4):
+        window = x[0, 0, 2 * p : 2 * p + 3, 2 * q : 2 * q + 3]
+        y[0, 0, p, q] = fold(window.reshape(-1)) / float32.type(9)
+    for i, j, p, q in np.ndindex(3, 3, 4, 4):  # by places in the window, as the kernel adds
+        parts[2 * p + i][2 * q + j].append(share[0, 0, p, q])
+    dx = np.array([[[[fold(addends) for addends in row] for row in parts]]])
+    found = both(lambda x: F.avg_pool2d(x, 3, 2), x, switch="reduce", gradient=dy)
+    assert_sequential(found, [half(y), dx])
+
+
+def test_an_lstm_adds_in_float16():
+    """One step with x = 0 and w_hh = 0 but for one gate's inputs: its sum is a dot product."""
+    w_ih = random_halves(4, 60, low=0.0, high=0.3)
+    x = random_halves(1, 1, 60, seed=1, low=0.0, high=0.3)
+    zeros = [np.zeros((1, 1)), np.zeros((1, 1)), w_ih, np.zeros((4, 1)), np.zeros(4), np.zeros(4)]
+    z = fold_dot(x[0], w_ih.T)[0]
+    i, f, o = half(1 / (1 + np.exp(-z[[0, 1, 3]]))).astype(float32)
+    c = half(i * half(np.tanh(z[2])).astype(float32))
+    h = half(o * np.tanh(c.astype(float32)))
+    found = both(lambda *a: fp.ops.lstm(*a)[0], x, *zeros, switch="accumulate")
+    assert found[0][0].item() == h
+    assert found[1][0].item() != h
+
+
+# ---- each switch --------------------------------------------------------------------------------
+
+
+def observe(precision):
+    """What each switch is said to decide, looked up in what a training step really did."""
+    fp.manual_seed(0)
+    with fp.precision(precision) as p:
+        layer, norm = nn.Linear(64, 3), nn.BatchNorm1d(3)
+        flow = []
+        seen = type("Seen", (), {"on_gradient": lambda self, v, g: flow.append((v, g.dtype))})()
+        seen.on_record = seen.on_release = lambda *a: None
+        x = fp.tensor(random_halves(40, 64, low=0.0), dtype=p.activations)
+        optimizer = fp.MixedOptimizer(optim.Adam([*layer.parameters(), *norm.parameters()]))
+        fp.tape.observers.append(seen)
+        y = norm(layer(x))
+        loss = (y * y).sum()
+        optimizer.backward(loss)
+        fp.tape.observers.remove(seen)
+        inner = {g for v, g in flow if not isinstance(v, fp.Tensor) and v.op != "sum"}
+        ones = fp.ones(64, 1, dtype=float16)
+        memory, block = optimizer.memory(), optimizer.optimizer.blocks[0]
+        return {
+            "weights": layer.weight.dtype,
+            "activations": {v.dtype for v in (layer(x), y, x * 2, F.softmax(x, 1))},
+            "gradients": (layer.weight.grad.dtype, inner),
+            "accumulate": (fp.tensor(x.array, dtype=float16) @ ones).tolist(),
+            "reduce": fp.tensor(x.array, dtype=float16).sum(0).tolist(),
+            "norm_parameters": {
+                *(v.dtype for v in (norm.weight, norm.bias, norm.running_mean, norm.running_var)),
+            },
+            "master_weights": memory["masters"] > 0,
+            "optimizer_state": {a.dtype for a in block.state.values()},
+            "loss_scale": optimizer.scale,
+        }
+
+
+CHANGES = {
+    "weights": "float32", "activations": "float32", "gradients": "float32",
+    "accumulate": "float16", "reduce": "float16", "norm_parameters": "float16",
+    "master_weights": "off", "optimizer_state": "float16", "loss_scale": "128",
+}  # fmt: skip
+
+
+def test_every_switch_is_observed():
+    assert set(CHANGES) == set(fp.policy.SWITCHES) == set(observe("mixed"))
+
+
+@pytest.mark.parametrize("switch", CHANGES)
+def test_each_switch_changes_what_it_says_and_nothing_else(switch):
+    before, after = observe("mixed"), observe(f"mixed,{switch}={CHANGES[switch]}")
+    changed = {name for name in before if before[name] != after[name]}
+    also = {"weights": {"master_weights"}}  # weights stored in float32 need no masters
+    assert changed == {switch} | also.get(switch, set())
+
+
+def test_what_mixed_decides_is_what_its_table_says():
+    seen = observe("mixed")
+    assert seen["weights"] == float16
+    assert seen["activations"] == {float16}
+    assert seen["gradients"] == (float16, {float16})
+    assert seen["norm_parameters"] == {float32}
+    assert seen["optimizer_state"] == {float32}
+    assert (seen["master_weights"], seen["loss_scale"]) == (True, 2.0**16)
+
+
+def test_under_float32_nothing_is_ever_float16():
+    seen = observe("float32")
+    formats = {seen["weights"], seen["gradients"][0], *seen["gradients"][1], *seen["activations"]}
+    formats |= seen["norm_parameters"] | seen["optimizer_state"]
+    assert formats == {float32}
+    assert (seen["master_weights"], seen["loss_scale"]) == (False, 1)
+
+
+def test_under_float16_everything_is_float16_but_losses():
+    seen = observe("float16")
+    formats = {seen["weights"], seen["gradients"][0], *seen["gradients"][1], *seen["activations"]}
+    assert formats | seen["norm_parameters"] == {float16}
+    assert (seen["master_weights"], seen["loss_scale"]) == (False, 1)
+    with fp.precision("float16"):
+        assert fp.ones(3).sum().dtype == float32
+
+
+# ---- whole trainings ----------------------------------------------------------------------------
+
+
+def losses(precision, steps=15):
+    """The losses of a small model with every kind of layer."""
+    fp.manual_seed(1)
+    random = np.random.default_rng(0)
+    images, targets = random.uniform(-1, 1, (24, 1, 6, 6)), random.integers(0, 3, 24)
+    with fp.precision(precision):
+        model = nn.Sequential(
+            *(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Flatten(), nn.Dropout(0.1), nn.Linear(36, 8), nn.LayerNorm(8), nn.Linear(8, 3)),
+        )
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
+        found = []
+        for _ in range(steps):
+            loss = F.cross_entropy(model(fp.tensor(images)), targets)
+            found.append(loss.item())
+            optimizer.minimize(loss)
+    return found
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_a_run_repeated_gives_the_same_bits(precision):
+    assert losses(precision) == losses(precision)
+
+
+def test_mixed_follows_float32_and_both_learn():
+    """The losses stay within 5% of each other while they fall by more than a third."""
+    single, mixed = losses("float32"), losses("mixed")
+    assert mixed[-1] < 0.65 * mixed[0]
+    assert mixed == pytest.approx(single, rel=0.05)
+    assert mixed != single

@@ -1,0 +1,328 @@
+"""The same numbers as PyTorch: every case, every layer with its weights, and how layers begin."""
+
+import inspect
+
+import numpy as np
+import pytest
+from cases import CASES, COMPARISONS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+
+torch = pytest.importorskip("torch", reason="parity is with PyTorch: pip install 'minifp[parity]'")
+tnn = torch.nn
+
+in_torch = pytest.mark.parametrize("case", [c for c in CASES if c.torch], ids=str)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """PyTorch's threads are slower than one on arrays of these sizes."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def as_tuple(y):
+    return tuple(y) if isinstance(y, tuple | list) else (y,)
+
+
+def both(case, arrays, dtype, dy_of=None):
+    """(values, gradients) of ours, and of PyTorch, for the same gradients of the outputs."""
+    ours = [fp.Tensor(a.astype(dtype), requires_grad=True) for a in arrays]
+    theirs = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays]
+    ys, ts = as_tuple(case.fn(*ours)), as_tuple(case.torch(torch, *theirs))
+    random = np.random.default_rng(2)
+    dys = [random.uniform(-1, 1, y.shape).astype(dtype) for y in ys]
+    for y, dy in zip(ys, dys):
+        y.backward(gradient=dy, retain_graph=True)
+    torch.autograd.backward(ts, [torch.tensor(dy) for dy in dys])
+    return (
+        ([y.array for y in ys], [x.grad.array for x in ours]),
+        ([t.detach().numpy() for t in ts], [t.grad.numpy() for t in theirs]),
+    )
+
+
+@in_torch
+def test_values_and_gradients_are_those_of_pytorch_in_float64(case):
+    with fp.precision("float64"):
+        ours, theirs = both(case, case.arrays(), "float64")
+    for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@in_torch
+def test_values_and_gradients_are_those_of_pytorch_in_float32(case):
+    """Both err by a few 2^-24 of what they add up, and no more than 2^5 is added up here."""
+    ours, theirs = both(case, case.arrays(), "float32")
+    for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+
+
+# With Inf among the weights PyTorch's order of operations decides between Inf and NaN (and with
+# padding, whether 0 is multiplied by it); its slope of |NaN| is 0.
+OTHER_NAN = {"abs", "conv2d", "batch_norm", "layer_norm", "lstm"}
+
+
+@in_torch
+def test_what_is_not_finite_is_where_pytorch_has_it(case):
+    """An Inf, -Inf or NaN in the first or the last element of each input, forward and backward."""
+    arrays = case.arrays()
+    places = [(i, k) for i, a in enumerate(arrays) for k in {0, a.size - 1} if a.size]
+    for i, k in places:
+        for value in (np.inf, -np.inf, np.nan):
+            changed = [a.copy() for a in arrays]
+            changed[i].reshape(-1)[k] = value
+            ours, theirs = both(case, changed, "float32")
+            for what, a, b in zip(("value", "gradient"), ours, theirs):
+                for p, q in zip(a, b):
+                    where = f"{what}, {value} at {k} of input {i}"
+                    if case.operation in OTHER_NAN:
+                        assert not np.isfinite(p[~np.isfinite(q)]).any(), where
+                    else:
+                        for look in (np.isnan, np.isposinf, np.isneginf):
+                            np.testing.assert_array_equal(look(p), look(q), err_msg=where)
+
+
+def test_the_gradient_of_a_window_without_a_finite_number_is_not_lost_in_the_padding():
+    x = np.full((1, 1, 2, 2), -np.inf, "float32")
+    a, b = fp.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    F.max_pool2d(a, 2, 2, 1).sum().backward()
+    torch.nn.functional.max_pool2d(b, 2, 2, 1).sum().backward()
+    np.testing.assert_array_equal(a.grad.array, b.grad.numpy())
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_are_those_of_pytorch(name):
+    x, y = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
+    expected = getattr(torch, name)(torch.tensor(x), torch.tensor(y)).numpy()
+    np.testing.assert_array_equal(getattr(fp, name)(fp.tensor(x), fp.tensor(y)).array, expected)
+
+
+# ---- layers -------------------------------------------------------------------------------------
+
+
+def same_layer(ours, theirs):
+    """Give PyTorch's weights to ours, which must have its names and shapes, in its order."""
+    state = {n: t.detach().numpy() for n, t in theirs.state_dict().items()}
+    mine = {n: (t.shape, t.dtype) for n, t in ours.state_dict().items()}
+    assert mine == {n: (a.shape, a.dtype) for n, a in state.items()}
+    assert list(mine) == list(state)
+    ours.load_state_dict(state)
+    return ours
+
+
+def check_layer(ours, theirs, *shape, dtype="float32", tolerance=1e-5):
+    """One forward and backward of both, with the same weights, inputs and gradients."""
+    same_layer(ours, theirs)
+    random = np.random.default_rng(0)
+    x = random.normal(0, 1, shape).astype(dtype)
+    a, b = fp.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    y, z = ours(a), theirs(b)
+    dy = random.normal(0, 1, y.shape).astype(dtype)
+    y.backward(gradient=dy)
+    z.backward(torch.tensor(dy))
+    close = {"rtol": tolerance, "atol": tolerance}
+    np.testing.assert_allclose(y.array, z.detach().numpy(), **close)
+    np.testing.assert_allclose(a.grad.array, b.grad.numpy(), **close)
+    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        np.testing.assert_allclose(p.grad.array, q.grad.numpy(), err_msg=name, **close)
+
+
+LAYERS = {
+    "Linear": (lambda m: m.Linear(5, 3), (4, 5)),
+    "Linear without bias": (lambda m: m.Linear(5, 3, bias=False), (2, 4, 5)),
+    "Conv2d": (lambda m: m.Conv2d(3, 4, 3, 2, 1), (2, 3, 7, 6)),
+    "Conv2d of groups": (lambda m: m.Conv2d(4, 6, (3, 2), groups=2, dilation=2), (2, 4, 7, 6)),
+    "Conv2d without bias": (lambda m: m.Conv2d(3, 4, 1, bias=False), (2, 3, 5, 5)),
+    "MaxPool2d": (lambda m: m.MaxPool2d(3, 2, 1), (2, 3, 7, 6)),
+    "AvgPool2d": (lambda m: m.AvgPool2d(2), (2, 3, 7, 6)),
+    "BatchNorm1d": (lambda m: m.BatchNorm1d(3), (6, 3)),
+    "BatchNorm1d of sequences": (lambda m: m.BatchNorm1d(3, momentum=0.3), (6, 3, 4)),
+    "BatchNorm2d": (lambda m: m.BatchNorm2d(3, eps=1e-3), (4, 3, 5, 2)),
+    "BatchNorm2d without parameters": (lambda m: m.BatchNorm2d(3, affine=False), (4, 3, 5, 2)),
+    "BatchNorm2d without statistics": (
+        lambda m: m.BatchNorm2d(3, track_running_stats=False),
+        (4, 3, 5, 2),
+    ),
+    "BatchNorm2d in evaluation": (lambda m: m.BatchNorm2d(3).eval(), (4, 3, 5, 2)),
+    "LayerNorm": (lambda m: m.LayerNorm(5), (2, 4, 5)),
+    "LayerNorm of two axes": (lambda m: m.LayerNorm((4, 5), eps=1e-3), (2, 4, 5)),
+    "LayerNorm without bias": (lambda m: m.LayerNorm(5, bias=False), (2, 4, 5)),
+    "ReLU": (lambda m: m.ReLU(), (3, 4)),
+    "Tanh": (lambda m: m.Tanh(), (3, 4)),
+    "Sigmoid": (lambda m: m.Sigmoid(), (3, 4)),
+    "Flatten": (lambda m: m.Flatten(), (3, 4, 2)),
+    "Sequential": (
+        lambda m: m.Sequential(m.Linear(5, 4), m.Tanh(), m.Sequential(m.Linear(4, 2))),
+        (3, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("make, shape", LAYERS.values(), ids=LAYERS)
+def test_layers_with_pytorchs_weights_are_pytorchs(make, shape):
+    check_layer(make(nn), make(tnn), *shape)
+
+
+def test_dropout_in_evaluation_and_with_certainty_is_pytorchs():
+    x = np.arange(6.0, dtype="float32")
+    for p, training in ((0.5, False), (0.0, True), (1.0, True)):
+        ours = nn.Dropout(p).train(training)(fp.tensor(x)).array
+        np.testing.assert_array_equal(ours, tnn.Dropout(p).train(training)(torch.tensor(x)))
+
+
+def test_embedding_with_pytorchs_weights_is_pytorchs():
+    ours, theirs = nn.Embedding(5, 3), tnn.Embedding(5, 3)
+    same_layer(ours, theirs)
+    i = np.array([[0, 4, 4], [2, 4, 0]])
+    y, z = ours(fp.tensor(i)), theirs(torch.tensor(i))
+    dy = np.random.default_rng(0).normal(0, 1, y.shape).astype("float32")
+    y.backward(gradient=dy)
+    z.backward(torch.tensor(dy))
+    np.testing.assert_array_equal(y.array, z.detach().numpy())
+    np.testing.assert_allclose(ours.weight.grad.array, theirs.weight.grad.numpy(), atol=1e-6)
+
+
+@settings(max_examples=25)
+@given(
+    layers=st.integers(1, 3),
+    both_ways=st.booleans(),
+    batch_first=st.booleans(),
+    bias=st.booleans(),
+    with_state=st.booleans(),
+    sizes=st.tuples(*[st.integers(1, 4)] * 4),
+)
+def test_any_lstm_with_pytorchs_weights_is_pytorchs(
+    layers, both_ways, batch_first, bias, with_state, sizes
+):
+    steps, batch, inputs, hidden = sizes
+    options = {"bias": bias, "batch_first": batch_first, "bidirectional": both_ways}
+    with fp.precision("float64"):
+        ours = nn.LSTM(inputs, hidden, layers, **options)
+        theirs = tnn.LSTM(inputs, hidden, layers, **options).double()
+        same_layer(ours, theirs)
+        random = np.random.default_rng(0)
+        first = (batch, steps) if batch_first else (steps, batch)
+        arrays = [random.normal(0, 1, (*first, inputs))]
+        if with_state:
+            arrays += [random.normal(0, 1, (layers * (1 + both_ways), batch, hidden))] * 2
+        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
+        ts = [torch.tensor(a, requires_grad=True) for a in arrays]
+        y, (h, c) = ours(xs[0], tuple(xs[1:]) or None)
+        z, (h2, c2) = theirs(ts[0], tuple(ts[1:]) or None)
+        dys = [random.normal(0, 1, v.shape) for v in (y, h, c)]
+        sum((v * dy).sum() for v, dy in zip((y, h, c), dys)).backward()
+    torch.autograd.backward((z, h2, c2), [torch.tensor(dy) for dy in dys])
+    close = {"rtol": 1e-10, "atol": 1e-12}
+    for a, b in zip((y, h, c), (z, h2, c2)):
+        np.testing.assert_allclose(a.array, b.detach().numpy(), **close)
+    for a, b in zip(xs, ts):
+        np.testing.assert_allclose(a.grad.array, b.grad.numpy(), **close)
+    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        np.testing.assert_allclose(p.grad.array, q.grad.numpy(), err_msg=name, **close)
+
+
+@pytest.mark.parametrize("momentum", [0.1, 0.5])
+def test_running_statistics_follow_pytorchs_over_several_steps(momentum):
+    ours, theirs = nn.BatchNorm2d(3, momentum=momentum), tnn.BatchNorm2d(3, momentum=momentum)
+    random = np.random.default_rng(0)
+    for step in range(5):
+        x = random.normal(step, 1 + step, (2, 3, 4, 3)).astype("float32")
+        training = step != 3  # one step of evaluation leaves them as they are
+        y = ours.train(training)(fp.tensor(x))
+        z = theirs.train(training)(torch.tensor(x))
+        np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-4, atol=1e-5)
+        for name, buffer in ours.named_buffers():
+            expected = theirs.get_buffer(name).numpy()
+            np.testing.assert_allclose(buffer.array, expected, rtol=1e-5, err_msg=name)
+
+
+def test_a_state_dict_goes_to_pytorch_and_back():
+    ours = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(8, 3))
+    theirs = tnn.Sequential(
+        *(tnn.Conv2d(1, 2, 3), tnn.BatchNorm2d(2), tnn.Flatten(), tnn.Linear(8, 3))
+    )
+    state = {n: torch.tensor(t.array) for n, t in ours.state_dict().items()}
+    theirs.load_state_dict(state)
+    x = np.random.default_rng(0).normal(0, 1, (3, 1, 4, 4)).astype("float32")
+    y, z = ours(fp.tensor(x)), theirs(torch.tensor(x))
+    np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+# ---- how layers begin ---------------------------------------------------------------------------
+
+BEGINNINGS = {
+    "Linear": lambda m: m.Linear(300, 200),
+    "Conv2d": lambda m: m.Conv2d(16, 32, (3, 5), groups=2),
+    "LSTM": lambda m: m.LSTM(64, 40, 2, bidirectional=True),
+    "Embedding": lambda m: m.Embedding(500, 60),
+    "BatchNorm2d": lambda m: m.BatchNorm2d(7),
+    "LayerNorm": lambda m: m.LayerNorm((3, 4)),
+}
+
+
+def distance(a, b):
+    """The largest distance of two samples' distribution functions (Kolmogorov and Smirnov)."""
+    both = np.concatenate([a, b])
+    return np.abs(
+        np.searchsorted(np.sort(a), both, "right") / a.size
+        - np.searchsorted(np.sort(b), both, "right") / b.size
+    ).max()
+
+
+@pytest.mark.parametrize("make", BEGINNINGS.values(), ids=BEGINNINGS)
+def test_initial_values_are_distributed_as_pytorchs(make):
+    """Two samples of n and m differ by more than 2.5 sqrt(1/n + 1/m) once in 100,000 times."""
+    torch.manual_seed(0)
+    ours, theirs = make(nn), make(tnn)
+    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        a, b = p.array.reshape(-1).astype(float), q.detach().numpy().reshape(-1).astype(float)
+        assert distance(a, b) <= 2.5 * (1 / a.size + 1 / b.size) ** 0.5, name
+
+
+@pytest.mark.parametrize("name", ["Linear", "Conv2d", "LSTM"])
+def test_uniform_initial_values_fill_pytorchs_bounds_and_no_more(name):
+    bounds = {"Linear": 300**-0.5, "Conv2d": (8 * 15) ** -0.5, "LSTM": 40**-0.5}
+    for path, p in BEGINNINGS[name](nn).named_parameters():
+        largest = np.abs(p.array).max()
+        assert (1 - 20 / p.array.size) * bounds[name] <= largest <= bounds[name], path
+
+
+# ---- where minifp does better on purpose --------------------------------------------------------
+
+
+def test_a_hand_written_loss_is_finite_where_pytorchs_half_overflows():
+    x = np.full(60000, 10.0)
+    assert torch.tensor(x).half().sum().item() == np.inf
+    with fp.precision("mixed"):
+        assert fp.tensor(x).sum().item() == 600000
+
+
+# What minifp's functions leave out of PyTorch's signatures.
+LEFT_OUT = {
+    *("inplace", "size_average", "reduce", "label_smoothing", "_stacklevel", "dtype"),
+    *("max_norm", "norm_type", "scale_grad_by_freq", "sparse", "padding_idx"),
+}
+
+
+def test_functional_takes_pytorchs_arguments_in_pytorchs_order():
+    """By position, as far as PyTorch's are written in Python."""
+    checked = set()
+    for name, ours in vars(F).items():
+        theirs = getattr(torch.nn.functional, name, None)
+        if not (inspect.isfunction(ours) and inspect.isfunction(theirs)):
+            continue
+        expected = [p for p in inspect.signature(theirs).parameters if p not in LEFT_OUT]
+        mine = ["input" if p == "x" else p for p in inspect.signature(ours).parameters]
+        if "args" not in expected and "x" not in expected:
+            kept = [p for p in expected if p in mine]
+            assert mine == kept, name
+            checked.add(name)
+    assert {"batch_norm", "cross_entropy", "layer_norm", "mse_loss", "softmax"} <= checked

@@ -1,0 +1,291 @@
+"""Precision: its switches, its text, which one is active where; and what a rule makes of it."""
+
+import dataclasses
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+from minifp import nn, policy
+from minifp.formats import FORMATS, float16, float32, float64
+from minifp.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
+
+ROOT = Path(__file__).resolve().parents[1]
+
+formats = st.sampled_from(list(FORMATS))
+scales = st.none() | st.just("dynamic") | st.floats(1e-300, 1e300) | st.integers(1, 2**60)
+precisions = st.builds(
+    Precision,
+    **dict.fromkeys(policy.FORMAT_FIELDS, formats),
+    **{"master_weights": st.booleans(), "loss_scale": scales},
+)
+
+# ---- switches -----------------------------------------------------------------------------------
+
+
+def test_the_named_precisions_are_those_of_the_table():
+    single = ("float32",) * 6
+    table = {
+        "float32": (*single, False, "float32", None),
+        "mixed": (*("float16",) * 3, *single[:3], True, "float32", "dynamic"),
+        "float16": (*("float16",) * 6, False, "float32", None),
+        "float64": (*("float64",) * 6, False, "float64", None),
+    }
+    order = "weights activations gradients accumulate reduce norm_parameters master_weights"
+    order = f"{order} optimizer_state loss_scale".split()
+    for name, values in table.items():
+        assert {s: getattr(NAMED[name], s) for s in order} == dict(zip(order, values))
+        assert (str(NAMED[name]), Precision.parse(name)) == (name, NAMED[name])
+    assert set(order) == set(SWITCHES)
+
+
+def test_storage_is_short_for_weights_activations_and_gradients():
+    p = Precision(storage="float16")
+    assert p == Precision("float16", "float16", "float16")
+    assert Precision.parse("float32,storage=float16") == p
+    assert Precision.parse("mixed,storage=float32,weights=float16").weights == "float16"
+    assert Precision.parse("mixed,weights=float16,storage=float32").weights == "float32"
+
+
+def test_formats_may_be_given_as_dtypes():
+    assert Precision(weights=fp.float16, reduce="float64").weights == "float16"
+
+
+def test_a_precision_cannot_be_changed_and_equal_ones_are_one_key():
+    p = Precision.parse("mixed,loss_scale=128")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        p.weights = "float32"
+    assert {p: 1}[Precision.parse(str(p))] == 1
+    assert dataclasses.replace(p, reduce="float16").storage is None
+
+
+# ---- text ---------------------------------------------------------------------------------------
+
+
+@given(precisions)
+def test_text_and_object_round_trip(p):
+    assert Precision.parse(str(p)) == p
+    assert str(Precision.parse(str(p))) == str(p)
+
+
+def test_text_names_the_nearest_precision_and_what_differs():
+    texts = ("mixed,master_weights=off", "mixed,loss_scale=128", "mixed,loss_scale=off")
+    texts += ("float32,accumulate=float16", "mixed,master_weights=off,loss_scale=0.1")
+    for text in texts:
+        assert str(Precision.parse(text)) in (text, text.replace("0.1", "0.10000000000000001"))
+    assert Precision.parse(" mixed , loss_scale = on ") == NAMED["mixed"]
+
+
+words = st.sampled_from(
+    [*NAMED, *SWITCHES, "storage", "on", "off", "dynamic", "none", "True", "1", "-1", "0", "nan"]
+    + ["inf", "1e999", "1e-999", "0x10", "1_0", ",", "=", " ", "==", ",,", "", "float8"]
+)
+
+
+@given(
+    st.text() | st.lists(words, max_size=9).map("".join) | st.text("mixed,=_offn128.", max_size=20)
+)
+def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
+    try:
+        p = Precision.parse(text)
+    except fp.PrecisionError as error:
+        assert "expected" in str(error)
+    else:
+        assert Precision.parse(str(p)) == p
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("fp16", "no precision 'fp16': expected float32, mixed, float16, float64"),
+        ("mixed,scale=2", "'scale=2'.*loss_scale, storage"),
+        ("mixed,weights", "'weights' in precision .*switch=value"),
+        ("mixed,weights=float8", "weights='float8' .*expected float16, float32, float64"),
+        ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),
+        ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, a positive number or off"),
+        ("mixed,loss_scale=nan", "loss_scale='nan'"),
+        ("mixed,loss_scale=1e999", "loss_scale='1e999'"),
+        ("", "no precision ''"),
+    ],
+)
+def test_a_wrong_text_is_told_what_was_expected(text, problem):
+    with pytest.raises(fp.PrecisionError, match=problem):
+        fp.set_precision(text)
+    with pytest.raises(fp.PrecisionError, match=problem), fp.precision(text):
+        pass
+    assert fp.get_precision() is NAMED["float32"]
+
+
+@pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf"), "big", True, [1], 10**400])
+def test_a_loss_scale_is_dynamic_or_positive_and_finite_or_none(scale):
+    with pytest.raises(fp.PrecisionError, match="loss_scale=.*positive finite number, or None"):
+        Precision(loss_scale=scale)
+    with pytest.raises(fp.PrecisionError, match="master_weights='yes': expected True or False"):
+        Precision(master_weights="yes")
+    with pytest.raises(fp.PrecisionError, match="not NoneType"):
+        Precision.parse(None)
+
+
+# ---- which one is active ------------------------------------------------------------------------
+
+
+def test_precisions_nest_and_end_with_their_block_even_by_an_error():
+    assert fp.get_precision() is NAMED["float32"]
+    with fp.precision("mixed") as outer:
+        assert fp.get_precision() is outer is NAMED["mixed"]
+        with pytest.raises(KeyError), fp.precision("float64,loss_scale=2") as inner:
+            assert fp.get_precision() is inner
+            assert fp.ones(1).dtype == float64
+            raise KeyError
+        assert fp.get_precision() is outer
+        assert fp.ones(1).dtype == float16
+    assert fp.ones(1).dtype == float32
+
+
+def test_the_default_is_what_is_active_outside_of_every_block():
+    fp.set_precision("mixed,loss_scale=8")
+    assert str(fp.get_precision()) == "mixed,loss_scale=8"
+    with fp.precision("float64"):
+        fp.set_precision(NAMED["mixed"])
+        assert fp.get_precision() is NAMED["float64"]
+    assert fp.get_precision() is NAMED["mixed"]
+    fp.set_precision("float32")
+
+
+def on_thread(fn):
+    """What fn returns on a thread of its own."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(fn()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_a_block_is_active_on_its_own_thread_and_the_default_on_all():
+    barrier = threading.Barrier(2)
+
+    def enter(name):
+        with fp.precision(name):
+            barrier.wait(10)  # both are inside now
+            return str(fp.get_precision()), fp.ones(1).dtype
+
+    found = {}
+    threads = [
+        threading.Thread(target=lambda n=n: found.update({n: enter(n)}))
+        for n in ("mixed", "float64")
+    ]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == {"mixed": ("mixed", float16), "float64": ("float64", float64)}
+    fp.set_precision("float64")
+    assert on_thread(fp.get_precision) is NAMED["float64"]
+    fp.set_precision("float32")
+
+
+def test_a_module_computes_in_the_precision_it_was_made_in_wherever_it_is_called():
+    x = fp.tensor([[0.1, 0.2]])
+    with fp.precision("mixed"):
+        model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+        inside = model(x)
+    with fp.precision("float64"):
+        others = [model(x), on_thread(lambda: model(x))]
+    for y in (model(x), *others):
+        assert y.dtype == float16
+        assert y.tolist() == inside.tolist()
+    assert fp.get_precision() is NAMED["float32"]
+
+
+def python(code, **environment):
+    """What a new interpreter prints."""
+    import os
+
+    env = {**os.environ, **environment}
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+def test_the_environment_sets_the_default():
+    result = python(
+        "import minifp as fp; print(fp.get_precision(), fp.ones(1).dtype)",
+        MINIFP_PRECISION="mixed,loss_scale=64",
+    )
+    assert (result.stdout.strip(), result.stderr) == ("mixed,loss_scale=64 float16", "")
+
+
+def test_a_wrong_default_in_the_environment_is_named():
+    result = python("import minifp", MINIFP_PRECISION="half")
+    last = result.stderr.strip().splitlines()[-1]
+    assert "PrecisionError" in last and "MINIFP_PRECISION" in last
+    assert "'half'" in last and "mixed" in last
+
+
+# ---- a rule meets a precision -------------------------------------------------------------------
+
+F16, F32, F64, WEAK32 = (float16, False), (float32, False), (float64, False), (float32, True)
+
+
+@pytest.mark.parametrize(
+    "spec, kinds, out",
+    [
+        ("x", (F16, F32), float16),
+        ("y", (F16, F32), float32),
+        ("x y", (F16, F32), float32),
+        ("x y", (F16, WEAK32), float16),
+        ("x y", ((float16, True), WEAK32), float32),
+        ("x y", (F16, None), float16),
+        (COMPUTE, (F16, F16), float32),
+        (GIVEN, (F16, F64), float64),
+    ],
+)
+def test_a_result_takes_the_format_of_the_arguments_its_rule_names(spec, kinds, out):
+    for role in policy.ROLES:
+        formats = resolve(Rule(role, (spec,)), ("x", "y"), kinds, NAMED["mixed"])
+        assert formats.out == (out,)
+        assert formats.compute == (float64 if F64 in kinds else float32)
+
+
+def test_sums_are_in_what_the_precision_says_but_never_below_what_they_add():
+    rule = Rule("dot", ("x",))
+    for reduce, accumulate in ((float16, float32), (float32, float16), (float16, float16)):
+        p = Precision(storage="float16", reduce=reduce, accumulate=accumulate)
+        formats = resolve(rule, ("x",), (F16,), p)
+        assert (formats.sum_in, formats.dot_in) == (reduce, accumulate)
+        formats = resolve(rule, ("x",), (F64,), p)
+        assert formats.sum_in == formats.dot_in == float64
+    wide = resolve(rule, ("x",), (F16,), Precision(storage="float16", accumulate="float64"))
+    assert wide.compute == wide.dot_in == float64
+
+
+@pytest.mark.parametrize(
+    "dtypes, are_weights, text, met",
+    [
+        ((float16, float16), (False, True), "mixed", None),
+        ((float32, float16), (False, True), "mixed", float16),
+        ((float16, float32), (False, True), "mixed,weights=float32", float16),
+        ((float32, float32), (False, True), "mixed,weights=float32", float16),
+        ((float32, float16), (False, True), "mixed,activations=float32", float32),
+        ((None, float16), (False, True), "mixed", None),
+        ((float64, float64), (False, True), "float32", None),
+        ((float16, float32), (False, True), "float32", float32),
+    ],
+)
+def test_products_with_weights_work_in_the_activation_format(dtypes, are_weights, text, met):
+    assert policy.entry(dtypes, are_weights, Precision.parse(text)) == met
+
+
+def test_gradients_of_what_is_stored_are_in_gradients_and_of_others_in_their_own():
+    p = NAMED["mixed"]
+    for dtype, scalar, expected in (
+        *((float16, False, float16), (float32, False, float32), (float32, True, float32)),
+        *((float64, False, float64), (float16, True, float16)),
+    ):
+        assert policy.gradient_format(dtype, scalar, p) == expected
+    wide = Precision.parse("mixed,gradients=float32")
+    assert policy.gradient_format(float16, False, wide) == float32

@@ -1,0 +1,78 @@
+"""The scripts in scripts/: they run as their help says, and train what `compare` trains."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minifp as fp
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+NAMES = [path.stem for path in sorted(SCRIPTS.glob("*.py"))]
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+
+
+def run(name, *options):
+    """What a script prints to its two streams, with warnings as errors."""
+    command = [sys.executable, "-W", "error", SCRIPTS / f"{name}.py", *map(str, options)]
+    streams = {"capture_output": True, "text": True, "encoding": "utf-8"}
+    done = subprocess.run(command, **streams, env={**os.environ, **ONE_THREAD}, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def number(pattern, text):
+    """The number that a pattern finds in a text."""
+    return float(re.search(pattern, text)[1])
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_the_cnn_script_ends_where_compare_ends(precision):
+    said, progress = run("train_cnn", "--precision", precision, "--epochs", 2, "--seed", 3)
+    (there,) = fp.compare("lenet", [precision], seeds=[3], epochs=2, progress=False).runs
+    first, last = (number(r"test accuracy ([\d.]+)%", line) for line in said.splitlines())
+    assert first < last == pytest.approx(there.metric, abs=0.6)  # two of 360 pictures
+    assert number(r"(\d+) steps skipped", said) == 0
+    assert number(r"loss scale (\d+)", said) == there.final_scale
+    assert "23/23" in progress
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_the_lstm_script_ends_where_compare_ends(precision):
+    said, progress = run("train_lstm", "--precision", precision, "--steps", 10, "--seed", 3)
+    (there,) = fp.compare("charlstm", [precision], seeds=[3], steps=10, progress=False).runs
+    assert number(r"validation loss ([\d.]+) nats", said) == pytest.approx(there.metric, abs=0.002)
+    assert number(r"(\d+) steps skipped", said) == 0
+    assert number(r"loss scale (\d+)", said) == there.final_scale
+    assert "10/10" in progress
+
+
+def test_steps_that_overflow_are_told():
+    said, _ = run("train_cnn", "--precision", "mixed,loss_scale=1e8", "--epochs", 1)
+    skipped = number(r"(\d+) steps skipped", said)
+    assert skipped == 23 and number(r"loss scale ([\de+]+)", said) == 1e8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_script_is_at_most_40_lines_with_the_loop_in_full_view(name):
+    text = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    assert "def " not in text and "class " not in text
+    loop = ("F.cross_entropy(", "zero_grad()", "backward(", ".step()", ".eval()", "no_grad()")
+    assert [call for call in loop if call not in text] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_names_every_option_and_a_command_to_begin_with(name):
+    said, _ = run(name, "--help")
+    assert f"scripts/{name}.py" in said
+    options = ("--precision", "--data", "--seed", "--epochs" if name == "train_cnn" else "--steps")
+    assert [option for option in options if option not in said] == []
+
+
+def test_the_readme_beside_them_names_every_script():
+    text = (SCRIPTS / "README.md").read_text(encoding="utf-8")
+    assert NAMES and all(f"{name}.py" in text for name in NAMES)

@@ -1,0 +1,634 @@
+"""The tape: what is recorded, how backward walks it, what it lets go of, and what it refuses."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim, tape
+from minifp.formats import float16, float32, float64
+
+
+def leaf(*numbers, dtype="float32"):
+    return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
+
+
+def on_thread(fn):
+    """What fn returns on a thread of its own; what it raises is raised here."""
+    found, errors = [], []
+
+    def run():
+        try:
+            found.append(fn())
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return found[0]
+
+
+# ---- the walk -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_a_chain_of_50000_operations_runs_and_is_freed(backward):
+    """Neither backward nor freeing the chain recurses."""
+    x = leaf(1.0)
+    y = x
+    for _ in range(50_000):
+        y = -y
+    last = weakref.ref(y.node)
+    if backward:
+        y.backward()
+        assert x.grad.tolist() == [1]
+    del y
+    gc.collect()
+    assert last() is None
+
+
+def test_a_ladder_of_diamonds_is_walked_once_and_not_once_a_path():
+    """60 steps of y + y have 2^60 paths."""
+    x = leaf(1.0, dtype="float64")
+    y = x
+    for _ in range(60):
+        y = y + y
+    y.backward(gradient=[1.0])
+    assert x.grad.tolist() == [2.0**60]
+
+
+class Flow(list):
+    """An observer of the tape; in its `with` block."""
+
+    def __enter__(self):
+        tape.observers.append(self)
+        return self
+
+    def __exit__(self, *_):
+        tape.observers.remove(self)
+
+    def on_record(self, node, outputs):
+        self.append(("record", node.op, outputs))
+
+    def on_gradient(self, vertex, gradient):
+        self.append(("gradient", getattr(vertex, "op", "leaf"), gradient))
+
+    def on_release(self, node):
+        self.append(("release", node.op, node.saved))
+
+
+def test_each_vertex_is_visited_after_all_its_readers():
+    x = leaf(2.0)
+    with Flow() as flow:
+        y = x.exp()
+        z = y * y.sin()  # y is read by sin and by mul
+        (z + y).backward()
+    order = [op for kind, op, _ in flow if kind == "gradient"]
+    assert order == ["add", "mul", "sin", "exp", "leaf"]
+
+
+@given(st.data())
+def test_any_graph_of_sums_counts_its_paths(data):
+    """y_k adds earlier values; the gradient of x is the number of paths from it."""
+    x = leaf(1.0, dtype="float64")
+    values, paths = [x], [1]
+    for _ in range(data.draw(st.integers(1, 12))):
+        earlier = st.integers(0, len(values) - 1)
+        i, j = data.draw(earlier), data.draw(earlier)
+        values.append(values[i] + values[j])
+        paths.append(paths[i] + paths[j])
+    values[-1].backward()
+    assert x.grad.tolist() == [paths[-1]]
+
+
+def test_a_tensor_read_three_times_is_rounded_once():
+    """1 + 2^-11 + 2^-11 is 1 + 2^-10; rounded after each sum it would stay 1."""
+    with fp.precision("mixed"), Flow() as flow:
+        x = leaf(1.0, dtype="float16")
+        y = x * 1.0
+        parts = [y * 2.0**-11, y * 2.0**-11, y * 1.0]
+        for order in (parts, parts[::-1]):
+            x.grad = None
+            fp.cat(order).backward(gradient=np.ones(3), retain_graph=True)
+            assert x.grad.tolist() == [1 + 2**-10]
+    assert {g.dtype for kind, _, g in flow if kind == "gradient"} == {np.dtype(float16)}
+
+
+def test_an_operation_with_several_outputs_needs_only_one_of_them_to_be_used():
+    arguments = [(2, 1, 3), (1, 2), (1, 2), (8, 3), (8, 2), (8,), (8,)]
+    random = np.random.default_rng(0)
+    xs = [fp.Tensor(random.uniform(-1, 1, s), requires_grad=True) for s in arguments]
+    together = []
+    for used in ((0,), (1,), (0, 1)):
+        outputs = fp.ops.lstm(*xs)
+        for x in xs:
+            x.grad = None
+        total = sum((outputs[i] * (i + 1.0)).sum() for i in used)
+        total.backward()
+        together.append([x.grad.array for x in xs])
+    for only_h, only_c, both in zip(*together):
+        np.testing.assert_allclose(both, only_h + only_c, rtol=1e-12, atol=1e-15)
+        assert np.abs(only_h).max() > 0 and np.abs(only_c).max() > 0
+
+
+def test_leaves_that_do_not_require_a_gradient_get_none():
+    x, y = leaf(1.0), fp.tensor([2.0])
+    (x * y).sum().backward()
+    assert (x.grad.tolist(), y.grad) == ([2], None)
+    x.requires_grad_(False)
+    assert not (x * y).requires_grad
+    x.requires_grad_()
+    assert (x * y).requires_grad and not (x * y).is_leaf and x.is_leaf
+
+
+def test_detach_remembers_nothing_but_shares_the_memory():
+    x = leaf(1.0, 2.0)
+    y = x.exp()
+    d = y.detach()
+    assert d.array is y.array and not d.requires_grad
+    (y * d).sum().backward()
+    np.testing.assert_allclose(x.grad.array, np.exp([2.0, 4.0]), rtol=1e-6)
+
+
+# ---- what backward lets go of -------------------------------------------------------------------
+
+
+def test_saved_arrays_are_released_as_backward_passes_them():
+    x = leaf(*range(1, 101))
+    y = x.exp()
+    saved, node = weakref.ref(y.array), y.node
+    loss = y.sum()
+    del y
+    assert saved() is not None  # exp needs its result
+    loss.backward()
+    assert saved() is None and node.saved is None
+    assert loss.node.saved is None
+
+
+def test_each_node_lets_go_before_the_next_one_runs():
+    """The most that is held falls while backward runs: it is not all released at the end."""
+    with Flow() as flow:
+        leaf(1.0).exp().exp().exp().backward()
+    kinds = [kind for kind, *_ in flow if kind != "record"]
+    assert kinds == ["gradient", "release"] * 3 + ["gradient"]
+
+
+def test_a_second_backward_is_an_error_that_names_the_way_out():
+    x = leaf(1.0)
+    loss = x.exp().sum()
+    loss.backward()
+    before = x.grad.array.copy()
+    with pytest.raises(
+        fp.TapeError, match="backward through (exp|sum) a second time.*retain_graph"
+    ):
+        loss.backward()
+    np.testing.assert_array_equal(x.grad.array, before)
+
+
+def test_two_losses_on_one_used_up_value_are_an_error_too():
+    x = leaf(1.0)
+    y = x.exp()
+    first, second = y.sum(), (y * 2).sum()
+    first.backward()
+    before = x.grad.array.copy()
+    with pytest.raises(fp.TapeError, match="backward through exp a second time"):
+        second.backward()
+    np.testing.assert_array_equal(x.grad.array, before)
+
+
+def test_a_retained_graph_gives_the_same_gradient_again():
+    x = leaf(0.5, 2.0)
+    loss = (x.exp() * x).sum()
+    loss.backward(retain_graph=True)
+    once = x.grad.array.copy()
+    loss.backward()
+    np.testing.assert_array_equal(x.grad.array, 2 * once)
+    with pytest.raises(fp.TapeError, match="second time"):
+        loss.backward()
+
+
+# ---- changed in place ---------------------------------------------------------------------------
+
+
+def set_data(x):
+    x.data = np.zeros(x.shape)
+
+
+def write_to_a_view(x):
+    x.detach()[:1].fill_(0)
+
+
+def write_to_a_reshaped_view(x):
+    x.detach().reshape(2, 1).T[0, 1:].mul_(3)
+
+
+CHANGES = {
+    "data": set_data,
+    "copy_": lambda x: x.copy_(np.zeros(x.shape)),
+    "add_": lambda x: x.add_(1.0),
+    "sub_": lambda x: x.sub_(1.0),
+    "mul_": lambda x: x.mul_(2.0),
+    "div_": lambda x: x.div_(2.0),
+    "fill_": lambda x: x.fill_(1.0),
+    "zero_": lambda x: x.zero_(),
+    "setitem": lambda x: x.__setitem__(0, 5.0),
+    "view": write_to_a_view,
+    "reshaped view": write_to_a_reshaped_view,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("stored", ["argument", "result"])
+def test_a_stored_tensor_changed_in_place_is_refused(change, stored):
+    x = leaf(1.0, 2.0)
+    y = x * 1.0
+    z = y.square() if stored == "argument" else y.exp()
+    with fp.no_grad():
+        change(y if stored == "argument" else z)
+    op = "square" if stored == "argument" else "exp"
+    with pytest.raises(fp.TapeError, match=f"that backward of {op} needs was changed in place"):
+        z.sum().backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_of_what_backward_does_not_need_is_allowed(change):
+    x = leaf(1.0, 2.0)
+    y = x * 1.0
+    z = y + 1.0
+    with fp.no_grad():
+        change(y)
+        change(z)
+    z.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_a_change_before_it_was_stored_is_allowed_and_seen():
+    x = leaf(1.0, 2.0)
+    with fp.no_grad():
+        x.add_(1.0)
+    x.square().sum().backward()
+    assert x.grad.tolist() == [4, 6]
+
+
+def test_a_base_changed_under_a_stored_view_is_refused():
+    x = fp.tensor([1.0, 2.0])
+    w = leaf(3.0)
+    y = x[1:] * w
+    x[1] = 7.0
+    with pytest.raises(fp.TapeError, match="backward of mul"):
+        y.backward()
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed,loss_scale=8"])
+def test_weights_updated_between_forward_and_backward_are_refused(precision):
+    with fp.precision(precision):
+        model = nn.Linear(2, 2)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        x = fp.tensor([[1.0, 2.0]])
+        early, loss = model(x).sum(), model(x).sum()
+        assert optimizer.minimize(loss).stepped
+        with pytest.raises(fp.TapeError, match="backward of linear.*changed in place"):
+            early.backward()
+
+
+def test_running_statistics_updated_between_forward_and_backward_are_refused():
+    norm = nn.BatchNorm1d(2).eval()
+    x = fp.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    loss = norm(x).sum()
+    norm.train()(x)
+    with pytest.raises(fp.TapeError, match="backward of batch_norm.*changed in place"):
+        loss.backward()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda i, w: F.embedding(i, w),
+        lambda i, w: w[i],
+        lambda i, w: w[:, i],
+        lambda i, w: F.cross_entropy(w, i),
+    ],
+)
+def test_indices_changed_between_forward_and_backward_do_not_move_the_gradient(read):
+    """Either the change is refused, or the operation has kept the indices as they were."""
+    gradients = []
+    for change in (False, True):
+        i, w = fp.tensor([0, 1, 1]), fp.ones(3, 3, requires_grad=True)
+        loss = read(i, w).sum()
+        if change:
+            i.fill_(2)
+        try:
+            loss.backward()
+        except fp.TapeError:
+            continue
+        gradients.append(w.grad.tolist())
+    assert all(g == gradients[0] for g in gradients)
+
+
+def test_in_place_operations_are_refused_where_a_gradient_would_be_lost():
+    x, y = leaf(1.0), fp.tensor([1.0])
+    for change in (lambda: x.add_(1.0), lambda: x.__setitem__(0, 1.0), lambda: (x * 1).zero_()):
+        with pytest.raises(fp.TapeError, match="requires a gradient.*no_grad|no_grad"):
+            change()
+    for change in (lambda: y.add_(x), lambda: y.copy_(x), lambda: y.__setitem__(0, x)):
+        with pytest.raises(fp.TapeError, match="its gradient would be lost"):
+            change()
+    assert (x.tolist(), y.tolist()) == ([1], [1])
+
+
+# ---- what an operation may return ---------------------------------------------------------------
+
+
+def twice(backward):
+    """The operation y = 2 x with some backward."""
+
+    @fp.op
+    def twice(x):
+        return 2 * x, (), backward
+
+    return twice
+
+
+GOOD = lambda dy, to: (2 * dy,)  # noqa: E731
+
+BAD = {
+    "shape": (lambda dy, to: (dy[:1],), r"expected a gradient of shape \(2,\), float32; .*\(1,\)"),
+    "dtype": (lambda dy, to: (dy.astype(float64),), r"\(2,\), float32; got .*float64"),
+    "none": (lambda dy, to: (None,), r"\(2,\), float32; got none"),
+    "too many": (lambda dy, to: (dy, dy), "expected a tuple of 1 gradients"),
+    "too few": (lambda dy, to: (), "expected a tuple of 1 gradients"),
+    "bare": (lambda dy, to: dy, "expected a tuple of 1 gradients"),
+}
+
+
+@pytest.mark.parametrize("backward, problem", BAD.values(), ids=BAD)
+def test_a_gradient_that_does_not_fit_is_refused_by_the_name_of_its_operation(backward, problem):
+    x = leaf(1.0, 2.0)
+    x.exp().sum().backward()
+    before = x.grad.tolist()
+    loss = (twice(backward)(x) + x).sum()
+    with pytest.raises(fp.TapeError, match=f"backward of twice.*{problem}"):
+        loss.backward()
+    assert x.grad.tolist() == before  # a failed backward changes no gradient
+
+
+def test_an_operation_of_ones_own_is_recorded_and_differentiated():
+    x = leaf(1.0, 2.0, dtype="float64")
+    y = twice(GOOD)(x)
+    assert (y.node.op, y.tolist()) == ("twice", [2, 4])
+    with fp.precision("float64"):
+        assert fp.gradcheck(twice(GOOD), x)
+
+
+def test_gradcheck_finds_a_wrong_gradient_and_names_the_input():
+    x, y = leaf(1.0, 2.0, dtype="float64"), leaf(0.5, 0.25, dtype="float64")
+    with pytest.raises(fp.GradcheckError, match=r"input 1 of shape \(2,\): .*slope"):
+        fp.gradcheck(lambda x, y: x * twice(lambda dy, to: (2.01 * dy,))(y), [x, y])
+    assert (x.tolist(), y.tolist(), x.grad) == ([1, 2], [0.5, 0.25], None)
+    with pytest.raises(fp.ArgumentError, match="float64 inputs with requires_grad"):
+        fp.gradcheck(fp.exp, leaf(1.0))
+    with pytest.raises(fp.ArgumentError, match="float64 inputs with requires_grad"):
+        fp.gradcheck(fp.exp, fp.ones(1, dtype="float64"))
+
+
+def test_an_error_in_backward_changes_no_gradient():
+    def broken(dy, to):
+        raise KeyError("mine")
+
+    x, y = leaf(1.0), leaf(1.0)
+    with pytest.raises(KeyError, match="mine"):
+        (y.exp() + twice(broken)(x)).backward()
+    assert x.grad is None and y.grad is None
+
+
+# ---- what backward refuses ----------------------------------------------------------------------
+
+
+def test_backward_with_nothing_to_differentiate_is_refused():
+    with pytest.raises(fp.TapeError, match="nothing to differentiate"):
+        fp.ones(1).sum().backward()
+    with fp.no_grad():
+        loss = leaf(1.0).sum()
+    with pytest.raises(fp.TapeError, match="nothing to differentiate"):
+        loss.backward()
+
+
+def test_a_loss_that_is_no_scalar_is_refused_by_its_shape():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(fp.ShapeError, match=r"scalar, not from shape \(2,\).*\.sum\(\).*gradient="):
+        x.exp().backward()
+    with pytest.raises(fp.ShapeError, match=r"gradient of shape \(3,\) for .* shape \(2,\)"):
+        x.exp().backward(gradient=np.ones(3))
+    assert x.grad is None
+    x[:1].reshape(1, 1).backward()  # one element is as good as a scalar
+    assert x.grad.tolist() == [1, 0]
+
+
+def test_only_floating_leaves_have_gradients():
+    for data in ([1, 2], [True]):
+        with pytest.raises(fp.TapeError, match="only floating tensors have gradients, not"):
+            fp.tensor(data, requires_grad=True)
+    with pytest.raises(fp.TapeError, match="for leaves; this one was made by exp"):
+        leaf(1.0).exp().requires_grad_()
+
+
+# ---- the seed -----------------------------------------------------------------------------------
+
+
+def test_the_seed_multiplies_every_gradient_and_is_remembered():
+    x = leaf(1.0, 2.0)
+    (x * x).sum().backward(seed=8.0)
+    assert (x.grad.tolist(), x.grad.seed) == ([16, 32], 8)
+    (x * x).sum().backward(gradient=0.5, seed=8.0)
+    assert x.grad.tolist() == [24, 48]
+
+
+def test_gradients_of_different_seeds_do_not_meet():
+    x, y = leaf(1.0), leaf(1.0)
+    x.sum().backward(seed=8.0)
+    before = x.grad.array.copy()
+    with pytest.raises(fp.TapeError, match="made with seed 8, not 4: call zero_grad"):
+        (x + y).sum().backward(seed=4.0)
+    assert y.grad is None
+    np.testing.assert_array_equal(x.grad.array, before)
+    x.grad = None
+    (x + y).sum().backward(seed=4.0)
+    assert (x.grad.tolist(), y.grad.tolist()) == ([4], [4])
+
+
+def test_a_gradient_that_a_step_has_consumed_is_not_added_to():
+    model = nn.Linear(1, 1)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    model(fp.ones(1, 1)).sum().backward()
+    optimizer.step()
+    with pytest.raises(fp.TapeError, match="consumed by a step: call zero_grad"):
+        model(fp.ones(1, 1)).sum().backward()
+
+
+def test_a_seed_beyond_float16_enters_where_the_loss_is_float32():
+    with fp.precision("mixed"):
+        x = fp.tensor(np.full(2**20, 0.5), requires_grad=True)
+        x.mean().backward(seed=2.0**24)
+        assert x.grad.array[0] == 16
+
+
+# ---- recording or not ---------------------------------------------------------------------------
+
+
+def test_nothing_is_recorded_under_no_grad_as_a_block_or_a_decorator():
+    x = leaf(1.0)
+    with fp.no_grad():
+        inside = x.exp()
+        with fp.no_grad():
+            pass
+        assert not (x * 2).requires_grad  # the inner block ended, not this one
+
+    @fp.no_grad()
+    def decorated():
+        return x.exp()
+
+    assert not inside.requires_grad and not decorated().requires_grad
+    assert not decorated().requires_grad  # a second time
+    assert x.exp().requires_grad
+    with pytest.raises(KeyError), fp.no_grad():
+        raise KeyError
+    assert x.exp().requires_grad
+
+
+def test_no_grad_holds_on_its_own_thread():
+    x = leaf(1.0)
+    with fp.no_grad():
+        assert on_thread(lambda: x.exp().requires_grad)
+    inside, done = threading.Event(), threading.Event()
+
+    def hold():
+        with fp.no_grad():
+            inside.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait(10)
+    assert x.exp().requires_grad
+    done.set()
+    thread.join()
+
+
+def test_what_needs_no_gradient_is_not_recorded():
+    with Flow() as flow:
+        y = fp.ones(2).exp() * 2 + fp.ones(2)
+    assert not flow and y.node is None
+
+
+# ---- the precision of backward ------------------------------------------------------------------
+
+
+def test_backward_uses_the_precision_of_forward_wherever_it_runs():
+    """1 a thousand times and 3,000 times more: in float16 sums it stops at 2048."""
+
+    def loss(text):
+        with fp.precision(text):
+            x = fp.zeros(1, 2, requires_grad=True)
+            return x, (x + fp.ones(3000, 2)).sum()
+
+    def here(y):
+        y.backward()
+
+    def under_another(y):
+        with fp.precision("float64"):
+            y.backward()
+
+    for text, expected in (("mixed", 3000), ("mixed,reduce=float16", 2048)):
+        for run in (here, under_another, lambda y: on_thread(y.backward)):
+            x, y = loss(text)
+            run(y)
+            assert (x.grad.dtype, x.grad.tolist()) == (float16, [[expected, expected]])
+
+
+def test_backward_leaves_the_active_precision_as_it_was():
+    with fp.precision("mixed"):
+        y = leaf(1.0).exp()
+    y.backward()
+    assert str(fp.get_precision()) == "float32"
+
+
+# ---- observers and paths ------------------------------------------------------------------------
+
+
+def test_observers_see_what_is_recorded_each_gradient_and_each_release():
+    x = leaf(2.0)
+    with Flow() as flow:
+        y = x.exp()
+        (y * 3.0).backward()
+    record, multiply, *rest = flow
+    assert record[:2] == ("record", "exp") and record[2][0] is y
+    assert multiply[:2] == ("record", "mul")
+    assert [(kind, op) for kind, op, _ in rest] == [
+        *(("gradient", "mul"), ("release", "mul"), ("gradient", "exp"), ("release", "exp")),
+        ("gradient", "leaf"),
+    ]
+    assert [g.tolist() for kind, _, g in rest if kind == "gradient"][:2] == [[1], [3]]
+    assert rest[1][2] is not None  # what is released is still there to be looked at
+    leaf(1.0).exp().backward()
+    assert len(flow) == 7
+
+
+def test_each_node_knows_the_path_of_the_module_that_called_it():
+    class Block(nn.Module):
+        def __init__(self):
+            self.first, self.body = nn.Linear(2, 2), nn.Sequential(nn.Tanh(), nn.Linear(2, 1))
+
+        def forward(self, x):
+            return self.body(self.first(x) * 2.0)
+
+    model = nn.Sequential(Block())
+    with Flow() as flow:
+        y = model(fp.ones(1, 2))
+        y + 1.0
+    paths = [(outputs[0].node.op, outputs[0].node.module) for _, _, outputs in flow]
+    assert paths == [
+        *(("linear", "Sequential.0.first"), ("mul", "Sequential.0")),
+        *(("tanh", "Sequential.0.body.0"), ("linear", "Sequential.0.body.1"), ("add", "")),
+    ]
+
+
+def test_an_error_in_a_module_leaves_no_path_behind():
+    with pytest.raises(fp.ShapeError):
+        nn.Sequential(nn.Linear(2, 2))(fp.ones(1, 3))
+    assert leaf(1.0).exp().node.module == ""
+
+
+# ---- gradients as tensors of their own ----------------------------------------------------------
+
+
+def test_gradients_of_two_leaves_can_be_changed_one_without_the_other():
+    """x + y hands one array to both, and so does an LSTM to its two biases."""
+    x, y = leaf(1.0, 1.0), leaf(1.0, 1.0)
+    (x + y).sum().backward()
+    x.grad.mul_(2.0)
+    assert (x.grad.tolist(), y.grad.tolist()) == ([2, 2], [1, 1])
+    model = nn.LSTM(2, 2)
+    model(fp.ones(3, 1, 2))[0].sum().backward()
+    optim.clip_grad_norm_(model.parameters(), 0.1)
+    squares = sum(float((p.grad.array.astype(float64) ** 2).sum()) for p in model.parameters())
+    assert squares**0.5 == pytest.approx(0.1, rel=1e-4)
+
+
+def test_gradients_add_up_until_they_are_dropped():
+    x = leaf(1.0)
+    for n in (1, 2, 3):
+        (x * 2.0).backward()
+        assert x.grad.tolist() == [2 * n]
+    x.grad = None
+    (x * 2.0).backward()
+    assert (x.grad.tolist(), x.grad.dtype) == ([2], float32)
