@@ -172,14 +172,7 @@ NAMED = {
 
 # ---- the active precision -----------------------------------------------------------------------
 
-def _initial_precision():
-    try:
-        return Precision.parse(os.environ.get("MINIFP_PRECISION") or SINGLE)
-    except PrecisionError as error:
-        raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
-
-
-_default = _initial_precision()
+_default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
 _entered: ContextVar[Precision | None] = ContextVar("precision", default=None)
 
 
@@ -190,7 +183,15 @@ def as_precision(p) -> Precision:
 
 def get_precision() -> Precision:
     """The precision that is active here: that of the innermost `with`, or else the default."""
-    return _entered.get() or _default
+    return _entered.get() or _default or _initial_default()
+
+
+def _initial_default():
+    try:
+        set_precision(os.environ.get("MINIFP_PRECISION") or SINGLE)
+    except PrecisionError as error:
+        raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
+    return _default
 
 
 def set_precision(p: Precision | str) -> None:

@@ -67,7 +67,7 @@ class Tensor:
     def __init__(self, array, requires_grad=False, storage=None, node=None, index=0):
         self.array, self.storage = array, storage or Storage()
         self.node, self.index = node, index
-        self.gradient_dtype = self.grad = self.seed = None
+        self.gradient_dtype, self.grad, self.seed = None, None, 1.0  # seed: a gradient's
         if requires_grad:
             self.requires_grad_()
 
@@ -225,8 +225,8 @@ def _format_of(vertex, index):
 
 def _check_before_backward(vertex, seed):
     if isinstance(vertex, Tensor):
-        held = getattr(vertex.grad, "seed", None)
-        if held is not None and held != seed:
+        held = seed if vertex.grad is None else vertex.grad.seed
+        if held != seed:
             made = CONSUMED if held == CONSUMED else f"made with seed {held:g}, not {seed:g}"
             raise TapeError(
                 f"a gradient of shape {vertex.shape} was {made}: call zero_grad() first"

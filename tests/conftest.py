@@ -3,9 +3,8 @@
 import os
 import sys
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # before NumPy is imported: a worker for each core
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")  # before NumPy is imported; see minifp/cpu/blas.py
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.pop("MINIFP_PRECISION", None)  # a test that wants another default says so
 os.environ.pop("MINIFP_DEVICE", None)

@@ -70,8 +70,7 @@ def test_results_with_the_dial_say_what_it_means(executed):
     assert notes and all(note in pages for note in notes)
 
 
-def test_no_number_is_written_where_the_run_should_say_it(executed):
-    """Every prediction is answered: the explanation repeats the guess."""
+def test_every_prediction_is_answered_by_numbers_of_the_run(executed):
     notebook, _ = executed
     guesses = sum(cell.source.startswith("guess =") for cell in notebook.cells)
     answers = sum(text.startswith("You guessed") for text in shown(notebook, "text/markdown"))

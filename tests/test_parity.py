@@ -65,6 +65,16 @@ def test_values_and_gradients_are_those_of_pytorch_in_float32(case):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
 
 
+@in_torch
+def test_at_kinks_and_ties_values_and_gradients_are_those_of_pytorch(case):
+    """Whole numbers: zeros, equal ones, and numbers at the limits of clamp."""
+    arrays = [np.round(a) if case.low < 0 else np.maximum(np.round(a), 1) for a in case.arrays()]
+    with fp.precision("float64"):
+        ours, theirs = both(case, arrays, "float64")
+    for a, b in zip([*ours[0], *ours[1]], [*theirs[0], *theirs[1]], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
 # With Inf among the weights PyTorch's order of operations decides between Inf and NaN (and with
 # padding, whether 0 is multiplied by it); its slope of |NaN| is 0.
 OTHER_NAN = {"abs", "conv2d", "batch_norm", "layer_norm", "lstm"}

@@ -220,7 +220,7 @@ def test_the_environment_sets_the_default():
 
 
 def test_a_wrong_default_in_the_environment_is_named():
-    result = python("import minifp", MINIFP_PRECISION="half")
+    result = python("import minifp; minifp.tensor(1.0)", MINIFP_PRECISION="half")
     last = result.stderr.strip().splitlines()[-1]
     assert "PrecisionError" in last and "MINIFP_PRECISION" in last
     assert "'half'" in last and "mixed" in last

@@ -25,8 +25,8 @@ class DataLoader:
     drop_last: leave out a last batch that is smaller than the others.
     seed: of the order; None takes the global seed (`fp.manual_seed`) when an epoch begins.
 
-    Each iteration begins a new epoch and counts it in `.epoch`, also where the one before was left
-    early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises DataError for an
+    Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
+    before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises DataError for an
     empty data set, and ArgumentError for arguments that cannot be.
     """
 
@@ -63,15 +63,13 @@ class DataLoader:
         return (tuple(tensor(field) for field in batch) for batch in self.arrays())
 
     def arrays(self):
-        """Begin an epoch whose batches are tuples of arrays, as the data set gives them.
+        """Iterate over an epoch whose batches are tuples of arrays, as the data set gives them.
 
-        It is counted, and can be resumed, like one of Tensors.
+        It is counted, and can be resumed, like one of Tensors: when the first batch is taken, so
+        that a progress bar may ask for an iterator twice.
         """
         epoch = self._resumed or _Epoch(self.epoch, self._seed_now(), 0)
         self._begun, self._resumed, self.epoch = epoch, None, epoch.number + 1
-        return self._batches(epoch)
-
-    def _batches(self, epoch):
         order = self._order(epoch)
         while not self._is_over(epoch.position):
             indices = order[epoch.position : epoch.position + self.batch_size]

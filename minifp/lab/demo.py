@@ -59,7 +59,7 @@ def slow_mlp() -> Task:
         name="mlp-slow",
         description="a perceptron on digits with Adam at the tiny learning rate of 1e-5",
         optimizer=partial(optim.Adam, lr=1e-5),
-        epochs=60,
+        epochs=80,
     )
 
 

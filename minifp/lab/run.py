@@ -14,6 +14,7 @@ from statistics import median
 import numpy as np
 
 from minifp import policy, random
+from minifp.cpu.blas import one_thread
 from minifp.data import DataLoader
 from minifp.errors import DataError, TrainingError
 from minifp.lab.memory import measure_bytes
@@ -68,13 +69,14 @@ def train(task: Task, precision: str, seed: int, data=None, on_step: Callable | 
     """Train `task` once and return its Run. Divergence is a result, not an error.
 
     precision: as `fp.precision` takes it. data: what `task.data()` returned, if it was called
-    before. on_step(run): called after each step. Raises DataError for NaN in the data, naming the
+    before. on_step(run): called after each step. BLAS has one thread meanwhile, so that the numbers
+    do not depend on how many cores there are. Raises DataError for NaN in the data, naming the
     batch. Leaves the global seed and precision as they were.
     """
     before = random.get_state()
     try:
         random.manual_seed(seed)
-        with policy.precision(precision) as active:
+        with one_thread(), policy.precision(precision) as active:
             training = Training(task, Run(str(active), seed), data or task.data())
             return training.to_the_end(on_step)
     finally:

@@ -29,6 +29,7 @@ EQUIVALENT, DIFFERENT, INCONCLUSIVE, DIVERGED = (
 
 CONFIDENCE = 0.90  # of the interval; its ends are then the two one-sided tests at 5%
 NORMAL_95, NORMAL_90 = 1.645, 1.282  # quantiles of the normal distribution, for planning
+ROUNDING = 1e-14  # relative: a mean difference below it is what subtraction left
 MOST_FLIPS = 16  # seeds up to which every combination of signs is tried
 
 
@@ -103,6 +104,8 @@ def compare_paired(values: Sequence[float], baseline: Sequence[float], margin: f
         )
     differences = [v - b for v, b in zip(values, baseline)]
     n, center, sd = len(differences), mean(differences), deviation(differences)
+    if abs(center) < ROUNDING * max(map(abs, values)):
+        center = 0.0
     error = sd / math.sqrt(n)
     half = t_quantile((1 + CONFIDENCE) / 2, n - 1) * error
     verdict = judge(center - half, center + half, margin)

@@ -228,7 +228,7 @@ def seed_of(parameters, asked_by="step()"):
     grads = [p.grad for p in parameters if p.grad is not None]
     if not grads:
         raise TapeError(f"{asked_by} without gradients: call backward() first")
-    seeds = {1.0 if g.seed is None else g.seed for g in grads}
+    seeds = {g.seed for g in grads}
     if CONSUMED in seeds:
         raise TapeError(
             f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"

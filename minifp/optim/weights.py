@@ -44,6 +44,7 @@ class Weights:
         for i in range(first, last):
             self.parameters[i].storage.version += 1
             self.versions[i] = self.parameters[i].storage.version
+            getattr(self.parameters[i], "exact", None)  # lets go of numbers behind what was stored
 
     def assign(self, i, value):
         """Set a parameter to `value`, which may have more bits than are stored."""

@@ -18,16 +18,11 @@ def row_axes(axes, rows):
 
 def label_row(axes, i, name, rest=""):
     """The precision's name above its marks, and what is worth a number at the right."""
-    paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
-    box = {
-        "transform": axes.get_yaxis_transform(),
-        "va": "center",
-        "fontsize": 8.5,
-        "zorder": 6,
-        "bbox": paper,
-    }
-    axes.text(0.0, i * ROW - 0.3, name, color=INK, **box)
-    axes.text(1.0, i * ROW - 0.3, rest, color=MUTED, ha="right", **box)
+    look = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": 8.5, "zorder": 6}
+    if axes.xaxis.get_gridlines()[0].get_visible():
+        look["bbox"] = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
+    axes.text(0.0, i * ROW - 0.3, name, color=INK, **look)
+    axes.text(1.0, i * ROW - 0.3, rest, color=MUTED, ha="right", **look)
 
 
 def draw_final(axes, comparison, styles):

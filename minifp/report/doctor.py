@@ -6,6 +6,7 @@
 import os
 import platform
 import sys
+import textwrap
 from collections import Counter
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ OPTIONAL = (
     ("matplotlib", "pictures", "matplotlib"),
     ("pooch", "downloading data sets such as MNIST", "pooch"),
 )
+WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 VARIABLES = {
     "MINIFP_PRECISION": "the default precision",
     "MINIFP_DEVICE": "the default device",
@@ -44,7 +46,10 @@ def doctor_text() -> str:
     lines = []
     for title, rows in sections.items():
         width = max(len(name) for name, _ in rows)
-        lines += ["", title, *(f"  {name.ljust(width)}  {value}" for name, value in rows)]
+        lines += ["", title]
+        for name, value in rows:
+            head = f"  {name.ljust(width)}  "
+            lines += textwrap.wrap(head + value, 100, subsequent_indent=" " * len(head), **WHOLE)
     return "\n".join([*lines[1:], "", *missing()])
 
 

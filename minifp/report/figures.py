@@ -34,6 +34,7 @@ PANELS = {
             lambda c: captions.metric_title(c.task),
             over_steps.draw_metric,
             lambda c: captions.describe_final(c, "Over the steps of training, ending at: "),
+            is_wanted=over_steps.has_course,
         ),
         Panel(
             "scale",
@@ -119,9 +120,12 @@ def figure(comparison, name):
     chosen = wanted(comparison, name)
     styles = drawing.styles(comparison.precisions, comparison.baseline)
     wide = WIDTH * len(chosen)
+    handles = legend_handles(name, styles)
+    columns = columns_of(handles, wide)
     said = [captions.note(comparison, name), comparison.dial_note()]
-    said = "\n".join(textwrap.fill(text, round(17 * wide)) for text in said if text)
-    above, below = (0.62 if name != "difference" else 0.36), 0.16 + 0.145 * len(said.splitlines())
+    said = "\n".join(textwrap.fill(words.raised(text), round(17 * wide)) for text in said if text)
+    above = 0.36 + 0.26 * -(-len(handles) // columns)
+    below = 0.16 + 0.145 * len(said.splitlines())
     high = height(comparison, chosen[0]) + above + below
     with drawing.settings():
         drawn = Figure(figsize=(wide, high))
@@ -133,7 +137,10 @@ def figure(comparison, name):
         left = 0.16 / wide
         drawn.text(left, 1 - 0.12 / high, heading(comparison), va="top", fontsize=11)
         drawn.text(left, 0.1 / high, said, va="bottom", fontsize=7.5, color=drawing.MUTED)
-        add_legend(drawn, name, styles, (left, 1 - 0.36 / high))
+        if handles:
+            at = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.36 / high)}
+            look = {"fontsize": 8.5, "handlelength": 2.8, "columnspacing": 1.6}
+            drawn.legend(handles=handles, ncols=columns, borderpad=0, borderaxespad=0, **at, **look)
         drawing.settle(drawn)
     return drawn
 
@@ -147,7 +154,7 @@ def overview(parts):
 
     rows = -(-len(parts) // 2)
     with drawing.settings():
-        drawn = Figure(figsize=(2 * WIDTH, 3.1 * rows))
+        drawn = Figure(figsize=(2 * WIDTH, 3.3 * rows))
         drawn.set_layout_engine("constrained", w_pad=0.14, h_pad=0.12)
         grid = drawn.subplots(rows, 2, squeeze=False).ravel()
         for axes, (part, comparison) in zip(grid, parts):
@@ -159,17 +166,19 @@ def overview(parts):
 
 
 def draw_part(axes, part, comparison):
-    """One part: a title, its result in words, the metric, and a legend where there is room."""
+    """One part: a title, its result, the metric or loss, and a legend."""
     styles = drawing.styles(comparison.precisions, comparison.baseline)
-    PANELS["metric"].draw(axes, comparison, styles)
-    result = textwrap.fill(verdicts.headline(comparison), 64)
-    axes.set_title(f"({part.key}) {part.title}", pad=34)
+    panel = PANELS["metric" if over_steps.has_course(comparison) else "loss"]
+    panel.draw(axes, comparison, styles)
+    result = textwrap.fill(verdicts.headline(comparison), 62)
+    axes.set_title(f"({part.key}) {part.title}", pad=34, fontsize=9.5)
     small = {"fontsize": 8, "color": drawing.MUTED, "va": "top", "linespacing": 1.25}
     axes.annotate(result, (0, 1), (0, 29), "axes fraction", "offset points", **small)
-    axes.set_ylabel(captions.metric_title(comparison.task), fontsize=8)
-    dial = f"exponent dial {comparison.dial}" if comparison.dial else None
-    samples = {"handles": line_samples(styles), "title": dial, "alignment": "left"}
-    axes.legend(**samples, fontsize=8, title_fontsize=8, handlelength=2.6, loc="best")
+    axes.set_ylabel(panel.title(comparison), fontsize=8)
+    if comparison.dial:
+        axes.set_xlabel(f"step; exponent dial {comparison.dial}")
+    below = {"loc": "upper left", "bbox_to_anchor": (-0.03, -0.2), "ncols": 2}
+    axes.legend(handles=line_samples(styles), fontsize=8, handlelength=2.6, **below)
 
 
 def panel_svg(comparison, name, prefix) -> str:
@@ -200,29 +209,20 @@ def heading(comparison) -> str:
     return f"{comparison.task.name}, {words.plural(len(comparison.seeds), 'seed')}"
 
 
-def add_legend(drawn, name, styles, at):
-    """One legend for the whole figure, above its panels."""
+def legend_handles(name, styles) -> list:
+    """What the legend of a figure explains; nothing where rows carry their names."""
     from matplotlib.patches import Patch
 
-    if name == "difference":
-        return  # its rows carry their names
     if name == "memory":
-        handles = [
-            Patch(color=drawing.KIND_COLORS[k], label=words.KIND_NAMES[k]) for k in words.KINDS
-        ]
-    else:
-        handles = line_samples(styles)
-    drawn.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=at,
-        ncols=min(5, len(handles)),
-        fontsize=8.5,
-        handlelength=2.8,
-        columnspacing=1.6,
-        borderpad=0,
-        borderaxespad=0,
-    )
+        kinds = drawing.KIND_COLORS.items()
+        return [Patch(color=color, label=words.KIND_NAMES[kind]) for kind, color in kinds]
+    return [] if name == "difference" else line_samples(styles)
+
+
+def columns_of(handles, wide) -> int:
+    """How many columns of a legend fit into so many inches."""
+    longest = max((len(handle.get_label()) for handle in handles), default=0)
+    return max(1, min(len(handles), int(wide / (0.65 + 0.075 * longest))))
 
 
 def line_samples(styles) -> list:

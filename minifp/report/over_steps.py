@@ -7,6 +7,10 @@ import numpy as np
 from minifp.report import curves, words
 from minifp.report.drawing import GRID, MUTED, PAPER, Style
 
+FEWEST_EVALUATIONS = 2  # of the metric, for a line over the steps
+# On a logarithmic axis that is longer than so many decades, the digits that get a tick.
+TICKS = ((2.5, (1,)), (1, (1, 3)), (0.6, (1, 2, 5)), (-1, (1, 1.5, 2, 3, 4, 5, 7)))
+
 
 def draw_loss(axes, comparison, styles):
     """Training loss: a thin line for each seed, the mean and its band, a cross where it is lost."""
@@ -52,6 +56,12 @@ def draw_metric(axes, comparison, styles):
         runs = comparison.runs_of(precision)
         draw_lines(axes, runs, lines[precision], style, rank, marker=style.marker)
     steps_axis(axes, comparison)
+
+
+def has_course(comparison) -> bool:
+    """Whether the metric was measured often enough for a line."""
+    steps = {evaluation[0] for run in comparison.runs for evaluation in run.evaluations}
+    return len(steps) >= FEWEST_EVALUATIONS
 
 
 def draw_lines(axes, runs, lines, style: Style, rank, marker=None):
@@ -111,7 +121,8 @@ def draw_scale(axes, comparison, styles):
     low, high = math.floor(min(exponents, default=0)), math.ceil(max(exponents, default=0))
     low, high = (low - 2, high + 2) if high - low < 4 else (low - 1, high + 1)
     axes.set_ylim(low - (high - low) * strip / (1 - strip), high)
-    ticks = range(low + 1, high, max(1, round((high - low) / 6)))
+    top = math.ceil(max(exponents, default=0))
+    ticks = range(top, low, -max(1, round((high - low) / 6)))
     axes.set_yticks(list(ticks), [words.superscript(k) for k in ticks])
     draw_skips(axes, rows, styles, strip)
     steps_axis(axes, comparison)
@@ -176,8 +187,8 @@ def plain_decades(axes):
         return
     low, high = axes.get_ylim()
     decades = math.log10(high / low)
-    subs = (1.0,) if decades > 2.5 else (1.0, 3.0) if decades > 1 else (1.0, 2.0, 5.0)
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+    digits = next(digits for least, digits in TICKS if decades > least)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=digits, numticks=12))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(decade_text))
 

@@ -77,6 +77,6 @@ def body(comparison, prefix="m") -> str:
         section("What it costs", sections.figure(c, "memory", prefix), page_tables.cost_table(c)),
         section("Run by run", page_tables.run_table(c)),
         section("How to do it again", sections.again(c)),
-        section("On what", sections.machine(c)),
+        section("Machine and settings", sections.machine(c)),
     )
     return "\n".join(part for part in parts if part)

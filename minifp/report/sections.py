@@ -40,9 +40,18 @@ def heading(comparison) -> str:
 
 def headline_html(comparison) -> str:
     """The headline, with precisions as code."""
-    text = escape(verdicts.headline(comparison))
-    names = sorted(map(escape, comparison.precisions), key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, names)), lambda name: f"<code>{name[0]}</code>", text)
+    return with_code(verdicts.headline(comparison), comparison.precisions)
+
+
+def with_code(text, names) -> str:
+    """Text as HTML, with some names in it as code; the longest that fits counts."""
+    pattern = "|".join(re.escape(escape(name)) for name in sorted(names, key=len, reverse=True))
+    return re.sub(pattern, lambda found: code_of(found[0]), escape(text)) if names else escape(text)
+
+
+def code_of(html) -> str:
+    """The same as code."""
+    return f"<code>{html}</code>"
 
 
 def verdict_list(comparison) -> str:

@@ -61,7 +61,7 @@ RULES = """
   border-radius: 12px; padding: 1rem 1.1rem 0.9rem; }
 .minifp .pair { display: grid; gap: 1rem 1.75rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
-.minifp svg.panel { display: block; width: 100%; height: auto; max-width: 34rem; }
+.minifp svg.panel { display: block; width: 100%; height: auto; max-width: 30rem; }
 .minifp svg.panel text { font-family: inherit !important; }
 .minifp .legend { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; list-style: none;
   margin: 0 0 0.75rem; padding: 0; font-size: 0.9rem; }
@@ -88,7 +88,7 @@ RULES = """
 .minifp summary { cursor: pointer; color: var(--link); font-size: 0.92rem; padding: 0.2rem 0; }
 .minifp nav { margin: 1.75rem 0; }
 .minifp nav ul { list-style: none; padding: 0; display: grid; gap: 0.6rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .minifp nav a { display: block; height: 100%; padding: 0.75rem 1rem; border-radius: 10px;
   background: var(--paper); border: 1px solid var(--edge); text-decoration: none;
   color: var(--ink); }

@@ -42,7 +42,7 @@ def write_story(parts, path) -> Path:
             *(chapter(part, comparison) for part, comparison in parts),
             section("On a real GPU", *map(paragraph, CLOSING)),
             section("How to do it again", "<pre>minifp demo --out runs/demo</pre>"),
-            section("On what", sections.machine(parts[0][1], shared=False)),
+            section("The machine", sections.machine(parts[0][1], shared=False)),
         ]
     )
     return write(path, document(f"minifp demo: {TITLE}", content))
@@ -72,18 +72,16 @@ def chapter(part, comparison) -> str:
     """One experiment: what it shows, what was arranged, what came out, and where to see it."""
     prefix = f"part-{part.key}"
     dial = comparison.dial_note()
-    said = {"What was arranged.": part.honest, "The dial.": dial if dial != part.honest else ""}
+    texts = {"What was arranged.": part.honest, "The dial.": dial if dial != part.honest else ""}
     arranged = "\n".join(
-        f"<p><b>{label}</b> {escape(words.raised(text))}</p>"
-        for label, text in said.items()
-        if text
+        f"<p><b>{label}</b> {said(text, comparison)}</p>" for label, text in texts.items() if text
     )
     shown = (
         f"<h2>{letter(part)}{escape(part.title)}</h2>",
-        paragraph(words.raised(part.claim), "lede"),
+        f'<p class="lede">{said(part.claim, comparison)}</p>',
         f'<aside class="note">\n{arranged}\n</aside>' if arranged else "",
         sections.figure(comparison, "loss", prefix),
-        f"<p><b>Where to look.</b> {escape(words.raised(part.look))}</p>",
+        f"<p><b>Where to look.</b> {said(part.look, comparison)}</p>",
         sections.verdict_list(comparison),
         page_tables.final_table(comparison),
         details("The loss scale, memory and time", costs(comparison, prefix)),
@@ -93,6 +91,12 @@ def chapter(part, comparison) -> str:
         f'<a href="{part.name}/history.csv">every step of every run</a>.</p>',
     )
     return f'<section id="{part.key}">\n{chr(10).join(filter(None, shown))}\n</section>'
+
+
+def said(text, comparison) -> str:
+    """A text as HTML, with the precisions that have switches as code."""
+    names = [name for name in comparison.precisions if "," in name]
+    return sections.with_code(words.raised(text), names)
 
 
 def costs(comparison, prefix) -> str:

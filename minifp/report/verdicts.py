@@ -43,9 +43,7 @@ def clause(verdict, rows, comparison) -> str:
     if verdict == DIVERGED:
         return f"{names} diverge{'' if several else 's'}"
     seeds = max(row.pairs for row in rows)
-    return (
-        f"{words.plural(seeds, 'seed')} {'is' if seeds == 1 else 'are'} too few to tell of {names}"
-    )
+    return f"no verdict on {names} from {words.plural(seeds, 'seed')}"
 
 
 def direction(row, comparison) -> str:

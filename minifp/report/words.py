@@ -28,9 +28,11 @@ def fixed(value, places) -> str:
 
 
 def signed(value, places) -> str:
-    """The same with its sign. A zero has none."""
+    """The same with its sign. What is written as zero has none."""
     text = fixed(value, places)
-    return text if text.startswith("-") or not text.strip("0.") else "+" + text
+    if not text.strip("-0."):
+        return text.lstrip("-") or "-"
+    return text if text.startswith("-") else "+" + text
 
 
 def typeset(text: str) -> str:
