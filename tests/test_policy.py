@@ -289,3 +289,6 @@ def test_gradients_of_what_is_stored_are_in_gradients_and_of_others_in_their_own
         assert policy.gradient_format(dtype, scalar, p) == expected
     wide = Precision.parse("mixed,gradients=float32")
     assert policy.gradient_format(float16, False, wide) == float32
+    narrow = Precision.parse("float32,gradients=float16")  # the seed still meets float32
+    assert policy.gradient_format(float32, False, narrow) == float16
+    assert policy.gradient_format(float32, True, narrow) == float32

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from minifp import data, nn, optim
-from minifp.lab.comparison import Comparison, compare, dial_note
+from minifp.lab.comparison import Comparison, compare
+from minifp.lab.rows import dial_note
 from minifp.models import CharLSTM, LeNet
 from minifp.task import Task
 from minifp.tasks import load_task
