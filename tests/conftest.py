@@ -9,8 +9,8 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.pop("MINIFP_PRECISION", None)  # a test that wants another default says so
 os.environ.pop("MINIFP_DEVICE", None)
 
-import hypothesis
-import pytest
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
 
 # The same examples at every run; HYPOTHESIS_PROFILE=explore looks for new ones.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, database=None)

@@ -10,7 +10,7 @@ from lab_blobs import blobs, clouds
 
 from minifp import policy
 from minifp.data import TensorDataset
-from minifp.errors import ArgumentError, DataError, PrecisionError
+from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
 from minifp.lab import Comparison
 from minifp.lab import comparison as comparing
 from minifp.lab.comparison import compare
@@ -374,3 +374,12 @@ def test_a_folder_without_results_says_so(tmp_path):
 def test_no_half_written_files_are_left(tmp_path):
     compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_pictures_that_cannot_be_made_are_refused_before_training(tmp_path, monkeypatch):
+    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+    with pytest.raises(MinifpError, match="pip install matplotlib"):
+        compare(blobs(), out=tmp_path / "runs", figures="png", progress=False)
+    with pytest.raises(ArgumentError, match="expected one of png, svg, pdf"):
+        compare(blobs(), out=tmp_path / "runs", figures="gif", progress=False)
+    assert not (tmp_path / "runs").exists()

@@ -26,8 +26,8 @@ class DataLoader:
     seed: of the order; None takes the global seed (`fp.manual_seed`) when an epoch begins.
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
-    before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises DataError for an
-    empty data set, and ArgumentError for arguments that cannot be.
+    before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
+    DataError for an empty data set, and ArgumentError for arguments that cannot be.
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, seed=None):

@@ -241,6 +241,10 @@ def compare(
     precisions, seeds = canonical(precisions), seed_list(seeds)
     if figures is not None and out is None:
         raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
+    if figures is not None:  # before training, not after it
+        from minifp.report import drawing
+
+        drawing.check(figures)
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, None if out is None else Path(out))
     if comparison.out is not None:

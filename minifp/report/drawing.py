@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from minifp.errors import ArgumentError
+from minifp.errors import ArgumentError, MinifpError
 
 HOW_TO_GET = "Pictures need matplotlib: python -m pip install matplotlib"
 FORMATS = ("png", "svg", "pdf")
@@ -114,11 +114,12 @@ def is_available() -> bool:
     return True
 
 
-def checked_format(format) -> str:
-    """One of FORMATS, or ArgumentError."""
+def check(format):
+    """Raise ArgumentError for none of FORMATS, MinifpError where there is no matplotlib."""
     if format not in FORMATS:
         raise ArgumentError(f"figures={format!r}: expected one of {', '.join(FORMATS)}")
-    return format
+    if not is_available():
+        raise MinifpError(HOW_TO_GET)
 
 
 def styles(precisions, baseline) -> dict:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from minifp.errors import MinifpError
 from minifp.report import by_precision, captions, drawing, over_steps, verdicts, words
 
 WIDTH = 4.6  # inches of a panel in a file
@@ -101,9 +100,7 @@ def save_figures(comparison, folder, format="png") -> list:
     format: "png", "svg" or "pdf". Raises ArgumentError for another one, and MinifpError where there
     is no matplotlib, with the line that installs it.
     """
-    drawing.checked_format(format)
-    if not drawing.is_available():
-        raise MinifpError(drawing.HOW_TO_GET)
+    drawing.check(format)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = [name for name in FIGURES if wanted(comparison, name)]
