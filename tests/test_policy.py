@@ -274,6 +274,7 @@ def test_sums_are_in_what_the_precision_says_but_never_below_what_they_add():
         ((None, float16), (False, True), "mixed", None),
         ((float64, float64), (False, True), "float32", None),
         ((float16, float32), (False, True), "float32", float32),
+        ((float16, float64), (False, True), "float32", float32),
     ],
 )
 def test_products_with_weights_work_in_the_activation_format(dtypes, are_weights, text, met):

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from minifp.errors import ShapeError
-from minifp.formats import FORMATS, float32, narrow
+from minifp.formats import FORMATS, float32
 from minifp.policy import get_precision
 from minifp.tape import Tensor, is_recording
 
@@ -46,7 +45,7 @@ class Parameter(Tensor):
         self.precision, self.name, self.unrounded = get_precision(), None, None
         stored = FORMATS[dtype or self.precision.weights].dtype
         super().__init__(np.empty(data.shape, stored), requires_grad=True)
-        self._assign(data)
+        self.data = data
 
     @property
     def data(self):
@@ -56,13 +55,7 @@ class Parameter(Tensor):
     @data.setter
     def data(self, value):
         value = np.asarray(value.array if isinstance(value, Tensor) else value)
-        if value.shape != self.shape:
-            raise ShapeError(f".data of shape {self.shape} cannot be set to shape {value.shape}")
-        self._assign(value)
-
-    def _assign(self, value):
-        np.copyto(self.array, narrow(value, self.dtype))
-        self.storage.version += 1
+        Tensor.data.fset(self, value)
         wide = np.promote_types(self.dtype, float32)
         if self.dtype != wide:
             self.keep_exact(value.astype(wide))
