@@ -25,7 +25,7 @@ demo: $(VENV)/installed-plot ## train on bundled data in several precisions and 
 test: $(VENV)/installed-test ## check style and run all tests
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadgroup
+	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .

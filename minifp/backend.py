@@ -69,7 +69,7 @@ class Kernel:
             results = self.reference(*wide, **params)
         several = isinstance(results, tuple)
         stored = tuple(
-            self._store(r, target, out)
+            self._store(r, target, out, formats.compute)
             for r, target, out in zip(results if several else (results,), targets, formats.out)
         )
         for observer in observers:
@@ -95,12 +95,12 @@ class Kernel:
         stored = _format_of_target(targets[0], formats.out[0])
         return lambda x: round_to(x, stored)
 
-    def _store(self, result, target, out):
+    def _store(self, result, target, out, compute):
         result = np.asarray(result)
         if result.dtype.kind != "f":
             return result
         if self.rule.role == "reduce" and result.ndim == 0 and target is None:
-            return result
+            return narrow(result, compute)  # NumPy 1 divides scalars of any format in float64
         if isinstance(target, np.ndarray):
             np.copyto(target, narrow(result, target.dtype))
             return target

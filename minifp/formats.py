@@ -83,7 +83,7 @@ def as_dtype(dtype) -> np.dtype:
     """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError otherwise."""
     try:
         found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
-    except (TypeError, ValueError, SyntaxError, DeprecationWarning):  # NumPy's, for odd texts
+    except (TypeError, ValueError, SyntaxError, Warning):  # NumPy's, for odd texts
         found = None
     if (
         found is None

@@ -62,7 +62,7 @@ class Tensor:
         "__weakref__",
     )
     __array_ufunc__ = None  # ndarray + Tensor asks Tensor
-    parents = ()
+    parents, precision = (), None  # parameters have one
 
     def __init__(self, array, requires_grad=False, storage=None, node=None, index=0):
         self.array, self.storage = array, storage or Storage()
@@ -156,7 +156,11 @@ class Tensor:
     def add_gradient(self, gradient, seed):
         """Take a gradient made with `seed` into `.grad`; from the second on, in float32."""
         if self.grad is not None:
-            gradient = GradientSum(self.grad.array).add(gradient, policy.get_precision()).total
+            gradient = (
+                GradientSum(self.grad.array)
+                .add(gradient, self.precision or policy.get_precision())
+                .total
+            )
         self.grad = Tensor(gradient)
         self.grad.seed = seed
 

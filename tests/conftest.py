@@ -18,16 +18,8 @@ hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
-# Files whose tests share something slow to make. With several workers, all of a file go to one.
-SHARES = ("test_cli", "test_notebooks", "test_packaging")
-
-
-def pytest_collection_modifyitems(config, items):
-    """Keep together what shares, and skip what needs a GPU where there is none."""
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            if item.path.stem in SHARES:
-                item.add_marker(pytest.mark.xdist_group(item.path.stem))
+def pytest_collection_modifyitems(items):
+    """Skip what needs a GPU where there is none."""
     needs_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if needs_gpu and not has_gpu():
         for item in needs_gpu:

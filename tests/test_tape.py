@@ -555,6 +555,15 @@ def test_backward_uses_the_precision_of_forward_wherever_it_runs():
             assert (x.grad.dtype, x.grad.tolist()) == (float16, [[expected, expected]])
 
 
+@pytest.mark.parametrize("text, last", [("mixed", 2049), ("mixed,reduce=float16", 2048)])
+def test_a_parameter_adds_gradients_up_in_its_own_precision_wherever_backward_runs(text, last):
+    with fp.precision(text):
+        model = nn.Linear(1, 1, bias=False)
+    for n in (2048.0, 1.0):
+        (model(fp.ones(1, 1)) * n).sum().backward()
+    assert model.weight.grad.item() == last
+
+
 def test_backward_leaves_the_active_precision_as_it_was():
     with fp.precision("mixed"):
         y = leaf(1.0).exp()
