@@ -43,13 +43,13 @@ SHAPES = [
     (lambda batch: batch @ fp.ones(3, 4, 5), r"matmul\(.*\(2, 3, 4\).*\(3, 4, 5\).*broadcast"),
     (
         lambda x, y: F.linear(x, y),
-        r"linear: x of shape \(2, 3\).*weight of shape \(3, 2\): expected",
+        r"linear: input of shape \(2, 3\).*weight of shape \(3, 2\): expected",
     ),
     (lambda x, v: F.linear(x, v), r"linear: .*\(3,\): expected \(\.\.\., in\) and \(out, in\)"),
     (lambda x, y: F.linear(y, x.T, y[0]), r"linear: bias of shape \(2,\) for weight \(3, 2\)"),
     (
         lambda x, kernel: F.conv2d(x, kernel),
-        r"conv2d: x of shape \(2, 3\).*expected \(N, C, H, W\)",
+        r"conv2d: input of shape \(2, 3\).*expected \(N, C, H, W\)",
     ),
     (
         lambda batch, kernel: F.conv2d(fp.ones(1, 2, 5, 5), kernel),
@@ -63,7 +63,7 @@ SHAPES = [
     ),
     (
         lambda image, kernel: F.conv2d(image, kernel, dilation=3),
-        r"conv2d: .*does not fit x of shape",
+        r"conv2d: .*does not fit input of shape",
     ),
     *(
         (
@@ -94,8 +94,8 @@ SHAPES = [
         lambda x, y: F.batch_norm(x, None, None, y[0]),
         r"batch_norm: weight of shape \(2,\).*\(2, 3\)",
     ),
-    (lambda x: F.layer_norm(x, 4), r"layer_norm: x of shape \(2, 3\) does not end in \(4,\)"),
-    (lambda x: F.layer_norm(x, (1, 2, 3)), r"layer_norm: x of shape \(2, 3\) does not end in"),
+    (lambda x: F.layer_norm(x, 4), r"layer_norm: input of shape \(2, 3\) does not end in \(4,\)"),
+    (lambda x: F.layer_norm(x, (1, 2, 3)), r"layer_norm: input of shape \(2, 3\) does not end in"),
     (lambda x, y: F.layer_norm(x, 3, y[0]), r"layer_norm: weight of shape \(2,\), expected \(3,\)"),
     *(
         (
@@ -183,7 +183,7 @@ OTHERS = [
         r"cross_entropy: reduction='avg': expected one of mean, sum, none",
     ),
     (
-        lambda x: F.mse_loss(x, x, "avg"),
+        lambda x: F.mse_loss(x, x, reduction="avg"),
         fp.ArgumentError,
         r"mse_loss: reduction='avg': expected one",
     ),

@@ -121,33 +121,33 @@ def conv2d_(x, w, b, **geometry):
     return conv2d_forward(x, w, b, **geometry), (x, w), conv2d_backward
 
 
-def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """The 2-D convolution (cross-correlation, as in PyTorch).
 
-    x: (N, C, H, W)  weight: (O, C/groups, KH, KW)  bias: (O)  result: (N, O, P, Q).
+    input: (N, C, H, W)  weight: (O, C/groups, KH, KW)  bias: (O)  result: (N, O, P, Q).
     stride, padding, dilation: an integer or a pair.
     """
-    if x.ndim != 4 or weight.ndim != 4:
+    if input.ndim != 4 or weight.ndim != 4:
         raise ShapeError(
-            f"conv2d: x of shape {x.shape} and weight of shape {weight.shape}: "
+            f"conv2d: input of shape {input.shape} and weight of shape {weight.shape}: "
             "expected (N, C, H, W) and (O, C/groups, KH, KW)"
         )
     stride = as_pair(stride, "conv2d: stride", 1)
     padding = as_pair(padding, "conv2d: padding", 0)
     dilation = as_pair(dilation, "conv2d: dilation", 1)
-    if groups < 1 or x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
+    if groups < 1 or input.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
         raise ShapeError(
-            f"conv2d: x of shape {x.shape} has {x.shape[1]} channels; weight {weight.shape} with "
-            f"groups={groups} expects {weight.shape[1] * groups}, and groups that divide "
-            f"{weight.shape[0]}"
+            f"conv2d: input of shape {input.shape} has {input.shape[1]} channels; weight "
+            f"{weight.shape} with groups={groups} expects {weight.shape[1] * groups}, and groups "
+            f"that divide {weight.shape[0]}"
         )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"conv2d: bias of shape {bias.shape} for weight {weight.shape}")
-    counts = tuple(map(output_size, x.shape[2:], weight.shape[2:], stride, padding, dilation))
+    counts = tuple(map(output_size, input.shape[2:], weight.shape[2:], stride, padding, dilation))
     if min(counts) < 1:
         raise ShapeError(
             f"conv2d: a kernel of {weight.shape[2:]} (dilation {dilation}) does not fit "
-            f"x of shape {x.shape} with padding {padding}"
+            f"input of shape {input.shape} with padding {padding}"
         )
     geometry = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return conv2d_(x, weight, bias, counts=counts, **geometry)
+    return conv2d_(input, weight, bias, counts=counts, **geometry)

@@ -30,11 +30,11 @@ def dropout_(x, mask, *, p):
     return dropout_forward(x, mask, p=p), (mask,), dropout_backward
 
 
-def dropout(x, p=0.5, training=True):
+def dropout(input, p=0.5, training=True):
     """In training, set each element to 0 with probability p and divide the others by 1 - p."""
     if not (isinstance(p, (int, float)) and 0 <= p <= 1):
         raise ArgumentError(f"dropout: p={p!r}: expected a probability between 0 and 1")
     if not training or p == 0:
-        return x
-    mask = random.uniform(x.shape, purpose="dropout") >= p
-    return x * 0.0 if p == 1 else dropout_(x, mask, p=p)
+        return input
+    mask = random.uniform(input.shape, purpose="dropout") >= p
+    return input * 0.0 if p == 1 else dropout_(input, mask, p=p)

@@ -48,14 +48,14 @@ def layer_norm_(x, w, b, *, eps):
     return y, (x, w, m, r), layer_norm_backward
 
 
-def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple)."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    if x.shape[x.ndim - len(shape) :] != shape or len(shape) > x.ndim:
-        raise ShapeError(f"layer_norm: x of shape {x.shape} does not end in {shape}")
+    if input.shape[input.ndim - len(shape) :] != shape or len(shape) > input.ndim:
+        raise ShapeError(f"layer_norm: input of shape {input.shape} does not end in {shape}")
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and p.shape != shape:
             raise ShapeError(f"layer_norm: {name} of shape {p.shape}, expected {shape}")
-    rows = x.reshape(*x.shape[: x.ndim - len(shape)], math.prod(shape))
+    rows = input.reshape(*input.shape[: input.ndim - len(shape)], math.prod(shape))
     flat = [p if p is None else p.reshape(-1) for p in (weight, bias)]
-    return layer_norm_(rows, *flat, eps=eps).reshape(x.shape)
+    return layer_norm_(rows, *flat, eps=eps).reshape(input.shape)

@@ -47,15 +47,15 @@ def linear_(x, w, b):
     return linear_forward(x, w, b), (x, w), linear_backward
 
 
-def linear(x, weight, bias=None):
-    """x weightT + bias.   x: (..., I)  weight: (O, I)  bias: (O)  result: (..., O)."""
-    if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+def linear(input, weight, bias=None):
+    """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
+    if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
         raise ShapeError(
-            f"linear: x of shape {x.shape} does not fit weight of shape {weight.shape}: "
+            f"linear: input of shape {input.shape} does not fit weight of shape {weight.shape}: "
             "expected (..., in) and (out, in)"
         )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"linear: bias of shape {bias.shape} for weight {weight.shape}")
-    rows = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
+    rows = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
     y = linear_(rows, weight, bias)
-    return y if x.ndim == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
+    return y if input.ndim == 2 else y.reshape(*input.shape[:-1], weight.shape[0])

@@ -57,7 +57,7 @@ def cross_entropy_(z, t, kept, *, divisor, reduction):
     return loss, (z, t, kept), cross_entropy_backward
 
 
-def cross_entropy(input, target, ignore_index=-100, reduction="mean"):
+def cross_entropy(input, target, *, ignore_index=-100, reduction="mean"):
     """Softmax cross entropy of logits with class numbers, in nats.
 
     input: (N, C) or (N, C, d1, ...)  target: integers, (N) or (N, d1, ...).
@@ -117,7 +117,7 @@ def mse_(x, y, *, divisor):
     return mse_forward(x, y, divisor=divisor), (x, y), mse_backward
 
 
-def mse_loss(input, target, reduction="mean"):
+def mse_loss(input, target, *, reduction="mean"):
     """The mean squared difference of two tensors of one shape; a float32 scalar unless "none"."""
     if reduction not in REDUCTIONS:
         raise ArgumentError(f"mse_loss: reduction={reduction!r}: expected {KNOWN}")

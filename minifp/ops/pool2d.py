@@ -108,11 +108,11 @@ def _window(name, x, kernel_size, stride, padding):
     return {"size": size, "stride": stride, "padding": padding, "counts": counts}
 
 
-def max_pool2d(x, kernel_size, stride=None, padding=0):
+def max_pool2d(input, kernel_size, stride=None, padding=0):
     """The largest of each window. stride: that of the windows, by default their size."""
-    return max_pool2d_(x, **_window("max_pool2d", x, kernel_size, stride, padding))
+    return max_pool2d_(input, **_window("max_pool2d", input, kernel_size, stride, padding))
 
 
-def avg_pool2d(x, kernel_size, stride=None, padding=0):
+def avg_pool2d(input, kernel_size, stride=None, padding=0):
     """The mean of each window, padding included. stride: by default the windows' size."""
-    return avg_pool2d_(x, **_window("avg_pool2d", x, kernel_size, stride, padding))
+    return avg_pool2d_(input, **_window("avg_pool2d", input, kernel_size, stride, padding))

@@ -55,11 +55,11 @@ def log_softmax_(x, *, axis):
     return y, (y,), log_softmax_backward
 
 
-def softmax(x, dim):
+def softmax(input, dim):
     """Positive numbers that sum to 1 along `dim`."""
-    return softmax_(x, axis=as_axis(dim, x.ndim, "softmax: dim"))
+    return softmax_(input, axis=as_axis(dim, input.ndim, "softmax: dim"))
 
 
-def log_softmax(x, dim):
+def log_softmax(input, dim):
     """The logarithm of softmax, without overflow or loss of small probabilities."""
-    return log_softmax_(x, axis=as_axis(dim, x.ndim, "log_softmax: dim"))
+    return log_softmax_(input, axis=as_axis(dim, input.ndim, "log_softmax: dim"))
