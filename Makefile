@@ -42,5 +42,5 @@ $(VENV)/made-$(ID):
 	@test -n "$(ID)" || { echo "minifp needs Python 3.10 or later: make PYTHON=/path/to/python3"; exit 1; }
 	@test "$$($(RUN) -c '$(TELL)' 2>/dev/null)" = "$(ID)" || $(PYTHON) -m venv --clear $(VENV)
 	@$(RUN) -m pip --version >/dev/null 2>&1 || $(RUN) -m ensurepip
-	$(RUN) -m pip install --quiet "pip>=22"
+	$(RUN) -m pip install --quiet "pip>=22.3"
 	@touch $@

@@ -1,6 +1,7 @@
 """A multilayer perceptron: (N, ...) -> (N, classes)."""
 
 from minifp import nn
+from minifp.errors import ArgumentError
 
 
 class MLP(nn.Module):
@@ -10,6 +11,8 @@ class MLP(nn.Module):
     """
 
     def __init__(self, *sizes):
+        if len(sizes) < 2:
+            raise ArgumentError(f"MLP{sizes}: expected at least two sizes, inputs and classes")
         layers = [nn.Flatten()]
         for inputs, outputs in zip(sizes, sizes[1:]):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]

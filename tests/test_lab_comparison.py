@@ -376,6 +376,11 @@ def test_no_half_written_files_are_left(tmp_path):
     assert not list(tmp_path.rglob("*.part"))
 
 
+def test_a_comparison_shows_itself_as_its_table():
+    result = compare(blobs(), ["float32"], seeds=1, progress=False)
+    assert repr(result) == result.table()
+
+
 def test_pictures_that_cannot_be_made_are_refused_before_training(tmp_path, monkeypatch):
     monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
     with pytest.raises(MinifpError, match="pip install matplotlib"):

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from minifp.models import LeNet
+from minifp.models import MLP, LeNet
 from snapshots import frozen
 
 import minifp as fp
@@ -482,3 +482,8 @@ def test_every_recorded_operation_knows_the_path_of_its_module():
         *("Model.stem", "Model.blocks.0.0", "Model.blocks.0.1", "Model.blocks.1", "Model"),
         *("", "", ""),
     ]
+
+
+def test_a_perceptron_needs_inputs_and_classes():
+    with pytest.raises(fp.ArgumentError, match="at least two sizes"):
+        MLP(64)

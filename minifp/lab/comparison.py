@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from statistics import median
 
-from tqdm.auto import tqdm
-
 from minifp.errors import ArgumentError, DataError
 from minifp.lab import store
 from minifp.lab.environment import environment
@@ -20,7 +18,7 @@ from minifp.tasks import load_task
 FEW_SEEDS = 5  # below it a mean and its band say little
 
 
-@dataclass
+@dataclass(repr=False)
 class Comparison:
     """The result of `compare`: all runs, and what follows from them.
 
@@ -202,6 +200,9 @@ class Comparison:
 
         return save_figures(self, Path(folder), format)
 
+    def __repr__(self):
+        return self.table()
+
     def _repr_html_(self) -> str:
         from minifp.report.page import fragment
 
@@ -291,6 +292,8 @@ def train_missing(comparison, task, data, progress) -> None:
     todo = comparison.missing()
     steps = total_steps(task, data[0])
     shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
+    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+
     with tqdm(total=len(todo) * steps, **shown) as bar:
         for precision, seed in todo:
             bar.set_postfix_str(f"{precision}, seed {seed}")
