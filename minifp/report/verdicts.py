@@ -78,7 +78,7 @@ def reasons(row, base, comparison) -> str:
         return f"{words.typeset(text)} from a single pair of runs, from which nothing follows."
     ends = f"{words.signed(row.low, places)} to {words.signed(row.high, places)}"
     text += f" ({CONFIDENCE:.0%} interval {ends}, {row.pairs} pairs), "
-    margin = f"the margin of ±{task.margin:g} that was set before training"
+    margin = f"the task's margin of ±{task.margin:g}"
     closing = {
         EQUIVALENT: f"inside {margin}.",
         DIFFERENT: f"outside {margin}.",
