@@ -29,7 +29,6 @@ HIGHEST = np.int32((127 + 1 + FORMAT.bias) << 23)  # and the first one that over
 SHIFT = np.int32(((23 - FORMAT.mantissa_bits) << 23) + 0x400000)  # from 2^e to 1.5 x 2^(e+13)
 UP = np.float32(2.0 ** (127 - FORMAT.bias))
 DOWN = np.float32(2.0 ** -(127 - FORMAT.bias))
-ZERO = np.float32(0)
 
 WARNING = (
     "numba finds no folder in which it can keep compiled kernels, so each process compiles them "

@@ -20,11 +20,6 @@ observers = []  # objects with `on_kernel(kernel, args, results, formats)`: see 
 PRIMITIVES = ("sum", "dot", "store")
 
 
-def is_array(x) -> bool:
-    """Whether x is an array of a device minifp works on."""
-    return isinstance(x, np.ndarray)
-
-
 class Kernel:
     """A reference under a precision rule.
 

@@ -245,7 +245,7 @@ class MixedOptimizer:
 
 def _precision_of(parameters):
     """The precision in which the parameters were made. Raises PrecisionError if they differ."""
-    found = {str(p.precision): p.precision for p in parameters if hasattr(p, "precision")}
+    found = {str(p.precision): p.precision for p in parameters if p.precision is not None}
     if len(found) > 1:
         raise PrecisionError(
             f"MixedOptimizer: parameters made under different precisions ({'; '.join(found)}): "

@@ -57,6 +57,21 @@ def op(fn=None, *, weights=()):
     return recorded
 
 
+def takes_tensor(fn):
+    """Let `fn(input, ...)` refuse, by its name, an input that is neither a Tensor nor an array."""
+
+    @wraps(fn)
+    def checked(input, *args, **settings):
+        if not hasattr(input, "ndim"):
+            raise DTypeError(
+                f"{fn.__name__}: input is a {type(input).__name__}: expected a tensor; "
+                "make one by fp.tensor(...)"
+            )
+        return fn(input, *args, **settings)
+
+    return checked
+
+
 def _shared(out, tensors):
     """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
     if out.base is not None:

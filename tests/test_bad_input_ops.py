@@ -354,3 +354,26 @@ def test_a_batch_that_is_not_finite_leaves_running_statistics_and_shows_in_the_r
     y = norm(fp.tensor(x))
     assert np.isnan(y.array[:, 0]).all() and np.isfinite(y.array[:, 1]).all()
     assert (norm.running_mean.tolist(), norm.running_var.tolist()) == ([0, 0], [1, 1])
+
+
+@pytest.mark.parametrize("lost", [float("nan"), float("inf")])
+@pytest.mark.parametrize("dtype", ["int64", "uint8"])
+def test_numbers_that_no_integer_holds_are_refused(lost, dtype):
+    with pytest.raises(fp.DTypeError, match=f"NaN or Inf cannot be {dtype}"):
+        fp.tensor([1.0, lost], dtype=dtype)
+
+
+def takes_input():
+    """The functions of F whose first argument is a tensor called input, and how many they need."""
+    for name, fn in vars(F).items():
+        if inspect.isfunction(fn) and "input" in inspect.signature(fn).parameters:
+            parameters = inspect.signature(fn).parameters.values()
+            if name != "embedding":  # whose input is indices, of which a list will do
+                yield name, sum(p.default is p.empty for p in parameters)
+
+
+@pytest.mark.parametrize("name, needed", list(takes_input()))
+def test_a_list_in_place_of_a_tensor_is_refused_by_the_functions_name(name, needed):
+    others = [1] * (needed - 1)
+    with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
+        getattr(F, name)([[1.0, 2.0]], *others)

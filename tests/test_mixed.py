@@ -804,3 +804,13 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
         call=lambda: optimizer.load_state_dict(state),
     )
     assert gradients(optimizer) == before and optimizer.step().stepped
+
+
+def test_tensors_that_belong_to_no_precision_are_trained_beside_a_modules_parameters():
+    with fp.precision("mixed"):
+        layer = nn.Linear(2, 2)
+    loose = fp.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = fp.MixedOptimizer(optim.SGD([*layer.parameters(), loose], lr=0.1))
+    assert str(optimizer.precision) == "mixed" and optimizer.master_weights
+    alone = fp.MixedOptimizer(optim.SGD([fp.tensor([1.0], requires_grad=True)], lr=0.1))
+    assert str(alone.precision) == "float32"

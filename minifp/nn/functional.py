@@ -23,8 +23,10 @@ from minifp.ops import (  # noqa: F401
     tanh,
 )
 from minifp.ops import batch_norm as _batch_norm
+from minifp.recording import takes_tensor
 
 
+@takes_tensor
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ):

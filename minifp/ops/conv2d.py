@@ -12,7 +12,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 
 
 def as_pair(value, name, least):
@@ -121,6 +121,7 @@ def conv2d_(x, w, b, **geometry):
     return conv2d_forward(x, w, b, **geometry), (x, w), conv2d_backward
 
 
+@takes_tensor
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """The 2-D convolution (cross-correlation, as in PyTorch).
 

@@ -53,6 +53,11 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
 
 def _rounded(array, dtype):
     if not is_float(dtype):
+        if dtype.kind in "iu" and is_float(array.dtype) and not np.isfinite(array).all():
+            raise DTypeError(
+                f"tensor: data with NaN or Inf cannot be {dtype}: expected finite numbers; replace "
+                "them first, or choose a floating dtype"
+            )
         return np.array(array, dtype)
     stored = narrow(array, dtype)
     if is_float(array.dtype) and dtype.itemsize < array.dtype.itemsize:

@@ -8,7 +8,7 @@ from minifp import random
 from minifp.backend import kernel
 from minifp.errors import ArgumentError
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 
 
 @kernel("map", "x")
@@ -30,6 +30,7 @@ def dropout_(x, mask, *, p):
     return dropout_forward(x, mask, p=p), (mask,), dropout_backward
 
 
+@takes_tensor
 def dropout(input, p=0.5, training=True):
     """In training, set each element to 0 with probability p and divide the others by 1 - p."""
     if not (isinstance(p, (int, float)) and 0 <= p <= 1):

@@ -13,7 +13,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import COMPUTE, GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 
 
 @kernel("norm", "x", COMPUTE, COMPUTE)
@@ -48,6 +48,7 @@ def layer_norm_(x, w, b, *, eps):
     return y, (x, w, m, r), layer_norm_backward
 
 
+@takes_tensor
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple)."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)

@@ -8,7 +8,7 @@ Products are summed in `accumulate`, the bias is added to the sum, and y is roun
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 
 
 @kernel("dot", "x")
@@ -47,6 +47,7 @@ def linear_(x, w, b):
     return linear_forward(x, w, b), (x, w), linear_backward
 
 
+@takes_tensor
 def linear(input, weight, bias=None):
     """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
     if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:

@@ -15,7 +15,7 @@ from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.pointwise import square, sub
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -57,6 +57,7 @@ def cross_entropy_(z, t, kept, *, divisor, reduction):
     return loss, (z, t, kept), cross_entropy_backward
 
 
+@takes_tensor
 def cross_entropy(input, target, *, ignore_index=-100, reduction="mean"):
     """Softmax cross entropy of logits with class numbers, in nats.
 
@@ -117,6 +118,7 @@ def mse_(x, y, *, divisor):
     return mse_forward(x, y, divisor=divisor), (x, y), mse_backward
 
 
+@takes_tensor
 def mse_loss(input, target, *, reduction="mean"):
     """The mean squared difference of two tensors of one shape; a float32 scalar unless "none"."""
     if reduction not in REDUCTIONS:

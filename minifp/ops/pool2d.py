@@ -11,7 +11,7 @@ from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.ops.conv2d import as_pair, output_size, pad, windows
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 
 
 @kernel("map", "x", "x")
@@ -108,11 +108,13 @@ def _window(name, x, kernel_size, stride, padding):
     return {"size": size, "stride": stride, "padding": padding, "counts": counts}
 
 
+@takes_tensor
 def max_pool2d(input, kernel_size, stride=None, padding=0):
     """The largest of each window. stride: that of the windows, by default their size."""
     return max_pool2d_(input, **_window("max_pool2d", input, kernel_size, stride, padding))
 
 
+@takes_tensor
 def avg_pool2d(input, kernel_size, stride=None, padding=0):
     """The mean of each window, padding included. stride: by default the windows' size."""
     return avg_pool2d_(input, **_window("avg_pool2d", input, kernel_size, stride, padding))

@@ -10,7 +10,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.ops.reduce import as_axis
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 
 
 @kernel("reduce", "x")
@@ -55,11 +55,13 @@ def log_softmax_(x, *, axis):
     return y, (y,), log_softmax_backward
 
 
+@takes_tensor
 def softmax(input, dim):
     """Positive numbers that sum to 1 along `dim`."""
     return softmax_(input, axis=as_axis(dim, input.ndim, "softmax: dim"))
 
 
+@takes_tensor
 def log_softmax(input, dim):
     """The logarithm of softmax, without overflow or loss of small probabilities."""
     return log_softmax_(input, axis=as_axis(dim, input.ndim, "log_softmax: dim"))
