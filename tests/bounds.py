@@ -12,11 +12,12 @@ addends in a sum. M bounds what the roundings add up to, divided by their number
   Stability of Numerical Algorithms", 2002, section 3.1). It is found by running the reference with
   sums of absolute values;
 - element by element, the result itself;
-- where a sum goes through further arithmetic (MAGNITUDES), what first-order error analysis gives.
+- where a sum goes through further arithmetic, what first-order error analysis gives: the families
+  in tests/cases register it (`magnitude`).
 """
 
 from dataclasses import dataclass
-from math import log2, prod
+from math import log2
 
 import numpy as np
 
@@ -159,119 +160,36 @@ class Calls(list):
 
 
 # ---- M where sums go through further arithmetic -------------------------------------------------
-#
-# First order, in units of 2^-24: a sum of n addends errs by n sum|x|, an elementary operation by
-# its result, and errors pass through f(x) as |f'(x)| dx. D is how far the entries of a row lie
-# below its largest: e^(x - max) has the relative error D of its argument.
+
+MAGNITUDES, STEPWISE = {}, {}  # by kernel: M, or how to check a call
 
 
-def _range(x, axis):
-    d = np.abs(x - x.max(axis, keepdims=True, initial=-np.inf))
-    return np.where(np.isfinite(d), d, 0)
+def magnitude(fn):
+    """Register what gives M for the results of the kernel of this name: see tests/cases.
+
+    First order, in units of 2^-24: a sum of n addends errs by n sum|x|, an elementary operation by
+    its result, and errors pass through f(x) as |f'(x)| dx.
+    """
+    MAGNITUDES[_kernel_name(fn)] = fn
+    return fn
 
 
-def var_forward(x, *, exact, axes, keepdims, correction):
-    n = prod(x.shape[i] for i in axes)
-    c = np.abs(x - x.mean(axes, keepdims=True))
-    mean = np.abs(x).mean(axes, keepdims=True)
-    return np.sum(c * c + 2 * c * mean, axes, keepdims=keepdims) / max(n - correction, 0)
+def stepwise(fn):
+    """Register what gives the excess of a Call of the kernel of this name, checked step by step."""
+    STEPWISE[_kernel_name(fn)] = fn
+    return fn
 
 
-def var_dx(dy, x, *, exact, axes, correction):
-    n = prod(x.shape[i] for i in axes)
-    dy = np.expand_dims(dy, axes) if dy.ndim < x.ndim else dy
-    c, mean = np.abs(x - x.mean(axes, keepdims=True)), np.abs(x).mean(axes, keepdims=True)
-    return np.abs(dy) * (c + mean) * 2 / max(n - correction, 0)
-
-
-def softmax_forward(x, *, exact, axis):
-    return exact[0] * (1 + 2 * _range(x, axis).max(axis, keepdims=True, initial=0))
-
-
-def softmax_dx(dy, y, *, exact, axis):
-    return y * (np.abs(dy) + np.sum(np.abs(dy) * y, axis, keepdims=True))
-
-
-def log_softmax_forward(x, *, exact, axis):
-    return np.abs(exact[0]) + _range(x, axis).max(axis, keepdims=True, initial=0) + 1
-
-
-def log_softmax_dx(dy, y, *, exact, axis):
-    return np.abs(dy) + np.exp(y) * np.sum(np.abs(dy), axis, keepdims=True)
-
-
-def cross_entropy_forward(z, t, kept, *, exact):
-    return np.abs(exact[0]) + 2 * _range(z, 1).max(1, initial=0) + 1
-
-
-def cross_entropy_total(z, t, kept, *, exact, divisor):
-    each = 3 * _range(z, 1).max(1, initial=0) + np.log(z.shape[1]) + 1  # bounds l_n, and its error
-    return np.sum(np.where(kept, each, 0)) / divisor
-
-
-def cross_entropy_dz(dl, z, t, kept, *, exact, divisor):
-    e = np.exp(z - z.max(1, keepdims=True, initial=-np.inf))
-    p = e / e.sum(1, keepdims=True)
-    p = p * (1 + 2 * _range(z, 1).max(1, keepdims=True, initial=0))
-    p[np.arange(len(t)), t] += 1
-    return p * np.abs(np.where(kept, dl, 0) / divisor)[:, None]
-
-
-def _channels(v, ndim):
-    return v.reshape(1, -1, *(1,) * (ndim - 2))
-
-
-def batch_norm_statistics(x, *, exact):
-    axes = (0, *range(2, x.ndim))
-    mean, (m, v) = np.abs(x).mean(axes), exact
-    return mean, v + 2 * np.abs(x - _channels(m, x.ndim)).mean(axes) * mean
-
-
-def batch_norm_forward(x, w, b, m, v, *, exact, eps):
-    n, scale = x.ndim, np.abs(w) / np.sqrt(v + eps)
-    return np.abs(x - _channels(m, n)) * _channels(scale, n) + _channels(np.abs(b), n)
-
-
-def batch_norm_dx(dy, x, w, m, v, *, exact, eps, constant):
-    n, axes, r = x.ndim, (0, *range(2, x.ndim)), 1 / np.sqrt(v + eps)
-    h, dy = np.abs(x - _channels(m, n)) * _channels(r, n), np.abs(dy)
-    dw, db, count = (dy * h).sum(axes), dy.sum(axes), x.size // x.shape[1]
-    dx = dy if constant else dy + _channels(db / count, n) + h * _channels(dw / count, n)
-    return dx * _channels(np.abs(w) * r, n), dw, db
-
-
-def layer_norm_forward(x, w, b, *, exact, eps):
-    m, mean = x.mean(-1, keepdims=True), np.abs(x).mean(-1, keepdims=True)
-    c = np.abs(x - m)
-    v = (c * c).mean(-1, keepdims=True)
-    r = 1 / np.sqrt(v + eps)
-    spread = 2 + c.mean(-1, keepdims=True) * mean / (v + eps)  # the relative error of r
-    y = (c * spread + mean) * r * (1 if w is None else np.abs(w))
-    return y + (0 if b is None else np.abs(b)), mean, r * spread
-
-
-def layer_norm_dx(dy, x, w, m, r, *, exact):
-    h, rows = np.abs(x - m) * r, tuple(range(x.ndim - 1))
-    g, dy = np.abs(dy if w is None else dy * w), np.abs(dy)
-    dx = g + g.mean(-1, keepdims=True) + h * (g * h).mean(-1, keepdims=True)
-    return r * dx, (dy * h).sum(rows), dy.sum(rows)
-
-
-FUNCTIONS = (
-    *(var_forward, var_dx, softmax_forward, softmax_dx, log_softmax_forward, log_softmax_dx),
-    *(cross_entropy_forward, cross_entropy_total, cross_entropy_dz),
-    *(batch_norm_statistics, batch_norm_forward, batch_norm_dx),
-    *(layer_norm_forward, layer_norm_dx),
-)
-
-
-def _family(name):
-    found = [k.name for k in backend.KERNELS if k.name.partition(".")[2] == name]
-    assert len(found) == 1, f"bounds for {name}, but kernels {found}"
+def _kernel_name(fn):
+    found = [k.name for k in backend.KERNELS if k.name.partition(".")[2] == fn.__name__]
+    assert len(found) == 1, f"bounds for {fn.__name__}, but kernels {found}"
     return found[0]
 
 
-MAGNITUDES = {_family(f.__name__): f for f in FUNCTIONS}
+def below_largest(x, axis):
+    """How far the entries of a row lie below its largest: the relative error of e^(x - max)."""
+    d = np.abs(x - x.max(axis, keepdims=True, initial=-np.inf))
+    return np.where(np.isfinite(d), d, 0)
 
 
 # ---- sequences, where a result is rounded between the steps -------------------------------------
@@ -280,34 +198,6 @@ MAGNITUDES = {_family(f.__name__): f for f in FUNCTIONS}
 # different ones, and both are right. Forward, each step is checked from the state that was really
 # stored. Backward the state between steps is not among the results: an interval is carried along
 # that must hold it, [round(x - e), round(x + e)], because rounding is monotone.
-
-
-def _sigmoid(z):
-    return 1 / (1 + np.exp(-z))
-
-
-def lstm_forward(call):
-    """Written from the equations in Hochreiter and Schmidhuber's notation, one step at a time."""
-    x, h, c, w_ih, w_hh, b_ih, b_hh = call.wide()
-    hs, cs, gates = call.results
-    size, worst = h.shape[-1], 0.0
-    n = x.shape[-1] + size + 2
-    for t in range(len(x)):
-        z = x[t] @ w_ih.T + b_ih + h @ w_hh.T + b_hh
-        dz = (
-            np.abs(x[t]) @ np.abs(w_ih.T) + np.abs(h) @ np.abs(w_hh.T) + np.abs(b_ih) + np.abs(b_hh)
-        )
-        is_g = np.arange(4 * size) // size == 2
-        gate = np.where(is_g, np.tanh(z), _sigmoid(z))  # both have slopes of at most 1
-        worst = max(worst, excess(gates[t], gate, dz + np.abs(gate), n))
-        i, f, g, o = np.split(gates[t].astype(float64), 4, axis=-1)
-        c = f * c + i * g
-        worst = max(worst, excess(cs[t], c, np.abs(f * c) + np.abs(i * g) + np.abs(c), 2))
-        c = cs[t].astype(float64)
-        h = o * np.tanh(c)
-        worst = max(worst, excess(hs[t], h, np.abs(h), 1))
-        h = hs[t].astype(float64)
-    return worst
 
 
 class Interval:
@@ -324,35 +214,3 @@ class Interval:
         """0 where it is inside, Inf where not."""
         inside = (self.low <= stored) & (stored <= self.high)
         return 0.0 if inside.all() else np.inf
-
-
-def lstm_dz(call):
-    """The steps in reverse, each with an interval for dh and dc."""
-    dy, dc, c0, cs, gates, w_hh = call.wide()
-    dz, dh0, dc0 = call.results
-    stored, size, worst = dz.dtype, dy.shape[-1], 0.0
-    unit = growth(4 * size) * UNIT
-    dh, e_dh, e_dc = np.zeros_like(dc), 0.0, 0.0
-    for t in reversed(range(len(dy))):
-        i, f, g, o = np.split(gates[t], 4, axis=-1)
-        before, tanh_c = (cs[t - 1] if t else c0), np.tanh(cs[t])
-        e_dh = e_dh + unit * (np.abs(dh) + np.abs(dy[t]))
-        dh = dh + dy[t]
-        slope = o * (1 - tanh_c**2)
-        e_dc = e_dc + e_dh * slope + unit * (np.abs(dc) + np.abs(dh) * o)
-        dc = dc + dh * slope
-        factors = np.concatenate([g * i * (1 - i), before * f * (1 - f), i * (1 - g * g)], axis=-1)
-        last = tanh_c * o * (1 - o)
-        step = np.concatenate([np.tile(dc, 3) * factors, dh * last], axis=-1)
-        error = np.concatenate([np.tile(e_dc, 3) * np.abs(factors), e_dh * np.abs(last)], axis=-1)
-        worst = max(worst, Interval(step, error + unit * np.abs(step), stored).excess(dz[t]))
-        rows = dz[t].astype(float64)
-        dh = Interval(rows @ w_hh, unit * (np.abs(rows) @ np.abs(w_hh)), stored)
-        dc = Interval(dc * f, e_dc * f + unit * np.abs(dc * f), stored)
-        if t == 0:
-            worst = max(worst, dh.excess(dh0), dc.excess(dc0))
-        dh, e_dh, dc, e_dc = dh.value, dh.error, dc.value, dc.error
-    return worst
-
-
-STEPWISE = {_family(f.__name__): f for f in (lstm_forward, lstm_dz)}

@@ -1,11 +1,11 @@
-"""What holds for every operation, whichever it is: each row of cases.py, forward and backward."""
+"""What holds for every operation, whichever it is: each row of tests/cases, and its backward."""
 
 import inspect
 
 import numpy as np
 import pytest
 from bounds import Calls
-from cases import CASES, COMPARISONS, TESTS
+from cases import CASES, COMPARISONS, LAYOUTS, TESTS
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -110,33 +110,15 @@ def test_no_gradient_shares_its_memory_with_another_or_with_an_input(case):
 # ---- faithfulness: every stored result against float64, within the bound of bounds.py -----------
 
 
-def every_other(a):
-    """As a view of every other element of a larger array, along each axis."""
-    wide = np.full([2 * n for n in a.shape], np.nan, a.dtype)
-    places = tuple(slice(None, None, 2) for _ in a.shape)
-    wide[places] = a
-    return wide[places]
-
-
-def backwards(a):
-    """As a view that runs backwards in memory along each axis."""
-    flip = (slice(None, None, -1),) * a.ndim
-    return np.ascontiguousarray(a[flip])[flip]
-
-
-LAYOUTS = {
-    "contiguous": (np.array, 1.0),
-    "fortran": (np.asfortranarray, 1.0),
-    "strided": (every_other, 1.0),
-    "reversed": (backwards, 1.0),
-    "subnormal": (np.array, 2.0**-20),  # float16 is subnormal below 2^-14
-    "large": (np.array, 2.0**12),  # products and sums overflow
-}
+SETTINGS = [(name, layout, 1.0) for name, layout in LAYOUTS.items()] + [
+    ("subnormal", np.array, 2.0**-20),  # float16 is subnormal below 2^-14
+    ("large", np.array, 2.0**12),  # products and sums overflow
+]
 
 
 @each_case
 def test_every_stored_result_is_the_exact_one_rounded_once(case):
-    for name, (layout, scale) in LAYOUTS.items():
+    for name, layout, scale in SETTINGS:
         with fp.precision("mixed"), Calls() as calls:
             run(case, tensors(case, float16, layout, scale))
         worst = max(((call.excess(), call.kernel.name) for call in calls), default=(0, None))
@@ -155,7 +137,7 @@ def test_in_float32_nothing_is_ever_stored_or_summed_in_less(case):
 
 
 def test_every_kernel_is_called_by_a_case():
-    """A new kernel needs a row in cases.py. Update rules are tested with their optimizers."""
+    """A new kernel needs a row in tests/cases. Update rules are tested with their optimizers."""
     with fp.precision("mixed"), Calls() as calls:
         for case in CASES:
             run(case, tensors(case, float16))
@@ -165,11 +147,11 @@ def test_every_kernel_is_called_by_a_case():
         x.to("float32")  # every case stays in one format
     of_optimizers = {k for k in backend.KERNELS if ".optim." in k.reference.__module__}
     never = set(backend.KERNELS) - {call.kernel for call in calls} - of_optimizers
-    assert not never, f"no row in tests/cases.py calls {never}"
+    assert not never, f"no row in tests/cases calls {never}"
 
 
 def test_every_operation_has_a_case():
-    """A new public operation needs a row in cases.py, or a line here that says why not."""
+    """A new public operation needs a row in tests/cases, or a line here that says why not."""
     found = {
         name
         for name, f in (*vars(fp.ops).items(), *vars(F).items())
