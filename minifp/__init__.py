@@ -9,10 +9,12 @@ __version__ = "0.1.0"
 
 # Number formats, and the precision: which is used for what.
 from minifp.formats import bool_, float16, float32, float64, int32, int64, uint8
-from minifp.policy import Precision, get_precision, precision, set_precision
+from minifp.policy import Precision, get_precision, op_list, precision, set_precision
 
 # Tensors, and what records operations on them.
-from minifp.tape import Tensor, no_grad
+from minifp.tape import Tensor, enable_grad, no_grad, set_grad_enabled
+from minifp.tape import is_recording as is_grad_enabled
+from minifp.walk import grad
 from minifp.ops.creation import PrecisionWarning, tensor
 from minifp.ops.creation import arange, full, ones, ones_like, rand, randn, zeros, zeros_like
 from minifp.random import get_state, manual_seed, set_state

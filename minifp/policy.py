@@ -13,6 +13,7 @@ from functools import reduce
 
 import numpy as np
 
+from minifp import autocast
 from minifp.errors import PrecisionError
 from minifp.formats import FORMATS, as_dtype, float16, float32, float64
 
@@ -55,6 +56,8 @@ class Precision:
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
     optimizer_state: the format of momentum and moments.
     loss_scale: "dynamic", a number (static), or None.
+    operations: None, or for autocast the changes of its table (see autocast.py), {} for none:
+        operations cast their inputs as their rows say, `activations` is what tensors are made in.
 
     Raises PrecisionError for a format that does not exist or a loss scale that is not positive.
     """
@@ -68,6 +71,7 @@ class Precision:
     master_weights: bool = False
     optimizer_state: str = "float32"
     loss_scale: str | float | None = None
+    operations: tuple | dict | None = None
     storage: InitVar[str | None] = None
     resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -84,6 +88,10 @@ class Precision:
         if not isinstance(self.master_weights, (bool, np.bool_)):
             raise PrecisionError(f"master_weights={self.master_weights!r}: expected True or False")
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
+        object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
+
+    def __deepcopy__(self, memo):
+        return self  # frozen; a copied module computes in the very same precision
 
     @staticmethod
     def parse(text: str) -> "Precision":
@@ -96,25 +104,46 @@ class Precision:
                 f"no precision {name!r}: expected {', '.join(NAMED)}, "
                 'with changes such as "mixed,loss_scale=128"'
             )
-        values = {}
+        values, edits = {}, {}
         for change in changes:
             key, equals, value = (part.strip() for part in change.partition("="))
-            if not equals or key not in (*SWITCHES, "storage"):
+            if equals and key in (*SWITCHES, "storage"):
+                names = STORAGE_FIELDS if key == "storage" else (key,)
+                values.update(dict.fromkeys(names, _read_value(key, value, text)))
+            elif equals and key in (*autocast.TABLE, *autocast.operations):
+                edits[key] = value
+            else:
                 raise PrecisionError(
                     f"{change!r} in precision {text!r}: expected switch=value with one of "
-                    f"{', '.join(SWITCHES)}, storage"
+                    f"{', '.join(SWITCHES)}, storage, or under autocast an operation"
                 )
-            names = STORAGE_FIELDS if key == "storage" else (key,)
-            values.update(dict.fromkeys(names, _read_value(key, value, text)))
+        if edits:
+            if values.get("operations", NAMED[name].operations) is None:
+                raise PrecisionError(
+                    f"{next(iter(edits))!r} in precision {text!r}: single operations have formats "
+                    f'under "autocast" only'
+                )
+            values["operations"] = edits
         return replace(NAMED[name], **values) if values else NAMED[name]
 
     def __str__(self):
-        def changes(base):
-            pairs = ((f, getattr(self, f)) for f in SWITCHES)
-            return [f"{f}={_write_value(v)}" for f, v in pairs if v != getattr(base, f)]
+        def distance(name):
+            differs = (self.operations is None) != (NAMED[name].operations is None)
+            return len(self._changes(NAMED[name])), differs  # of equal ones, the autocast one
 
-        name = min(NAMED, key=lambda name: len(changes(NAMED[name])))
-        return ",".join([name, *changes(NAMED[name])])
+        name = min(NAMED, key=distance)
+        return ",".join([name, *self._changes(NAMED[name])])
+
+    def _changes(self, base):
+        """What to change in another precision to have this one, as `parse` reads it."""
+        pairs = [(f, getattr(self, f), getattr(base, f)) for f in SWITCHES if f != "operations"]
+        changes = [f"{f}={_write_value(mine)}" for f, mine, theirs in pairs if mine != theirs]
+        if (self.operations is None) != (base.operations is None):
+            changes.append("operations=" + ("off" if self.operations is None else "on"))
+        return [*changes, *(f"{name}={format}" for name, format in self.operations or ())]
+
+    def __reduce__(self):
+        return Precision.parse, (str(self),)
 
 
 SWITCHES = tuple(f.name for f in fields(Precision) if f.name != "resolved")
@@ -135,7 +164,7 @@ def checked_loss_scale(value):
 
 
 def _read_value(key, value, text):
-    if key in ("master_weights", "loss_scale"):
+    if key in ("master_weights", "loss_scale", "operations"):
         if value in ("on", "off"):
             on = "dynamic" if key == "loss_scale" else True
             return on if value == "on" else (None if key == "loss_scale" else False)
@@ -148,7 +177,8 @@ def _read_value(key, value, text):
             return value
     elif value in FORMATS:
         return value
-    kind = {"master_weights": "on or off", "loss_scale": "dynamic, a positive number or off"}
+    kind = {"loss_scale": "dynamic, a positive number or off"}
+    kind |= dict.fromkeys(("master_weights", "operations"), "on or off")
     raise PrecisionError(
         f"{key}={value!r} in precision {text!r}: expected {kind.get(key, ', '.join(FORMATS))}"
     )
@@ -165,6 +195,7 @@ HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
 NAMED = {
     SINGLE: Precision(),
     "mixed": Precision(storage=HALF, master_weights=True, loss_scale="dynamic"),
+    "autocast": Precision(loss_scale="dynamic", operations={}),
     HALF: Precision(storage=HALF, accumulate=HALF, reduce=HALF, norm_parameters=HALF),
     DOUBLE: Precision(*[DOUBLE] * 6, optimizer_state=DOUBLE),
 }
@@ -208,6 +239,21 @@ def precision(p: Precision | str):
         yield _entered.get()
     finally:
         _entered.reset(token)
+
+
+def op_list(precision=None) -> autocast.OpList:
+    """Which operation works in which format under autocast, and why.
+
+    precision: a Precision or its text, such as "autocast,softmax=float16"; by default the active
+    one if it is an autocast precision, or else "autocast". Raises PrecisionError for one that has
+    no such table.
+    """
+    p = get_precision() if precision is None else as_precision(precision)
+    if p.operations is None and precision is not None:
+        raise PrecisionError(
+            f'precision "{p}" has no table of operations: expected "autocast", perhaps changed'
+        )
+    return autocast.OpList(p.operations)
 
 
 # ---- where a rule meets a precision -------------------------------------------------------------
@@ -263,6 +309,19 @@ def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:
     }
     wanted = counted.pop() if len(counted) == 1 else activations
     return None if all(d is None or d == wanted for d in dtypes) else wanted
+
+
+def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | None:
+    """The format into which autocast casts an operation's floating inputs; None for none.
+
+    Raises PrecisionError for an operation that its table refuses. Float64 is never cast.
+    """
+    format = dict(p.operations).get(operation) or autocast.row_of(operation).format
+    if format == autocast.REFUSED:
+        raise PrecisionError(f"{operation} under autocast: {autocast.row_of(operation).reason}")
+    if format == autocast.GIVEN or any(d == float64 for d in dtypes):
+        return None
+    return FORMATS[format].dtype
 
 
 def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:

@@ -7,7 +7,7 @@ of the module, not a closure, so that no array is kept alive unseen.
 import inspect
 from functools import wraps
 
-from minifp import policy
+from minifp import autocast, policy
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.tape import Node, Tensor, is_recording, observers
 
@@ -23,12 +23,13 @@ def op(fn=None, *, weights=()):
     if fn is None:
         return lambda fn: op(fn, weights=weights)
     name = fn.__name__.rstrip("_")
+    autocast.operations.add(name)
     are_weights = tuple(p in weights for p in inspect.signature(fn).parameters)
 
     @wraps(fn)
     def recorded(*args, **params):
-        if weights:
-            args = _enter(args, are_weights)
+        if weights or policy.get_precision().operations is not None:
+            args = _enter(name, args, are_weights)
         tensors = [a for a in args if isinstance(a, Tensor)]
         arrays = [a.array if isinstance(a, Tensor) else a for a in args]
         try:
@@ -81,9 +82,14 @@ def _shared(out, tensors):
     return None
 
 
-def _enter(args, are_weights):
+def _enter(name, args, are_weights):
+    """The arguments, cast where the precision says so; the casts are recorded."""
+    precision = policy.get_precision()
     dtypes = tuple(a.dtype if hasattr(a, "dtype") and a.dtype.kind == "f" else None for a in args)
-    wanted = policy.entry(dtypes, are_weights, policy.get_precision())
+    if precision.operations is None:
+        wanted = policy.entry(dtypes, are_weights, precision)
+    else:
+        wanted = policy.autocast_format(name, [d for d in dtypes if d is not None], precision)
     if wanted is None:
         return args
     return [

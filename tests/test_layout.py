@@ -21,15 +21,17 @@ ROOMS = {
     "errors": "",
     "formats": "errors",
     "random": "errors",
-    "policy": "formats",
+    "autocast": "formats",
+    "policy": "autocast",
     "accumulate": "policy",
     "backend": "accumulate",
     "cpu": "backend",
     "cuda": "backend",
     "gradient_sum": "policy",
     "tape": "backend gradient_sum",
+    "walk": "tape",
     "recording": "tape",
-    "ops": "recording cpu cuda random",
+    "ops": "recording walk cpu cuda random",
     "gradient_check": "ops",
     "nn": "ops",
     "models": "nn",
@@ -50,7 +52,7 @@ ROOMS = {
     "minifp": "",
 }
 DRAW_NUMBERS = {"ops", "nn", "data", "lab"}  # what may import random itself
-DECIDE_FORMATS = {"minifp", "formats", "policy", "accumulate"}
+DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate"}
 NAME_PRECISIONS = {"tasks", "lab", "scope", "report", "cli"}  # "float16" is the name of one
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
 

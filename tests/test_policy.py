@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import minifp as fp
 from minifp import nn, policy
+from minifp.autocast import CHOICES, TABLE
 from minifp.formats import FORMATS, float16, float32, float64
 from minifp.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
 
@@ -23,6 +24,8 @@ precisions = st.builds(
     Precision,
     **dict.fromkeys(policy.FORMAT_FIELDS, formats),
     **{"master_weights": st.booleans(), "loss_scale": scales},
+    operations=st.none()
+    | st.dictionaries(st.sampled_from(sorted(TABLE)), st.sampled_from(CHOICES), max_size=3),
 )
 
 # ---- switches -----------------------------------------------------------------------------------
@@ -31,13 +34,14 @@ precisions = st.builds(
 def test_the_named_precisions_are_those_of_the_table():
     single = ("float32",) * 6
     table = {
-        "float32": (*single, False, "float32", None),
-        "mixed": (*("float16",) * 3, *single[:3], True, "float32", "dynamic"),
-        "float16": (*("float16",) * 6, False, "float32", None),
-        "float64": (*("float64",) * 6, False, "float64", None),
+        "float32": (*single, False, "float32", None, None),
+        "mixed": (*("float16",) * 3, *single[:3], True, "float32", "dynamic", None),
+        "autocast": (*single, False, "float32", "dynamic", ()),
+        "float16": (*("float16",) * 6, False, "float32", None, None),
+        "float64": (*("float64",) * 6, False, "float64", None, None),
     }
     order = "weights activations gradients accumulate reduce norm_parameters master_weights"
-    order = f"{order} optimizer_state loss_scale".split()
+    order = f"{order} optimizer_state loss_scale operations".split()
     for name, values in table.items():
         assert {s: getattr(NAMED[name], s) for s in order} == dict(zip(order, values))
         assert (str(NAMED[name]), Precision.parse(name)) == (name, NAMED[name])
@@ -82,7 +86,22 @@ def test_text_names_the_nearest_precision_and_what_differs():
 
 
 words = st.sampled_from(
-    [*NAMED, *SWITCHES, "storage", "on", "off", "dynamic", "none", "True", "1", "-1", "0", "nan"]
+    [
+        *NAMED,
+        *SWITCHES,
+        "softmax",
+        "given",
+        "storage",
+        "on",
+        "off",
+        "dynamic",
+        "none",
+        "True",
+        "1",
+        "-1",
+        "0",
+        "nan",
+    ]
     + ["inf", "1e999", "1e-999", "0x10", "1_0", ",", "=", " ", "==", ",,", "", "float8"]
 )
 
@@ -102,8 +121,11 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ("fp16", "no precision 'fp16': expected float32, mixed, float16, float64"),
-        ("mixed,scale=2", "'scale=2'.*loss_scale, storage"),
+        ("fp16", "no precision 'fp16': expected float32, mixed, autocast, float16, float64"),
+        ("mixed,scale=2", "'scale=2'.*loss_scale, operations, storage"),
+        ("mixed,softmax=float16", "'softmax' .*under .autocast. only"),
+        ("autocast,softmax=int8", "softmax='int8'.* float16, float32, given"),
+        ("autocast,operations=some", "operations='some' .*on or off"),
         ("mixed,weights", "'weights' in precision .*switch=value"),
         ("mixed,weights=float8", "weights='float8' .*expected float16, float32, float64"),
         ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),

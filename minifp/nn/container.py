@@ -52,3 +52,57 @@ class ModuleList(Sequential):
         """Add one at the end."""
         setattr(self, str(len(self)), module)
         return self
+
+
+class ModuleDict(Module):
+    """Modules by name, in order; it is not called itself."""
+
+    def __init__(self, modules=()):
+        self.update(modules)
+
+    def update(self, modules):
+        """Add modules: a dict of them, or (name, module) pairs."""
+        for name, module in dict(modules).items():
+            self[name] = module
+
+    def __setitem__(self, name, module):
+        if not isinstance(module, Module):
+            raise ArgumentError(f"ModuleDict: {name!r} is a {type(module).__name__}, not a Module")
+        if hasattr(Module, str(name)):
+            raise ArgumentError(f"ModuleDict: {name!r} is the name of something every module has")
+        self.add_module(name, module)
+
+    def __getitem__(self, name):
+        found = dict(self.named_children())
+        if name not in found:
+            raise KeyError(f"ModuleDict has no {name!r}: expected one of {', '.join(found)}")
+        return found[name]
+
+    def __delitem__(self, name):
+        if name not in self:
+            raise KeyError(name)
+        del self.__dict__[name]
+
+    def __contains__(self, name):
+        return name in dict(self.named_children())
+
+    def __len__(self):
+        return len(self.children())
+
+    def __iter__(self):
+        return iter(self.keys())
+
+    def keys(self):
+        """The names."""
+        return [name for name, _ in self.named_children()]
+
+    def values(self):
+        """The modules."""
+        return self.children()
+
+    def items(self):
+        """(name, module) of each."""
+        return self.named_children()
+
+    def forward(self, *args):
+        raise ArgumentError("a ModuleDict is not called: call its modules")

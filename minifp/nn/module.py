@@ -5,12 +5,25 @@ nothing is registered. A module remembers the precision in which it was made and
 wherever and on whichever thread it is called.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from minifp import policy
-from minifp.errors import ArgumentError
+from minifp.backend import as_device
+from minifp.errors import ArgumentError, DTypeError
+from minifp.formats import as_dtype, is_float
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.tape import Tensor, module_path
+from minifp.walk import HookHandle
+
+
+class Incompatible(NamedTuple):
+    """What load_state_dict(strict=False) left out: names missing from the state, and not in the
+    module."""
+
+    missing_keys: list
+    unexpected_keys: list
 
 
 class Module:
@@ -19,6 +32,7 @@ class Module:
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
         self.__dict__.update(training=True, precision=policy.get_precision(), _name="")
+        self.__dict__.update(_before_forward=[], _after_forward=[])  # hooks
         return self
 
     def __init__(self):
@@ -42,13 +56,67 @@ class Module:
         path = module_path.set(f"{outer}.{name}" if outer else name)
         try:
             if policy.get_precision() is self.precision:
-                return self.forward(*args, **kwargs)
+                return self._run(args, kwargs)
             with policy.precision(self.precision):
-                return self.forward(*args, **kwargs)
+                return self._run(args, kwargs)
         finally:
             module_path.reset(path)
 
+    def _run(self, args, kwargs):
+        for hook in list(self._before_forward):
+            given = hook(self, args)
+            if given is not None:
+                args = given if isinstance(given, tuple) else (given,)
+        output = self.forward(*args, **kwargs)
+        for hook in list(self._after_forward):
+            given = hook(self, args, output)
+            output = output if given is None else given
+        return output
+
+    def register_forward_pre_hook(self, hook):
+        """Call `hook(module, args)` before forward; what it returns, unless None, are the args.
+
+        Returns a handle with `remove()`. Keyword arguments are not passed to hooks.
+        """
+        self._before_forward.append(hook)
+        return HookHandle(self._before_forward, hook)
+
+    def register_forward_hook(self, hook):
+        """Call `hook(module, args, output)` after forward; what it returns, unless None, is the
+        output. Returns a handle with `remove()`."""
+        self._after_forward.append(hook)
+        return HookHandle(self._after_forward, hook)
+
     # ---- what it owns ----
+
+    def register_parameter(self, name, param):
+        """Own a parameter (or None, for one that is left out), as `self.name = param` does."""
+        if param is not None and not isinstance(param, Parameter):
+            raise DTypeError(
+                f"register_parameter: {name} is a {type(param).__name__}: expected an nn.Parameter"
+            )
+        setattr(self, _attribute(name), param)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Own a tensor (or None) that is kept and saved but not trained; it becomes a Buffer.
+
+        persistent: whether it is part of state_dict.
+        """
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise DTypeError(
+                f"register_buffer: {name} is a {type(tensor).__name__}: expected a tensor; make "
+                "one by fp.tensor(...)"
+            )
+        buffer = tensor if tensor is None else Buffer(tensor.array, persistent=persistent)
+        setattr(self, _attribute(name), buffer)
+
+    def add_module(self, name, module):
+        """Own a module, as `self.name = module` does."""
+        if not (module is None or isinstance(module, Module)):
+            raise DTypeError(f"add_module: {name} is a {type(module).__name__}, not a Module")
+        setattr(self, _attribute(name), module)
+
+    register_module = add_module
 
     def named_children(self):
         """(name, module) of each module that is an attribute."""
@@ -75,79 +143,165 @@ class Module:
         """This module and all below it."""
         return [m for _, m in self.named_modules()]
 
-    def _named(self, kind):
+    def get_submodule(self, target):
+        """The module at a path such as "layers.0"; this one for "". Raises ArgumentError."""
+        found = dict(self._paths())
+        if target not in found:
+            raise ArgumentError(f"{type(self).__name__} has no module {target!r}")
+        return found[target]
+
+    def get_parameter(self, target):
+        """The parameter at a path such as "layers.0.weight". Raises ArgumentError."""
+        return self._get(Parameter, "parameter", target)
+
+    def get_buffer(self, target):
+        """The buffer at a path. Raises ArgumentError."""
+        return self._get(Buffer, "buffer", target)
+
+    def _get(self, kind, what, target):
+        found = dict(self._all_named(kind))
+        if target not in found:
+            raise ArgumentError(
+                f"{type(self).__name__} has no {what} {target!r}: expected one of "
+                f"{', '.join(found) or 'none'}"
+            )
+        return found[target]
+
+    def _named(self, kind, recurse=True):
         seen = set()
-        for path, value in self._all_named(kind):
+        for path, value in self._all_named(kind, recurse):
             if id(value) not in seen:
                 seen.add(id(value))
                 yield path, value
 
-    def _all_named(self, kind):
-        for path, module in self._paths():
+    def _all_named(self, kind, recurse=True):
+        for path, module in self._paths() if recurse else [("", self)]:
             for name, value in vars(module).items():
                 if isinstance(value, kind):
                     yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self):
+    def named_parameters(self, prefix="", recurse=True):
         """(path, parameter) of all parameters, each once; each takes its path as its name."""
-        found = list(self._named(Parameter))
+        found = list(self._named(Parameter, recurse))
         for path, p in found:
             p.name = path
-        return found
+        return _prefixed(prefix, found)
 
-    def parameters(self):
+    def parameters(self, recurse=True):
         """All parameters, each once."""
-        return [p for _, p in self.named_parameters()]
+        return [p for _, p in self.named_parameters(recurse=recurse)]
 
-    def named_buffers(self):
+    def named_buffers(self, prefix="", recurse=True):
         """(path, buffer) of all buffers, each once."""
-        return list(self._named(Buffer))
+        return _prefixed(prefix, list(self._named(Buffer, recurse)))
 
-    def buffers(self):
+    def buffers(self, recurse=True):
         """All buffers, each once."""
-        return [b for _, b in self._named(Buffer)]
+        return [b for _, b in self._named(Buffer, recurse)]
+
+    def apply(self, fn):
+        """Call `fn(module)` for every module, this one last; to set initial values, for one."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def requires_grad_(self, requires_grad=True):
+        """Make all parameters collect gradients, or (False) freeze them."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def to(self, *args, dtype=None, device=None):
+        """Store all floating parameters and buffers in another format, or on another device.
+
+        Takes a dtype, a device, both, or a tensor whose are meant. The precision stays that in
+        which the module was made; usually one makes the module under another precision instead.
+        Unrounded numbers behind stored ones (see Parameter) are what is stored anew. An optimizer
+        must be made after this.
+        """
+        for a in args:
+            if isinstance(a, Tensor):
+                dtype, device = a.dtype, a.device
+            elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
+                device = a
+            else:
+                dtype = a
+        as_device(device)
+        if dtype is not None:
+            if not is_float(as_dtype(dtype)):
+                raise DTypeError(f"Module.to: {dtype!r}: expected a floating format")
+            for t in [*self.parameters(), *self.buffers()]:
+                if is_float(t.dtype):
+                    t.convert(as_dtype(dtype))
+        return self
+
+    def half(self):
+        """Store parameters and buffers in float16."""
+        return self.to("half")
+
+    def float(self):
+        """Store parameters and buffers in float32."""
+        return self.to("single")
+
+    def double(self):
+        """Store parameters and buffers in float64."""
+        return self.to("double")
+
+    def cpu(self):
+        """On the CPU, where it is."""
+        return self.to("cpu")
+
+    def cuda(self):
+        """On a GPU. Raises DeviceError where there is none."""
+        return self.to("cuda")
 
     # ---- modes and state ----
 
     def train(self, mode=True):
         """Training mode (dropout drops, batch norm uses the batch) or, with False, evaluation."""
+        if not isinstance(mode, (bool, np.bool_)):
+            raise DTypeError(f"train({mode!r}): expected True or False")
         for module in self.modules():
-            module.training = mode
+            module.training = bool(mode)
         return self
 
     def eval(self):
         """Evaluation mode."""
         return self.train(False)
 
-    def zero_grad(self):
-        """Drop all gradients."""
+    def zero_grad(self, set_to_none=True):
+        """Drop all gradients. set_to_none=False is refused: a gradient of zeros is none here."""
+        if not set_to_none:
+            raise ArgumentError("zero_grad(set_to_none=False): gradients are dropped, not zeroed")
         for p in self.parameters():
             p.grad = None
 
-    def state_dict(self):
+    def state_dict(self, prefix=""):
         """Copies of all parameters and buffers by path, with PyTorch's names and shapes.
 
         A parameter gives its unrounded numbers (its own, or an optimizer's masters) where it has
         them, so that nothing is lost by loading them again. What is shared is there by each path.
+        prefix: put before every name.
         """
         state = {}
-        for name, t in self._all_named((Parameter, Buffer)):
+        for name, t in self._saved():
             exact = getattr(t, "exact", None)
-            state[name] = Tensor(np.array(t.array if exact is None else exact))
+            state[prefix + name] = Tensor(np.array(t.array if exact is None else exact))
         return state
 
-    def load_state_dict(self, state_dict):
-        """Assign parameters and buffers (tensors or arrays) by path.
+    def _saved(self):
+        for name, t in self._all_named((Parameter, Buffer)):
+            if getattr(t, "persistent", True):
+                yield name, t
 
-        Raises ArgumentError, with nothing changed, that names every missing, unexpected and
-        misshapen entry, and every one that is not made of numbers.
-        """
-        mine = dict(self._all_named((Parameter, Buffer)))
-        given = {
-            n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()
-        }
-        problems = [f"missing: {n} {t.shape}" for n, t in mine.items() if n not in given]
-        problems += [f"unexpected: {n}" for n in given if n not in mine]
+    def check_state_dict(self, state_dict, strict=True):
+        """Raise ArgumentError for what load_state_dict would refuse; nothing is changed."""
+        mine, given = dict(self._saved()), _arrays(state_dict)
+        missing = [n for n in mine if n not in given]
+        unexpected = [n for n in given if n not in mine]
+        problems = [f"missing: {n} {mine[n].shape}" for n in missing if strict]
+        problems += [f"unexpected: {n}" for n in unexpected if strict]
         problems += [
             f"{n}: shape {given[n].shape}, expected {t.shape}"
             for n, t in mine.items()
@@ -156,12 +310,25 @@ class Module:
         problems += [
             f"{n}: {v.dtype}, expected numbers"
             for n, v in given.items()
-            if v.dtype.kind not in "fiub"
+            if v.dtype.kind not in "fiub" and (strict or n in mine)
         ]
         if problems:
             raise ArgumentError(f"load_state_dict of {type(self).__name__}: " + "; ".join(problems))
-        for name, t in mine.items():
-            t.data = given[name]
+        return Incompatible(missing, unexpected)
+
+    def load_state_dict(self, state_dict, strict=True):
+        """Assign parameters and buffers (tensors or arrays) by path.
+
+        strict: whether each must be there, and nothing else; if not, what is missing stays as it
+        is, and the names are returned. Raises ArgumentError, with nothing changed, that names every
+        missing, unexpected and misshapen entry, and every one that is not made of numbers.
+        """
+        left_out = self.check_state_dict(state_dict, strict)
+        given = _arrays(state_dict)
+        for name, t in self._saved():
+            if name in given:
+                t.data = given[name]
+        return left_out
 
     def __repr__(self):
         lines = [f"({n}): " + repr(m).replace("\n", "\n  ") for n, m in self.named_children()]
@@ -171,3 +338,23 @@ class Module:
     def extra_repr(self):
         """What stands between the parentheses of the repr."""
         return ""
+
+
+def _attribute(name):
+    if not isinstance(name, str) or not name or "." in name:
+        raise ArgumentError(
+            f"{name!r} cannot name what a module owns: expected a text without dots"
+        )
+    return name
+
+
+def _prefixed(prefix, named):
+    return [(f"{prefix}.{path}" if prefix else path, value) for path, value in named]
+
+
+def _arrays(state_dict):
+    if not hasattr(state_dict, "items"):
+        raise DTypeError(
+            f"load_state_dict: expected a dict of tensors, not a {type(state_dict).__name__}"
+        )
+    return {n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()}

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from minifp.formats import FORMATS, float32
-from minifp.policy import get_precision
+from minifp.formats import FORMATS, float32, narrow
+from minifp.ops.in_place import FUNCTIONS
+from minifp.policy import get_precision, gradient_format
 from minifp.tape import Tensor, is_recording
 
 
@@ -13,11 +14,11 @@ def _on_exact(name):
     Else a part that is written over, or a clamp, would round all the masters at every step.
     """
 
-    def apply(self, *args):
+    def apply(self, *args, **settings):
         if self.exact is None or is_recording():
-            return getattr(Tensor, name)(self, *args)
+            return getattr(Tensor, name)(self, *args, **settings)
         wide = Tensor(self.exact.copy())
-        getattr(wide, name)(*args)
+        getattr(wide, name)(*args, **settings)
         self.data = wide
         return self
 
@@ -71,11 +72,51 @@ class Parameter(Tensor):
         """Take `array`, not copied, as the unrounded numbers of what is stored now."""
         self.unrounded = (self.storage.version, array)
 
-    add_, sub_, mul_, div_ = map(_on_exact, ("add_", "sub_", "mul_", "div_"))
-    __setitem__ = _on_exact("__setitem__")
+    def convert(self, dtype):
+        """Store the (unrounded) numbers in another format; a gradient goes with them."""
+        if dtype != self.dtype:
+            numbers, frozen = (
+                self.array if self.exact is None else self.exact,
+                not self.requires_grad,
+            )
+            self.array = np.empty(self.shape, dtype)
+            self.data = numbers
+            self.gradient_dtype = None if frozen else gradient_format(dtype, False, self.precision)
+            if self.grad is not None:
+                self.grad.array = narrow(self.grad.array, self.gradient_dtype)
+
+    def __deepcopy__(self, memo):
+        new = memo[id(self)] = Tensor.__new__(type(self))
+        Tensor.__init__(new, self.array.copy())
+        new.gradient_dtype, new.grad = self.gradient_dtype, Tensor.__deepcopy__(self, {}).grad
+        new.precision, new.name, new.unrounded = self.precision, self.name, None
+        if self.exact is not None:
+            new.keep_exact(self.exact.copy())
+        return new
+
+
+for _name in (*(f"{name}_" for name in FUNCTIONS), "__setitem__"):
+    setattr(Parameter, _name, _on_exact(_name))
 
 
 class Buffer(Tensor):
-    """A tensor that a module keeps and saves but that is not trained."""
+    """A tensor that a module keeps and saves but that is not trained.
 
-    __slots__ = ()
+    persistent: whether it is part of the module's state_dict.
+    """
+
+    __slots__ = ("persistent",)
+
+    def __init__(self, data, persistent=True):
+        self.persistent = persistent
+        super().__init__(data.array if isinstance(data, Tensor) else np.asarray(data))
+
+    def convert(self, dtype):
+        """Store the numbers in another format."""
+        if dtype != self.dtype:
+            self.array = narrow(self.array, dtype)
+            self.storage.version += 1
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = Buffer(self.array.copy(), self.persistent)
+        return memo[id(self)]

@@ -3,10 +3,11 @@
 import numpy as np
 
 from minifp.backend import as_device
-from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
-from minifp.formats import as_dtype, is_float, narrow
-from minifp.ops import creation, matmul, pointwise, reduce, shape, softmax
-from minifp.tape import Tensor, is_recording
+from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
+from minifp.formats import as_dtype, is_float
+from minifp.ops import matmul, pointwise, reduce, shape, softmax
+from minifp.tape import Tensor
+from minifp.walk import backward, register_hook, retain_grad
 
 
 def _operator(operation, swapped=False):
@@ -66,14 +67,24 @@ for _module, _names in _METHODS.items():
         setattr(Tensor, _name, getattr(_module, _name))
 
 
+Tensor.backward, Tensor.register_hook, Tensor.retain_grad = backward, register_hook, retain_grad
+
+
 def method(fn):
-    """Attach a function as a method of Tensor under its own name."""
-    name = fn.__name__.rstrip("_") if fn.__name__ == "float_" else fn.__name__
-    setattr(Tensor, name, property(fn) if name == "T" else fn)
+    """Attach a function as a method of Tensor under its own name, or without a last "_" where
+    that is the name of a built-in type."""
+    name = fn.__name__
+    setattr(Tensor, name[:-1] if name in ("float_", "int_", "bool_") else name, fn)
     return fn
 
 
-@method
+def attribute(fn):
+    """Attach a function as a property of Tensor."""
+    setattr(Tensor, fn.__name__, property(fn))
+    return fn
+
+
+@attribute
 def T(self):
     """The transpose of a matrix, as a view."""
     if self.ndim != 2:
@@ -81,33 +92,119 @@ def T(self):
     return shape.transpose(self, 0, 1)
 
 
+@attribute
+def mT(self):
+    """The last two axes exchanged, as a view."""
+    if self.ndim < 2:
+        raise ShapeError(f".mT of a tensor of shape {self.shape}: expected at least two dimensions")
+    return shape.transpose(self, -2, -1)
+
+
+@attribute
+def device(self):
+    """Where the numbers are: "cpu"."""
+    return "cpu"
+
+
+@attribute
+def is_cuda(self):
+    """Whether the numbers are on a GPU."""
+    return False
+
+
+@attribute
+def nbytes(self):
+    """The bytes that its elements take."""
+    return self.array.nbytes
+
+
+@attribute
+def itemsize(self):
+    """The bytes of one element."""
+    return self.array.itemsize
+
+
 @method
-def to(self, *args, dtype=None, device=None):
-    """In another dtype (rounded once, recorded) or on another device: `x.to("float16")`."""
+def element_size(self):
+    """The bytes of one element."""
+    return self.array.itemsize
+
+
+@method
+def dim(self):
+    """The number of dimensions."""
+    return self.array.ndim
+
+
+@method
+def is_floating_point(self):
+    """Whether it holds floating numbers."""
+    return is_float(self.dtype)
+
+
+@method
+def is_contiguous(self):
+    """Whether the elements lie in memory one after the other, the last axis fastest."""
+    return bool(self.array.flags.c_contiguous)
+
+
+@method
+def to(self, *args, dtype=None, device=None, copy=False):
+    """In another dtype (rounded once, recorded) or on another device: `x.to("float16")`.
+
+    Takes a dtype, a device, both, or a tensor whose dtype and device are meant. The tensor itself
+    where nothing changes, unless `copy`. Raises DTypeError, DeviceError or ArgumentError for what
+    is neither.
+    """
+    if len(args) > 2:
+        raise ArgumentError(f"to{args}: expected a dtype, a device, both, or a tensor")
     for a in args:
-        if isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
+        if isinstance(a, Tensor):
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
             device = a
         else:
             dtype = a
     as_device(device)
     dtype = self.dtype if dtype is None else as_dtype(dtype)
     if dtype == self.dtype:
-        return self
+        return self.clone() if copy else self
     if is_float(dtype) and is_float(self.dtype):
         return pointwise.cast(self, dtype=dtype)
     return Tensor(np.array(self.array, dtype))
 
 
-@method
-def half(self):
-    """In float16."""
-    return to(self, "half")
+def _conversion(name, dtype):
+    def convert(self):
+        return to(self, dtype=dtype)
+
+    convert.__name__, convert.__doc__ = name, f"In {as_dtype(dtype).name}: `.to({dtype!r})`."
+    setattr(Tensor, name, convert)
+
+
+for _name, _dtype in (
+    *(("half", "half"), ("float", "single"), ("double", "double")),
+    *(("int", "int32"), ("long", "int64"), ("bool", "bool")),
+):
+    _conversion(_name, _dtype)
 
 
 @method
-def float_(self):
-    """In float32."""
-    return to(self, "single")
+def type_as(self, other):
+    """In the dtype of another tensor."""
+    return to(self, dtype=other.dtype)
+
+
+@method
+def cpu(self):
+    """On the CPU, where it is."""
+    return self
+
+
+@method
+def cuda(self):
+    """On a GPU. Raises DeviceError where there is none."""
+    return to(self, device="cuda")
 
 
 @method
@@ -139,7 +236,7 @@ def numel(self):
 @method
 def size(self, dim=None):
     """The shape, or one size of it."""
-    return self.shape if dim is None else self.shape[dim]
+    return self.shape if dim is None else self.shape[reduce.as_axis(dim, self.ndim, "size: dim")]
 
 
 @method
@@ -151,6 +248,39 @@ def clone(self):
 @method
 def __array__(self, dtype=None, copy=None):
     return np.array(self.array, dtype, copy=None if copy is None else copy)
+
+
+@method
+def __dlpack__(self, **settings):
+    if self.requires_grad:
+        raise TapeError("a tensor that requires a gradient shares no memory: .detach() it first")
+    return self.array.__dlpack__(**settings)
+
+
+@method
+def __dlpack_device__(self):
+    return self.array.__dlpack_device__()
+
+
+@method
+def __reduce_ex__(self, protocol):
+    raise DTypeError(
+        "tensors are not pickled, because unpickling runs whatever a file says: "
+        "fp.save(path, model=...) and fp.load write and read safetensors; a bare array pickles as "
+        "x.numpy()"
+    )
+
+
+@method
+def __deepcopy__(self, memo):
+    if self.node is not None:
+        raise TapeError(f"deepcopy is for leaves; this tensor was made by {self.node.op}")
+    new = memo[id(self)] = Tensor(self.array.copy())
+    new.gradient_dtype = self.gradient_dtype
+    if self.grad is not None:
+        new.grad = Tensor(self.grad.array.copy())
+        new.grad.seed = self.grad.seed
+    return new
 
 
 @method
@@ -193,67 +323,3 @@ def __repr__(self):
     else:
         made = ", requires_grad=True" if self.requires_grad else ""
     return f"tensor({body}, dtype={self.dtype}{made})"
-
-
-# ---- changing in place --------------------------------------------------------------------------
-
-
-def _write(self, name, value):
-    if self.requires_grad and is_recording():
-        raise TapeError(
-            f"{name} on a tensor that requires a gradient, while recording: "
-            "do it under fp.no_grad(), or use the operation that returns a new tensor"
-        )
-    self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
-    return self
-
-
-def _in_place(name, operation, assigns=False):
-    def apply(self, other):
-        if isinstance(other, Tensor) and other.requires_grad and is_recording():
-            raise TapeError(
-                f"{name} with a tensor that requires a gradient: its gradient would be lost"
-            )
-        try:
-            value = operation(self.detach(), other).array
-            if not assigns and is_float(value.dtype) and not is_float(self.dtype):
-                raise DTypeError(f"{name}: a result of {value.dtype} for a tensor of {self.dtype}")
-            return _write(self, name, value)
-        except ValueError as error:
-            if isinstance(error, MinifpError):
-                raise
-            raise ShapeError(
-                f"{name}: the result does not fit shape {self.shape}: {error}"
-            ) from error
-
-    apply.__name__ = name
-    apply.__doc__ = f"Like `{name[:-1]}`, but written into this tensor; noticed by the tape."
-    setattr(Tensor, name, apply)
-
-
-_in_place("add_", pointwise.add)
-_in_place("sub_", pointwise.sub)
-_in_place("mul_", pointwise.mul)
-_in_place("div_", pointwise.div)
-_in_place("copy_", lambda self, other: Tensor(creation.as_array(other)), assigns=True)
-_in_place("fill_", lambda self, value: Tensor(creation.as_array(value)), assigns=True)
-
-
-@method
-def zero_(self):
-    """Fill with zeros; noticed by the tape."""
-    return self.fill_(0)
-
-
-@method
-def __setitem__(self, index, value):
-    if isinstance(value, Tensor) and value.requires_grad and is_recording():
-        raise TapeError(
-            "x[index] = value, where value requires a gradient: its gradient would be lost"
-        )
-    changed = self.array.copy()
-    try:
-        changed[shape.as_index(index)] = narrow(creation.as_array(value), self.dtype)
-    except (ValueError, IndexError) as error:
-        raise ShapeError(f"x[index] = value for x of shape {self.shape}: {error}") from error
-    _write(self, "x[index] = value", changed)

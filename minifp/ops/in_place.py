@@ -1,0 +1,91 @@
+"""Operations that write into their tensor, as methods: the tape notices, and so do masters.
+
+Writing counts as a change of the storage (`storage.version`): a backward that needs what was
+overwritten refuses. On a tensor that requires a gradient nothing is written while recording, for
+its gradient would be that of something else.
+"""
+
+import numpy as np
+
+from minifp import random
+from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
+from minifp.formats import is_float, narrow
+from minifp.ops import creation, pointwise, shape
+from minifp.tape import Tensor, is_recording
+
+
+def _write(self, name, value):
+    if self.requires_grad and is_recording():
+        raise TapeError(
+            f"{name} on a tensor that requires a gradient, while recording: "
+            "do it under fp.no_grad(), or use the operation that returns a new tensor"
+        )
+    if not self.array.flags.writeable:
+        raise TapeError(f"{name} on a tensor that shares its elements (expand): clone it first")
+    self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
+    return self
+
+
+def _in_place(name, operation, assigns=False):
+    def apply(self, *args, **settings):
+        if is_recording() and any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            raise TapeError(
+                f"{name} with a tensor that requires a gradient: its gradient would be lost"
+            )
+        try:
+            value = operation(self.detach(), *args, **settings).array
+            if not assigns and is_float(value.dtype) and not is_float(self.dtype):
+                raise DTypeError(f"{name}: a result of {value.dtype} for a tensor of {self.dtype}")
+            return _write(self, name, value)
+        except ValueError as error:
+            if isinstance(error, MinifpError):
+                raise
+            raise ShapeError(
+                f"{name}: the result does not fit shape {self.shape}: {error}"
+            ) from error
+
+    apply.__name__ = name
+    apply.__doc__ = f"As `{name[:-1]}`, but written into this tensor; the tape notices."
+    setattr(Tensor, name, apply)
+
+
+def _assigned(self, value):
+    return Tensor(creation.as_array(value))
+
+
+def _uniform(self, low=0.0, high=1.0):
+    return Tensor(random.uniform(self.shape, low, high, purpose="rand"))
+
+
+def _normal(self, mean=0.0, std=1.0):
+    return Tensor(random.normal(self.shape, mean, std, purpose="randn"))
+
+
+ARITHMETIC = ("add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "sqrt", "square", "clamp")
+FUNCTIONS = (*ARITHMETIC, "relu", "sigmoid", "tanh")
+for _name in FUNCTIONS:
+    _in_place(f"{_name}_", getattr(pointwise, _name))
+_in_place("copy_", _assigned, assigns=True)
+_in_place("fill_", _assigned, assigns=True)
+_in_place("zero_", lambda self: Tensor(np.zeros((), self.dtype)))
+_in_place("uniform_", _uniform)
+_in_place("normal_", _normal)
+
+
+def __setitem__(self, index, value):
+    if isinstance(value, Tensor) and value.requires_grad and is_recording():
+        raise TapeError(
+            "x[index] = value, where value requires a gradient: its gradient would be lost; "
+            "build the result with fp.where, fp.cat or fp.stack"
+        )
+    changed = self.array.copy()
+    try:
+        changed[shape.as_index(index)] = narrow(creation.as_array(value), self.dtype)
+    except (ValueError, IndexError) as error:
+        if isinstance(error, MinifpError):
+            raise
+        raise ShapeError(f"x[index] = value for x of shape {self.shape}: {error}") from error
+    _write(self, "x[index] = value", changed)
+
+
+Tensor.__setitem__ = __setitem__
