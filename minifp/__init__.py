@@ -21,8 +21,15 @@ from minifp.random import get_state, manual_seed, set_state
 
 # Operations on arrays; those on layers' inputs are in minifp.nn.functional.
 from minifp.ops.pointwise import abs, add, clamp, cos, div, exp, log, maximum, minimum, mul, neg
-from minifp.ops.pointwise import pow, relu, sigmoid, sin, sqrt, square, sub, tanh, where
-from minifp.ops.pointwise import eq, ge, gt, isfinite, isnan, le, lt, ne
+from minifp.ops.pointwise import pow, relu, sigmoid, sin, sqrt, square, sub, tanh
+from minifp.ops.pointwise import expm1, log1p, reciprocal, rsqrt, tan
+from minifp.ops.pointwise import ceil, floor, floor_divide, remainder, round, sign, trunc
+from minifp.ops.activation import celu, selu
+from minifp.ops.error_function import erf
+from minifp.ops.gated import prelu
+from minifp.ops.selection import lerp, masked_fill, where
+from minifp.ops.comparison import eq, ge, gt, isfinite, isinf, isnan, le, lt, ne
+from minifp.ops.comparison import logical_and, logical_not, logical_or, logical_xor
 from minifp.ops.reduce import amax, amin, argmax, argmin, mean, sum, var
 from minifp.ops.shape import cat, chunk, expand, flatten, permute, reshape, split, squeeze, stack
 from minifp.ops.shape import transpose, unsqueeze
@@ -37,6 +44,9 @@ from minifp.nn import functional
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
 from minifp.mixed import MixedOptimizer, StepResult
 
+# Saving and resuming.
+from minifp.checkpoint import load, save
+
 # Comparing precisions.
 from minifp.task import Task
 from minifp.tasks import load_task
@@ -49,5 +59,5 @@ from minifp.gradient_check import GradcheckError, gradcheck
 
 # What can go wrong.
 from minifp import errors
-from minifp.errors import ArgumentError, DataError, DeviceError, DTypeError, MinifpError
-from minifp.errors import PrecisionError, ShapeError, TapeError, TrainingError
+from minifp.errors import ArgumentError, CheckpointError, DataError, DeviceError, DTypeError
+from minifp.errors import MinifpError, PrecisionError, ShapeError, TapeError, TrainingError

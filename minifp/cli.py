@@ -1,4 +1,4 @@
-"""The command line: `minifp compare`, `minifp demo` and `minifp doctor`.
+"""The command line: `minifp compare`, `minifp train`, `minifp demo` and `minifp doctor`.
 
 Exit codes: 0, 2 for a wrong argument or another error that minifp explains, 130 after Ctrl-C.
 """
@@ -224,6 +224,76 @@ def finished_before_interrupt(out) -> str:
     return (
         f"{len(comparison.runs)} finished runs are in {out}; the same command goes on from there."
     )
+
+
+@main.command(short_help="Train once, with checkpoints to go on from.")
+@click.argument("task")
+@click.option(
+    "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
+)
+@click.option(
+    "-p",
+    "--precision",
+    metavar="NAME",
+    help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
+)
+@click.option("--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]")
+@click.option(
+    "--epochs", type=int, metavar="N", help="Train so many epochs, not the task's own number."
+)
+@click.option("--steps", type=int, metavar="N", help="Train so many steps, not epochs.")
+@click.option("--dial", type=int, metavar="K", help="Exponent dial: gradients 2^K times smaller.")
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False),
+    metavar="PATH",
+    help="Write a checkpoint there, a safetensors file.  [default: --resume's path]",
+)
+@click.option(
+    "--every",
+    type=int,
+    metavar="N",
+    help="Save after every N steps, and at the end.  [default: about once an epoch]",
+)
+@click.option(
+    "--resume",
+    type=click.Path(dir_okay=False),
+    metavar="PATH",
+    help="Go on from this checkpoint, bit for bit as if training had never stopped.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+def train(task, data, precision, seed, epochs, steps, dial, save, every, resume, quiet):
+    """Train TASK once, and save checkpoints.
+
+    TASK is one that `minifp compare` knows: mlp, lenet, charlstm, or one of your own, as
+    file.py:name. A checkpoint holds the weights in float32 under PyTorch's names, the optimizer
+    with its masters, the loss scale, the schedule, the place in the data and the random streams;
+    it is replaced only when the next one is complete.
+
+    \b
+    Examples:
+      minifp train lenet --save runs/lenet.safetensors
+      minifp train charlstm --precision mixed --save runs/lstm.safetensors --every 200
+      minifp train charlstm --resume runs/lstm.safetensors
+    """
+    from minifp.lab.resume import train_one
+    from minifp.report.table import run_table
+    from minifp.tasks import load_task
+
+    chosen, path = load_task(task, data), save or resume
+    try:
+        run = train_one(
+            *(chosen, precision, seed, epochs, steps, dial),
+            save=save,
+            every=every,
+            resume=resume,
+            progress=not quiet,
+        )
+    except KeyboardInterrupt:
+        said = f"Go on with --resume {path}." if path else "With --save PATH one could go on."
+        raise KeyboardInterrupt(said) from None
+    click.echo(run_table(chosen, run))
+    click.echo(f"\nCheckpoint: {path}" if path else "\nNothing was written: --save PATH keeps it.")
 
 
 @main.command()

@@ -33,6 +33,10 @@ class DataError(MinifpError, ValueError):
     """A data set that is missing, damaged, empty or holds values that cannot be used."""
 
 
+class CheckpointError(MinifpError, ValueError):
+    """A checkpoint that is damaged, foreign, of a newer version, or of another model."""
+
+
 class TapeError(MinifpError, RuntimeError):
     """The tape cannot do what was asked: used up, changed in place, or nothing recorded."""
 

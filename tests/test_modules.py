@@ -487,3 +487,161 @@ def test_every_recorded_operation_knows_the_path_of_its_module():
 def test_a_perceptron_needs_inputs_and_classes():
     with pytest.raises(fp.ArgumentError, match="at least two sizes"):
         MLP(64)
+
+
+# ---- what a module owns -------------------------------------------------------------------------
+
+
+class Own(nn.Module):
+    """A module that registers what it owns by name."""
+
+    def __init__(self):
+        self.register_parameter("scale", nn.Parameter(np.ones(2, "float32")))
+        self.register_parameter("shift", None)
+        self.register_buffer("kept", fp.tensor([1.0, 2.0]))
+        self.register_buffer("scratch", fp.tensor([3.0]), persistent=False)
+        self.add_module("inner", nn.Linear(2, 2))
+
+    def forward(self, x):
+        return self.inner(x) * self.scale + self.kept
+
+
+def test_what_is_registered_by_name_is_owned():
+    model = Own()
+    assert [n for n, _ in model.named_parameters()] == ["scale", "inner.weight", "inner.bias"]
+    assert [n for n, _ in model.named_parameters(recurse=False)] == ["scale"]
+    assert [n for n, _ in model.named_parameters(prefix="m")][0] == "m.scale"
+    assert [n for n, _ in model.named_buffers()] == ["kept", "scratch"]
+    assert set(model.state_dict()) == {"scale", "kept", "inner.weight", "inner.bias"}
+    assert set(model.state_dict(prefix="m.")) == {f"m.{n}" for n in model.state_dict()}
+    model.load_state_dict(model.state_dict())
+    assert model.get_submodule("inner") is model.inner and model.get_submodule("") is model
+    assert model.get_parameter("inner.weight") is model.inner.weight
+    assert model.get_buffer("kept") is model.kept
+
+
+@pytest.mark.parametrize(
+    "wrong, error, words",
+    [
+        (lambda m: m.register_parameter("p", fp.ones(2)), fp.DTypeError, "p is a Tensor"),
+        (lambda m: m.register_buffer("b", np.ones(2)), fp.DTypeError, "b is a ndarray"),
+        (lambda m: m.add_module("c", 3), fp.DTypeError, "c is a int"),
+        (lambda m: m.register_buffer("a.b", fp.ones(2)), fp.ArgumentError, "without dots"),
+        (lambda m: m.register_parameter("", None), fp.ArgumentError, "'' cannot name"),
+        (lambda m: m.get_parameter("inner.w"), fp.ArgumentError, "'inner.w': .*inner.weight"),
+        (lambda m: m.get_submodule("outer"), fp.ArgumentError, "no module 'outer'"),
+        (lambda m: m.get_buffer("scale"), fp.ArgumentError, "no buffer 'scale'"),
+        (lambda m: m.train("yes"), fp.DTypeError, "expected True or False"),
+        (lambda m: m.zero_grad(set_to_none=False), fp.ArgumentError, "set_to_none"),
+        (lambda m: m.to("int64"), fp.DTypeError, "expected a floating format"),
+        (lambda m: m.cuda(), fp.DeviceError, "cuda"),
+        (lambda m: m.load_state_dict([1]), fp.DTypeError, "expected a dict"),
+    ],
+)
+def test_wrong_uses_of_a_module_are_refused(wrong, error, words):
+    model = Own()
+    with pytest.raises(error, match=words):
+        wrong(model)
+
+
+def test_what_is_missing_or_unexpected_is_told_where_it_is_not_refused():
+    model = nn.Linear(2, 3)
+    before = model.bias.array.copy()
+    state = {"weight": np.ones((3, 2), "float32"), "other": np.ones(1)}
+    left_out = model.load_state_dict(state, strict=False)
+    assert left_out == (["bias"], ["other"])
+    assert left_out.missing_keys == ["bias"] and left_out.unexpected_keys == ["other"]
+    assert (model.weight.array == 1).all() and (model.bias.array == before).all()
+    with pytest.raises(fp.ArgumentError, match="weight: shape"):
+        model.load_state_dict({"weight": np.ones((2, 2))}, strict=False)
+
+
+def test_apply_reaches_every_module_and_freezing_every_parameter():
+    model, seen = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU())), []
+    assert model.apply(lambda m: seen.append(type(m).__name__)) is model
+    assert seen == ["Linear", "ReLU", "Sequential", "Sequential"]
+    model.requires_grad_(False)
+    assert not model(fp.ones(1, 2)).requires_grad
+    model.requires_grad_()
+    assert model(fp.ones(1, 2)).requires_grad
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_parameters_are_stored_anew_from_their_unrounded_numbers(precision):
+    with fp.precision(precision):
+        model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+    before = model.state_dict()
+    same = model[0].weight
+    assert model.half() is model and model[0].weight is same
+    stored = [t.dtype for t in (*model.parameters(), *model.buffers())]
+    assert stored == ["float16"] * 6 + ["int64"]
+    model.float()
+    for name in ("0.weight", "0.bias"):
+        np.testing.assert_array_equal(model.state_dict()[name].array, before[name].array)
+    model.double()
+    y = model(fp.ones(4, 3, dtype="float64"))
+    y.sum().backward()
+    assert (y.dtype, same.grad.dtype) == ("float64", "float64")
+    model.to(fp.ones(1, dtype="float16"))
+    assert (same.dtype, same.grad.dtype) == ("float16", "float16")
+
+
+def test_a_halved_model_computes_as_pytorchs_does(torch):
+    """Half weights and a half batch give halves."""
+    ours, theirs = nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    ours.load_state_dict({n: t.detach().numpy() for n, t in theirs.state_dict().items()})
+    x = np.linspace(-1, 1, 6, dtype="float16").reshape(2, 3)
+    y, z = ours.half()(fp.tensor(x, dtype="float16")), theirs.half()(torch.tensor(x))
+    assert y.dtype == "float16"
+    np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=2.0**-10)
+
+
+# ---- hooks --------------------------------------------------------------------------------------
+
+
+def test_hooks_see_and_may_replace_what_goes_in_and_comes_out():
+    layer, seen = nn.Linear(2, 2), []
+    x = fp.ones(1, 2)
+    plain = layer(x).array
+    before = layer.register_forward_pre_hook(lambda m, args: seen.append((m, len(args))))
+    after = layer.register_forward_hook(lambda m, args, y: y * 2)
+    np.testing.assert_array_equal(layer(x).array, plain * 2)
+    assert seen == [(layer, 1)]
+    double = layer.register_forward_pre_hook(lambda m, args: (args[0] * 0,))
+    np.testing.assert_array_equal(layer(x).array, layer.bias.array[None] * 2)
+    for handle in (before, after, double):
+        handle.remove()
+    np.testing.assert_array_equal(layer(x).array, plain)
+    assert len(seen) == 2
+
+
+def test_hooks_run_in_the_modules_precision():
+    with fp.precision("mixed"):
+        layer = nn.Linear(2, 2)
+    seen = []
+    layer.register_forward_hook(lambda m, args, y: seen.append(fp.get_precision()))
+    layer(fp.ones(1, 2))
+    assert seen == [layer.precision]
+
+
+# ---- containers ---------------------------------------------------------------------------------
+
+
+def test_a_module_dict_is_a_dict_of_modules():
+    heads = nn.ModuleDict({"a": nn.Linear(2, 1), "b": nn.ReLU()})
+    heads["c"] = nn.Tanh()
+    heads.update([("d", nn.Tanh())])
+    assert list(heads) == list(heads.keys()) == ["a", "b", "c", "d"] and len(heads) == 4
+    assert "c" in heads and heads["a"] is dict(heads.items())["a"] is heads.values()[0]
+    del heads["c"], heads["d"]
+    assert [n for n, _ in heads.named_parameters()] == ["a.weight", "a.bias"]
+    for wrong, error, words in (
+        (lambda: heads["x"], KeyError, "expected one of a, b"),
+        (lambda: heads.__delitem__("x"), KeyError, "x"),
+        (lambda: heads.__setitem__("e", 3), fp.ArgumentError, "not a Module"),
+        (lambda: heads.__setitem__("train", nn.ReLU()), fp.ArgumentError, "every module has"),
+        (lambda: heads.__setitem__("a.b", nn.ReLU()), fp.ArgumentError, "without dots"),
+        (lambda: heads(1), fp.ArgumentError, "not called"),
+    ):
+        with pytest.raises(error, match=words):
+            wrong()

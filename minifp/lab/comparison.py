@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from statistics import median
 
+from minifp import files
 from minifp.errors import ArgumentError, DataError
 from minifp.lab import store
 from minifp.lab.environment import environment
@@ -155,8 +156,8 @@ class Comparison:
             "rows": [asdict(row) for row in self.rows()],
             "runs": [{k: v for k, v in asdict(run).items() if k != "history"} for run in self.runs],
         }
-        store.write_aside(folder / store.HISTORY, store.history_csv(self.runs, self.dial))
-        store.write_aside(folder / store.RESULTS, store.to_json(whole, indent=1))
+        files.write(folder / store.HISTORY, store.history_csv(self.runs, self.dial))
+        files.write(folder / store.RESULTS, store.to_json(whole, indent=1))
 
     @classmethod
     def load(cls, folder) -> "Comparison":

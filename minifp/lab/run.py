@@ -65,20 +65,23 @@ class Run:
         return self.status == FINISHED
 
 
-def train(task: Task, precision: str, seed: int, data=None, on_step: Callable | None = None) -> Run:
+def train(
+    task: Task, precision: str, seed: int, data=None, on_step: Callable | None = None,
+    checkpoints=None,
+) -> Run:  # fmt: skip
     """Train `task` once and return its Run. Divergence is a result, not an error.
 
     precision: as `fp.precision` takes it. data: what `task.data()` returned, if it was called
-    before. on_step(run): called after each step. BLAS has one thread meanwhile, so that the numbers
-    do not depend on how many cores there are. Raises DataError for NaN in the data, naming the
-    batch. Leaves the global seed and precision as they were.
+    before. on_step(run): called after each step. checkpoints: see resume.py. BLAS has one thread
+    meanwhile, so that the numbers do not depend on how many cores there are. Raises DataError for
+    NaN in the data, naming the batch. Leaves the global seed and precision as they were.
     """
     before = random.get_state()
     try:
         random.manual_seed(seed)
         with one_thread(), policy.precision(precision) as active:
             training = Training(task, Run(str(active), seed), data or task.data())
-            return training.to_the_end(on_step)
+            return training.to_the_end(on_step, checkpoints)
     finally:
         random.set_state(before)
 
@@ -97,14 +100,25 @@ class Training:
         self.scheduler = task.schedule(optimizer, self.total) if task.schedule else None
         self.seconds = []
 
-    def to_the_end(self, on_step):
+    def parts(self):
+        """What has a state, by the names that `fp.save` and `fp.load` have for it."""
+        parts = {"model": self.model, "optimizer": self.optimizer, "loader": self.loader}
+        return parts if self.scheduler is None else {**parts, "scheduler": self.scheduler}
+
+    def to_the_end(self, on_step, checkpoints=None):
         """Train all steps, or until training gives up, and return the Run."""
+        if checkpoints is not None:
+            checkpoints.begin(self)
         started, due = time.perf_counter(), evaluation_steps(self.total, len(self.loader))
+        before = self.run.seconds
         try:
             for inputs, targets in self.batches():
                 self.step(inputs, targets)
                 if self.run.steps in due:
                     self.evaluate()
+                self.run.seconds = before + time.perf_counter() - started
+                if checkpoints is not None:
+                    checkpoints.after_step(self)
                 if on_step is not None:
                     on_step(self.run)
         except TrainingError as error:
@@ -112,8 +126,9 @@ class Training:
             self.evaluate()
         self.run.final_scale = float(self.optimizer.scale)
         self.run.metric = self.run.evaluations[-1][1]
-        self.run.seconds_per_step = median(self.seconds[2:] or self.seconds or [math.nan])
-        self.run.seconds = time.perf_counter() - started
+        measured = self.seconds[2:] or self.seconds
+        self.run.seconds_per_step = median(measured) if measured else self.run.seconds_per_step
+        self.run.seconds = before + time.perf_counter() - started
         if self.run.finished:
             self.run.status, self.run.note = judge(self.run)
         return self.run
@@ -129,7 +144,9 @@ class Training:
 
     def step(self, inputs, targets):
         """One step; the bytes that it holds are measured once."""
-        if self.run.steps == min(1, self.total - 1):  # not the first: it makes state and caches
+        if not self.run.bytes and self.run.steps >= min(
+            1, self.total - 1
+        ):  # not the first: it makes state and caches
             with measure_bytes(self.model, self.optimizer) as self.run.bytes:
                 self.one_step(inputs, targets)
         else:

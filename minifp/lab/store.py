@@ -10,25 +10,17 @@ Every file is written aside and renamed, so that none is ever seen half written.
 import csv
 import json
 import math
-import os
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from textwrap import shorten
 
+from minifp import files
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.run import COLUMNS, Run
 
 RUNS, RESULTS, HISTORY = "runs", "results.json", "history.csv"
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
-
-
-def write_aside(path: Path, text: str) -> None:
-    """Write a text file so that there is either the old one or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(aside, path)
 
 
 def to_json(value, indent=None) -> str:
@@ -57,7 +49,7 @@ def number(value):
 def save_run(folder: Path, run: Run, config: dict) -> None:
     """Write one finished run into its own file."""
     path = folder / RUNS / f"{run.precision},seed={run.seed}.json"
-    write_aside(path, to_json({"config": config, "run": asdict(run)}))
+    files.write(path, to_json({"config": config, "run": asdict(run)}))
 
 
 def load_runs(folder: Path, config: dict) -> list[Run]:

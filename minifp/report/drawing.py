@@ -5,12 +5,12 @@ matplotlibrc has no say, so the same results give the same bytes.
 """
 
 import io
-import os
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from minifp import files
 from minifp.errors import ArgumentError, MinifpError
 
 HOW_TO_GET = "Pictures need matplotlib: python -m pip install matplotlib"
@@ -153,12 +153,9 @@ def settle(figure):
 def save(figure, path, format) -> Path:
     """Write a figure as PNG, SVG or PDF: aside first, then renamed. No date goes into the file."""
     dateless = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    path = Path(path)
-    aside = path.with_name(path.name + ".tmp")
-    with settings():
-        figure.savefig(aside, format=format, metadata=dateless[format])
-    os.replace(aside, path)
-    return path
+    with settings(), files.aside(path) as part:
+        figure.savefig(part, format=format, metadata=dateless[format])
+    return Path(path)
 
 
 def inline_svg(figure, name: str, title: str, description: str) -> str:

@@ -4,10 +4,10 @@
 """
 
 import hashlib
-import os
 from html import escape
 from pathlib import Path
 
+from minifp import files
 from minifp.report import page_tables, sections, verdicts
 from minifp.report.markup import paragraph, section
 from minifp.report.sheet import CSS
@@ -19,17 +19,7 @@ from minifp.report.table import text_table
 def write_page(comparison, path) -> Path:
     """Write the page of a comparison, aside first, and return its path."""
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
-    return write(path, document(title, body(comparison)))
-
-
-def write(path, text) -> Path:
-    """Write a text file so that there is either the old one or the whole new one."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(aside, path)
-    return path
+    return files.write(path, document(title, body(comparison)))
 
 
 def document(title, content) -> str:

@@ -3,9 +3,10 @@
 from html import escape
 from pathlib import Path
 
+from minifp import files
 from minifp.report import drawing, figures, page_tables, sections, words
 from minifp.report.markup import details, paragraph, section
-from minifp.report.page import document, write
+from minifp.report.page import document
 
 TITLE = "Half the bits, the same result: what it takes"
 INTRODUCTION = (
@@ -45,7 +46,7 @@ def write_story(parts, path) -> Path:
             section("The machine", sections.machine(parts[0][1], shared=False)),
         ]
     )
-    return write(path, document(f"minifp demo: {TITLE}", content))
+    return files.write(path, document(f"minifp demo: {TITLE}", content))
 
 
 def save_overview(parts, path) -> Path:

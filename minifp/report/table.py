@@ -35,6 +35,25 @@ def text_table(comparison) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
+def run_table(task, run) -> str:
+    """What one run came to, a line for each figure."""
+    unit = f" {task.metric_unit}" if task.metric_unit else ""
+    losses = [loss for loss in run.history["loss"] if words.is_number(loss)]
+    rows = [
+        ("task", task.name),
+        ("precision", f"{run.precision}, seed {run.seed}"),
+        ("ended", run.status + (f": {run.note}" if run.note else "")),
+        ("steps", f"{run.steps}, of which {run.skipped} skipped"),
+        ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
+        (task.metric_name, words.fixed(run.metric, words.decimals(task.margin)) + unit),
+        ("loss scale", words.scale_text(run.final_scale)),
+        ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
+        ("held", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+
 def about_end(comparison) -> str:
     """What was trained, how long and how often, and how to read the first block."""
     task, baseline = comparison.task, comparison.baseline

@@ -1,0 +1,110 @@
+"""One run with checkpoints: `minifp train`. Interrupted or killed, it goes on bit for bit."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from minifp import checkpoint, tensor_file
+from minifp.errors import ArgumentError, CheckpointError
+from minifp.lab.run import Run, evaluation_steps, total_steps, train
+from minifp.lab.settings import adjusted, canonical, check_data, settings
+from minifp.tasks import load_task
+
+MAY_DIFFER = ("steps",)  # between a run and its continuation: one may train for longer
+DEFAULT_PRECISION, DEFAULT_SEED = "mixed", 0
+
+
+def train_one(
+    task, precision=None, seed=None, epochs=None, steps=None, dial=None,
+    *, save=None, every=None, resume=None, progress=True,
+) -> Run:  # fmt: skip
+    """Train a task once, and return its Run.
+
+    task, epochs, steps, dial: as `compare` takes them. precision, seed: by default those of the
+    checkpoint, or "mixed" and 0. save: the checkpoint's path (by default `resume`'s), written
+    after every `every` steps (by default at each evaluation, about once an epoch) and at the end.
+    resume: the checkpoint of the same task to go on from.
+    Raises ArgumentError for arguments that cannot be, CheckpointError for a checkpoint that cannot
+    be read or belongs to another run.
+    """
+    task = adjusted(load_task(task), epochs, steps, dial)
+    if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+        raise ArgumentError(f"every={every!r}: expected a number of steps, at least 1")
+    if every is not None and save is None and resume is None:
+        raise ArgumentError(
+            f"every={every} without save: say where, such as save='run.safetensors'"
+        )
+    before = {} if resume is None else saved_run(resume)
+    precision = canonical(precision or before.get("precision", DEFAULT_PRECISION))[0]
+    seed = before.get("seed", DEFAULT_SEED) if seed is None else seed
+    data = check_data(task.data())
+    total = total_steps(task, data[0])
+    checkpoints = Checkpoints(settings(task, data), save or resume, every, resume)
+    shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
+    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+
+    with tqdm(total=total, initial=min(before.get("steps", 0), total), **shown) as bar:
+
+        def on_step(run):
+            bar.update()
+            bar.set_postfix(loss=f"{run.history['loss'][-1]:.4g}", refresh=False)
+
+        bar.set_postfix_str(f"{precision}, seed {seed}")
+        return train(task, precision, seed, data, on_step, checkpoints)
+
+
+def saved_run(path) -> dict:
+    """The Run, as a dict, in a checkpoint that `train_one` wrote. Raises CheckpointError."""
+    tree = tensor_file.read(path)[1]
+    extra = None if tree is None else tree.get("extra")
+    if not isinstance(extra, dict) or set(extra) != {"run", "settings"}:
+        raise CheckpointError(
+            f"checkpoint {str(path)!r} was not written by `minifp train`: in a program of your "
+            "own, take it up by fp.load"
+        )
+    return extra["run"]
+
+
+class Checkpoints:
+    """When and where a run is saved, and what it goes on from."""
+
+    def __init__(self, settings, path=None, every=None, resume=None):
+        self.settings, self.every, self.resume = settings, every, resume
+        self.path = None if path is None else Path(path)
+
+    def begin(self, training):
+        """Take up the checkpoint, if there is one to resume. Raises CheckpointError."""
+        if self.resume is None:
+            return
+        run = Run(**saved_run(self.resume))
+        differing = {
+            name: (before, self.settings.get(name))
+            for name, before in tensor_file.read(self.resume)[1]["extra"]["settings"].items()
+            if name not in MAY_DIFFER and before != self.settings.get(name)
+        }
+        for name in ("precision", "seed"):
+            if getattr(run, name) != getattr(training.run, name):
+                differing[name] = getattr(run, name), getattr(training.run, name)
+        if "task" in differing:
+            differing = {"task": differing["task"]}
+        if differing:
+            told = "; ".join(
+                f"{n}: {was!r} then, {now!r} now" for n, (was, now) in differing.items()
+            )
+            raise CheckpointError(f"checkpoint {str(self.resume)!r} is of another run: {told}")
+        if run.steps > training.total:
+            raise CheckpointError(
+                f"checkpoint {str(self.resume)!r} is at step {run.steps}, beyond the "
+                f"{training.total} steps of this run"
+            )
+        checkpoint.load(self.resume, **training.parts())
+        training.run = run
+
+    def after_step(self, training):
+        """Save, if it is time."""
+        if self.path is None:
+            return
+        steps, total = training.run.steps, training.total
+        due = evaluation_steps(total, len(training.loader))
+        if steps in due if self.every is None else steps % self.every == 0 or steps == total:
+            extra = {"run": asdict(training.run), "settings": self.settings}
+            checkpoint.save(self.path, **training.parts(), extra=extra)

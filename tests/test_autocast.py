@@ -1,0 +1,201 @@
+"""Autocast: float32 weights, and a table of operations that says who works in what, and why."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import autocast, nn, optim
+from minifp.formats import float16, float32, float64
+
+WIDE = {"float16": float16, "float32": float32}
+
+
+@pytest.fixture
+def in_autocast():
+    with fp.precision("autocast"):
+        yield
+
+
+def numbers(*shape, dtype="float32"):
+    random = np.random.default_rng(0)
+    return fp.tensor(random.uniform(0.25, 1, shape), dtype=dtype, requires_grad=True)
+
+
+# One call of an operation of each kind that autocast casts.
+CALLS = {
+    "matmul": lambda x: x @ x,
+    "linear": lambda x: F.linear(x, x),
+    "conv2d": lambda x: F.conv2d(x.reshape(1, 1, 4, 4), x.reshape(1, 1, 4, 4)),
+    "exp": lambda x: fp.exp(x),
+    "log": lambda x: fp.log(x),
+    "pow": lambda x: x**2.5,
+    "sum": lambda x: x.sum(0),
+    "mean": lambda x: x.mean(0),
+    "softmax": lambda x: F.softmax(x, 1),
+    "log_softmax": lambda x: F.log_softmax(x, 1),
+    "layer_norm": lambda x: F.layer_norm(x, (4,)),
+    "mse_loss": lambda x: F.mse_loss(x, x.detach() * 2, reduction="none"),
+    "cross_entropy": lambda x: F.cross_entropy(x, np.arange(4), reduction="none"),
+}
+
+
+@pytest.mark.parametrize("given", ["float16", "float32"])
+@pytest.mark.parametrize("name", CALLS)
+def test_each_operation_works_in_the_format_of_its_row(in_autocast, name, given):
+    x = numbers(4, 4, dtype=given)
+    y = CALLS[name](x)
+    assert y.dtype == WIDE[fp.op_list()[name].format]
+    y.sum().backward()
+    assert x.grad.dtype == WIDE[given]  # cast back
+
+
+@pytest.mark.parametrize("given", ["float16", "float32"])
+def test_the_others_work_in_the_format_they_are_given(in_autocast, given):
+    x = numbers(4, 4, dtype=given)
+    results = x + x, x * 2, fp.relu(x), fp.tanh(x), x.T, x[1], fp.cat([x, x]), x.amax(0)
+    assert {y.dtype for y in results} == {WIDE[given]}
+    half, single = numbers(2, dtype="float16"), numbers(2)
+    assert (half + single).dtype == float32
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_float64_is_left_alone(in_autocast, name):
+    assert CALLS[name](numbers(4, 4, dtype="float64")).dtype == float64
+
+
+def test_values_are_those_of_the_same_casts_by_hand(in_autocast):
+    x, w = numbers(5, 7), numbers(3, 7)
+    y = F.softmax(F.linear(x, w), 1)
+    y.square().sum().backward()
+    with fp.precision("float32"):
+        a, b = (fp.tensor(v.array, requires_grad=True) for v in (x, w))
+        z = F.softmax(F.linear(a.half(), b.half()).float(), 1)
+        z.square().sum().backward()
+    assert (y.array == z.array).all()
+    assert (x.grad.array == a.grad.array).all() and (w.grad.array == b.grad.array).all()
+
+
+def test_it_agrees_with_pytorchs_autocast_in_every_format_it_returns():
+    """On the CPU PyTorch's list is shorter (it leaves softmax and sum in float16): only products
+    and what both have are compared; in float16 PyTorch accumulates products in float32 as we do."""
+    torch = pytest.importorskip("torch", reason="the list is PyTorch's")
+    x = torch.rand(4, 4)
+    with torch.autocast("cpu", dtype=torch.float16), fp.precision("autocast"):
+        for name in ("matmul", "linear"):
+            theirs = {"matmul": lambda: x @ x, "linear": lambda: torch.nn.functional.linear(x, x)}
+            mine = CALLS[name](fp.tensor(x.numpy()))
+            z = theirs[name]()
+            assert str(mine.dtype) == str(z.dtype).removeprefix("torch.")
+            ulp = np.spacing(np.abs(mine.array))
+            assert (np.abs(mine.array - z.numpy()) <= ulp).all()
+
+
+def test_a_model_keeps_float32_weights_and_float16_products():
+    fp.manual_seed(0)
+    with fp.precision("autocast"):
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
+    optimizer = fp.MixedOptimizer(optim.SGD(model.parameters()))
+    assert {p.dtype for p in model.parameters()} == {float32}
+    logits = model(fp.tensor(np.ones((5, 3), "float32")))  # outside of the block
+    assert logits.dtype == float16
+    loss = F.cross_entropy(logits, np.zeros(5, int))
+    optimizer.backward(loss)
+    assert loss.dtype == float32 and optimizer.scale == 2.0**16
+    assert {p.grad.dtype for p in model.parameters()} == {float32}
+    assert optimizer.step().stepped
+    assert optimizer.memory()["masters"] == 0
+
+
+def test_the_table_has_a_row_and_a_reason_for_every_operation_of_minifp():
+    """Operations of one's own, as tests make them, need none."""
+    listed = set(autocast.TABLE)
+    made = {name for name in autocast.operations if hasattr(fp.ops, name) or hasattr(F, name)}
+    assert not made - listed, "minifp/autocast.py: a row for each"
+    never = listed - autocast.operations
+    assert not never, "minifp/autocast.py: no operation is called so"
+    names = " ".join(names for *_, names in autocast.ROWS).split()
+    assert len(names) == len(set(names))
+
+
+def test_the_list_prints_each_row_with_its_reason():
+    text = str(fp.op_list())
+    lines = text.splitlines()
+    assert len(lines) == 1 + len(fp.op_list()) >= 60
+    assert lines[0].split() == ["operation", "format", "reason"]
+    assert next(line for line in lines if line.startswith("softmax ")).split()[1] == "float32"
+    assert [row.operation for row in fp.op_list()] == sorted(row.operation for row in fp.op_list())
+    with pytest.raises(fp.PrecisionError, match="no operation 'sofmax'"):
+        fp.op_list()["sofmax"]
+    with pytest.raises(fp.PrecisionError, match='"mixed" has no table'):
+        fp.op_list("mixed")
+
+
+def test_rows_are_changed_by_text_or_by_a_dict():
+    texts = "autocast,softmax=float16,matmul=float32"
+    edits = {"softmax": "float16", "matmul": "float32"}
+    built = fp.Precision(operations=edits, loss_scale="dynamic")
+    assert fp.Precision.parse(texts) == built
+    assert fp.Precision.parse(str(built)) == built
+    assert fp.op_list(built)["softmax"].reason == "changed by you"
+    x = numbers(4, 4)
+    with fp.precision(built):
+        assert (x @ x).dtype == float32
+        assert F.softmax(x, 1).dtype == float16
+        assert F.linear(x, x).dtype == float16
+        assert fp.op_list()["matmul"].format == "float32"  # of the active precision
+
+
+def test_changing_a_row_to_what_it_is_changes_nothing():
+    assert fp.Precision.parse("autocast,softmax=float32") == fp.Precision.parse("autocast")
+
+
+def test_a_row_may_be_given_or_refused():
+    x = numbers(4, 4, dtype="float16")
+    with fp.precision("autocast,softmax=given"):
+        assert F.softmax(x, 1).dtype == float16
+    with fp.precision("autocast,softmax=refused"):
+        with pytest.raises(fp.PrecisionError, match="softmax under autocast"):
+            F.softmax(x, 1)
+
+
+@pytest.mark.parametrize(
+    "operations, problem",
+    [
+        ({"sofmax": "float16"}, "no operation 'sofmax'"),
+        ({"softmax": "float8"}, "softmax='float8': expected float16"),
+        (3, "operations=3: expected a dict"),
+        ("softmax", "operations='softmax': expected a dict"),
+        ({3: "float16"}, "no operation 3"),
+        ({"softmax": []}, "expected float16"),
+    ],
+)
+def test_wrong_changes_are_refused(operations, problem):
+    with pytest.raises(fp.PrecisionError, match=problem):
+        fp.Precision(operations=operations)
+
+
+def test_an_operation_of_ones_own_is_left_alone_until_it_has_a_row():
+    def doubled_backward(dy, to):
+        return (fp.ops.pointwise.copy(dy, to=to[0]),)
+
+    @fp.op
+    def doubled_for_autocast(x):
+        return x + x, (), doubled_backward
+
+    x = numbers(2, dtype="float16")
+    with fp.precision("autocast"):
+        assert doubled_for_autocast(x).dtype == float16
+        assert fp.op_list()["doubled_for_autocast"].reason == autocast.UNLISTED
+    with fp.precision("autocast,doubled_for_autocast=float32"):
+        assert doubled_for_autocast(x).dtype == float32
+    autocast.operations.discard("doubled_for_autocast")
+
+
+def test_precisions_are_copied_and_pickled_by_their_text():
+    p = fp.Precision.parse("autocast,softmax=float16,loss_scale=128")
+    assert copy.deepcopy(p) is p
+    assert pickle.loads(pickle.dumps(p)) == p

@@ -1,0 +1,497 @@
+"""Checkpoints: training goes on bit for bit, and no file is ever half written or half believed."""
+
+import json
+import math
+import os
+import pickle
+import random as chance
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from snapshots import frozen, snapshot
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import files, nn, optim, tensor_file
+from minifp.optim import lr_scheduler
+
+PRECISIONS = [
+    *("float32", "mixed", "float16", "autocast", "float64", "mixed,master_weights=off"),
+    *("mixed,optimizer_state=float16", "mixed,loss_scale=128", "mixed,norm_parameters=float16"),
+]
+X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
+T = np.arange(90) % 3
+
+
+class Training:
+    """A small model with everything that has a state."""
+
+    def __init__(self, precision, rule=optim.Adam, accumulate=1, **settings):
+        self.precision, self.accumulate = precision, accumulate
+        with fp.precision(precision):
+            self.model = nn.Sequential(
+                *(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3)),
+                *(nn.Linear(8, 3),),
+            )
+            plain = rule(self.model.parameters(), lr=1e-2)
+            self.optimizer = fp.MixedOptimizer(plain, **settings)
+        self.scheduler = lr_scheduler.CosineAnnealingLR(self.optimizer, 40)
+        data = fp.data.TensorDataset(X, T)
+        self.loader = fp.data.DataLoader(data, batch_size=20, shuffle=True)
+        self.losses, self.seen = [], 0
+        self.source = self.batches()
+
+    def batches(self):
+        """Endlessly; from where the loader is."""
+        while True:
+            yield from self.loader
+
+    def run(self, batches):
+        """Train on so many (micro-)batches."""
+        with fp.precision(self.precision):
+            for _ in range(batches):
+                x, t = next(self.source)
+                loss = F.cross_entropy(self.model(x), t)
+                self.optimizer.backward(loss)
+                self.losses.append(loss.item())
+                self.seen += 1
+                if self.seen % self.accumulate == 0:
+                    self.optimizer.step()
+                    self.scheduler.step()
+                    self.optimizer.zero_grad()
+        return self
+
+    @property
+    def parts(self):
+        return self.model, self.optimizer, self.scheduler, self.loader
+
+    def save(self, path):
+        fp.save(path, *self.parts, extra={"seen": self.seen})
+
+    def load(self, path):
+        self.seen = fp.load(path, *self.parts)["seen"]
+        return self
+
+    def state(self):
+        """All bits that training has changed."""
+        streams = fp.get_state()
+        states = self.model.state_dict(), self.scheduler.state_dict(), self.loader.state_dict()
+        return snapshot(self.optimizer), frozen(states), frozen(streams), frozen(self.losses[-5:])
+
+
+def went_on(tmp_path, before, after, **settings):
+    """(the state of a run without a stop, that of one that was stopped and resumed)."""
+    fp.manual_seed(1)
+    whole = Training(**settings).run(before + after).state()
+    fp.manual_seed(1)
+    Training(**settings).run(before).save(tmp_path / "c.safetensors")
+    fp.manual_seed(2)  # nothing of what follows may come from here
+    again = Training(**settings)
+    fp.manual_seed(3)
+    return whole, again.load(tmp_path / "c.safetensors").run(after).state()
+
+
+# ---- bit for bit --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("before", [1, 7])
+def test_training_goes_on_as_if_it_had_never_stopped(tmp_path, precision, before):
+    whole, resumed = went_on(tmp_path, before, 11, precision=precision)
+    assert resumed == whole
+
+
+@pytest.mark.parametrize("rule", [optim.SGD, optim.AdamW])
+def test_with_other_optimizers_too(tmp_path, rule):
+    whole, resumed = went_on(tmp_path, 6, 6, precision="mixed", rule=rule)
+    assert resumed == whole
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast"])
+def test_in_the_middle_of_gradient_accumulation(tmp_path, precision):
+    """8 micro-batches are two updates of three, and two gradients that the next one adds to."""
+    whole, resumed = went_on(tmp_path, 8, 7, precision=precision, accumulate=3)
+    assert resumed == whole
+
+
+def test_after_a_skipped_step(tmp_path):
+    """A scale of 2^24 overflows; the counters of skips and good steps go on."""
+    scale = {"init_scale": 2.0**24, "growth_interval": 3}
+
+    def settings():
+        return {"precision": "mixed", "loss_scale": fp.DynamicLossScale(**scale)}
+
+    fp.manual_seed(1)
+    whole = Training(**settings()).run(14)
+    assert whole.optimizer.optimizer.attempts > whole.optimizer.optimizer.steps > 0
+    for stop in (1, 2, 5, 9):
+        fp.manual_seed(1)
+        Training(**settings()).run(stop).save(tmp_path / "c.safetensors")
+        again = Training(**settings()).load(tmp_path / "c.safetensors").run(14 - stop)
+        assert again.state() == whole.state()
+
+
+def test_a_checkpoint_may_be_taken_up_in_the_run_that_wrote_it(tmp_path):
+    """To go back to the best weights, say."""
+    run = Training("mixed").run(5)
+    run.save(tmp_path / "best")
+    before = run.state()[:3]
+    run.run(4)
+    run.load(tmp_path / "best")
+    assert run.state()[:3] == before
+
+
+def test_several_models_and_optimizers_by_name(tmp_path):
+    def make():
+        with fp.precision("mixed"):
+            models = {"g": nn.Linear(2, 3), "d": nn.Linear(3, 1)}
+            each = [optim.SGD(m.parameters(), momentum=0.9) for m in models.values()]
+            return models, {"both": fp.MixedOptimizer(each)}
+
+    def step(models, optimizers):
+        x = fp.tensor(X[:4, :2])
+        optimizers["both"].minimize(models["d"](models["g"](x)).square().mean())
+
+    models, optimizers = make()
+    step(models, optimizers)
+    fp.save(tmp_path / "gan", model=models, optimizer=optimizers)
+    names = set(tensor_file.read(tmp_path / "gan")[0])
+    assert names == {"g.weight", "g.bias", "d.weight", "d.bias"}
+    again = make()
+    fp.load(tmp_path / "gan", model=again[0], optimizer=again[1])
+    for pair in ((models, optimizers), again):
+        step(*pair)
+    assert snapshot(again[1]["both"]) == snapshot(optimizers["both"])
+    alone = nn.Linear(2, 3)
+    with pytest.raises(fp.CheckpointError, match="missing: weight .*unexpected: g.weight"):
+        fp.load(tmp_path / "gan", model=alone)
+    with pytest.raises(fp.CheckpointError, match=r"holds optimizer \['both'\], expected \[''\]"):
+        fp.load(tmp_path / "gan", optimizer=again[1]["both"])
+
+
+# ---- weights alone ------------------------------------------------------------------------------
+
+
+def test_a_model_is_written_unrounded_or_in_the_format_asked_for(tmp_path):
+    run = Training("mixed").run(3)
+    weight = run.model[0].weight
+    for dtype, expected in (
+        (None, weight.exact),
+        ("float16", weight.array),
+        ("float64", weight.exact.astype("float64")),
+    ):
+        fp.save(tmp_path / "m", model=run.model, dtype=dtype)
+        arrays, _ = tensor_file.read(tmp_path / "m")
+        assert arrays["0.weight"].dtype == expected.dtype
+        np.testing.assert_array_equal(arrays["0.weight"], expected)
+        assert arrays["1.num_batches_tracked"].dtype == np.int64
+    with fp.precision("float16"):
+        narrow = nn.Linear(2, 2)
+    fp.MixedOptimizer(optim.SGD(narrow.parameters())).minimize(narrow(fp.ones(1, 2)).sum())
+    fp.save(tmp_path / "m", model=narrow)
+    assert {a.dtype for a in tensor_file.read(tmp_path / "m")[0].values()} == {np.dtype("float32")}
+
+
+def test_masters_are_written_once_and_not_with_the_weights_again(tmp_path):
+    with fp.precision("mixed"):
+        model = nn.Linear(300, 300)
+    optimizer = fp.MixedOptimizer(optim.SGD(model.parameters()))
+    optimizer.minimize(model(fp.ones(1, 300)).sum())
+    fp.save(tmp_path / "c", model, optimizer)
+    assert os.path.getsize(tmp_path / "c") < 1.1 * 4 * 300 * 300
+
+
+def test_a_model_alone_leaves_optimizer_and_streams_as_they_are(tmp_path):
+    run = Training("mixed").run(3)
+    run.save(tmp_path / "c")
+    fp.manual_seed(9)
+    with fp.precision("float32"):
+        other = Training("float32").model
+    before = fp.get_state()
+    assert fp.load(tmp_path / "c", model=other) == {"seen": 3}
+    assert fp.get_state() == before
+    np.testing.assert_array_equal(other[0].weight.array, run.model[0].weight.exact)
+
+
+def test_weights_leave_to_pytorch_and_come_back(tmp_path):
+    torch = pytest.importorskip("torch", reason="exchange is with PyTorch")
+    from safetensors.torch import load_file, save_file
+
+    run = Training("mixed").run(5)
+    fp.save(tmp_path / "ours.safetensors", model=run.model)
+    tnn = torch.nn
+    theirs = tnn.Sequential(
+        *(tnn.Linear(6, 8), tnn.BatchNorm1d(8), tnn.ReLU(), tnn.Dropout(0.3), tnn.Linear(8, 3))
+    )
+    theirs.load_state_dict(load_file(tmp_path / "ours.safetensors"), strict=True)
+    ours = Training("float32").model.eval()
+    fp.load(tmp_path / "ours.safetensors", model=ours)
+    logits = theirs.eval()(torch.tensor(X)).detach().numpy()
+    np.testing.assert_allclose(ours(fp.tensor(X)).array, logits, rtol=1e-5, atol=1e-6)
+
+    with torch.no_grad():
+        theirs[0].weight.mul_(2)
+    for name, state in (("theirs", theirs.state_dict()), ("half", theirs.bfloat16().state_dict())):
+        save_file(state, tmp_path / name)
+        assert fp.load(tmp_path / name, model=ours) is None
+        np.testing.assert_array_equal(ours[0].weight.array, state["0.weight"].float().numpy())
+    with pytest.raises(fp.CheckpointError, match="holds no optimizer; it has tensors alone"):
+        fp.load(tmp_path / "theirs", model=ours, optimizer=run.optimizer)
+
+
+def test_not_strict_takes_what_fits(tmp_path):
+    fp.save(tmp_path / "m", model=nn.Linear(2, 3))
+    model = nn.Sequential(nn.Linear(2, 3))
+    with pytest.raises(fp.CheckpointError, match="missing: 0.weight.*unexpected: weight"):
+        fp.load(tmp_path / "m", model=model)
+    fp.load(tmp_path / "m", model=model, strict=False)
+
+
+# ---- what is refused, and that nothing is changed then -------------------------------------------
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
+    run = Training("mixed").run(4)
+    run.save(tmp_path / "c")
+    model, optimizer, scheduler, loader = run.parts
+    other = Training("mixed").run(2)
+    narrow = nn.Linear(3, 3)
+    plain = fp.MixedOptimizer(optim.SGD(Training("mixed").model.parameters()))
+    small = fp.data.DataLoader(fp.data.TensorDataset(X[:50], T[:50]), 20)
+    wrong = {
+        "model": (narrow, "missing: weight .*unexpected: 0.weight"),
+        "optimizer": (plain, "group with settings"),
+        "loader": (small, "does not fit the data set"),
+        "scheduler": (other.optimizer.loss_scale, "."),
+    }
+    for kind, (thing, problem) in wrong.items():
+        parts = dict(zip(("model", "optimizer", "scheduler", "loader"), other.parts))
+        before = other.state()
+        with pytest.raises(fp.MinifpError, match=problem):
+            fp.load(tmp_path / "c", **{**parts, kind: thing})
+        assert other.state() == before, kind
+
+
+def test_a_state_of_another_precision_is_refused_with_both_named(tmp_path):
+    Training("mixed").run(2).save(tmp_path / "c")
+    other = Training("float32")
+    with pytest.raises(fp.CheckpointError, match="of precision mixed"):
+        other.load(tmp_path / "c")
+    fp.load(tmp_path / "c", model=other.model)  # the weights alone are welcome
+
+
+@pytest.mark.parametrize("thing", [3, nn.Linear, "model"])
+def test_objects_without_a_state_are_refused(tmp_path, thing):
+    for call in (fp.save, fp.load):
+        with pytest.raises(fp.ArgumentError, match="optimizer is a .*state_dict"):
+            call(tmp_path / "c", optimizer=thing)
+    assert not list(tmp_path.iterdir())
+
+
+def test_extra_that_is_not_plain_is_refused_by_its_place(tmp_path):
+    for extra, place in (({"a": [1, print]}, "extra/a/1"), ({"s": {1, 2}}, "extra/s")):
+        with pytest.raises(fp.ArgumentError, match=f"cannot save {place}, a"):
+            fp.save(tmp_path / "c", extra=extra)
+    with pytest.raises(fp.ArgumentError, match="array of object"):
+        fp.save(tmp_path / "c", extra=np.array([None]))
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_and_foreign_files_are_refused_by_what_they_are(tmp_path):
+    torch_zip = b"PK\x03\x04" + bytes(60)
+    contents = {
+        "pickle": (pickle.dumps({"a": 1}), "pickle.*safetensors.torch.save_file"),
+        "torch": (torch_zip, "pickle"),
+        "empty": (b"", "0 bytes"),
+        "text": (b"hello, world, this is text", "no safetensors file"),
+    }
+    for name, (content, problem) in contents.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(fp.CheckpointError, match=problem):
+            fp.load(tmp_path / name)
+    with pytest.raises(fp.CheckpointError, match="No such file"):
+        fp.load(tmp_path / "nothing")
+    with pytest.raises(fp.CheckpointError, match="directory|denied"):
+        fp.load(tmp_path)
+
+
+def parts_of(content):
+    """(header, data) of a safetensors file."""
+    (size,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def assembled(header, data):
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def test_a_newer_version_is_refused_with_what_to_do(tmp_path):
+    fp.save(tmp_path / "c", extra=1)
+    header, data = parts_of((tmp_path / "c").read_bytes())
+    for version, problem in (("2", "newer.*upgrade"), ("x", "format version"), ("0", "version")):
+        header["__metadata__"]["minifp.version"] = version
+        (tmp_path / "c").write_bytes(assembled(header, data))
+        with pytest.raises(fp.CheckpointError, match=problem):
+            fp.load(tmp_path / "c")
+
+
+@cache
+def saved_bytes():
+    """A checkpoint's content."""
+    with tempfile.TemporaryDirectory() as folder:
+        Training("mixed").run(2).save(os.path.join(folder, "c"))
+        return Path(folder, "c").read_bytes()
+
+
+def loads(content, tmp_path_factory):
+    """Take up a file with this content; return what then differs from before."""
+    path = tmp_path_factory.mktemp("edited") / "c"
+    path.write_bytes(content)
+    run = Training("mixed").run(1)
+    before = run.state()
+    try:
+        fp.load(path, *run.parts)
+    except fp.CheckpointError as error:
+        assert str(path) in str(error)
+        assert run.state() == before
+        return False
+    return True
+
+
+@given(st.floats(0, 1, exclude_max=True))
+def test_a_truncated_file_is_refused(tmp_path_factory, part):
+    content = saved_bytes()
+    assert not loads(content[: int(part * len(content))], tmp_path_factory)
+
+
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
+def test_a_file_with_one_byte_changed_is_refused(tmp_path_factory, place, change):
+    content = bytearray(saved_bytes())
+    header_end = 8 + struct.unpack("<Q", content[:8])[0]
+    i = int(place * len(content))
+    content[i] ^= change
+    accepted = loads(bytes(content), tmp_path_factory)
+    assert not accepted or i < header_end  # there, the word "format" or a space may differ
+
+
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=4) | st.integers(), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(TREES)
+def test_a_damaged_tree_is_refused_and_nothing_else_is_raised(tmp_path_factory, tree):
+    """As somebody could write it who knows the checksum: another tree in place of the real one."""
+    folder = tmp_path_factory.mktemp("damaged")
+    tensor_file.write(folder / "c", {}, tree)
+    run = Training("mixed")
+    before = run.state()
+    with pytest.raises(fp.CheckpointError):
+        fp.load(folder / "c", *run.parts)
+    assert run.state() == before
+
+
+def same(a, b):
+    """Equal, with NaN equal to itself and types told apart."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, (list, tuple)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return type(b) is dict and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+    return type(a) is type(b) and a == b
+
+
+@given(TREES)
+def test_extra_comes_back_as_it_was(tmp_path_factory, tree):
+    path = tmp_path_factory.mktemp("extra") / "c"
+    fp.save(path, extra=tree)
+    assert same(fp.load(path), tree)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", ">f4"]
+)
+def test_arrays_and_tensors_in_extra_keep_shape_format_and_kind(tmp_path, dtype):
+    for shape in ((), (0, 3), (2, 3)):
+        array = np.asarray(np.arange(np.prod(shape)).reshape(shape) % 2, dtype)
+        native = array.dtype.newbyteorder("=")
+        fp.save(
+            tmp_path / "c", extra={"$array": 1, "a": array.T, "t": fp.Tensor(array.astype(native))}
+        )
+        found = fp.load(tmp_path / "c")
+        assert found["$array"] == 1
+        assert (found["a"].shape, found["a"].dtype) == (array.T.shape, native)
+        np.testing.assert_array_equal(found["a"], array.T)
+        assert isinstance(found["t"], fp.Tensor)
+        assert found["a"].flags.writeable
+
+
+# ---- written aside ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, step):
+    fp.save(tmp_path / "c", extra=1)
+
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, step, fail)
+    with pytest.raises(OSError, match="No space"):
+        fp.save(tmp_path / "c", extra=2)
+    monkeypatch.undo()
+    assert [p.name for p in tmp_path.iterdir()] == ["c"]
+    assert fp.load(tmp_path / "c") == 1
+
+
+ENDLESS = """
+import sys, numpy as np, minifp as fp
+from minifp import nn, optim
+model = nn.Linear(64, 64)
+optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+step = fp.load(sys.argv[1], model, optimizer)["step"] if sys.argv[2] == "resume" else 0
+print("ready", flush=True)
+while True:
+    optimizer.minimize(model(fp.ones(2, 64)).square().mean())
+    step += 1
+    fp.save(sys.argv[1], model, optimizer, extra={"step": step})
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_killed_at_any_moment_the_last_complete_checkpoint_loads(tmp_path):
+    """A process that does hardly anything but save is killed, and goes on, again and again."""
+    path, seen, when = tmp_path / "c", 0, chance.Random(0)
+    model = nn.Linear(64, 64)
+    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+    fp.save(path, model, optimizer, extra={"step": 0})
+    for _ in range(5):
+        command = [sys.executable, "-c", ENDLESS, str(path), "resume"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(when.uniform(0.02, 0.2))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        step = fp.load(path, model, optimizer)["step"]
+        assert step == optimizer.optimizer.steps > seen
+        seen = step
+    assert {p.name for p in tmp_path.iterdir()} <= {"c", "c.part"}

@@ -1,0 +1,261 @@
+"""Gradients in the middle of a graph: fp.grad, hooks, retained gradients, two losses on one trunk."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp import nn, optim
+from minifp.formats import float16, float32
+
+
+def leaf(*numbers, dtype="float32"):
+    return fp.tensor(list(numbers), dtype=dtype, requires_grad=True)
+
+
+# ---- fp.grad ------------------------------------------------------------------------------------
+
+
+def test_grad_gives_gradients_and_changes_none():
+    a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    product = a * b
+    loss = (product * product).sum()
+    da, dproduct = fp.grad(loss, [a, product], retain_graph=True)
+    assert (da.tolist(), dproduct.tolist()) == ([18, 64], [6, 16])
+    assert a.grad is None and b.grad is None and product.grad is None
+    loss.backward()
+    assert a.grad.tolist() == [18, 64]
+
+
+def test_grad_of_one_input_is_a_tuple_too():
+    a = leaf(2.0)
+    (da,) = fp.grad(a * a, a)
+    assert da.tolist() == [4]
+
+
+def test_grad_of_several_outputs_is_that_of_their_sum_weighted_as_given():
+    a = leaf(1.0, 2.0)
+    y, z = a * 2, a * a
+    (da,) = fp.grad([y, z.sum()], [a], grad_outputs=[fp.tensor([1.0, 10.0]), None])
+    assert da.tolist() == [2 + 2, 20 + 4]
+
+
+def test_where_one_output_is_read_by_another_both_count():
+    a = leaf(3.0)
+    y = a * a
+    z = y * 2
+    (da,) = fp.grad([z, y], [a])
+    assert da.tolist() == [18]
+
+
+def test_an_input_that_nothing_depends_on_is_refused_or_none():
+    a, b = leaf(1.0), leaf(1.0)
+    y = a * 2
+    with pytest.raises(fp.TapeError, match=r"no output depends on input 1.*allow_unused"):
+        fp.grad(y, [a, b], retain_graph=True)
+    da, db = fp.grad(y, [a, b], allow_unused=True)
+    assert da.tolist() == [2] and db is None
+
+
+def test_only_what_leads_to_the_inputs_is_walked():
+    """What does not lead there may be used up, or have a backward that fails."""
+    a, b = leaf(1.0), leaf(2.0)
+    used_up = b * b
+    used_up.backward(retain_graph=False)
+    y = a * 3 + used_up
+    assert fp.grad(y, a)[0].tolist() == [3]
+
+
+def test_grad_releases_the_graph_unless_told_to_keep_it():
+    a = leaf(1.0)
+    y = a * a
+    fp.grad(y, a, retain_graph=True)
+    fp.grad(y, a)
+    with pytest.raises(fp.TapeError, match="second time"):
+        fp.grad(y, a)
+
+
+def test_grad_takes_a_seed_and_marks_the_gradient_with_it():
+    a = leaf(1.0)
+    (da,) = fp.grad(a * 2, a, seed=1024.0)
+    assert (da.tolist(), da.seed) == ([2048], 1024)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, problem",
+    [
+        (lambda y, a: ((y, a), {"create_graph": True}), fp.ArgumentError, "create_graph"),
+        (lambda y, a: ((y.detach(), a), {}), fp.TapeError, "output 0.*requires no gradient"),
+        (lambda y, a: ((y, a.detach()), {}), fp.TapeError, "input 0.*requires no gradient"),
+        (lambda y, a: (([y, 3], a), {}), fp.DTypeError, r"outputs\[1\] is a int"),
+        (lambda y, a: ((y, [a, None]), {}), fp.DTypeError, r"inputs\[1\] is a NoneType"),
+        (lambda y, a: ((y, a, [None, None]), {}), fp.ArgumentError, "2 grad_outputs for 1"),
+        (lambda y, a: ((y, a, fp.ones(3)), {}), fp.ShapeError, "gradient of shape"),
+        (lambda y, a: ((y, a, "x"), {}), fp.DTypeError, "gradient is a str"),
+        (lambda y, a: ((y, a), {"seed": "1"}), fp.DTypeError, "seed='1'"),
+    ],
+)
+def test_wrong_arguments_of_grad_are_refused(arguments, error, problem):
+    a = leaf(1.0)
+    args, settings = arguments(a * 2, a)
+    with pytest.raises(error, match=problem):
+        fp.grad(*args, **settings)
+
+
+# ---- two losses on one trunk --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_two_losses_on_one_trunk_add_up_as_their_sum_does(precision):
+    with fp.precision(precision):
+        x = fp.tensor(np.linspace(-1, 1, 12).reshape(4, 3))
+        trunk, heads = nn.Linear(3, 5), (nn.Linear(5, 1), nn.Linear(5, 2))
+        hidden = trunk(x).tanh()
+        first, second = (head(hidden).square().sum() for head in heads)
+        first.backward(retain_graph=True)
+        second.backward()
+        apart = trunk.weight.grad.array
+        trunk.zero_grad()
+        hidden = trunk(x).tanh()
+        sum(head(hidden).square().sum() for head in heads).backward()
+    unit = np.spacing(np.abs(trunk.weight.array).max()) if precision == "mixed" else 2.0**-20
+    np.testing.assert_allclose(apart, trunk.weight.grad.array, rtol=0, atol=8 * unit)
+
+
+# ---- hooks --------------------------------------------------------------------------------------
+
+
+def test_a_hook_sees_the_whole_gradient_once():
+    a, seen = leaf(1.0, 2.0), []
+    h = a * 3
+    h.register_hook(lambda g: seen.append(g.tolist()))
+    (h + h * h).sum().backward()
+    assert seen == [[7, 13]]
+
+
+@pytest.mark.parametrize("on_leaf", [True, False])
+def test_what_a_hook_returns_takes_the_gradients_place(on_leaf):
+    a = leaf(1.0, 2.0)
+    h = a * 3
+    handle = (a if on_leaf else h).register_hook(lambda g: g * 2)
+    h.sum().backward(retain_graph=True)
+    assert a.grad.tolist() == [6, 6]
+    handle.remove()
+    handle.remove()
+    a.grad = None
+    h.sum().backward()
+    assert a.grad.tolist() == [3, 3]
+
+
+def test_hooks_run_in_order_and_an_array_will_do():
+    a = leaf(1.0)
+    a.register_hook(lambda g: g.array + 1)
+    a.register_hook(lambda g: g * 10)
+    (a * 1).backward()
+    assert a.grad.tolist() == [20]
+
+
+def test_a_replaced_gradient_is_rounded_to_the_format_in_which_it_is_stored():
+    with fp.precision("mixed"):
+        a = leaf(1.0, dtype="float16")
+        a.register_hook(lambda g: fp.tensor(g.array.astype("float32") / 3, dtype="float32"))
+        (a * 1).sum().backward()
+    assert a.grad.dtype == float16
+    assert a.grad.array[0] == np.float16(1 / 3)
+
+
+def test_a_hook_is_told_the_seed():
+    with fp.precision("mixed"):
+        model = nn.Linear(2, 1)
+    optimizer, seen = fp.MixedOptimizer(optim.SGD(model.parameters())), []
+    model.weight.register_hook(lambda g: seen.append(g.seed))
+    optimizer.minimize(model(fp.ones(1, 2)).sum())
+    assert seen == [2.0**16]
+
+
+@pytest.mark.parametrize("given", [np.ones(3), "nothing", np.array([None, None])])
+def test_a_hook_that_returns_no_such_gradient_is_refused(given):
+    a = leaf(1.0, 2.0)
+    a.register_hook(lambda g: given)
+    with pytest.raises(fp.TapeError, match="hook returned .*expected a gradient of shape"):
+        (a * 1).sum().backward()
+    assert a.grad is None
+
+
+def test_hooks_are_for_what_has_a_gradient():
+    with pytest.raises(fp.TapeError, match="requires no gradient"):
+        fp.tensor([1.0]).register_hook(print)
+    with pytest.raises(fp.TapeError, match="requires no gradient"):
+        fp.tensor([1.0]).retain_grad()
+    with pytest.raises(fp.ArgumentError, match="no function"):
+        leaf(1.0).register_hook(3)
+
+
+def test_each_output_of_an_operation_has_hooks_of_its_own():
+    x, seen = fp.tensor(np.ones((2, 1, 3)), requires_grad=True), []
+    lstm = nn.LSTM(3, 4)
+    y, (h, c) = lstm(x)
+    y.register_hook(lambda g: seen.append(("y", g.shape)))
+    c.register_hook(lambda g: seen.append(("c", g.shape)))
+    c.sum().backward()
+    assert seen == [("c", (1, 1, 4))]
+
+
+# ---- retained gradients -------------------------------------------------------------------------
+
+
+def test_a_value_in_the_middle_keeps_its_gradient_if_asked():
+    a = leaf(1.0, 2.0)
+    h = a * 3
+    h.retain_grad()
+    h.retain_grad()
+    assert h.grad is None
+    (h * h).sum().backward(retain_graph=True)
+    assert (h.grad.tolist(), h.grad.dtype) == ([6, 12], float32)
+    (h * h).sum().backward()
+    assert h.grad.tolist() == [12, 24]  # as a leaf's
+    a.retain_grad()  # a leaf keeps it anyway
+
+
+def test_a_retained_gradient_does_not_keep_its_tensor():
+    a = leaf(1.0)
+    h = a * 3
+    h.retain_grad()
+    y = h * 2
+    gone = weakref.ref(h)
+    del h
+    gc.collect()
+    assert gone() is None
+    y.backward()
+    assert a.grad.tolist() == [6]
+
+
+def test_a_retained_gradient_is_not_shared_with_another():
+    a = leaf(1.0)
+    h = a.reshape(1, 1)
+    h.retain_grad()
+    h.sum().backward()
+    h.grad.array[:] = 9
+    assert a.grad.tolist() == [1]
+
+
+# ---- recording on and off -----------------------------------------------------------------------
+
+
+def test_recording_is_turned_on_again_inside_of_no_grad():
+    a = leaf(1.0)
+    with fp.no_grad():
+        assert not fp.is_grad_enabled()
+        with fp.enable_grad():
+            assert (a * 2).requires_grad
+        with fp.set_grad_enabled(True):
+            assert (a * 2).requires_grad
+        assert not (a * 2).requires_grad
+
+    @fp.no_grad()
+    def quiet():
+        return a * 2
+
+    assert not quiet().requires_grad and not quiet().requires_grad
