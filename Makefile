@@ -22,10 +22,18 @@ help: ## list the targets
 demo: $(VENV)/installed-plot ## train on bundled data in several precisions and write runs/demo/
 	$(RUN) -m minifp demo --out runs/demo
 
-test: $(VENV)/installed-test ## check style and run all tests
+# All tests in random order, with the covered share of minifp/; then those of numbers on the NumPy
+# references alone.
+WORKERS = --numprocesses auto --maxprocesses 8 --dist loadfile
+COVERED = --cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95
+NUMBERS = tests/test_accumulate.py tests/test_numerics.py tests/test_ops.py tests/test_optim.py
+
+test: $(VENV)/installed-test ## check style and types, and run all tests
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+	$(RUN) -m mypy
+	PYTHONWARNDEFAULTENCODING=1 $(RUN) -m pytest $(WORKERS) $(COVERED)
+	MINIFP_KERNELS=numpy $(RUN) -m pytest $(WORKERS) $(NUMBERS)
 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .

@@ -5,7 +5,9 @@ them. Beside them: optimizers with masters and counters, the loss scale, schedul
 is, gradients to which a next micro-batch adds, and the state of the random streams.
 """
 
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +18,13 @@ from minifp.formats import as_dtype, float32, is_float, narrow
 from minifp.policy import get_precision
 from minifp.tape import CONSUMED, Tensor
 
+Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None
 
-def save(path, model=None, optimizer=None, scheduler=None, loader=None, extra=None, *, dtype=None):
+
+def save(
+    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
+    scheduler: Stateful = None, loader: Stateful = None, extra: Any = None, *, dtype: Any = None,
+) -> Path:  # fmt: skip
     """Write a checkpoint, aside first: a process killed at any moment leaves the one before whole.
 
     model, optimizer, scheduler, loader: each an object with a `state_dict`, or a dict of several by
@@ -50,7 +57,10 @@ def save(path, model=None, optimizer=None, scheduler=None, loader=None, extra=No
     return tensor_file.write(Path(path), arrays, tree)
 
 
-def load(path, model=None, optimizer=None, scheduler=None, loader=None, *, strict=True):
+def load(
+    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
+    scheduler: Stateful = None, loader: Stateful = None, *, strict: bool = True,
+) -> Any:  # fmt: skip
     """Take up a checkpoint in place, and return the `extra` that was saved with it (or None).
 
     Give what is to be continued: training goes on bit for bit as if it had never stopped. With a

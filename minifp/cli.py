@@ -94,6 +94,7 @@ def main():
     Start here:
       minifp demo                        four experiments in a few minutes, with a report to read
       minifp compare lenet --seeds 3     a small convolutional network, in float32 and mixed
+      minifp train lenet --save PATH     train once, with checkpoints to go on from
       minifp doctor                      what minifp finds on this machine
     """
 
@@ -149,11 +150,13 @@ def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, qu
     Precisions:
       float32   everything in float32: what the others are compared with
       mixed     float16 storage, float32 sums, master weights, dynamic loss scaling
+      autocast  float32 weights; each operation in float16 or float32, by a table
       float16   float16 for everything, without master weights and scaling
       float64   everything in float64
     Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
     mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
-    are weights, activations, gradients, reduce, norm_parameters and optimizer_state.
+    are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations;
+    under autocast also single operations: autocast,softmax=float16.
 
     \b
     Examples:

@@ -4,7 +4,8 @@ What operations record here (see recording.py) are Nodes; backward walks them fr
 leaves (see walk.py). Whatever the tape keeps alive can be seen in `Node.saved`.
 """
 
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 import numpy as np
@@ -21,7 +22,7 @@ CONSUMED = "consumed by a step"  # a seed, of a gradient that must not be used a
 
 
 @contextmanager
-def set_grad_enabled(mode):
+def set_grad_enabled(mode: bool) -> Iterator[None]:
     """Record operations, or do not, in a `with` block on this thread. Also a decorator."""
     token = _recording.set(bool(mode))
     try:
@@ -30,17 +31,17 @@ def set_grad_enabled(mode):
         _recording.reset(token)
 
 
-def no_grad():
+def no_grad() -> AbstractContextManager:
     """Run operations without recording them, on this thread. Also a decorator."""
     return set_grad_enabled(False)
 
 
-def enable_grad():
+def enable_grad() -> AbstractContextManager:
     """Record operations again, inside of `no_grad`, on this thread. Also a decorator."""
     return set_grad_enabled(True)
 
 
-def is_recording():
+def is_recording() -> bool:
     """Whether operations are recorded here, on this thread."""
     return _recording.get()
 
@@ -89,7 +90,7 @@ class Tensor:
     requires_grad = property(lambda self: self.node is not None or self.gradient_dtype is not None)
     vertex = property(lambda self: self.node or (None if self.gradient_dtype is None else self))
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Make this leaf collect a gradient, or (False) no more. Raises TapeError for others."""
         if self.node is not None:
             raise TapeError(f"requires_grad_() is for leaves; this one was made by {self.node.op}")
@@ -112,7 +113,7 @@ class Tensor:
         np.copyto(self.array, narrow(value, self.dtype))
         self.storage.version += 1
 
-    def detach(self):
+    def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""
         return Tensor(self.array, storage=self.storage)
 

@@ -5,6 +5,8 @@ the format in which a gradient of that value is stored; then its hooks see them,
 """
 
 import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +16,12 @@ from minifp.formats import narrow
 from minifp.gradient_sum import GradientSum, unshared
 from minifp.tape import CONSUMED, Tensor, observers
 
+Tensors = Tensor | Iterable[Tensor]
 
-def backward(self, gradient=None, *, seed=1.0, retain_graph=False):
+
+def backward(
+    self: Tensor, gradient: Any = None, *, seed: float = 1.0, retain_graph: bool = False
+) -> None:
     """Add seed * d(self)/d(leaf) to `leaf.grad`, for every leaf this tensor depends on.
 
     gradient: what to multiply by instead of 1, of this tensor's shape; needed unless it has one
@@ -38,9 +44,9 @@ def backward(self, gradient=None, *, seed=1.0, retain_graph=False):
 
 
 def grad(
-    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False,
-    *, seed=1.0,
-):  # fmt: skip
+    outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: bool = False, *, seed: float = 1.0,
+) -> tuple:  # fmt: skip
     """The gradients of the sum of `outputs` for each of `inputs`, as a tuple; no `.grad` changes.
 
     outputs, inputs: a tensor or several; inputs may also be values in the middle of a graph.
@@ -260,16 +266,16 @@ def _as_gradient(array, seed):
 class HookHandle:
     """What register_hook returns: `remove()` takes the hook away again."""
 
-    def __init__(self, hooks, hook):
+    def __init__(self, hooks: list, hook: Callable):
         self.hooks, self.hook = hooks, hook
 
-    def remove(self):
+    def remove(self) -> None:
         """Take the hook away; a second time does nothing."""
         if self.hook in self.hooks:
             self.hooks.remove(self.hook)
 
 
-def register_hook(self, hook):
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """Call `hook(gradient)` whenever backward has this tensor's gradient; returns a handle.
 
     The gradient is whole (all that meet are summed) and in the format in which it is stored; it is
@@ -287,7 +293,7 @@ def register_hook(self, hook):
     return HookHandle(hooks, hook)
 
 
-def retain_grad(self):
+def retain_grad(self: Tensor) -> None:
     """Let a tensor that an operation made keep its gradient in `.grad`, as leaves do."""
     if self.vertex is None:
         raise TapeError("retain_grad on a tensor that requires no gradient")

@@ -4,13 +4,8 @@ import json
 import math
 import os
 import pickle
-import random as chance
-import signal
 import struct
-import subprocess
-import sys
 import tempfile
-import time
 from functools import cache
 from pathlib import Path
 
@@ -460,38 +455,3 @@ def test_where_writing_fails_the_file_before_is_whole(tmp_path, monkeypatch, ste
     monkeypatch.undo()
     assert [p.name for p in tmp_path.iterdir()] == ["c"]
     assert fp.load(tmp_path / "c") == 1
-
-
-ENDLESS = """
-import sys, numpy as np, minifp as fp
-from minifp import nn, optim
-model = nn.Linear(64, 64)
-optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
-step = fp.load(sys.argv[1], model, optimizer)["step"] if sys.argv[2] == "resume" else 0
-print("ready", flush=True)
-while True:
-    optimizer.minimize(model(fp.ones(2, 64)).square().mean())
-    step += 1
-    fp.save(sys.argv[1], model, optimizer, extra={"step": step})
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_killed_at_any_moment_the_last_complete_checkpoint_loads(tmp_path):
-    """A process that does hardly anything but save is killed, and goes on, again and again."""
-    path, seen, when = tmp_path / "c", 0, chance.Random(0)
-    model = nn.Linear(64, 64)
-    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
-    fp.save(path, model, optimizer, extra={"step": 0})
-    for _ in range(5):
-        command = [sys.executable, "-c", ENDLESS, str(path), "resume"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(when.uniform(0.02, 0.2))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        step = fp.load(path, model, optimizer)["step"]
-        assert step == optimizer.optimizer.steps > seen
-        seen = step
-    assert {p.name for p in tmp_path.iterdir()} <= {"c", "c.part"}

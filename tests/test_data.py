@@ -177,6 +177,22 @@ def test_a_fingerprint_is_of_the_numbers_and_their_format_and_not_of_the_class()
     assert TensorDataset(squares).fingerprint() != expected
 
 
+def test_a_list_of_items_that_do_not_stack_is_refused():
+    class Ragged(Squares):
+        def __getitem__(self, index):
+            return [np.ones(2), np.ones(3)]
+
+    with pytest.raises(DataError, match=r"asked for 2 items .* got \['list'\]"):
+        next(iter(DataLoader(Ragged(), 2)))
+
+
+def test_pytorchs_place_for_it_has_the_same_names():
+    from minifp import data
+    from minifp.utils import data as other
+
+    assert all(getattr(other, name) is getattr(data, name) for name in data.__all__)
+
+
 # ---- batches ------------------------------------------------------------------------------------
 
 
@@ -429,6 +445,7 @@ def test_mnist_is_found_in_the_folder_or_in_its_own_inside_it(form, named, reque
     x, t = train.arrays
     assert (x.shape, x.dtype, t.tolist()) == ((6, 1, 28, 28), np.float32, [0, 1, 2, 3, 4, 5])
     assert (t.dtype, len(test), test.name) == (np.int64, 4, "MNIST, test")
+    assert train.classes == test.classes == list("0123456789")
     np.testing.assert_array_equal(x, ((pixels / 255 - 0.1307) / 0.3081).astype(np.float32))
     np.testing.assert_array_equal(mnist(normalize=False)[0].arrays[0], pixels)
 

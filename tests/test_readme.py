@@ -107,6 +107,15 @@ def test_every_compare_command_is_understood(line):
         fp.Precision.parse(text)
 
 
+def test_every_train_command_is_understood():
+    cli = pytest.importorskip("minifp.cli")
+    lines = re.findall(r"^minifp train .*$", "".join(blocks("sh")), re.MULTILINE)
+    assert len(lines) >= 2
+    for line in lines:
+        context = cli.main.commands["train"].make_context("train", shlex.split(line)[2:])
+        assert fp.load_task(context.params["task"], context.params["data"])
+
+
 def test_the_first_block_wraps_commands_that_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^make (\w+)", blocks("sh")[0], re.MULTILINE)
@@ -125,7 +134,7 @@ def test_the_precision_table_is_that_of_the_code():
     head = re.search(r"^\| field (.*)\|$", TEXT, re.MULTILINE)[1]
     names = re.findall(r"`(\w+)`", head)
     precisions = [fp.Precision.parse(name) for name in names]
-    words = {True: "on", False: "off", None: "off"}
+    words = {True: "on", False: "off", None: "off", (): "on"}
     rows = table("field")
     assert [row[0].strip("`") for row in rows] == list(SWITCHES)
     for field, *cells in rows:

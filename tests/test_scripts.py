@@ -1,5 +1,6 @@
 """The scripts in scripts/: they run as their help says, and train what `compare` trains."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import minifp as fp
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 NAMES = [path.stem for path in sorted(SCRIPTS.glob("*.py"))]
+TRAIN = [name for name in NAMES if name.startswith("train_")]
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 
@@ -56,7 +58,7 @@ def test_steps_that_overflow_are_told():
     assert skipped == 23 and number(r"loss scale ([\de+]+)", said) == 1e8
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRAIN)
 def test_a_script_is_at_most_40_lines_with_the_loop_in_full_view(name):
     text = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 40
@@ -65,10 +67,23 @@ def test_a_script_is_at_most_40_lines_with_the_loop_in_full_view(name):
     assert [call for call in loop if call not in text] == []
 
 
+@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
+def test_killed_while_saving_no_checkpoint_is_lost(tmp_path):
+    """`python scripts/kill_saving.py --times 200` kills it more often."""
+    said, _ = run("kill_saving", "--times", 6, "--out", tmp_path / "counts.json")
+    counts = json.loads((tmp_path / "counts.json").read_text(encoding="utf-8"))
+    assert json.loads(said) == counts
+    assert counts["killed"] == 6 and counts["steps"] >= 6 and counts["checkpoints lost"] == 0
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_help_names_every_option_and_a_command_to_begin_with(name):
+def test_help_names_a_command_to_begin_with(name):
+    assert f"scripts/{name}.py" in run(name, "--help")[0]
+
+
+@pytest.mark.parametrize("name", TRAIN)
+def test_help_names_every_option(name):
     said, _ = run(name, "--help")
-    assert f"scripts/{name}.py" in said
     options = ("--precision", "--data", "--seed", "--epochs" if name == "train_cnn" else "--steps")
     assert [option for option in options if option not in said] == []
 

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from minifp.errors import DataError, DTypeError, ShapeError
+from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minifp.tape import Tensor
 
 
@@ -13,10 +13,11 @@ class Dataset:
 
     A subclass, or any object of yours, has `__len__` and `__getitem__`, which takes an (n,) array
     of indices and returns a tuple of arrays, one for each field, with n rows each. `name` is how
-    reports call it.
+    reports call it; `classes` are the names of the classes that its targets number, if it has any.
     """
 
     name = "data"
+    classes = None
 
     def __len__(self):
         raise NotImplementedError(f"{type(self).__name__} needs a __len__")
@@ -33,12 +34,13 @@ class TensorDataset(Dataset):
     """A data set of arrays that have one row for each item.
 
     The arrays are kept as they are, not copied: numbers or booleans in any format, and
-    `.arrays` has them. Raises ShapeError where their lengths differ.
+    `.arrays` has them. classes: what the targets' numbers stand for, if they are classes.
+    Raises ShapeError where the arrays' lengths differ.
     """
 
-    def __init__(self, *arrays, name: str = "data"):
+    def __init__(self, *arrays, name: str = "data", classes=None):
         self.arrays = tuple(np.asarray(a.data if isinstance(a, Tensor) else a) for a in arrays)
-        self.name = name
+        self.name, self.classes = name, classes
         for i, a in enumerate(self.arrays):
             if a.dtype.kind not in "fiub":
                 raise DTypeError(
@@ -62,21 +64,67 @@ class TensorDataset(Dataset):
         return f"TensorDataset({fields}, name={self.name!r})"
 
 
+def as_dataset(asked: str, dataset):
+    """Return what is a data set. Raises ArgumentError, which `asked` begins, for anything else."""
+    if isinstance(dataset, (list, tuple, np.ndarray)) or not (
+        hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
+    ):
+        raise ArgumentError(
+            f"{asked}: expected a data set, with a length and items by an array of indices, "
+            f"got {type(dataset).__name__}. For arrays: {asked}(TensorDataset(x, t))."
+        )
+    return dataset
+
+
 def take(dataset, indices):
     """Return the fields of these items, a tuple of arrays; one bare array counts as one field.
 
     Raises DataError where the data set returns anything but arrays with a row for each index.
     """
     fields = dataset[indices]
-    fields = tuple(np.asarray(f) for f in (fields if isinstance(fields, tuple) else (fields,)))
-    if all(f.ndim and len(f) == len(indices) and f.dtype.kind in "fiub" for f in fields):
-        return fields
-    raise DataError(
-        f"data set {name_of(dataset)}: asked for {len(indices)} items by an array of indices, "
-        f"expected arrays of numbers with {len(indices)} rows, got "
-        f"{[f'{f.dtype}{list(f.shape)}' for f in fields]}. "
-        "If its __getitem__ takes one index at a time, stack the items into a TensorDataset."
+    return rows(
+        fields,
+        len(indices),
+        f"data set {name_of(dataset)}: asked for {len(indices)} items by an array of indices",
+        "If its __getitem__ takes one index at a time, stack the items into a TensorDataset.",
     )
+
+
+def rows(fields, n: int, asked: str, hint: str) -> tuple:
+    """Return these fields as a tuple of arrays. Raises DataError where one has not n rows."""
+    fields = fields if isinstance(fields, tuple) else (fields,)
+    try:
+        fields = tuple(np.asarray(f) for f in fields)
+        if all(f.ndim and len(f) == n and f.dtype.kind in "fiub" for f in fields):
+            return fields
+        got = [f"{f.dtype}{list(f.shape)}" for f in fields]
+    except ValueError:  # a list of arrays of several shapes
+        got = [type(f).__name__ for f in fields]
+    raise DataError(f"{asked}, expected arrays of numbers with {n} rows, got {got}. {hint}")
+
+
+def as_indices(asked: str, indices, size: int) -> np.ndarray:
+    """Return indices of a data set of this size as an array, (n,) int64.
+
+    Raises ArgumentError, which `asked` begins, where they are not integers from 0 to size - 1.
+    """
+    try:
+        array = np.asarray(indices)
+    except ValueError as error:
+        raise ArgumentError(f"{asked}: expected indices in one row: {error}") from error
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        hint = " For a mask, give np.flatnonzero(mask)." * (array.dtype.kind == "b")
+        raise ArgumentError(
+            f"{asked}: expected integers in one row, one index for each item, got "
+            f"{array.dtype}{list(array.shape)}.{hint}"
+        )
+    wrong = (array < 0) | (array >= size)
+    if wrong.any():
+        raise ArgumentError(
+            f"{asked}: expected indices from 0 to {size - 1}, got {array[wrong.argmax()]} at "
+            f"position {wrong.argmax()}"
+        )
+    return array.astype(np.int64)
 
 
 def fingerprint(dataset) -> str:

@@ -1,15 +1,27 @@
 """Batches of a data set, in an order that depends on the seed and the epoch alone."""
 
 import operator
-
-import numpy as np
+from contextlib import closing
 
 from minifp import random
-from minifp.data.dataset import name_of, take
+from minifp.data.dataset import as_dataset, name_of, rows, take
+from minifp.data.order import Order
+from minifp.data.prefetch import ahead
+from minifp.data.transforms import Draws
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import tensor
 
 COUNTS = ("epoch", "position", "size")  # the integers of a state
+# What PyTorch's loader has and this one has not.
+HINTS = {
+    "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready",
+    "prefetch_factor": "prefetch=2 keeps two batches ready",
+    "persistent_workers": "there are no workers; prefetch=2 keeps two batches ready on a thread",
+    "pin_memory": "leave it out",
+    "collate_fn": "a data set returns whole batches; give transform= to change them",
+    "batch_sampler": "give sampler= and batch_size=",
+    "generator": "give seed=",
+}
 
 
 class DataLoader:
@@ -22,71 +34,110 @@ class DataLoader:
         indices and returns a tuple of arrays.
     shuffle: every epoch in another order, which depends on the seed and the epoch's number only,
         not on how many other random numbers were drawn.
+    sampler: instead of shuffle, the indices of an epoch in their order, or a function of (epoch,
+        seed) that returns them: some or all, also repeatedly, in every epoch as many.
     drop_last: leave out a last batch that is smaller than the others.
-    seed: of the order; None takes the global seed (`fp.manual_seed`) when an epoch begins.
+    seed: of order and transform; None takes the global seed (`fp.manual_seed`) when an epoch
+        begins.
+    transform: what changes each batch, such as `fp.data.transforms.RandomCrop(32, padding=4)`.
+    prefetch: how many batches are prepared beforehand, on a thread that ends with the epoch or
+        when it is left. Nothing else changes: numbers, order, errors, states are the same.
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
     DataError for an empty data set, and ArgumentError for arguments that cannot be.
     """
 
-    def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, seed=None):
-        if isinstance(dataset, (list, tuple, np.ndarray)) or not (
-            hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
-        ):
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=False,
+        *,
+        sampler=None,
+        drop_last=False,
+        seed=None,
+        transform=None,
+        prefetch=0,
+        **others,
+    ):
+        for name in others:
+            hint = HINTS.get(name, "there is no such argument")
+            raise ArgumentError(f"DataLoader: {name}={others[name]!r} is not supported: {hint}")
+        if transform is not None and not callable(transform):
             raise ArgumentError(
-                "DataLoader: expected a data set, with a length and items by an array of indices, "
-                f"got {type(dataset).__name__}. For arrays: DataLoader(TensorDataset(x, t))."
+                "DataLoader: transform must be a function of (fields, indices, draws), as in "
+                f"fp.data.transforms, got {transform!r}"
             )
-        if isinstance(batch_size, bool) or not hasattr(batch_size, "__index__") or batch_size < 1:
-            raise ArgumentError(
-                f"DataLoader: batch_size must be an integer of at least 1, got {batch_size!r}"
-            )
-        self.dataset, self.batch_size = dataset, operator.index(batch_size)
+        self.dataset = as_dataset("DataLoader", dataset)
+        self.batch_size = _at_least(1, "batch_size", batch_size)
+        self.prefetch = _at_least(0, "prefetch", prefetch)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
+        self.sampler, self.transform = sampler, transform
         self.seed = None if seed is None else random.Streams(seed).seed
-        if len(dataset) == 0:
-            raise DataError(f"DataLoader: the data set {name_of(dataset)} is empty")
+        self._order = Order(dataset, self.shuffle, sampler, self._seed_now())
+        if len(self._order) == 0:
+            what = (
+                "is empty" if len(dataset) == 0 else "is not empty, but the sampler gives nothing"
+            )
+            raise DataError(f"DataLoader: the data set {name_of(dataset)} {what}")
         if len(self) == 0:
             raise DataError(
                 f"DataLoader: drop_last leaves nothing of the data set {name_of(dataset)}: "
-                f"{len(dataset)} items are less than one batch of {self.batch_size}"
+                f"{len(self._order)} items are less than one batch of {self.batch_size}"
             )
         self.epoch = 0
         self._begun = self._resumed = None
 
     def __len__(self):
-        whole, rest = divmod(len(self.dataset), self.batch_size)
+        whole, rest = divmod(len(self._order), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
     def __iter__(self):
-        return (tuple(tensor(field) for field in batch) for batch in self.arrays())
+        with closing(self.arrays()) as batches:
+            for batch in batches:
+                yield tuple(tensor(field) for field in batch)
 
     def arrays(self):
         """Iterate over an epoch whose batches are tuples of arrays, as the data set gives them.
 
-        It is counted, and can be resumed, like one of Tensors: when the first batch is taken, so
-        that a progress bar may ask for an iterator twice.
+        (Or as the transform does.) It is counted, and can be resumed, like one of Tensors: when the
+        first batch is taken, so that a progress bar may ask for an iterator twice.
         """
         epoch = self._resumed or _Epoch(self.epoch, self._seed_now(), 0)
+        order = self._order.indices(epoch.number, epoch.seed)
         self._begun, self._resumed, self.epoch = epoch, None, epoch.number + 1
-        order = self._order(epoch)
-        while not self._is_over(epoch.position):
-            indices = order[epoch.position : epoch.position + self.batch_size]
-            batch = take(self.dataset, indices)
-            # before the batch is used: a state that is saved meanwhile resumes after this batch
-            epoch.position += len(indices)
-            yield batch
+        starts = range(epoch.position, len(order), self.batch_size)
+        pieces = [order[start : start + self.batch_size] for start in starts]
+        pieces = [indices for indices in pieces if self._is_whole(len(indices))]
+        with closing(ahead(self._maker(epoch), pieces, self.prefetch)) as batches:
+            for indices, batch in zip(pieces, batches):
+                # before the batch is used: a state saved meanwhile resumes after this batch
+                epoch.position += len(indices)
+                yield batch
 
-    def _order(self, epoch):
-        n = len(self.dataset)
-        if not self.shuffle:
-            return np.arange(n)
-        return random.Streams(epoch.seed).permutation(n, purpose="shuffle", call=epoch.number)
+    def _maker(self, epoch):
+        """The function that makes a batch of indices; it touches nothing of the loader."""
+        dataset, transform = self.dataset, self.transform
+        if transform is None:
+            return lambda indices: take(dataset, indices)
+        draws = Draws(epoch.seed, epoch.number, len(dataset))
+
+        def make(indices):
+            return rows(
+                transform(take(dataset, indices), indices, draws),
+                len(indices),
+                f"DataLoader: asked {transform!r} to change {len(indices)} items",
+                "A transform returns a tuple of all fields.",
+            )
+
+        return make
 
     def _is_over(self, position):
-        left = len(self.dataset) - position
-        return left < (self.batch_size if self.drop_last else 1)
+        return not self._is_whole(len(self._order) - position)
+
+    def _is_whole(self, count):
+        return count >= (self.batch_size if self.drop_last else 1)
 
     def _seed_now(self):
         return random.get_state()["seed"] if self.seed is None else self.seed
@@ -96,10 +147,11 @@ class DataLoader:
 
         Taken while a batch is used, it resumes with the batch after it.
         """
-        size, epoch = len(self.dataset), self._resumed or self._begun
+        epoch = self._resumed or self._begun
         if epoch is None or self._is_over(epoch.position):
             epoch = _Epoch(self.epoch, self.seed, 0)
-        return {"epoch": epoch.number, "position": epoch.position, "seed": epoch.seed, "size": size}
+        where = {"epoch": epoch.number, "position": epoch.position}
+        return {**where, "seed": epoch.seed, "size": len(self._order)}
 
     def load_state_dict(self, state: dict) -> None:
         """Make the next iteration go on where `state_dict` was taken, also in other batches.
@@ -114,11 +166,11 @@ class DataLoader:
             raise ArgumentError(
                 f"DataLoader.load_state_dict: expected what state_dict() returned, got {state!r}"
             ) from error
-        if size != len(self.dataset) or number < 0 or not 0 <= position <= size:
+        if size != len(self._order) or number < 0 or not 0 <= position <= size:
             raise ArgumentError(
                 f"DataLoader.load_state_dict: the state, epoch {number} at item {position} of "
                 f"{size}, does not fit the data set {name_of(self.dataset)} of "
-                f"{len(self.dataset)} items"
+                f"{len(self._order)} items"
             )
         self.epoch, self._begun, self._resumed = number, None, None
         if self._is_over(position):  # as it can be in batches of another size
@@ -132,3 +184,11 @@ class _Epoch:
 
     def __init__(self, number, seed, position):
         self.number, self.seed, self.position = number, seed, position
+
+
+def _at_least(least, name, value):
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise ArgumentError(
+            f"DataLoader: {name} must be an integer of at least {least}, got {value!r}"
+        )
+    return operator.index(value)

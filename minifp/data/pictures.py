@@ -1,7 +1,5 @@
 """Pictures of handwritten digits: small ones that are bundled, and MNIST."""
 
-import io
-
 import numpy as np
 
 from minifp.data import files
@@ -19,6 +17,7 @@ MNIST_CHECKSUMS = {
     "t10k-labels-idx1-ubyte": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
 MNIST_COUNTS = {"train": 60_000, "t10k": 10_000}
+TEN = [str(digit) for digit in range(10)]  # the classes
 MNIST_MEAN, MNIST_DEVIATION = 0.1307, 0.3081  # of the training pixels in [0, 1], as is customary
 
 
@@ -29,8 +28,7 @@ def digits(normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     with normalize=False. The test set is every fifth picture after sorting by digit: always the
     same, balanced, and by all of the writers. Source: Alpaydin and Kaynak, 1998.
     """
-    with np.load(io.BytesIO(files.bundled("digits.npz")), allow_pickle=False) as stored:
-        pixels, labels = stored["pixels"], stored["labels"]
+    pixels, labels = files.bundled_arrays("digits.npz", pixels=(1797, 8, 8), labels=(1797,))
     x = pixels[:, None].astype(np.float32)
     if normalize:
         x /= 16
@@ -38,8 +36,8 @@ def digits(normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     tested = np.zeros(len(t), bool)
     tested[np.argsort(t, kind="stable")[::5]] = True
     return (
-        TensorDataset(x[~tested], t[~tested], name="digits, train"),
-        TensorDataset(x[tested], t[tested], name="digits, test"),
+        TensorDataset(x[~tested], t[~tested], name="digits, train", classes=TEN),
+        TensorDataset(x[tested], t[tested], name="digits, test", classes=TEN),
     )
 
 
@@ -71,4 +69,4 @@ def _mnist_part(paths, part, levels):
     for start in range(0, n, 500):
         np.take(levels, pixels[start : start + 500, None], out=x[start : start + 500], mode="clip")
     name = "MNIST, train" if part == "train" else "MNIST, test"
-    return TensorDataset(x, labels.astype(np.int64), name=name)
+    return TensorDataset(x, labels.astype(np.int64), name=name, classes=TEN)

@@ -1,6 +1,5 @@
 """Text as characters, for language models."""
 
-import gzip
 import operator
 
 import numpy as np
@@ -63,7 +62,7 @@ def shakespeare(length: int = 64) -> tuple[TextDataset, TextDataset]:
     The first 90% of its 1,115,394 characters are to train with, the rest to test with. 65 different
     characters, in `.vocabulary`; `.encode` and `.decode` go between text and codes.
     """
-    text = gzip.decompress(files.bundled("shakespeare.txt.gz")).decode("ascii")
+    text = files.bundled_text("shakespeare.txt.gz")
     vocabulary, cut = "".join(sorted(set(text))), len(text) * 9 // 10
     return (
         TextDataset(text[:cut], length, vocabulary, name="Shakespeare, train"),

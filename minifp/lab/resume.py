@@ -9,7 +9,6 @@ from minifp.lab.run import Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
 from minifp.tasks import load_task
 
-MAY_DIFFER = ("steps",)  # between a run and its continuation: one may train for longer
 DEFAULT_PRECISION, DEFAULT_SEED = "mixed", 0
 
 
@@ -79,8 +78,10 @@ class Checkpoints:
         differing = {
             name: (before, self.settings.get(name))
             for name, before in tensor_file.read(self.resume)[1]["extra"]["settings"].items()
-            if name not in MAY_DIFFER and before != self.settings.get(name)
+            if before != self.settings.get(name)
         }
+        if training.scheduler is None:  # whose rates are those of so many steps
+            differing.pop("steps", None)
         for name in ("precision", "seed"):
             if getattr(run, name) != getattr(training.run, name):
                 differing[name] = getattr(run, name), getattr(training.run, name)

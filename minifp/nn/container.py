@@ -1,5 +1,8 @@
 """Modules made of modules."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from minifp.errors import ArgumentError
 from minifp.nn.module import Module
 
@@ -7,7 +10,7 @@ from minifp.nn.module import Module
 class Sequential(Module):
     """Modules called one after the other, named 0, 1, 2, ..."""
 
-    def __init__(self, *modules):
+    def __init__(self, *modules: Module):
         for i, module in enumerate(modules):
             if not isinstance(module, Module):
                 raise ArgumentError(
@@ -33,7 +36,7 @@ class Sequential(Module):
 class ModuleList(Sequential):
     """A list of modules, named 0, 1, 2, ...; it is not called itself."""
 
-    def __init__(self, modules=()):
+    def __init__(self, modules: Iterable[Module] = ()):
         super().__init__(*modules)
 
     def __setattr__(self, name, value):
@@ -48,7 +51,7 @@ class ModuleList(Sequential):
     def forward(self, *args):
         raise ArgumentError("a ModuleList is not called: call its modules")
 
-    def append(self, module):
+    def append(self, module: Module) -> "ModuleList":
         """Add one at the end."""
         setattr(self, str(len(self)), module)
         return self
@@ -57,10 +60,10 @@ class ModuleList(Sequential):
 class ModuleDict(Module):
     """Modules by name, in order; it is not called itself."""
 
-    def __init__(self, modules=()):
+    def __init__(self, modules: Any = ()):
         self.update(modules)
 
-    def update(self, modules):
+    def update(self, modules: Any) -> None:
         """Add modules: a dict of them, or (name, module) pairs."""
         for name, module in dict(modules).items():
             self[name] = module
@@ -92,15 +95,15 @@ class ModuleDict(Module):
     def __iter__(self):
         return iter(self.keys())
 
-    def keys(self):
+    def keys(self) -> list[str]:
         """The names."""
         return [name for name, _ in self.named_children()]
 
-    def values(self):
+    def values(self) -> list[Module]:
         """The modules."""
         return self.children()
 
-    def items(self):
+    def items(self) -> list[tuple[str, Module]]:
         """(name, module) of each."""
         return self.named_children()
 

@@ -5,7 +5,8 @@ nothing is registered. A module remembers the precision in which it was made and
 wherever and on whichever thread it is called.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from minifp.formats import as_dtype, is_float
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.tape import Tensor, module_path
 from minifp.walk import HookHandle
+
+M = TypeVar("M", bound="Module")
 
 
 class Incompatible(NamedTuple):
@@ -46,11 +49,11 @@ class Module:
     def _take_name(self, name):
         self.__dict__["_name"] = name
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes. Subclasses define it."""
         raise ArgumentError(f"{type(self).__name__} does not define forward()")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         outer = module_path.get()
         name = self._name or type(self).__name__
         path = module_path.set(f"{outer}.{name}" if outer else name)
@@ -73,7 +76,7 @@ class Module:
             output = output if given is None else given
         return output
 
-    def register_forward_pre_hook(self, hook):
+    def register_forward_pre_hook(self, hook: Callable) -> HookHandle:
         """Call `hook(module, args)` before forward; what it returns, unless None, are the args.
 
         Returns a handle with `remove()`. Keyword arguments are not passed to hooks.
@@ -81,7 +84,7 @@ class Module:
         self._before_forward.append(hook)
         return HookHandle(self._before_forward, hook)
 
-    def register_forward_hook(self, hook):
+    def register_forward_hook(self, hook: Callable) -> HookHandle:
         """Call `hook(module, args, output)` after forward; what it returns, unless None, is the
         output. Returns a handle with `remove()`."""
         self._after_forward.append(hook)
@@ -89,7 +92,7 @@ class Module:
 
     # ---- what it owns ----
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Own a parameter (or None, for one that is left out), as `self.name = param` does."""
         if param is not None and not isinstance(param, Parameter):
             raise DTypeError(
@@ -97,7 +100,7 @@ class Module:
             )
         setattr(self, _attribute(name), param)
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Own a tensor (or None) that is kept and saved but not trained; it becomes a Buffer.
 
         persistent: whether it is part of state_dict.
@@ -110,7 +113,7 @@ class Module:
         buffer = tensor if tensor is None else Buffer(tensor.array, persistent=persistent)
         setattr(self, _attribute(name), buffer)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: "Module | None") -> None:
         """Own a module, as `self.name = module` does."""
         if not (module is None or isinstance(module, Module)):
             raise DTypeError(f"add_module: {name} is a {type(module).__name__}, not a Module")
@@ -118,15 +121,15 @@ class Module:
 
     register_module = add_module
 
-    def named_children(self):
+    def named_children(self) -> list[tuple[str, "Module"]]:
         """(name, module) of each module that is an attribute."""
         return [(n, m) for n, m in vars(self).items() if isinstance(m, Module)]
 
-    def children(self):
+    def children(self) -> list["Module"]:
         """The modules that are attributes."""
         return [m for _, m in self.named_children()]
 
-    def named_modules(self, prefix=""):
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, "Module"]]:
         """(path, module) of this module and all below it, each once."""
         seen = set()
         for path, module in self._paths(prefix):
@@ -139,22 +142,22 @@ class Module:
         for name, child in self.named_children():
             yield from child._paths(f"{prefix}.{name}" if prefix else name)
 
-    def modules(self):
+    def modules(self) -> list["Module"]:
         """This module and all below it."""
         return [m for _, m in self.named_modules()]
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> "Module":
         """The module at a path such as "layers.0"; this one for "". Raises ArgumentError."""
         found = dict(self._paths())
         if target not in found:
             raise ArgumentError(f"{type(self).__name__} has no module {target!r}")
         return found[target]
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as "layers.0.weight". Raises ArgumentError."""
         return self._get(Parameter, "parameter", target)
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Buffer:
         """The buffer at a path. Raises ArgumentError."""
         return self._get(Buffer, "buffer", target)
 
@@ -180,39 +183,41 @@ class Module:
                 if isinstance(value, kind):
                     yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self, prefix="", recurse=True):
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True
+    ) -> list[tuple[str, Parameter]]:
         """(path, parameter) of all parameters, each once; each takes its path as its name."""
         found = list(self._named(Parameter, recurse))
         for path, p in found:
             p.name = path
         return _prefixed(prefix, found)
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> list[Parameter]:
         """All parameters, each once."""
         return [p for _, p in self.named_parameters(recurse=recurse)]
 
-    def named_buffers(self, prefix="", recurse=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> list[tuple[str, Buffer]]:
         """(path, buffer) of all buffers, each once."""
         return _prefixed(prefix, list(self._named(Buffer, recurse)))
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> list[Buffer]:
         """All buffers, each once."""
         return [b for _, b in self._named(Buffer, recurse)]
 
-    def apply(self, fn):
+    def apply(self: M, fn: "Callable[[Module], Any]") -> M:
         """Call `fn(module)` for every module, this one last; to set initial values, for one."""
         for child in self.children():
             child.apply(fn)
         fn(self)
         return self
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
         """Make all parameters collect gradients, or (False) freeze them."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
-    def to(self, *args, dtype=None, device=None):
+    def to(self: M, *args: Any, dtype: Any = None, device: str | None = None) -> M:
         """Store all floating parameters and buffers in another format, or on another device.
 
         Takes a dtype, a device, both, or a tensor whose are meant. The precision stays that in
@@ -236,29 +241,29 @@ class Module:
                     t.convert(as_dtype(dtype))
         return self
 
-    def half(self):
+    def half(self: M) -> M:
         """Store parameters and buffers in float16."""
         return self.to("half")
 
-    def float(self):
+    def float(self: M) -> M:
         """Store parameters and buffers in float32."""
         return self.to("single")
 
-    def double(self):
+    def double(self: M) -> M:
         """Store parameters and buffers in float64."""
         return self.to("double")
 
-    def cpu(self):
+    def cpu(self: M) -> M:
         """On the CPU, where it is."""
         return self.to("cpu")
 
-    def cuda(self):
+    def cuda(self: M) -> M:
         """On a GPU. Raises DeviceError where there is none."""
         return self.to("cuda")
 
     # ---- modes and state ----
 
-    def train(self, mode=True):
+    def train(self: M, mode: bool = True) -> M:
         """Training mode (dropout drops, batch norm uses the batch) or, with False, evaluation."""
         if not isinstance(mode, (bool, np.bool_)):
             raise DTypeError(f"train({mode!r}): expected True or False")
@@ -266,18 +271,18 @@ class Module:
             module.training = bool(mode)
         return self
 
-    def eval(self):
+    def eval(self: M) -> M:
         """Evaluation mode."""
         return self.train(False)
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients. set_to_none=False is refused: a gradient of zeros is none here."""
         if not set_to_none:
             raise ArgumentError("zero_grad(set_to_none=False): gradients are dropped, not zeroed")
         for p in self.parameters():
             p.grad = None
 
-    def state_dict(self, prefix=""):
+    def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
         """Copies of all parameters and buffers by path, with PyTorch's names and shapes.
 
         A parameter gives its unrounded numbers (its own, or an optimizer's masters) where it has
@@ -295,7 +300,7 @@ class Module:
             if getattr(t, "persistent", True):
                 yield name, t
 
-    def check_state_dict(self, state_dict, strict=True):
+    def check_state_dict(self, state_dict: Mapping, strict: bool = True) -> Incompatible:
         """Raise ArgumentError for what load_state_dict would refuse; nothing is changed."""
         mine, given = dict(self._saved()), _arrays(state_dict)
         missing = [n for n in mine if n not in given]
@@ -316,7 +321,7 @@ class Module:
             raise ArgumentError(f"load_state_dict of {type(self).__name__}: " + "; ".join(problems))
         return Incompatible(missing, unexpected)
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict: Mapping, strict: bool = True) -> Incompatible:
         """Assign parameters and buffers (tensors or arrays) by path.
 
         strict: whether each must be there, and nothing else; if not, what is missing stays as it
@@ -335,7 +340,7 @@ class Module:
         body = "".join(f"\n  {line}" for line in lines)
         return f"{type(self).__name__}({self.extra_repr()}{body}" + ("\n)" if lines else ")")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """What stands between the parentheses of the repr."""
         return ""
 

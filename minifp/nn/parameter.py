@@ -1,5 +1,7 @@
 """Parameters and buffers: the tensors a module owns."""
 
+from typing import Any
+
 import numpy as np
 
 from minifp.formats import FORMATS, float32, narrow
@@ -41,7 +43,7 @@ class Parameter(Tensor):
 
     __slots__ = ("precision", "unrounded", "name")
 
-    def __init__(self, data, dtype=None):
+    def __init__(self, data: Any, dtype: str | None = None):
         data = data.array if isinstance(data, Tensor) else np.asarray(data)
         self.precision, self.name, self.unrounded = get_precision(), None, None
         stored = FORMATS[dtype or self.precision.weights].dtype
@@ -62,17 +64,17 @@ class Parameter(Tensor):
             self.keep_exact(value.astype(wide))
 
     @property
-    def exact(self):
+    def exact(self) -> np.ndarray | None:
         """The unrounded numbers behind what is stored; None where there are none."""
         if self.unrounded is not None and self.unrounded[0] != self.storage.version:
             self.unrounded = None  # written to since, by something that rounded
         return None if self.unrounded is None else self.unrounded[1]
 
-    def keep_exact(self, array):
+    def keep_exact(self, array: np.ndarray) -> None:
         """Take `array`, not copied, as the unrounded numbers of what is stored now."""
         self.unrounded = (self.storage.version, array)
 
-    def convert(self, dtype):
+    def convert(self, dtype: np.dtype) -> None:
         """Store the (unrounded) numbers in another format; a gradient goes with them."""
         if dtype != self.dtype:
             numbers, frozen = (
@@ -107,11 +109,11 @@ class Buffer(Tensor):
 
     __slots__ = ("persistent",)
 
-    def __init__(self, data, persistent=True):
+    def __init__(self, data: Any, persistent: bool = True):
         self.persistent = persistent
         super().__init__(data.array if isinstance(data, Tensor) else np.asarray(data))
 
-    def convert(self, dtype):
+    def convert(self, dtype: np.dtype) -> None:
         """Store the numbers in another format."""
         if dtype != self.dtype:
             self.array = narrow(self.array, dtype)

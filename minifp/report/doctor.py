@@ -24,6 +24,7 @@ OPTIONAL = (
     ("click", "the command line", "click"),
     ("matplotlib", "pictures", "matplotlib"),
     ("pooch", "downloading data sets such as MNIST", "pooch"),
+    ("safetensors", "checkpoints", "safetensors"),
 )
 WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 VARIABLES = {
@@ -71,7 +72,7 @@ def libraries() -> list:
         ("numba", environment.installed("numba")),
         ("CuPy", cupy_text()),
     ]
-    others = ("tqdm", "click", "matplotlib", "pooch", "threadpoolctl")
+    others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl")
     return found + [(name, environment.installed(name)) for name in others]
 
 

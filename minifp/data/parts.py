@@ -1,0 +1,131 @@
+"""Parts of data sets, and data sets put together."""
+
+import math
+import operator
+
+import numpy as np
+
+from minifp import random
+from minifp.data.dataset import Dataset, as_dataset, as_indices, name_of, take
+from minifp.errors import ArgumentError, DataError
+
+
+class Subset(Dataset):
+    """Some items of a data set: those at these indices, in this order; one may come repeatedly.
+
+    Raises ArgumentError where an index is none of the data set's.
+    """
+
+    def __init__(self, dataset, indices, name: str | None = None):
+        self.dataset = as_dataset("Subset", dataset)
+        self.indices = as_indices("Subset", indices, len(dataset))
+        self.classes = getattr(dataset, "classes", None)
+        parent = getattr(dataset, "name", type(dataset).__name__)
+        self.name = f"{parent}, {len(self.indices)} of {len(dataset)}" if name is None else name
+
+    def __len__(self):
+        return len(self.indices)
+
+    def __getitem__(self, index):
+        return self.dataset[self.indices[index]]
+
+    def __repr__(self):
+        return f"Subset({len(self)} of {self.dataset!r})"
+
+
+class ConcatDataset(Dataset):
+    """Data sets one after the other.
+
+    Raises ArgumentError for none, and DataError where their items have different fields.
+    """
+
+    def __init__(self, datasets):
+        if not isinstance(datasets, (list, tuple)) or not datasets:
+            raise ArgumentError(
+                f"ConcatDataset: expected a list of one or more data sets, got {datasets!r}"
+            )
+        self.datasets = [as_dataset("ConcatDataset", dataset) for dataset in datasets]
+        self.ends = np.cumsum([len(dataset) for dataset in self.datasets])
+        formats = [(dataset, _formats(dataset)) for dataset in self.datasets if len(dataset)]
+        for dataset, found in formats[1:]:
+            if found != formats[0][1]:
+                raise DataError(
+                    f"ConcatDataset: the items of {name_of(dataset)} are {found}, those of "
+                    f"{name_of(formats[0][0])} {formats[0][1]}; expected the same formats and "
+                    "shapes"
+                )
+        classes = [getattr(dataset, "classes", None) for dataset in self.datasets]
+        self.classes = classes[0] if all(c == classes[0] for c in classes) else None
+        self.name = " + ".join(str(getattr(d, "name", type(d).__name__)) for d in self.datasets)
+
+    def __len__(self):
+        return int(self.ends[-1])
+
+    def __getitem__(self, index):
+        index = np.arange(len(self))[index]
+        flat = index.reshape(-1)
+        which = np.searchsorted(self.ends, flat, side="right")
+        fields = None
+        for k in sorted({*which.tolist()}) or [0]:
+            there, dataset = which == k, self.datasets[k]
+            found = take(dataset, flat[there] - (self.ends[k] - len(dataset)))
+            if fields is None:
+                fields = [np.empty((len(flat), *f.shape[1:]), f.dtype) for f in found]
+            for field, f in zip(fields, found):
+                field[there] = f
+        return tuple(field.reshape(index.shape + field.shape[1:]) for field in fields)
+
+    def __repr__(self):
+        return f"ConcatDataset({self.datasets!r})"
+
+
+def _formats(dataset):
+    return [f"{f.dtype}{list(f.shape[1:])}" for f in take(dataset, np.arange(1))]
+
+
+def random_split(dataset, lengths, seed: int | None = None) -> list[Subset]:
+    """Split a data set at random into parts that have no item in common.
+
+    lengths: how many items each part has, which together are all; or fractions, which together are
+        1: of n items a part has floor(n * fraction), and what is left goes to the first parts,
+        one item each.
+    seed: the split depends on it alone; None takes the global seed (`fp.manual_seed`), and every
+        such split is another.
+
+    Raises ArgumentError for lengths that are not as said.
+    """
+    n = len(as_dataset("random_split", dataset))
+    counts = _counts(n, lengths)
+    if seed is None:
+        order = random.permutation(n, purpose="random_split")
+    else:
+        order = random.Streams(seed).permutation(n, purpose="random_split")
+    ends = np.cumsum(counts)
+    return [Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends)]
+
+
+def _counts(n, lengths):
+    def wrong():
+        return ArgumentError(
+            f"random_split: lengths must be integers of at least 0 with the sum {n}, or fractions "
+            f"with the sum 1, got {lengths!r}"
+        )
+
+    if not isinstance(lengths, (list, tuple)) or not lengths:
+        raise wrong()
+    if any(isinstance(length, (bool, str)) for length in lengths):
+        raise wrong()
+    if all(hasattr(length, "__index__") for length in lengths):
+        counts = [operator.index(length) for length in lengths]
+        if min(counts) >= 0 and sum(counts) == n:
+            return counts
+    try:
+        fractions = [float(length) for length in lengths]
+    except (TypeError, ValueError, OverflowError):
+        raise wrong() from None
+    if not all(0 <= f <= 1 for f in fractions) or not math.isclose(math.fsum(fractions), 1):
+        raise wrong()
+    counts = [math.floor(n * fraction) for fraction in fractions]
+    for i in range(n - sum(counts)):
+        counts[i % len(counts)] += 1
+    return counts

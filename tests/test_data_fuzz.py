@@ -1,0 +1,175 @@
+"""Whatever is in a file: data or a DataError, and nothing else."""
+
+import gzip
+import io
+import pickle
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from minifp.data import cifar, digits, files, image_folder, plain_pickle, shakespeare
+from minifp.errors import DataError
+
+several = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def edited(draw, content):
+    """These bytes, cut off, and with some replaced, left out or put in."""
+    content = bytearray(content[: draw(st.integers(0, len(content)) | st.just(len(content)))])
+    for _ in range(draw(st.integers(0, 4))):
+        where = draw(st.integers(0, len(content)))
+        content[where : where + draw(st.integers(0, 3))] = draw(st.binary(max_size=6))
+    return bytes(content)
+
+
+def harmed(content):
+    """Random bytes, or these after some editing."""
+    return st.binary(max_size=200) | edited(content)
+
+
+def idx(array):
+    """An array as the contents of an IDX file."""
+    sizes = struct.pack(f">{array.ndim}I", *array.shape)
+    return bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes()
+
+
+def attempt(function, *arguments):
+    """What a function returns, or None where it raises DataError."""
+    try:
+        return function(*arguments)
+    except DataError as error:
+        assert len(str(error)) < 2000
+        return None
+
+
+PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+
+
+@several
+@given(harmed(idx(PIXELS)))
+def test_an_idx_file(tmp_path, content):
+    path = tmp_path / "pixels"
+    path.write_bytes(content)
+    found = attempt(files.read_idx, path, PIXELS.shape)
+    assert found is None or found.shape == PIXELS.shape
+
+
+@several
+@given(harmed(gzip.compress(idx(PIXELS), mtime=0)))
+def test_a_compressed_idx_file(tmp_path, content):
+    path = tmp_path / "pixels.gz"
+    path.write_bytes(content)
+    found = attempt(files.read_idx, path, PIXELS.shape)
+    assert found is None or found.shape == PIXELS.shape
+
+
+def test_a_compressed_file_of_more_than_the_memory_is_not_unpacked(tmp_path):
+    path = tmp_path / "pixels.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(idx(PIXELS))
+        for _ in range(64):
+            file.write(bytes(2**20))
+    with pytest.raises(DataError, match="in 41 bytes or more"):
+        files.read_idx(path, PIXELS.shape)
+
+
+RECORD = {b"labels": [1, 2], b"data": np.zeros((2, 3072), np.uint8), b"more": (1.5, None, True)}
+PICKLES = [pickle.dumps(RECORD, protocol) for protocol in (2, 3, 4, 5)]
+# Their instructions without the pixels, so that what is edited is mostly those.
+SHORT = [pickle.dumps({**RECORD, b"data": np.zeros((2, 2), "u1")}, p) for p in (2, 3, 4, 5)]
+
+
+@given(st.sampled_from(SHORT).flatmap(harmed))
+@settings(max_examples=500)
+def test_a_pickle(content):
+    attempt(plain_pickle.loads, content, "test")
+
+
+INSTRUCTIONS = st.sampled_from(
+    [
+        *(bytes([i]) for i in range(256)),
+        *(b"cnumpy.core.multiarray\n_reconstruct\n", b"cnumpy\ndtype\n", b"cnumpy\nndarray\n"),
+        *(b"c_codecs\nencode\n", b"K\x00", b"U\x01b", b"U\x02u1", b"X\x01\x00\x00\x00a", b"q\x00"),
+    ]
+)
+
+
+@given(st.lists(INSTRUCTIONS, max_size=40).map(b"".join))
+@settings(max_examples=500)
+def test_instructions_in_any_order(content):
+    attempt(plain_pickle.loads, b"\x80\x02" + content + b".", "test")
+
+
+@several
+@given(st.sampled_from(PICKLES).flatmap(harmed))
+def test_a_batch_of_cifar10(tmp_path, content):
+    path = tmp_path / "data_batch_1"
+    path.write_bytes(content)
+    found = attempt(cifar.read_batch, path)
+    if found is not None:
+        pixels, labels = found
+        assert pixels.shape == (len(labels), 3072) and pixels.dtype == np.uint8
+        assert ((labels >= 0) & (labels <= 9)).all()
+
+
+@several
+@given(harmed(pickle.dumps({"label_names": list("abcdefghij")})))
+def test_the_names_of_cifar10(tmp_path, content):
+    path = tmp_path / "batches.meta"
+    path.write_bytes(content)
+    found = attempt(cifar.read_classes, path)
+    assert found is None or len(set(found)) == 10
+
+
+def npz():
+    """The arrays of the bundled digits, which are zeros."""
+    out = io.BytesIO()
+    np.savez_compressed(out, pixels=np.zeros((1797, 8, 8), "u1"), labels=np.zeros(1797, "u1"))
+    return out.getvalue()
+
+
+@several
+@given(harmed(npz()))
+def test_the_bundled_pictures(monkeypatch, content):
+    monkeypatch.setattr(files, "bundled", lambda name: content)
+    found = attempt(digits)
+    assert found is None or len(found[0]) == 1437
+
+
+def test_bundled_pictures_of_another_shape_or_kind_are_refused(monkeypatch):
+    for arrays in (
+        {"pixels": np.zeros((9, 8, 8), "u1"), "labels": np.zeros(9, "u1")},
+        {"pixels": np.zeros((1797, 8, 8)), "labels": np.zeros(1797, "u1")},
+        {"pixels": np.zeros((1797, 8, 8), "u1"), "labels": np.array([{}] * 1797)},
+        {"pixels": np.zeros((1797, 8, 8), "u1")},
+    ):
+        out = io.BytesIO()
+        np.savez(out, **arrays)
+        monkeypatch.setattr(files, "bundled", lambda name, out=out: out.getvalue())
+        with pytest.raises(DataError, match="digits.npz, .* is damaged: .* Install minifp again"):
+            digits()
+
+
+@several
+@given(harmed(gzip.compress(b"abc" * 50, mtime=0)))
+def test_the_bundled_text(monkeypatch, content):
+    monkeypatch.setattr(files, "bundled", lambda name: content)
+    attempt(shakespeare)
+
+
+@several
+@given(st.data())
+def test_a_picture_of_ones_own(tmp_path, data):
+    Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
+    out = io.BytesIO()
+    kind = data.draw(st.sampled_from(["png", "jpeg", "gif", "bmp", "tiff", "ppm", "webp"]))
+    Image.fromarray(np.arange(192, dtype=np.uint8).reshape(8, 8, 3)).save(out, kind)
+    (tmp_path / "class").mkdir(exist_ok=True)
+    (tmp_path / "class" / "picture.png").write_bytes(data.draw(harmed(out.getvalue())))
+    for mode in ("RGB", "L"):  # what kind it is, Pillow reads from the contents
+        found = attempt(image_folder, tmp_path, 4, mode)
+        assert found is None or found[:][0].shape[2:] == (4, 4)

@@ -1,0 +1,374 @@
+"""Prefetching: the same batches, prepared on a thread that never outlives its epoch."""
+
+import gc
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minifp import policy
+from minifp.data import DataLoader, Dataset, TensorDataset
+from minifp.data.prefetch import ahead
+from minifp.errors import ArgumentError, DataError
+from minifp.ops.creation import PrecisionWarning
+from minifp.policy import precision
+
+
+class Watched(Dataset):
+    """Numbers, and which threads took them; with `broken`, one that cannot be read."""
+
+    name = "watched"
+
+    def __init__(self, n=20, broken=None):
+        self.n, self.broken = n, broken
+        self.taken, self.threads, self.precisions = [], set(), set()
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, index):
+        self.threads.add(threading.current_thread())
+        self.precisions.add(policy.get_precision())
+        self.taken += index.tolist()
+        if self.broken in index:
+            raise DataError(f"item {self.broken} is broken")
+        return index / 4, index
+
+
+@pytest.fixture(autouse=True)
+def no_thread_stays():
+    """Every test leaves the threads that were there."""
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) <= before
+
+
+def values(loader):
+    """What the batches of an epoch hold."""
+    return [[field.tolist() for field in batch] for batch in loader.arrays()]
+
+
+@given(st.integers(1, 30), st.integers(1, 8), st.integers(1, 5), st.booleans(), st.booleans())
+def test_the_batches_are_those_without_it(n, size, count, shuffle, drop_last):
+    if drop_last and size > n:
+        return
+    loaders = [
+        DataLoader(Watched(n), size, shuffle, drop_last=drop_last, seed=3, prefetch=p)
+        for p in (0, count)
+    ]
+    for _ in range(2):
+        assert values(loaders[0]) == values(loaders[1])
+    assert loaders[0].state_dict() == loaders[1].state_dict()
+
+
+def test_they_are_prepared_on_one_other_thread_and_only_so_many_beforehand():
+    data = Watched()
+    batches = iter(DataLoader(data, 2, prefetch=3))
+    for used in range(1, 5):
+        next(batches)
+        assert len(data.taken) <= 2 * (used + 3)
+    list(batches)
+    assert len(data.threads) == 1 and threading.current_thread() not in data.threads
+    assert data.taken == list(range(20))
+
+
+def test_without_it_there_is_no_thread():
+    data = Watched()
+    list(DataLoader(data, 2))
+    assert data.threads == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("name", ["float32", "mixed", "float64"])
+def test_tensors_have_the_format_of_the_consumer(name):
+    data = Watched()
+    loader = DataLoader(data, 4, prefetch=2)
+    with precision(name) as p:
+        for x, t in loader:
+            assert (x.dtype, t.dtype) == (p.activations, np.int64)
+        assert data.precisions == {p}  # the data set sees it too
+
+
+def test_the_format_is_that_of_the_moment_and_not_of_the_prefetching():
+    batches = iter(DataLoader(Watched(), 2, prefetch=4))
+    with precision("float32"):
+        assert next(batches)[0].dtype == np.float32
+    with precision("mixed") as p:
+        assert next(batches)[0].dtype == p.activations
+    batches.close()
+
+
+def test_a_warning_is_given_where_the_batch_is_used():
+    data = TensorDataset(np.array([1.0, 7e4, 1.0, 1.0]))
+    with precision("mixed"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        list(DataLoader(data, 2, prefetch=2))
+    assert [w.category for w in caught] == [PrecisionWarning]
+
+
+def test_settings_of_numpy_hold_on_the_thread_too():
+    if int(np.__version__.partition(".")[0]) < 2:
+        pytest.skip("NumPy 1 has them by thread")
+
+    def divide(fields, indices, draws):
+        return (fields[1] / 0.0,)
+
+    with np.errstate(all="ignore"):
+        values(DataLoader(Watched(), 4, prefetch=2, transform=divide))
+
+
+# ---- errors, leaving early, states --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("broken", [0, 3, 10, 19])
+@pytest.mark.parametrize("prefetch", [0, 1, 4])
+def test_an_error_is_raised_at_its_batch(broken, prefetch):
+    loader = DataLoader(Watched(broken=broken), 2, prefetch=prefetch)
+    used = []
+    with pytest.raises(DataError, match=f"item {broken} is broken"):
+        for _, t in loader:
+            used += t.numpy().tolist()
+    assert used == list(range(broken // 2 * 2))
+    assert loader.state_dict()["position"] == len(used)
+
+
+def test_after_an_error_the_loader_goes_on_with_the_next_epoch():
+    data = Watched(broken=7)
+    loader = DataLoader(data, 2, prefetch=2)
+    with pytest.raises(DataError):
+        list(loader)
+    data.broken = None
+    assert len(list(loader)) == 10 and loader.epoch == 2
+
+
+def prefetching():
+    """The threads that prefetch."""
+    return [t for t in threading.enumerate() if t.name.startswith("prefetch")]
+
+
+def test_leaving_early_ends_the_thread_at_once():
+    for _ in DataLoader(Watched(), 2, prefetch=2):
+        assert len(prefetching()) == 1 and not prefetching()[0].daemon
+        break
+    assert prefetching() == []
+
+
+def test_closing_or_dropping_an_iterator_ends_its_thread():
+    loader = DataLoader(Watched(), 2, prefetch=2)
+    for batches in (iter(loader), loader.arrays()):
+        next(batches)
+        batches.close()
+        assert prefetching() == []
+    batches = iter(loader)
+    next(batches)
+    del batches
+    gc.collect()
+    assert prefetching() == []
+
+
+def test_an_error_of_the_consumer_ends_the_thread():
+    def use():
+        for _ in DataLoader(Watched(), 2, prefetch=2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        use()
+    gc.collect()
+    assert prefetching() == []
+
+
+def test_an_iterator_that_was_not_begun_has_no_thread():
+    batches = iter(DataLoader(Watched(), 2, prefetch=2))
+    assert prefetching() == []
+    del batches
+
+
+def test_two_at_once_have_a_thread_each():
+    loader = DataLoader(Watched(), 2, prefetch=2)
+    for first, second in zip(loader, loader):
+        assert first[1].numpy().tolist() == second[1].numpy().tolist()
+    assert prefetching() == []
+
+
+def test_a_data_set_may_itself_use_a_loader_that_prefetches():
+    class Outer(Watched):
+        def __getitem__(self, index):
+            inner = DataLoader(Watched(4), 2, prefetch=1)
+            return (index + sum(int(t.sum()) for _, t in inner.arrays()),)
+
+    assert values(DataLoader(Outer(4), 4, prefetch=1)) == [[[6, 7, 8, 9]]]
+
+
+@given(st.integers(1, 20), st.integers(1, 6), st.integers(0, 4), st.integers(0, 4), st.data())
+def test_a_state_knows_what_was_used_and_not_what_was_prefetched(n, size, before, after, data):
+    loader = DataLoader(Watched(n), size, shuffle=True, seed=1, prefetch=before)
+    batches, used = loader.arrays(), []
+    for _ in range(data.draw(st.integers(1, len(loader)))):
+        used += next(batches)[1].tolist()
+    state = loader.state_dict()
+    batches.close()
+    assert loader.state_dict() == state
+    resumed = DataLoader(Watched(n), size, shuffle=True, seed=1, prefetch=after)
+    resumed.load_state_dict(state)
+    if len(used) < n:
+        used += [i for batch in resumed.arrays() for i in batch[1].tolist()]
+    whole = DataLoader(Watched(n), size, shuffle=True, seed=1)
+    assert used == [i for batch in whole.arrays() for i in batch[1].tolist()]
+
+
+def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself():
+    """The garbage collector runs wherever it likes."""
+    collected = threading.Event()
+
+    class Cycle:
+        def __init__(self):
+            self.me, self.batches = self, ahead(self.make, range(9), 2)
+
+        @staticmethod
+        def make(i):
+            if i == 3:
+                dropped.wait(10)
+                gc.collect()
+                collected.set()
+            return i
+
+    dropped, was_enabled = threading.Event(), gc.isenabled()
+    gc.disable()
+    try:
+        cycle = Cycle()
+        assert [next(cycle.batches), next(cycle.batches)] == [0, 1]
+        thread = prefetching()[0]
+        del cycle
+        dropped.set()
+        assert collected.wait(10)
+        thread.join(10)
+        assert prefetching() == []
+    finally:
+        gc.enable() if was_enabled else None
+
+
+def run(code):
+    """What a new interpreter says of `code`, which must end by itself."""
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_an_interpreter_ends_with_an_iterator_that_was_left_open():
+    code = """
+import numpy as np
+from minifp.data import DataLoader, TensorDataset
+batches = iter(DataLoader(TensorDataset(np.arange(100)), 1, prefetch=2))
+print(next(batches)[0].numpy())
+"""
+    result = run(code)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "[0]\n", "")
+
+
+def test_ctrl_c_while_a_batch_is_waited_for_is_a_keyboard_interrupt():
+    code = """
+import _thread, threading
+from minifp.data import DataLoader, Dataset
+
+class Slow(Dataset):
+    def __len__(self):
+        return 9
+
+    def __getitem__(self, index):
+        if index[0] == 1:
+            _thread.interrupt_main()
+        return (index,)
+
+try:
+    for (x,) in DataLoader(Slow(), 1, prefetch=1):
+        pass
+except KeyboardInterrupt:
+    print("interrupted", threading.active_count())
+"""
+    result = run(code)
+    assert (result.returncode, result.stdout) == (0, "interrupted 1\n"), result.stderr
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "2", None, True])
+def test_a_count_that_cannot_be_is_refused(count):
+    with pytest.raises(ArgumentError, match="prefetch must be an integer of at least 0"):
+        DataLoader(Watched(), prefetch=count)
+
+
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        ("num_workers", "prefetch=2"),
+        ("prefetch_factor", "prefetch=2"),
+        ("persistent_workers", "prefetch=2"),
+        ("collate_fn", "transform="),
+        ("generator", "seed="),
+        ("batch_sampler", "sampler="),
+        ("pin_memory", "leave it out"),
+        ("sheep", "no such argument"),
+    ],
+)
+def test_what_pytorch_has_and_this_has_not_is_refused_by_name_with_a_hint(name, hint):
+    with pytest.raises(ArgumentError, match=f"DataLoader: {name}=4 is not supported: .*{hint}"):
+        DataLoader(Watched(), 2, **{name: 4})
+
+
+# ---- samplers -----------------------------------------------------------------------------------
+
+
+def test_a_sampler_is_the_order_of_each_epoch():
+    loader = DataLoader(Watched(), 2, sampler=[5, 3, 5])
+    assert len(loader) == 2
+    for _ in range(2):
+        assert [batch[1] for batch in values(loader)] == [[5, 3], [5]]
+
+
+def test_a_sampler_may_depend_on_epoch_and_seed_and_is_resumed_exactly():
+    def sampler(epoch, seed):
+        return np.array([epoch, seed, epoch + 1, 0, 7])
+
+    loader = DataLoader(Watched(), 2, sampler=sampler, seed=4, drop_last=True)
+    assert [batch[1] for batch in values(loader)] == [[0, 4], [1, 0]]
+    batches = loader.arrays()
+    assert next(batches)[1].tolist() == [1, 4]
+    resumed = DataLoader(Watched(), 2, sampler=sampler, seed=4)
+    resumed.load_state_dict(loader.state_dict())
+    assert [batch[1] for batch in values(resumed)] == [[2, 0], [7]]
+    batches.close()
+
+
+@pytest.mark.parametrize(
+    "sampler, message",
+    [
+        ([1, 20], "DataLoader: sampler: expected indices from 0 to 19, got 20 at position 1"),
+        ([-1], "got -1 at position 0"),
+        ([1.0], r"expected integers in one row, one index for each item, got float64\[1\]"),
+        ([[1]], r"got int64\[1, 1\]"),
+        ([[1], [1, 2]], "expected indices in one row"),
+        (np.ones(20, bool), r"For a mask, give np.flatnonzero\(mask\)"),
+        (iter([1]), "expected integers"),
+        (lambda epoch, seed: None, "expected integers"),
+    ],
+)
+def test_a_sampler_that_gives_no_indices_is_refused(sampler, message):
+    with pytest.raises(ArgumentError, match=message):
+        DataLoader(Watched(), 2, sampler=sampler)
+
+
+def test_a_sampler_of_nothing_too_little_or_now_more_is_refused():
+    with pytest.raises(DataError, match="'watched' is not empty, but the sampler gives nothing"):
+        DataLoader(Watched(), 2, sampler=[])
+    with pytest.raises(DataError, match="2 items are less than one batch of 3"):
+        DataLoader(Watched(), 3, sampler=[1, 2], drop_last=True)
+    with pytest.raises(ArgumentError, match="give shuffle or sampler, not both"):
+        DataLoader(Watched(), 3, True, sampler=[1, 2])
+    loader = DataLoader(Watched(), 2, sampler=lambda epoch, seed: range(epoch + 2))
+    values(loader)
+    with pytest.raises(DataError, match="gave 3 indices for epoch 1, expected 2, as for epoch 0"):
+        values(loader)

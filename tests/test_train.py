@@ -1,0 +1,187 @@
+"""`minifp train`: one run with checkpoints, stopped and taken up again."""
+
+import os
+import random as chance
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from snapshots import frozen
+
+import minifp as fp
+from minifp import tensor_file
+from minifp.lab.resume import train_one
+
+pytest.importorskip("click")
+from click.testing import CliRunner
+
+from minifp import cli
+
+ROOT = Path(fp.__file__).parents[1]
+TIMES = ("seconds", "seconds_per_step")
+
+
+def call(*words):
+    """What a command answers."""
+    return CliRunner().invoke(cli.main, [str(word) for word in words])
+
+
+def outside(*words, **settings):
+    """The command in a process of its own."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
+    command = [sys.executable, "-m", "minifp", "train", *map(str, words), "--quiet"]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def content(path):
+    """All that a checkpoint holds, to the last bit, but how long it took."""
+    arrays, tree = tensor_file.read(path)
+    run = {k: v for k, v in tree["extra"]["run"].items() if k not in TIMES}
+    return frozen((arrays, {**tree, "extra": {**tree["extra"], "run": run}}))
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast"])
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, precision):
+    """Stopped within an epoch of 46 batches, and again at the end of the first."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    settings = {"precision": precision, "seed": 3, "progress": False}
+    first = train_one("mlp", steps=60, save=whole, **settings)
+    train_one("mlp", steps=17, save=parts, **settings)
+    train_one("mlp", steps=45, resume=parts, progress=False)
+    last = train_one("mlp", steps=60, resume=parts, progress=False)
+    assert frozen(last.history) == frozen(first.history)
+    assert (last.metric, last.steps, last.precision) == (first.metric, 60, precision)
+    tree = [tensor_file.read(path)[1] for path in (whole, parts)]
+    assert tree[0]["extra"]["settings"] == tree[1]["extra"]["settings"]
+    for path in (whole, parts):  # the shorter runs evaluated at their own ends
+        arrays, states = tensor_file.read(path)
+        states["extra"]["run"] = None
+        states["done"] = frozen(arrays)
+        tree.append(frozen(states))
+    assert tree[2] == tree[3]
+
+
+def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path):
+    path = tmp_path / "c"
+    first = train_one("mlp", steps=12, save=path, progress=False)
+    before = content(path)
+    again = train_one("mlp", steps=12, resume=path, progress=False)
+    assert content(path) == before
+    assert (again.metric, again.history) == (first.metric, first.history)
+
+
+def test_saved_where_and_when_it_is_asked_for(tmp_path, monkeypatch):
+    from minifp import checkpoint
+
+    saved, save = [], checkpoint.save
+
+    def noted(path, *args, extra, **kwargs):
+        saved.append((Path(path).name, extra["run"]["steps"]))
+        return save(path, *args, extra=extra, **kwargs)
+
+    monkeypatch.setattr(checkpoint, "save", noted)
+    train_one("mlp", steps=12, save=tmp_path / "a", every=5, progress=False)
+    train_one("mlp", steps=14, save=tmp_path / "b", resume=tmp_path / "a", every=1, progress=False)
+    assert saved == [("a", 5), ("a", 10), ("a", 12), ("b", 13), ("b", 14)]
+
+
+def test_the_command_trains_saves_and_goes_on(tmp_path):
+    path = tmp_path / "c.safetensors"
+    result = call("train", "mlp", "--steps", 10, "--save", path, "--every", 4, "-q")
+    assert result.exit_code == 0, result.output
+    assert "mixed, seed 0" in result.output and str(path) in result.output
+    result = call("train", "mlp", "--steps", 15, "--resume", path, "-q")
+    assert result.exit_code == 0 and "15, of which" in result.output
+    model = fp.load_task("mlp").model()
+    assert fp.load(path, model=model)["run"]["steps"] == 15
+
+
+def test_without_a_path_it_says_that_nothing_is_kept():
+    result = call("train", "mlp", "--steps", 3, "--precision", "float32", "--seed", 5, "-q")
+    assert result.exit_code == 0
+    assert "float32, seed 5" in result.output and "Nothing was written" in result.output
+
+
+@pytest.mark.parametrize(
+    "words, problem",
+    [
+        (("lenet",), "is of another run: task: 'mlp-digits' then, 'lenet-digits' now"),
+        (("mlp", "--seed", "7"), "seed: 0 then, 7 now"),
+        (("mlp", "--precision", "float32"), "precision: 'mixed' then, 'float32' now"),
+        (("mlp", "--dial", "3"), "dial: 0 then, 3 now"),
+        (("mlp", "--data", "digits", "--steps", "2"), "is at step 6, beyond the 2 steps"),
+        (("mlp", "--every", "0"), "every=0"),
+    ],
+)
+def test_another_run_is_not_gone_on_with(tmp_path, words, problem):
+    path = tmp_path / "c"
+    train_one("mlp", steps=6, save=path, progress=False)
+    before = path.read_bytes()
+    result = call("train", *words, "--resume", path, "-q")
+    assert result.exit_code == 2 and problem in " ".join(result.output.split())
+    assert path.read_bytes() == before
+
+
+def test_a_schedule_of_other_steps_is_another_run(tmp_path):
+    train_one("lenet", steps=3, save=tmp_path / "c", progress=False)
+    with pytest.raises(fp.CheckpointError, match="steps: 3 then, 5 now"):
+        train_one("lenet", steps=5, resume=tmp_path / "c", progress=False)
+
+
+def test_checkpoints_of_ones_own_program_are_told_apart(tmp_path):
+    fp.save(tmp_path / "c", model=fp.load_task("mlp").model(), extra={"step": 1})
+    result = call("train", "mlp", "--resume", tmp_path / "c")
+    assert result.exit_code == 2 and "not written by `minifp train`" in result.output
+    result = call("train", "mlp", "--resume", tmp_path / "nothing")
+    assert result.exit_code == 2 and "No such file" in result.output
+    result = call("train", "mlp", "--every", "3")
+    assert result.exit_code == 2 and "without save" in result.output
+
+
+def test_the_number_of_threads_changes_no_bit(tmp_path):
+    """Saved with one thread and resumed with two, as with two and one, and as in one go."""
+    whole = tmp_path / "whole"
+    threads = [dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), n) for n in "12"]
+    task = tmp_path / "lenet.py"  # as a schedule of 12 steps is not one of 5
+    task.write_text(
+        "from dataclasses import replace\nimport minifp as fp\n"
+        "task = replace(fp.load_task('lenet'), schedule=None)\n"
+    )
+    arguments = (task, "--seed", 1)
+    runs = [outside(*arguments, "--steps", 12, "--save", whole, **threads[0])]
+    for name, env in zip("ab", threads):
+        runs.append(outside(*arguments, "--steps", 5, "--save", tmp_path / name, **env))
+    for run in runs:
+        assert run.communicate(timeout=300) and run.returncode == 0
+    for name, env in zip("ab", reversed(threads)):
+        path = tmp_path / name
+        run = outside(*arguments, "--steps", 12, "--resume", path, **env)
+        assert run.communicate(timeout=300) and run.returncode == 0
+        arrays, tree = tensor_file.read(path)
+        expected, other = tensor_file.read(whole)
+        assert frozen(arrays) == frozen(expected)
+        assert frozen(tree["optimizer"]) == frozen(other["optimizer"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_by_a_signal_it_goes_on_from_the_last_checkpoint(tmp_path, how):
+    path, when = tmp_path / "c", chance.Random(1)
+    process = outside("mlp", "--steps", 1000000, "--save", path, "--every", 1)
+    while not path.is_file() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(when.uniform(0, 0.3))
+    process.send_signal(how)
+    _, errors = process.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert process.returncode == 130 and b"--resume" in errors
+    steps = tensor_file.read(path)[1]["extra"]["run"]["steps"]
+    assert steps >= 1
+    run = train_one("mlp", steps=steps + 3, resume=path, progress=False)
+    straight = train_one("mlp", steps=steps + 3, progress=False)
+    assert frozen(run.history) == frozen(straight.history)
+    assert np.isfinite(run.metric)
