@@ -15,25 +15,39 @@ from minifp.policy import Precision, get_precision, op_list, precision, set_prec
 from minifp.tape import Tensor, enable_grad, no_grad, set_grad_enabled
 from minifp.tape import is_recording as is_grad_enabled
 from minifp.walk import grad
-from minifp.ops.creation import PrecisionWarning, tensor
-from minifp.ops.creation import arange, full, ones, ones_like, rand, randn, zeros, zeros_like
+from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
+from minifp.ops.filling import arange, empty, eye, full, linspace, ones, zeros
+from minifp.ops.filling import empty_like, full_like, ones_like, zeros_like
+from minifp.ops.sampling import rand, rand_like, randint, randint_like, randn, randn_like, randperm
 from minifp.random import get_state, manual_seed, set_state
 
 # Operations on arrays; those on layers' inputs are in minifp.nn.functional.
-from minifp.ops.pointwise import abs, add, clamp, cos, div, exp, log, maximum, minimum, mul, neg
-from minifp.ops.pointwise import pow, relu, sigmoid, sin, sqrt, square, sub, tanh
-from minifp.ops.pointwise import expm1, log1p, reciprocal, rsqrt, tan
-from minifp.ops.pointwise import ceil, floor, floor_divide, remainder, round, sign, trunc
-from minifp.ops.activation import celu, selu
+from minifp.ops.pointwise import abs, add, clamp, div, floor_divide, maximum, minimum, mul, neg
+from minifp.ops.pointwise import pow, remainder, square, sub
+from minifp.ops.elementary import cos, exp, expm1, log, log1p, reciprocal, rsqrt, sigmoid, sin
+from minifp.ops.elementary import sqrt, tan, tanh, ceil, floor, round, sign, trunc
+from minifp.ops.elementary import acos, asin, atan, cosh, log10, log2, sinh
+from minifp.ops.activation import celu, relu, selu
 from minifp.ops.error_function import erf
 from minifp.ops.gated import prelu
 from minifp.ops.selection import lerp, masked_fill, where
 from minifp.ops.comparison import eq, ge, gt, isfinite, isinf, isnan, le, lt, ne
 from minifp.ops.comparison import logical_and, logical_not, logical_or, logical_xor
-from minifp.ops.reduce import amax, amin, argmax, argmin, mean, sum, var
-from minifp.ops.shape import cat, chunk, expand, flatten, permute, reshape, split, squeeze, stack
+from minifp.ops.reduce import all, any, count_nonzero, mean, sum
+from minifp.ops.variance import std, var
+from minifp.ops.extremes import amax, amin, argmax, argmin, max, min
+from minifp.ops.cumulative import cumsum, prod
+from minifp.ops.norm import logsumexp, norm
+from minifp.ops.sorting import argsort, sort, topk
+from minifp.ops.shape import flatten, movedim, permute, ravel, reshape, squeeze, swapaxes, t
 from minifp.ops.shape import transpose, unsqueeze
-from minifp.ops.matmul import matmul
+from minifp.ops.stretching import broadcast_to, expand, tile
+from minifp.ops.joining import cat, chunk, split, stack, unbind
+from minifp.ops.arranging import diagonal, flip, roll, tril, triu
+from minifp.ops.gathering import gather, scatter_add, take_along_dim
+from minifp.ops.slices import index_add, index_select, repeat_interleave
+from minifp.ops.einsum import einsum
+from minifp.ops.matmul import addmm, bmm, dot, matmul, mm, mv, outer
 from minifp.ops.softmax import log_softmax, softmax
 
 # Models, data, optimizers.

@@ -1,18 +1,21 @@
-"""The two primitives through which every kernel sums: a sum, and a sum of products.
+"""The primitives through which every kernel sums: a sum, and a sum of products.
 
     sum(x, axis=None, keepdims=False)     y[kept] = sum over the reduced axes of x
     dot(a, b)                             y[..., m, n] = sum over k of a[..., m, k] b[..., k, n]
+    cumsum(x, axis)                       y[k] = sum over i <= k of x[i] along the axis
+    prod(x, axis=None, keepdims=False)    y[kept] = product over the reduced axes of x
 
-`primitives(dtype)` gives the pair for a format that a precision names in `reduce` or `accumulate`.
+`primitives(dtype)` gives them for a format that a precision names in `reduce` or `accumulate`.
 
 In float32 and float64 they are *plain*: as accurate as sums of that format get, in any order.
 
 In a narrower format they are *sequential*, as an accumulator register of that format would do it:
 the accumulator starts at +0, every addend (or operand, and then every product) is rounded to the
 format, and so is every partial sum; addends come in C order of the reduced axes, products with k
-ascending. Overflow gives Inf, NaN stays NaN. Results are float32 arrays of numbers of the format.
-NumPy cannot be asked for this: float16 sums are float32 inside along a contiguous axis and in `@`,
-and float16 along the others.
+ascending. A product (prod) starts at 1, and every factor and partial product is rounded. Overflow
+gives Inf, NaN stays NaN. Results are float32 arrays of numbers of the format. NumPy cannot be asked
+for this: float16 sums are float32 inside along a contiguous axis and in `@`, and float16 along the
+others.
 
 Sequential steps are taken in float32 and then rounded. Of two float16 numbers the product is exact
 in float32 (2 x 11 bits), and the sum is as if it had been rounded once, because 24 >= 2 x 11 + 2
@@ -39,10 +42,12 @@ TWINS = {float16: "minifp.accumulate_numba"}  # by the format of sequential sums
 
 
 class Primitives(NamedTuple):
-    """One way to sum: `sum(x, axis=None, keepdims=False)`, and `dot(a, b)`, NumPy's matmul."""
+    """One way to sum: `dot` is NumPy's matmul, the others are its reductions of those names."""
 
     sum: Callable
     dot: Callable
+    cumsum: Callable
+    prod: Callable
 
 
 @cache
@@ -59,9 +64,12 @@ def _primitives(dtype):
     if dtype.kind != "f":
         raise PrecisionError(f"sums in {dtype.name}: expected a floating format")
     if dtype.itemsize >= float32.itemsize:
-        return Primitives(sum=plain_sum, dot=partial(checked_dot, np.matmul))
+        return Primitives(plain_sum, partial(checked_dot, np.matmul), plain_cumsum, plain_prod)
     return Primitives(
-        sum=partial(sequential_sum, dtype), dot=partial(checked_dot, partial(sequential_dot, dtype))
+        sum=partial(sequential_sum, dtype),
+        dot=partial(checked_dot, partial(sequential_dot, dtype)),
+        cumsum=partial(sequential_cumsum, dtype),
+        prod=partial(sequential_prod, dtype),
     )
 
 
@@ -182,6 +190,55 @@ def _sum_of_rows(x):
     return np.add.reduce(x, axis=1)
 
 
+def plain_cumsum(x, axis):
+    """The running sums of x along one axis in its own format, but at least float32.
+
+    |error| <= (16 + 4 log2 n) u sum|x| of the n numbers summed so far: as good as `plain_sum`,
+    where NumPy's own, which adds one after the other, has an error that grows as n u.
+    """
+    x = _at_least_single(x)
+    (axis,) = reduced_axes(x, axis)
+    if x.dtype.kind != "f":
+        return np.cumsum(x, axis)
+    return np.moveaxis(_running_sums(np.moveaxis(x, axis, 0)), 0, axis)
+
+
+def _running_sums(x):
+    """Along the first axis: inside blocks of 16, to which the sum of the blocks before is added."""
+    K = len(x)
+    if K <= ROWS:
+        return np.add.accumulate(x, axis=0)
+    n = -(-K // ROWS)
+    blocks = np.zeros((n * ROWS, *x.shape[1:]), x.dtype)
+    blocks[:K] = x
+    sums = np.add.accumulate(blocks.reshape(n, ROWS, *x.shape[1:]), axis=1)
+    sums[1:] += _running_sums(sums[:, -1])[:-1, None]
+    return sums.reshape(blocks.shape)[:K]
+
+
+def plain_prod(x, axis=None, keepdims=False):
+    """The product of x over `axis` in its own format, but at least float32.
+
+    |error| <= n u |product|. Mantissas are multiplied in pairs and exponents are added beside them,
+    so that no partial product overflows or underflows where the whole one does not.
+    """
+    x = _at_least_single(x)
+    axes = reduced_axes(x, axis)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    shape = _without(x.shape, axes, keepdims)
+    if x.dtype.kind != "f" or not x.size:
+        return np.asarray(np.multiply.reduce(x, axes)).reshape(shape)
+    mantissas = x.transpose(axes + kept).reshape(-1, prod(x.shape[i] for i in kept))
+    mantissas, exponents = np.frexp(mantissas)
+    while len(mantissas) > 1:
+        half = len(mantissas) // 2
+        pairs, more = np.frexp(mantissas[:half] * mantissas[half : 2 * half])
+        more += exponents[:half] + exponents[half : 2 * half]
+        mantissas = np.concatenate([pairs, mantissas[2 * half :]])
+        exponents = np.concatenate([more, exponents[2 * half :]])
+    return np.ldexp(mantissas[0], exponents[0]).reshape(shape)
+
+
 # ---- sequential: narrower formats ---------------------------------------------------------------
 
 
@@ -202,6 +259,32 @@ def sequential_dot(dtype, a, b):
         *(_which_matrix(x.shape[:-2], leading) for x in (a, b)),
     )
     return y.reshape(*leading, a.shape[-2], b.shape[-1])
+
+
+def sequential_cumsum(dtype, x, axis):
+    """The running sums of x along one axis, every addend and partial sum rounded to `dtype`."""
+    (axis,) = reduced_axes(x, axis)
+    addends = np.moveaxis(_as_single(x, dtype), axis, 0)
+    start = np.zeros((1, *addends.shape[1:]), float32)  # +0: a sum that starts with -0 is not it
+    sums = _partial_results(np.add, dtype, np.concatenate([start, addends]))
+    return np.moveaxis(sums[1:], 0, axis)
+
+
+def sequential_prod(dtype, x, axis=None, keepdims=False):
+    """The product of x over `axis`, every factor and partial product rounded to `dtype`."""
+    axes = reduced_axes(x, axis)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    factors = _as_single(x, dtype).transpose(axes + kept)
+    factors = factors.reshape(prod(x.shape[i] for i in axes), prod(x.shape[i] for i in kept))
+    factors = np.concatenate([np.ones((1, factors.shape[1]), float32), factors])
+    products = _partial_results(np.multiply, dtype, factors)
+    return products[-1].reshape(_without(x.shape, axes, keepdims))
+
+
+def _partial_results(operation, dtype, x):
+    """All results along the first axis: NumPy's running sums and products round each one."""
+    with np.errstate(all="ignore"):  # Inf and NaN are values here
+        return widen(operation.accumulate(narrow(x, dtype), axis=0), float32)
 
 
 def _as_single(x, dtype):
@@ -264,9 +347,8 @@ def dot_matrices(dtype, a, b, ia, ib):
 
 def _add_up(dtype, start, addends):
     """start (...) plus addends (K, ...), one after the other, each partial sum rounded."""
-    if start.size < 2048:  # too short for a Python step each; NumPy's running sum rounds as well
-        terms = np.concatenate([start[None], addends])
-        return widen(np.add.accumulate(narrow(terms, dtype), axis=0)[-1], float32)
+    if start.size < 2048:  # too short for a Python step each
+        return _partial_results(np.add, dtype, np.concatenate([start[None], addends]))[-1]
     for addend in addends:
         start = round_to(start + addend, dtype)
     return start

@@ -20,7 +20,7 @@ CHOICES = (LOW, WIDE, GIVEN, REFUSED)
 ROWS = (
     (
         *(LOW, "products of float16 are exact in float32, where they are summed: half the bytes"),
-        "linear matmul mm bmm mv dot einsum conv1d conv2d conv_transpose1d conv_transpose2d prelu",
+        "linear matmul mm bmm mv dot addmm einsum conv1d conv2d conv_transpose1d conv_transpose2d prelu",
     ),
     (
         *(LOW, "a dot product at every step; the state between steps is stored as a GPU would"),
@@ -40,7 +40,7 @@ ROWS = (
             "sums many numbers: the sum may exceed 65504, or need more digits than float16 has",
         ),
         "sum mean prod cumsum norm logsumexp softmax log_softmax softmin cosine_similarity "
-        "normalize var std",
+        "normalize pairwise_distance var std",
     ),
     (
         *(WIDE, "divides by a deviation that is a sum of squares"),
@@ -70,7 +70,7 @@ ROWS = (
         ),
         "add sub mul div neg abs sign floor ceil round trunc sqrt sin cos tanh sigmoid erf clamp "
         "maximum minimum where lerp relu leaky_relu elu celu selu gelu silu hardtanh hardswish "
-        "hardsigmoid mish logsigmoid glu relu6 dropout cast",
+        "hardsigmoid mish logsigmoid glu relu6 softsign remainder floor_divide atan dropout cast",
     ),
     (
         *(GIVEN, "sums few neighbours in float32, and rounds once"),

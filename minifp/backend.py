@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from minifp.accumulate import dot_in, sum_in
+from minifp.accumulate import primitives
 from minifp.errors import ArgumentError, DeviceError
 from minifp.formats import FORMATS, float32, narrow, round_to, widen
 from minifp.policy import Rule, get_precision, resolve
@@ -17,7 +17,8 @@ from minifp.policy import Rule, get_precision, resolve
 KERNELS = []  # every kernel, for the tests, the command line and whoever wants to know
 observers = []  # objects with `on_kernel(kernel, args, results, formats)`: see lab and scope
 
-PRIMITIVES = ("sum", "dot", "store")
+PRIMITIVES = ("sum", "cumsum", "prod", "dot", "accumulate", "store")
+UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
 
 
 class Kernel:
@@ -27,9 +28,11 @@ class Kernel:
     format, or None); its keywords are parameters that are no arrays. It sees floating arrays in
     the compute format. It names among its keywords what it needs of the precision:
 
-    sum, dot: how to sum, and how to sum products (see accumulate.py);
-    store:    rounds an array to the first result's format: for what is stored between the steps
-              of a sequence.
+    sum, dot:   how to sum, and how to sum products (see accumulate.py);
+    cumsum, prod: how to add up and multiply along an axis, in the format of sums;
+    accumulate: rounds what is added to a dot product, such as a bias, as its partial sums are;
+    store:      rounds an array to the first result's format: for what is stored between the steps
+                of a sequence.
     """
 
     def __init__(self, reference, rule):
@@ -74,19 +77,19 @@ class Kernel:
     def _call_without_rounding(self, args, params):
         """Integers and booleans: nothing to round, except where they give floating results."""
         for want in self.wants:
-            params[want] = {"sum": sum_in(float32), "dot": dot_in(float32), "store": lambda x: x}[
-                want
-            ]
+            params[want] = UNROUNDED.get(want) or (lambda x: x)
         with np.errstate(all="ignore"):
             result = np.asarray(self.reference(*args, **params))
         activations = FORMATS[get_precision().activations].dtype
         return narrow(result, activations) if result.dtype.kind == "f" else result
 
     def _primitive(self, want, formats, targets):
-        if want == "sum":
-            return sum_in(formats.sum_in)
+        if want in ("sum", "cumsum", "prod"):
+            return getattr(primitives(formats.sum_in), want)
         if want == "dot":
-            return dot_in(formats.dot_in)
+            return primitives(formats.dot_in).dot
+        if want == "accumulate":
+            return lambda x: round_to(x, formats.dot_in)
         stored = _format_of_target(targets[0], formats.out[0])
         return lambda x: round_to(x, stored)
 

@@ -11,6 +11,7 @@ with the same two verbs; "no scaling" is one of them, not a flag.
 
 from numbers import Real
 
+from minifp.checks import check_count
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.policy import checked_loss_scale
 
@@ -28,7 +29,10 @@ class StaticLossScale:
     counters = ("skipped_in_a_row",)
 
     def __init__(self, scale, patience=PATIENCE):
-        self.value, self.patience = _positive("loss scale", scale), _count("patience", patience)
+        self.value, self.patience = (
+            _positive("loss scale", scale),
+            check_count("patience", patience),
+        )
         self.skipped_in_a_row = 0
 
     def update(self, finite):
@@ -43,17 +47,23 @@ class StaticLossScale:
     def restored(self, state):
         """A new scale as it was when `state` was taken, bounds and all.
 
-        Raises ArgumentError or PrecisionError for the state of another kind, or an impossible one.
+        Raises ArgumentError for the state of another kind, or an impossible one.
         """
         expected = self.state_dict()
-        if set(state) != set(expected) or state["kind"] != expected["kind"]:
-            raise ArgumentError(
-                f"loss scale: state {dict(state)!r}, expected one like {expected!r}"
-            )
-        new = type(self)(**{name: state[value] for name, value in self.arguments.items()})
-        for name in self.counters:
-            setattr(new, name, _count(name, state[name], least=0))
+        fits = isinstance(state, dict) and set(state) == set(expected)
+        if not fits or state["kind"] != expected["kind"]:
+            raise ArgumentError(f"loss scale: state {state!r}, expected one like {expected!r}")
+        try:
+            new = type(self)(**{name: state[value] for name, value in self.arguments.items()})
+            for name in self.counters:
+                setattr(new, name, check_count(name, state[name], least=0))
+        except (ArgumentError, PrecisionError) as error:
+            raise ArgumentError(f"loss scale: state {state!r}: {error}") from error
         return new
+
+    def check_state_dict(self, state):
+        """Raise as `restored` does, for what load_state_dict would refuse."""
+        self.restored(state)
 
     def load_state_dict(self, state):
         """Continue from a state_dict. Raises as `restored` does, with nothing changed."""
@@ -92,7 +102,7 @@ class DynamicLossScale(StaticLossScale):
         self.max_scale = _positive("max_scale", max_scale)
         self.growth_factor = _positive("growth_factor", growth_factor)
         self.backoff_factor = _positive("backoff_factor", backoff_factor)
-        self.growth_interval, self.good_steps = _count("growth_interval", growth_interval), 0
+        self.growth_interval, self.good_steps = check_count("growth_interval", growth_interval), 0
         if not self.growth_factor > 1 > self.backoff_factor:
             raise PrecisionError(
                 f"growth_factor={growth_factor!r}, backoff_factor={backoff_factor!r}: "
@@ -131,9 +141,3 @@ def _positive(name, value):
             f"{name}={value!r}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
         )
     return float(value)
-
-
-def _count(name, value, least=1):
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ArgumentError(f"{name}={value!r}: expected an integer, at least {least}")
-    return value

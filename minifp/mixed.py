@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minifp.checks import check_range
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
+from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of, squared_norm
 from minifp.loss_scale import as_loss_scale
 from minifp.masters import MasterWeights
-from minifp.optim.clip import clip_factor, multiply_gradient
-from minifp.optim.optimizer import Optimizer, check_range, seed_of, squared_norm
+from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
 from minifp.policy import get_precision
 
@@ -67,7 +68,7 @@ class MixedOptimizer:
         self, optimizer, loss_scale=FROM_PRECISION, master_weights=FROM_PRECISION, *,
         clip_norm=None, dial=0, skip="each", skip_nonfinite=True,
     ):  # fmt: skip
-        self.optimizers = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
+        self.optimizers = list(optimizer) if hasattr(optimizer, "__iter__") else [optimizer]
         if not self.optimizers or not all(isinstance(o, Optimizer) for o in self.optimizers):
             raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
         if len({id(p) for p in self.parameters}) < len(self.parameters):
@@ -105,6 +106,30 @@ class MixedOptimizer:
         """The parameter groups of all optimizers."""
         return [group for o in self.optimizers for group in o.param_groups]
 
+    def add_param_group(self, param_group, index=None):
+        """Train the parameters of one more group, with masters where the others have them.
+
+        index: of the optimizer that is to train it, where there are several. Raises ArgumentError
+        and PrecisionError, with nothing changed, for a group that does not fit.
+        """
+        if index is None and len(self.optimizers) == 1:
+            index = 0
+        if index not in range(len(self.optimizers)):
+            raise ArgumentError(
+                f"MixedOptimizer.add_param_group: index={index!r}: expected which of the "
+                f"{len(self.optimizers)} optimizers"
+            )
+        group = self.optimizers[index].new_group(param_group)
+        if {id(p) for p in self.parameters} & {id(p) for p in group["params"]}:
+            raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
+        for p in group["params"]:
+            if p.precision is not None and str(p.precision) != str(self.precision):
+                raise PrecisionError(
+                    f"MixedOptimizer: a parameter made under {p.precision}, the others under "
+                    f"{self.precision}: use one MixedOptimizer for each"
+                )
+        self.optimizers[index].add_param_group(group)
+
     @property
     def scale(self) -> float:
         """The loss scale S of the next backward."""
@@ -125,15 +150,21 @@ class MixedOptimizer:
             if p.grad is not None:
                 multiply_gradient(p, inverse)
 
-    def step(self) -> StepResult:
+    def step(self, closure=None) -> StepResult:
         """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
 
         Raises TapeError without gradients or with ones that a step consumed, ArgumentError for a
-        setting that is not allowed (both with nothing changed), and TrainingError after `patience`
-        skipped steps in a row.
+        setting that is not allowed or a closure, PrecisionError for a parameter whose format was
+        changed since (all with nothing changed), and TrainingError after `patience` skipped steps
+        in a row.
         """
+        if closure is not None:
+            raise ArgumentError(
+                "MixedOptimizer.step(closure): a closure is not taken, because the loss scale "
+                "enters in optimizer.backward(loss): call that, and then step()"
+            )
         for o in self.optimizers:
-            o.check_settings()
+            o.check_ready()
         inverse = 1 / seed_of(self.parameters)
         squares = [
             [squared_norm(p.grad.array) for p in o.parameters if p.grad is not None]
@@ -171,11 +202,11 @@ class MixedOptimizer:
         self.zero_grad()
         return result
 
-    def zero_grad(self):
-        """Drop all gradients."""
-        self.losses = []
+    def zero_grad(self, set_to_none=True):
+        """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
         for o in self.optimizers:
-            o.zero_grad()
+            o.zero_grad(set_to_none)
+        self.losses = []
 
     def _clip(self, squares, wanted, inverse):
         if self.clip_norm is None:
@@ -220,26 +251,31 @@ class MixedOptimizer:
             "loss_scale": self.loss_scale.state_dict(),
         }
 
+    def check_state_dict(self, state_dict):
+        """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
+        if not isinstance(state_dict, dict) or set(state_dict) != {"optimizers", "loss_scale"}:
+            is_dict = isinstance(state_dict, dict)
+            given = sorted(state_dict, key=str) if is_dict else type(state_dict).__name__
+            raise ArgumentError(
+                f"MixedOptimizer: state of {given}, expected ['loss_scale', 'optimizers']"
+            )
+        states = state_dict["optimizers"]
+        if not isinstance(states, (list, tuple)) or len(states) != len(self.optimizers):
+            raise ArgumentError(
+                f"MixedOptimizer: expected a list of states, {len(self.optimizers)} of optimizers"
+            )
+        self.loss_scale.check_state_dict(state_dict["loss_scale"])
+        for o, state in zip(self.optimizers, states):
+            o.check_state_dict(state)
+
     def load_state_dict(self, state_dict):
         """Continue from a state_dict; the weights become the rounded masters in it.
 
         Raises ArgumentError, with nothing changed, for one that does not fit.
         """
-        if set(state_dict) != {"optimizers", "loss_scale"}:
-            raise ArgumentError(
-                f"MixedOptimizer: state of {sorted(state_dict)}, "
-                "expected ['loss_scale', 'optimizers']"
-            )
-        states = state_dict["optimizers"]
-        if len(states) != len(self.optimizers):
-            raise ArgumentError(
-                f"MixedOptimizer: state of {len(states)} optimizers, not {len(self.optimizers)}"
-            )
-        self.loss_scale.restored(state_dict["loss_scale"])
-        for o, state in zip(self.optimizers, states):
-            o.check_state_dict(state)
+        self.check_state_dict(state_dict)
         self.loss_scale.load_state_dict(state_dict["loss_scale"])
-        for o, state in zip(self.optimizers, states):
+        for o, state in zip(self.optimizers, state_dict["optimizers"]):
             o.load_state_dict(state)
 
 

@@ -5,6 +5,7 @@ of the module, not a closure, so that no array is kept alive unseen.
 """
 
 import inspect
+import re
 from functools import wraps
 
 from minifp import autocast, policy
@@ -24,18 +25,22 @@ def op(fn=None, *, weights=()):
         return lambda fn: op(fn, weights=weights)
     name = fn.__name__.rstrip("_")
     autocast.operations.add(name)
-    are_weights = tuple(p in weights for p in inspect.signature(fn).parameters)
+    parameters = inspect.signature(fn).parameters
+    are_weights = tuple(p in weights for p in parameters)
+    defaults = {n: p.default for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+    defaults = {n: v for n, v in defaults.items() if v is not inspect.Parameter.empty}
 
     @wraps(fn)
     def recorded(*args, **params):
+        params = {**defaults, **params}  # backward is given them too
         if weights or policy.get_precision().operations is not None:
             args = _enter(name, args, are_weights)
         tensors = [a for a in args if isinstance(a, Tensor)]
         arrays = [a.array if isinstance(a, Tensor) else a for a in args]
         try:
             y, saved, backward = fn(*arrays, **params)
-        except (MinifpError, ValueError, IndexError, TypeError) as error:
-            if isinstance(error, MinifpError) and name in str(error):
+        except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
+            if isinstance(error, MinifpError) and re.search(rf"\b{name}\b", str(error)):
                 raise
             raise explained(error, name, arrays) from error
         outputs = y if isinstance(y, tuple) else (y,)
@@ -102,7 +107,7 @@ def _enter(name, args, are_weights):
 
 def explained(error, name, arrays):
     """An error of minifp's own that names the operation and what it was given."""
-    kind = DTypeError if isinstance(error, TypeError) else ShapeError
+    kind = DTypeError if isinstance(error, (TypeError, OverflowError)) else ShapeError
     kind = type(error) if isinstance(error, MinifpError) else kind
     return kind(f"{name}({', '.join(_describe(a) for a in arrays)}): {error}")
 

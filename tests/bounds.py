@@ -85,9 +85,10 @@ class Call:
             for a in self.args
         ]
 
-    def run(self, sum, dot, store=lambda x: x):
+    def run(self, sum, dot, cumsum, prod, unrounded=lambda x: x):
         """The results of the reference in float64 with these primitives."""
-        given = {"sum": sum, "dot": dot, "store": store}
+        given = {"sum": sum, "dot": dot, "accumulate": unrounded, "store": unrounded}
+        given |= {"cumsum": cumsum, "prod": prod}
         params = {**self.params, **{want: given[want] for want in self.kernel.wants}}
         results = self.kernel.reference(*self.wide(), **params)
         return results if isinstance(results, tuple) else (results,)
@@ -105,7 +106,11 @@ class Call:
             addends.append(a.shape[-1])
             return a @ b
 
-        return self.run(total, product), max(addends)
+        def running(x, axis):
+            addends.append(x.shape[axis])
+            return np.cumsum(x, axis)
+
+        return self.run(total, product, running, np.prod), max(addends)
 
     def magnitudes(self, exact):
         """M for each result; see the module."""
@@ -115,6 +120,8 @@ class Call:
         absolute = self.run(
             lambda x, axis=None, keepdims=False: np.sum(np.abs(x), axis=axis, keepdims=keepdims),
             lambda a, b: np.abs(a) @ np.abs(b),
+            lambda x, axis: np.cumsum(np.abs(x), axis),
+            lambda x, axis=None, keepdims=False: np.prod(np.abs(x), axis, keepdims=keepdims),
         )
         return tuple(np.abs(a) + np.abs(e) for a, e in zip(absolute, exact))
 
@@ -211,6 +218,7 @@ class Interval:
     error = property(lambda self: (self.high - self.low) / 2)
 
     def excess(self, stored):
-        """0 where it is inside, Inf where not."""
+        """0 where it is inside, Inf where not. What comes of Inf and NaN is Inf or NaN."""
         inside = (self.low <= stored) & (stored <= self.high)
-        return 0.0 if inside.all() else np.inf
+        lost = np.isnan(self.low) | np.isnan(self.high)
+        return 0.0 if np.where(lost, ~np.isfinite(stored), inside).all() else np.inf

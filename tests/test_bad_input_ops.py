@@ -87,7 +87,7 @@ SHAPES = [
         lambda image: F.avg_pool2d(image, 2, 2, 2),
         r"avg_pool2d: padding=\(2, 2\) must be at most half",
     ),
-    (lambda image: F.max_pool2d(image, 9), r"max_pool2d: a window of \(9, 9\) does not fit x of"),
+    (lambda image: F.max_pool2d(image, 9), r"max_pool2d: a window of \(9, 9\) does not fit input of"),
     (lambda v: F.batch_norm(v, None, None), r"batch_norm: input of shape \(3,\): expected \(N, C"),
     (lambda one: F.batch_norm(one, None, None, training=True), r"batch_norm .*1 value a channel"),
     (
@@ -146,12 +146,10 @@ SHAPES = [
         r"getitem\(float32 \(2, 3\)\): index 5 is out of bounds for axis 0 with size 2",
     ),
     (lambda x: x[0, 0, 0], r"getitem\(float32 \(2, 3\)\): too many indices"),
-    (lambda x: x["a"], r"getitem\(float32 \(2, 3\)\): only integers, slices"),
     (lambda x: x[np.array([True, False, True])], r"getitem\(float32 \(2, 3\)\): boolean index"),
     (lambda x: x.item(), r"item\(\) of a tensor of shape \(2, 3\): expected one element"),
     (lambda x: setattr(x, "data", np.ones(3)), r"\.data of shape \(2, 3\) .*shape \(3,\)"),
     (lambda: fp.ones(2, -1), r"size \(2, -1\): expected integers of at least 0"),
-    (lambda: fp.zeros("a"), r"size \('a',\): expected integers"),
 ]
 
 OTHERS = [
@@ -208,15 +206,16 @@ OTHERS = [
         r"where: a condition of float32: expected booleans",
     ),
     (lambda x: fp.where(fp.tensor([1, 0, 1]), x, x), fp.DTypeError, r"where: a condition of int64"),
+    (lambda x: x["a"], fp.DTypeError, r"getitem: an index of type str: only integers, slices"),
     (
         lambda x, v: x[v],
         fp.DTypeError,
         r"getitem: an index of float32: expected integers or booleans",
     ),
     (lambda x: fp.add(x, "a"), fp.DTypeError, r"add\(float32 \(2, 3\), 'a'\)"),
-    (lambda x: fp.exp(None), fp.DTypeError, r"exp\(None\)"),
+    (lambda x: fp.exp(None), fp.DTypeError, r"exp: input is a NoneType: expected a tensor"),
     (lambda x: fp.lt(x, None), fp.MinifpError, r"lt\(float32 \(2, 3\), None\)"),
-    (lambda x: x.clamp(min="a"), fp.DTypeError, r"clamp\(float32 \(2, 3\)\)"),
+    (lambda x: x.clamp(min="a"), fp.DTypeError, r"clamp: min='a': expected a number"),
     (lambda x: x.sum(1.5), fp.DTypeError, r"sum.*dim=1\.5: expected an integer"),
     (lambda x: x.mean("a"), fp.DTypeError, r"mean.*dim='a': expected an integer"),
     (lambda x: F.softmax(x, None), fp.DTypeError, r"softmax: dim=None: expected an integer"),
@@ -226,6 +225,7 @@ OTHERS = [
     (lambda: fp.tensor([[1, 2], [3]]), fp.DTypeError, r"data is no array"),
     (lambda: fp.tensor(1j), fp.DTypeError, r"data of type complex128"),
     (lambda: fp.tensor(1.0, dtype="float8"), fp.PrecisionError, r"no dtype 'float8'"),
+    (lambda: fp.zeros("a"), fp.DTypeError, r"zeros: size \('a',\): expected integers"),
     (lambda: fp.full((2,), "a"), fp.DTypeError, r"data of type <U1"),
     (lambda: fp.arange(0, 3, 0), fp.ArgumentError, r"arange: step=0"),
     (lambda x: x + "a", TypeError, r"for \+: 'Tensor' and 'str'"),

@@ -242,15 +242,28 @@ def test_a_state_holds_all_there_is(make):
         lambda s: s.update(value="1024"),
         lambda s: s.update(good_steps=-1),
         lambda s: s.update(skipped_in_a_row=1.5),
+        lambda s: s.update(growth_interval="often"),
+        lambda s: s.update(backoff_factor=2.0),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
     scale, state = DynamicLossScale(), halved().state_dict()
     before = dict(vars(scale))
     damage(state)
-    with pytest.raises((fp.ArgumentError, fp.PrecisionError)):
-        scale.load_state_dict(state)
-    assert vars(scale) == before
+    for take in (scale.check_state_dict, scale.load_state_dict):
+        with pytest.raises(fp.ArgumentError, match="loss scale"):
+            take(state)
+        assert vars(scale) == before
+
+
+def test_what_is_no_state_is_refused_and_a_checked_one_changes_nothing():
+    scale = DynamicLossScale()
+    before = dict(vars(scale))
+    for state in (None, [], 3, "dynamic", {}):
+        for take in (scale.check_state_dict, scale.load_state_dict):
+            with pytest.raises(fp.ArgumentError, match="loss scale"):
+                take(state)
+    assert scale.check_state_dict(halved().state_dict()) is None and vars(scale) == before
 
 
 def test_the_state_of_another_kind_is_refused():

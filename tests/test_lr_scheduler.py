@@ -1,21 +1,39 @@
 """Claims about schedules: closed forms of a count that a skipped step does not advance."""
 
+import doctest
 import json
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
+from minifp.optim import lr_scheduler
+from minifp.optim.lr_scheduler import (
+    ChainedScheduler,
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    LRScheduler,
+    MultiStepLR,
+    OneCycleLR,
+    PolynomialLR,
+    ReduceLROnPlateau,
+    SequentialLR,
+    StepLR,
+)
 
 
-def mixed_optimizer(*rates, scale=2.0**10):
+def mixed_optimizer(*rates, scale=2.0**10, **settings):
     """A MixedOptimizer of one parameter a rate, under mixed precision with a static scale."""
     with fp.precision("mixed"):
         groups = [{"params": [nn.Parameter(np.ones(2))], "lr": lr} for lr in rates]
-        return fp.MixedOptimizer(optim.SGD(groups), loss_scale=scale)
+        return fp.MixedOptimizer(optim.SGD(groups, **settings), loss_scale=scale)
 
 
 def step(optimizer, overflow=False):
@@ -55,7 +73,26 @@ def warm_up_then_cosine(optimizer):
     return SequentialLR(optimizer, [warm_up(optimizer), cosine(optimizer)], milestones=[4])
 
 
-all_schedules = pytest.mark.parametrize("schedule", [cosine, warm_up, warm_up_then_cosine])
+def decays_at_once(optimizer):
+    """Two factors and a cosine, one of them a sequence."""
+    first = SequentialLR(optimizer, [warm_up(optimizer), StepLR(optimizer, 2)], [3])
+    return ChainedScheduler([first, ExponentialLR(optimizer, 0.9), cosine(optimizer)])
+
+
+SCHEDULES = {
+    "cosine": cosine,
+    "warm_up": warm_up,
+    "warm_up_then_cosine": warm_up_then_cosine,
+    "decays_at_once": decays_at_once,
+    "StepLR": lambda o: StepLR(o, step_size=2, gamma=0.5),
+    "MultiStepLR": lambda o: MultiStepLR(o, [4, 1, 4]),
+    "ExponentialLR": lambda o: ExponentialLR(o, 0.7),
+    "ConstantLR": lambda o: ConstantLR(o, 0.25, 3),
+    "PolynomialLR": lambda o: PolynomialLR(o, 9, 2.0),
+    "LambdaLR": lambda o: LambdaLR(o, lambda n: 1 / (1 + n)),
+    "restarts": lambda o: CosineAnnealingWarmRestarts(o, 2, 2, 0.1),
+}
+all_schedules = pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
 
 
 def test_cosine_goes_from_the_base_through_the_middle_to_the_end():
@@ -75,6 +112,215 @@ def test_one_schedule_follows_another_from_its_own_beginning():
     assert rates[4:] == rates_over(cosine, 8)
 
 
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("StepLR", [1, 1, 0.5, 0.5, 0.25, 0.25, 0.125]),
+        ("MultiStepLR", [1, 0.1, 0.1, 0.1, 1e-3, 1e-3, 1e-3]),
+        ("ExponentialLR", [0.7**n for n in range(7)]),
+        ("ConstantLR", [0.25, 0.25, 0.25, 1, 1, 1, 1]),
+        ("PolynomialLR", [(1 - n / 9) ** 2 for n in range(7)]),
+        ("LambdaLR", [1 / n for n in range(1, 8)]),
+        ("restarts", [1, 0.55, 1, 0.55 + 0.45 / 2**0.5, 0.55, 0.55 - 0.45 / 2**0.5, 1]),
+    ],
+)
+def test_the_rates_are_their_closed_forms(schedule, rates):
+    np.testing.assert_allclose(rates_over(SCHEDULES[schedule], 6, base=1.0), rates, rtol=1e-12)
+
+
+def test_a_polynomial_stays_at_its_end_and_a_constant_at_the_base():
+    assert rates_over(SCHEDULES["PolynomialLR"], 12)[9:] == [0.0] * 4
+    assert rates_over(SCHEDULES["ConstantLR"], 12)[3:] == [0.5] * 10
+
+
+def test_in_a_chain_factors_multiply():
+    def chain(optimizer):
+        return ChainedScheduler([warm_up(optimizer), StepLR(optimizer, 3), StepLR(optimizer, 2)])
+
+    warm = [0.25, 0.4375, 0.625, 0.8125, 1.0, 1.0, 1.0]
+    steps = [1, 1, 0.1, 0.01, 1e-3, 1e-3, 1e-5]
+    rates = rates_over(chain, 6, base=1.0)
+    np.testing.assert_allclose(rates, np.multiply(warm, steps), rtol=1e-12)
+
+
+def test_a_chain_goes_on_where_a_factor_was_zero():
+    rates = rates_over(
+        lambda o: ChainedScheduler([LinearLR(o, 0.0, total_iters=2), ExponentialLR(o, 0.5)]), 3
+    )
+    np.testing.assert_allclose(rates, [0.0, 0.125, 0.125, 0.0625])
+
+
+def test_a_chain_is_the_same_alone_and_in_a_sequence():
+    """In PyTorch a chain that begins a sequence begins one step late."""
+
+    def in_sequence(optimizer):
+        chain = decays_at_once(optimizer)
+        return SequentialLR(optimizer, [chain, StepLR(optimizer, 1)], [9])
+
+    assert rates_over(in_sequence, 8) == rates_over(decays_at_once, 8)
+
+
+def test_a_chain_of_a_chain_is_one_chain():
+    def nested(optimizer):
+        inner = ChainedScheduler([warm_up(optimizer), cosine(optimizer)], optimizer)
+        return ChainedScheduler([inner, StepLR(optimizer, 2)], optimizer)
+
+    def flat(optimizer):
+        return ChainedScheduler([warm_up(optimizer), cosine(optimizer), StepLR(optimizer, 2)])
+
+    assert rates_over(nested, 8) == rates_over(flat, 8)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_order_in_which_parts_are_made_does_not_matter(order):
+    """Each begins with the rate of the group before any of them set it."""
+
+    def sequence(optimizer):
+        makers = [warm_up, cosine, lambda o: StepLR(o, 2)]
+        parts = {n: makers[n](optimizer) for n in order}
+        return SequentialLR(optimizer, [parts[0], parts[1], parts[2]], [4, 6])
+
+    rates = rates_over(sequence, 8)
+    assert rates[:4] == rates_over(warm_up, 3) and rates[4:6] == rates_over(cosine, 1)
+    assert rates[6:] == [0.5, 0.5, 0.05]
+
+
+def test_the_docstring_tells_the_truth():
+    assert doctest.testmod(lr_scheduler).failed == 0 < doctest.testmod(lr_scheduler).attempted
+
+
+# ---- one cycle ----------------------------------------------------------------------------------
+
+
+def cycle_settings(optimizer, steps, **arguments):
+    """(rate, momentum) of the first group before each step, and after the last."""
+    scheduler = OneCycleLR(optimizer, **arguments)
+    group, found = optimizer.param_groups[0], []
+    for n in range(steps + 1):
+        found.append((group["lr"], group["betas"][0] if "betas" in group else group["momentum"]))
+        if n < steps:
+            step(optimizer)
+            scheduler.step()
+    return found
+
+
+def test_in_one_cycle_the_rate_goes_up_and_down_and_the_momentum_down_and_up():
+    arguments = {"max_lr": 1.0, "total_steps": 11, "pct_start": 5 / 11, "anneal_strategy": "linear"}
+    found = cycle_settings(mixed_optimizer(9.0, momentum=0.5), 11, div_factor=5.0, **arguments)
+    rates, momenta = zip(*found)
+    np.testing.assert_allclose(rates[:5], np.linspace(0.2, 1.0, 5), rtol=1e-12)
+    np.testing.assert_allclose(rates[4:11], np.linspace(1.0, 2e-5, 7), rtol=1e-9)
+    np.testing.assert_allclose(momenta[:5], np.linspace(0.95, 0.85, 5), rtol=1e-12)
+    np.testing.assert_allclose(momenta[4:11], np.linspace(0.85, 0.95, 7), rtol=1e-12)
+    assert found[11] == found[10]  # after the last step there is no other
+
+
+@pytest.mark.parametrize("rule", [optim.SGD, optim.Adam, optim.RMSprop])
+def test_one_cycle_also_moves_a_momentum_that_was_zero(rule):
+    """Of an optimizer that was made without one and has not stepped yet."""
+    with fp.precision("mixed"):
+        p = nn.Parameter(np.ones(2))
+    optimizer = fp.MixedOptimizer(rule([p]), loss_scale=8.0)
+    settings = cycle_settings(optimizer, 5, max_lr=0.1, total_steps=6)
+    assert min(m for _, m in settings) == pytest.approx(0.85, abs=0.02)
+
+
+def test_a_cycle_has_no_step_after_its_last():
+    optimizer = mixed_optimizer(0.5)
+    scheduler = OneCycleLR(optimizer, 1.0, epochs=2, steps_per_epoch=2)
+    for _ in range(4):
+        step(optimizer)
+        scheduler.step()
+    before = scheduler.state_dict(), scheduler.get_last_lr()
+    step(optimizer)
+    with pytest.raises(fp.ArgumentError, match="step 5 .*total_steps=4"):
+        scheduler.step()
+    assert (scheduler.state_dict(), scheduler.get_last_lr()) == before
+
+
+# ---- plateau ------------------------------------------------------------------------------------
+
+
+def plateau(optimizer, **arguments):
+    """Half the rate after two metrics in a row that are not better."""
+    return ReduceLROnPlateau(optimizer, factor=0.5, patience=1, **arguments)
+
+
+def test_the_rate_is_reduced_when_the_metric_stops_getting_better():
+    optimizer = mixed_optimizer(0.5, 4.0)
+    scheduler, rates = plateau(optimizer, min_lr=[0.2, 0.0]), []
+    for metric in [1.0, 0.5, 0.5, fp.tensor(0.6), 0.4, np.float32(0.41), 0.42, float("nan"), 9]:
+        step(optimizer)
+        scheduler.step(metric)
+        rates.append(scheduler.get_last_lr())
+    assert rates == [[0.5, 4.0]] * 3 + [[0.25, 2.0]] * 3 + [[0.2, 1.0]] * 2 + [[0.2, 0.5]]
+
+
+def test_a_metric_after_one_skipped_step_does_not_count():
+    optimizer = mixed_optimizer(0.5)
+    scheduler = plateau(optimizer)
+    for overflow in (False, False, True, True, False):
+        step(optimizer, overflow)
+        scheduler.step(1.0)
+    assert scheduler.count == 3 and scheduler.get_last_lr() == [0.25]
+
+
+@pytest.mark.parametrize("metric", [None, "low", [1.0, 2.0], fp.tensor([1.0, 2.0])], ids=repr)
+def test_what_is_no_metric_is_refused(metric):
+    scheduler = plateau(mixed_optimizer(0.5))
+    before = scheduler.state_dict()
+    with pytest.raises(fp.ArgumentError, match="ReduceLROnPlateau.step"):
+        scheduler.step(metric)
+    assert scheduler.state_dict() == before
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_a_plateau_is_continued_with_its_counters(cut):
+    metrics = [1.0, 0.9, 0.95, 1.1, 0.9, 1.0, 0.95, 1.2, 0.2, 1.0]
+    optimizer = mixed_optimizer(0.5)
+    scheduler = plateau(optimizer, cooldown=1)
+    for metric in metrics[:cut]:
+        step(optimizer)
+        scheduler.step(metric)
+    saved, state = json.loads(json.dumps(scheduler.state_dict())), optimizer.state_dict()
+    resumed = mixed_optimizer(7.0)
+    again = ReduceLROnPlateau(resumed)
+    again.load_state_dict(saved)
+    assert resumed.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
+    resumed.load_state_dict(state)
+    for metric in metrics[cut:]:
+        for o, s in ((optimizer, scheduler), (resumed, again)):
+            step(o)
+            s.step(metric)
+        assert again.state_dict() == scheduler.state_dict()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda s: s.update(best="low"),
+        lambda s: s.update(num_bad_epochs=-1),
+        lambda s: s.update(cooldown_counter=0.5),
+        lambda s: s.update(lrs=[0.1, 0.2]),
+        lambda s: s.update(lrs=[-1.0]),
+        lambda s: s.update(lrs=None),
+        lambda s: s["settings"].update(mode="middle"),
+        lambda s: s["settings"].update(min_lrs=0.0),
+    ],
+)
+def test_a_plateaus_state_that_does_not_fit_is_refused(damage):
+    scheduler = plateau(mixed_optimizer(0.5))
+    before, state = scheduler.state_dict(), scheduler.state_dict()
+    damage(state)
+    for take in (scheduler.check_state_dict, scheduler.load_state_dict):
+        with pytest.raises(fp.ArgumentError):
+            take(state)
+    assert scheduler.state_dict() == before
+
+
+# ---- groups and optimizers ----------------------------------------------------------------------
+
+
 @all_schedules
 def test_every_group_goes_its_way_from_its_own_base(schedule):
     optimizer = mixed_optimizer(0.5, 4.0, 0.0)
@@ -84,8 +330,7 @@ def test_every_group_goes_its_way_from_its_own_base(schedule):
         scheduler.step()
         alone = [schedule(mixed_optimizer(base)) for base in (0.5, 4.0, 0.0)]
         for one in alone:
-            one.count = scheduler.count
-            one._set()
+            one.load_state_dict({**one.state_dict(), "count": scheduler.count})
         assert scheduler.get_last_lr() == [rate for one in alone for rate in one.get_last_lr()]
 
 
@@ -99,6 +344,42 @@ def test_a_schedule_that_ends_at_zero_trains_on_with_a_rate_of_zero():
     step(optimizer)
     assert scheduler.get_last_lr() == [0.0]
     assert optimizer.parameters[0].array.tolist() == before.tolist()
+
+
+def test_a_list_of_functions_has_one_for_each_group():
+    optimizer = mixed_optimizer(1.0, 1.0)
+    scheduler = LambdaLR(optimizer, [lambda n: 0.5**n, lambda n: 1 + n])
+    step(optimizer)
+    scheduler.step()
+    assert scheduler.get_last_lr() == [0.5, 2.0]
+
+
+@all_schedules
+def test_a_group_added_later_needs_another_scheduler(schedule):
+    optimizer = mixed_optimizer(0.5)
+    scheduler = schedule(optimizer)
+    with fp.precision("mixed"):
+        optimizer.add_param_group({"params": nn.Parameter(np.ones(2)), "lr": 1.0})
+    before = [group["lr"] for group in optimizer.param_groups]
+    with pytest.raises(fp.ArgumentError, match="2 groups"):
+        scheduler.step()
+    assert [group["lr"] for group in optimizer.param_groups] == before
+    schedule(optimizer).step()
+
+
+def test_two_schedulers_that_step_in_turn_are_refused_and_one_after_the_other_are_not():
+    optimizer = mixed_optimizer(0.5)
+    first, second = StepLR(optimizer, 1), ExponentialLR(optimizer, 0.5)
+    step(optimizer)
+    first.step()
+    step(optimizer)
+    second.step()
+    second.step()
+    rates = second.get_last_lr()
+    with pytest.raises(fp.ArgumentError, match="StepLR.*ExponentialLR.*ChainedScheduler"):
+        first.step()
+    assert second.get_last_lr() == rates
+    second.step()
 
 
 # ---- skipped steps ------------------------------------------------------------------------------
@@ -166,7 +447,7 @@ def test_continuing_from_a_state_equals_never_having_stopped(schedule):
         scheduler.step()
     saved, state = json.loads(json.dumps(scheduler.state_dict())), optimizer.state_dict()
 
-    resumed = mixed_optimizer(0.5, 2.0)
+    resumed = mixed_optimizer(0.25, 9.0)
     again = schedule(resumed)
     resumed.load_state_dict(state)
     again.load_state_dict(saved)
@@ -182,8 +463,8 @@ def test_continuing_from_a_state_equals_never_having_stopped(schedule):
 def test_a_state_is_a_copy():
     scheduler = cosine(mixed_optimizer(0.5))
     state = scheduler.state_dict()
-    state["base_lrs"][0][0] = 99.0
-    assert scheduler.base_lrs == [[0.5]]
+    state["base_lrs"][0] = 99.0
+    assert scheduler.base_lrs == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -191,8 +472,21 @@ def test_a_state_is_a_copy():
     [
         lambda s: s.pop("count"),
         lambda s: s.update(gamma=1.0),
-        lambda s: s.update(base_lrs=[[0.1]]),
+        lambda s: s.update(base_lrs=[0.1]),
         lambda s: s.update(base_lrs=[]),
+        lambda s: s.update(base_lrs=[0.1, -1.0]),
+        lambda s: s.update(base_lrs=5),
+        lambda s: s.update(count=-1),
+        lambda s: s.update(count=1.5),
+        lambda s: s.update(seen=[1]),
+        lambda s: s.update(seen=[1, None]),
+        lambda s: s.update(kind="StepLR"),
+        lambda s: s.update(settings={}),
+        lambda s: s.update(settings=None),
+        lambda s: s["settings"].update(T_max=0),
+        lambda s: s["settings"].update(gamma=1.0),
+        lambda s: s.update(schedulers=[s]),
+        lambda s: s.update(schedulers=None),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
@@ -200,9 +494,76 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
     other.count = 3
     state, before = other.state_dict(), scheduler.state_dict()
     damage(state)
-    with pytest.raises(fp.ArgumentError, match="CosineAnnealingLR"):
-        scheduler.load_state_dict(state)
+    for take in (scheduler.check_state_dict, scheduler.load_state_dict):
+        with pytest.raises(fp.ArgumentError, match="CosineAnnealingLR|T_max"):
+            take(state)
     assert (scheduler.state_dict(), scheduler.get_last_lr()) == (before, [0.5, 2.0])
+
+
+@pytest.mark.parametrize("take", ["check_state_dict", "load_state_dict"])
+def test_the_state_of_another_kind_or_of_none_is_refused(take):
+    kinds = {**SCHEDULES, "cycle": lambda o: OneCycleLR(o, 1.0, 9), "plateau": plateau}
+    schedulers = [kind(mixed_optimizer(0.5)) for kind in kinds.values()]
+    for scheduler in schedulers:
+        before = scheduler.state_dict()
+        given = [other.state_dict() for other in schedulers]
+        given = [state for state in given if state["kind"] != before["kind"]]
+        for state in [*given, {}, None, [], 3]:
+            with pytest.raises(fp.ArgumentError, match=type(scheduler).__name__):
+                getattr(scheduler, take)(state)
+        assert scheduler.state_dict() == before
+        getattr(scheduler, take)(before)
+
+
+def test_a_state_brings_the_settings_of_all_parts():
+    """As in PyTorch: the schedule goes on as it was, whatever the new one was made with."""
+    optimizer, other = mixed_optimizer(0.5), mixed_optimizer(0.5)
+    first = decays_at_once(optimizer)
+    inner = SequentialLR(other, [LinearLR(other), StepLR(other, 7, 0.9)], [1])
+    again = ChainedScheduler([inner, ExponentialLR(other, 0.1), CosineAnnealingLR(other, 3)])
+    again.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert inner.milestones == [3] and again.state_dict() == first.state_dict()
+    for _ in range(6):
+        for o, scheduler in ((optimizer, first), (other, again)):
+            step(o)
+            scheduler.step()
+        assert first.get_last_lr() == again.get_last_lr()
+
+
+def test_a_state_whose_part_does_not_fit_is_refused_and_no_part_is_changed():
+    scheduler = decays_at_once(mixed_optimizer(0.5))
+    before = scheduler.state_dict()
+    for damage in (
+        lambda s: s["schedulers"].pop(),
+        lambda s: s["schedulers"].reverse(),
+        lambda s: s["schedulers"][2]["settings"].update(T_max=-1),
+        lambda s: s["schedulers"][0].update(settings={"milestones": [3, 4]}),
+        lambda s: s["schedulers"][0]["schedulers"][0].pop("settings"),
+    ):
+        state = json.loads(json.dumps(before))
+        state["schedulers"][1]["settings"]["gamma"] = 0.2
+        damage(state)
+        with pytest.raises(fp.ArgumentError):
+            scheduler.load_state_dict(state)
+        assert scheduler.state_dict() == before
+
+
+def test_a_cycle_is_continued_with_its_momentum():
+    optimizer, resumed = mixed_optimizer(0.5, momentum=0.9), mixed_optimizer(0.5, momentum=0.9)
+    scheduler = OneCycleLR(optimizer, 1.0, total_steps=10)
+    for _ in range(4):
+        step(optimizer)
+        scheduler.step()
+    again = OneCycleLR(resumed, 7.0, total_steps=3)
+    resumed.load_state_dict(optimizer.state_dict())
+    again.load_state_dict(json.loads(json.dumps(scheduler.state_dict())))
+    for _ in range(5):
+        for o, s in ((optimizer, scheduler), (resumed, again)):
+            step(o)
+            s.step()
+        keep = [{k: v for k, v in o.param_groups[0].items() if k != "params"} for o in
+                (optimizer, resumed)]  # fmt: skip
+        assert keep[0] == keep[1]
 
 
 # ---- what is refused ----------------------------------------------------------------------------
@@ -219,6 +580,54 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
         (lambda o: LinearLR(o, start_factor=float("nan")), "start_factor"),
         (lambda o: LinearLR(o, end_factor=1.5), "end_factor"),
         (lambda o: LinearLR(o, total_iters=0), "total_iters"),
+        (lambda o: LinearLR([o]), "Optimizer"),
+        (lambda o: StepLR(cosine(o), 3), "Optimizer"),
+        (lambda o: StepLR(o, 0), "step_size"),
+        (lambda o: StepLR(o, 5, gamma=-1.0), "gamma"),
+        (lambda o: MultiStepLR(o, 5), "milestones"),
+        (lambda o: MultiStepLR(o, [5, -1]), "milestone"),
+        (lambda o: MultiStepLR(o, [5, 0.5]), "milestone"),
+        (lambda o: ExponentialLR(o, "0.5"), "gamma"),
+        (lambda o: ConstantLR(o, 1.5), "factor"),
+        (lambda o: ConstantLR(o, total_iters=None), "total_iters"),
+        (lambda o: PolynomialLR(o, 0), "total_iters"),
+        (lambda o: PolynomialLR(o, power=-1), "power"),
+        (lambda o: LambdaLR(o, 0.5), "lr_lambda"),
+        (lambda o: LambdaLR(o, [abs, abs]), "2 functions for 1 group"),
+        (lambda o: LambdaLR(o, []), "0 functions"),
+        (lambda o: CosineAnnealingWarmRestarts(o, 0), "T_0"),
+        (lambda o: CosineAnnealingWarmRestarts(o, 5, 1.5), "T_mult"),
+        (lambda o: OneCycleLR(o, 0.1), "total_steps"),
+        (lambda o: OneCycleLR(o, 0.1, epochs=3), "steps_per_epoch"),
+        (lambda o: OneCycleLR(o, 0.1, epochs=3, steps_per_epoch=0), "steps_per_epoch"),
+        (lambda o: OneCycleLR(o, 0.1, 0), "total_steps"),
+        (lambda o: OneCycleLR(o, [0.1, 0.2], 9), "max_lr"),
+        (lambda o: OneCycleLR(o, None, 9), "max_lr"),
+        (lambda o: OneCycleLR(o, 0.1, 9, pct_start=1.5), "pct_start"),
+        (lambda o: OneCycleLR(o, 0.1, 9, anneal_strategy="sin"), "anneal_strategy"),
+        (lambda o: OneCycleLR(o, 0.1, 9, cycle_momentum="no"), "cycle_momentum"),
+        (lambda o: OneCycleLR(o, 0.1, 9, base_momentum=1.0), "base_momentum"),
+        (lambda o: OneCycleLR(o, 0.1, 9, max_momentum=[0.9, 0.9]), "max_momentum"),
+        (lambda o: OneCycleLR(o, 0.1, 9, div_factor=0), "div_factor"),
+        (lambda o: OneCycleLR(o, 0.1, 9, three_phase=1), "three_phase"),
+        (lambda o: OneCycleLR(optim.Adagrad(o.parameters), 0.1, 9), "Adagrad has no momentum"),
+        (lambda o: ReduceLROnPlateau(o, "low"), "mode"),
+        (lambda o: ReduceLROnPlateau(o, factor=1.0), "factor"),
+        (lambda o: ReduceLROnPlateau(o, patience=-1), "patience"),
+        (lambda o: ReduceLROnPlateau(o, threshold_mode="both"), "threshold_mode"),
+        (lambda o: ReduceLROnPlateau(o, min_lr=[0.0, 0.0]), "min_lr"),
+        (lambda o: ReduceLROnPlateau(o, eps=-1.0), "eps"),
+        (lambda o: SequentialLR(o, cosine(o), []), "schedulers"),
+        (lambda o: SequentialLR(o, [], []), "schedulers"),
+        (lambda o: SequentialLR(o, [cosine(o), o], [3]), "MixedOptimizer"),
+        (lambda o: SequentialLR(o, [cosine(o), plateau(o)], [3]), "ReduceLROnPlateau"),
+        (lambda o: ChainedScheduler([OneCycleLR(o, 0.1, 9)]), "OneCycleLR"),
+        (lambda o: ChainedScheduler([cosine(o), cosine(mixed_optimizer(1.0))]), "another"),
+        (lambda o: ChainedScheduler(None), "schedulers"),
+        (lambda o: ChainedScheduler([]), "schedulers"),
+        (lambda o: ChainedScheduler([3]), "int"),
+        (lambda o: SequentialLR(o, [cosine(o), cosine(o)], 3), "milestone"),
+        (lambda o: SequentialLR(o, [cosine(o), cosine(o)], [-3]), "milestone"),
         (lambda o: SequentialLR(o, [cosine(o)], [3]), "milestone"),
         (lambda o: SequentialLR(o, [warm_up(o), cosine(o), cosine(o)], [7, 3]), "ascending"),
     ],
@@ -233,3 +642,25 @@ def test_an_impossible_schedule_leaves_the_rate_as_it_was():
     with pytest.raises(fp.ArgumentError):
         LinearLR(optimizer, total_iters=0)
     assert optimizer.param_groups[0]["lr"] == 0.5
+
+
+@pytest.mark.parametrize("name", lr_scheduler.__all__)
+def test_last_epoch_is_refused_naming_what_to_call(name):
+    with pytest.raises(fp.ArgumentError, match=f"{name}: last_epoch .*load_state_dict"):
+        getattr(lr_scheduler, name)(mixed_optimizer(0.5), last_epoch=3)
+
+
+def test_a_schedule_of_ones_own_is_a_function_of_the_count():
+    class Sawtooth(LRScheduler):
+        arguments = ("period",)
+
+        def __init__(self, optimizer, period):
+            self.period = period
+            super().__init__(optimizer)
+
+        def rate(self, base, count, i):
+            return base * (count % self.period)
+
+    assert rates_over(lambda o: Sawtooth(o, 3), 4) == [0.0, 0.5, 1.0, 0.0, 0.5]
+    in_chain = rates_over(lambda o: ChainedScheduler([Sawtooth(o, 3), StepLR(o, 2)]), 4)
+    np.testing.assert_allclose(in_chain, [0.0, 0.5, 0.1, 0.0, 0.05])

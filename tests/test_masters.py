@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from snapshots import frozen
+from update_rules import RULES
 
 import minifp as fp
 from minifp import nn, optim
@@ -115,7 +116,7 @@ def test_a_thousand_updates_of_1e_5_on_1_count_with_masters_and_vanish_without()
 @given(
     values=st.lists(st.floats(-4, 4, width=32), min_size=1, max_size=5),
     rates=st.lists(st.floats(0, 0.01), min_size=1, max_size=5),
-    rule=st.sampled_from([optim.SGD, optim.Adam, optim.AdamW]),
+    rule=st.sampled_from(list(RULES.values())),
 )
 def test_after_every_step_the_weights_are_the_masters_rounded_once(values, rates, rule):
     p = parameter(values)

@@ -4,21 +4,23 @@ import copy
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from snapshots import frozen, gradients, snapshot
+from update_rules import RULES
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import mixed, nn, optim
+from minifp.formats import narrow
 
 PRECISIONS = [
     *("float32", "mixed", "float16", "float64", "mixed,loss_scale=128", "mixed,loss_scale=off"),
     *("mixed,master_weights=off", "mixed,optimizer_state=float16"),
 ]
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-RULES = {
-    "SGD": lambda ps: optim.SGD(ps, lr=0.125, momentum=0.9),
-    "Adam": lambda ps: optim.Adam(ps, lr=0.01),
-}
+every_rule = pytest.mark.parametrize("rule", RULES)
 
 
 def make(precision="mixed", rule="Adam", **settings):
@@ -85,7 +87,7 @@ def refused(optimizer, error, *words, call=None):
 # ---- a good step --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES)
+@every_rule
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_in_float32_and_float64_it_is_the_plain_optimizer_bit_for_bit(precision, rule):
     model, optimizer = make(precision, rule)
@@ -165,6 +167,83 @@ def test_an_observer_sees_every_step_skipped_or_not():
     assert [r.stepped for r in results] == [True, True, False]
 
 
+@every_rule
+def test_optimizer_state_can_be_stored_in_float16(rule):
+    """An ablation: computed in float32, rounded once where it is kept."""
+    model, optimizer = make("mixed,optimizer_state=float16", rule)
+    exact_model, exact = make("mixed", rule)
+    for m, o in ((model, optimizer), (exact_model, exact)):
+        o.minimize(loss_of(m, 0))
+    states = (o.state_dict()["optimizers"][0]["state"].values() for o in (optimizer, exact))
+    for half, wide in zip(*states):
+        for name in set(half) - {"step", "master", "mu_product"}:
+            if half[name].dtype == np.float16:  # that of normalisation layers is float32
+                assert frozen(half[name]) == frozen(narrow(wide[name], half[name].dtype))
+    sizes = optimizer.memory(), exact.memory()
+    assert 0 < sizes[0]["optimizer_state"] < sizes[1]["optimizer_state"]
+
+
+def test_a_closure_is_refused_by_name():
+    model, optimizer = make()
+    optimizer.backward(loss_of(model, 0))
+    refused(
+        *(optimizer, fp.ArgumentError, "closure", "backward(loss)"),
+        call=lambda: optimizer.step(lambda: loss_of(model, 0)),
+    )
+
+
+@every_rule
+def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(rule):
+    model, optimizer = make("mixed", rule)
+    train(model, optimizer, range(2))
+    optimizer.zero_grad()
+    optimizer.backward(loss_of(model, 2))
+    before, p = snapshot(optimizer), model.parameters()[0]
+    stored = p.array
+    p.array = stored.astype(np.float32)
+    for call in (optimizer.step, optimizer.state_dict):
+        with pytest.raises(fp.PrecisionError, match="0.weight .*float16.* float32"):
+            call()
+    assert p.dtype == np.float32
+    p.array = stored
+    assert snapshot(optimizer) == before and optimizer.step().stepped
+
+
+@every_precision
+def test_a_module_can_be_converted_before_and_not_after_its_optimizer_is_made(precision):
+    model, optimizer = make(precision)
+    to = "float64" if precision != "float64" else "float32"
+    train(model, optimizer, [0])
+    optimizer.zero_grad()
+    loss = loss_of(model, 1)
+    optimizer.backward(loss)
+    model.to(to)
+    with pytest.raises(fp.PrecisionError, match=f"{to} .*module.to.* then make the optimizer"):
+        optimizer.step()
+    assert {p.dtype for p in model.parameters()} == {np.dtype(to)}
+    again = fp.MixedOptimizer(optim.Adam(model.parameters()))
+    again.backward(sum((p * p).sum() for p in model.parameters()))
+    assert again.step().stepped and {p.dtype for p in model.parameters()} == {np.dtype(to)}
+
+
+@every_rule
+@every_precision
+def test_frozen_parameters_are_left_alone_and_trained_once_they_are_not(precision, rule):
+    with fp.precision(precision):
+        layers = [nn.Linear(4, 3), nn.Linear(3, 3)]
+        model = nn.Sequential(*layers)
+    layers[0].requires_grad_(False)
+    optimizer = fp.MixedOptimizer(RULES[rule](model.parameters()))
+    before = frozen(layers[0].state_dict())
+    train(model, optimizer, range(2))
+    assert frozen(layers[0].state_dict()) == before
+    layers[0].requires_grad_(True)
+    train(model, optimizer, range(2))
+    assert frozen(layers[0].state_dict()) != before
+    steps = [s["step"] for s in optimizer.state_dict()["optimizers"][0]["state"].values()]
+    assert steps[:2] < steps[2:] == [max(steps)] * 2
+
+
 # ---- gradients are used once, and are of one scale ----------------------------------------------
 
 
@@ -226,7 +305,7 @@ def test_an_impossible_rate_set_later_is_refused_before_anything_moves(rate):
 
 @every_precision
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
-@pytest.mark.parametrize("rule", RULES)
+@every_rule
 def test_inf_or_nan_in_one_gradient_changes_no_byte_and_is_reported(precision, value, rule):
     model, optimizer = make(precision, rule)
     train(model, optimizer, range(2))
@@ -278,7 +357,7 @@ def test_unscaled_gradients_that_overflow_are_skipped_too():
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed", "float16"])
-@pytest.mark.parametrize("rule", RULES)
+@every_rule
 def test_on_purpose_a_step_that_is_not_finite_is_made_all_the_same(precision, rule):
     model, optimizer = make(precision, rule, skip_nonfinite=False)
     optimizer.backward(loss_of(model, 0))
@@ -478,7 +557,7 @@ def test_unscaling_loses_no_gradient_that_float16_could_not_hold():
 
 
 @every_precision
-@pytest.mark.parametrize("rule", RULES)
+@every_rule
 def test_a_step_after_unscale_is_the_same_step(precision, rule):
     (model, optimizer), (other, unscaling) = make(precision, rule), make(precision, rule)
     for k in range(3):
@@ -514,7 +593,7 @@ def test_adding_to_unscaled_gradients_is_refused():
 
 
 @pytest.mark.parametrize("power", [3, 9, 13])
-@pytest.mark.parametrize("rule", RULES)
+@every_rule
 def test_only_the_scale_less_the_dial_counts_bit_for_bit(power, rule):
     """(k = 10, S = 2^j) trains exactly as (k = 7, S = 2^(j-3)) does."""
     ends = []
@@ -525,7 +604,7 @@ def test_only_the_scale_less_the_dial_counts_bit_for_bit(power, rule):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@every_rule
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_in_float32_the_dial_changes_no_bit(precision, rule):
     ends = []
@@ -685,6 +764,94 @@ def test_a_parameter_of_two_optimizers_is_refused():
         fp.MixedOptimizer([optim.SGD([p]), optim.Adam([p])])
 
 
+@hypothesis_settings(max_examples=40)
+@given(
+    rules=st.lists(st.sampled_from(sorted(RULES)), min_size=2, max_size=3),
+    rounds=st.lists(
+        st.lists(st.sampled_from(["good", "inf", "nan", "none"]), min_size=3, max_size=3),
+        min_size=1,
+        max_size=6,
+    ),
+    skip=st.sampled_from(["each", "together"]),
+)
+def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, skip):
+    """As in a GAN: optimizers depend on each other by the scale and the skip, and only so."""
+    ps = [parameter([1.0, 2.0]) for _ in rules]
+    scale = fp.DynamicLossScale(2.0**8, growth_interval=2, patience=99)
+    optimizer = fp.MixedOptimizer([RULES[r]([p]) for r, p in zip(rules, ps)], scale, skip=skip)
+    values, expected = {"good": 0.5, "inf": np.inf, "nan": np.nan, "none": None}, 2.0**8
+    good_in_a_row = 0
+    for kinds in rounds:
+        kinds = kinds[: len(rules)]
+        if all(kind == "none" for kind in kinds):
+            continue
+        before = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
+        optimizer.zero_grad()
+        backward(optimizer, *(values[kind] for kind in kinds))
+        result = optimizer.step()
+        finite = [kind in ("good", "none") for kind in kinds]
+        wanted = finite if skip == "each" else [all(finite)] * len(finite)
+        after = [frozen(o.state_dict()["state"]) for o in optimizer.optimizers]
+        assert result.each == tuple(wanted)
+        assert [a != b for a, b in zip(after, before)] == [
+            go and kind != "none" for go, kind in zip(wanted, kinds)
+        ]
+        good_in_a_row = good_in_a_row + 1 if all(finite) else 0
+        expected = expected / 2 if not all(finite) else expected * 2 ** (good_in_a_row == 2)
+        good_in_a_row %= 2
+        assert result.scale_after == optimizer.scale == max(expected, 1.0)
+        expected = optimizer.scale
+
+
+# ---- adding a group -----------------------------------------------------------------------------
+
+
+@every_rule
+@every_precision
+def test_a_group_added_later_is_trained_as_by_an_optimizer_of_its_own(precision, rule):
+    """With masters, and state in its format, where the others have them."""
+    model, optimizer = make(precision, rule, loss_scale=16.0)
+    train(model, optimizer, range(2))
+    late, alone = (parameter([0.3, -0.7], precision) for _ in range(2))
+    optimizer.add_param_group({"params": [late], "lr": 0.5})
+    apart = fp.MixedOptimizer(RULES[rule]([alone], lr=0.5), loss_scale=16.0)
+    for factor in (0.25, 0.75):
+        for o in (optimizer, apart):
+            o.zero_grad()
+        with fp.precision(precision):
+            optimizer.backward((late * factor).sum())
+            apart.backward((alone * factor).sum())
+        assert optimizer.step().stepped and apart.step().stepped
+    assert frozen(late.array) == frozen(alone.array)
+    states = [o.state_dict()["optimizers"][0]["state"] for o in (optimizer, apart)]
+    assert frozen(states[0][6]) == frozen(states[1][0])
+
+
+def test_a_group_is_added_to_the_optimizer_that_is_named():
+    ps, optimizer = pair()
+    new = parameter([1.0])
+    for index in (None, 2, -1, "first"):
+        refused(
+            *(optimizer, fp.ArgumentError, "index"),
+            call=lambda i=index: optimizer.add_param_group({"params": new}, i),
+        )
+    optimizer.add_param_group({"params": new}, 1)
+    assert optimizer.optimizers[1].parameters[1] is new
+
+
+def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed():
+    ps, optimizer = pair()
+    other = parameter([1.0], "mixed,loss_scale=128")
+    for group, error, words in [
+        ({"params": ps[1]}, fp.ArgumentError, "two optimizers"),
+        ({"params": ps[0]}, fp.ArgumentError, "twice"),
+        ({"params": other}, fp.PrecisionError, "loss_scale=128"),
+        ({"params": parameter([1.0]), "betas": (0.9, 0.9)}, fp.ArgumentError, "betas"),
+        ([], fp.ArgumentError, "groups"),
+    ]:
+        refused(optimizer, error, words, call=lambda g=group: optimizer.add_param_group(g, 0))
+
+
 # ---- what is refused when one is made -----------------------------------------------------------
 
 
@@ -710,9 +877,9 @@ def test_an_impossible_setting_is_refused(settings, error, word):
 
 def test_what_is_no_optimizer_is_refused():
     p = parameter([1.0])
-    for given in ([], [p], [optim.SGD([p]), p]):
+    for what in ([], [p], [optim.SGD([p]), p], p, 5, None):
         with pytest.raises(fp.ArgumentError, match="Optimizer"):
-            fp.MixedOptimizer(given)
+            fp.MixedOptimizer(what)
 
 
 def test_parameters_of_two_precisions_are_refused():
@@ -725,7 +892,7 @@ def test_parameters_of_two_precisions_are_refused():
 
 
 @every_precision
-@pytest.mark.parametrize("rule", RULES)
+@every_rule
 @pytest.mark.parametrize("first", ["model", "optimizer"])
 def test_continuing_from_a_checkpoint_equals_never_having_stopped(precision, rule, first):
     """Bit for bit, after a skipped step, and in whichever order the two are loaded."""
@@ -781,6 +948,9 @@ DAMAGES = {
         master=np.zeros(2)
     ),
     "an impossible rate": lambda s: s["optimizers"][1]["param_groups"][0].update(lr=-1.0),
+    "a scale that is none": lambda s: s.update(loss_scale=None),
+    "no list of optimizers": lambda s: s.update(optimizers=None),
+    "an optimizer that is none": lambda s: s["optimizers"].__setitem__(1, 5),
     "the optimizers exchanged": lambda s: s["optimizers"].reverse(),
 }
 
@@ -799,11 +969,50 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_is_changed(damage):
     _, optimizer = pair(loss_scale=fp.DynamicLossScale(8.0))
     backward(optimizer, 0.25, 0.25)
     before = gradients(optimizer)
-    refused(
-        *(optimizer, (fp.ArgumentError, fp.PrecisionError)),
-        call=lambda: optimizer.load_state_dict(state),
-    )
+    for take in (optimizer.check_state_dict, optimizer.load_state_dict):
+        refused(optimizer, fp.ArgumentError, call=lambda take=take: take(state))
     assert gradients(optimizer) == before and optimizer.step().stepped
+
+
+@every_rule
+@pytest.mark.parametrize("precision", ["mixed", "float32", "mixed,optimizer_state=float16"])
+def test_training_is_continued_in_the_middle_of_accumulation_bit_for_bit(precision, rule):
+    """With the gradients so far, which are the model's, and the scale that they were made with."""
+
+    def rest(model, optimizer):
+        for k in (11, 12):
+            optimizer.backward(loss_of(model, k))
+        results = [optimizer.step(), *train(model, optimizer, (13, 14))]
+        return frozen(model.state_dict()), snapshot(optimizer), repr(results)
+
+    model, optimizer = make(precision, rule)
+    train(model, optimizer, range(2))
+    optimizer.zero_grad()
+    optimizer.backward(loss_of(model, 9))
+    poison(optimizer.parameters[2])
+    assert optimizer.step().skipped
+    optimizer.backward(loss_of(model, 10))
+    saved = copy.deepcopy({"model": model.state_dict(), "optimizer": optimizer.state_dict()})
+    held = [(p.grad.array.copy(), p.grad.seed) for p in optimizer.parameters]
+    expected = rest(model, optimizer)
+
+    again, resumed = make(precision, rule)
+    again.load_state_dict(saved["model"])
+    resumed.check_state_dict(saved["optimizer"])
+    resumed.load_state_dict(saved["optimizer"])
+    for p, (gradient, seed) in zip(resumed.parameters, held):
+        p.grad = fp.Tensor(gradient)
+        p.grad.seed = seed
+    assert rest(again, resumed) == expected
+
+
+def test_a_checked_state_changes_nothing():
+    model, optimizer = make()
+    train(model, optimizer, range(3))
+    other, fresh = make()
+    before = snapshot(fresh)
+    assert fresh.check_state_dict(optimizer.state_dict()) is None
+    assert snapshot(fresh) == before
 
 
 def test_tensors_that_belong_to_no_precision_are_trained_beside_a_modules_parameters():

@@ -226,7 +226,7 @@ def test_an_impossible_size_is_refused_by_name(make, words):
         (nn.BatchNorm1d(3), (4, 5), "3 channels"),
         (nn.BatchNorm1d(3), (1, 3), "1 value a channel"),
         (nn.LSTM(3, 4), (5, 2, 7), r"expected \(T, B, 3\)"),
-        (nn.LSTM(3, 4, batch_first=True), (5, 3), r"expected \(B, T, 3\)"),
+        (nn.LSTM(3, 4, batch_first=True), (5, 2, 7), r"expected \(B, T, 3\)"),
         (nn.Linear(3, 4), (2, 5), "linear"),
     ],
 )

@@ -1,20 +1,18 @@
-"""Claims about the plain optimizers: their updates, what they refuse, and clipping."""
+"""Claims about the plain optimizers: their updates, their state, and what they refuse."""
 
 import copy
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from snapshots import frozen, gradients, snapshot
+from update_rules import RULES
 
 import minifp as fp
 from minifp import nn, optim
 
-KINDS = {
-    "SGD": lambda ps, **s: optim.SGD(ps, **{"lr": 0.1, "momentum": 0.9, **s}),
-    "Adam": lambda ps, **s: optim.Adam(ps, **{"lr": 0.1, **s}),
-    "AdamW": lambda ps, **s: optim.AdamW(ps, **{"lr": 0.1, **s}),
-}
-every_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+every_kind = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
 
 
 def parameter(values, gradient=None, precision="float32"):
@@ -161,7 +159,7 @@ def test_a_parameter_without_gradient_is_left_alone_even_by_weight_decay(make):
     state = optimizer.state_dict()["state"]
     assert unused.array.tolist() == [3.0, 4.0]
     assert [state[0]["step"], state[1]["step"]] == [1, 0]
-    assert not any(np.any(array) for name, array in state[1].items() if name != "step")
+    assert frozen(state[1]) == frozen(make([unused]).state_dict()["state"][0])
     assert used.array.tolist() != [1.0, 2.0]
 
 
@@ -297,6 +295,20 @@ def test_an_impossible_rate_set_later_is_refused_before_anything_moves(make, rat
         (optim.Adam, {"eps": -1e-8}),
         (optim.Adam, {"eps": float("inf")}),
         (optim.AdamW, {"weight_decay": float("nan")}),
+        (optim.Adam, {"amsgrad": "yes"}),
+        (optim.Adam, {"decoupled_weight_decay": None}),
+        (optim.SGD, {"nesterov": 1, "momentum": 0.9}),
+        (optim.RMSprop, {"alpha": -0.1}),
+        (optim.RMSprop, {"momentum": -1.0}),
+        (optim.RMSprop, {"centered": 2}),
+        (optim.Adagrad, {"lr_decay": -1.0}),
+        (optim.Adagrad, {"initial_accumulator_value": -1e-3}),
+        (optim.Adagrad, {"eps": "small"}),
+        (optim.Adadelta, {"rho": 1.1}),
+        (optim.Adamax, {"betas": (0.9, 1.0)}),
+        (optim.NAdam, {"momentum_decay": -4e-3}),
+        (optim.RAdam, {"eps": None}),
+        (optim.LAMB, {"betas": "09"}),
     ],
     ids=str,
 )
@@ -316,82 +328,315 @@ def test_what_is_no_parameter_is_refused():
         ([p * 2.0], "leaves"),
         ([{"params": [p], "learning_rate": 0.1}], "no setting learning_rate"),
         ([{"lr": 0.1}], "params"),
+        ({"params": [p]}, "dict"),
+        (5, "int"),
+        ("weights", "str"),
+        (["weights"], "str"),
+        ([{"params": 5}], "int"),
         ([{"params": [p]}, parameter([2.0])], "params"),
     ]:
         with pytest.raises(fp.ArgumentError, match=words):
             optim.SGD(params)
 
 
-def test_momentum_that_was_not_asked_for_in_time_is_refused_rather_than_ignored():
+LATE = [
+    (optim.SGD, {"momentum": 0.9}, "momentum_buffer"),
+    (optim.Adam, {"amsgrad": True}, "max_exp_avg_sq"),
+    (optim.RMSprop, {"momentum": 0.9}, "momentum_buffer"),
+    (optim.RMSprop, {"centered": True}, "grad_avg"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "name"), LATE)
+def test_what_settings_call_for_after_the_first_step_is_refused_rather_than_ignored(
+    kind, change, name
+):
     p = parameter([1.0], 1.0)
-    optimizer = optim.SGD([p], lr=0.1)
-    optimizer.param_groups[0]["momentum"] = 0.9
-    refused(optimizer, fp.ArgumentError, "momentum=0.9")
-
-
-# ---- clipping -----------------------------------------------------------------------------------
-
-
-def test_clipping_scales_all_gradients_together_and_returns_their_norm():
-    ps = [parameter([0.0, 0.0], [3.0, 0.0], "float64"), parameter([0.0], -4.0, "float64")]
-    assert optim.clip_grad_norm_(ps, 2.5) == 5.0
-    np.testing.assert_allclose(ps[0].grad.array, [1.5, 0.0], rtol=1e-6)
-    np.testing.assert_allclose(ps[1].grad.array, [-2.0], rtol=1e-6)
-
-
-@pytest.mark.parametrize("precision", ["float32", "mixed"])
-def test_clipping_leaves_gradients_below_the_norm_as_they_are(precision):
-    p = parameter([0.0, 0.0], [0.3, 0.4], precision)
-    before = frozen(p.grad.array)
-    optim.clip_grad_norm_([p], 0.6)
-    assert frozen(p.grad.array) == before
-
-
-def test_clipping_loses_no_small_gradient_to_float16():
-    p = parameter([0.0, 0.0], [1.0, 2.0**-24], "mixed")
-    optim.clip_grad_norm_(p, 2.0**-6)
-    assert p.grad.array.dtype == np.float32
-    np.testing.assert_allclose(p.grad.array, [2.0**-6, 2.0**-30], rtol=1e-5)
-
-
-def test_clipped_gradients_are_still_good_for_one_step_and_more_backward():
-    p = parameter([0.0], 8.0)
-    optim.clip_grad_norm_([p], 4.0)
+    optimizer = kind([p], lr=0.1)
+    optimizer.step()
+    optimizer.zero_grad()
     give(p, 1.0)
-    optim.SGD([p], lr=1.0).step()
-    np.testing.assert_allclose(p.array, -5.0, rtol=1e-6)
+    optimizer.param_groups[0].update(change)
+    refused(optimizer, fp.ArgumentError, name)
 
 
-def test_clipping_scaled_gradients_is_refused_naming_unscale():
-    p = parameter([1.0, 2.0])
-    (p * p).sum().backward(seed=1024.0)
-    optimizer = optim.SGD([p])
-    for call in (lambda: optim.clip_grad_norm_([p], 1.0), lambda: optim.clip_grad_norm_([p], 1e9)):
-        refused(optimizer, fp.TapeError, "1024", "unscale_()", call=call)
+@pytest.mark.parametrize(("kind", "change", "name"), LATE)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_until_the_first_step_settings_can_be_changed(kind, change, name, wrapped):
+    results = []
+    for early in (True, False):
+        p = parameter([1.0, -2.0])
+        optimizer = kind([p], **(change if early else {}), lr=0.1)
+        if wrapped:
+            fp.MixedOptimizer(optimizer)
+        optimizer.param_groups[0].update(change)
+        assert name in optimizer.state_dict()["state"][0]
+        for k in range(3):
+            optimizer.zero_grad()
+            give(p, [1.0, k - 0.5])
+            optimizer.step()
+        results.append(snapshot(optimizer))
+    assert results[0] == results[1]
 
 
-def test_clipping_without_gradients_or_after_a_step_says_who_complains():
-    p = parameter([1.0])
-    with pytest.raises(fp.TapeError, match=r"clip_grad_norm_ without gradients"):
-        optim.clip_grad_norm_([p], 1.0)
-    give(p, 1.0)
-    optim.SGD([p]).step()
-    with pytest.raises(fp.TapeError, match=r"clip_grad_norm_ on gradients .* consumed"):
-        optim.clip_grad_norm_([p], 1.0)
+# ---- what every rule does in the same way -------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
-def test_clipping_hides_no_overflow(value):
-    p = parameter([1.0, 2.0], [value, 1.0])
-    norm = optim.clip_grad_norm_([p], 1.0)
-    assert not np.isfinite(norm) and not np.isfinite(p.grad.array).all()
+def test_every_update_rule_is_ranged_over():
+    kinds = {getattr(optim, name) for name in optim.__all__ if name[0].isupper()}
+    assert {rule.func for rule in RULES.values()} == kinds - {optim.Optimizer}
 
 
-@pytest.mark.parametrize("norm", [-1.0, float("nan"), float("inf"), "1", None])
-def test_an_impossible_norm_is_refused(norm):
-    p = parameter([1.0], 2.0)
-    call = lambda: optim.clip_grad_norm_([p], norm)  # noqa: E731
-    refused(optim.SGD([p]), fp.ArgumentError, "max_norm", call=call)
+@every_kind
+def test_to_maximize_is_to_minimize_with_the_opposite_gradient(make):
+    ends = []
+    for sign in (1.0, -1.0):
+        p = parameter([1.0, -2.0, 0.5])
+        optimizer = make([p], maximize=sign < 0, weight_decay=0.1)
+        for k in range(4):
+            optimizer.zero_grad()
+            give(p, sign * np.array([0.3, -1.0, k - 1.2]))
+            optimizer.step()
+        ends.append((frozen(p.array), frozen(optimizer.state_dict()["state"])))
+    assert ends[0] == ends[1]
+
+
+@every_kind
+def test_a_flag_is_true_or_false(make):
+    with pytest.raises(fp.ArgumentError, match="maximize=1"):
+        make([parameter([1.0])], maximize=1)
+
+
+@every_kind
+def test_a_closure_computes_the_gradients_and_its_loss_is_returned(make):
+    (ps, optimizer), (others, plain) = trained(make), trained(make)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum((p * p).sum() for p in ps)
+        loss.backward()
+        return loss
+
+    loss = optimizer.step(closure)
+    assert loss.item() > 0
+    plain.zero_grad()
+    sum((p * p).sum() for p in others).backward()
+    assert plain.step() is None
+    assert snapshot(optimizer) == snapshot(plain)
+
+
+@every_kind
+def test_one_flat_buffer_gives_the_bits_of_parameters_trained_apart(make):
+    """And groups those of optimizers apart: nothing leaks from one parameter to the next."""
+    together, grouped, apart = ([], [], [])
+    random = np.random.default_rng(4)
+    start = [random.normal(size=shape) for shape in ((3,), (2, 2), (), (0, 2), (5,))]
+    for group in (together, grouped, apart):
+        group += [parameter(values) for values in start]
+    optimizers = [
+        *(make(together), make([{"params": p} for p in grouped])),
+        *(make([p]) for p in apart),
+    ]
+    for k in range(4):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        for i, values in enumerate(start):
+            gradient = random.normal(size=values.shape)
+            for ps in (together, grouped, apart):
+                if k != i:
+                    give(ps[i], gradient)
+        for optimizer in optimizers:
+            if any(p.grad is not None for p in optimizer.parameters):
+                optimizer.step()
+    ends = [frozen([p.array for p in ps]) for ps in (together, grouped, apart)]
+    assert ends[0] == ends[1] == ends[2]
+
+
+# ---- LAMB ---------------------------------------------------------------------------------------
+
+
+def lamb_reference(ws, gradients, lr, betas, eps, weight_decay):
+    """Algorithm 2 of You et al. 2020, in float64: one layer is one parameter, phi(z) = z."""
+    ws = [np.array(w, np.float64) for w in ws]
+    ms, vs = ([np.zeros_like(w) for w in ws] for _ in range(2))
+    for t, gs in enumerate(gradients, start=1):
+        for i, g in enumerate(gs):
+            ms[i] = betas[0] * ms[i] + (1 - betas[0]) * g
+            vs[i] = betas[1] * vs[i] + (1 - betas[1]) * g**2
+            m, v = ms[i] / (1 - betas[0] ** t), vs[i] / (1 - betas[1] ** t)
+            r = m / (np.sqrt(v) + eps)
+            step = r + weight_decay * ws[i]
+            x_norm, step_norm = np.linalg.norm(ws[i]), np.linalg.norm(step)
+            ratio = x_norm / step_norm if x_norm > 0 and step_norm > 0 else 1.0
+            ws[i] = ws[i] - lr * ratio * step
+    return ws
+
+
+@settings(max_examples=30)
+@given(
+    lr=st.floats(1e-4, 0.1),
+    betas=st.tuples(st.floats(0, 0.99), st.floats(0, 0.999)),
+    eps=st.sampled_from([1e-6, 1e-3]),
+    weight_decay=st.sampled_from([0.0, 0.01, 0.5]),
+    seed=st.integers(0, 99),
+)
+def test_lamb_is_algorithm_2_of_its_paper(lr, betas, eps, weight_decay, seed):
+    random = np.random.default_rng(seed)
+    ws = [random.normal(size=shape) for shape in ((3, 2), (4,), (1,))] + [np.zeros(2)]
+    gradients = [[random.normal(size=w.shape) for w in ws] for _ in range(50)]
+    ps = [parameter(w, precision="float64") for w in ws]
+    rest = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
+    optimizer = optim.LAMB(ps, lr, **rest)
+    for gs in gradients:
+        for p, g in zip(ps, gs):
+            p.grad = fp.Tensor(g.copy())
+        optimizer.step()
+    for p, w in zip(ps, lamb_reference(ws, gradients, lr, **rest)):
+        np.testing.assert_allclose(p.array, w, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_step_of_lamb_is_as_long_as_its_rate_times_the_weights_of_each_parameter(size):
+    ps = [parameter([3.0, 4.0], [size, -size]), parameter([0.0, 0.01, 0.0], [size, 0.0, 2 * size])]
+    before = [p.array.copy() for p in ps]
+    optim.LAMB(ps, lr=0.25, weight_decay=0.0, eps=1e-15).step()
+    moved = [np.linalg.norm(p.array - w) for p, w in zip(ps, before)]
+    np.testing.assert_allclose(moved, [0.25 * 5.0, 0.25 * 0.01], rtol=1e-5)
+
+
+# ---- the others, by closed forms ----------------------------------------------------------------
+
+
+def test_amsgrad_remembers_the_largest_square():
+    plain, kept = (parameter([0.0], precision="float64") for _ in range(2))
+    optimizers = [
+        optim.Adam([p], lr=1.0, betas=(0.0, 0.5), eps=0.0, amsgrad=flag)
+        for p, flag in ((plain, False), (kept, True))
+    ]
+    for gradient in (8.0, 1.0, 1.0, 1.0):
+        for p, optimizer in zip((plain, kept), optimizers):
+            optimizer.zero_grad()
+            give(p, gradient)
+            optimizer.step()
+    assert optimizers[1].state_dict()["state"][0]["max_exp_avg_sq"].tolist() == [32.0]
+    steps = [1.0, *((1 - 0.5**t) ** 0.5 / 32.0**0.5 for t in (2, 3, 4))]
+    np.testing.assert_allclose(kept.array, [-sum(steps)], rtol=1e-12)
+    assert plain.item() < kept.item() - 0.4
+
+
+def test_adagrad_begins_from_the_value_it_is_given_for_each_group():
+    ps = [parameter([0.0], 2.0, "float64") for _ in range(2)]
+    groups = [{"params": ps[0]}, {"params": ps[1], "initial_accumulator_value": 5.0}]
+    optim.Adagrad(groups, lr=1.0, eps=0.0).step()
+    np.testing.assert_allclose([p.item() for p in ps], [-1.0, -2 / 3], rtol=1e-12)
+
+
+def test_centered_rmsprop_stays_finite_on_a_constant_gradient():
+    """The variance of a constant is 0, and by rounding it can be less."""
+    ps = [parameter(np.zeros(64)), parameter(np.zeros(64), precision="float64")]
+    optimizer = optim.RMSprop(ps, lr=1e-6, alpha=0.5, centered=True)
+    gradient = np.random.default_rng(0).normal(size=64)
+    for _ in range(200):
+        optimizer.zero_grad()
+        for p in ps:
+            give(p, gradient)
+        optimizer.step()
+    assert all(np.isfinite(p.array).all() for p in ps)
+
+
+def test_radam_begins_as_momentum_and_becomes_adam():
+    """With b2 = 0.999 the length of the average passes 5 in the sixth step."""
+    p, steps = parameter([0.0], precision="float64"), []
+    optimizer = optim.RAdam([p], lr=1.0, eps=0.0)
+    for _ in range(7):
+        optimizer.zero_grad()
+        give(p, 100.0)
+        before = p.item()
+        optimizer.step()
+        steps.append(before - p.item())
+    np.testing.assert_allclose(steps[:5], [100.0] * 5, rtol=1e-12)
+    assert 0 < steps[5] < steps[6] < 0.1
+
+
+@every_kind
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_gradients_are_dropped_and_not_filled_with_zeros(make, wrapped):
+    ps, optimizer = trained(make)
+    chosen = fp.MixedOptimizer(optimizer) if wrapped else optimizer
+    refused(
+        *(optimizer, fp.ArgumentError, "set_to_none=False"),
+        call=lambda: chosen.zero_grad(set_to_none=False),
+    )
+    chosen.zero_grad(set_to_none=True)
+    assert [p.grad for p in ps] == [None, None]
+
+
+# ---- adding a group -----------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_group_added_later_is_trained_as_by_an_optimizer_of_its_own(make, wrapped):
+    ps, optimizer = trained(make)
+    if wrapped:
+        fp.MixedOptimizer(optimizer)
+    late, alone = parameter([1.0, 2.0]), parameter([1.0, 2.0])
+    optimizer.add_param_group({"params": late, "lr": 0.5})
+    apart = make([alone], lr=0.5)
+    for k in range(3):
+        optimizer.zero_grad()
+        apart.zero_grad()
+        for p in (*ps, late, alone):
+            give(p, 0.1 + k)
+        optimizer.step()
+        apart.step()
+    assert frozen(late.array) == frozen(alone.array)
+    state = optimizer.state_dict()
+    assert frozen(state["state"][2]) == frozen(apart.state_dict()["state"][0])
+    assert [s["step"] for s in state["state"].values()] == [6, 6, 3]
+    assert state["param_groups"][1]["params"] == [2]
+
+
+@every_kind
+def test_a_group_that_does_not_fit_is_refused_and_nothing_is_changed(make):
+    ps, optimizer = trained(make)
+    new = parameter([1.0])
+    for group, words in [
+        ({"params": [new, ps[0]]}, "twice"),
+        ({"params": [new, new]}, "twice"),
+        ({"params": new, "learning_rate": 1.0}, "no setting learning_rate"),
+        ({"params": new, "lr": -1.0}, "lr="),
+        ({"params": [np.zeros(2)]}, "ndarray"),
+        ({"params": "weights"}, "str"),
+        ({"lr": 0.1}, "params"),
+        ([new], "groups"),
+        (new, "groups"),
+    ]:
+        refused(
+            *(optimizer, fp.ArgumentError, words), call=lambda g=group: optimizer.add_param_group(g)
+        )
+    optimizer.step()
+
+
+# ---- formats ------------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_a_parameter_whose_format_was_changed_since_is_refused_by_name(make, dtype):
+    ps, optimizer = trained(make)
+    before = snapshot(optimizer)
+    ps[1].name, stored = "head.bias", ps[1].array
+    ps[1].array = stored.astype(dtype)
+    words = "head.bias.*float32.*float64" if dtype == "float64" else "float16"
+    with pytest.raises(fp.PrecisionError, match=words):
+        optimizer.step()
+    assert ps[1].array.dtype == dtype
+    with pytest.raises(fp.PrecisionError, match="head.bias"):
+        optimizer.state_dict()
+    ps[1].array = stored
+    assert snapshot(optimizer) == before
+    optimizer.step()
 
 
 # ---- state --------------------------------------------------------------------------------------
@@ -421,7 +666,7 @@ def test_continuing_from_a_state_equals_never_having_stopped(make, precision):
 
 
 def test_a_state_is_a_copy_that_later_steps_do_not_change():
-    ps, optimizer = trained(KINDS["Adam"])
+    ps, optimizer = trained(RULES["Adam"])
     state = optimizer.state_dict()
     before = frozen(state)
     optimizer.step()
@@ -444,6 +689,13 @@ DAMAGES = {
     "a count that is none": lambda s: s.update(attempts=None),
     "an impossible rate": lambda s: s["param_groups"][1].update(lr=float("nan")),
     "an unknown setting": lambda s: s["param_groups"][1].update(learning_rate=1.0),
+    "no dict": lambda s: s.update(state=[]),
+    "no list of groups": lambda s: s.update(param_groups={}),
+    "a group that is none": lambda s: s["param_groups"].__setitem__(0, 5),
+    "parameters of groups exchanged": lambda s: s["param_groups"].reverse(),
+    "state of a parameter that is none": lambda s: s["state"].update({1: None}),
+    "more state of another shape": lambda s: s["state"][1].update(max_exp_avg_sq=np.zeros(5)),
+    "a flag that is none": lambda s: s["param_groups"][1].update(maximize=3),
     "a setting is missing": lambda s: s["param_groups"][1].pop("betas"),
 }
 
@@ -467,3 +719,54 @@ def test_mixed_optimizer_takes_over_the_state_of_an_optimizer_that_has_trained(m
         stepping.step()
         results.append(snapshot(optimizer))
     assert results[0] == results[1]
+
+
+def test_more_state_than_settings_call_for_must_be_of_the_whole_group():
+    ps = [parameter([1.0]), parameter([2.0])]
+    optimizer = optim.Adam(ps)
+    state = optimizer.state_dict()
+    state["state"][1]["max_exp_avg_sq"] = np.zeros(1)
+    refused(
+        *(optimizer, fp.ArgumentError, "others of its group"),
+        call=lambda: optimizer.load_state_dict(state),
+    )
+
+
+@pytest.mark.parametrize(("kind", "change", "name"), LATE)
+def test_a_state_brings_the_settings_and_all_that_they_call_for(kind, change, name):
+    """Into an optimizer that was made without, and from one that had it and needs it no more."""
+
+    def train(p, optimizer, steps):
+        for k in steps:
+            optimizer.zero_grad()
+            give(p, [1.0, k - 2.5])
+            optimizer.step()
+
+    for later in ({}, {next(iter(change)): 0.0 if "momentum" in change else False}):
+        p, again = parameter([1.0, 2.0]), parameter([1.0, 2.0])
+        optimizer, fresh = kind([p], lr=0.1, **change), kind([again], lr=0.2)
+        train(p, optimizer, range(3))
+        optimizer.param_groups[0].update(later)
+        train(p, optimizer, range(3, 5))
+        again.data = p.array
+        fresh.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        assert name in fresh.state_dict()["state"][0]
+        train(p, optimizer, range(5, 8))
+        train(again, fresh, range(5, 8))
+        assert snapshot(fresh) == snapshot(optimizer)
+
+
+@every_kind
+def test_a_state_is_made_of_plain_things(make):
+    def check(x):
+        if isinstance(x, dict):
+            assert all(type(k) in (str, int) for k in x)
+            x = list(x.values())
+        if isinstance(x, list):
+            return [check(y) for y in x]
+        assert x is None or type(x) in (str, int, float, bool, np.ndarray), type(x)
+
+    ps, optimizer = trained(make)
+    optimizer.param_groups[0]["lr"] = np.float32(0.5)
+    check(optimizer.state_dict())
+    check(fp.MixedOptimizer(optimizer).state_dict())

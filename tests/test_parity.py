@@ -15,13 +15,6 @@ from minifp import nn
 torch = pytest.importorskip("torch", reason="parity is with PyTorch: pip install 'minifp[parity]'")
 tnn = torch.nn
 
-NOT_YET_DRAWN = {
-    *("where", "clamp", "clone", "sum", "mean", "var", "amax", "amin", "reshape", "flatten"),
-    *("squeeze", "unsqueeze", "permute", "transpose", "T", "expand", "cat", "stack", "split"),
-    *("chunk", "getitem", "matmul", "linear", "conv2d", "max_pool2d", "avg_pool2d", "batch_norm"),
-    *("layer_norm", "softmax", "log_softmax", "cross_entropy", "mse_loss", "embedding", "lstm"),
-}
-
 in_torch = pytest.mark.parametrize("case", [c for c in CASES if c.torch], ids=str)
 
 
@@ -90,7 +83,7 @@ def test_with_any_arguments_values_and_gradients_are_those_of_pytorch(
 
 def test_every_operation_that_pytorch_has_is_drawn():
     """A new operation needs a strategy in tests/cases (`drawn`), for every keyword it takes."""
-    missing = {case.operation for case in CASES if case.torch} - {*DRAWN} - NOT_YET_DRAWN
+    missing = {case.operation for case in CASES if case.torch} - {*DRAWN}
     assert not missing
 
 
@@ -105,8 +98,15 @@ def test_at_kinks_and_ties_values_and_gradients_are_those_of_pytorch(case):
 
 
 # With Inf among the weights PyTorch's order of operations decides between Inf and NaN (and with
-# padding, whether 0 is multiplied by it); its slope of |NaN| is 0.
-OTHER_NAN = {"abs", "conv2d", "batch_norm", "layer_norm", "lstm"}
+# padding, whether 0 is multiplied by it); its slope of |NaN| is 0,
+# and so is its sign of NaN. Its gelu(Inf) is NaN in float32 alone, and there only in long arrays.
+OTHER_NAN = {
+    *("abs", "sign", "gelu", "norm", "batch_norm", "layer_norm", "lstm", "rnn"),
+    *("conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d", "group_norm", "instance_norm"),
+    "scaled_dot_product_attention",  # whose masked keys it leaves out of sums, or multiplies by 0
+    *("l1_loss", "smooth_l1_loss", "pairwise_distance"),  # by the sign of NaN
+    *("kl_div", "binary_cross_entropy_with_logits"),  # Inf here, Inf - Inf or 0 Inf there
+}
 
 
 @in_torch
@@ -198,45 +198,6 @@ def test_embedding_with_pytorchs_weights_is_pytorchs():
     np.testing.assert_allclose(ours.weight.grad.array, theirs.weight.grad.numpy(), atol=1e-6)
 
 
-@settings(max_examples=25)
-@given(
-    layers=st.integers(1, 3),
-    both_ways=st.booleans(),
-    batch_first=st.booleans(),
-    bias=st.booleans(),
-    with_state=st.booleans(),
-    sizes=st.tuples(*[st.integers(1, 4)] * 4),
-)
-def test_any_lstm_with_pytorchs_weights_is_pytorchs(
-    layers, both_ways, batch_first, bias, with_state, sizes
-):
-    steps, batch, inputs, hidden = sizes
-    options = {"bias": bias, "batch_first": batch_first, "bidirectional": both_ways}
-    with fp.precision("float64"):
-        ours = nn.LSTM(inputs, hidden, layers, **options)
-        theirs = tnn.LSTM(inputs, hidden, layers, **options).double()
-        same_layer(ours, theirs)
-        random = np.random.default_rng(0)
-        first = (batch, steps) if batch_first else (steps, batch)
-        arrays = [random.normal(0, 1, (*first, inputs))]
-        if with_state:
-            arrays += [random.normal(0, 1, (layers * (1 + both_ways), batch, hidden))] * 2
-        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
-        ts = [torch.tensor(a, requires_grad=True) for a in arrays]
-        y, (h, c) = ours(xs[0], tuple(xs[1:]) or None)
-        z, (h2, c2) = theirs(ts[0], tuple(ts[1:]) or None)
-        dys = [random.normal(0, 1, v.shape) for v in (y, h, c)]
-        sum((v * dy).sum() for v, dy in zip((y, h, c), dys)).backward()
-    torch.autograd.backward((z, h2, c2), [torch.tensor(dy) for dy in dys])
-    close = {"rtol": 1e-10, "atol": 1e-12}
-    for a, b in zip((y, h, c), (z, h2, c2)):
-        np.testing.assert_allclose(a.array, b.detach().numpy(), **close)
-    for a, b in zip(xs, ts):
-        np.testing.assert_allclose(a.grad.array, b.grad.numpy(), **close)
-    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
-        np.testing.assert_allclose(p.grad.array, q.grad.numpy(), err_msg=name, **close)
-
-
 @pytest.mark.parametrize("momentum", [0.1, 0.5])
 def test_running_statistics_follow_pytorchs_over_several_steps(momentum):
     ours, theirs = nn.BatchNorm2d(3, momentum=momentum), tnn.BatchNorm2d(3, momentum=momentum)
@@ -270,6 +231,10 @@ BEGINNINGS = {
     "Linear": lambda m: m.Linear(300, 200),
     "Conv2d": lambda m: m.Conv2d(16, 32, (3, 5), groups=2),
     "LSTM": lambda m: m.LSTM(64, 40, 2, bidirectional=True),
+    "LSTM with projection": lambda m: m.LSTM(64, 40, proj_size=9),
+    "GRU": lambda m: m.GRU(64, 40, 2),
+    "RNN": lambda m: m.RNN(64, 40, 2, bidirectional=True),
+    "GRUCell": lambda m: m.GRUCell(64, 40),
     "Embedding": lambda m: m.Embedding(500, 60),
     "BatchNorm2d": lambda m: m.BatchNorm2d(7),
     "LayerNorm": lambda m: m.LayerNorm((3, 4)),
@@ -315,8 +280,8 @@ def test_a_hand_written_loss_is_finite_where_pytorchs_half_overflows():
 
 # What minifp's functions leave out of PyTorch's signatures.
 LEFT_OUT = {
-    *("inplace", "size_average", "reduce", "label_smoothing", "_stacklevel", "dtype"),
-    *("max_norm", "norm_type", "scale_grad_by_freq", "sparse", "padding_idx"),
+    *("inplace", "size_average", "reduce", "_stacklevel", "dtype"),
+    *("max_norm", "norm_type", "scale_grad_by_freq", "sparse"),
 }
 
 

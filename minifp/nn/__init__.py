@@ -1,14 +1,71 @@
 """Layers and the Module they are made of, by PyTorch's names."""
 
-from minifp.nn import functional, init
-from minifp.nn.activation import ReLU, Sigmoid, Tanh
-from minifp.nn.container import ModuleList, Sequential
-from minifp.nn.conv import Conv2d
+from minifp.nn import functional, init, utils
+from minifp.nn.activation import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    Mish,
+    PReLU,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Softsign,
+    Tanh,
+)
+from minifp.nn.attention import MultiheadAttention
+from minifp.nn.cells import GRUCell, LSTMCell, RNNCell
+from minifp.nn.container import ModuleDict, ModuleList, Sequential
+from minifp.nn.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from minifp.nn.dropout import Dropout
 from minifp.nn.embedding import Embedding
-from minifp.nn.linear import Flatten, Linear
+from minifp.nn.linear import Flatten, Identity, Linear, Unflatten
+from minifp.nn.loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineEmbeddingLoss,
+    CosineSimilarity,
+    CrossEntropyLoss,
+    CTCLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    PairwiseDistance,
+    SmoothL1Loss,
+)
 from minifp.nn.module import Module
-from minifp.nn.normalization import BatchNorm1d, BatchNorm2d, LayerNorm
+from minifp.nn.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    LayerNorm,
+    RMSNorm,
+)
 from minifp.nn.parameter import Buffer, Parameter
-from minifp.nn.pooling import AvgPool2d, MaxPool2d
-from minifp.nn.recurrent import LSTM
+from minifp.nn.pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AvgPool1d,
+    AvgPool2d,
+    MaxPool1d,
+    MaxPool2d,
+)
+from minifp.nn.recurrent import GRU, LSTM, RNN
+from minifp.nn.upsampling import Upsample

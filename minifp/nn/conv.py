@@ -1,50 +1,133 @@
-"""Convolutions."""
+"""Convolutions, and their transposes."""
 
 import math
 
-from minifp.errors import ArgumentError
+from minifp.checks import check_flag
+from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
 from minifp.nn import init
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.ops.conv2d import as_pair
+from minifp.ops.windows import as_sizes
 
 
-class Conv2d(Module):
-    """2-D convolution of (N, in, H, W).   weight: (out, in/groups, KH, KW)  bias: (out)."""
+class _Conv(Module):
+    """weight and bias: U(-1/sqrt(n), 1/sqrt(n)), n the product of weight's sizes but the first."""
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-    ):
+    ndim, transposed = 2, False
+
+    def _set_up(self, in_channels, out_channels, groups, bias, padding_mode, **sizes):
         positive(in_channels=in_channels, out_channels=out_channels, groups=groups)
         if in_channels % groups or out_channels % groups:
             raise ArgumentError(
                 f"groups={groups} must divide {in_channels} and {out_channels} channels"
             )
-        size = as_pair(kernel_size, "kernel_size", 1)
-        self.geometry = {
-            "stride": as_pair(stride, "stride", 1),
-            "padding": as_pair(padding, "padding", 0),
-            "dilation": as_pair(dilation, "dilation", 1),
-            "groups": groups,
-        }
-        shape = (out_channels, in_channels // groups, *size)
+        if padding_mode != "zeros":
+            raise ArgumentError(f'padding_mode={padding_mode!r}: this version has "zeros" only')
+        check_flag("bias", bias)
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        for name, value in sizes.items():
+            least = 0 if "padding" in name else 1
+            text = name == "padding" and value in ("same", "valid") and not self.transposed
+            setattr(self, name, value if text else as_sizes(value, name, least, self.ndim))
+        channels = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        shape = (channels[0], channels[1] // groups, *self.kernel_size)
         bound = 1 / math.sqrt(math.prod(shape[1:]))
         self.weight = Parameter(init.uniform(shape, bound))
         self.bias = Parameter(init.uniform((out_channels,), bound)) if bias else None
 
-    def forward(self, x):
-        return F.conv2d(x, self.weight, self.bias, **self.geometry)
-
     def extra_repr(self):
-        geometry = ", ".join(f"{k}={v}" for k, v in self.geometry.items())
-        return f"weight={self.weight.shape}, {geometry}, bias={self.bias is not None}"
+        return (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"groups={self.groups}, bias={self.bias is not None}"
+        )
+
+
+class _Straight(_Conv):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
+        bias=True, padding_mode="zeros",
+    ):  # fmt: skip
+        self._set_up(
+            *(in_channels, out_channels, groups, bias, padding_mode),
+            kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
+        )  # fmt: skip
+
+    def forward(self, x):
+        convolve = F.conv1d if self.ndim == 1 else F.conv2d
+        return convolve(
+            *(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        )
+
+
+class Conv1d(_Straight):
+    """1-D convolution of (N, in, L) or (in, L).   weight: (out, in/groups, K)  bias: (out).
+
+    padding: an integer, "same" or "valid".
+    """
+
+    ndim = 1
+
+
+class Conv2d(_Straight):
+    """2-D convolution of (N, in, H, W) or (in, H, W).   weight: (out, in/groups, KH, KW).
+
+    bias: (out). padding: an integer, a pair, "same" or "valid".
+    """
+
+
+class _Transposed(_Conv):
+    transposed = True
+
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
+        groups=1, bias=True, dilation=1, padding_mode="zeros",
+    ):  # fmt: skip
+        self._set_up(
+            *(in_channels, out_channels, groups, bias, padding_mode),
+            kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
+            output_padding=output_padding,
+        )  # fmt: skip
+
+    def forward(self, x, output_size=None):
+        convolve = F.conv_transpose1d if self.ndim == 1 else F.conv_transpose2d
+        added = self.output_padding if output_size is None else self._added(x, output_size)
+        return convolve(
+            *(x, self.weight, self.bias, self.stride, self.padding, added, self.groups),
+            self.dilation,
+        )
+
+    def _added(self, x, output_size):
+        """The output_padding that gives output_size: its last sizes, or all of the result's."""
+        sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,)
+        wanted = as_sizes(sizes[-self.ndim :], "output_size", 1, self.ndim)
+        given = zip(
+            x.shape[-self.ndim :], *(self.kernel_size, self.stride), self.padding, self.dilation
+        )
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, k, s, p, d in given]
+        added = tuple(w - n for w, n in zip(wanted, least))
+        most = [max(s, d) - 1 for s, d in zip(self.stride, self.dilation)]
+        if len(sizes) > x.ndim or any(not 0 <= a <= m for a, m in zip(added, most)):
+            raise ShapeError(
+                f"{type(self).__name__}: output_size={output_size} for input of shape {x.shape}: "
+                f"expected from {least} to {[n + m for n, m in zip(least, most)]}"
+            )
+        return added
+
+
+class ConvTranspose1d(_Transposed):
+    """1-D transposed convolution of (N, in, L) or (in, L).   weight: (in, out/groups, K).
+
+    bias: (out). Called with output_size, a size that the stride leaves open, it takes that one.
+    """
+
+    ndim = 1
+
+
+class ConvTranspose2d(_Transposed):
+    """2-D transposed convolution of (N, in, H, W) or (in, H, W).   weight: (in, out/groups, KH, KW)
+
+    bias: (out). Called with output_size, sizes that the stride leaves open, it takes those.
+    """

@@ -1,68 +1,71 @@
 """The operations by PyTorch's names, argument order and defaults, to be imported as F."""
 
-import numpy as np
-
-from minifp.errors import ShapeError
-from minifp.formats import narrow, widen
 from minifp.ops import (  # noqa: F401
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
     avg_pool2d,
-    batch_norm_statistics,
+    batch_norm,
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    celu,
+    conv1d,
     conv2d,
+    conv_transpose1d,
+    conv_transpose2d,
+    cosine_embedding_loss,
+    cosine_similarity,
     cross_entropy,
+    ctc_loss,
     dropout,
+    elu,
     embedding,
+    fold,
+    gelu,
+    glu,
+    group_norm,
+    gru,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    huber_loss,
+    instance_norm,
+    interpolate,
+    kl_div,
+    l1_loss,
     layer_norm,
+    leaky_relu,
     linear,
     log_softmax,
+    logsigmoid,
     lstm,
+    max_pool1d,
     max_pool2d,
+    mish,
     mse_loss,
+    nll_loss,
+    normalize,
+    one_hot,
+    pad,
+    pairwise_distance,
+    pixel_shuffle,
+    pixel_unshuffle,
+    prelu,
     relu,
+    relu6,
+    rms_norm,
+    rnn,
+    scaled_dot_product_attention,
+    selu,
     sigmoid,
+    silu,
+    smooth_l1_loss,
     softmax,
+    softmin,
+    softplus,
+    softsign,
     tanh,
+    unfold,
 )
-from minifp.ops import batch_norm as _batch_norm
-from minifp.recording import takes_tensor
-
-
-@takes_tensor
-def batch_norm(
-    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
-):
-    """Normalise each channel of input (N, C) or (N, C, ...).
-
-    In training (or without running statistics) by the batch's own mean and variance, which are
-    then mixed into the running ones with weight `momentum` (the variance unbiased), unless they are
-    not finite; otherwise by the running ones. Raises ShapeError for fewer than two values a channel
-    in training.
-    """
-    if input.ndim < 2:
-        raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
-    for name, v in (("running_mean", running_mean), ("running_var", running_var)):
-        if v is not None and v.shape != input.shape[1:2]:
-            raise ShapeError(f"batch_norm: {name} of shape {v.shape} for input {input.shape}")
-    constant = not training and running_mean is not None
-    if constant:
-        return _batch_norm(input, running_mean, running_var, weight, bias, eps, constant=True)
-    count = input.array.size // max(input.shape[1], 1)
-    if count < 2:
-        raise ShapeError(f"batch_norm in training: {count} value a channel in shape {input.shape}")
-    mean, var = batch_norm_statistics(input.array)
-    y = _batch_norm(input, mean, var, weight, bias, eps, constant=False)
-    if running_mean is not None:
-        _mix_in(((running_mean, mean), (running_var, var * (count / (count - 1)))), momentum)
-    return y
-
-
-def _mix_in(pairs, momentum):
-    """running <- (1 - momentum) running + momentum new, if all stay finite as they are stored."""
-    mixed = []
-    for running, new in pairs:
-        wide = np.promote_types(running.dtype, new.dtype)
-        with np.errstate(all="ignore"):
-            sums = (1 - momentum) * widen(running.array, wide) + momentum * widen(new, wide)
-        mixed.append(narrow(sums, running.dtype))
-    if all(np.isfinite(values).all() for values in mixed):
-        for (running, _), values in zip(pairs, mixed):
-            running.data = values

@@ -2,12 +2,16 @@
 
 import math
 
+import numpy as np
+
 from minifp import ops
+from minifp.errors import DTypeError, ShapeError
 from minifp.nn import functional as F
 from minifp.nn import init
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
+from minifp.ops.reduce import as_axis
 
 
 class Linear(Module):
@@ -35,3 +39,40 @@ class Flatten(Module):
 
     def forward(self, x):
         return ops.flatten(x, self.start_dim, self.end_dim)
+
+
+class Unflatten(Module):
+    """One axis as several: those of `unflattened_size`, in which one size may be -1."""
+
+    def __init__(self, dim, unflattened_size):
+        sizes = unflattened_size
+        sizes = tuple(sizes) if isinstance(sizes, (tuple, list)) else (sizes,)
+        for n in (dim, *sizes):
+            if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+                raise DTypeError(f"Unflatten({dim!r}, {unflattened_size!r}): expected integers")
+        self.dim, self.unflattened_size = dim, sizes
+
+    def forward(self, x):
+        axis = as_axis(self.dim, x.ndim, "Unflatten: dim")
+        sizes, n = list(self.unflattened_size), x.shape[axis]
+        if sizes.count(-1) == 1:
+            sizes[sizes.index(-1)] = n // max(-math.prod(sizes), 1)
+        if math.prod(sizes) != n or min(sizes, default=0) < 0:
+            raise ShapeError(
+                f"Unflatten: axis {axis} of a tensor of shape {x.shape} as "
+                f"{self.unflattened_size}: expected sizes whose product is {n}"
+            )
+        return ops.reshape(x, *x.shape[:axis], *sizes, *x.shape[axis + 1 :])
+
+    def extra_repr(self):
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Identity(Module):
+    """What it is given, as it is; arguments to make it with are taken and forgotten."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def forward(self, input):
+        return input

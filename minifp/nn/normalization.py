@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError
 from minifp.formats import FORMATS
 from minifp.nn import functional as F
@@ -9,47 +10,93 @@ from minifp.nn import init
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
+from minifp.ops.arguments import check_positive
+from minifp.ops.layer_norm import as_normalized_shape
 
 
-class _BatchNorm(Module):
-    """weight, bias, running_mean, running_var: (C), in the precision's `norm_parameters` format."""
+def _scale(module, shape, there=True):
+    """The parameter `weight` of ones, or None."""
+    return Parameter(init.ones(shape), module.precision.norm_parameters) if there else None
 
-    ndims = ()
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+def _shift(module, shape, there=True):
+    """The parameter `bias` of zeros, or None."""
+    return Parameter(init.zeros(shape), module.precision.norm_parameters) if there else None
+
+
+class _Norm(Module):
+    """weight, bias, running_mean, running_var: (C), in the precision's `norm_parameters` format.
+
+    momentum: of the running statistics; None is their average over all batches so far.
+    """
+
+    ndims = ()  # of the input
+    shapes = ""
+
+    def __init__(self, num_features, eps, momentum, affine, track_running_stats, bias):
+        layer = type(self).__name__
         positive(num_features=num_features)
+        check_positive(f"{layer}: eps", eps)
+        if momentum is not None:
+            check_range(f"{layer}: momentum", momentum, high=1.0)
+        switches = {"affine": affine, "track_running_stats": track_running_stats, "bias": bias}
+        for name, value in switches.items():
+            check_flag(f"{layer}: {name}", value)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        stored = self.precision.norm_parameters
-        self.weight = Parameter(init.ones((num_features,)), stored) if affine else None
-        self.bias = Parameter(init.zeros((num_features,)), stored) if affine else None
+        self.weight = _scale(self, (num_features,), affine)
+        self.bias = _shift(self, (num_features,), affine and bias)
         self.running_mean = self.running_var = self.num_batches_tracked = None
         if track_running_stats:
-            dtype = FORMATS[stored].dtype
+            dtype = FORMATS[self.precision.norm_parameters].dtype
             self.running_mean = Buffer(np.zeros(num_features, dtype))
             self.running_var = Buffer(np.ones(num_features, dtype))
             self.num_batches_tracked = Buffer(np.zeros((), np.int64))
 
-    def forward(self, x):
-        if x.ndim not in self.ndims or x.shape[1] != self.num_features:
+    def check(self, x, channels):
+        """Raise ArgumentError unless x is a tensor of this layer's shape."""
+        ndim = getattr(x, "ndim", None)
+        if ndim not in self.ndims or x.shape[channels] != self.num_features:
+            given = f"a {type(x).__name__}" if ndim is None else f"a tensor of shape {x.shape}"
             raise ArgumentError(
-                f"{type(self).__name__}({self.num_features}) on a tensor of shape {x.shape}: "
+                f"{type(self).__name__}({self.num_features}) on {given}: "
                 f"expected {' or '.join(str(n) for n in self.ndims)} dimensions and "
                 f"{self.num_features} channels"
             )
-        before = self.running_mean.storage.version if self.track_running_stats else 0
-        y = F.batch_norm(
-            *(x, self.running_mean, self.running_var, self.weight, self.bias),
-            *(self.training, self.momentum, self.eps),
-        )
-        if self.track_running_stats and self.running_mean.storage.version != before:
-            self.num_batches_tracked.data = self.num_batches_tracked.array + 1
-        return y
 
     def extra_repr(self):
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
         )
+
+
+class _BatchNorm(_Norm):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        *,
+        bias=True,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
+
+    def forward(self, x):
+        self.check(x, 1)
+        momentum, before = self.momentum, None
+        if self.track_running_stats:
+            before = self.running_mean.storage.version
+            if momentum is None:
+                momentum = 1 / (self.num_batches_tracked.item() + 1)
+        y = F.batch_norm(
+            *(x, self.running_mean, self.running_var, self.weight, self.bias),
+            *(self.training, 0.0 if momentum is None else momentum, self.eps),
+        )
+        if self.track_running_stats and self.running_mean.storage.version != before:
+            self.num_batches_tracked.data = self.num_batches_tracked.array + 1
+        return y
 
 
 class BatchNorm1d(_BatchNorm):
@@ -64,20 +111,112 @@ class BatchNorm2d(_BatchNorm):
     ndims = (4,)
 
 
+class _InstanceNorm(_Norm):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        *,
+        bias=True,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
+
+    def forward(self, x):
+        whole = self.ndims[-1]  # with a batch
+        self.check(x, 1 if getattr(x, "ndim", None) == whole else 0)
+        batch = x if x.ndim == whole else x.reshape(1, *x.shape)
+        y = F.instance_norm(
+            *(batch, self.running_mean, self.running_var, self.weight, self.bias),
+            self.training or not self.track_running_stats,
+            *(0.0 if self.momentum is None else self.momentum, self.eps),
+        )
+        return y.reshape(x.shape) if batch is not x else y
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of (N, C, L) or (C, L).
+
+    As in PyTorch num_batches_tracked stays 0, and momentum=None leaves running statistics alone.
+    """
+
+    ndims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of (N, C, H, W) or (C, H, W).
+
+    As in PyTorch num_batches_tracked stays 0, and momentum=None leaves running statistics alone.
+    """
+
+    ndims = (3, 4)
+
+
+class GroupNorm(Module):
+    """Normalisation of `num_groups` groups of channels of (N, C, ...). weight, bias: (C)."""
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, *, bias=True):
+        positive(num_groups=num_groups, num_channels=num_channels)
+        check_positive("GroupNorm: eps", eps)
+        check_flag("GroupNorm: affine", affine)
+        if num_channels % num_groups:
+            raise ArgumentError(
+                f"GroupNorm: num_groups={num_groups} does not divide num_channels={num_channels}"
+            )
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = eps, affine
+        self.weight = _scale(self, (num_channels,), affine)
+        self.bias = _shift(self, (num_channels,), affine and bias)
+
+    def forward(self, x):
+        shape = getattr(x, "shape", ())
+        if len(shape) > 1 and shape[1] != self.num_channels:
+            raise ArgumentError(
+                f"GroupNorm({self.num_groups}, {self.num_channels}) on a tensor of shape {shape}: "
+                f"expected {self.num_channels} channels"
+            )
+        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
 class LayerNorm(Module):
     """Layer normalisation over the last axes. weight, bias: `normalized_shape`, norm parameters."""
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True):
-        shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
-        self.normalized_shape, self.eps = shape, eps
-        stored = self.precision.norm_parameters
-        self.weight = Parameter(init.ones(shape), stored) if elementwise_affine else None
-        self.bias = Parameter(init.zeros(shape), stored) if elementwise_affine and bias else None
+        self.normalized_shape = as_normalized_shape("LayerNorm", normalized_shape)
+        check_range("LayerNorm: eps", eps)
+        check_flag("LayerNorm: elementwise_affine", elementwise_affine)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.weight = _scale(self, self.normalized_shape, elementwise_affine)
+        self.bias = _shift(self, self.normalized_shape, elementwise_affine and bias)
 
     def forward(self, x):
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}"
+
+
+class RMSNorm(Module):
+    """Division by the root of the mean square of the last axes. weight: `normalized_shape`.
+
+    eps: None is that of the format in which it is computed, float32's at least.
+    """
+
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        self.normalized_shape = as_normalized_shape("RMSNorm", normalized_shape)
+        if eps is not None:
+            check_range("RMSNorm: eps", eps)
+        check_flag("RMSNorm: elementwise_affine", elementwise_affine)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.weight = _scale(self, self.normalized_shape, elementwise_affine)
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
         return f"{self.normalized_shape}, eps={self.eps}"

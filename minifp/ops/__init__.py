@@ -2,71 +2,186 @@
 with their rules, then the operation with its backward. Add one by writing such a file and naming it
 here."""
 
-from minifp.ops import in_place, methods
-from minifp.ops.batch_norm import batch_norm, batch_norm_statistics
-from minifp.ops.conv2d import conv2d
-from minifp.ops.creation import (
-    PrecisionWarning,
+from minifp.ops.activation import (
+    celu,
+    elu,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    logsigmoid,
+    mish,
+    relu,
+    relu6,
+    selu,
+    silu,
+    softplus,
+    softsign,
+)
+from minifp.ops.arranging import (
+    diagonal,
+    flip,
+    pixel_shuffle,
+    pixel_unshuffle,
+    roll,
+    tril,
+    triu,
+)
+from minifp.ops.attention import scaled_dot_product_attention
+from minifp.ops.avg_pool import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+)
+from minifp.ops.batch_norm import batch_norm
+from minifp.ops.binary_cross_entropy import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+)
+from minifp.ops.comparison import (
+    eq,
+    ge,
+    gt,
+    isfinite,
+    isinf,
+    isnan,
+    le,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    ne,
+)
+from minifp.ops.conv import conv1d, conv2d
+from minifp.ops.conv_transpose import conv_transpose1d, conv_transpose2d
+from minifp.ops.cosine_embedding_loss import cosine_embedding_loss
+from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
+from minifp.ops.cross_entropy import cross_entropy
+from minifp.ops.ctc_loss import ctc_loss
+from minifp.ops.cumulative import cumsum, prod
+from minifp.ops.dropout import dropout
+from minifp.ops.einsum import einsum
+from minifp.ops.elementary import (
+    acos,
+    asin,
+    atan,
+    ceil,
+    cos,
+    cosh,
+    exp,
+    expm1,
+    floor,
+    log,
+    log1p,
+    log2,
+    log10,
+    reciprocal,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
+from minifp.ops.embedding import embedding
+from minifp.ops.error_function import erf, gelu
+from minifp.ops.extremes import amax, amin, argmax, argmin, max, min
+from minifp.ops.filling import (
     arange,
+    empty,
+    empty_like,
+    eye,
     full,
+    full_like,
+    linspace,
     ones,
     ones_like,
-    rand,
-    randn,
-    tensor,
     zeros,
     zeros_like,
 )
-from minifp.ops.dropout import dropout
-from minifp.ops.embedding import embedding
+from minifp.ops.folding import fold, unfold
+from minifp.ops.gated import glu, prelu
+from minifp.ops.gathering import (
+    gather,
+    one_hot,
+    scatter_add,
+    take_along_dim,
+)
+from minifp.ops.group_norm import group_norm, instance_norm
+from minifp.ops.gru import gru
+from minifp.ops.interpolate import interpolate
+from minifp.ops.joining import cat, chunk, split, stack, unbind
+from minifp.ops.kl_div import kl_div
 from minifp.ops.layer_norm import layer_norm
 from minifp.ops.linear import linear
-from minifp.ops.loss import cross_entropy, mse_loss
 from minifp.ops.lstm import lstm
-from minifp.ops.matmul import matmul
+from minifp.ops.matmul import addmm, bmm, dot, matmul, mm, mv, outer
+from minifp.ops.max_pool import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    max_pool1d,
+    max_pool2d,
+)
+from minifp.ops.nll_loss import nll_loss
+from minifp.ops.norm import logsumexp, norm
+from minifp.ops.normalize import normalize
+from minifp.ops.padding import pad
 from minifp.ops.pointwise import (
     abs,
     add,
     clamp,
-    cos,
     div,
-    eq,
-    exp,
-    ge,
-    gt,
-    isfinite,
-    isnan,
-    le,
-    log,
-    lt,
+    floor_divide,
     maximum,
     minimum,
     mul,
-    ne,
     neg,
     pow,
-    relu,
-    sigmoid,
-    sin,
-    sqrt,
+    remainder,
     square,
     sub,
-    tanh,
-    where,
 )
-from minifp.ops.pool2d import avg_pool2d, max_pool2d
-from minifp.ops.reduce import amax, amin, argmax, argmin, mean, sum, var
+from minifp.ops.reduce import all, any, count_nonzero, mean, sum
+from minifp.ops.regression_loss import huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from minifp.ops.rms_norm import rms_norm
+from minifp.ops.rnn import rnn
+from minifp.ops.sampling import (
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)
+from minifp.ops.selection import lerp, masked_fill, where
 from minifp.ops.shape import (
-    cat,
-    chunk,
-    expand,
+    contiguous,
     flatten,
+    movedim,
     permute,
+    ravel,
     reshape,
-    split,
     squeeze,
-    stack,
+    swapaxes,
+    t,
     transpose,
     unsqueeze,
+    view,
+    view_as,
 )
-from minifp.ops.softmax import log_softmax, softmax
+from minifp.ops.similarity import cosine_similarity, pairwise_distance
+from minifp.ops.slices import index_add, index_select, repeat_interleave
+from minifp.ops.softmax import log_softmax, softmax, softmin
+from minifp.ops.sorting import argsort, sort, topk
+from minifp.ops.stretching import broadcast_to, expand, expand_as, repeat, tile
+from minifp.ops.variance import std, var
+
+# Last, because they attach the operations above to Tensor.
+from minifp.ops import in_place, methods  # isort: skip

@@ -12,24 +12,29 @@ The sums are in `reduce`; y and dx are rounded once. In evaluation m and v are c
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import ShapeError
+from minifp.checks import check_range
+from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.formats import narrow, widen
+from minifp.ops.arguments import check_parameters, check_positive, check_tensors
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
-def _columns(v, ndim):
+def columns(v, ndim):
     """(C) as (1, C, 1, ...)."""
     return v.reshape(1, -1, *(1,) * (ndim - 2))
 
 
-def _all_but_channels(ndim):
+def not_channels(ndim):
+    """All axes of (N, C, ...) but the second."""
     return (0, *range(2, ndim))
 
 
 @kernel("norm", COMPUTE, COMPUTE)
 def batch_norm_statistics(x, *, sum):
     """Mean and (biased) variance of each channel."""
-    axes, count = _all_but_channels(x.ndim), x.size // x.shape[1]
+    axes, count = not_channels(x.ndim), x.size // x.shape[1]
     m = sum(x, axis=axes, keepdims=True) / count
     centred = x - m
     return m.reshape(-1), sum(centred * centred, axis=axes) / count
@@ -38,17 +43,17 @@ def batch_norm_statistics(x, *, sum):
 @kernel("norm", "x")
 def batch_norm_forward(x, w, b, m, v, *, eps):
     scale = w / np.sqrt(v + eps)
-    return (x - _columns(m, x.ndim)) * _columns(scale, x.ndim) + _columns(b, x.ndim)
+    return (x - columns(m, x.ndim)) * columns(scale, x.ndim) + columns(b, x.ndim)
 
 
 @kernel("norm", GIVEN, GIVEN, GIVEN)
 def batch_norm_dx(dy, x, w, m, v, *, eps, constant, sum):
-    n, axes, count = x.ndim, _all_but_channels(x.ndim), x.size // x.shape[1]
+    n, axes, count = x.ndim, not_channels(x.ndim), x.size // x.shape[1]
     r = 1 / np.sqrt(v + eps)
-    h = (x - _columns(m, n)) * _columns(r, n)
+    h = (x - columns(m, n)) * columns(r, n)
     dw, db = sum(dy * h, axis=axes), sum(dy, axis=axes)
-    dx = dy if constant else dy - _columns(db / count, n) - h * _columns(dw / count, n)
-    return dx * _columns(w * r, n), dw, db
+    dx = dy if constant else dy - columns(db / count, n) - h * columns(dw / count, n)
+    return dx * columns(w * r, n), dw, db
 
 
 def batch_norm_backward(dy, x, w, m, v, to, eps, constant):
@@ -64,16 +69,68 @@ def batch_norm_(x, w, b, m, v, *, eps, constant):
     return y, (x, w, m, v), batch_norm_backward
 
 
-def batch_norm(x, mean, var, weight=None, bias=None, eps=1e-5, *, constant):
-    """Normalise each channel of x (N, C, ...) by a mean and a variance, both (C).
+def batch_norm(
+    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+):
+    """Normalise each channel of input (N, C) or (N, C, ...).
 
-    constant: whether they are constants (evaluation) or x's own statistics (training), which the
-    gradient then flows through.
+    In training (or without running statistics) by the batch's own mean and variance, which are
+    then mixed into the running ones with weight `momentum` (the variance unbiased), unless they are
+    not finite; otherwise by the running ones. Raises DTypeError for what is no floating tensor,
+    ShapeError where shapes do not fit and for fewer than two values a channel in training,
+    ArgumentError for a momentum outside of 0 to 1 and an eps that is not above 0.
     """
-    channels = (x.shape[1],) if x.ndim >= 2 else None
-    for name, v in (("mean", mean), ("var", var), ("weight", weight), ("bias", bias)):
-        if v is not None and v.shape != channels:
-            raise ShapeError(f"batch_norm: {name} of shape {v.shape} for x of shape {x.shape}")
+    check_tensors("batch_norm", input=input)
+    check_positive("batch_norm: eps", eps)
+    if input.ndim < 2:
+        raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
+    check_running("batch_norm", input, running_mean, running_var, momentum)
+    check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
+    constant = not training and running_mean is not None
+    count = input.shape[0] * int(np.prod(input.shape[2:]))
+    if constant:
+        mean, var = running_mean, running_var
+    elif count < 2:
+        raise ShapeError(f"batch_norm in training: {count} value a channel in shape {input.shape}")
+    else:
+        mean, var = batch_norm_statistics(as_array(input))
     weight = np.ones(mean.shape, mean.dtype) if weight is None else weight
     bias = np.zeros(mean.shape, mean.dtype) if bias is None else bias
-    return batch_norm_(x, weight, bias, mean, var, eps=eps, constant=constant)
+    y = batch_norm_(input, weight, bias, mean, var, eps=float(eps), constant=constant)
+    if running_mean is not None and not constant:
+        mix_in(((running_mean, mean), (running_var, var * (count / (count - 1)))), momentum)
+    return y
+
+
+# ---- running statistics -------------------------------------------------------------------------
+
+
+def as_array(x):
+    """The array of a tensor, or the array itself."""
+    return x.array if isinstance(x, Tensor) else x
+
+
+def check_running(function, input, running_mean, running_var, momentum):
+    """Raise for running statistics that do not fit, or are not both there, and bad momentum."""
+    check_range(f"{function}: momentum", momentum, high=1.0)
+    if (running_mean is None) != (running_var is None):
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise ArgumentError(f"{function}: {missing} is None: expected both statistics, or neither")
+    shape, given = input.shape[1:2], {"running_mean": running_mean, "running_var": running_var}
+    check_parameters(function, shape, input.shape, **given)
+    for name, v in given.items():
+        if v is not None and not isinstance(v, Tensor):
+            raise DTypeError(f"{function}: {name} is an array: expected a tensor, to be updated")
+
+
+def mix_in(pairs, momentum):
+    """running <- (1 - momentum) running + momentum new, if all stay finite as they are stored."""
+    mixed = []
+    for running, new in pairs:
+        wide = np.promote_types(running.dtype, new.dtype)
+        with np.errstate(all="ignore"):
+            sums = (1 - momentum) * widen(running.array, wide) + momentum * widen(new, wide)
+        mixed.append(narrow(sums, running.dtype))
+    if all(np.isfinite(values).all() for values in mixed):
+        for (running, _), values in zip(pairs, mixed):
+            running.data = values

@@ -1,12 +1,11 @@
-"""Making tensors. Floating data takes the storage format of the active precision unless told."""
+"""Making tensors of data. Floating data takes the active precision's storage format unless told."""
 
 import warnings
 
 import numpy as np
 
-from minifp import random
 from minifp.backend import as_device
-from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.errors import DTypeError
 from minifp.formats import FORMATS, as_dtype, is_float, narrow
 from minifp.policy import get_precision
 from minifp.tape import Tensor
@@ -47,11 +46,39 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
     as_device(device)
     array = as_array(data)
     if dtype is not None or is_float(array.dtype):
-        return Tensor(_rounded(array, storage_dtype(dtype)), requires_grad)
+        stored = _rounded(array, storage_dtype(dtype))
+        return Tensor(stored.copy() if stored is array else stored, requires_grad)
     return Tensor(array.copy(), requires_grad)
 
 
+def as_tensor(data, dtype=None, device=None):
+    """`data` as a tensor, without copying where it is one, or an array, of that dtype already.
+
+    dtype: as in `tensor`; a Tensor keeps its own, and remembers how it was made.
+    """
+    as_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype=dtype)
+    array = as_array(data)
+    wanted = storage_dtype(dtype) if dtype is not None or is_float(array.dtype) else array.dtype
+    return Tensor(array if array.dtype == wanted else _rounded(array, wanted))
+
+
+def from_numpy(ndarray):
+    """A tensor on the memory of a NumPy array, in its dtype: writing into one writes into both.
+
+    Raises DTypeError for what is no array, or one of a dtype that minifp does not have.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise DTypeError(f"from_numpy: a {type(ndarray).__name__}: expected a NumPy array")
+    array = as_array(ndarray)
+    if array.dtype != as_dtype(array.dtype):
+        raise DTypeError(f"from_numpy: an array of {array.dtype.str}: expected native byte order")
+    return Tensor(array)
+
+
 def _rounded(array, dtype):
+    """The array in another dtype, or itself if it is in it. Warns of what overflows."""
     if not is_float(dtype):
         if dtype.kind in "iu" and is_float(array.dtype) and not np.isfinite(array).all():
             raise DTypeError(
@@ -69,54 +96,4 @@ def _rounded(array, dtype):
                 PrecisionWarning,
                 stacklevel=3,
             )
-    return stored.copy() if stored is array else stored
-
-
-def _sizes(size):
-    return tuple(size[0]) if len(size) == 1 and not isinstance(size[0], (int, np.integer)) else size
-
-
-def full(size, fill_value, dtype=None, device=None, requires_grad=False):
-    """A tensor of shape `size` filled with one value."""
-    size = (size,) if isinstance(size, int) else tuple(size)
-    if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in size):
-        raise ShapeError(f"size {size}: expected integers of at least 0")
-    return tensor(np.full(size, fill_value), dtype, device, requires_grad)
-
-
-def zeros(*size, dtype=None, device=None, requires_grad=False):
-    """A tensor of zeros in the storage format: `zeros(2, 3)` or `zeros((2, 3))`."""
-    return full(_sizes(size), 0.0, dtype, device, requires_grad)
-
-
-def ones(*size, dtype=None, device=None, requires_grad=False):
-    """A tensor of ones in the storage format."""
-    return full(_sizes(size), 1.0, dtype, device, requires_grad)
-
-
-def zeros_like(input, dtype=None, requires_grad=False):
-    """Zeros of the shape and dtype of `input`."""
-    return zeros(input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
-
-
-def ones_like(input, dtype=None, requires_grad=False):
-    """Ones of the shape and dtype of `input`."""
-    return ones(input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
-
-
-def arange(start, end=None, step=1, dtype=None, device=None, requires_grad=False):
-    """Numbers from start (0 if only one is given) up to, not including, end: int64 for integers."""
-    start, end = (0, start) if end is None else (start, end)
-    if step == 0:
-        raise ArgumentError("arange: step=0: expected another number")
-    return tensor(np.arange(start, end, step), dtype, device, requires_grad)
-
-
-def rand(*size, dtype=None, device=None, requires_grad=False):
-    """Uniform numbers in [0, 1), drawn in float32 from the seeded stream and then rounded."""
-    return tensor(random.uniform(_sizes(size), purpose="rand"), dtype, device, requires_grad)
-
-
-def randn(*size, dtype=None, device=None, requires_grad=False):
-    """Standard normal numbers, drawn in float32 from the seeded stream and then rounded."""
-    return tensor(random.normal(_sizes(size), purpose="randn"), dtype, device, requires_grad)
+    return stored

@@ -7,10 +7,11 @@ its gradient would be that of something else.
 
 import numpy as np
 
-from minifp import random
+from minifp import ops, random
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.formats import is_float, narrow
-from minifp.ops import creation, pointwise, shape
+from minifp.ops.creation import as_array
+from minifp.ops.indexing import assign
 from minifp.tape import Tensor, is_recording
 
 
@@ -50,7 +51,7 @@ def _in_place(name, operation, assigns=False):
 
 
 def _assigned(self, value):
-    return Tensor(creation.as_array(value))
+    return Tensor(as_array(value))
 
 
 def _uniform(self, low=0.0, high=1.0):
@@ -64,7 +65,7 @@ def _normal(self, mean=0.0, std=1.0):
 ARITHMETIC = ("add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "sqrt", "square", "clamp")
 FUNCTIONS = (*ARITHMETIC, "relu", "sigmoid", "tanh")
 for _name in FUNCTIONS:
-    _in_place(f"{_name}_", getattr(pointwise, _name))
+    _in_place(f"{_name}_", getattr(ops, _name))
 _in_place("copy_", _assigned, assigns=True)
 _in_place("fill_", _assigned, assigns=True)
 _in_place("zero_", lambda self: Tensor(np.zeros((), self.dtype)))
@@ -80,7 +81,7 @@ def __setitem__(self, index, value):
         )
     changed = self.array.copy()
     try:
-        changed[shape.as_index(index)] = narrow(creation.as_array(value), self.dtype)
+        assign(changed, index, narrow(as_array(value), self.dtype))
     except (ValueError, IndexError) as error:
         if isinstance(error, MinifpError):
             raise

@@ -11,9 +11,11 @@ import math
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import ShapeError
+from minifp.checks import check_range
+from minifp.errors import DTypeError, ShapeError
+from minifp.ops.arguments import check_parameters, check_tensors
 from minifp.policy import COMPUTE, GIVEN
-from minifp.recording import op, takes_tensor
+from minifp.recording import op
 
 
 @kernel("norm", "x", COMPUTE, COMPUTE)
@@ -48,15 +50,41 @@ def layer_norm_(x, w, b, *, eps):
     return y, (x, w, m, r), layer_norm_backward
 
 
-@takes_tensor
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple)."""
-    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    if input.shape[input.ndim - len(shape) :] != shape or len(shape) > input.ndim:
-        raise ShapeError(f"layer_norm: input of shape {input.shape} does not end in {shape}")
-    for name, p in (("weight", weight), ("bias", bias)):
-        if p is not None and p.shape != shape:
-            raise ShapeError(f"layer_norm: {name} of shape {p.shape}, expected {shape}")
+def as_normalized_shape(function, normalized_shape):
+    """An integer, or several, as a tuple of at least one. Raises DTypeError or ShapeError."""
+    several = isinstance(normalized_shape, (tuple, list))
+    shape = tuple(normalized_shape) if several else (normalized_shape,)
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in shape):
+        raise DTypeError(
+            f"{function}: normalized_shape={normalized_shape!r}: expected an integer or a tuple"
+        )
+    if not shape or min(shape) < 0:
+        raise ShapeError(
+            f"{function}: normalized_shape={normalized_shape!r}: expected one size or several"
+        )
+    return tuple(int(n) for n in shape)
+
+
+def as_rows(function, input, normalized_shape, **parameters):
+    """input as (..., D) and its parameters as (D), D being the size of `normalized_shape`.
+
+    Raises DTypeError for what is no floating tensor, ShapeError where shapes do not fit.
+    """
+    check_tensors(function, input=input)
+    shape = as_normalized_shape(function, normalized_shape)
+    if len(shape) > input.ndim or input.shape[input.ndim - len(shape) :] != shape:
+        raise ShapeError(f"{function}: input of shape {input.shape} does not end in {shape}")
+    check_parameters(function, shape, input.shape, **parameters)
     rows = input.reshape(*input.shape[: input.ndim - len(shape)], math.prod(shape))
-    flat = [p if p is None else p.reshape(-1) for p in (weight, bias)]
-    return layer_norm_(rows, *flat, eps=eps).reshape(input.shape)
+    return rows, *(p if p is None else p.reshape(-1) for p in parameters.values())
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple).
+
+    weight, bias: of shape `normalized_shape`. Raises DTypeError for what is no floating tensor,
+    ShapeError where shapes do not fit, ArgumentError for an eps below 0.
+    """
+    check_range("layer_norm: eps", eps)
+    rows = as_rows("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    return layer_norm_(*rows, eps=float(eps)).reshape(input.shape)

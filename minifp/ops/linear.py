@@ -5,8 +5,11 @@
 Products are summed in `accumulate`, the bias is added to the sum, and y is rounded once.
 """
 
+from math import prod
+
 from minifp.backend import kernel
 from minifp.errors import ShapeError
+from minifp.ops.arguments import check_tensors
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 
@@ -50,6 +53,7 @@ def linear_(x, w, b):
 @takes_tensor
 def linear(input, weight, bias=None):
     """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
+    check_tensors("linear", input=input, weight=weight, **({} if bias is None else {"bias": bias}))
     if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
         raise ShapeError(
             f"linear: input of shape {input.shape} does not fit weight of shape {weight.shape}: "
@@ -57,6 +61,6 @@ def linear(input, weight, bias=None):
         )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"linear: bias of shape {bias.shape} for weight {weight.shape}")
-    rows = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
+    rows = input if input.ndim == 2 else input.reshape(prod(input.shape[:-1]), input.shape[-1])
     y = linear_(rows, weight, bias)
     return y if input.ndim == 2 else y.reshape(*input.shape[:-1], weight.shape[0])

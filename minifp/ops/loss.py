@@ -1,10 +1,11 @@
-"""Losses: one float32 number for many.
+"""What losses are made of: reductions, and a factory for losses element by element.
 
-cross entropy: l_n = log sum_c e^(z_nc - max_c z_nc) - (z_n,t(n) - max_c z_nc); L = mean_n l_n.
-    z: (N, C) logits, stored;  t: (N) integers;  dz_nc = (softmax(z_n)_c - [c = t(n)]) dL / N.
-mean squared error: L = mean (x - y)^2;  dx = 2 (x - y) dL / n.
+    l_i = f(x_i, t_i);   "none": l, in x's format;   "sum", "mean", ...: L = sum l / n, float32.
+    dx_i = f'(x_i, t_i) dL / n, summed along the axes that broadcasting stretched; dt alike.
 
-The sums are in `reduce`. With reduction "none" the losses are stored in z's format.
+x: (...) stored;  t: targets, stored;  w, p: weights of elements, without gradient, or None. One
+kernel gives the losses and their sum, so that nothing between the two is rounded. The sums are in
+`reduce`; L is never rounded to a storage format.
 """
 
 import math
@@ -12,119 +13,85 @@ import math
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.pointwise import square, sub
-from minifp.policy import GIVEN
-from minifp.recording import op, takes_tensor
-from minifp.tape import Tensor
+from minifp.errors import ArgumentError, ShapeError
+from minifp.ops.arguments import check_constants, check_tensors
+from minifp.ops.elementwise import named, sum_to
+from minifp.policy import COMPUTE, GIVEN
+from minifp.recording import op
 
 REDUCTIONS = ("mean", "sum", "none")
-KNOWN = "one of " + ", ".join(REDUCTIONS)
 
 
-@kernel("loss", "z")
-def cross_entropy_forward(z, t, kept, *, sum):
-    """The losses l_n, 0 where `kept` is false."""
-    z = z - z.max(1, keepdims=True)
-    chosen = np.take_along_axis(z, t[:, None], 1)[:, 0]
-    return np.where(kept, np.log(sum(np.exp(z), axis=1)) - chosen, 0)
+def elementwise_loss(name, value, x_slope, t_slope):
+    """The operation with losses value(x, t, w, p, **settings), and their slopes in x and in t."""
 
+    def each(x, t, w, p, **settings):
+        return value(x, t, w, p, **settings)
 
-@kernel("loss", "compute")
-def cross_entropy_total(z, t, kept, *, divisor, sum):
-    return sum(cross_entropy_forward.reference(z, t, kept, sum=sum)) / divisor
+    def total(x, t, w, p, *, divisor, sum, **settings):
+        return sum(value(x, t, w, p, **settings)) / divisor
 
+    def dx(dl, x, t, w, p, *, divisor, sum, **settings):
+        return sum_to(x_slope(x, t, w, p, **settings) * (dl / divisor), x.shape, sum)
 
-@kernel("loss", GIVEN)
-def cross_entropy_dz(dl, z, t, kept, *, divisor, sum):
-    p = np.exp(z - z.max(1, keepdims=True))
-    p /= sum(p, axis=1, keepdims=True)
-    p[np.arange(len(t)), t] -= 1
-    dl = np.where(kept, np.broadcast_to(dl, t.shape), 0)
-    return p * (dl / divisor)[:, None]
+    def dt(dl, x, t, w, p, *, divisor, sum, **settings):
+        return sum_to(t_slope(x, t, w, p, **settings) * (dl / divisor), t.shape, sum)
 
+    each = kernel("loss", "x")(named(each, f"{name}_each", None, value))
+    total = kernel("loss", COMPUTE)(named(total, f"{name}_total", None, value))
+    dx = kernel("loss", GIVEN)(named(dx, f"{name}_dx", None, value))
+    dt = kernel("loss", GIVEN)(named(dt, f"{name}_dt", None, value))
 
-def cross_entropy_backward(dl, z, t, kept, to, divisor, reduction):
-    return cross_entropy_dz(dl, z, t, kept, divisor=divisor, to=to[0]), None, None
-
-
-@op
-def cross_entropy_(z, t, kept, *, divisor, reduction):
-    if reduction == "none":
-        loss = cross_entropy_forward(z, t, kept)
-    else:
-        loss = cross_entropy_total(z, t, kept, divisor=divisor)
-    return loss, (z, t, kept), cross_entropy_backward
-
-
-@takes_tensor
-def cross_entropy(input, target, *, ignore_index=-100, reduction="mean"):
-    """Softmax cross entropy of logits with class numbers, in nats.
-
-    input: (N, C) or (N, C, d1, ...)  target: integers, (N) or (N, d1, ...).
-    Rows whose target is `ignore_index` count neither in the sum nor in the mean. Result: a float32
-    scalar, or with reduction "none" a tensor of target's shape. Raises DTypeError for targets that
-    are not integers, ArgumentError for one that is no class.
-    """
-    t = target.array if isinstance(target, Tensor) else np.asarray(target)
-    if t.dtype.kind not in "iu":
-        raise DTypeError(
-            f"cross_entropy: targets of {t.dtype}: expected integers, the class numbers"
+    def backward(dl, *saved, to, divisor, **settings):
+        settings["divisor"] = divisor or 1
+        gradients = (
+            None if format is None else gradient(dl, *saved, to=format, **settings)
+            for gradient, format in zip((dx, dt), to)
         )
-    if input.ndim < 2 or t.shape != input.shape[:1] + input.shape[2:]:
-        raise ShapeError(
-            f"cross_entropy: input of shape {input.shape} with target of shape {t.shape}: "
-            "expected (N, C, ...) and (N, ...)"
-        )
-    if reduction not in REDUCTIONS:
-        raise ArgumentError(f"cross_entropy: reduction={reduction!r}: expected {KNOWN}")
-    classes, kept = input.shape[1], t != ignore_index
-    outside = kept & ((t < 0) | (t >= classes))
-    if outside.any():
-        where = tuple(int(i) for i in np.argwhere(outside)[0])
-        raise ArgumentError(
-            f"cross_entropy: target {t[where]} at {where}: expected classes 0 to {classes - 1} "
-            f"for input of shape {input.shape}"
-        )
-    z = input
-    if z.ndim > 2:
-        z = z.permute(0, *range(2, z.ndim), 1).reshape(-1, classes)
-    rows = np.where(kept, t, 0).reshape(-1)
-    divisor = max(int(kept.sum()), 1) if reduction == "mean" else 1
-    loss = cross_entropy_(z, rows, kept.reshape(-1), divisor=divisor, reduction=reduction)
-    return loss.reshape(t.shape) if reduction == "none" else loss
+        return *gradients, None, None
+
+    def apply(x, t, w, p, *, divisor, **settings):
+        if divisor is None:
+            return each(x, t, w, p, **settings), (x, t, w, p), backward
+        return total(x, t, w, p, divisor=divisor, **settings), (x, t, w, p), backward
+
+    return op(named(apply, name, None, value))
 
 
-@kernel("loss", "compute")
-def mse_forward(x, y, *, divisor, sum):
-    d = x - y
-    return sum(d * d) / divisor
+def divisor_of(reduction, shape, batch=None):
+    """By what the sum of losses of this shape is divided; None for reduction "none"."""
+    divisors = {"none": None, "sum": 1, "mean": math.prod(shape), "batchmean": batch}
+    return divisors[reduction]
 
 
-@kernel("loss", GIVEN)
-def mse_dx(dl, x, y, *, divisor):
-    return (x - y) * (2 * dl / divisor)
+def check_reduction(function, reduction, choices=REDUCTIONS):
+    """Raise ArgumentError unless it is one of them."""
+    if reduction not in choices:
+        expected = ", ".join(choices)
+        raise ArgumentError(f"{function}: reduction={reduction!r}: expected one of {expected}")
 
 
-def mse_backward(dl, x, y, to, divisor):
-    return tuple(
-        None if t is None else mse_dx(dl, a, b, divisor=divisor, to=t)
-        for t, a, b in zip(to, (x, y), (y, x))
-    )
-
-
-@op
-def mse_(x, y, *, divisor):
-    return mse_forward(x, y, divisor=divisor), (x, y), mse_backward
-
-
-@takes_tensor
-def mse_loss(input, target, *, reduction="mean"):
-    """The mean squared difference of two tensors of one shape; a float32 scalar unless "none"."""
-    if reduction not in REDUCTIONS:
-        raise ArgumentError(f"mse_loss: reduction={reduction!r}: expected {KNOWN}")
+def check_pair(function, input, target):
+    """Raise DTypeError for what are no floating tensors, ShapeError for two shapes."""
+    check_tensors(function, input=input, target=target)
     if input.shape != target.shape:
-        raise ShapeError(f"mse_loss: input of shape {input.shape}, target of shape {target.shape}")
-    if reduction == "none":
-        return square(sub(input, target))
-    return mse_(input, target, divisor=math.prod(input.shape) if reduction == "mean" else 1)
+        raise ShapeError(
+            f"{function}: input of shape {input.shape}, target of shape {target.shape}: "
+            "expected the same"
+        )
+
+
+def check_weights(function, shape, **weights):
+    """Raise for what is neither None nor a constant tensor that broadcasts to `shape`."""
+    check_constants(function, **weights)
+    for name, w in weights.items():
+        if w is not None:
+            check_tensors(function, **{name: w})
+            try:
+                fits = np.broadcast_shapes(w.shape, shape) == shape
+            except ValueError:
+                fits = False
+            if not fits:
+                raise ShapeError(
+                    f"{function}: {name} of shape {w.shape} does not broadcast to {shape}"
+                )

@@ -6,109 +6,164 @@ For each step t, with sigma the logistic function and gates in the order i, f, g
     i = sigma(z_i)   f = sigma(z_f)   g = tanh(z_g)   o = sigma(z_o)
     c_t = f c_{t-1} + i g        h_t = o tanh(c_t)
 
-x: (T, B, I)  w_ih: (4H, I)  w_hh: (4H, H)  b: (4H)  h, c: (T, B, H), all stored: gates, c_t and h_t
-are rounded once at every step, z never is. Backward runs the steps in reverse; each step's dz is
-rounded once, and the weights' gradients are dot products over all steps at the end.
+or, with a projection w_hr (Sak et al. 2014), q_t = o tanh(c_t) and h_t = q_t w_hrT, of P numbers.
+
+x: (T, B, I), or packed (see sequence.py)  w_ih: (4H, I)  w_hh: (4H, P)  b: (4H)  w_hr: (P, H)
+c: (T, B, H)  h: (T, B, P), where P = H without projection; all stored: gates, c_t, q_t and h_t are
+rounded once at every step, z never is (but its partial sums are, where `accumulate` is narrower).
+Backward runs the steps in reverse; each step's dz is rounded once, and the weights' gradients are
+dot products over all steps at the end.
 """
 
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import ShapeError
-from minifp.ops.linear import linear_db, linear_dw, linear_dx
+from minifp.ops.linear import linear_dw
+from minifp.ops.sequence import (
+    check_sequence,
+    rows_of,
+    sigmoid,
+    state_before,
+    steps_of,
+    weight_gradients,
+)
 from minifp.policy import GIVEN
 from minifp.recording import op
 
 
-def _sigmoid(z):
-    return 1 / (1 + np.exp(-z))
+def input_sums(x, w_ih, b_ih, b_hh, dot, accumulate):
+    """x w_ihT + b_ih + b_hh of all rows."""
+    z = dot(x, w_ih.T)
+    if b_ih is not None:
+        z += accumulate(b_ih + b_hh)
+        z = accumulate(z)
+    return z
 
 
-@kernel("dot", "x", "x", "x")
-def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, dot, store):
-    """h_t (T, B, H), c_t (T, B, H) and the gates (T, B, 4H) of every step."""
-    (t_steps, batch, inputs), size = x.shape, h.shape[-1]
-    z_in = dot(x.reshape(t_steps * batch, inputs), w_ih.T).reshape(t_steps, batch, 4 * size)
-    z_in += b_ih + b_hh
-    hs, cs = np.empty((2, t_steps, batch, size), x.dtype)
-    gates = np.empty((t_steps, batch, 4 * size), x.dtype)
-    w = np.ascontiguousarray(w_hh.T)
-    for t in range(t_steps):
-        z = z_in[t]
-        z += dot(h, w)
-        z_g = np.tanh(z[:, 2 * size : 3 * size])
-        gate = _sigmoid(z)
-        gate[:, 2 * size : 3 * size] = z_g
-        gates[t] = gate = store(gate)
-        i, f, g, o = (gate[:, k * size : (k + 1) * size] for k in range(4))
-        cs[t] = c = store(f * c + i * g)
-        hs[t] = h = store(o * np.tanh(c))
-    return hs, cs, gates
+def cell(z, c, store):
+    """The gates (n, 4H), c_t and o tanh(c_t) of one step, as stored."""
+    size = c.shape[-1]
+    z_g = np.tanh(z[:, 2 * size : 3 * size])
+    gate = sigmoid(z)
+    gate[:, 2 * size : 3 * size] = z_g
+    gate = store(gate)
+    i, f, g, o = (gate[:, k * size : (k + 1) * size] for k in range(4))
+    c = store(f * c + i * g)
+    return gate, c, store(o * np.tanh(c))
+
+
+def cell_dz(dq, dc, c, before, gate, dz):
+    """Write one step's gradient of z into dz, not yet rounded; the gradient of the c before it."""
+    size = c.shape[-1]
+    i, f, g, o = (gate[:, k * size : (k + 1) * size] for k in range(4))
+    tanh_c = np.tanh(c)
+    dc = dc + dq * o * (1 - tanh_c * tanh_c)
+    dz[:, :size] = dc * g * (i * (1 - i))
+    dz[:, size : 2 * size] = dc * before * (f * (1 - f))
+    dz[:, 2 * size : 3 * size] = dc * i * (1 - g * g)
+    dz[:, 3 * size :] = dq * tanh_c * (o * (1 - o))
+    return dc * f
+
+
+@kernel("dot", "x", "x", "x", "x", "x")
+def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store):
+    """h_t (N, H), c_t (N, H) and gates (N, 4H) of every row; the last h and c (B, H)."""
+    z_in = input_sums(x, w_ih, b_ih, b_hh, dot, accumulate)
+    hs, cs = np.empty((2, len(x), h.shape[-1]), x.dtype)
+    gates = np.empty_like(z_in)
+    h, c, w = h.copy(), c.copy(), np.ascontiguousarray(w_hh.T)
+    for start, stop in steps:
+        n, z = stop - start, z_in[start:stop]
+        z += dot(h[:n], w)
+        gates[start:stop], c[:n], h[:n] = cell(accumulate(z), c[:n], store)
+        hs[start:stop], cs[start:stop] = h[:n], c[:n]
+    return hs, cs, gates, h, c
 
 
 @kernel("dot", GIVEN, GIVEN, GIVEN)
-def lstm_dz(dy, dc, c0, cs, gates, w_hh, *, dot, store):
-    """dz (T, B, 4H), and the gradients of the first h and c. dy: of h_t; dc: of the last c."""
-    t_steps, batch, size = dy.shape
-    dz = np.empty((t_steps, batch, 4 * size), dy.dtype)
-    dh = np.zeros((batch, size), dy.dtype)
-    for t in reversed(range(t_steps)):
-        i, f, g, o = (gates[t, :, k * size : (k + 1) * size] for k in range(4))
-        before = cs[t - 1] if t else c0
-        dh = dh + dy[t]
-        tanh_c = np.tanh(cs[t])
-        dc = dc + dh * o * (1 - tanh_c * tanh_c)
-        step = dz[t]
-        step[:, :size] = dc * g * (i * (1 - i))
-        step[:, size : 2 * size] = dc * before * (f * (1 - f))
-        step[:, 2 * size : 3 * size] = dc * i * (1 - g * g)
-        step[:, 3 * size :] = dh * tanh_c * (o * (1 - o))
-        dz[t] = step = store(step)
-        dh = store(dot(step, w_hh))
-        dc = store(dc * f)
+def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, dot, store):
+    """dz (N, 4H), and the gradients of the first h and c. dh, dc: of the last h and c (B, H)."""
+    dz, dh, dc = np.empty(gates.shape, dy.dtype), dh.copy(), dc.copy()
+    for k in reversed(range(len(steps))):
+        start, stop = steps[k]
+        n, rows = stop - start, slice(start, stop)
+        dq, before = dh[:n] + dy[rows], state_before(cs, c0, steps, k)
+        dc[:n] = store(cell_dz(dq, dc[:n], cs[rows], before, gates[rows], dz[rows]))
+        dz[rows] = step = store(dz[rows])
+        dh[:n] = store(dot(step, w_hh))
     return dz, dh, dc
 
 
-def lstm_backward(dy, dc, x, h0, c0, w_ih, w_hh, hs, cs, gates, to):
-    stored = dy.dtype
-    dz, dh0, dc0 = lstm_dz(
-        dy, dc, c0, cs, gates, w_hh, to=(stored, to[1] or stored, to[2] or stored)
-    )
-    rows = dz.reshape(-1, dz.shape[-1])
-    dx = dw_ih = dw_hh = db = None
-    if to[0] is not None:
-        dx = linear_dx(rows, w_ih, to=to[0]).reshape(x.shape)
-    if to[3] is not None:
-        dw_ih = linear_dw(rows, x.reshape(len(rows), x.shape[-1]), to=to[3])
-    if to[4] is not None:
-        before = np.concatenate([h0[None], hs[:-1]]).reshape(len(rows), h0.shape[-1])
-        dw_hh = linear_dw(rows, before, to=to[4])
-    if to[5] is not None or to[6] is not None:
-        db = linear_db(rows, to=to[5] or to[6])
-    return dx, dh0, dc0, dw_ih, dw_hh, db, db
+@kernel("dot", "x", "x", "x", "x", "x", "x")
+def lstm_projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, dot, accumulate, store):
+    """h_t (N, P), c_t, q_t (N, H) and gates (N, 4H) of every row; the last h and c."""
+    z_in = input_sums(x, w_ih, b_ih, b_hh, dot, accumulate)
+    hs, gates = np.empty((len(x), h.shape[-1]), x.dtype), np.empty_like(z_in)
+    cs, qs = np.empty((2, len(x), c.shape[-1]), x.dtype)
+    h, c, w = h.copy(), c.copy(), np.ascontiguousarray(w_hh.T)
+    for start, stop in steps:
+        n, rows, z = stop - start, slice(start, stop), z_in[start:stop]
+        z += dot(h[:n], w)
+        gates[rows], c[:n], qs[rows] = cell(accumulate(z), c[:n], store)
+        hs[rows] = h[:n] = store(dot(qs[rows], w_hr.T))
+        cs[rows] = c[:n]
+    return hs, cs, qs, gates, h, c
 
 
-@op(weights=("w_ih", "w_hh", "b_ih", "b_hh"))
-def lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh):
-    hs, cs, gates = lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh)
-    return (hs, cs[-1]), (x, h, c, w_ih, w_hh, hs, cs, gates), lstm_backward
+@kernel("dot", GIVEN, GIVEN, GIVEN, GIVEN)
+def lstm_projected_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, *, steps, dot, store):
+    """dz (N, 4H), the gradient of h_t (N, P), and those of the first h and c."""
+    dz, dhs = np.empty(gates.shape, dy.dtype), np.empty_like(dy)
+    dh, dc = dh.copy(), dc.copy()
+    for k in reversed(range(len(steps))):
+        start, stop = steps[k]
+        n, rows = stop - start, slice(start, stop)
+        dhs[rows] = store(dh[:n] + dy[rows])
+        dq, before = store(dot(dhs[rows], w_hr)), state_before(cs, c0, steps, k)
+        dc[:n] = store(cell_dz(dq, dc[:n], cs[rows], before, gates[rows], dz[rows]))
+        dz[rows] = step = store(dz[rows])
+        dh[:n] = store(dot(step, w_hh))
+    return dz, dhs, dh, dc
 
 
-def lstm(x, h, c, w_ih, w_hh, b_ih, b_hh):
-    """h_t of every step (T, B, H) and the last c (B, H), from x (T, B, I) and the first h and c."""
-    size = w_hh.shape[-1]
-    expected = {
-        "x": (x, (*x.shape[:2], w_ih.shape[-1])),
-        "h": (h, (x.shape[1], size)),
-        "c": (c, (x.shape[1], size)),
-        "w_ih": (w_ih, (4 * size, w_ih.shape[-1])),
-        "w_hh": (w_hh, (4 * size, size)),
-        "b_ih": (b_ih, (4 * size,)),
-        "b_hh": (b_hh, (4 * size,)),
-    }
-    for name, (value, shape) in expected.items():
-        if value.shape != shape:
-            raise ShapeError(f"lstm: {name} of shape {value.shape}, expected {shape}")
-    if x.ndim != 3 or x.shape[0] == 0:
-        raise ShapeError(f"lstm: x of shape {x.shape}, expected (T, B, I) with at least one step")
-    return lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh)
+def lstm_backward(
+    dy, dh, dc, x, h0, c0, w_ih, w_hh, y, cs, gates, w_hr, qs, to, batch_sizes, reverse
+):
+    steps, hs, dy = steps_of(x.shape, batch_sizes, reverse), rows_of(y), rows_of(dy)
+    first, dw_hr = (to[1] or dy.dtype, to[2] or dy.dtype), None
+    if w_hr is None:
+        formats = dy.dtype, *first
+        dz, dh0, dc0 = lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, steps=steps, to=formats)
+    else:
+        formats = dy.dtype, dy.dtype, *first
+        dz, dhs, dh0, dc0 = lstm_projected_dz(
+            dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps=steps, to=formats
+        )
+        dw_hr = None if to[7] is None else linear_dw(dhs, qs, to=to[7])
+    dx, *dws = weight_gradients(dz, dz, x, w_ih, hs, h0, steps, (to[0], *to[3:7]))
+    return dx, dh0, dc0, *dws, dw_hr
+
+
+@op(weights=("w_ih", "w_hh", "b_ih", "b_hh", "w_hr"))
+def lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
+    steps, rows, qs = steps_of(x.shape, batch_sizes, reverse), rows_of(x), None
+    weights = w_ih, w_hh, b_ih, b_hh
+    if w_hr is None:
+        hs, cs, gates, h_n, c_n = lstm_forward(rows, h, c, *weights, steps=steps)
+    else:
+        hs, cs, qs, gates, h_n, c_n = lstm_projected(rows, h, c, *weights, w_hr, steps=steps)
+    y = hs.reshape(*x.shape[:-1], hs.shape[-1])
+    return (y, h_n, c_n), (x, h, c, w_ih, w_hh, y, cs, gates, w_hr, qs), lstm_backward
+
+
+def lstm(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, *, batch_sizes=None, reverse=False):
+    """h_t of every step (T, B, P) and the last h (B, P) and c (B, H), from x (T, B, I) and the
+    first h and c.
+
+    w_hr: (P, H), of a projection; without it P = H. batch_sizes: how many sequences each step has,
+    for x packed as (N, I); h_t is then (N, P). reverse: from each sequence's last step to its
+    first. Raises ShapeError, DTypeError or ArgumentError for an argument that does not fit.
+    """
+    check_sequence("lstm", 4, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, w_hr, h=h, c=c)
+    given = {"batch_sizes": batch_sizes, "reverse": reverse}
+    return lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, **given)

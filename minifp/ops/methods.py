@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from minifp import ops
 from minifp.backend import as_device
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.formats import as_dtype, is_float
-from minifp.ops import matmul, pointwise, reduce, shape, softmax
+from minifp.ops.indexing import getitem
+from minifp.ops.pointwise import cast
+from minifp.ops.reduce import as_axis
 from minifp.tape import Tensor
 from minifp.walk import backward, register_hook, retain_grad
 
@@ -21,52 +24,32 @@ def _operator(operation, swapped=False):
     return apply
 
 
-for _name, _operation in (
-    *(("add", pointwise.add), ("sub", pointwise.sub), ("mul", pointwise.mul)),
-    *(("truediv", pointwise.div), ("pow", pointwise.pow), ("matmul", matmul.matmul)),
+# Every function of these names in minifp.ops is a method too.
+METHODS = """
+    add sub mul div pow neg exp log sqrt abs square sin cos tanh sigmoid relu maximum minimum clamp
+    expm1 log1p log2 log10 rsqrt reciprocal tan asin acos atan sinh cosh erf sign floor ceil trunc round floor_divide remainder prelu
+    eq ne lt le gt ge isfinite isinf isnan logical_and logical_or logical_xor logical_not
+    masked_fill lerp
+    sum mean var std amax amin max min argmax argmin prod cumsum norm logsumexp any all
+    count_nonzero sort argsort topk
+    reshape view view_as contiguous ravel flatten squeeze unsqueeze permute transpose swapaxes movedim
+    t expand expand_as broadcast_to repeat tile repeat_interleave split chunk unbind
+    flip roll diagonal tril triu gather take_along_dim scatter_add index_select index_add
+    matmul mm bmm mv dot outer addmm softmax log_softmax
+"""
+for _name in METHODS.split():
+    setattr(Tensor, _name, getattr(ops, _name))
+for _name, _function in (
+    *(("add", ops.add), ("sub", ops.sub), ("mul", ops.mul)),
+    *(("truediv", ops.div), ("pow", ops.pow), ("matmul", ops.matmul)),
+    *(("floordiv", ops.floor_divide), ("mod", ops.remainder)),
 ):
-    setattr(Tensor, f"__{_name}__", _operator(_operation))
-    setattr(Tensor, f"__r{_name}__", _operator(_operation, swapped=True))
+    setattr(Tensor, f"__{_name}__", _operator(_function))
+    setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_name}__", _operator(getattr(pointwise, _name)))
+    setattr(Tensor, f"__{_name}__", _operator(getattr(ops, _name)))
 Tensor.__hash__ = object.__hash__
-Tensor.__neg__ = pointwise.neg
-Tensor.__abs__ = pointwise.abs
-Tensor.__getitem__ = shape.getitem
-
-_METHODS = {
-    pointwise: (
-        *(
-            "add",
-            "sub",
-            "mul",
-            "div",
-            "pow",
-            "neg",
-            "exp",
-            "log",
-            "sqrt",
-            "abs",
-            "square",
-            "sin",
-            "cos",
-        ),
-        *("tanh", "sigmoid", "relu", "maximum", "minimum", "clamp"),
-        *("eq", "ne", "lt", "le", "gt", "ge", "isfinite", "isnan"),
-    ),
-    reduce: ("sum", "mean", "var", "amax", "amin", "argmax", "argmin"),
-    shape: (
-        *("reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "expand"),
-        *("split", "chunk"),
-    ),
-    matmul: ("matmul",),
-    softmax: ("softmax", "log_softmax"),
-}
-for _module, _names in _METHODS.items():
-    for _name in _names:
-        setattr(Tensor, _name, getattr(_module, _name))
-
-
+Tensor.__neg__, Tensor.__abs__, Tensor.__getitem__ = ops.neg, ops.abs, getitem
 Tensor.backward, Tensor.register_hook, Tensor.retain_grad = backward, register_hook, retain_grad
 
 
@@ -89,7 +72,7 @@ def T(self):
     """The transpose of a matrix, as a view."""
     if self.ndim != 2:
         raise ShapeError(f".T of a tensor of shape {self.shape}: expected two dimensions")
-    return shape.transpose(self, 0, 1)
+    return ops.transpose(self, 0, 1)
 
 
 @attribute
@@ -97,7 +80,7 @@ def mT(self):
     """The last two axes exchanged, as a view."""
     if self.ndim < 2:
         raise ShapeError(f".mT of a tensor of shape {self.shape}: expected at least two dimensions")
-    return shape.transpose(self, -2, -1)
+    return ops.transpose(self, -2, -1)
 
 
 @attribute
@@ -170,7 +153,7 @@ def to(self, *args, dtype=None, device=None, copy=False):
     if dtype == self.dtype:
         return self.clone() if copy else self
     if is_float(dtype) and is_float(self.dtype):
-        return pointwise.cast(self, dtype=dtype)
+        return cast(self, dtype=dtype)
     return Tensor(np.array(self.array, dtype))
 
 
@@ -236,18 +219,28 @@ def numel(self):
 @method
 def size(self, dim=None):
     """The shape, or one size of it."""
-    return self.shape if dim is None else self.shape[reduce.as_axis(dim, self.ndim, "size: dim")]
+    return self.shape if dim is None else self.shape[as_axis(dim, self.ndim, "size: dim")]
+
+
+@method
+def where(self, condition, other):
+    """This tensor where `condition` (booleans) holds, other elsewhere."""
+    return ops.where(condition, self, other)
 
 
 @method
 def clone(self):
     """A copy with memory of its own; the gradient passes through."""
-    return pointwise.mul(self, 1.0) if is_float(self.dtype) else Tensor(self.array.copy())
+    return ops.mul(self, 1.0) if is_float(self.dtype) else Tensor(self.array.copy())
 
 
 @method
 def __array__(self, dtype=None, copy=None):
-    return np.array(self.array, dtype, copy=None if copy is None else copy)
+    if copy:
+        return np.array(self.array, dtype)
+    if copy is False and dtype is not None and self.dtype != dtype:
+        raise ValueError(f"a tensor of {self.dtype} as an array of {dtype} needs a copy")
+    return np.asarray(self.array, dtype)
 
 
 @method

@@ -1,81 +1,24 @@
-"""Element by element: read stored, compute in float32, round once when writing.
+"""Arithmetic, element by element: read stored, compute in float32, round once when writing.
 
 Shapes broadcast as in NumPy; a Python number enters in the compute format, and only the result
 takes the tensors' format. The gradient of a broadcast argument is summed over the axes it was
-stretched along, in `reduce`, and rounded once.
+stretched along, in `reduce`, and rounded once. Integers stay integers, except in div.
 """
 
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import DTypeError
+from minifp.errors import ArgumentError, DTypeError
+from minifp.ops.elementwise import as_numbers, binary, check_operands, operation, pass_to, unary
 from minifp.policy import GIVEN
-from minifp.recording import explained, op
-from minifp.tape import Tensor
-
-
-def sum_to(v, shape, sum):
-    """v summed over the axes along which broadcasting stretched `shape`."""
-    if v.shape == shape:
-        return v
-    added = tuple(range(v.ndim - len(shape)))
-    stretched = tuple(i for i, n in enumerate(shape, len(added)) if n == 1 and v.shape[i] != 1)
-    return sum(v, axis=added + stretched, keepdims=True).reshape(shape)
-
-
-@kernel("reduce", GIVEN)
-def reduce_to(dz, *, shape, sum):
-    return sum_to(dz, shape, sum)
-
-
-def pass_to(dz, shape, to):
-    """The gradient dz itself, summed to `shape`, in the format `to`; None where none is wanted."""
-    if to is None or (dz.shape == shape and dz.dtype == to):
-        return None if to is None else dz
-    return reduce_to(dz, shape=shape, to=to)
-
+from minifp.recording import op, takes_tensor
 
 # ---- one argument -------------------------------------------------------------------------------
 
 
-def unary(name, value, slope, saves, doc):
-    """The operation y = value(x) with dx = slope(dy, x) or slope(dy, y): `saves` says which."""
-
-    def forward(x):
-        return value(x)
-
-    def gradient(dy, saved):
-        return slope(dy, saved)
-
-    forward.__name__, gradient.__name__ = f"{name}_forward", f"{name}_dx"
-    forward, gradient = kernel("map", "x")(forward), kernel("map", GIVEN)(gradient)
-
-    def backward(dy, saved, to):
-        return (gradient(dy, saved, to=to[0]),)
-
-    def apply(x):
-        y = forward(x)
-        return y, (y if saves == "y" else x,), backward
-
-    apply.__name__, apply.__qualname__, apply.__doc__ = name, name, doc
-    return op(apply)
-
-
-def _sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-neg = unary("neg", lambda x: -x, lambda dy, _: -dy, "y", "-x.")
-exp = unary("exp", np.exp, lambda dy, y: dy * y, "y", "e^x.")
-log = unary("log", np.log, lambda dy, x: dy / x, "x", "The natural logarithm.")
-sqrt = unary("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root.")
+neg = unary("neg", lambda x: -x, lambda dy, _: -dy, None, "-x.")
 abs = unary("abs", np.abs, lambda dy, x: dy * np.sign(x), "x", "|x|, with slope 0 at 0.")
 square = unary("square", np.square, lambda dy, x: dy * (2 * x), "x", "x^2.")
-sin = unary("sin", np.sin, lambda dy, x: dy * np.cos(x), "x", "The sine of x radians.")
-cos = unary("cos", np.cos, lambda dy, x: -dy * np.sin(x), "x", "The cosine of x radians.")
-tanh = unary("tanh", np.tanh, lambda dy, y: dy * (1 - y * y), "y", "The hyperbolic tangent.")
-sigmoid = unary("sigmoid", _sigmoid, lambda dy, y: dy * (y * (1 - y)), "y", "1 / (1 + e^-x).")
-relu = unary("relu", lambda x: np.maximum(x, 0), lambda dy, y: dy * ~(y <= 0), "y", "max(x, 0).")
 
 
 @kernel("map", GIVEN)
@@ -93,72 +36,148 @@ def cast(x, *, dtype):
     return copy(x, to=dtype), (), cast_backward
 
 
-# ---- two arguments ------------------------------------------------------------------------------
+# ---- clamp --------------------------------------------------------------------------------------
+
+
+def _clamp_slope(dy, x, min=-np.inf, max=np.inf):
+    return np.where((x >= min) & (x <= max), dy, 0)
+
+
+clamp_ = operation(
+    "clamp", lambda x, min=None, max=None: np.clip(x, min, max), _clamp_slope, saves="x"
+)
+
+
+@takes_tensor
+def clamp(input, min=None, max=None):
+    """input, no smaller than `min` and no larger than `max` (max wins): numbers, or None for one.
+
+    The gradient is 0 outside the limits and 1 at them. Raises DTypeError for a limit that is no
+    number (for tensors there are maximum and minimum), ArgumentError without any.
+    """
+    if min is None and max is None:
+        raise ArgumentError("clamp: neither min nor max is given: expected at least one")
+    limits = {n: v for n, v in (("min", min), ("max", max)) if v is not None}
+    return clamp_(input, **as_numbers("clamp", **limits))
+
+
+# ---- two arguments: sums ------------------------------------------------------------------------
 
 
 @kernel("map", "x y")
-def add_forward(x, y):
-    return x + y
+def add_forward(x, y, *, alpha):
+    return x + y if alpha == 1 else x + alpha * y
 
 
-def add_backward(dz, x_shape, y_shape, to):
-    return pass_to(dz, x_shape, to[0]), pass_to(dz, y_shape, to[1])
+@kernel("map", "x y")
+def sub_forward(x, y, *, alpha):
+    return x - y if alpha == 1 else x - alpha * y
+
+
+def add_backward(dz, x_shape, y_shape, to, alpha):
+    return pass_to(dz, x_shape, to[0]), pass_to(dz, y_shape, to[1], alpha)
+
+
+def sub_backward(dz, x_shape, y_shape, to, alpha):
+    return pass_to(dz, x_shape, to[0]), pass_to(dz, y_shape, to[1], -alpha)
 
 
 @op
-def add(x, y):
-    """x + y."""
-    return add_forward(x, y), (np.shape(x), np.shape(y)), add_backward
+def add_(x, y, *, alpha):
+    check_operands(x, y)
+    return add_forward(x, y, alpha=alpha), (np.shape(x), np.shape(y)), add_backward
 
 
-def binary(name, value, x_slope, y_slope, doc):
-    """The operation z = value(x, y) with dx = x_slope(dz, x, y), dy = y_slope(dz, x, y)."""
+@op
+def sub_(x, y, *, alpha):
+    check_operands(x, y)
+    return sub_forward(x, y, alpha=alpha), (np.shape(x), np.shape(y)), sub_backward
 
-    def forward(x, y):
-        return value(x, y)
 
-    def dx(dz, x, y, *, shape, sum):
-        return sum_to(x_slope(dz, x, y), shape, sum)
+def is_floating(a):
+    """Whether an operand, a tensor or a number, is floating."""
+    return a.dtype.kind == "f" if hasattr(a, "dtype") else isinstance(a, float)
 
-    def dy(dz, x, y, *, shape, sum):
-        return sum_to(y_slope(dz, x, y), shape, sum)
 
-    forward.__name__, dx.__name__, dy.__name__ = f"{name}_forward", f"{name}_dx", f"{name}_dy"
-    forward = kernel("map", "x y")(forward)
-    dx, dy = kernel("map", GIVEN)(dx), kernel("map", GIVEN)(dy)
+def _factor(name, alpha, *operands):
+    """alpha as a number. Raises DTypeError for a fraction of integers."""
+    if type(alpha) is int:
+        return alpha
+    alpha = as_numbers(name, alpha=alpha)["alpha"]
+    if isinstance(alpha, float) and not any(is_floating(a) for a in operands):
+        raise DTypeError(f"{name}: alpha={alpha} for integers: expected an integer")
+    return alpha
 
-    def backward(dz, x, y, to):
-        return (
-            None if to[0] is None else dx(dz, x, y, shape=np.shape(x), to=to[0]),
-            None if to[1] is None else dy(dz, x, y, shape=np.shape(y), to=to[1]),
-        )
 
-    def apply(x, y):
-        return forward(x, y), (x, y), backward
+def add(input, other, *, alpha=1):
+    """input + alpha other, for a number alpha."""
+    return add_(input, other, alpha=_factor("add", alpha, input, other))
 
-    apply.__name__, apply.__qualname__, apply.__doc__ = name, name, doc
-    return op(apply)
+
+def sub(input, other, *, alpha=1):
+    """input - alpha other, for a number alpha."""
+    return sub_(input, other, alpha=_factor("sub", alpha, input, other))
+
+
+# ---- two arguments: the others ------------------------------------------------------------------
 
 
 def _share(dz, mine, other):
-    return np.where(mine < other, 0 * dz, np.where(mine == other, 0.5 * dz, dz))  # dz for NaN
+    return np.where(mine < other, 0, np.where(mine == other, 0.5 * dz, dz))  # dz for NaN
 
 
 def _pow_dx(dz, x, y):
-    return dz * y * np.where(y == 0, 0, np.power(x, y - 1))
+    return np.where(y == 0, 0, dz * (y * np.power(x, y - 1)))
 
 
 def _pow_dy(dz, x, y):
-    positive = x > 0
-    return dz * np.power(x, y) * np.where(positive, np.log(np.where(positive, x, 1)), 0)
+    return np.where((x == 0) & (y >= 0), 0, dz * (np.power(x, y) * np.log(x)))
 
 
-sub = binary("sub", np.subtract, lambda dz, x, y: dz, lambda dz, x, y: -dz, "x - y.")
+def _no_slope(dz, x, y):
+    return np.zeros_like(dz)
+
+
+def _not_by_zero(x, y):
+    """Raise ArgumentError where integers are divided by 0, which no integer can show."""
+    if not is_floating(x) and not is_floating(y) and np.any(np.equal(y, 0)):
+        raise ArgumentError("integers divided by 0")
+
+
+def _floor_divide(x, y):
+    _not_by_zero(x, y)
+    return np.floor_divide(x, y)
+
+
+def _trunc_divide(x, y):
+    _not_by_zero(x, y)
+    if is_floating(x) or is_floating(y):
+        return np.trunc(np.true_divide(x, y))
+    return np.sign(x) * np.sign(y) * np.floor_divide(np.abs(x), np.abs(y))
+
+
+def _remainder(x, y):
+    _not_by_zero(x, y)
+    return np.remainder(x, y)
+
+
 mul = binary("mul", np.multiply, lambda dz, x, y: dz * y, lambda dz, x, y: dz * x, "x y.")
-div = binary(
+true_divide = binary(
     "div", np.true_divide, lambda dz, x, y: dz / y, lambda dz, x, y: -dz * (x / (y * y)), "x / y."
 )
-pow = binary("pow", np.power, _pow_dx, _pow_dy, "x^y. The gradient of y is 0 where x <= 0.")
+floor_divide = binary(
+    *("floor_divide", _floor_divide, _no_slope, _no_slope),
+    "The largest whole number up to x / y. Its gradient is 0.",
+)
+trunc_divide = binary(
+    *("trunc_divide", _trunc_divide, _no_slope, _no_slope),
+    "x / y without its fraction. Its gradient is 0.",
+)
+remainder = binary(
+    *("remainder", _remainder, lambda dz, x, y: dz, lambda dz, x, y: -dz * np.floor_divide(x, y)),
+    "x - y floor(x / y), which has the sign of y.",
+)
+pow = binary("pow", np.power, _pow_dx, _pow_dy, "x^y.")
 maximum = binary(
     *("maximum", np.maximum, _share, lambda dz, x, y: _share(dz, y, x)),
     "The larger of x and y; equal ones share the gradient.",
@@ -168,84 +187,18 @@ minimum = binary(
     "The smaller of x and y; equal ones share the gradient.",
 )
 
-
-@kernel("map", "x y")
-def where_forward(condition, x, y):
-    return np.where(condition, x, y)
+ROUNDED = {"floor": floor_divide, "trunc": trunc_divide}
 
 
-@kernel("map", GIVEN)
-def where_gradient(condition, dz, *, shape, sum):
-    return sum_to(np.where(condition, dz, 0), shape, sum)
+def div(input, other, *, rounding_mode=None):
+    """input / other. rounding_mode: None, or "floor" or "trunc", for whole numbers without slope.
 
-
-def where_backward(dz, condition, x_shape, y_shape, to):
-    return (
-        None,
-        None if to[1] is None else where_gradient(condition, dz, shape=x_shape, to=to[1]),
-        None if to[2] is None else where_gradient(~condition, dz, shape=y_shape, to=to[2]),
-    )
-
-
-@op
-def where(condition, x, y):
-    """x where `condition` (boolean) holds, y elsewhere."""
-    condition = np.asarray(condition)
-    if condition.dtype.kind != "b":
-        raise DTypeError(f"where: a condition of {condition.dtype}: expected booleans")
-    return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
-
-
-@kernel("map", "x")
-def clamp_forward(x, *, min, max):
-    return np.clip(x, min, max)
-
-
-@kernel("map", GIVEN)
-def clamp_dx(dy, x, *, min, max):
-    low = -np.inf if min is None else min
-    high = np.inf if max is None else max
-    return dy * ((x >= low) & (x <= high))
-
-
-def clamp_backward(dy, x, to, min=None, max=None):
-    return (clamp_dx(dy, x, min=min, max=max, to=to[0]),)
-
-
-@op
-def clamp(x, *, min=None, max=None):
-    """x, no smaller than `min` and no larger than `max`; the gradient is 0 outside."""
-    return clamp_forward(x, min=min, max=max), (x,), clamp_backward
-
-
-# ---- without gradient ---------------------------------------------------------------------------
-
-
-def constant(name, value, doc):
-    """A function of one or two tensors whose result has no gradient, such as a comparison."""
-
-    def forward(x, y=None):
-        return value(x) if y is None else value(x, y)
-
-    forward.__name__ = name
-    forward = kernel("map", "x")(forward)
-
-    def apply(*args):
-        arrays = [a.array if isinstance(a, Tensor) else a for a in args]
-        try:
-            return Tensor(forward(*arrays))
-        except (ValueError, TypeError) as error:
-            raise explained(error, name, arrays) from error
-
-    apply.__name__, apply.__qualname__, apply.__doc__ = name, name, doc
-    return apply
-
-
-eq = constant("eq", np.equal, "x == y, as booleans.")
-ne = constant("ne", np.not_equal, "x != y, as booleans.")
-lt = constant("lt", np.less, "x < y, as booleans.")
-le = constant("le", np.less_equal, "x <= y, as booleans.")
-gt = constant("gt", np.greater, "x > y, as booleans.")
-ge = constant("ge", np.greater_equal, "x >= y, as booleans.")
-isfinite = constant("isfinite", np.isfinite, "Whether each number is neither Inf nor NaN.")
-isnan = constant("isnan", np.isnan, "Whether each number is NaN.")
+    Raises ArgumentError for another mode, and where a mode divides integers by 0.
+    """
+    if rounding_mode is None:
+        return true_divide(input, other)
+    if rounding_mode not in ROUNDED:
+        raise ArgumentError(
+            f"div: rounding_mode={rounding_mode!r}: expected None, 'floor' or 'trunc'"
+        )
+    return ROUNDED[rounding_mode](input, other)

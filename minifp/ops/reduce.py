@@ -1,7 +1,12 @@
-"""Reductions over axes: summed in `reduce` (float32 unless asked), rounded once.
+"""Reductions over axes, n numbers to one: summed in `reduce` (float32 unless asked), rounded once.
 
-A reduction to a scalar is not rounded to a storage format at all: a loss written by hand does not
-overflow at 65504, and the seed of backward meets float32.
+    sum:   y = sum x                        dx = dy
+    mean:  y = sum x / n                    dx = dy / n
+
+x: any shape, stored  y: without the reduced axes, or with size 1 there; nothing is kept for
+backward. any, all and count_nonzero have no gradient. A reduction to a scalar is not rounded to a
+storage format at all: a loss written by hand does not overflow at 65504, and the seed of backward
+meets float32.
 """
 
 import math
@@ -9,44 +14,33 @@ import math
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import DTypeError, ShapeError
+from minifp.errors import DTypeError
+from minifp.formats import as_dtype, is_float
+from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
 from minifp.policy import GIVEN
-from minifp.recording import op
+from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
 
 
-def as_axes(dim, ndim, name="dim"):
-    """`dim` (None for all, an integer, or several) as a sorted tuple of axes.
-
-    Raises DTypeError for what are no integers, ShapeError for axes that are not there or twice.
-    """
-    dims = range(ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-    for d in dims:
-        if not isinstance(d, (int, np.integer)):
-            raise DTypeError(f"{name}={dim!r}: expected an integer, several of them, or None")
-        if not -ndim <= d < max(ndim, 1):
-            raise ShapeError(
-                f"{name}={dim} for a tensor of {ndim} dimensions: expected {-ndim} to {ndim - 1}"
-            )
-    axes = tuple(sorted(int(d) % ndim for d in dims)) if ndim else ()
-    if len(set(axes)) != len(axes):
-        raise ShapeError(f"{name}={dim} names a dimension twice")
-    return axes
+def reduced_axes(dim, ndim, name):
+    """The axes of a reduction: no dimension, None or (), stands for all, as in PyTorch."""
+    return as_axes(
+        None if isinstance(dim, (tuple, list)) and not dim else dim, ndim, f"{name}: dim"
+    )
 
 
-def as_axis(dim, ndim, name="dim"):
-    """`dim`, one integer, as an axis. Raises as as_axes does."""
-    if not isinstance(dim, (int, np.integer)):
-        raise DTypeError(f"{name}={dim!r}: expected an integer")
-    if ndim == 0:
-        raise ShapeError(f"{name}={dim} for a tensor without dimensions")
-    return as_axes(dim, ndim, name)[0]
+def count_of(shape, axes):
+    """How many numbers are reduced to one."""
+    return math.prod(shape[i] for i in axes)
 
 
 def expand_like(dy, x_shape, axes):
     """dy with the reduced axes put back, as a view of shape x_shape."""
     kept = tuple(1 if i in axes else n for i, n in enumerate(x_shape))
     return np.broadcast_to(dy.reshape(kept), x_shape)
+
+
+# ---- sum and mean -------------------------------------------------------------------------------
 
 
 @kernel("reduce", "x")
@@ -56,7 +50,7 @@ def sum_forward(x, *, axes, keepdims, sum):
 
 @kernel("reduce", "x")
 def mean_forward(x, *, axes, keepdims, sum):
-    return sum(x, axis=axes, keepdims=keepdims) / math.prod(x.shape[i] for i in axes)
+    return sum(x, axis=axes, keepdims=keepdims) / count_of(x.shape, axes)
 
 
 @kernel("map", GIVEN)
@@ -64,120 +58,93 @@ def spread(dy, *, shape, axes, divisor):
     return expand_like(dy, shape, axes) / divisor
 
 
-def sum_backward(dy, shape, axes, to, keepdims=False, dim=None):
+def sum_backward(dy, shape, axes, to, keepdims, dim, dtype):
     return (spread(dy, shape=shape, axes=axes, divisor=1, to=to[0]),)
 
 
 @op
-def sum_(x, *, dim=None, keepdims=False):
-    axes = as_axes(dim, x.ndim)
-    return sum_forward(x, axes=axes, keepdims=keepdims), (x.shape, axes), sum_backward
+def sum_(x, *, dim, keepdims, dtype):
+    axes = reduced_axes(dim, x.ndim, "sum")
+    return sum_forward(x, axes=axes, keepdims=keepdims, to=dtype), (x.shape, axes), sum_backward
 
 
-def mean_backward(dy, shape, axes, to, keepdims=False, dim=None):
-    count = math.prod(shape[i] for i in axes)
-    return (spread(dy, shape=shape, axes=axes, divisor=count, to=to[0]),)
-
-
-@op
-def mean_(x, *, dim=None, keepdims=False):
-    axes = as_axes(dim, x.ndim)
-    return mean_forward(x, axes=axes, keepdims=keepdims), (x.shape, axes), mean_backward
-
-
-@kernel("reduce", "x")
-def var_forward(x, *, axes, keepdims, correction, sum):
-    count = math.prod(x.shape[i] for i in axes)
-    centred = x - sum(x, axis=axes, keepdims=True) / count
-    return sum(centred * centred, axis=axes, keepdims=keepdims) / max(count - correction, 0)
-
-
-@kernel("reduce", GIVEN)
-def var_dx(dy, x, *, axes, correction, sum):
-    count = math.prod(x.shape[i] for i in axes)
-    centred = x - sum(x, axis=axes, keepdims=True) / count
-    return expand_like(dy, x.shape, axes) * centred * 2 / max(count - correction, 0)
-
-
-def var_backward(dy, x, axes, to, correction=1, keepdims=False, dim=None):
-    return (var_dx(dy, x, axes=axes, correction=correction, to=to[0]),)
+def mean_backward(dy, shape, axes, to, keepdims, dim, dtype):
+    return (spread(dy, shape=shape, axes=axes, divisor=count_of(shape, axes), to=to[0]),)
 
 
 @op
-def var_(x, *, dim=None, correction=1, keepdims=False):
-    axes = as_axes(dim, x.ndim)
-    y = var_forward(x, axes=axes, keepdims=keepdims, correction=correction)
-    return y, (x, axes), var_backward
+def mean_(x, *, dim, keepdims, dtype):
+    axes = reduced_axes(dim, x.ndim, "mean")
+    return mean_forward(x, axes=axes, keepdims=keepdims, to=dtype), (x.shape, axes), mean_backward
 
 
-def extreme(name, value):
-    """The operation amax or amin: the extremes share the gradient, as in PyTorch."""
+def enter(input, dtype):
+    """(input as it enters a reduction, the format of its result) for PyTorch's argument `dtype`.
 
-    def forward(x, *, axes, keepdims):
-        return value(x, axis=axes, keepdims=keepdims)
-
-    def dx(dy, x, y, *, axes, sum):
-        chosen = x == expand_like(y, x.shape, axes)
-        share = chosen / sum(chosen * np.ones_like(x), axis=axes, keepdims=True)
-        return expand_like(dy, x.shape, axes) * share
-
-    forward.__name__, dx.__name__ = f"{name}_forward", f"{name}_dx"
-    forward, dx = kernel("map", "x")(forward), kernel("map", GIVEN)(dx)
-
-    def backward(dy, x, y, axes, to, keepdims=False, dim=None):
-        return (dx(dy, x, y, axes=axes, to=to[0]),)
-
-    def apply(x, *, dim=None, keepdims=False):
-        axes = as_axes(dim, x.ndim)
-        if any(x.shape[i] == 0 for i in axes):
-            raise ShapeError(f"{name} of no numbers: shape {x.shape}, dim={dim}")
-        y = forward(x, axes=axes, keepdims=keepdims)
-        return y, (x, y, axes), backward
-
-    apply.__name__ = apply.__qualname__ = name
-    return op(apply)
+    It is that of the numbers before they are reduced: input is cast first, unless the result only
+    has more bits, which needs no cast. Integers and booleans are added up as int64.
+    """
+    input = input if isinstance(input, Tensor) else Tensor(input)
+    if dtype is None:
+        return input if is_float(input.dtype) else input.to(dtype="int64"), None
+    dtype = as_dtype(dtype)
+    if not (is_float(dtype) and is_float(input.dtype) and dtype.itemsize >= input.dtype.itemsize):
+        input = input.to(dtype=dtype)
+    return input, dtype if is_float(dtype) else None
 
 
-amax_, amin_ = extreme("amax", np.max), extreme("amin", np.min)
+@takes_tensor
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum over `dim` (an axis, several, or None for all); of integers in int64.
+
+    dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
+    """
+    input, stored = enter(input, dtype)
+    return sum_(input, dim=dim, keepdims=keepdim, dtype=stored)
 
 
-def sum(x, dim=None, keepdim=False):
-    """The sum over `dim` (an axis, several, or None for all)."""
-    return sum_(x, dim=dim, keepdims=keepdim)
+@takes_tensor
+def mean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean over `dim` (an axis, several, or None for all); NaN of no numbers. dtype: as `sum`.
+
+    Of integers and booleans it is a floating number, where PyTorch refuses.
+    """
+    if dtype is not None and not is_float(as_dtype(dtype)):
+        raise DTypeError(f"mean: dtype={dtype}: expected a floating one")
+    input, stored = (input, None) if dtype is None else enter(input, dtype)
+    return mean_(input, dim=dim, keepdims=keepdim, dtype=stored)
 
 
-def mean(x, dim=None, keepdim=False):
-    """The mean over `dim` (an axis, several, or None for all)."""
-    return mean_(x, dim=dim, keepdims=keepdim)
+# ---- without gradient ---------------------------------------------------------------------------
 
 
-def var(x, dim=None, *, correction=1, keepdim=False):
-    """The variance over `dim`, divided by n - correction (1: unbiased, Bessel's)."""
-    return var_(x, dim=dim, correction=correction, keepdims=keepdim)
+def array_of(input):
+    """The array of a tensor, or the array given in its place."""
+    return input.array if isinstance(input, Tensor) else np.asarray(input)
 
 
-def amax(x, dim=None, keepdim=False):
-    """The largest over `dim`; equal ones share the gradient."""
-    return amax_(x, dim=dim, keepdims=keepdim)
+def _truth(name, input, dim, keepdim):
+    """np.any or np.all: NaN counts as true; of uint8 it is uint8, both as in PyTorch."""
+    x = array_of(input)
+    found = getattr(np, name)(x, axis=as_axes(dim, x.ndim, f"{name}: dim"), keepdims=keepdim)
+    return Tensor(np.asarray(found, x.dtype if x.dtype == "uint8" else bool))
 
 
-def amin(x, dim=None, keepdim=False):
-    """The smallest over `dim`; equal ones share the gradient."""
-    return amin_(x, dim=dim, keepdims=keepdim)
+@takes_tensor
+def any(input, dim=None, keepdim=False):
+    """Whether any number is not 0, over `dim` (an axis, several, or None for all)."""
+    return _truth("any", input, dim, keepdim)
 
 
-def argmax(x, dim=None, keepdim=False):
-    """The index (int64) of the first largest along `dim`, or in the flattened tensor."""
-    return _arg("argmax", x, dim, keepdim)
+@takes_tensor
+def all(input, dim=None, keepdim=False):
+    """Whether no number is 0, over `dim` (an axis, several, or None for all)."""
+    return _truth("all", input, dim, keepdim)
 
 
-def argmin(x, dim=None, keepdim=False):
-    """The index (int64) of the first smallest along `dim`, or in the flattened tensor."""
-    return _arg("argmin", x, dim, keepdim)
-
-
-def _arg(name, x, dim, keepdim):
-    axis = None if dim is None else as_axis(dim, x.ndim, f"{name}: dim")
-    if x.array.size == 0:
-        raise ShapeError(f"{name} of no numbers: shape {x.shape}, dim={dim}")
-    return Tensor(np.asarray(getattr(np, name)(x.array, axis=axis, keepdims=keepdim)))
+@takes_tensor
+def count_nonzero(input, dim=None):
+    """How many numbers are not 0, over `dim` (an axis, several, or None for all): int64."""
+    x = array_of(input)
+    count = np.count_nonzero(x, axis=reduced_axes(dim, x.ndim, "count_nonzero"))
+    return Tensor(np.asarray(count, "int64"))

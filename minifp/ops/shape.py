@@ -1,23 +1,21 @@
-"""Shapes and indices: nothing is computed, so nothing is rounded.
+"""Shapes and the order of axes: nothing is computed, so nothing is rounded.
 
 Where NumPy gives a view, so do these: a view shares its memory and its version with what it is a
-view of. Only gradients that meet (an index used twice) are summed, in `reduce`, and rounded once.
+view of.
 """
 
 import math
 
 import numpy as np
 
-from minifp.backend import kernel
-from minifp.errors import DTypeError, ShapeError
-from minifp.ops.pointwise import pass_to
-from minifp.ops.reduce import as_axes, as_axis
-from minifp.policy import GIVEN
-from minifp.recording import op
-from minifp.tape import Tensor
+from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
+from minifp.recording import op, takes_tensor
+
+# ---- the same numbers in another shape ----------------------------------------------------------
 
 
-def reshape_backward(dy, shape_before, to, shape=None):
+def reshape_backward(dy, shape_before, to, shape):
     return (dy.reshape(shape_before),)
 
 
@@ -26,36 +24,101 @@ def reshape_(x, *, shape):
     return x.reshape(shape), (x.shape,), reshape_backward
 
 
-def reshape(x, *shape):
-    """The numbers in another shape; one size may be -1. `reshape(x, 2, 3)` or `(x, (2, 3))`."""
-    return reshape_(x, shape=_sizes(shape))
+@takes_tensor
+@also_by_name("shape")
+def reshape(input, *shape):
+    """The numbers in another shape; one size may be -1. `reshape(x, 2, 3)` or `(x, (2, 3))`.
+
+    A view where the order in memory allows it, otherwise a copy.
+    """
+    return reshape_(input, shape=as_integers(shape, "reshape", -1))
 
 
-def _sizes(args):
-    return tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args
+def view_backward(dy, shape_before, to, shape):
+    return (dy.reshape(shape_before),)
 
 
-def flatten(x, start_dim=0, end_dim=-1):
+@op
+def view_(x, *, shape):
+    y = x.reshape(shape)
+    if x.size and not np.may_share_memory(x, y):
+        raise ShapeError(
+            f"view: {x.shape} as {y.shape} is no view of the strides {x.strides}: use reshape"
+        )
+    return y, (x.shape,), view_backward
+
+
+@takes_tensor
+@also_by_name("size")
+def view(input, *shape):
+    """The numbers in another shape, as a view. Raises ShapeError where only a copy could do it."""
+    return view_(input, shape=as_integers(shape, "view", -1))
+
+
+@takes_tensor
+def view_as(input, other):
+    """A view in the shape of `other`."""
+    return view(input, shape_of(other, "view_as"))
+
+
+def shape_of(other, name):
+    """The shape of a tensor. Raises DTypeError for what has none."""
+    if not hasattr(other, "shape"):
+        raise DTypeError(f"{name}: other is a {type(other).__name__}: expected a tensor")
+    return other.shape
+
+
+def contiguous_backward(dy, to):
+    return (dy,)
+
+
+@op
+def contiguous_(x):
+    return x.copy(), (), contiguous_backward
+
+
+@takes_tensor
+def contiguous(input):
+    """The tensor itself if its numbers lie in C order in memory, otherwise a copy that does."""
+    array = getattr(input, "array", input)
+    return input if array.flags.c_contiguous else contiguous_(input)
+
+
+@takes_tensor
+def ravel(input):
+    """All numbers in C order along one axis."""
+    return reshape(input, -1)
+
+
+@takes_tensor
+def flatten(input, start_dim=0, end_dim=-1):
     """Merge the axes from start_dim to end_dim (both included) into one."""
-    if x.ndim == 0:
-        return reshape(x, 1)
-    first = as_axis(start_dim, x.ndim, "flatten: start_dim")
-    last = as_axis(end_dim, x.ndim, "flatten: end_dim")
+    if input.ndim == 0:
+        return reshape(input, 1)
+    first = as_axis(start_dim, input.ndim, "flatten: start_dim")
+    last = as_axis(end_dim, input.ndim, "flatten: end_dim")
     if first > last:
         raise ShapeError(f"flatten: start_dim={start_dim} comes after end_dim={end_dim}")
-    return reshape(x, *x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
+    merged = math.prod(input.shape[first : last + 1])
+    return reshape(input, *input.shape[:first], merged, *input.shape[last + 1 :])
 
 
-def squeeze(x, dim=None):
+@takes_tensor
+def squeeze(input, dim=None):
     """Without the axes of size 1 (all of them, or those in `dim` that have that size)."""
-    axes = as_axes(dim, x.ndim, "squeeze: dim")
-    return reshape(x, tuple(n for i, n in enumerate(x.shape) if not (i in axes and n == 1)))
+    axes = as_axes(dim, input.ndim, "squeeze: dim")
+    kept = tuple(n for i, n in enumerate(input.shape) if not (i in axes and n == 1))
+    return reshape(input, kept)
 
 
-def unsqueeze(x, dim):
+@takes_tensor
+def unsqueeze(input, dim):
     """With a new axis of size 1 at `dim`."""
-    axis = as_axis(dim, x.ndim + 1, "unsqueeze: dim")
-    return reshape(x, *x.shape[:axis], 1, *x.shape[axis:])
+    axis = as_axis(dim, input.ndim + 1, "unsqueeze: dim")
+    return reshape(input, *input.shape[:axis], 1, *input.shape[axis:])
+
+
+# ---- axes in another order ----------------------------------------------------------------------
 
 
 def permute_backward(dy, to, dims):
@@ -67,144 +130,45 @@ def permute_(x, *, dims):
     return x.transpose(dims), (), permute_backward
 
 
-def permute(x, *dims):
+@takes_tensor
+@also_by_name("dims")
+def permute(input, *dims):
     """The axes in another order, as a view."""
-    dims = _sizes(dims)
-    if sorted(d % x.ndim if -x.ndim <= d < x.ndim else -1 for d in dims) != list(range(x.ndim)):
-        raise ShapeError(f"permute{dims}: expected each of {x.ndim} dimensions once")
-    return permute_(x, dims=tuple(d % x.ndim for d in dims))
+    dims, n = as_integers(dims, "permute"), input.ndim
+    if sorted(d % n if -n <= d < n else n for d in dims) != list(range(n)):
+        raise ShapeError(f"permute{dims}: expected each of {n} dimensions once")
+    return permute_(input, dims=tuple(d % n for d in dims))
 
 
-def transpose(x, dim0, dim1):
+@takes_tensor
+def transpose(input, dim0, dim1):
     """With two axes exchanged, as a view."""
-    dims = list(range(x.ndim))
-    a, b = (as_axis(d, x.ndim, "transpose: dim") for d in (dim0, dim1))
+    dims = list(range(input.ndim))
+    a, b = (as_axis(d, input.ndim, "transpose: dim") for d in (dim0, dim1))
     dims[a], dims[b] = b, a
-    return permute_(x, dims=tuple(dims))
+    return permute_(input, dims=tuple(dims))
 
 
-def expand_backward(dy, shape_before, to, shape=None):
-    return (pass_to(dy, shape_before, to[0]),)
+swapaxes = transpose
 
 
-@op
-def expand_(x, *, shape):
-    return np.broadcast_to(x, shape), (x.shape,), expand_backward
+@takes_tensor
+def movedim(input, source, destination):
+    """With some axes moved to other places, the rest in their order; a view."""
+    given = [v if isinstance(v, (tuple, list)) else (v,) for v in (source, destination)]
+    if len(given[0]) != len(given[1]):
+        raise ArgumentError(f"movedim: {source} to {destination}: expected as many axes in both")
+    for dims in given:
+        as_axes(dims, input.ndim, "movedim: dim")
+    moved = dict(sorted((d % input.ndim, s % input.ndim) for s, d in zip(*given)))
+    rest = iter(i for i in range(input.ndim) if i not in moved.values())
+    order = tuple(moved[i] if i in moved else next(rest) for i in range(input.ndim))
+    return permute_(input, dims=order)
 
 
-def expand(x, *shape):
-    """Stretched along axes of size 1, without copying; -1 keeps a size."""
-    shape = _sizes(shape)
-    added = len(shape) - x.ndim
-    kept = tuple(
-        (x.shape[i - added] if i >= added else -1) if n == -1 else n for i, n in enumerate(shape)
-    )
-    return expand_(x, shape=kept)
-
-
-def cat_backward(dy, axis, ends, to, dim=0):
-    parts = np.split(dy, ends, axis=axis)
-    return tuple(None if t is None else pass_to(p, p.shape, t) for p, t in zip(parts, to))
-
-
-@op
-def cat_(*xs, dim=0):
-    axis = as_axis(dim, xs[0].ndim)
-    ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
-    return np.concatenate(xs, axis=axis), (axis, ends), cat_backward
-
-
-def cat(tensors, dim=0):
-    """Tensors joined along an existing axis. Floating formats meet in the widest."""
-    if len(tensors) == 0:
-        raise ShapeError("cat of no tensors")
-    return cat_(*tensors, dim=dim)
-
-
-def stack(tensors, dim=0):
-    """Tensors of one shape joined along a new axis."""
-    if len({t.shape for t in tensors}) != 1:
-        shapes = ", ".join(str(t.shape) for t in tensors) or "no tensors"
-        raise ShapeError(f"stack of {shapes}: expected tensors of one shape")
-    return cat([unsqueeze(t, dim) for t in tensors], dim)
-
-
-def split(x, split_size_or_sections, dim=0):
-    """Views of pieces of a size (the last may be smaller), or of the sizes in a list."""
-    axis = as_axis(dim, x.ndim, "split: dim")
-    n, sizes = x.shape[axis], split_size_or_sections
-    if isinstance(sizes, int):
-        if sizes < 1:
-            raise ShapeError(f"split into pieces of {sizes}: expected at least 1")
-        sizes = [min(sizes, n - i) for i in range(0, n, sizes)] or [0]
-    if sum(sizes) != n:
-        raise ShapeError(f"split into {list(sizes)}: axis {axis} has size {n}, not {sum(sizes)}")
-    ends = np.cumsum(sizes)
-    before = (slice(None),) * axis
-    return tuple(getitem(x, (*before, slice(e - s, e))) for s, e in zip(sizes, ends))
-
-
-def chunk(x, chunks, dim=0):
-    """Views of at most `chunks` pieces of equal size; the last may be smaller."""
-    axis = as_axis(dim, x.ndim, "chunk: dim")
-    if not isinstance(chunks, int) or chunks < 1:
-        raise ShapeError(f"chunk into {chunks!r} pieces: expected at least 1")
-    return split(x, max(-(-x.shape[axis] // chunks), 1), dim)
-
-
-# ---- indices ------------------------------------------------------------------------------------
-
-
-def scatter_add(dy, rows, n, sum):
-    """Sum the entries of dy (K, ...) that have the same row: (n, ...), zero where there is none."""
-    order = np.argsort(rows, kind="stable")
-    found, starts, counts = np.unique(rows[order], return_index=True, return_counts=True)
-    dx = np.zeros((n, *dy.shape[1:]), dy.dtype)
-    dx[found] = dy[order[starts]]
-    for i in np.flatnonzero(counts > 1):
-        repeated = order[starts[i] : starts[i] + counts[i]]
-        dx[found[i]] = sum(dy[repeated], axis=0)
-    return dx
-
-
-@kernel("reduce", GIVEN)
-def getitem_dx(dy, *, shape, index, sum):
-    if _is_basic(index):
-        dx = np.zeros(shape, dy.dtype)
-        dx[index] = dy
-        return dx
-    if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
-        rows = np.where(index < 0, np.add(index, shape[0], dtype=np.intp), index).reshape(-1)
-        return scatter_add(dy.reshape(rows.size, *shape[1:]), rows, shape[0], sum)
-    places = np.arange(math.prod(shape)).reshape(shape)[index].reshape(-1)
-    return scatter_add(dy.reshape(-1), places, math.prod(shape), sum).reshape(shape)
-
-
-def _is_basic(index):
-    parts = index if isinstance(index, tuple) else (index,)
-    return not any(isinstance(p, np.ndarray) for p in parts)
-
-
-def getitem_backward(dy, shape, to, index):
-    return (getitem_dx(dy, shape=shape, index=index, to=to[0]),)
-
-
-@op
-def getitem_(x, *, index):
-    return np.asarray(x[index]), (x.shape,), getitem_backward
-
-
-def getitem(x, index):
-    """x[index], with NumPy's integers, slices, None, ellipsis, integer and boolean arrays."""
-    return getitem_(x, index=as_index(index))
-
-
-def as_index(i):
-    """An index with its tensors and lists as arrays. Raises DTypeError for floating ones."""
-    if isinstance(i, tuple):
-        return tuple(as_index(part) for part in i)
-    if isinstance(i, (Tensor, list)):
-        i = np.array(i.array if isinstance(i, Tensor) else i)  # a copy: backward reads it again
-    if isinstance(i, np.ndarray) and i.dtype.kind not in "iub":
-        raise DTypeError(f"getitem: an index of {i.dtype}: expected integers or booleans")
-    return i
+@takes_tensor
+def t(input):
+    """The transpose of a matrix, as a view; a vector or a number as it is."""
+    if input.ndim > 2:
+        raise ShapeError(f"t: a tensor of shape {input.shape}: expected at most two dimensions")
+    return permute_(input, dims=tuple(range(input.ndim))[::-1])

@@ -8,9 +8,10 @@ keeps e^x below 1: in float16 it would overflow from x = 11.1 on.
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.ops.arguments import check_tensors
 from minifp.ops.reduce import as_axis
 from minifp.policy import GIVEN
-from minifp.recording import op, takes_tensor
+from minifp.recording import op
 
 
 @kernel("reduce", "x")
@@ -35,6 +36,16 @@ def log_softmax_dx(dy, y, *, axis, sum):
     return dy - np.exp(y) * sum(dy, axis=axis, keepdims=True)
 
 
+@kernel("reduce", "x")
+def softmin_forward(x, *, axis, sum):
+    return softmax_forward.reference(-x, axis=axis, sum=sum)
+
+
+@kernel("reduce", GIVEN)
+def softmin_dx(dy, y, *, axis, sum):
+    return -softmax_dx.reference(dy, y, axis=axis, sum=sum)
+
+
 def softmax_backward(dy, y, to, axis):
     return (softmax_dx(dy, y, axis=axis, to=to[0]),)
 
@@ -55,13 +66,38 @@ def log_softmax_(x, *, axis):
     return y, (y,), log_softmax_backward
 
 
-@takes_tensor
+def softmin_backward(dy, y, to, axis):
+    return (softmin_dx(dy, y, axis=axis, to=to[0]),)
+
+
+@op
+def softmin_(x, *, axis):
+    y = softmin_forward(x, axis=axis)
+    return y, (y,), softmin_backward
+
+
+def _as_axis(function, input, dim):
+    check_tensors(function, input=input)
+    return as_axis(dim, input.ndim, f"{function}: dim")
+
+
 def softmax(input, dim):
-    """Positive numbers that sum to 1 along `dim`."""
-    return softmax_(input, axis=as_axis(dim, input.ndim, "softmax: dim"))
+    """Positive numbers that sum to 1 along `dim`.
+
+    Raises DTypeError for what is no floating tensor and for a dim that is no integer (None too:
+    which axis that is has changed in PyTorch), ShapeError for an axis that is not there.
+    """
+    return softmax_(input, axis=_as_axis("softmax", input, dim))
 
 
-@takes_tensor
 def log_softmax(input, dim):
-    """The logarithm of softmax, without overflow or loss of small probabilities."""
-    return log_softmax_(input, axis=as_axis(dim, input.ndim, "log_softmax: dim"))
+    """The logarithm of softmax, without overflow or loss of small probabilities.
+
+    Raises as softmax does.
+    """
+    return log_softmax_(input, axis=_as_axis("log_softmax", input, dim))
+
+
+def softmin(input, dim):
+    """softmax of -input. Raises as softmax does."""
+    return softmin_(input, axis=_as_axis("softmin", input, dim))

@@ -1,10 +1,20 @@
-"""Update rules on flat buffers, parameter groups, clipping and schedules. They know no loss scale's
-policy and no models; gradients come with an inverse scale as an operand."""
+"""Update rules on flat buffers, parameter groups and schedules. They know no loss scale's policy
+and no models; gradients come with an inverse scale as an operand."""
 
+from minifp.gradient_clip import clip_grad_norm_, clip_grad_value_
 from minifp.optim import lr_scheduler
+from minifp.optim.adadelta import Adadelta
+from minifp.optim.adagrad import Adagrad
 from minifp.optim.adam import Adam, AdamW
-from minifp.optim.clip import clip_grad_norm_
+from minifp.optim.adamax import Adamax
+from minifp.optim.lamb import LAMB
+from minifp.optim.nadam import NAdam
 from minifp.optim.optimizer import Optimizer
+from minifp.optim.radam import RAdam
+from minifp.optim.rmsprop import RMSprop
 from minifp.optim.sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm_", "lr_scheduler"]
+__all__ = [
+    *("LAMB", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer"),
+    *("RAdam", "RMSprop", "clip_grad_norm_", "clip_grad_value_", "lr_scheduler"),
+]

@@ -1,118 +1,113 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
-from dataclasses import dataclass
-from itertools import groupby
-from math import isfinite
-
 import numpy as np
 
+from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, TapeError
-from minifp.formats import as_dtype, float32, narrow, widen
+from minifp.formats import as_dtype, float32
+from minifp.gradient_clip import seed_of
 from minifp.optim import saving
+from minifp.optim.block import Block
 from minifp.optim.weights import Weights
 from minifp.tape import CONSUMED, Tensor
-
-
-@dataclass
-class Block:
-    """The parameters of one group that are stored in one format, as flat buffers."""
-
-    group: dict
-    weights: Weights
-    state: dict  # name -> (n) array, in the optimizer state's format
-    steps: list  # of each parameter: how many updates it has had
-
-    @property
-    def parameters(self):
-        """The parameters, in the order in which they lie in the buffers."""
-        return self.weights.parameters
-
-    def runs(self):
-        """(first, last) of neighbours that have a gradient and an equal number of steps."""
-        keys = [(p.grad is not None, n) for p, n in zip(self.parameters, self.steps)]
-        start = 0
-        for (has_gradient, _), same in groupby(keys):
-            end = start + len(list(same))
-            if has_gradient:
-                yield start, end
-            start = end
-
-    def take_over(self, i, other, j):
-        """Let parameter i begin with the state and the step count of number j of another block."""
-        self.steps[i] = other.steps[j]
-        for name, array in self.state.items():
-            s = other.weights.slices[j]
-            array[self.weights.slices[i]] = narrow(other.state[name][s], array.dtype)
-
-    def gradients(self, first, last):
-        """The gradients of a run as one flat array, in the widest of their formats."""
-        flat = [p.grad.array.reshape(-1) for p in self.parameters[first:last]]
-        return flat[0] if len(flat) == 1 else np.concatenate(flat)
 
 
 class Optimizer:
     """The base of update rules. A subclass names its state and defines `update`.
 
     params: parameters, or groups {"params": ..., "lr": ...} with settings of their own.
+    state_names: of arrays as large as the weights. numbers: of what is one number for a parameter,
+    with its first value. not_negative, flags: settings that are numbers of at least 0, and that are
+    True or False. alone: whether each parameter is updated by itself.
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
 
-    state_names = ()
+    state_names, numbers, alone = (), {}, False
+    not_negative, flags = (), ("maximize",)
 
     def __init__(self, params, **defaults):
+        if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
+            raise ArgumentError(
+                f"{type(self).__name__}: params is a {type(params).__name__}, expected parameters "
+                "or a list of groups"
+            )
         params = [params] if isinstance(params, Tensor) else list(params)
         if not params:
             raise ArgumentError(f"{type(self).__name__}: no parameters to train")
         groups = params if isinstance(params[0], dict) else [{"params": params}]
         self.defaults, self.param_groups = defaults, []
         for group in groups:
-            if not isinstance(group, dict) or "params" not in group:
-                raise ArgumentError(
-                    f"{type(self).__name__}: expected groups {{'params': ..., ...}}"
-                )
-            given = group["params"]
-            given = [given] if isinstance(given, Tensor) else list(given)
-            self.param_groups.append({**defaults, **group, "params": given})
-        self._check_groups()
+            self.param_groups.append(self.new_group(group))
         self.attempts = self.steps = 0  # of step(), skipped ones included and not
-        self._blocks = None
+        self._blocks, self._held = None, (Weights, "float32")
+        self.scheduled, self.schedulers = {}, []  # kept for lr_scheduler, which says what they are
 
-    def _check_groups(self):
-        seen = set()
-        for group in self.param_groups:
-            unknown = set(group) - set(self.defaults) - {"params"}
-            if unknown:
-                raise ArgumentError(
-                    f"{type(self).__name__}: no setting {', '.join(sorted(unknown))}"
-                )
-            self.check(group)
-            for p in group["params"]:
-                if not (isinstance(p, Tensor) and p.is_leaf and p.requires_grad):
-                    what = (
-                        f"a {type(p).__name__}" if not isinstance(p, Tensor) else "a tensor without"
-                    )
-                    raise ArgumentError(
-                        f"{type(self).__name__}: expected leaves that require a gradient, "
-                        f"got {what}"
-                    )
-                if id(p) in seen:
-                    raise ArgumentError(f"{type(self).__name__}: a parameter is given twice")
-                seen.add(id(p))
+    # ---- groups ----
+
+    def new_group(self, given):
+        """A group with all its settings. Raises ArgumentError for one that cannot be added."""
+        kind = type(self).__name__
+        if not isinstance(given, dict) or "params" not in given:
+            raise ArgumentError(f"{kind}: expected groups {{'params': ..., ...}}")
+        unknown = set(given) - set(self.defaults) - {"params"}
+        if unknown:
+            raise ArgumentError(f"{kind}: no setting {', '.join(sorted(map(str, unknown)))}")
+        params = given["params"]
+        if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
+            raise ArgumentError(f"{kind}: a group whose params is a {type(params).__name__}")
+        params = [params] if isinstance(params, Tensor) else list(params)
+        seen = {id(p) for p in self.parameters}
+        for p in params:
+            # A module's parameter may be frozen, now or later; another tensor is given by mistake.
+            if not (isinstance(p, Tensor) and p.is_leaf and (p.requires_grad or p.precision)):
+                what = f"a {type(p).__name__}" if not isinstance(p, Tensor) else "a tensor without"
+                raise ArgumentError(f"{kind}: expected leaves that require a gradient, got {what}")
+            if id(p) in seen:
+                raise ArgumentError(f"{kind}: a parameter is given twice")
+            seen.add(id(p))
+        group = {**self.defaults, **given, "params": params}
+        self.check(group)
+        return group
+
+    def add_param_group(self, param_group):
+        """Train the parameters of one more group, {"params": ..., "lr": ..., ...}.
+
+        Settings that are not given are the defaults. Raises ArgumentError, with nothing changed,
+        for a parameter that is trained already, or a setting that is not allowed.
+        """
+        group = self.new_group(param_group)
+        self.param_groups.append(group)
+        if self._blocks is not None:
+            self._blocks += self._laid_out(group)
 
     def check(self, group):
         """Raise ArgumentError for a setting that is not allowed."""
-        check_range("lr", group["lr"])
+        for name in ("lr", *self.not_negative):
+            check_range(name, group[name])
+        for name in self.flags:
+            check_flag(name, group.get(name, False))
+        if "betas" in group:
+            if not isinstance(group["betas"], (tuple, list)) or len(group["betas"]) != 2:
+                raise ArgumentError(f"betas={group['betas']!r}: expected two numbers")
+            for beta in group["betas"]:
+                check_range("a beta", beta, high=1.0, open_above=True)
 
     @property
     def parameters(self):
         """All parameters, in the order of the groups."""
         return [p for group in self.param_groups for p in group["params"]]
 
+    # ---- flat buffers ----
+
     @property
     def blocks(self):
-        """The flat buffers; made at the first use."""
+        """The flat buffers; made at the first use. Settings decide what state they have until
+        the first step of their group."""
         if self._blocks is None:
             self.bind()
+        for block in self._blocks:
+            if not any(block.steps):
+                self._add_state(block)
         return self._blocks
 
     def bind(self, masters=Weights, state_format="float32"):
@@ -121,23 +116,42 @@ class Optimizer:
         Done by MixedOptimizer, or at the first plain step. State from before is kept.
         """
         before = [] if self._blocks is None else saving.places(self)
-        self._blocks = []
-        for group in self.param_groups:
-            for dtype in dict.fromkeys(p.dtype for p in group["params"]):
-                alike = [p for p in group["params"] if p.dtype == dtype]
-                kind = masters if dtype != np.promote_types(dtype, float32) else Weights
-                weights = kind(alike)
-                stored = as_dtype(state_format)
-                if dtype == np.promote_types(dtype, float32):
-                    stored = np.promote_types(stored, dtype) if dtype != float32 else stored
-                state = {n: np.zeros(weights.flat.size, stored) for n in self.state_names}
-                self._blocks.append(Block(group, weights, state, [0] * len(alike)))
+        self._held = masters, state_format
+        self._blocks = [block for group in self.param_groups for block in self._laid_out(group)]
         for (block, i), place in zip(saving.places(self), before):
             block.take_over(i, *place)
 
-    def step(self):
+    def _laid_out(self, group):
+        """The blocks of one group, one for each format of its parameters."""
+        masters, state_format = self._held
+        for dtype in dict.fromkeys(p.dtype for p in group["params"]):
+            alike = [p for p in group["params"] if p.dtype == dtype]
+            wide = np.promote_types(dtype, float32)
+            stored = as_dtype(state_format)
+            if dtype == wide != float32:
+                stored = np.promote_types(stored, dtype)
+            weights = Weights(alike) if dtype == wide else masters(alike)
+            numbers = {name: [first] * len(alike) for name, first in self.numbers.items()}
+            yield Block(group, weights, stored, numbers, [0] * len(alike))
+
+    def needed(self, group):
+        """The names of the state that the settings of a group call for."""
+        return self.state_names
+
+    def initial(self, name, group):
+        """What a state is filled with."""
+        return 0.0
+
+    def _add_state(self, block):
+        for name in self.needed(block.group):
+            block.add_state(name, self.initial(name, block.group))
+
+    # ---- steps ----
+
+    def step(self, closure=None):
         """Update every parameter that has a gradient.
 
+        closure: computes the loss and its gradients first; what it returns is returned.
         Raises PrecisionError for weights stored in less than float32, which would lose small
         updates unnoticed, and TapeError for gradients that are scaled or that a step consumed.
         """
@@ -149,34 +163,53 @@ class Optimizer:
                 "masters; MixedOptimizer(optimizer, master_weights=False) updates them in place on "
                 "purpose"
             )
+        loss = None if closure is None else closure()
         seed = seed_of(self.parameters)
         if seed != 1:
             raise TapeError(
                 f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
                 "step with the fp.MixedOptimizer that scaled them"
             )
-        self.check_settings()
+        self.check_ready()
         self.attempts += 1
         self.apply(1.0)
+        return loss
 
-    def check_settings(self):
-        """Raise ArgumentError for a setting, perhaps changed since, that is not allowed."""
+    def check_ready(self):
+        """Raise, before anything is changed, for what a step could not work with.
+
+        ArgumentError: a setting, perhaps changed since, that is not allowed, or that calls for
+        state which was not kept from the first step on. PrecisionError: a parameter that was given
+        another format since the optimizer was made.
+        """
         for group in self.param_groups:
             self.check(group)
+        for block in self.blocks:
+            block.weights.check_formats()
+            missing = [name for name in self.needed(block.group) if name not in block.state]
+            if missing:
+                raise ArgumentError(
+                    f"{type(self).__name__}: settings that were changed after the first step call "
+                    f"for {', '.join(missing)}, which was not kept: give them from the beginning"
+                )
 
     def apply(self, inverse_scale):
         """Update every parameter that has a gradient, multiplied by `inverse_scale` first."""
         for block in self.blocks:
             block.weights.refresh()
-            for first, last in list(block.runs()):
-                s = slice(block.weights.slices[first].start, block.weights.slices[last - 1].stop)
+            scale = -inverse_scale if block.group.get("maximize") else inverse_scale
+            for first, last in list(block.runs(self.alone)):
+                s = block.span(first, last)
                 for i in range(first, last):
                     block.steps[i] += 1
                 state = {name: array[s] for name, array in block.state.items()}
+                state.update((name, values[first]) for name, values in block.numbers.items())
                 self.update(
                     *(block.group, block.weights.flat[s], block.gradients(first, last), state),
-                    *(block.steps[first], inverse_scale),
+                    *(block.steps[first], scale),
                 )
+                for name, values in block.numbers.items():
+                    values[first:last] = [state[name]] * (last - first)
                 block.weights.publish(first, last)
         for p in self.parameters:
             if p.grad is not None:
@@ -189,11 +222,20 @@ class Optimizer:
         return dict(zip(names, values))
 
     def update(self, group, w, g, state, step, inverse_scale):
-        """Write the updated weights and state of one run into `w` and `state`, flat arrays."""
+        """Write the updated weights and state of one run into `w` and `state`.
+
+        w, g: (n). state: arrays (n), written in place, and numbers, replaced in the dict.
+        inverse_scale: what g is multiplied by; negative to maximize.
+        """
         raise ArgumentError(f"{type(self).__name__} does not define update()")
 
-    def zero_grad(self):
-        """Drop all gradients."""
+    def zero_grad(self, set_to_none=True):
+        """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
+        if set_to_none is not True:
+            raise ArgumentError(
+                f"zero_grad: set_to_none={set_to_none!r}: gradients are dropped (.grad is None), "
+                "not filled with zeros"
+            )
         for p in self.parameters:
             p.grad = None
 
@@ -211,41 +253,3 @@ class Optimizer:
         """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
         saving.check(self, state_dict)
         saving.load(self, state_dict)
-
-
-def check_range(name, value, low=0.0, high=np.inf, open_above=False):
-    """Raise ArgumentError unless low <= value <= high (< high if open above) and it is finite."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (is_number and isfinite(value) and low <= value <= high) or (
-        open_above and value == high
-    ):
-        interval = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise ArgumentError(f"{name}={value!r}: expected a finite number, {interval}")
-
-
-def seed_of(parameters, asked_by="step()"):
-    """The seed of all gradients. Raises TapeError if they have several or are used up."""
-    grads = [p.grad for p in parameters if p.grad is not None]
-    if not grads:
-        raise TapeError(f"{asked_by} without gradients: call backward() first")
-    seeds = {g.seed for g in grads}
-    if CONSUMED in seeds:
-        raise TapeError(
-            f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"
-        )
-    if len(seeds) > 1:
-        raise TapeError(f"gradients made with different seeds {sorted(seeds)}: call zero_grad()")
-    return seeds.pop()
-
-
-def squared_norm(gradient):
-    """The sum of squares of an array, in float64.
-
-    Not finite if and only if an element is not, or (in float64 gradients only) exceeds 1e150.
-    """
-    flat, total = gradient.reshape(-1), 0.0
-    for start in range(0, flat.size, 65536):
-        part = widen(flat[start : start + 65536], np.dtype("float64"))
-        with np.errstate(all="ignore"):
-            total += float(part @ part)
-    return total

@@ -1,7 +1,10 @@
 """The state of an optimizer as plain copies, and taking one up again: wholly, or not at all."""
 
+from math import isfinite
+
 import numpy as np
 
+from minifp.checks import check_count
 from minifp.errors import ArgumentError
 
 COUNTERS = ("steps", "attempts")
@@ -13,6 +16,7 @@ def state_dict(optimizer):
     for n, (block, i) in enumerate(places(optimizer)):
         s, shape = block.weights.slices[i], block.parameters[i].shape
         state[n] = {"step": block.steps[i]}
+        state[n].update((name, values[i]) for name, values in block.numbers.items())
         if block.weights.is_master:
             state[n]["master"] = block.weights.flat[s].reshape(shape).copy()
         for name, array in block.state.items():
@@ -20,7 +24,8 @@ def state_dict(optimizer):
     groups, start = [], 0
     for group in optimizer.param_groups:
         end = start + len(group["params"])
-        groups.append({**group, "params": list(range(start, end))})
+        settings = {k: np.asarray(v).tolist() for k, v in group.items() if k != "params"}
+        groups.append({**settings, "params": list(range(start, end))})
         start = end
     counters = {name: getattr(optimizer, name) for name in COUNTERS}
     return {"state": state, "param_groups": groups, **counters}
@@ -28,71 +33,100 @@ def state_dict(optimizer):
 
 def load(optimizer, state_dict):
     """Take up a state_dict that `check` let pass."""
+    expected = places(optimizer)
     for mine, given in zip(optimizer.param_groups, state_dict["param_groups"]):
         mine.update({k: v for k, v in given.items() if k != "params"})
-    for n, (block, i) in enumerate(places(optimizer)):
+    for block in optimizer.blocks:
+        block.state.clear()
+    for n, (block, i) in enumerate(expected):
         found = state_dict["state"][n]
-        block.steps[i] = found["step"]
-        for name, array in block.state.items():
-            array[block.weights.slices[i]] = np.asarray(found[name]).reshape(-1)
+        block.steps[i] = int(found["step"])
+        for name, values in block.numbers.items():
+            values[i] = float(found[name])
+        for name in _state_names(optimizer, found):
+            block.add_state(name, 0.0)
+            block.state[name][block.weights.slices[i]] = np.asarray(found[name]).reshape(-1)
         if block.weights.is_master:
             block.weights.assign(i, found["master"])
     for name in COUNTERS:
-        setattr(optimizer, name, state_dict[name])
+        setattr(optimizer, name, int(state_dict[name]))
 
 
 def check(optimizer, state_dict):
     """Raise ArgumentError, naming the first thing that does not fit, if `load` would fail."""
     kind, entries = type(optimizer).__name__, {"state", "param_groups", *COUNTERS}
-    if set(state_dict) != entries:
-        raise ArgumentError(f"{kind}: state of {sorted(state_dict)}, expected {sorted(entries)}")
+    if not isinstance(state_dict, dict) or set(state_dict) != entries:
+        raise ArgumentError(f"{kind}: state of {_told(state_dict)}, expected {sorted(entries)}")
     for name in COUNTERS:
-        _check_count(f"{kind}: {name}", state_dict[name])
+        check_count(f"{kind}: {name}", state_dict[name], least=0)
     _check_groups(kind, optimizer, state_dict["param_groups"])
     state, expected = state_dict["state"], places(optimizer)
-    if set(state) != set(range(len(expected))):
+    if not isinstance(state, dict) or set(state) != set(range(len(expected))):
         raise ArgumentError(
-            f"{kind}: state of parameters {sorted(state, key=str)}, "
-            f"expected 0 to {len(expected) - 1}"
+            f"{kind}: state of parameters {_told(state)}, expected 0 to {len(expected) - 1}"
         )
-    for n, (block, i) in enumerate(expected):
-        _check_parameter(f"{kind}: state of parameter {n}", state[n], block, i)
+    for given in state_dict["param_groups"]:
+        first = None
+        for n in given["params"]:
+            what = f"{kind}: state of parameter {n}"
+            names = _check_parameter(what, optimizer, given, state[n], *expected[n])
+            first = names if first is None else first
+            if names != first:
+                raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")
 
 
 def places(optimizer):
     """(block, index in it) of each parameter, in the order of the groups; assignments taken up."""
-    for block in optimizer.blocks:
+    blocks = optimizer.blocks
+    for block in blocks:
         block.weights.refresh()
-    found = {id(p): (b, i) for b in optimizer.blocks for i, p in enumerate(b.parameters)}
+    found = {id(p): (b, i) for b in blocks for i, p in enumerate(b.parameters)}
     return [found[id(p)] for p in optimizer.parameters]
 
 
+def _told(given):
+    return sorted(given, key=str) if isinstance(given, dict) else f"a {type(given).__name__}"
+
+
 def _check_groups(kind, optimizer, groups):
-    sizes = [len(g["params"]) for g in optimizer.param_groups]
-    given = [len(g.get("params", ())) for g in groups]
-    if given != sizes:
-        raise ArgumentError(f"{kind}: state of groups of {given} parameters, expected {sizes}")
+    if not isinstance(groups, list) or not all(isinstance(g, dict) for g in groups):
+        raise ArgumentError(f"{kind}: param_groups is no list of groups")
+    start, expected = 0, []
+    for mine in optimizer.param_groups:
+        expected.append(list(range(start, start + len(mine["params"]))))
+        start += len(mine["params"])
+    given = [group.get("params") for group in groups]
+    if given != expected:
+        raise ArgumentError(f"{kind}: state of groups of parameters {given}, expected {expected}")
     for mine, group in zip(optimizer.param_groups, groups):
         if set(group) != set(mine):
             raise ArgumentError(
-                f"{kind}: a group with settings {sorted(group)}, expected {sorted(mine)}"
+                f"{kind}: a group with settings {_told(group)}, expected {sorted(mine)}"
             )
         optimizer.check(group)
 
 
-def _check_parameter(what, found, block, i):
-    names = {*block.state, *(["master"] if block.weights.is_master else [])}
-    if set(found) != {"step", *names}:
-        raise ArgumentError(f"{what} has {sorted(found)}, expected {sorted(['step', *names])}")
-    _check_count(f"{what}: step", found["step"])
-    for name in names:
+def _state_names(optimizer, found):
+    return {name for name in optimizer.state_names if name in found}
+
+
+def _check_parameter(what, optimizer, group, found, block, i):
+    """The names of its state: what the settings of its group, as given, call for, or more."""
+    names = {*optimizer.needed(group)}
+    if isinstance(found, dict):
+        names |= _state_names(optimizer, found)
+    arrays = {*names, *(["master"] if block.weights.is_master else [])}
+    expected = {"step", *arrays, *block.numbers}
+    if not isinstance(found, dict) or set(found) != expected:
+        raise ArgumentError(f"{what} has {_told(found)}, expected {sorted(expected)}")
+    check_count(f"{what}: step", found["step"], least=0)
+    for name in block.numbers:
+        if not isinstance(found[name], float) or not isfinite(found[name]):
+            raise ArgumentError(f"{what}: {name} is {found[name]!r}, expected a number")
+    for name in arrays:
         array, shape = np.asarray(found[name]), block.parameters[i].shape
         if array.shape != shape or array.dtype.kind not in "fiu":
             raise ArgumentError(
                 f"{what}: {name} has {array.dtype} {array.shape}, expected numbers of shape {shape}"
             )
-
-
-def _check_count(what, value):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise ArgumentError(f"{what} is {value!r}: expected a count")
+    return names

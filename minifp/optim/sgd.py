@@ -6,8 +6,9 @@ are rounded once to the format they are kept in.
 """
 
 from minifp.backend import kernel
+from minifp.checks import check_range
 from minifp.errors import ArgumentError
-from minifp.optim.optimizer import Optimizer, check_range
+from minifp.optim.optimizer import Optimizer
 from minifp.policy import GIVEN
 
 
@@ -27,34 +28,32 @@ class SGD(Optimizer):
     """Stochastic gradient descent, with momentum, weight decay and Nesterov's momentum as asked."""
 
     state_names = ("momentum_buffer",)
+    not_negative, flags = ("momentum", "weight_decay"), ("nesterov", "maximize")
 
     def __init__(
-        self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False
-    ):
+        self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *,
+        maximize=False,
+    ):  # fmt: skip
         super().__init__(
             *(params,),
             **{"lr": lr, "momentum": momentum, "dampening": dampening},
-            **{"weight_decay": weight_decay, "nesterov": nesterov},
+            **{"weight_decay": weight_decay, "nesterov": nesterov, "maximize": maximize},
         )
-        if not any(group["momentum"] for group in self.param_groups):
-            self.state_names = ()
 
     def check(self, group):
         """lr, momentum, weight_decay >= 0; Nesterov's needs a momentum and no dampening."""
-        for name in ("lr", "momentum", "weight_decay"):
-            check_range(name, group[name])
+        super().check(group)
         check_range("dampening", group["dampening"], high=1.0)
-        if group["momentum"] and not self.state_names:
-            raise ArgumentError(
-                f"momentum={group['momentum']!r} set later, of an optimizer made without: "
-                "give SGD a momentum when it is made, and change that"
-            )
         if group["nesterov"] and (group["momentum"] == 0 or group["dampening"] != 0):
             raise ArgumentError("nesterov=True: expected a momentum above 0 and dampening=0")
+
+    def needed(self, group):
+        """A velocity where there is a momentum."""
+        return self.state_names if group["momentum"] else ()
 
     def update(self, group, w, g, state, step, inverse_scale):
         """One step of one run; see the module's equation."""
         names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
         settings = self.settings(group, *names)
-        v = state.get("momentum_buffer") if group["momentum"] else None
+        v = state["momentum_buffer"] if group["momentum"] else None
         sgd(w, g, v, inverse_scale, first=step == 1, to=(w, v), **settings)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minifp.errors import PrecisionError
 from minifp.formats import narrow
 
 
@@ -27,8 +28,20 @@ class Weights:
         self.stored[s] = p.array.reshape(-1)
         p.array = self.stored[s].reshape(p.shape)
 
+    def check_formats(self):
+        """Raise PrecisionError for a parameter that was given another format, or shape, since."""
+        for p, s in zip(self.parameters, self.slices):
+            if (p.dtype, p.array.size) != (self.stored.dtype, s.stop - s.start):
+                name = getattr(p, "name", None) or "a parameter"
+                raise PrecisionError(
+                    f"{name} was stored in {self.stored.dtype} with {s.stop - s.start} elements "
+                    f"when the optimizer was made, and is in {p.dtype} with {p.array.size} now: "
+                    "change formats first (module.to), then make the optimizer"
+                )
+
     def refresh(self):
         """Take up what was assigned to parameters since the last step."""
+        self.check_formats()
         for i, (p, s) in enumerate(zip(self.parameters, self.slices)):
             if p.array.base is not self.stored:
                 self._adopt(p, s)

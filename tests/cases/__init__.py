@@ -18,5 +18,6 @@ FAMILIES = [
 ]
 CASES = [case for family in FAMILIES for case in getattr(family, "CASES", ())]
 LAYERS = {name: layer for f in FAMILIES for name, layer in getattr(f, "LAYERS", {}).items()}
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")  # of two tensors, without gradient
-TESTS = ("isfinite", "isnan")  # of one
+LOGIC = ("logical_and", "logical_or", "logical_xor")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", *LOGIC)  # of two tensors, without gradient
+TESTS = ("isfinite", "isinf", "isnan", "logical_not")  # of one

@@ -98,15 +98,15 @@ def axis_of(draw, shape):
 def every_other(a):
     """As a view of every other element of a larger array, along each axis."""
     wide = np.full([2 * n for n in a.shape], np.nan, a.dtype)
-    places = tuple(slice(None, None, 2) for _ in a.shape)
+    places = (*(slice(None, None, 2) for _ in a.shape), ...)  # with dots: also an array, of none
     wide[places] = a
     return wide[places]
 
 
 def backwards(a):
     """As a view that runs backwards in memory along each axis."""
-    flip = (slice(None, None, -1),) * a.ndim
-    return np.ascontiguousarray(a[flip])[flip]
+    flip = (*(slice(None, None, -1),) * a.ndim, ...)
+    return np.array(a[flip])[flip]
 
 
 def stretched(a):
@@ -116,7 +116,7 @@ def stretched(a):
 
 LAYOUTS = {
     "contiguous": np.array,
-    "fortran": np.asfortranarray,
+    "fortran": lambda a: np.array(a, order="F"),
     "strided": every_other,
     "reversed": backwards,
     "stretched": stretched,

@@ -1,27 +1,62 @@
 """Normalisation and softmax."""
 
+from math import inf, prod
+
 import numpy as np
 from bounds import below_largest, magnitude
+from hypothesis import strategies as st
 
 import minifp as fp
 import minifp.nn.functional as F
-from cases.case import Case, functional
+from cases.case import Case, axis_of, drawn, functional, shapes
+from minifp.ops.normalize import p_norm_slope
+
+EPS = st.sampled_from([1e-3, 0.1, 1.0])
+ABOVE_0 = st.integers(1, 4)
 
 
-def batch_norm(shape, training):
-    def call(module, x, w, b, mean, var):
-        return module.batch_norm(x, mean, var, w, b, training, 0.1, 1e-3)
+def with_statistics(name, shape, call, parameters=2):
+    """A case whose function takes running statistics: call(module, mean, var, x, *parameters)."""
 
-    def ours(x, w, b):
+    def ours(*xs):
         mean, var = np.full(shape[1], 0.3), np.full(shape[1], 1.7)
-        return call(F, x, w, b, *(fp.Tensor(v.astype("float32")) for v in (mean, var)))
+        return call(F, *(fp.Tensor(v.astype("float32")) for v in (mean, var)), *xs)
 
-    def theirs(t, x, w, b):
-        mean, var = (t.full((shape[1],), v, dtype=t.float32).to(x.dtype) for v in (0.3, 1.7))
-        return call(t.nn.functional, x, w, b, mean, var)
+    def theirs(t, *xs):
+        mean, var = (t.full((shape[1],), v, dtype=t.float32).to(xs[0].dtype) for v in (0.3, 1.7))
+        return call(t.nn.functional, mean, var, *xs)
 
-    channels = shape[1:2]
-    return Case(f"batch_norm training={training}", ours, (shape, channels, channels), torch=theirs)
+    return Case(name, ours, (shape, *[shape[1:2]] * parameters), torch=theirs)
+
+
+def batch_norm(shape, training, momentum=0.1, eps=1e-3, parameters=2):
+    return with_statistics(
+        f"batch_norm training={training}",
+        shape,
+        lambda m, mean, var, x, *p: m.batch_norm(
+            x, mean, var, *(*p, None, None)[:2], training, momentum, eps
+        ),
+        parameters,
+    )
+
+
+def instance_norm(shape, use_input_stats, momentum=0.1, eps=1e-3, parameters=2):
+    return with_statistics(
+        f"instance_norm use_input_stats={use_input_stats}",
+        shape,
+        lambda m, mean, var, x, *p: m.instance_norm(
+            x, mean, var, *(*p, None, None)[:2], use_input_stats, momentum, eps
+        ),
+        parameters,
+    )
+
+
+def group_norm(shape, groups, parameters=2, eps=1e-5):
+    return functional(
+        "group_norm",
+        lambda f, x, *p: f.group_norm(x, groups, *(*p, None, None)[:2], eps),
+        *(shape, *[shape[1:2]] * parameters),
+    )
 
 
 CASES = [
@@ -39,12 +74,106 @@ CASES = [
     functional("layer_norm", lambda f, x, w: f.layer_norm(x, (4,), w), (2, 3, 4), (4,)),
     functional("layer_norm", lambda f, x: f.layer_norm(x, (4,)), (3, 4)),
     functional("layer_norm empty", lambda f, x, w: f.layer_norm(x, (4,), w), (0, 4), (4,)),
+    functional("rms_norm", lambda f, x, w: f.rms_norm(x, (2, 4), w), (3, 2, 4), (2, 4)),
+    functional("rms_norm", lambda f, x: f.rms_norm(x, (5,), eps=0.1), (2, 3, 5)),
+    functional("rms_norm empty", lambda f, x, w: f.rms_norm(x, (4,), w), (0, 4), (4,)),
+    *(group_norm((3, 4, 5), 2), group_norm((2, 6), 2, 1), group_norm((2, 3, 2, 3), 3, 0)),
+    *(group_norm((1, 4, 3), 1), group_norm((0, 4, 3), 2)),
+    *(instance_norm((3, 2, 5), True), instance_norm((2, 3, 2, 3), False, parameters=1)),
+    functional("instance_norm", lambda f, x: f.instance_norm(x), (2, 3, 4)),
     *(
         functional(n, lambda f, x, n=n, d=d: getattr(f, n)(x, d), (3, 4, 2), low=-9.0, high=9.0)
-        for n in ("softmax", "log_softmax")
+        for n in ("softmax", "log_softmax", "softmin")
         for d in (-1, 1)
     ),
+    functional("normalize", lambda f, x: f.normalize(x), (4, 5, 3)),
+    functional("normalize", lambda f, x: f.normalize(x, 1.0, -1, 0.5), (4, 5)),
+    functional("normalize below eps", lambda f, x: f.normalize(x, 2.0, 0, 50.0), (4, 5)),
+    functional("normalize empty", lambda f, x: f.normalize(x), (3, 0)),
+    *(  # with Inf, PyTorch's order of operations decides
+        Case(f"normalize p={p}", lambda x, p=p: F.normalize(x, p, 0), ((4, 5),))
+        for p in (inf, 3.5, 0.5)
+    ),
 ]
+
+
+# ---- drawn at random ----------------------------------------------------------------------------
+
+
+@drawn("batch_norm")
+def draw_batch_norm(draw, name):
+    training = draw(st.booleans())
+    N = draw(st.integers(2, 4) if training else st.integers(0, 4))
+    shape = (N, draw(ABOVE_0), *draw(st.lists(ABOVE_0, max_size=2)))
+    momentum = draw(st.sampled_from([0.0, 0.1, 1.0]))
+    if training and draw(st.booleans()):
+        eps = draw(EPS)
+        return functional(
+            name, lambda f, x: f.batch_norm(x, None, None, training=True, eps=eps), shape
+        )
+    return batch_norm(shape, training, momentum, draw(EPS), draw(st.integers(0, 2)))
+
+
+@drawn("instance_norm")
+def draw_instance_norm(draw, name):
+    shape = (
+        draw(ABOVE_0),
+        draw(ABOVE_0),
+        *draw(st.lists(st.integers(2, 4), min_size=1, max_size=2)),
+    )
+    stats, momentum = draw(st.booleans()), draw(st.sampled_from([0.0, 0.1, 1.0]))
+    if stats and draw(st.booleans()):
+        eps = draw(EPS)
+        return functional(name, lambda f, x: f.instance_norm(x, eps=eps), shape)
+    return instance_norm(shape, stats, momentum, draw(EPS), draw(st.integers(0, 2)))
+
+
+@drawn("group_norm")
+def draw_group_norm(draw, name):
+    groups, each = draw(ABOVE_0), draw(ABOVE_0)
+    shape = (draw(st.integers(0, 3)), groups * each, *draw(st.lists(ABOVE_0, max_size=2)))
+    if prod(shape) == groups:
+        shape = (2, *shape[1:])
+    return group_norm(shape, groups, draw(st.integers(0, 2)), draw(EPS))
+
+
+@drawn("layer_norm")
+def draw_layer_norm(draw, name):
+    shape, eps = tuple(draw(st.lists(ABOVE_0, min_size=1, max_size=2))), draw(EPS)
+    count = draw(st.integers(0, 2))
+    return functional(
+        name,
+        lambda f, x, *p: f.layer_norm(x, shape, *(*p, None, None)[:2], eps),
+        *((*draw(shapes(0, 2)), *shape), *[shape] * count),
+    )
+
+
+@drawn("rms_norm")
+def draw_rms_norm(draw, name):
+    shape, eps = tuple(draw(st.lists(ABOVE_0, min_size=1, max_size=2))), draw(st.none() | EPS)
+    count = draw(st.integers(0, 1))
+    return functional(
+        name,
+        lambda f, x, *p: f.rms_norm(x, shape, *(*p, None)[:1], eps),
+        *((*draw(shapes(0, 2)), *shape), *[shape] * count),
+    )
+
+
+@drawn("softmax", "log_softmax", "softmin")
+def draw_softmax(draw, name):
+    shape = draw(shapes(1))
+    axis = draw(axis_of(shape))
+    return functional(name, lambda f, x: getattr(f, name)(x, axis), shape, low=-9.0, high=9.0)
+
+
+@drawn("normalize")
+def draw_normalize(draw, name):
+    shape = draw(shapes(1))
+    p, dim = draw(st.sampled_from([1.0, 2.0, 1.5, 3.0, 0.5, inf])), draw(axis_of(shape))
+    eps = draw(st.sampled_from([1e-12, 0.5, 3.0]))
+    if 0 in shape:  # where PyTorch finds no largest of none
+        p = 2.0
+    return functional(name, lambda f, x: f.normalize(x, p, dim, eps), shape)
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
@@ -63,6 +192,16 @@ def softmax_forward(x, *, exact, axis):
 @magnitude
 def softmax_dx(dy, y, *, exact, axis):
     return y * (np.abs(dy) + np.sum(np.abs(dy) * y, axis, keepdims=True))
+
+
+@magnitude
+def softmin_forward(x, *, exact, axis):
+    return softmax_forward(-x, exact=exact, axis=axis)
+
+
+@magnitude
+def softmin_dx(dy, y, *, exact, axis):
+    return softmax_dx(dy, y, exact=exact, axis=axis)
 
 
 @magnitude
@@ -97,15 +236,21 @@ def batch_norm_dx(dy, x, w, m, v, *, exact, eps, constant):
     return dx * columns(np.abs(w) * r, n), dw, db
 
 
-@magnitude
-def layer_norm_forward(x, w, b, *, exact, eps):
+def normalised(x, eps):
+    """M of (x - m) r, m and r, over the last axis."""
     m, mean = x.mean(-1, keepdims=True), np.abs(x).mean(-1, keepdims=True)
     c = np.abs(x - m)
     v = (c * c).mean(-1, keepdims=True)
     r = 1 / np.sqrt(v + eps)
     spread = 2 + c.mean(-1, keepdims=True) * mean / (v + eps)  # the relative error of r
-    y = (c * spread + mean) * r * (1 if w is None else np.abs(w))
-    return y + (0 if b is None else np.abs(b)), mean, r * spread
+    return (c * spread + mean) * r, mean, r * spread
+
+
+@magnitude
+def layer_norm_forward(x, w, b, *, exact, eps):
+    y, m, r = normalised(x, eps)
+    y = y * (1 if w is None else np.abs(w))
+    return y + (0 if b is None else np.abs(b)), m, r
 
 
 @magnitude
@@ -114,6 +259,61 @@ def layer_norm_dx(dy, x, w, m, r, *, exact):
     g, dy = np.abs(dy if w is None else dy * w), np.abs(dy)
     dx = g + g.mean(-1, keepdims=True) + h * (g * h).mean(-1, keepdims=True)
     return r * dx, (dy * h).sum(rows), dy.sum(rows)
+
+
+@magnitude
+def rms_norm_forward(x, w, *, exact, eps):  # r errs by half of what the mean does, relatively
+    y, r = exact
+    return 2 * np.abs(y), 2 * r
+
+
+@magnitude
+def rms_norm_dx(dy, x, w, r, *, exact):
+    h, rows = np.abs(x) * r, tuple(range(x.ndim - 1))
+    g, dy = np.abs(dy if w is None else dy * w), np.abs(dy)
+    return r * (g + h * (g * h).mean(-1, keepdims=True)), (dy * h).sum(rows)
+
+
+def grouped(x, groups):
+    """(N, C, ...) as (N, G, K)."""
+    return x.reshape(len(x), groups, prod(x.shape[1:]) // groups)
+
+
+@magnitude
+def group_norm_forward(x, w, b, *, exact, groups, eps):
+    y, m, r = normalised(grouped(x, groups), eps)
+    y = y.reshape(x.shape) * (1 if w is None else columns(np.abs(w), x.ndim))
+    return y + (0 if b is None else columns(np.abs(b), x.ndim)), m, r
+
+
+@magnitude
+def group_norm_dx(dy, x, w, m, r, *, exact, groups):
+    h, axes, dy = np.abs(grouped(x, groups) - m) * r, (0, *range(2, x.ndim)), np.abs(dy)
+    g = grouped(dy if w is None else dy * columns(np.abs(w), x.ndim), groups)
+    dx = r * (g + g.mean(-1, keepdims=True) + h * (g * h).mean(-1, keepdims=True))
+    return dx.reshape(x.shape), (dy * h.reshape(x.shape)).sum(axes), dy.sum(axes)
+
+
+@magnitude
+def instance_norm_statistics(x, *, exact):
+    g = grouped(x, x.shape[1])
+    mean, c = np.abs(g).mean(-1), np.abs(g - g.mean(-1, keepdims=True))
+    return mean.mean(0), ((c * c).mean(-1) + 2 * c.mean(-1) * mean).mean(0)
+
+
+@magnitude
+def normalize_forward(x, *, exact, p, axes, eps):
+    y, n = exact
+    roots = 3 + np.log(max(x.size, 1)) / p  # (sum (|x| / max)^p)^(1/p): of the sum, and of 1/p
+    return np.abs(y) * (1 + roots), n * roots
+
+
+@magnitude
+def normalize_dx(dy, x, n, *, exact, p, axes, eps):
+    d, powers = np.maximum(n, eps), 3 + (abs(p - 1) if p < inf else 0)
+    along = np.sum(np.abs(dy * x), axes, keepdims=True) / d**2
+    slope = np.abs(p_norm_slope(x, n, p, axes, np.sum))
+    return np.abs(dy) / d + np.where(n < eps, 0, along * slope * powers)
 
 
 # A layer in minifp.nn or torch.nn, and the shape of its input.
@@ -127,7 +327,25 @@ LAYERS = {
         (4, 3, 5, 2),
     ),
     "BatchNorm2d in evaluation": (lambda m: m.BatchNorm2d(3).eval(), (4, 3, 5, 2)),
+    "BatchNorm2d of all batches": (lambda m: m.BatchNorm2d(3, momentum=None), (4, 3, 5, 2)),
     "LayerNorm": (lambda m: m.LayerNorm(5), (2, 4, 5)),
     "LayerNorm of two axes": (lambda m: m.LayerNorm((4, 5), eps=1e-3), (2, 4, 5)),
     "LayerNorm without bias": (lambda m: m.LayerNorm(5, bias=False), (2, 4, 5)),
+    "GroupNorm": (lambda m: m.GroupNorm(2, 4), (3, 4, 5)),
+    "GroupNorm of pictures": (lambda m: m.GroupNorm(3, 6, eps=1e-3), (2, 6, 4, 3)),
+    "GroupNorm without parameters": (lambda m: m.GroupNorm(2, 4, affine=False), (3, 4, 5)),
+    "InstanceNorm1d": (lambda m: m.InstanceNorm1d(3), (4, 3, 5)),
+    "InstanceNorm1d without a batch": (lambda m: m.InstanceNorm1d(3, affine=True), (3, 5)),
+    "InstanceNorm2d": (lambda m: m.InstanceNorm2d(3, affine=True), (4, 3, 5, 2)),
+    "InstanceNorm2d with statistics": (
+        lambda m: m.InstanceNorm2d(3, eps=1e-3, track_running_stats=True),
+        (4, 3, 5, 2),
+    ),
+    "InstanceNorm2d in evaluation": (
+        lambda m: m.InstanceNorm2d(3, affine=True, track_running_stats=True).eval(),
+        (4, 3, 5, 2),
+    ),
+    "RMSNorm": (lambda m: m.RMSNorm(5), (2, 4, 5)),
+    "RMSNorm of two axes": (lambda m: m.RMSNorm((4, 5), eps=1e-3), (2, 4, 5)),
+    "RMSNorm without parameters": (lambda m: m.RMSNorm(5, elementwise_affine=False), (4, 5)),
 }

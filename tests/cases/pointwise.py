@@ -1,10 +1,16 @@
-"""Element by element: arithmetic, activations, dropout."""
+"""Element by element: arithmetic, elementary functions, choosing, dropout."""
+
+import operator
 
 import numpy as np
+from bounds import magnitude
+from hypothesis import strategies as st
 
 import minifp as fp
 import minifp.nn.functional as F
 from cases.case import BASIC, Case, alike, broadcast_shapes, drawn, shapes
+
+PAIRS = [((3, 5), (3, 5)), ((3, 5), (5,)), ((4, 1, 3), (2, 1)), ((), (2, 3)), ((0, 3), (1, 3))]
 
 
 def unary(name, low=-2.0, high=2.0):
@@ -12,10 +18,17 @@ def unary(name, low=-2.0, high=2.0):
 
 
 def binary(name, low=-2.0, high=2.0):
-    pairs = [((3, 5), (3, 5)), ((3, 5), (5,)), ((4, 1, 3), (2, 1)), ((), (2, 3)), ((0, 3), (1, 3))]
     return [
-        alike(name, lambda m, x, y: getattr(m, name)(x, y), *s, low=low, high=high) for s in pairs
+        alike(name, lambda m, x, y: getattr(m, name)(x, y), *s, low=low, high=high) for s in PAIRS
     ]
+
+
+def divided(name, pair):
+    """PyTorch's floor_divide has no gradient; that of its div is 0."""
+    return Case(
+        *(name, lambda x, y: fp.floor_divide(x, y), pair, 0.5, 2.0),
+        torch=lambda t, x, y: t.div(x, y, rounding_mode="floor"),
+    )
 
 
 def dropped(x):
@@ -23,20 +36,45 @@ def dropped(x):
     return F.dropout(x, 0.3)
 
 
+def choosing(name, fn, mask, *shapes):
+    """A case of fn(module, condition, *tensors)."""
+    return Case(
+        *(name, lambda *a: fn(fp, fp.tensor(mask), *a), shapes),
+        torch=lambda t, *a: fn(t, t.tensor(mask), *a),
+    )
+
+
 MASK = np.array([True, False, True])
+ANY = (
+    *("neg", "exp", "expm1", "abs", "square", "sin", "cos", "atan", "sinh", "cosh", "tanh"),
+    *("sigmoid", "relu", "erf"),
+)
+STEPS = ("sign", "floor", "ceil", "trunc", "round")
+LIMITED = {
+    **dict.fromkeys(("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"), (0.1, 3.0)),
+    **dict.fromkeys(("asin", "acos"), (-0.9, 0.9)),
+    **{"log1p": (-0.75, 3.0), "tan": (-1.25, 1.25)},
+}
+POSITIVE = ("div", "pow", "remainder")
 
 CASES = [
-    *(c for name in ("neg", "exp", "abs", "square", "sin", "cos") for c in unary(name)),
-    *(c for name in ("tanh", "sigmoid", "relu") for c in unary(name)),
-    *(c for name in ("log", "sqrt") for c in unary(name, 0.1, 3.0)),
+    *(c for name in (*ANY, *STEPS) for c in unary(name)),
+    *(c for name, limits in LIMITED.items() for c in unary(name, *limits)),
     *(c for name in ("add", "sub", "mul", "maximum", "minimum") for c in binary(name)),
-    *(c for name in ("div", "pow") for c in binary(name, 0.5, 2.0)),
+    *(c for name in POSITIVE for c in binary(name, 0.5, 2.0)),
+    *(divided("floor_divide", pair) for pair in PAIRS),
+    alike("add alpha", lambda m, x, y: m.add(x, y, alpha=-2.5), (2, 3), (3,)),
+    alike("sub alpha", lambda m, x, y: m.sub(x, y, alpha=3), (2, 1), (2, 3)),
+    alike("div trunc", lambda m, x, y: m.div(x, y, rounding_mode="trunc"), (3, 4), (4,), low=0.25),
     alike("clamp", lambda m, x: m.clamp(x, min=-1, max=0.5), (3, 5)),
     alike("clamp below", lambda m, x: x.clamp(min=0.25), (3, 5)),
-    Case(
-        *("where", lambda x, y: fp.where(fp.tensor(MASK), x, y), ((2, 3), (3,))),
-        torch=lambda t, x, y: t.where(t.tensor(MASK), x, y),
-    ),
+    alike("clamp by position", lambda m, x: m.clamp(x, -1, 1), ()),
+    choosing("where", lambda m, c, x, y: m.where(c, x, y), MASK, (2, 3), (3,)),
+    choosing("where number", lambda m, c, x: m.where(c, x, 0.1), MASK, (2, 3)),
+    choosing("masked_fill", lambda m, c, x: x.masked_fill(c, -0.3), MASK, (2, 3)),
+    choosing("masked_fill wider", lambda m, c, x, v: m.masked_fill(x, c, v.sum()), MASK, (1,), ()),
+    alike("lerp", lambda m, x, y, w: m.lerp(x, y, w), (2, 3), (3,), (2, 1)),
+    alike("lerp number", lambda m, x, y: m.lerp(x, y, 0.3), (2, 3), (2, 3)),
     alike("mul numbers", lambda m, x: 2 - 3.5 * x / 4 + x**2, (3, 2)),
     alike("div number", lambda m, x: 1 / x, (3, 2), low=0.5),
     alike("pow number", lambda m, x: 2.0**x, (3, 2)),
@@ -46,25 +84,136 @@ CASES = [
 ]
 
 
-POSITIVE = {"log": (0.1, 3.0), "sqrt": (0.1, 3.0), "div": (0.5, 2.0), "pow": (0.5, 2.0)}
+# ---- drawn at random ----------------------------------------------------------------------------
 
 
-@drawn("neg", "exp", "abs", "square", "sin", "cos", "tanh", "sigmoid", "relu", "log", "sqrt")
+@drawn(*ANY, *STEPS, *LIMITED)
 def draw_unary(draw, name):
-    low, high = POSITIVE.get(name, (-2.0, 2.0))
+    low, high = LIMITED.get(name, (-2.0, 2.0))
     return alike(name, lambda m, x: getattr(m, name)(x), draw(shapes()), low=low, high=high)
 
 
-@drawn("add", "sub", "mul", "maximum", "minimum", "div", "pow")
+@drawn("mul", "maximum", "minimum", "pow")
 def draw_binary(draw, name):
-    low, high = POSITIVE.get(name, (-2.0, 2.0))
+    low = 0.5 if name in POSITIVE else -2.0
     pair = draw(broadcast_shapes(2))
-    return alike(name, lambda m, x, y: getattr(m, name)(x, y), *pair, low=low, high=high)
+    return alike(name, lambda m, x, y: getattr(m, name)(x, y), *pair, low=low)
 
 
-# A layer in minifp.nn or torch.nn, and the shape of its input.
-LAYERS = {
-    "ReLU": (lambda m: m.ReLU(), (3, 4)),
-    "Tanh": (lambda m: m.Tanh(), (3, 4)),
-    "Sigmoid": (lambda m: m.Sigmoid(), (3, 4)),
+@drawn("floor_divide")
+def draw_floor_divide(draw, name):
+    return divided(name, draw(broadcast_shapes(2)))
+
+
+@drawn("remainder")
+def draw_remainder(draw, name):
+    if draw(st.booleans()):
+        number = draw(st.sampled_from([1, -2, 0.75, -0.5]))
+        return alike(name, lambda m, x: m.remainder(x, number), draw(shapes()))
+    pair = draw(broadcast_shapes(2))
+    return alike(name, lambda m, x, y: m.remainder(x, y), *pair, low=0.25)
+
+
+@drawn("add", "sub")
+def draw_sum(draw, name):
+    alpha = draw(st.sampled_from([1, 2, -3, 0, 0.1]))
+    if draw(st.booleans()):
+        number = draw(st.sampled_from([2, -0.3, 1e-3]))
+        return alike(name, lambda m, x: getattr(m, name)(x, number, alpha=alpha), draw(shapes()))
+    pair = draw(broadcast_shapes(2))
+    return alike(name, lambda m, x, y: getattr(m, name)(x, y, alpha=alpha), *pair)
+
+
+@drawn("div")
+def draw_div(draw, name):
+    mode = draw(st.sampled_from([None, "floor", "trunc"]))
+    pair = draw(broadcast_shapes(2))
+    return alike(name, lambda m, x, y: m.div(x, y, rounding_mode=mode), *pair, low=0.25)
+
+
+OPERATORS = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "pow": operator.pow,
 }
+
+
+@drawn("operators with numbers")
+def draw_operator(draw, name):
+    operation, number = (
+        OPERATORS[draw(st.sampled_from([*OPERATORS]))],
+        draw(st.sampled_from([2, 3, 0.5, 1.75])),
+    )
+    if draw(st.booleans()):
+        return alike(name, lambda m, x: operation(number, x), draw(shapes()), low=0.25)
+    return alike(name, lambda m, x: operation(x, number), draw(shapes()), low=0.25)
+
+
+@drawn("clamp")
+def draw_clamp(draw, name):
+    low, high = draw(st.sampled_from([(-1, 0.5), (None, 0.1), (0.3, None), (1, -1), (0, 0)]))
+    shape = draw(shapes())
+    if draw(st.booleans()):
+        return alike(name, lambda m, x: m.clamp(x, low, high), shape)
+    return alike(name, lambda m, x: x.clamp(max=high, min=low), shape)
+
+
+def masks(draw, shape):
+    """Random booleans of a shape."""
+    return np.random.default_rng(draw(st.integers(0, 99))).random(shape) < 0.5
+
+
+@drawn("where")
+def draw_where(draw, name):
+    one, two, three = draw(broadcast_shapes(3))
+    mask, number = masks(draw, one), draw(st.sampled_from([None, 2, -0.1]))
+    if number is None:
+        return choosing(name, lambda m, c, x, y: m.where(c, x, y), mask, two, three)
+    if draw(st.booleans()):
+        return choosing(name, lambda m, c, x: m.where(c, number, x), mask, two)
+    return choosing(name, lambda m, c, x: m.where(c, x, number), mask, two)
+
+
+@drawn("masked_fill")
+def draw_masked_fill(draw, name):
+    one, two = draw(broadcast_shapes(2))
+    mask, value = masks(draw, one), draw(st.sampled_from([None, 2, -0.1, float("-inf")]))
+    if value is None:
+        return choosing(name, lambda m, c, x, v: m.masked_fill(x, c, v.sum()), mask, two, ())
+    return choosing(name, lambda m, c, x: m.masked_fill(x, c, value), mask, two)
+
+
+@drawn("lerp")
+def draw_lerp(draw, name):
+    one, two, three = draw(broadcast_shapes(3))
+    weight = draw(st.sampled_from([None, 0, 0.25, 0.5, 0.9, 1.5]))
+    if weight is None:
+        return alike(name, lambda m, x, y, w: m.lerp(x, y, w), one, two, three)
+    return alike(name, lambda m, x, y: m.lerp(x, y, weight), one, two)
+
+
+@drawn("clone")
+def draw_clone(draw, name):
+    return alike(name, lambda m, x: x.clone(), draw(shapes()))
+
+
+# ---- how far rounding may carry the results -----------------------------------------------------
+
+
+@magnitude
+def add_forward(x, y, *, exact, alpha):
+    """alpha y is rounded before x is added, and so is alpha itself."""
+    return np.abs(exact[0]) + (alpha != 1) * np.abs(alpha * y)
+
+
+@magnitude
+def sub_forward(x, y, *, exact, alpha):
+    return np.abs(exact[0]) + (alpha != 1) * np.abs(alpha * y)
+
+
+@magnitude
+def lerp_forward(x, y, w, *, exact):
+    """w (y - x) is rounded before it is added."""
+    return np.abs(exact[0]) + np.minimum(np.abs(w), np.abs(1 - w)) * np.abs(y - x)

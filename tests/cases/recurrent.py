@@ -1,86 +1,125 @@
 """Recurrent layers over whole sequences."""
 
+import warnings
+
 import numpy as np
-from bounds import UNIT, Interval, excess, growth, stepwise
+from hypothesis import strategies as st
 
 import minifp as fp
-from cases.case import Case
-from minifp.formats import float64
+from cases.case import Case, drawn
+from minifp.nn.utils import rnn as packing
+
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
-def lstm(steps, batch, inputs, hidden):
-    def theirs(t, x, h, c, *weights):
-        options = True, 1, 0.0, False, False, False  # bias, layers, dropout, train, both ways, ...
-        y, _, c_n = t.lstm(x, (h[None], c[None]), list(weights), *options)
-        return y, c_n[0]
+def layer(kind, steps, batch, inputs, hidden, proj=0, bias=True, sizes=None, reverse=False, **more):
+    """A case of one layer in one direction; sizes: the batch sizes of packed rows."""
+    rows, wide, states = GATES[kind] * hidden, proj or hidden, 1 + (kind == "lstm")
+    x = (steps, batch, inputs) if sizes is None else (sum(sizes), inputs)
+    shapes = [x, (batch, wide), (batch, hidden)][: 1 + states]
+    shapes += [(rows, inputs), (rows, wide), (rows,), (rows,)][: 4 if bias else 2]
+    shapes += [(proj, hidden)] if proj else []
 
-    gates = 4 * hidden
-    shapes = (steps, batch, inputs), *[(batch, hidden)] * 2, (gates, inputs), (gates, hidden)
-    return Case("lstm", fp.ops.lstm, (*shapes, (gates,), (gates,)), -1.0, 1.0, theirs)
+    def ours(x, *rest):
+        state, (w_ih, w_hh, *others) = rest[:states], rest[states:]
+        others = others if bias else [None, None, *others]
+        given = {"batch_sizes": sizes, "reverse": reverse, **more}
+        return getattr(fp.ops, kind)(x, *state, w_ih, w_hh, *others, **given)
+
+    def theirs(t, x, *rest):
+        """PyTorch has no layer that only runs backwards: turn the sequences round for it."""
+        fn = getattr(t, f"rnn_{more.get('nonlinearity', 'tanh')}" if kind == "rnn" else kind)
+        state, weights = [s[None] for s in rest[:states]], list(rest[states:])
+        options = bias, 1, 0.0, False, False  # layers, dropout, training, bidirectional
+        state = tuple(state) if states > 1 else state[0]
+        turned = t.tensor(turned_round(sizes or (1,) * steps)) if reverse else slice(None)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="LSTM with projections is not supported")
+            if sizes is None:
+                y, *last = fn(x[turned], state, weights, *options, False)
+            else:
+                y, *last = fn(x[turned], t.tensor(sizes), state, weights, *options)
+        return y[turned], *(s[0] for s in last)
+
+    settings = {"packed": sizes is not None, "reverse": reverse, "projected": proj, **more}
+    special = [n if v is True else str(v) for n, v in settings.items() if v]
+    return Case(" ".join([kind, *special]), ours, tuple(shapes), -1.0, 1.0, theirs)
+
+
+def turned_round(sizes):
+    """For each packed row the one with which it changes places when sequences run backwards."""
+    t, b = np.nonzero(np.arange(sizes[0]) < np.array(sizes)[:, None])
+    lengths = np.sum(np.array(sizes)[:, None] > np.arange(sizes[0]), axis=0)
+    return np.cumsum([0, *sizes])[lengths[b] - 1 - t] + b
+
+
+LENGTHS = [2, 4, 1]
+
+
+def packed(x):
+    return packing.pack_padded_sequence(x, LENGTHS, enforce_sorted=False).data
+
+
+def padded(x):
+    sequence = packing.PackedSequence(x, fp.tensor([3, 2, 1, 1]), fp.tensor([1, 0, 2]))
+    return packing.pad_packed_sequence(sequence, padding_value=0.5, total_length=5)[0]
+
+
+def packed_by_torch(t, x):
+    return t.nn.utils.rnn.pack_padded_sequence(x, LENGTHS, enforce_sorted=False).data
+
+
+def padded_by_torch(t, x):
+    made = t.nn.utils.rnn.PackedSequence(x, t.tensor([3, 2, 1, 1]), t.tensor([1, 0, 2]))
+    return t.nn.utils.rnn.pad_packed_sequence(made, padding_value=0.5, total_length=5)[0]
 
 
 CASES = [
-    *(lstm(5, 2, 3, 4), lstm(2, 2, 3, 1), lstm(1, 1, 1, 2), lstm(3, 0, 2, 2)),
+    *(layer("lstm", *s) for s in [(5, 2, 3, 4), (2, 2, 3, 1), (1, 1, 1, 2), (3, 0, 2, 2)]),
+    *(layer("gru", *s) for s in [(5, 2, 3, 4), (1, 1, 1, 2), (3, 0, 2, 2)]),
+    *(layer("rnn", *s) for s in [(5, 2, 3, 4), (1, 1, 1, 2), (3, 0, 2, 2)]),
+    *(layer(k, 3, 3, 2, 3, sizes=(3, 2, 2), reverse=True, bias=False) for k in GATES),
+    *(layer(k, 4, 3, 2, 3, sizes=(3, 2, 1, 1)) for k in GATES),
+    layer("rnn", 3, 2, 3, 2, reverse=True, nonlinearity="relu"),
+    layer("lstm", 4, 3, 3, 4, proj=2),
+    layer("lstm", 4, 3, 3, 4, proj=1, sizes=(3, 1, 1, 1), reverse=True),
+    Case("pack_padded_sequence", packed, ((4, 3, 2),), torch=packed_by_torch),
+    Case("unpack", padded, ((7, 2),), torch=padded_by_torch),
 ]
 
 
-# ---- how far rounding may carry the results -----------------------------------------------------
+@drawn("lstm", "gru", "rnn")
+def draw_layer(draw, kind):
+    steps, batch, inputs, hidden = (draw(st.integers(1, 4)) for _ in range(4))
+    sizes = None
+    if draw(st.booleans()):
+        rest = st.lists(st.integers(1, batch), min_size=steps - 1, max_size=steps - 1)
+        sizes = (batch, *sorted(draw(rest), reverse=True))
+    options = {"bias": draw(st.booleans()), "reverse": draw(st.booleans())}
+    if kind == "lstm":
+        options["proj"] = draw(st.integers(0, hidden - 1))
+    if kind == "rnn":
+        options["nonlinearity"] = draw(st.sampled_from(["tanh", "relu"]))
+    return layer(kind, steps, batch, inputs, hidden, sizes=sizes, **options)
 
 
-def _sigmoid(z):
-    return 1 / (1 + np.exp(-z))
+@drawn("pack_padded_sequence", "unpack")
+def draw_packing(draw, name):
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    if sorted_ := draw(st.booleans()):
+        lengths.sort(reverse=True)
+    more = tuple(draw(st.lists(st.integers(1, 3), max_size=2)))
+    first = draw(st.booleans())
+    axes = (len(lengths), max(lengths) + draw(st.integers(0, 2)))
+    shape = (*(axes if first else axes[::-1]), *more)
+    value, total = draw(st.sampled_from([0.0, -1.5])), max(lengths) + draw(st.integers(0, 2))
 
+    def run(rnn, x):
+        sequence = rnn.pack_padded_sequence(x, lengths, first, enforce_sorted=sorted_)
+        if name == "pack_padded_sequence":
+            return rnn.pad_packed_sequence(sequence)[0]
+        return rnn.pad_packed_sequence(sequence, not first, value, total)[0]
 
-@stepwise
-def lstm_forward(call):
-    """Written from the equations in Hochreiter and Schmidhuber's notation, one step at a time."""
-    x, h, c, w_ih, w_hh, b_ih, b_hh = call.wide()
-    hs, cs, gates = call.results
-    size, worst = h.shape[-1], 0.0
-    n = x.shape[-1] + size + 2
-    for t in range(len(x)):
-        z = x[t] @ w_ih.T + b_ih + h @ w_hh.T + b_hh
-        dz = (
-            np.abs(x[t]) @ np.abs(w_ih.T) + np.abs(h) @ np.abs(w_hh.T) + np.abs(b_ih) + np.abs(b_hh)
-        )
-        is_g = np.arange(4 * size) // size == 2
-        gate = np.where(is_g, np.tanh(z), _sigmoid(z))  # both have slopes of at most 1
-        worst = max(worst, excess(gates[t], gate, dz + np.abs(gate), n))
-        i, f, g, o = np.split(gates[t].astype(float64), 4, axis=-1)
-        c = f * c + i * g
-        worst = max(worst, excess(cs[t], c, np.abs(f * c) + np.abs(i * g) + np.abs(c), 2))
-        c = cs[t].astype(float64)
-        h = o * np.tanh(c)
-        worst = max(worst, excess(hs[t], h, np.abs(h), 1))
-        h = hs[t].astype(float64)
-    return worst
-
-
-@stepwise
-def lstm_dz(call):
-    """The steps in reverse, each with an interval for dh and dc."""
-    dy, dc, c0, cs, gates, w_hh = call.wide()
-    dz, dh0, dc0 = call.results
-    stored, size, worst = dz.dtype, dy.shape[-1], 0.0
-    unit = growth(4 * size) * UNIT
-    dh, e_dh, e_dc = np.zeros_like(dc), 0.0, 0.0
-    for t in reversed(range(len(dy))):
-        i, f, g, o = np.split(gates[t], 4, axis=-1)
-        before, tanh_c = (cs[t - 1] if t else c0), np.tanh(cs[t])
-        e_dh = e_dh + unit * (np.abs(dh) + np.abs(dy[t]))
-        dh = dh + dy[t]
-        slope = o * (1 - tanh_c**2)
-        e_dc = e_dc + e_dh * slope + unit * (np.abs(dc) + np.abs(dh) * o)
-        dc = dc + dh * slope
-        factors = np.concatenate([g * i * (1 - i), before * f * (1 - f), i * (1 - g * g)], axis=-1)
-        last = tanh_c * o * (1 - o)
-        step = np.concatenate([np.tile(dc, 3) * factors, dh * last], axis=-1)
-        error = np.concatenate([np.tile(e_dc, 3) * np.abs(factors), e_dh * np.abs(last)], axis=-1)
-        worst = max(worst, Interval(step, error + unit * np.abs(step), stored).excess(dz[t]))
-        rows = dz[t].astype(float64)
-        dh = Interval(rows @ w_hh, unit * (np.abs(rows) @ np.abs(w_hh)), stored)
-        dc = Interval(dc * f, e_dc * f + unit * np.abs(dc * f), stored)
-        if t == 0:
-            worst = max(worst, dh.excess(dh0), dc.excess(dc0))
-        dh, e_dh, dc, e_dc = dh.value, dh.error, dc.value, dc.error
-    return worst
+    return Case(
+        name, lambda x: run(packing, x), (shape,), torch=lambda t, x: run(t.nn.utils.rnn, x)
+    )

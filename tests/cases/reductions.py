@@ -1,39 +1,212 @@
-"""Sums, means, extremes, over any axes."""
+"""Sums, means, extremes, norms, products over axes; running sums."""
 
-from math import prod
+from math import inf, prod
 
 import numpy as np
-from bounds import magnitude
+from bounds import below_largest, magnitude
+from hypothesis import strategies as st
 
-from cases.case import alike
-
-
-def reduction(name):
-    settings = [{}, {"dim": 0}, {"dim": -1}, {"dim": (0, 2)}, {"dim": 1, "keepdim": True}]
-    cases = [alike(name, lambda m, x, s=s: getattr(m, name)(x, **s), (4, 3, 5)) for s in settings]
-    return [*cases, alike(name, lambda m, x: getattr(m, name)(x), ())][: 5 if name == "var" else 6]
+from cases.case import alike, axis_of, drawn, shapes
 
 
-CASES = [c for n in ("sum", "mean", "var", "amax", "amin") for c in reduction(n)] + [
+def reduction(name, settings, shape=(4, 3, 5), **limits):
+    return [
+        alike(name, lambda m, x, s=s: getattr(m, name)(x, **s), shape, **limits) for s in settings
+    ]
+
+
+OVER_AXES = [{}, {"dim": 0}, {"dim": -1}, {"dim": (0, 2)}, {"dim": 1, "keepdim": True}]
+ALONG_ONE = [{"dim": 0}, {"dim": -1, "keepdim": True}]
+POWERS = [0.5, 1, 1.5, 2, 3, 7.0, inf, -inf, -1, -2.5]
+OVER = ("sum", "mean", "var", "std", "amax", "amin", "norm")  # any axes
+ALONG = ("sum", "mean", "amax", "amin", "norm", "prod", "logsumexp")  # a scalar, or no number
+
+CASES = [
+    *(c for n in OVER for c in reduction(n, OVER_AXES)),
+    *(c for n in ("max", "min") for c in reduction(n, [{}])),
+    *(
+        alike(f"{n} along", lambda m, x, n=n, s=s: getattr(m, n)(x, **s)[0], (4, 3, 5))
+        for n in ("max", "min")
+        for s in ALONG_ONE
+    ),
+    *(
+        alike(f"{n} of two", lambda m, x, y, n=n: getattr(m, n)(x, y), (2, 3), (3,))
+        for n in ["max"]
+    ),
+    *reduction("prod", [{}, *ALONG_ONE]),
+    *reduction("logsumexp", [{"dim": (0, 1)}, *ALONG_ONE], low=-9.0, high=9.0),
+    *(alike(n, lambda m, x, n=n: getattr(m, n)(x, dim=0), ()) for n in ALONG),
+    *(c for n in ("max", "min") for c in reduction(n, [{}], ())),
     alike("var biased", lambda m, x: m.var(x, dim=(0, 1), correction=0), (4, 3, 5)),
-    alike("sum nothing", lambda m, x: m.sum(x, 0), (0, 3)),
+    alike("std biased", lambda m, x: m.std(x, dim=(0, 1), correction=0), (4, 3, 5)),
+    *(alike(f"norm {p:g}", lambda m, x, p=p: m.norm(x, p, 1), (3, 5), low=0.1) for p in POWERS),
+    alike("norm signed", lambda m, x: m.norm(x, 3, (0, 2), True), (3, 5, 2)),
+    *(
+        alike(f"{n} nothing", lambda m, x, n=n: getattr(m, n)(x, 0), (0, 3))
+        for n in ("sum", "prod")
+    ),
+    *(alike(f"{n} empty", lambda m, x, n=n: getattr(m, n)(x, 1), (0, 3)) for n in ("amax", "prod")),
+    alike("norm nothing", lambda m, x: m.norm(x, 2, 0), (0, 3)),
+    alike("cumsum", lambda m, x: m.cumsum(x, 0), (40, 3)),
+    alike("cumsum", lambda m, x: x.cumsum(-1), (2, 3, 5)),
+    alike("cumsum nothing", lambda m, x: x.cumsum(0), (0, 3)),
 ]
+
+
+# ---- drawn --------------------------------------------------------------------------------------
+
+
+def axes_of(draw, shape):
+    """None, one axis, several, or none at all: the last are all of them."""
+    several = st.lists(st.integers(0, len(shape) - 1), unique=True).map(tuple)
+    signs = st.booleans()
+    if not shape:
+        return draw(st.sampled_from([None, 0, -1, ()]))
+    dim = draw(st.none() | axis_of(shape) | several)
+    if isinstance(dim, tuple):
+        return tuple(d - len(shape) if draw(signs) else d for d in dim)
+    return dim
+
+
+def settings_of(draw, shape):
+    """Axes and keepdim, and how many numbers are reduced to one."""
+    dim = axes_of(draw, shape)
+    all_of = dim is None or dim == () or shape == ()
+    axes = range(len(shape)) if all_of else (dim,) if isinstance(dim, int) else dim
+    return {"dim": dim, "keepdim": draw(st.booleans())}, prod(shape[i] for i in axes)
+
+
+@drawn("sum", "mean", "amax", "amin", "norm", "logsumexp")
+def draw_over_axes(draw, name):
+    shape = draw(shapes())
+    settings, count = settings_of(draw, shape)
+    if name == "norm":
+        several = isinstance(settings["dim"], tuple) and len(settings["dim"]) > 2
+        settings["p"] = draw(st.sampled_from([2 if several else "fro", *POWERS]))
+    if name == "logsumexp" and settings["dim"] in (None, ()):
+        settings["dim"] = tuple(range(len(shape)))
+    needs_one = name in ("amax", "amin") or settings.get("p", 2) in (inf, -inf, -1, -2.5)
+    if count == 0 and needs_one:
+        shape = tuple(max(n, 1) for n in shape)
+    limits = {"low": 0.1} if name == "norm" and settings["p"] in (0.5, -1, -2.5) else {}
+    return alike(name, lambda m, x: getattr(m, name)(x, **settings), shape, **limits)
+
+
+@drawn("var", "std")
+def draw_variance(draw, name):
+    shape = draw(shapes(sizes=st.sampled_from([1, 2, 3, 5])))
+    settings, count = settings_of(draw, shape)
+    if settings["dim"] == ():
+        settings["dim"] = None  # PyTorch divides the gradient by 1 where it is ()
+    settings["correction"] = draw(st.sampled_from([c for c in (0, 1, 0.5, 2) if c < count]))
+    return alike(name, lambda m, x: getattr(m, name)(x, **settings), shape)
+
+
+@drawn("max", "min")
+def draw_extreme(draw, name):
+    shape = draw(shapes(sizes=st.sampled_from([1, 2, 3, 5])))
+    if not shape or draw(st.booleans()):
+        return alike(name, lambda m, x: getattr(m, name)(x), shape)
+    dim, keepdim = draw(axis_of(shape)), draw(st.booleans())
+    return alike(name, lambda m, x: getattr(m, name)(x, dim, keepdim)[0], shape)
+
+
+@drawn("prod")
+def draw_product(draw, name):
+    shape = draw(shapes(sizes=st.sampled_from([0, 1, 2, 3])))
+    settings = {}
+    if shape and draw(st.booleans()):
+        settings = {"dim": draw(axis_of(shape)), "keepdim": draw(st.booleans())}
+    return alike(name, lambda m, x: m.prod(x, **settings), shape)
+
+
+@drawn("cumsum")
+def draw_running_sum(draw, name):
+    shape = draw(
+        shapes(1, sizes=st.sampled_from([0, 1, 2, 5, 40])).filter(lambda s: prod(s) < 2000)
+    )
+    dim = draw(axis_of(shape))
+    return alike(name, lambda m, x: m.cumsum(x, dim), shape)
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
 
 
+def unreduced(y, x, axes):
+    """A result with its reduced axes put back, with size 1."""
+    return y.reshape([1 if i in axes else n for i, n in enumerate(x.shape)])
+
+
+def spread_of(x, axes, correction):
+    """(|x - m|, mean |x|, the divisor n - c)."""
+    n = prod(x.shape[i] for i in axes)
+    mean = np.abs(x).sum(axes, keepdims=True) / n
+    return np.abs(x - x.sum(axes, keepdims=True) / n), mean, max(n - correction, 0)
+
+
 @magnitude
 def var_forward(x, *, exact, axes, keepdims, correction):
-    n = prod(x.shape[i] for i in axes)
-    c = np.abs(x - x.mean(axes, keepdims=True))
-    mean = np.abs(x).mean(axes, keepdims=True)
-    return np.sum(c * c + 2 * c * mean, axes, keepdims=keepdims) / max(n - correction, 0)
+    c, mean, divisor = spread_of(x, axes, correction)
+    return np.sum(c * c + 2 * c * mean, axes, keepdims=keepdims) / divisor
 
 
 @magnitude
 def var_dx(dy, x, *, exact, axes, correction):
-    n = prod(x.shape[i] for i in axes)
-    dy = np.expand_dims(dy, axes) if dy.ndim < x.ndim else dy
-    c, mean = np.abs(x - x.mean(axes, keepdims=True)), np.abs(x).mean(axes, keepdims=True)
-    return np.abs(dy) * (c + mean) * 2 / max(n - correction, 0)
+    c, mean, divisor = spread_of(x, axes, correction)
+    return np.abs(unreduced(dy, x, axes)) * (c + mean) * 2 / divisor
+
+
+@magnitude
+def std_forward(x, *, exact, axes, keepdims, correction):
+    """y = sqrt(v): the error of v, over 2 y."""
+    c, mean, divisor = spread_of(x, axes, correction)
+    v = np.sum(c * c + 2 * c * mean, axes, keepdims=keepdims) / divisor
+    return np.where(exact[0] == 0, 0, v / (2 * exact[0])) + exact[0]
+
+
+@magnitude
+def std_dx(dy, x, *, exact, axes, correction):
+    """dx = dy c / (divisor y): the error of c, and the relative one of y."""
+    c, mean, divisor = spread_of(x, axes, correction)
+    squares = np.sum(c * c, axes, keepdims=True)
+    relative = np.sum(c * mean, axes, keepdims=True) / squares
+    share = np.abs(unreduced(dy, x, axes)) / np.sqrt(divisor * squares)
+    return np.where(squares == 0, 0, share * (c * (1 + relative) + mean))
+
+
+@magnitude
+def norm_forward(x, *, exact, p, axes, keepdims):
+    """A power of a number errs by a few units of itself, a root of a sum by 1/p of the sum's."""
+    return np.abs(exact[0]) * (1 + 1 / max(abs(p), 1e-3))
+
+
+@magnitude
+def norm_dx(dy, x, *, exact, p, axes):
+    """(|x| / y)^(p - 1): |p - 1| times the relative error of y."""
+    return np.abs(exact[0]) * (
+        1 if p in (inf, -inf) else 1 + abs(p - 1) * (1 + 1 / max(abs(p), 1e-3))
+    )
+
+
+@magnitude
+def logsumexp_forward(x, *, exact, axes, keepdims):
+    """e^(x - m) errs by |x - m| of itself, and the logarithm of the sum by the mean of that."""
+    finite = np.where(np.isfinite(exact[0]), np.abs(exact[0]), 0)
+    largest = np.abs(x).max(axes, keepdims=keepdims, initial=0)
+    return finite + largest + below_largest(x, axes).max(axes, keepdims=keepdims, initial=0) + 1
+
+
+@magnitude
+def logsumexp_dx(dy, x, *, exact, axes):
+    return np.abs(exact[0]) * (1 + 2 * below_largest(x, axes).max(axes, keepdims=True, initial=0))
+
+
+@magnitude
+def prod_forward(x, *, exact, axes, keepdims):
+    """n factors: n roundings. The bound grants 16 of them anyway."""
+    return np.abs(exact[0]) * max(1, prod(x.shape[i] for i in axes) / 16)
+
+
+@magnitude
+def prod_dx(dy, x, *, exact, axes):
+    return np.abs(exact[0]) * max(1, prod(x.shape[i] for i in axes) / 16)

@@ -1,0 +1,37 @@
+"""Checks of arguments: each names the argument, what it was and what was expected."""
+
+from math import inf, isfinite
+
+import numpy as np
+
+from minifp.errors import ArgumentError
+
+
+def check_range(name, value, low=0.0, high=inf, open_above=False):
+    """Raise ArgumentError unless low <= value <= high (< high if open above) and it is finite."""
+    is_number = isinstance(value, (int, float, np.integer, np.floating))
+    inside = is_number and not isinstance(value, bool) and isfinite(value) and low <= value <= high
+    if not inside or (open_above and value == high):
+        interval = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
+        below = ", and less" if open_above else ""
+        raise ArgumentError(f"{name}={value!r}: expected a finite number, {interval}{below}")
+
+
+def check_count(name, value, least=1):
+    """The integer `value`. Raises ArgumentError unless it is one, and at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ArgumentError(f"{name}={value!r}: expected an integer, at least {least}")
+    return int(value)
+
+
+def check_flag(name, value):
+    """Raise ArgumentError unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{name}={value!r}: expected True or False")
+
+
+def check_choice(name, value, choices):
+    """Raise ArgumentError unless `value` is one of the texts `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        expected = ", ".join(repr(choice) for choice in choices)
+        raise ArgumentError(f"{name}={value!r}: expected one of {expected}")

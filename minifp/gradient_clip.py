@@ -1,0 +1,144 @@
+"""Norms of gradients, and clipping by them (Pascanu et al. 2013, arXiv:1211.5063).
+
+What is clipped are gradients without a loss scale, in float32 or wider, where nothing underflows;
+gradients that are still multiplied by one are refused. An Inf or NaN stays where it is, so that the
+step that follows finds it.
+"""
+
+import math
+
+import numpy as np
+
+from minifp.checks import check_flag, check_range
+from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
+from minifp.formats import float32, float64, widen
+from minifp.tape import CONSUMED, Tensor
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    """Scale all gradients down together so that their norm is at most `max_norm`.
+
+    parameters: a tensor or several; those without a gradient are left out. norm_type: p > 0 of the
+    p-norm of all gradients as one vector, or "inf" (or math.inf) for the largest element.
+    Returns the norm before clipping, a float (where PyTorch returns a tensor of one element).
+    Raises TapeError for gradients still multiplied by a loss scale, for consumed ones, and for
+    none; TrainingError for a norm that is Inf or NaN if `error_if_nonfinite`; ArgumentError. In
+    each case nothing has changed.
+    """
+    check_range("max_norm", max_norm)
+    check_flag("error_if_nonfinite", error_if_nonfinite)
+    parameters = _with_unscaled_gradients(parameters, "clip_grad_norm_")
+    norm = total_norm([p.grad.array for p in parameters], norm_type)
+    if error_if_nonfinite and not math.isfinite(norm):
+        raise TrainingError(
+            f"clip_grad_norm_: the norm of all gradients is {norm}, by which nothing can be "
+            "clipped; error_if_nonfinite=False leaves it to the step to find that out"
+        )
+    factor = clip_factor(norm, max_norm)
+    if factor < 1:
+        for p in parameters:
+            multiply_gradient(p, factor)
+    return norm
+
+
+def clip_grad_value_(parameters, clip_value):
+    """Limit every element of the gradients to the interval from -clip_value to clip_value.
+
+    Elements that are Inf or NaN stay (PyTorch makes an Inf `clip_value`, and hides the overflow
+    from the step that should be skipped). Raises as `clip_grad_norm_` does.
+    """
+    check_range("clip_value", clip_value)
+    for p in _with_unscaled_gradients(parameters, "clip_grad_value_"):
+        wide = _wide(p.grad.array)
+        beyond = np.isfinite(wide) & (np.abs(wide) > clip_value)
+        if beyond.any():
+            limit = np.copysign(wide.dtype.type(clip_value), wide)
+            p.grad = Tensor(np.where(beyond, limit, wide))
+
+
+def _with_unscaled_gradients(parameters, asked_by):
+    """The parameters that have a gradient, none of them multiplied by a loss scale."""
+    if not hasattr(parameters, "__iter__"):
+        raise DTypeError(f"{asked_by}: parameters is a {type(parameters).__name__}")
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    for p in parameters:
+        if not isinstance(p, Tensor):
+            raise DTypeError(f"{asked_by}: a {type(p).__name__} among the parameters")
+    seed = seed_of(parameters, asked_by)
+    if seed != 1:
+        raise TapeError(
+            f"{asked_by} on gradients still multiplied by {seed:g}: call the MixedOptimizer's "
+            "unscale_() first, or give it clip_norm="
+        )
+    return [p for p in parameters if p.grad is not None]
+
+
+# ---- what an optimizer does with gradients before it uses them ----------------------------------
+
+
+def seed_of(parameters, asked_by="step()"):
+    """The seed of all gradients. Raises TapeError if they have several or are used up."""
+    grads = [p.grad for p in parameters if p.grad is not None]
+    if not grads:
+        raise TapeError(f"{asked_by} without gradients: call backward() first")
+    seeds = {g.seed for g in grads}
+    if CONSUMED in seeds:
+        raise TapeError(
+            f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"
+        )
+    if len(seeds) > 1:
+        raise TapeError(f"gradients made with different seeds {sorted(seeds)}: call zero_grad()")
+    return seeds.pop()
+
+
+def clip_factor(norm, max_norm):
+    """What gradients of this norm are multiplied by to have at most max_norm."""
+    return min(1.0, max_norm / (norm + 1e-6))
+
+
+def multiply_gradient(p, factor):
+    """Replace p.grad by factor times it, in float32 or wider, as an unscaled gradient."""
+    wide = _wide(p.grad.array)
+    with np.errstate(all="ignore"):  # Inf and NaN are values here: a step looks for them
+        p.grad = Tensor(wide * wide.dtype.type(factor))
+
+
+def _wide(array):
+    return widen(array, np.promote_types(array.dtype, float32))
+
+
+# ---- norms --------------------------------------------------------------------------------------
+
+CHUNK = 65536  # elements widened at a time
+
+
+def squared_norm(array):
+    """The sum of squares of an array, in float64.
+
+    Not finite if and only if an element is not, or (in float64 arrays only) exceeds 1e150.
+    """
+    with np.errstate(all="ignore"):
+        return sum((float(part @ part) for part in _parts(array)), 0.0)
+
+
+def total_norm(arrays, norm_type):
+    """The p-norm of all elements of the arrays, in float64."""
+    p = math.inf if norm_type == "inf" else norm_type
+    if p != math.inf:
+        check_range("norm_type", p)
+        if p == 0:
+            raise ArgumentError('norm_type=0: expected a number above 0, or "inf"')
+    if p == 2:
+        return math.sqrt(sum(squared_norm(a) for a in arrays))
+    parts = [np.abs(part) for a in arrays for part in _parts(a)]
+    largest = float(np.max([part.max(initial=0.0) for part in parts], initial=0.0))
+    if p == math.inf or largest == 0 or not math.isfinite(largest):
+        return largest
+    with np.errstate(under="ignore"):  # dividing by the largest: no power overflows
+        return largest * sum(float(((part / largest) ** p).sum()) for part in parts) ** (1 / p)
+
+
+def _parts(array):
+    flat = array.reshape(-1)
+    for start in range(0, flat.size, CHUNK):
+        yield widen(flat[start : start + CHUNK], float64)

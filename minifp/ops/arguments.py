@@ -1,0 +1,48 @@
+"""What normalisations and losses are given, checked: errors name the function and the argument."""
+
+from minifp.checks import check_range
+from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.formats import is_float
+
+
+def check_tensors(function, **tensors):
+    """Raise DTypeError for one that is no tensor (or array) of floating numbers."""
+    for name, t in tensors.items():
+        if not hasattr(t, "ndim"):
+            raise DTypeError(
+                f"{function}: {name} is a {type(t).__name__}: expected a tensor; "
+                "make one by fp.tensor(...)"
+            )
+        if not is_float(t.dtype):
+            raise DTypeError(
+                f"{function}: {name} of {t.dtype}: expected floating numbers; "
+                "convert it first, as by .float()"
+            )
+
+
+def check_parameters(function, shape, input_shape, **tensors):
+    """Raise DTypeError or ShapeError for one that is neither None nor a tensor of this shape."""
+    for name, t in tensors.items():
+        if t is not None:
+            check_tensors(function, **{name: t})
+            if t.shape != shape:
+                raise ShapeError(
+                    f"{function}: {name} of shape {t.shape}, expected {shape} "
+                    f"for input of shape {input_shape}"
+                )
+
+
+def check_constants(function, **tensors):
+    """Raise ArgumentError for one that wants a gradient, which this function does not give it."""
+    for name, t in tensors.items():
+        if getattr(t, "requires_grad", False):
+            raise ArgumentError(
+                f"{function}: {name} requires a gradient, and none is given to it: detach() it"
+            )
+
+
+def check_positive(name, value):
+    """Raise ArgumentError unless `value` is a finite number above 0."""
+    check_range(name, value)
+    if value == 0:
+        raise ArgumentError(f"{name}={value!r}: expected a number above 0")

@@ -1,0 +1,84 @@
+"""Running sums, and products.
+
+    cumsum:  y_k = sum over i <= k of x_i      dx_i = sum over k >= i of dy_k
+    prod:    y = product of x                  dx_i = dy product over k /= i of x_k
+
+x, y stored. Partial sums and products are in `reduce`; each result is rounded once: in float32 a
+running sum of float16 tenths goes on growing, where a float16 one stops at 256. Backward of prod
+keeps x alone. Where no x is 0, the product of the others is the whole product divided by x.
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.ops.dims import as_axes, as_axis
+from minifp.ops.reduce import count_of, enter, expand_like, reduced_axes
+from minifp.policy import GIVEN
+from minifp.recording import op, takes_tensor
+
+
+@kernel("reduce", "x")
+def cumsum_forward(x, *, axis, cumsum):
+    return cumsum(x, axis)
+
+
+@kernel("reduce", GIVEN)
+def cumsum_dx(dy, *, axis, cumsum):
+    return np.flip(cumsum(np.flip(dy, axis), axis), axis)
+
+
+def cumsum_backward(dy, to, axis, dtype):
+    return (cumsum_dx(dy, axis=axis, to=to[0]),)
+
+
+@op
+def cumsum_(x, *, axis, dtype):
+    return cumsum_forward(x, axis=axis, to=dtype), (), cumsum_backward
+
+
+@takes_tensor
+def cumsum(input, dim, *, dtype=None):
+    """The sums of the numbers so far, along `dim`; of integers in int64.
+
+    dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
+    """
+    axis = as_axis(dim, input.ndim, "cumsum: dim")
+    input, stored = enter(input, dtype)
+    return cumsum_(input, axis=axis, dtype=stored)
+
+
+@kernel("reduce", "x")
+def prod_forward(x, *, axes, keepdims, prod):
+    return prod(x, axis=axes, keepdims=keepdims)
+
+
+@kernel("reduce", GIVEN)
+def prod_dx(dy, x, *, axes, prod):
+    if count_of(x.shape, axes) == 1:
+        return dy.reshape(x.shape)  # also of Inf, where the whole divided by x is NaN
+    zeros = np.count_nonzero(x == 0, axis=axes, keepdims=True)
+    whole = prod(np.where(x == 0, 1, x), axis=axes, keepdims=True)  # of what is not 0
+    others = np.where(x == 0, np.where(zeros == 1, whole, 0), np.where(zeros == 0, whole / x, 0))
+    return expand_like(dy, x.shape, axes) * others
+
+
+def prod_backward(dy, x, axes, to, keepdims, dim, dtype):
+    return (prod_dx(dy, x, axes=axes, to=to[0]),)
+
+
+@op
+def prod_(x, *, dim, keepdims, dtype):
+    axes = reduced_axes(dim, x.ndim, "prod")
+    return prod_forward(x, axes=axes, keepdims=keepdims, to=dtype), (x, axes), prod_backward
+
+
+@takes_tensor
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """The product over `dim` (an axis, or None for all): 1 of no numbers; of integers in int64.
+
+    No partial product overflows where the whole one does not. dtype: as in `sum`.
+    """
+    if dim is not None:
+        dim = as_axes((dim,), input.ndim, "prod: dim")
+    input, stored = enter(input, dtype)
+    return prod_(input, dim=dim, keepdims=keepdim, dtype=stored)

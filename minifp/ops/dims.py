@@ -1,0 +1,68 @@
+"""What PyTorch calls dim and size, checked: errors name the argument, and what was expected."""
+
+import math
+from functools import wraps
+
+import numpy as np
+
+from minifp.errors import DTypeError, ShapeError
+
+
+def is_integer(n):
+    """Whether n is an integer, and no boolean."""
+    return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
+
+
+def also_by_name(name):
+    """Let `fn(..., *sizes)`, which takes integers one by one or as one tuple, take it by name."""
+
+    def decorate(fn):
+        @wraps(fn)
+        def taking(*args, **settings):
+            if name in settings:
+                args = (*args, settings.pop(name))
+            return fn(*args, **settings)
+
+        return taking
+
+    return decorate
+
+
+def as_integers(args, name, least=-math.inf):
+    """Integers given one by one or as one tuple, as a tuple. Raises DTypeError, ShapeError."""
+    given = tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    for n in given:
+        if not is_integer(n):
+            raise DTypeError(f"{name}{given}: expected integers, not {n!r}")
+        if n < least:
+            raise ShapeError(f"{name}{given}: expected integers of at least {least}")
+    return tuple(int(n) for n in given)
+
+
+def as_axes(dim, ndim, name="dim"):
+    """`dim` (None for all, an integer, or several) as a sorted tuple of axes.
+
+    Raises DTypeError for what are no integers, ShapeError for axes that are not there or twice.
+    """
+    dims = range(ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    size = max(ndim, 1)  # a tensor without dimensions has axis 0 all the same, as in PyTorch
+    for d in dims:
+        if not is_integer(d):
+            raise DTypeError(f"{name}={dim!r}: expected an integer, several of them, or None")
+        if not -size <= d < size:
+            raise ShapeError(
+                f"{name}={dim} for a tensor of {ndim} dimensions: expected {-size} to {size - 1}"
+            )
+    axes = tuple(sorted(int(d) % size for d in dims))
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"{name}={dim} names a dimension twice")
+    return axes if ndim else ()
+
+
+def as_axis(dim, ndim, name="dim"):
+    """`dim`, one integer, as an axis. Raises as as_axes does."""
+    if not is_integer(dim):
+        raise DTypeError(f"{name}={dim!r}: expected an integer")
+    if ndim == 0:
+        raise ShapeError(f"{name}={dim} for a tensor without dimensions")
+    return as_axes(dim, ndim, name)[0]

@@ -1,0 +1,94 @@
+"""Elementary functions: y = f(x), with x or y stored, and dx = dy f'(x) written in that one.
+
+Computed in float32, rounded once. For integers the result is floating, in the format of
+activations; the functions that give whole numbers leave integers as they are, and have gradient 0.
+"""
+
+import math
+
+import numpy as np
+
+from minifp.ops.elementwise import unary
+
+LOG_2, LOG_10 = math.log(2), math.log(10)
+
+
+def floating(*definition):
+    """A function that gives floating numbers also for integers."""
+    return unary(*definition, to_floats=True)
+
+
+def _sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _other_side(x):
+    """sqrt(1 - x^2), of factors that do not cancel."""
+    return np.sqrt((1 - x) * (1 + x))
+
+
+exp = floating("exp", np.exp, lambda dy, y: dy * y, "y", "e^x.")
+expm1 = floating(
+    *("expm1", np.expm1, lambda dy, x: dy * np.exp(x)),
+    *("x", "e^x - 1, with all its digits where x is small."),
+)
+log = floating("log", np.log, lambda dy, x: dy / x, "x", "The natural logarithm.")
+log2 = floating("log2", np.log2, lambda dy, x: dy / (x * LOG_2), "x", "The logarithm to base 2.")
+log10 = floating(
+    "log10", np.log10, lambda dy, x: dy / (x * LOG_10), "x", "The logarithm to base 10."
+)
+log1p = floating(
+    *("log1p", np.log1p, lambda dy, x: dy / (1 + x)),
+    *("x", "The natural logarithm of 1 + x, with all its digits where x is small."),
+)
+sqrt = floating("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root.")
+rsqrt = floating(
+    "rsqrt", lambda x: 1 / np.sqrt(x), lambda dy, y: dy * (-0.5 * y * y * y), "y", "1 / sqrt(x)."
+)
+reciprocal = floating("reciprocal", lambda x: 1 / x, lambda dy, y: -dy * (y * y), "y", "1 / x.")
+sin = floating("sin", np.sin, lambda dy, x: dy * np.cos(x), "x", "The sine of x radians.")
+cos = floating("cos", np.cos, lambda dy, x: -dy * np.sin(x), "x", "The cosine of x radians.")
+tan = floating("tan", np.tan, lambda dy, y: dy * (1 + y * y), "y", "The tangent of x radians.")
+asin = floating(
+    "asin",
+    np.arcsin,
+    lambda dy, x: dy / _other_side(x),
+    "x",
+    "The angle whose sine is x, in radians.",
+)
+acos = floating(
+    *("acos", np.arccos, lambda dy, x: -dy / _other_side(x)),
+    *("x", "The angle whose cosine is x, in radians."),
+)
+atan = floating(
+    *("atan", np.arctan, lambda dy, x: dy / (1 + x * x)),
+    *("x", "The angle whose tangent is x, in radians."),
+)
+sinh = floating("sinh", np.sinh, lambda dy, x: dy * np.cosh(x), "x", "The hyperbolic sine.")
+cosh = floating("cosh", np.cosh, lambda dy, x: dy * np.sinh(x), "x", "The hyperbolic cosine.")
+tanh = floating(
+    *("tanh", np.tanh, lambda dy, y: dy * ((1 - y) * (1 + y)), "y", "The hyperbolic tangent.")
+)
+sigmoid = floating("sigmoid", _sigmoid, lambda dy, y: dy * (y * (1 - y)), "y", "1 / (1 + e^-x).")
+
+
+# ---- whole numbers ------------------------------------------------------------------------------
+
+
+def steps(name, value, doc):
+    """A function that is constant between its steps: its gradient is 0, also at them."""
+    return unary(name, value, lambda dy, _: np.zeros_like(dy), None, doc)
+
+
+def whole(rounding):
+    """Integers are whole; NumPy before 2.1 would make them floating numbers."""
+    return lambda x: rounding(x) if x.dtype.kind == "f" else +x
+
+
+sign = steps("sign", np.sign, "-1, 0 or 1, as x; NaN for NaN. Its gradient is 0.")
+floor = steps("floor", whole(np.floor), "The largest whole number up to x. Its gradient is 0.")
+ceil = steps("ceil", whole(np.ceil), "The smallest whole number from x on. Its gradient is 0.")
+trunc = steps("trunc", whole(np.trunc), "x without its fraction. Its gradient is 0.")
+round = steps(
+    "round", whole(np.rint), "The nearest whole number, of two the even one. Its gradient is 0."
+)

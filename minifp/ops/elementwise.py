@@ -1,0 +1,178 @@
+"""What operations element by element are made of: broadcasting, and factories for each kind.
+
+    y = f(x):     dx = dy f'(x), with f' written in x or in y: only the one that it needs is stored.
+    z = f(x, y):  dx = the sum of dz df/dx over the axes along which broadcasting stretched x.
+
+The sums are in `reduce`; each result is rounded once. A kernel made here belongs to the family that
+wrote its slope: its name is `pointwise.exp_dx`, say.
+"""
+
+from functools import wraps
+from numbers import Integral, Real
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.errors import DTypeError
+from minifp.formats import float32, widen
+from minifp.ops.arguments import check_tensors
+from minifp.ops.creation import storage_dtype
+from minifp.policy import GIVEN
+from minifp.recording import op, takes_tensor
+
+# ---- broadcasting -------------------------------------------------------------------------------
+
+
+def sum_to(v, shape, sum):
+    """v summed over the axes along which broadcasting stretched `shape`."""
+    if v.shape == shape:
+        return v
+    added = tuple(range(v.ndim - len(shape)))
+    stretched = tuple(i for i, n in enumerate(shape, len(added)) if n == 1 and v.shape[i] != 1)
+    return sum(v, axis=added + stretched, keepdims=True).reshape(shape)
+
+
+@kernel("reduce", GIVEN)
+def reduce_to(dz, *, shape, sum):
+    return sum_to(dz, shape, sum)
+
+
+@kernel("reduce", GIVEN)
+def scale_to(dz, *, factor, shape, sum):
+    return sum_to(dz, shape, sum) * factor
+
+
+def pass_to(dz, shape, to, factor=1):
+    """The gradient dz times `factor`, summed to `shape`, in format `to`; None if none is wanted."""
+    if to is None:
+        return None
+    if factor != 1:
+        return scale_to(dz, factor=factor, shape=shape, to=to)
+    return dz if dz.shape == shape and dz.dtype == to else reduce_to(dz, shape=shape, to=to)
+
+
+# ---- what is given ------------------------------------------------------------------------------
+
+KINDS = tuple("fiub")  # of NumPy's dtypes: floating, integers, booleans
+
+
+def check_operands(*operands):
+    """Raise DTypeError for what is no array of numbers and no number; `op` names the operation."""
+    for a in operands:
+        if getattr(getattr(a, "dtype", None), "kind", "") not in KINDS and not isinstance(a, Real):
+            raise DTypeError(f"a {type(a).__name__}: expected tensors or numbers")
+
+
+def as_numbers(operation, **settings):
+    """The settings as Python numbers: they enter in the compute format, whatever they were.
+
+    Raises DTypeError that names the operation and the setting that is no number.
+    """
+    for name, v in settings.items():
+        if not isinstance(v, Real):
+            given = f" is a {type(v).__name__}" if hasattr(v, "ndim") else f"={v!r}"
+            raise DTypeError(f"{operation}: {name}{given}: expected a number")
+    return {n: int(v) if isinstance(v, Integral) else float(v) for n, v in settings.items()}
+
+
+def takes_floats(fn):
+    """Let `fn(input, ...)` refuse, by its name, an input that is no tensor of floating numbers."""
+
+    @wraps(fn)
+    def checked(input, *args, **settings):
+        check_tensors(fn.__name__, input=input)
+        return fn(input, *args, **settings)
+
+    return checked
+
+
+# ---- factories ----------------------------------------------------------------------------------
+
+
+def named(made, name, doc, family):
+    """The function `made`, with a name, a text, and the module of the function `family`."""
+    made.__name__ = made.__qualname__ = name
+    made.__doc__, made.__module__ = doc, family.__module__
+    return made
+
+
+def operation(name, value, slope, saves, to_floats=False):
+    """The operation y = value(x, **settings) on one tensor, with Python numbers as settings.
+
+    saves: "x" or "y": dx = slope(dy, x, **settings), or slope(dy, y, **settings); None, where the
+        slope needs neither, and is given None.
+    to_floats: whether integers give floating numbers, in the format of activations.
+    """
+
+    def forward(x, **settings):
+        return value(x, **settings)
+
+    def gradient(dy, saved, **settings):
+        return slope(dy, saved, **settings)
+
+    forward = kernel("map", "x")(named(forward, f"{name}_forward", None, slope))
+    gradient = kernel("map", GIVEN)(named(gradient, f"{name}_dx", None, slope))
+
+    def backward(dy, saved=None, *, to, **settings):
+        return (gradient(dy, saved, to=to[0], **settings),)
+
+    def apply(x, **settings):
+        check_operands(x)
+        if to_floats and x.dtype.kind in "iub":
+            stored = storage_dtype()
+            wide = widen(x, np.promote_types(stored, float32))
+            return forward(wide, to=stored, **settings), (), None
+        y = forward(x, **settings)
+        return y, {"x": (x,), "y": (y,), None: ()}[saves], backward
+
+    return op(named(apply, name, None, slope))
+
+
+def unary(name, value, slope, saves, doc, to_floats=False, takes=takes_tensor):
+    """The public function of one tensor without settings; see `operation`.
+
+    takes: what refuses other input.
+    """
+    apply = operation(name, value, slope, saves, to_floats)
+
+    def public(input):
+        return apply(input)
+
+    return takes(named(public, name, doc, slope))
+
+
+def binary(name, value, x_slope, y_slope, doc):
+    """The public function z = value(x, y) of two tensors, or of a tensor and a number.
+
+    dx = x_slope(dz, x, y) and dy = y_slope(dz, x, y), summed to their shapes.
+    """
+
+    def forward(x, y):
+        return value(x, y)
+
+    def dx(dz, x, y, *, shape, sum):
+        return sum_to(x_slope(dz, x, y), shape, sum)
+
+    def dy(dz, x, y, *, shape, sum):
+        return sum_to(y_slope(dz, x, y), shape, sum)
+
+    forward = kernel("map", "x y")(named(forward, f"{name}_forward", None, x_slope))
+    dx = kernel("map", GIVEN)(named(dx, f"{name}_dx", None, x_slope))
+    dy = kernel("map", GIVEN)(named(dy, f"{name}_dy", None, x_slope))
+
+    def backward(dz, x, y, to):
+        return (
+            None if to[0] is None else dx(dz, x, y, shape=np.shape(x), to=to[0]),
+            None if to[1] is None else dy(dz, x, y, shape=np.shape(y), to=to[1]),
+        )
+
+    def apply(x, y):
+        check_operands(x, y)
+        return forward(x, y), (x, y), backward
+
+    apply = op(named(apply, name, None, x_slope))
+
+    def public(input, other):
+        return apply(input, other)
+
+    return named(public, name, doc, x_slope)

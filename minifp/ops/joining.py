@@ -1,0 +1,105 @@
+"""Joining tensors, and cutting them into pieces: nothing is computed.
+
+Pieces are views. Floating formats meet in the widest; integers never decide. The gradient of cat is
+cut at the same places, and that of a piece is 0 outside of it.
+"""
+
+import numpy as np
+
+from minifp.errors import DTypeError, ShapeError
+from minifp.formats import is_float
+from minifp.ops.dims import as_axis, is_integer
+from minifp.ops.elementwise import pass_to
+from minifp.ops.indexing import getitem
+from minifp.ops.shape import unsqueeze
+from minifp.policy import promote
+from minifp.recording import op, takes_tensor
+
+
+def check_tensors(name, tensors):
+    """Raise DTypeError unless `tensors` is a list or tuple of tensors, ShapeError if empty."""
+    if not isinstance(tensors, (list, tuple)):
+        raise DTypeError(
+            f"{name} of a {type(tensors).__name__}: expected a list or tuple of tensors"
+        )
+    for t in tensors:
+        if not hasattr(t, "ndim"):
+            raise DTypeError(f"{name}: one is a {type(t).__name__}: expected tensors")
+    if not tensors:
+        raise ShapeError(f"{name} of no tensors: expected at least one")
+
+
+def cat_backward(dy, axis, ends, to, dim):
+    parts = np.split(dy, ends, axis=axis)
+    return tuple(None if t is None else pass_to(p, p.shape, t) for p, t in zip(parts, to))
+
+
+@op
+def cat_(*xs, dim):
+    axis = as_axis(dim, xs[0].ndim)
+    rest = {x.shape[:axis] + x.shape[axis + 1 :] for x in xs if x.ndim == xs[0].ndim}
+    if len(rest) > 1 or any(x.ndim != xs[0].ndim for x in xs):
+        raise ShapeError(f"expected the same sizes, except along axis {axis}")
+    ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
+    floating = [x.dtype for x in xs if is_float(x.dtype)]
+    dtype = promote(floating) if floating else None
+    return np.concatenate(xs, axis=axis, dtype=dtype, casting="unsafe"), (axis, ends), cat_backward
+
+
+def cat(tensors, dim=0):
+    """Tensors joined along an existing axis, along which alone their sizes may differ."""
+    check_tensors("cat", tensors)
+    return cat_(*tensors, dim=dim)
+
+
+def stack(tensors, dim=0):
+    """Tensors of one shape joined along a new axis."""
+    check_tensors("stack", tensors)
+    if len({t.shape for t in tensors}) != 1:
+        shapes = ", ".join(str(t.shape) for t in tensors)
+        raise ShapeError(f"stack of {shapes}: expected tensors of one shape")
+    axis = as_axis(dim, tensors[0].ndim + 1, "stack: dim")
+    return cat([unsqueeze(t, axis) for t in tensors], axis)
+
+
+def piece(input, axis, start, stop):
+    """The view of input from start to before stop along an axis."""
+    return getitem(input, (*(slice(None),) * axis, slice(start, stop)))
+
+
+@takes_tensor
+def split(input, split_size_or_sections, dim=0):
+    """Views of pieces of a size (the last may be smaller), or of the sizes in a list."""
+    axis = as_axis(dim, input.ndim, "split: dim")
+    n, sizes = input.shape[axis], split_size_or_sections
+    if is_integer(sizes):
+        if sizes < (n > 0):
+            raise ShapeError(f"split into pieces of {sizes}: expected at least {int(n > 0)}")
+        sizes = [min(sizes, n - i) for i in range(0, n, max(sizes, 1))] or [0]
+    if not isinstance(sizes, (list, tuple)) or not all(is_integer(s) for s in sizes):
+        raise DTypeError(f"split into {sizes!r}: expected an integer, or a list of integers")
+    if min(sizes, default=0) < 0:
+        raise ShapeError(f"split into {list(sizes)}: expected sizes of at least 0")
+    if sum(sizes) != n:
+        raise ShapeError(f"split into {list(sizes)}: axis {axis} has size {n}, not {sum(sizes)}")
+    ends = np.cumsum(sizes, dtype=int).tolist()
+    return tuple(piece(input, axis, e - s, e) for s, e in zip(sizes, ends))
+
+
+@takes_tensor
+def chunk(input, chunks, dim=0):
+    """Views of at most `chunks` pieces of equal size; the last may be smaller."""
+    axis = as_axis(dim, input.ndim, "chunk: dim")
+    if not is_integer(chunks) or chunks < 1:
+        raise ShapeError(f"chunk into {chunks!r} pieces: expected at least 1")
+    if input.shape[axis] == 0:
+        return split(input, [0] * chunks, axis)
+    return split(input, -(-input.shape[axis] // chunks), axis)
+
+
+@takes_tensor
+def unbind(input, dim=0):
+    """Views of all slices along an axis, without it, as a tuple."""
+    axis = as_axis(dim, input.ndim, "unbind: dim")
+    before = (slice(None),) * axis
+    return tuple(getitem(input, (*before, i)) for i in range(input.shape[axis]))

@@ -1,0 +1,95 @@
+"""Variance and standard deviation over axes: float32 sums in `reduce`, rounded once.
+
+    var:  y = sum (x - m)^2 / (n - c)     dx = 2 dy (x - m) / (n - c)     m = sum x / n
+    std:  y = sqrt(var)                   dx = dy (x - m) / ((n - c) y),  0 where y = 0
+
+x: any shape, stored  y: without the reduced axes, or with size 1 there  c: the correction.
+The mean is subtracted first, because the difference of sum x^2 and (sum x)^2 would cancel. Backward
+keeps x alone: y may have been rounded to 0 or Inf, so std's gradient computes it again.
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.errors import ArgumentError
+from minifp.ops.elementwise import takes_floats
+from minifp.ops.reduce import count_of, expand_like, reduced_axes
+from minifp.policy import GIVEN
+from minifp.recording import op
+
+
+def centred(x, axes, sum):
+    """x - mean x."""
+    return x - sum(x, axis=axes, keepdims=True) / count_of(x.shape, axes)
+
+
+def divisor_of(x, axes, correction):
+    """n - correction, but not below 0."""
+    return max(count_of(x.shape, axes) - correction, 0)
+
+
+@kernel("reduce", "x")
+def var_forward(x, *, axes, keepdims, correction, sum):
+    c = centred(x, axes, sum)
+    return sum(c * c, axis=axes, keepdims=keepdims) / divisor_of(x, axes, correction)
+
+
+@kernel("reduce", GIVEN)
+def var_dx(dy, x, *, axes, correction, sum):
+    share = centred(x, axes, sum) * 2 / divisor_of(x, axes, correction)
+    return expand_like(dy, x.shape, axes) * share
+
+
+def var_backward(dy, x, axes, to, correction, keepdims, dim):
+    return (var_dx(dy, x, axes=axes, correction=correction, to=to[0]),)
+
+
+@op
+def var_(x, *, dim, correction, keepdims):
+    axes = reduced_axes(dim, x.ndim, "var")
+    y = var_forward(x, axes=axes, keepdims=keepdims, correction=correction)
+    return y, (x, axes), var_backward
+
+
+@kernel("reduce", "x")
+def std_forward(x, *, axes, keepdims, correction, sum):
+    return np.sqrt(
+        var_forward.reference(x, axes=axes, keepdims=keepdims, correction=correction, sum=sum)
+    )
+
+
+@kernel("reduce", GIVEN)
+def std_dx(dy, x, *, axes, correction, sum):
+    c, divisor = centred(x, axes, sum), divisor_of(x, axes, correction)
+    y = np.sqrt(sum(c * c, axis=axes, keepdims=True) / divisor)  # as stored, y may be 0 or Inf
+    return expand_like(dy, x.shape, axes) * np.where(y == 0, 0, c / (divisor * y))
+
+
+def std_backward(dy, x, axes, to, correction, keepdims, dim):
+    return (std_dx(dy, x, axes=axes, correction=correction, to=to[0]),)
+
+
+@op
+def std_(x, *, dim, correction, keepdims):
+    axes = reduced_axes(dim, x.ndim, "std")
+    y = std_forward(x, axes=axes, keepdims=keepdims, correction=correction)
+    return y, (x, axes), std_backward
+
+
+def check_correction(name, correction):
+    if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):
+        raise ArgumentError(f"{name}: correction={correction!r}: expected a number")
+
+
+@takes_floats
+def var(input, dim=None, *, correction=1, keepdim=False):
+    """The variance over `dim`, divided by n - correction (1: unbiased, Bessel's)."""
+    check_correction("var", correction)
+    return var_(input, dim=dim, correction=correction, keepdims=keepdim)
+
+
+@takes_floats
+def std(input, dim=None, *, correction=1, keepdim=False):
+    """The standard deviation over `dim`: the square root of the variance, as `var` takes it."""
+    check_correction("std", correction)
+    return std_(input, dim=dim, correction=correction, keepdims=keepdim)

@@ -1,0 +1,50 @@
+"""g <- g / S + d w;   v <- p v + (1 - p) g^2;   x = g sqrt(u + eps) / sqrt(v + eps);
+
+    u <- p u + (1 - p) x^2;   w <- w - r x
+
+(Zeiler 2012, arXiv:1212.5701.) r learning rate, p rho, d weight decay, S the loss scale. All in
+float32; w, v and u are rounded once to the format they are kept in.
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.checks import check_range
+from minifp.optim.optimizer import Optimizer
+from minifp.policy import GIVEN
+
+
+@kernel("map", GIVEN, GIVEN, GIVEN)
+def adadelta(w, g, v, u, inverse_scale, *, lr, rho, eps, weight_decay):
+    """The updated w, v and u, all (n)."""
+    g = g * inverse_scale
+    if weight_decay:
+        g = g + weight_decay * w
+    v = rho * v + (1 - rho) * (g * g)
+    x = np.sqrt(u + eps) / np.sqrt(v + eps) * g
+    return w - lr * x, v, rho * u + (1 - rho) * (x * x)
+
+
+class Adadelta(Optimizer):
+    """Adadelta."""
+
+    state_names = ("square_avg", "acc_delta")
+    not_negative = ("eps", "weight_decay")
+
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, *, maximize=False):
+        super().__init__(
+            *(params,),
+            **{"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay},
+            maximize=maximize,
+        )
+
+    def check(self, group):
+        """lr, eps, weight_decay >= 0; 0 <= rho <= 1."""
+        super().check(group)
+        check_range("rho", group["rho"], high=1.0)
+
+    def update(self, group, w, g, state, step, inverse_scale):
+        """One step of one run; see the module's equation."""
+        v, u = state["square_avg"], state["acc_delta"]
+        settings = self.settings(group, "lr", "rho", "eps", "weight_decay")
+        adadelta(w, g, v, u, inverse_scale, to=(w, v, u), **settings)

@@ -1,0 +1,51 @@
+"""g <- g / S + d w;   s <- s + g^2;   after t steps
+
+    w <- w - r / (1 + (t - 1) l) g / (sqrt(s) + eps)
+
+(Duchi, Hazan and Singer 2011, Journal of Machine Learning Research 12.) r learning rate, l its
+decay, d weight decay, S the loss scale. All in float32; w and s are rounded once to the format they
+are kept in. In float16, s stops growing where g^2 is less than half an ulp of it.
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.optim.optimizer import Optimizer
+from minifp.policy import GIVEN
+
+
+@kernel("map", GIVEN, GIVEN)
+def adagrad(w, g, s, inverse_scale, *, lr, lr_decay, weight_decay, eps, step):
+    """The updated w and s, both (n)."""
+    g = g * inverse_scale
+    if weight_decay:
+        g = g + weight_decay * w
+    s = s + g * g
+    return w - (lr / (1 + (step - 1) * lr_decay)) * (g / (np.sqrt(s) + eps)), s
+
+
+class Adagrad(Optimizer):
+    """Adagrad. A group's own initial_accumulator_value counts (PyTorch takes the default's)."""
+
+    state_names = ("sum",)
+    not_negative = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
+
+    def __init__(
+        self, params, lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0,
+        eps=1e-10, *, maximize=False,
+    ):  # fmt: skip
+        super().__init__(
+            *(params,),
+            **{"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps},
+            **{"initial_accumulator_value": initial_accumulator_value, "maximize": maximize},
+        )
+
+    def initial(self, name, group):
+        """With what the sum of squares begins."""
+        return group["initial_accumulator_value"]
+
+    def update(self, group, w, g, state, step, inverse_scale):
+        """One step of one run; see the module's equation."""
+        s = state["sum"]
+        settings = self.settings(group, "lr", "lr_decay", "weight_decay", "eps")
+        adagrad(w, g, s, inverse_scale, step=step, to=(w, s), **settings)

@@ -1,0 +1,48 @@
+"""g <- g / S + d w;   m <- b1 m + (1 - b1) g;   u <- max(b2 u, |g| + eps);   after t steps
+
+    w <- w - r / (1 - b1^t) m / u
+
+Adam with the largest gradient in place of their squares (Kingma and Ba 2015, arXiv:1412.6980,
+algorithm 2). r learning rate, d weight decay, S the loss scale. All in float32; w, m and u are
+rounded once to the format they are kept in. In float16 eps must be 6e-8 or more to be anything.
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.optim.optimizer import Optimizer
+from minifp.policy import GIVEN
+
+
+@kernel("map", GIVEN, GIVEN, GIVEN)
+def adamax(w, g, m, u, inverse_scale, *, lr, betas, eps, weight_decay, step):
+    """The updated w, m and u, all (n)."""
+    b1, b2 = betas
+    g = g * inverse_scale
+    if weight_decay:
+        g = g + weight_decay * w
+    m = b1 * m + (1 - b1) * g
+    u = np.maximum(b2 * u, np.abs(g) + eps)
+    return w - (lr / (1 - b1**step)) * (m / u), m, u
+
+
+class Adamax(Optimizer):
+    """Adamax: Adam by the infinity norm."""
+
+    state_names = ("exp_avg", "exp_inf")
+    not_negative = ("eps", "weight_decay")
+
+    def __init__(
+        self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, *, maximize=False
+    ):
+        super().__init__(
+            *(params,),
+            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
+            maximize=maximize,
+        )
+
+    def update(self, group, w, g, state, step, inverse_scale):
+        """One step of one run; see the module's equation."""
+        m, u = state["exp_avg"], state["exp_inf"]
+        settings = self.settings(group, "lr", "betas", "eps", "weight_decay")
+        adamax(w, g, m, u, inverse_scale, step=step, to=(w, m, u), **settings)

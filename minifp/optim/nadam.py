@@ -1,0 +1,69 @@
+"""Adam with Nesterov's momentum (Dozat 2016, "Incorporating Nesterov momentum into Adam").
+
+    m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2;   after t steps, with
+    c_t = b1 (1 - 0.96^(t y) / 2)   and   P_t = c_1 ... c_t
+
+    w <- w - r ((1 - c_t) / (1 - P_t) g + c_(t+1) / (1 - P_(t+1)) m) / (sqrt(v / (1 - b2^t)) + eps)
+
+g is divided by the loss scale S, and gets d w added unless the weight decay d is decoupled, when w
+is first multiplied by 1 - r d. r learning rate, y momentum_decay. All in float32; w, m and v are
+rounded once to the format they are kept in; P_t is one number for each parameter.
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.optim.optimizer import Optimizer
+from minifp.policy import GIVEN
+
+
+@kernel("map", GIVEN, GIVEN, GIVEN)
+def nadam(
+    w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step,
+    of_gradient, of_moment,
+):  # fmt: skip
+    """The updated w, m and v, all (n). of_gradient, of_moment: what g and m are multiplied by."""
+    b1, b2 = betas
+    g = g * inverse_scale
+    if weight_decay and decoupled_weight_decay:
+        w = w * (1 - lr * weight_decay)
+    elif weight_decay:
+        g = g + weight_decay * w
+    m = b1 * m + (1 - b1) * g
+    v = b2 * v + (1 - b2) * (g * g)
+    root = np.sqrt(v / (1 - b2**step)) + eps
+    return w - lr * ((of_gradient * g + of_moment * m) / root), m, v
+
+
+class NAdam(Optimizer):
+    """NAdam: Adam with Nesterov's momentum."""
+
+    state_names, numbers = ("exp_avg", "exp_avg_sq"), {"mu_product": 1.0}
+    not_negative = ("eps", "weight_decay", "momentum_decay")
+    flags = ("maximize", "decoupled_weight_decay")
+
+    def __init__(
+        self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0,
+        momentum_decay=4e-3, decoupled_weight_decay=False, *, maximize=False,
+    ):  # fmt: skip
+        super().__init__(
+            *(params,),
+            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
+            **{"momentum_decay": momentum_decay, "maximize": maximize},
+            decoupled_weight_decay=decoupled_weight_decay,
+        )
+
+    def update(self, group, w, g, state, step, inverse_scale):
+        """One step of one run; see the module's equation."""
+        names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
+        settings, decay = self.settings(group, *names), float(group["momentum_decay"])
+        now, later = (
+            settings["betas"][0] * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1)
+        )
+        state["mu_product"] = product = state["mu_product"] * now
+        factors = {
+            "of_gradient": (1 - now) / (1 - product),
+            "of_moment": later / (1 - product * later),
+        }
+        m, v = state["exp_avg"], state["exp_avg_sq"]
+        nadam(w, g, m, v, inverse_scale, step=step, to=(w, m, v), **factors, **settings)

@@ -1,0 +1,64 @@
+"""Adam whose rate is rectified while few squares are known (Liu et al. 2020, arXiv:1908.03265).
+
+    m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2;   after t steps, with
+    p = 2 / (1 - b2) - 1   and   q = p - 2 t b2^t / (1 - b2^t),   M = m / (1 - b1^t),
+
+    w <- w - r M sqrt((q - 4) (q - 2) p / ((p - 4) (p - 2) q)) sqrt(1 - b2^t) / (sqrt(v) + eps)
+
+if q > 5, else w <- w - r M. g is divided by the loss scale S, and gets d w added unless the weight
+decay d is decoupled, when w is first multiplied by 1 - r d. r learning rate. All in float32; w, m
+and v are rounded once to the format they are kept in.
+"""
+
+import math
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.optim.optimizer import Optimizer
+from minifp.policy import GIVEN
+
+
+@kernel("map", GIVEN, GIVEN, GIVEN)
+def radam(w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step):
+    """The updated w, m and v, all (n)."""
+    b1, b2 = betas
+    g = g * inverse_scale
+    if weight_decay and decoupled_weight_decay:
+        w = w * (1 - lr * weight_decay)
+    elif weight_decay:
+        g = g + weight_decay * w
+    m = b1 * m + (1 - b1) * g
+    v = b2 * v + (1 - b2) * (g * g)
+    rate, known = lr / (1 - b1**step), 1 - b2**step
+    longest = 2 / (1 - b2) - 1
+    length = longest - 2 * step * b2**step / known
+    if length <= 5:
+        return w - rate * m, m, v
+    rectified = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+    return w - (rate * math.sqrt(rectified * known)) * (m / (np.sqrt(v) + eps)), m, v
+
+
+class RAdam(Optimizer):
+    """RAdam: Adam with a rectified rate."""
+
+    state_names = ("exp_avg", "exp_avg_sq")
+    not_negative = ("eps", "weight_decay")
+    flags = ("maximize", "decoupled_weight_decay")
+
+    def __init__(
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0,
+        decoupled_weight_decay=False, *, maximize=False,
+    ):  # fmt: skip
+        super().__init__(
+            *(params,),
+            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
+            **{"maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay},
+        )
+
+    def update(self, group, w, g, state, step, inverse_scale):
+        """One step of one run; see the module's equation."""
+        m, v = state["exp_avg"], state["exp_avg_sq"]
+        names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
+        settings = self.settings(group, *names)
+        radam(w, g, m, v, inverse_scale, step=step, to=(w, m, v), **settings)

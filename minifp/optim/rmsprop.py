@@ -1,0 +1,59 @@
+"""g <- g / S + d w;   v <- a v + (1 - a) g^2;   w <- w - r g / (sqrt(v) + eps).
+
+(Tieleman and Hinton 2012, lecture 6.5 of "Neural networks for machine learning".) Centered, with
+h <- a h + (1 - a) g, the root is of v - h^2 (Graves 2013, arXiv:1308.0850). With a momentum,
+b <- momentum b + g / (sqrt(v) + eps) is what r multiplies. r learning rate, d weight decay, S the
+loss scale. All in float32; weights and state are rounded once to the format they are kept in.
+"""
+
+import numpy as np
+
+from minifp.backend import kernel
+from minifp.optim.optimizer import Optimizer
+from minifp.policy import GIVEN
+
+
+@kernel("map", GIVEN, GIVEN, GIVEN, GIVEN)
+def rmsprop(w, g, v, h, b, inverse_scale, *, lr, alpha, eps, weight_decay, momentum):
+    """The updated w, v, h and b, all (n); h and b may be None."""
+    g = g * inverse_scale
+    if weight_decay:
+        g = g + weight_decay * w
+    v = alpha * v + (1 - alpha) * (g * g)
+    variance = v
+    if h is not None:
+        h = alpha * h + (1 - alpha) * g
+        variance = np.maximum(v - h * h, 0)  # by rounding it may be less, where PyTorch has NaN
+    step = g / (np.sqrt(variance) + eps)
+    if b is not None:
+        b = step = momentum * b + step
+    return w - lr * step, v, v if h is None else h, step if b is None else b
+
+
+class RMSprop(Optimizer):
+    """RMSprop, centered and with momentum as asked."""
+
+    state_names = ("square_avg", "grad_avg", "momentum_buffer")
+    not_negative, flags = ("alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
+
+    def __init__(
+        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0,
+        centered=False, *, maximize=False,
+    ):  # fmt: skip
+        super().__init__(
+            *(params,),
+            **{"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay},
+            **{"momentum": momentum, "centered": centered, "maximize": maximize},
+        )
+
+    def needed(self, group):
+        """The mean square; centered the mean, and with a momentum the velocity."""
+        wanted = (True, group["centered"], group["momentum"] > 0)
+        return tuple(name for name, want in zip(self.state_names, wanted) if want)
+
+    def update(self, group, w, g, state, step, inverse_scale):
+        """One step of one run; see the module's equation."""
+        needed = self.needed(group)
+        arrays = [state[name] if name in needed else None for name in self.state_names]
+        settings = self.settings(group, "lr", "alpha", "eps", "weight_decay", "momentum")
+        rmsprop(w, g, *arrays, inverse_scale, to=(w, *arrays), **settings)

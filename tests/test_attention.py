@@ -1,0 +1,370 @@
+"""Attention: what is stored, what is masked, and MultiheadAttention as PyTorch's."""
+
+import math
+
+import numpy as np
+import pytest
+import cases  # noqa: F401 (the bounds of kernels whose sums go through further arithmetic)
+from bounds import Calls
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+from minifp.formats import float16
+
+attention = F.scaled_dot_product_attention
+
+
+def random_arrays(*shapes, seed=0, scale=1.0):
+    random = np.random.default_rng(seed)
+    return [random.normal(0, scale, s) for s in shapes]
+
+
+def leaves(*arrays):
+    return [fp.tensor(a, requires_grad=True) for a in arrays]
+
+
+# ---- what is stored -----------------------------------------------------------------------------
+
+
+def test_scores_probabilities_and_their_gradients_are_stored_in_half():
+    with fp.precision("mixed"), Calls() as calls:
+        q, k, v = leaves(*random_arrays((2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 4)))
+        attention(q, k, v).sum().backward()
+    stored = {c.kernel.name.partition(".")[2]: c.results[0] for c in calls}
+    for name in ("attention_scores", "attention_probabilities", "attention_dp", "softmax_dx"):
+        assert (stored[name].shape, stored[name].dtype) == ((2, 3, 5, 6), float16), name
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_every_stored_number_is_the_exact_one_rounded_once(scale):
+    q, k, v, mask = random_arrays((4, 33, 16), (4, 65, 16), (4, 65, 8), (33, 65), scale=scale)
+    with fp.precision("mixed"), Calls() as calls:
+        xs = leaves(q, k, v, mask)
+        attention(*xs).sum().backward()
+    for call in calls:
+        assert call.excess() <= 1, call.kernel
+
+
+def test_scores_are_scaled_before_they_can_overflow():
+    """240 x 240 x 64 is beyond 65504; divided by 8 before it is summed, it is not."""
+    with fp.precision("mixed"):
+        q = fp.tensor(np.full((1, 64), 30.0))
+        k = fp.tensor(np.stack([np.full(64, 240.0), np.full(64, 120.0)]))
+        assert (q @ k.T).isinf().any()
+        assert attention(q, k, fp.tensor([[1.0], [2.0]])).tolist() == [[1.0]]
+    with fp.precision("mixed,accumulate=float16"):
+        assert attention(q, k, fp.tensor([[1.0], [2.0]])).tolist() == [[1.0]]
+
+
+def test_only_stored_arrays_and_a_byte_for_each_dropped_weight_are_kept_for_backward():
+    with fp.precision("mixed"):
+        xs = leaves(*random_arrays((2, 5, 4), (2, 6, 4), (2, 6, 4)))
+        y = attention(*xs, dropout_p=0.5)
+    kinds = [a.dtype for a in y.node.saved if isinstance(a, np.ndarray)]
+    assert kinds == [float16] * 4 + [np.dtype(bool)]
+
+
+# ---- masks --------------------------------------------------------------------------------------
+
+
+def test_a_query_that_sees_no_key_has_the_result_0_and_gives_no_gradient():
+    mask = np.array([[True, True], [False, False]])
+    for m in (mask, np.where(mask, 0, -np.inf)):
+        q, k, v = leaves(*random_arrays((2, 3), (2, 3), (2, 3)))
+        y = attention(q, k, v, fp.tensor(m))
+        y.backward(gradient=np.ones((2, 3)))
+        assert y.tolist()[1] == [0, 0, 0] and q.grad.tolist()[1] == [0, 0, 0]
+        for x in (y, q.grad, k.grad, v.grad):
+            assert np.isfinite(x.array).all()
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_a_masked_score_is_never_nan(value):
+    q, k, v = random_arrays((1, 3), (2, 3), (2, 3))
+    k[1] = value
+    y = attention(*map(fp.tensor, (q, k, v)), fp.tensor([[True, False]]))
+    np.testing.assert_allclose(y.array, v[:1], rtol=1e-6)
+
+
+def test_causal_is_the_mask_below_the_diagonal_also_of_unequal_lengths():
+    for L, S in ((4, 4), (3, 5), (5, 3)):
+        q, k, v = map(fp.tensor, random_arrays((L, 2), (S, 2), (S, 2)))
+        mask = fp.tensor(np.tri(L, S, dtype=bool))
+        expected = attention(q, k, v, mask).array
+        np.testing.assert_array_equal(attention(q, k, v, is_causal=True).array, expected)
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_probabilities_of_what_is_seen_sum_to_1(L, S, seed):
+    random = np.random.default_rng(seed)
+    q, k = random.normal(0, 3, (L, 4)), random.normal(0, 3, (S, 4))
+    mask = random.random((L, S)) < 0.6
+    with fp.precision("mixed"):
+        y = attention(*map(fp.tensor, (q, k, np.ones((S, 1)), mask)))
+    np.testing.assert_allclose(y.array[:, 0], mask.any(1), atol=2e-3 * math.sqrt(S))
+
+
+# ---- dropout ------------------------------------------------------------------------------------
+
+
+def test_dropout_drops_the_same_weights_in_every_precision():
+    arrays, found = random_arrays((2, 3), (6, 3)), []
+    for precision in ("float32", "mixed"):
+        with fp.precision(precision):
+            fp.manual_seed(1)
+            q, k = map(fp.tensor, arrays)
+            y = attention(q, k, fp.tensor(np.eye(6)), dropout_p=0.5)
+            found.append(y.array == 0)
+    np.testing.assert_array_equal(*found)
+    assert 0 < found[0].sum() < 12
+
+
+def test_with_dropout_gradients_are_the_slopes():
+    def dropped(*xs):
+        fp.manual_seed(3)
+        return attention(*xs, dropout_p=0.4)
+
+    with fp.precision("float64"):
+        xs = leaves(*random_arrays((2, 3, 4), (2, 5, 4), (2, 5, 2)))
+        assert fp.gradcheck(dropped, xs)
+
+
+def test_with_certainty_everything_is_dropped():
+    xs = leaves(*random_arrays((2, 3), (4, 3), (4, 2)))
+    y = attention(*xs, dropout_p=1.0)
+    y.sum().backward()
+    assert not y.array.any() and not any(x.grad.array.any() for x in xs)
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+X, KEYS = np.ones((2, 3, 4)), np.ones((2, 5, 4))
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ((X, KEYS[..., :3], KEYS), fp.ShapeError, r"query of shape \(2, 3, 4\), key of shape"),
+        ((X, KEYS, KEYS[:, :4]), fp.ShapeError, r"value of shape \(2, 4, 4\): expected"),
+        ((X, KEYS[0, 0], KEYS), fp.ShapeError, r"expected \(\.\.\., L, E\)"),
+        ((X, np.ones((3, 5, 4)), np.ones((3, 5, 4))), fp.ShapeError, r"first axes that broadcast"),
+        ((X, KEYS, KEYS, np.ones((3, 4))), fp.ShapeError, r"attn_mask of shape \(3, 4\) does not"),
+        ((X, KEYS, KEYS, np.ones((1, 2, 3, 5))), fp.ShapeError, r"attn_mask of shape \(1, 2, 3, 5"),
+        ((X, KEYS, KEYS, np.ones((3, 5), int)), fp.DTypeError, r"attn_mask of int64: expected"),
+        ((X, KEYS, KEYS, None, 1.5), fp.ArgumentError, r"dropout_p=1.5: expected"),
+        ((X, KEYS, KEYS, None, 0.0, 1), fp.ArgumentError, r"is_causal=1: expected True or False"),
+        ((X, KEYS, KEYS, np.ones((3, 5), bool), 0.0, True), fp.ArgumentError, r"is_causal=True wi"),
+        ((X, KEYS, KEYS, None, 0.0, False, "2"), fp.DTypeError, r"scale='2': expected a number"),
+        ((X.astype(int), KEYS, KEYS), fp.DTypeError, r"query of int64: expected floating"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(arguments, error, message):
+    tensors = [fp.tensor(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    with pytest.raises(error, match="scaled_dot_product_attention: .*" + message):
+        attention(*tensors)
+
+
+def test_a_list_is_refused_by_the_name_of_the_argument():
+    q = fp.ones(2, 3)
+    for i, name in enumerate(("query", "key", "value", "attn_mask")):
+        arguments = [q, q, q, fp.ones(2, 2)]
+        arguments[i] = [[1.0]]
+        with pytest.raises(fp.DTypeError, match=f"attention: {name} is a list: expected a tensor"):
+            attention(*arguments)
+
+
+# ---- several heads ------------------------------------------------------------------------------
+
+
+def same_layers(torch, precision="float64", **settings):
+    """Ours with PyTorch's weights, and PyTorch's."""
+    with fp.precision(precision):
+        ours = nn.MultiheadAttention(8, 2, **settings)
+    theirs = torch.nn.MultiheadAttention(8, 2, **settings).double()
+    state = {n: t.detach().numpy() for n, t in theirs.state_dict().items()}
+    assert {n: t.shape for n, t in ours.state_dict().items()} == {
+        n: a.shape for n, a in state.items()
+    }
+    assert list(state) == list(ours.state_dict())
+    ours.load_state_dict(state)
+    return ours, theirs
+
+
+def called(module, layer, arrays, settings):
+    """The inputs, and what the layer gives for them."""
+    xs = [module.tensor(a, requires_grad=True) for a in arrays]
+    given = {k: module.tensor(v) if hasattr(v, "shape") else v for k, v in settings.items()}
+    return xs, layer(*xs, **given)
+
+
+HALF_SEEN = np.array([[False, True, False, False, True], [False] * 5])  # of keys, by example
+FUTURE = ~np.tri(3, 5, dtype=bool)
+EACH_HEAD = np.random.default_rng(5).random((4, 3, 5)) < 0.3
+
+
+@pytest.mark.parametrize(
+    "settings, call",
+    [
+        ({}, {}),
+        ({"bias": False}, {"need_weights": False}),
+        ({"kdim": 5, "vdim": 3}, {"average_attn_weights": False}),
+        ({"kdim": 5, "bias": False}, {}),
+        ({"batch_first": True}, {"attn_mask": FUTURE}),
+        ({}, {"attn_mask": FUTURE, "is_causal": True, "need_weights": False}),
+        ({}, {"attn_mask": EACH_HEAD, "average_attn_weights": False}),
+        ({}, {"key_padding_mask": HALF_SEEN}),
+        ({"batch_first": True}, {"key_padding_mask": HALF_SEEN, "attn_mask": FUTURE}),
+        ({}, {"key_padding_mask": np.where(HALF_SEEN, -9.0, 0), "attn_mask": FUTURE * -2.0}),
+        ({}, {"attn_mask": np.where(EACH_HEAD, -1.5, 0.5), "need_weights": False}),
+    ],
+    ids=str,
+)
+def test_results_weights_and_gradients_are_pytorchs(settings, call):
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    ours, theirs = same_layers(torch, **settings)
+    sizes = [(3, 2, 8), (5, 2, settings.get("kdim", 8)), (5, 2, settings.get("vdim", 8))]
+    if settings.get("batch_first"):
+        sizes = [(n, t, c) for t, n, c in sizes]
+    arrays = random_arrays(*sizes)
+    with fp.precision("float64"):
+        xs, (y, w) = called(fp, ours, arrays, call)
+    ts, (z, u) = called(torch, theirs, arrays, call)
+    close = {"rtol": 1e-10, "atol": 1e-12}
+    np.testing.assert_allclose(y.array, z.detach().numpy(), **close)
+    loss, other = (y * y).sum(), (z * z).sum()
+    assert (w is None) == (u is None)
+    if w is not None:
+        np.testing.assert_allclose(w.array, u.detach().numpy(), **close)
+        loss, other = loss + (w**3).sum(), other + (u**3).sum()
+    loss.backward()
+    other.backward()
+    for x, t in zip(xs, ts):
+        np.testing.assert_allclose(x.grad.array, t.grad.numpy(), **close)
+    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        np.testing.assert_allclose(p.grad.array, q.grad.numpy(), err_msg=name, **close)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_attention_to_itself_with_and_without_a_batch_is_pytorchs(batch_first):
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    ours, theirs = same_layers(torch, batch_first=batch_first)
+    for shape in ((4, 2, 8), (4, 8)):
+        (array,) = random_arrays(shape)
+        x = fp.tensor(array, dtype="float64", requires_grad=True)
+        t = torch.tensor(array, requires_grad=True)
+        (y, w), (z, u) = ours(x, x, x), theirs(t, t, t)
+        y.sum().backward()
+        z.sum().backward()
+        for a, b in ((y.array, z), (w.array, u), (x.grad.array, t.grad)):
+            np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_masks_of_booleans_and_of_numbers_mix():
+    layer = nn.MultiheadAttention(4, 2)
+    query, keys = map(fp.tensor, random_arrays((3, 2, 4), (5, 2, 4)))
+    found = [
+        layer(query, keys, keys, key_padding_mask=fp.tensor(p), attn_mask=fp.tensor(a))[1].array
+        for p in (HALF_SEEN, np.where(HALF_SEEN, -np.inf, 0))
+        for a in (FUTURE, np.where(FUTURE, -np.inf, 0))
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+
+
+def test_a_query_without_keys_has_weights_0():
+    layer = nn.MultiheadAttention(4, 2)
+    x = fp.tensor(random_arrays((3, 1, 4))[0])
+    mask = fp.tensor(np.array([[False] * 3, [True] * 3, [False] * 3]))
+    y, weights = layer(x, x, x, attn_mask=mask)
+    assert weights.tolist()[0][1] == [0, 0, 0]
+    np.testing.assert_array_equal(y.array[1, 0], layer.out_proj.bias.array)
+
+
+def test_dropout_is_of_weights_and_in_training_only():
+    layer = nn.MultiheadAttention(4, 2, dropout=0.5)
+    x = fp.tensor(random_arrays((6, 1, 4))[0])
+    _, weights = layer(x, x, x, average_attn_weights=False)
+    dropped = (weights.array == 0).mean()
+    assert 0.2 < dropped < 0.8
+    _, weights = layer.eval()(x, x, x, average_attn_weights=False)
+    np.testing.assert_allclose(weights.array.sum(-1), 1, rtol=1e-6)
+
+
+def test_initial_values_are_distributed_as_pytorchs():
+    for kdim, names in ((None, ["in_proj_weight"]), (40, ["k_proj_weight", "v_proj_weight"])):
+        layer = nn.MultiheadAttention(64, 4, kdim=kdim)
+        for name in names:
+            rows, columns = getattr(layer, name).shape
+            bound = math.sqrt(6 / (rows + columns))
+            largest = np.abs(getattr(layer, name).array).max()
+            assert (1 - 20 / (rows * columns)) * bound <= largest <= bound, name
+        assert np.abs(layer.out_proj.weight.array).max() <= 1 / 8
+        assert not layer.in_proj_bias.array.any() and not layer.out_proj.bias.array.any()
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: nn.MultiheadAttention(6, 4), r"num_heads=4 must divide embed_dim=6"),
+        (lambda: nn.MultiheadAttention(0, 1), r"embed_dim=0: expected a positive integer"),
+        (lambda: nn.MultiheadAttention(4, 2, dropout=2), r"dropout=2: expected a probability"),
+        (lambda: nn.MultiheadAttention(4, 2, add_bias_kv=True), r"add_bias_kv=True is not suppo"),
+        (lambda: nn.MultiheadAttention(4, 2, add_zero_attn=True), r"add_zero_attn=True is not"),
+        (lambda: nn.MultiheadAttention(4, 2, bias=None), r"bias=None: expected True or False"),
+    ],
+)
+def test_a_layer_that_cannot_be_is_refused(make, message):
+    with pytest.raises(fp.ArgumentError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda m, x: m(x, x, x[..., :3]), fp.ShapeError, r"query, key and value of shapes"),
+        (lambda m, x: m(x, x[:, :1], x[:, :1]), fp.ShapeError, r"expected \(L, N, 4\)"),
+        (lambda m, x: m(x, x[:, 0], x[:, 0]), fp.ShapeError, r"query, key and value"),
+        (lambda m, x: m(x, x, x.array), fp.DTypeError, r"value is a ndarray: expected a tensor"),
+        (lambda m, x: m(x, x, x, is_causal=True), fp.ArgumentError, r"is_causal=True needs"),
+        (
+            lambda m, x: m(x, x, x, attn_mask=fp.ones(2, 2)),
+            fp.ShapeError,
+            r"attn_mask of shape \(2, 2\): expected \(3, 3\) or \(4, 3, 3\)",
+        ),
+        (
+            lambda m, x: m(x, x, x, key_padding_mask=fp.tensor([[1, 0, 1], [0, 0, 0]])),
+            fp.DTypeError,
+            r"key_padding_mask is int64: expected booleans or floats",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_layer_is_refused(call, error, message):
+    with pytest.raises(error, match="MultiheadAttention: .*" + message):
+        call(nn.MultiheadAttention(4, 2), fp.ones(3, 2, 4))
+
+
+def test_it_trains_in_mixed_precision():
+    """To find the marked one of five vectors and give back its other half."""
+    random = np.random.default_rng(0)
+    with fp.precision("mixed"):
+        layer = nn.MultiheadAttention(8, 2, batch_first=True)
+        optimizer = fp.MixedOptimizer(fp.optim.Adam(layer.parameters(), lr=1e-2))
+        losses = []
+        for _ in range(60):
+            x = random.normal(0, 1, (32, 5, 8))
+            marked = random.integers(0, 5, 32)
+            x[:, :, 0] = -1
+            x[np.arange(32), marked, 0] = 3
+            query = fp.tensor(np.ones((32, 1, 8)))
+            keys = fp.tensor(x)
+            y, _ = layer(query, keys, keys)
+            loss = F.mse_loss(y[:, 0, 4:], fp.tensor(x[np.arange(32), marked, 4:]))
+            optimizer.zero_grad()
+            optimizer.backward(loss)
+            optimizer.step()
+            losses.append(loss.item())
+        assert layer.in_proj_weight.dtype == float16
+        assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])

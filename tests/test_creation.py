@@ -1,0 +1,277 @@
+"""Making tensors: what dtype and memory they get, random ones the same in every precision."""
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+from minifp.formats import bool_, float16, float32, float64, int32, int64, uint8
+from minifp.ops import creation, filling, sampling
+
+
+def pytorch():
+    return pytest.importorskip("torch", reason="compared with PyTorch")
+
+
+# ---- from data ----------------------------------------------------------------------------------
+
+
+def test_from_numpy_shares_its_memory_and_keeps_its_dtype():
+    for dtype in (float16, float32, float64, int64, uint8, bool_):
+        a = np.zeros((2, 3), dtype)
+        with fp.precision("mixed"):
+            x = fp.from_numpy(a)
+        assert (x.array is a, x.dtype) == (True, dtype)
+        x.fill_(1)
+        assert a.all()
+    view = np.arange(6.0)[::-2]
+    assert fp.from_numpy(view).tolist() == [5, 3, 1]
+
+
+def test_as_tensor_copies_only_where_it_must():
+    a = np.zeros(3, float32)
+    x = fp.as_tensor(a)
+    assert x.array is a and fp.as_tensor(x) is x
+    assert fp.as_tensor(a, dtype="float16").dtype == float16
+    with fp.precision("mixed"):
+        assert fp.as_tensor(a).dtype == float16
+        assert fp.as_tensor(a, dtype="float32").array is a
+        assert fp.as_tensor(x) is x
+    i = np.arange(3)
+    assert fp.as_tensor(i).array is i and fp.as_tensor([1, 2]).dtype == int64
+    x = fp.ones(2, requires_grad=True)
+    fp.as_tensor(x, dtype="float64").sum().backward()
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_tensor_never_shares():
+    for dtype in (float32, int64, bool_):
+        a = np.zeros(3, dtype)
+        fp.tensor(a).fill_(1)
+        assert not a.any()
+
+
+# ---- constants and steps ------------------------------------------------------------------------
+
+MAKERS = {
+    "zeros": lambda m, **s: m.zeros(2, 3, **s),
+    "ones": lambda m, **s: m.ones((2, 3), **s),
+    "empty": lambda m, **s: m.empty([2, 3], **s),
+    "full": lambda m, **s: m.full((2, 3), 0.5, **s),
+    "arange": lambda m, **s: m.arange(0.0, 1, 0.25, **s),
+    "linspace": lambda m, **s: m.linspace(-1, 2, 5, **s),
+    "eye": lambda m, **s: m.eye(2, 3, **s),
+    "rand": lambda m, **s: m.rand(2, 3, **s),
+    "randn": lambda m, **s: m.randn(2, 3, **s),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_floating_tensors_are_stored_as_the_precision_says(make):
+    for precision, dtype in (("mixed", float16), ("float32", float32), ("float64", float64)):
+        with fp.precision(precision):
+            assert make(fp).dtype == dtype
+            assert make(fp, dtype="float64", requires_grad=True).dtype == float64
+    assert make(fp, requires_grad=True).requires_grad and not make(fp).requires_grad
+    assert make(fp, device="cpu").array.flags.writeable
+    with pytest.raises(fp.DeviceError, match="cuda"):
+        make(fp, device="cuda")
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_shapes_and_dtypes_are_pytorchs(make):
+    torch = pytorch()
+    for settings in ({}, {"dtype": "float64"}, {"dtype": "int32"}):
+        if "int32" in settings.values() and make in (MAKERS["rand"], MAKERS["randn"]):
+            continue
+        theirs = {k: getattr(torch, v) for k, v in settings.items()}
+        y, z = make(fp, **settings), make(torch, **theirs)
+        assert (y.shape, str(y.dtype)) == (tuple(z.shape), str(z.dtype).partition(".")[2])
+        if make not in (MAKERS["empty"], MAKERS["rand"], MAKERS["randn"]):
+            np.testing.assert_allclose(y.array, z.numpy(), rtol=1e-7)
+
+
+def test_numbers_without_a_point_stay_integers():
+    assert fp.full((2,), 3).dtype == fp.arange(3).dtype == fp.arange(1, 7, 2).dtype == int64
+    assert fp.full((2,), True).dtype == bool_
+    assert fp.full((2,), 3, dtype="float16").dtype == float16
+    assert fp.arange(3.0).dtype == float32
+    assert fp.full((), 2.5).shape == ()
+    assert fp.full((2,), fp.tensor(2.5)).tolist() == [2.5, 2.5]
+
+
+numbers = st.integers(-50, 50) | st.floats(-50, 50).filter(lambda x: x == 0 or abs(x) > 1e-3)
+
+
+@given(numbers, numbers, numbers.filter(bool))
+def test_arange_is_pytorchs(start, end, step):
+    torch = pytorch()
+    if (end - start) / step < 0:
+        with pytest.raises(fp.ArgumentError, match="arange: from .* the wrong way"):
+            fp.arange(start, end, step)
+        return
+    y, z = fp.arange(start, end, step), torch.arange(start, end, step)
+    assert y.shape == tuple(z.shape)
+    np.testing.assert_allclose(y.array, z.numpy(), rtol=1e-5, atol=1e-5)
+
+
+@given(st.floats(-50, 50), st.floats(-50, 50), st.integers(0, 9))
+def test_linspace_is_pytorchs_and_ends_where_it_should(start, end, steps):
+    torch = pytorch()
+    y, z = fp.linspace(start, end, steps), torch.linspace(start, end, steps)
+    assert (y.shape, y.dtype) == (tuple(z.shape), float32)
+    np.testing.assert_allclose(y.array, z.numpy(), rtol=1e-6, atol=1e-5)
+    if steps > 1:
+        assert (y.array[0], y.array[-1]) == (float32.type(start), float32.type(end))
+
+
+def test_eye_is_the_identity():
+    assert fp.eye(2).tolist() == [[1, 0], [0, 1]]
+    assert fp.eye(0, 3).shape == (0, 3)
+
+
+LIKE = {
+    "zeros_like": 0, "ones_like": 1, "empty_like": None, "full_like": 0.5, "rand_like": None,
+    "randn_like": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_likes_take_shape_and_dtype_of_the_tensor_and_not_of_the_precision(name):
+    more = (0.5,) if name == "full_like" else ()
+    x = fp.zeros(2, 3, dtype="float64")
+    with fp.precision("mixed"):
+        y = getattr(fp, name)(x, *more)
+        assert (y.shape, y.dtype) == (x.shape, float64)
+        z = getattr(fp, name)(x, *more, dtype="float32", requires_grad=True)
+        assert (z.dtype, z.requires_grad) == (float32, True)
+    if LIKE[name] is not None:
+        assert (y.array == LIKE[name]).all()
+
+
+def test_likes_of_integers_are_integers():
+    x = fp.tensor(np.zeros((2, 3), int32))
+    assert fp.zeros_like(x).dtype == fp.ones_like(x).dtype == fp.full_like(x, 3).dtype == int32
+    y = fp.randint_like(x, 5)
+    assert (y.shape, y.dtype) == ((2, 3), int32)
+    assert set(fp.randint_like(x, 4, 5).array.reshape(-1)) == {4}
+
+
+def test_values_that_overflow_give_a_warning():
+    with fp.precision("mixed"), pytest.warns(fp.PrecisionWarning, match="overflow float16"):
+        assert fp.full((2,), 70000.0).tolist() == [np.inf] * 2
+
+
+# ---- random -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rand", "randn"])
+def test_every_precision_draws_the_same_numbers(name):
+    drawn = {}
+    for precision in ("float32", "mixed", "float64"):
+        fp.manual_seed(5)
+        with fp.precision(precision):
+            drawn[precision] = getattr(fp, name)(1000).array
+    np.testing.assert_array_equal(drawn["float64"], drawn["float32"])
+    np.testing.assert_allclose(drawn["mixed"], drawn["float32"], rtol=2.0**-11, atol=2.0**-25)
+
+
+def test_uniform_numbers_stay_below_1_however_they_are_rounded():
+    """One in 4,096 would be rounded to 1 in float16."""
+    x = fp.rand(100_000, dtype="float16").array
+    assert 0 <= x.min() and x.max() == float16.type(1 - 2.0**-11)
+    assert abs(x.astype(float64).mean() - 0.5) < 0.005
+
+
+def test_integers_are_drawn_evenly_between_their_limits():
+    fp.manual_seed(0)
+    x = fp.randint(-2, 3, (100_000,))
+    counts = np.bincount(x.array + 2)
+    assert x.dtype == int64 and len(counts) == 5
+    assert (np.abs(counts - 20_000) < 800).all()
+    assert set(fp.randint(2, (100,)).tolist()) == {0, 1}
+    assert fp.randint(5, (2, 3), dtype="float32").dtype == float32
+
+
+def test_a_permutation_has_every_number_once():
+    fp.manual_seed(0)
+    x = fp.randperm(1000)
+    assert x.dtype == int64 and sorted(x.tolist()) == list(range(1000))
+    assert x.tolist() != fp.randperm(1000).tolist()
+    assert fp.randperm(0).shape == (0,)
+    fp.manual_seed(0)
+    assert fp.randperm(1000).tolist() == x.tolist()
+
+
+def test_a_seed_gives_the_same_numbers_and_each_purpose_has_its_own():
+    def draw():
+        fp.manual_seed(3)
+        return [fp.rand(4), fp.randn(4), fp.randint(9, (4,)), fp.randperm(4)]
+
+    for x, y in zip(draw(), draw()):
+        np.testing.assert_array_equal(x.array, y.array)
+    fp.manual_seed(3)
+    fp.rand(100)
+    np.testing.assert_array_equal(fp.randn(4).array, draw()[1].array)
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+REFUSED = [
+    (lambda: fp.zeros(2, -1), fp.ShapeError, r"zeros: size \(2, -1\): expected integers of at lea"),
+    (lambda: fp.ones(2.5), fp.DTypeError, r"ones: size \(2\.5,\): expected integers, not 2\.5"),
+    (lambda: fp.empty(2, (3,)), fp.DTypeError, r"empty: size \(2, \(3,\)\): expected integers"),
+    (lambda: fp.zeros(True), fp.DTypeError, r"zeros: size \(True,\)"),
+    (lambda: fp.full(2.0, 1), fp.DTypeError, r"full: size \(2\.0,\)"),
+    (lambda: fp.full((2,), [1, 2]), fp.ShapeError, r"full: a value of shape \(2,\)"),
+    (lambda: fp.full((2,), "a"), fp.DTypeError, r"data of type <U1"),
+    (lambda: fp.zeros(2, dtype="float8"), fp.PrecisionError, r"no dtype 'float8'"),
+    (lambda: fp.arange(0, 3, 0), fp.ArgumentError, r"arange: step=0"),
+    (lambda: fp.arange(3, 0), fp.ArgumentError, r"arange: from 3 to 0 in steps of 1: the wrong wa"),
+    (lambda: fp.arange("a"), fp.DTypeError, r"arange: end='a': expected a number"),
+    (lambda: fp.arange(0, np.inf), fp.ArgumentError, r"arange: end=inf: expected a finite number"),
+    (lambda: fp.linspace(0, 1, -1), fp.ArgumentError, r"linspace: steps=-1: expected an integer"),
+    (lambda: fp.linspace(0, None, 3), fp.DTypeError, r"linspace: end=None: expected a number"),
+    (lambda: fp.eye(-1), fp.ArgumentError, r"eye: n=-1: expected an integer, at least 0"),
+    (lambda: fp.eye(2, 1.5), fp.ArgumentError, r"eye: m=1\.5"),
+    (lambda: fp.zeros_like([1]), fp.DTypeError, r"zeros_like: input is a list"),
+    (lambda: fp.rand(-1), fp.ShapeError, r"rand: size \(-1,\): expected integers of at least 0"),
+    (lambda: fp.rand(2, dtype="int64"), fp.DTypeError, r"rand: dtype=int64: expected a floating o"),
+    (lambda: fp.randn("a"), fp.DTypeError, r"randn: size \('a',\)"),
+    (lambda: fp.rand_like(fp.tensor([1])), fp.DTypeError, r"rand_like: dtype=int64: expected a fl"),
+    (lambda: fp.randint(3, 3, (2,)), fp.ArgumentError, r"randint: from 3 to 3: expected integers"),
+    (lambda: fp.randint(0.5, (2,)), fp.ArgumentError, r"randint: from 0 to 0\.5: expected integer"),
+    (lambda: fp.randint(3, 2.5), fp.DTypeError, r"randint: size \(2\.5,\): expected integers"),
+    (lambda: fp.randint_like(fp.ones(2), -1), fp.ArgumentError, r"randint: from 0 to -1"),
+    (lambda: fp.randperm(-1), fp.ArgumentError, r"randperm: n=-1: expected an integer, at least 0"),
+    (lambda: fp.from_numpy([1]), fp.DTypeError, r"from_numpy: a list: expected a NumPy array"),
+    (lambda: fp.from_numpy(np.array(["a"])), fp.DTypeError, r"data of type <U1"),
+    (lambda: fp.from_numpy(np.zeros(2, ">f4")), fp.DTypeError, r"from_numpy: an array of >f4"),
+    (lambda: fp.as_tensor("a"), fp.DTypeError, r"data of type <U1"),
+    (lambda: fp.as_tensor([1.0], dtype="float8"), fp.PrecisionError, r"no dtype 'float8'"),
+    (lambda: fp.as_tensor([1.0], device="cuda"), fp.DeviceError, r"cuda"),
+    (lambda: fp.zeros(2, dtype="int64", requires_grad=True), fp.TapeError, r"only floating tensor"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, error, message", REFUSED)
+def test_bad_arguments_are_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_every_function_that_makes_tensors_is_public_and_named_here():
+    text = inspect.getsource(inspect.getmodule(pytorch))
+    for module in (creation, filling, sampling):
+        for name, f in vars(module).items():
+            public = inspect.isfunction(f) and f.__module__ == module.__name__
+            helps = name.startswith("_") or name in HELPERS
+            if public and not helps:
+                assert getattr(fp, name) is f
+                assert f"fp.{name}(" in text or f'"{name}"' in text, name
+
+
+HELPERS = {"storage_dtype", "as_array", "filled", "check_number", "floating"}

@@ -1,0 +1,531 @@
+"""Claims about losses: what overflows elsewhere, what targets are, layers, and bad input."""
+
+import math
+from itertools import groupby, product
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+
+
+@pytest.fixture
+def in_mixed():
+    with fp.precision("mixed"):
+        yield
+
+
+def value_and_gradients(loss, *tensors):
+    """The loss of these tensors, and their gradients."""
+    loss = loss(*tensors)
+    loss.backward()
+    return loss.item(), [t.grad.array for t in tensors]
+
+
+# ---- formats ------------------------------------------------------------------------------------
+
+LOSSES = {
+    "cross_entropy": lambda x, y, **s: F.cross_entropy(x, np.array([0, 2]), **s),
+    "cross_entropy of probabilities": lambda x, y, **s: F.cross_entropy(x, y, **s),
+    "nll_loss": lambda x, y, **s: F.nll_loss(x, np.array([0, 2]), **s),
+    "mse_loss": F.mse_loss,
+    "l1_loss": F.l1_loss,
+    "smooth_l1_loss": F.smooth_l1_loss,
+    "huber_loss": F.huber_loss,
+    "binary_cross_entropy": F.binary_cross_entropy,
+    "binary_cross_entropy_with_logits": F.binary_cross_entropy_with_logits,
+    "kl_div": F.kl_div,
+    "cosine_embedding_loss": lambda x, y, **s: F.cosine_embedding_loss(
+        x, y, np.array([1, -1]), **s
+    ),
+    "ctc_loss": lambda x, y, **s: F.ctc_loss(x, np.array([1]), (2,), (1,), **s),
+}
+every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+
+
+@every_loss
+def test_a_loss_is_float32_and_losses_and_gradients_are_stored(loss, in_mixed):
+    x, y = (fp.tensor(np.full((2, 3), 0.25), requires_grad=True) for _ in range(2))
+    for reduction in ("mean", "sum"):
+        result = loss(x, y, reduction=reduction)
+        assert (result.dtype, result.shape) == (np.float32, ())
+    result.backward()
+    assert x.grad.dtype == np.float16
+    if result.node.parents[1][0] is not None:
+        assert y.grad.dtype == np.float16
+    assert loss(x, y, reduction="none").dtype == np.float16
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*LOSSES} - {"binary_cross_entropy", "cosine_embedding_loss", "ctc_loss"})
+)
+def test_a_sum_of_losses_does_not_overflow_at_65504(name, in_mixed):
+    x, y = fp.tensor([[-60000.0, 60000, -60000]] * 2), fp.tensor([[1.0, 2, 3]] * 2)
+    total = LOSSES[name](x, y, reduction="sum").item()
+    assert math.isfinite(total) and abs(total) > 65504
+
+
+@every_loss
+def test_a_reduction_that_is_none_is_refused(loss):
+    x = fp.full((2, 3), 0.5)
+    for reduction in ("avg", None, 1, ["mean"]):
+        with pytest.raises(fp.ArgumentError, match="reduction="):
+            loss(x, x, reduction=reduction)
+
+
+@every_loss
+def test_each_loss_is_one_kernel_forward_and_one_for_each_gradient(loss, in_mixed):
+    from minifp import backend
+
+    class Names(list):
+        def on_kernel(self, kernel, args, results, formats):
+            self.append(kernel.rule.role)
+
+    x, y = (fp.tensor(np.full((2, 3), 0.25), requires_grad=True) for _ in range(2))
+    names = Names()
+    backend.observers.append(names)
+    try:
+        result = loss(x, y)
+        assert names == ["loss"]
+        result.backward()
+    finally:
+        backend.observers.remove(names)
+    assert set(names) == {"loss"} and len(names) <= 3
+
+
+# ---- logits -------------------------------------------------------------------------------------
+
+
+def test_a_mask_of_minus_a_billion_has_probability_0_and_gradient_0(in_mixed):
+    x = fp.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+    with pytest.warns(fp.PrecisionWarning):
+        mask = fp.tensor([[0.0, -1e9, 0.0]])
+    loss = F.cross_entropy(x + mask, np.array([2]))
+    loss.backward()
+    p = 1 / (1 + math.exp(2))
+    assert loss.item() == pytest.approx(-math.log(1 - p), rel=1e-6)
+    np.testing.assert_allclose(x.grad.array, [[p, 0, -p]], rtol=1e-3)
+    assert F.cross_entropy(x + mask, np.array([1])).item() == np.inf
+
+
+def test_cross_entropy_of_32_thousand_classes_over_a_large_batch(in_mixed):
+    z = fp.tensor(np.full((16, 2**15), 40.0), requires_grad=True)
+    loss, (dz,) = value_and_gradients(lambda z: F.cross_entropy(z, np.arange(16)), z)
+    assert loss == pytest.approx(math.log(2**15), rel=1e-6)
+    assert dz[0, 0] == np.float16((2.0**-15 - 1) / 16)
+    z = fp.tensor(np.zeros((2**16, 3)))
+    loss = F.cross_entropy(z, np.zeros(2**16, int), reduction="sum").item()
+    assert loss == pytest.approx(2**16 * math.log(3), rel=1e-6)
+
+
+EXTREME = np.array([[60000.0, -60000.0, 0.0], [-60000.0, 60000.0, 1.0], [0, 0, 60000.0]])
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_extreme_logits_give_pytorchs_losses(torch, reduction):
+    """In float16 the losses are as large as the logits; PyTorch's are those of float64."""
+    targets, soft, smooth = np.array([0, 0, 2]), np.eye(3), {"label_smoothing": 0.25}
+    p = torch.nn.functional
+    with fp.precision("mixed"):
+        z, t = fp.tensor(EXTREME, requires_grad=True), fp.tensor(soft)
+        ours = [
+            F.cross_entropy(z, targets, reduction=reduction),
+            F.cross_entropy(z, targets, reduction=reduction, **smooth),
+            F.cross_entropy(z, t, reduction=reduction),
+            F.binary_cross_entropy_with_logits(z, t, reduction=reduction),
+            F.l1_loss(z, t, reduction=reduction),
+            F.huber_loss(z, t, reduction),
+        ]
+    x, y, i = torch.tensor(EXTREME), torch.tensor(soft), torch.tensor(targets)
+    theirs = [
+        p.cross_entropy(x, i, reduction=reduction),
+        p.cross_entropy(x, i, reduction=reduction, **smooth),
+        p.cross_entropy(x, y, reduction=reduction),
+        p.binary_cross_entropy_with_logits(x, y, reduction=reduction),
+        p.l1_loss(x, y, reduction=reduction),
+        p.huber_loss(x, y, reduction=reduction),
+    ]
+    for a, b in zip(ours, theirs):
+        with np.errstate(over="ignore"):  # a difference of 120000 is Inf in float16
+            b = b.numpy().astype(a.dtype)
+        np.testing.assert_allclose(a.array, b, rtol=1e-3 if reduction == "none" else 1e-6)
+        a.sum().backward()
+        assert np.isfinite(z.grad.array).all()
+
+
+def test_small_losses_of_sure_logits_are_not_lost():
+    """Where logits are right, PyTorch gives sigmoid(20) - 1 = 0 as the gradient."""
+    x = fp.tensor([20.0, -20.0], requires_grad=True)
+    t = np.array([1.0, 0.0], "float32")
+    y = F.binary_cross_entropy_with_logits(x, t, reduction="sum")
+    y.backward()
+    assert y.item() == pytest.approx(2 * math.log1p(math.exp(-20)), rel=1e-6)
+    small = 1 / (1 + math.exp(20))
+    np.testing.assert_allclose(x.grad.array, [-small, small], rtol=1e-6)
+
+
+def test_probabilities_are_rounded_before_binary_cross_entropy_sees_them(in_mixed):
+    x, t = fp.tensor([9.0], requires_grad=True), fp.tensor([0.0])
+    assert F.binary_cross_entropy_with_logits(x, t).item() == pytest.approx(9, rel=1e-4)
+    assert F.binary_cross_entropy(F.sigmoid(x), t).item() == 100  # 1 - 0.9999 is 0 in float16
+    p = fp.tensor([1.0], requires_grad=True)
+    F.binary_cross_entropy(p, t).backward()
+    assert p.grad.array[0] == np.inf  # 1e12
+
+
+@pytest.mark.parametrize("function", [F.cross_entropy, F.nll_loss])
+def test_the_mean_of_no_rows_is_nan_and_has_gradient_0_as_in_pytorch(torch, function):
+    z, t = np.ones((2, 3), "float32"), np.array([-100, -100])
+    x, y = fp.tensor(z, requires_grad=True), torch.tensor(z, requires_grad=True)
+    loss = function(x, t)
+    other = getattr(torch.nn.functional, function.__name__)(y, torch.tensor(t))
+    loss.backward()
+    other.backward()
+    assert math.isnan(loss.item()) and math.isnan(other.item())
+    np.testing.assert_array_equal(x.grad.array, y.grad.numpy())
+    assert not x.grad.array.any()
+
+
+def test_class_numbers_may_have_any_integer_format():
+    z = fp.tensor(np.arange(6.0).reshape(2, 3))
+    expected = F.cross_entropy(z, np.array([2, 0])).item()
+    for dtype in ("uint8", "int8", "int32", "uint64"):
+        assert F.cross_entropy(z, np.array([2, 0], dtype)).item() == expected
+        assert F.cross_entropy(z, fp.tensor(np.array([2, 0], dtype))).item() == expected
+
+
+def test_one_hot_probabilities_are_class_numbers():
+    z, t = fp.tensor(EXTREME / 10000), np.array([0, 0, 2])
+    hot = fp.tensor(np.eye(3)[t])
+    for settings in ({}, {"label_smoothing": 0.25}):
+        a, b = F.cross_entropy(z, t, **settings), F.cross_entropy(z, hot, **settings)
+        assert a.item() == pytest.approx(b.item(), rel=1e-6)
+
+
+def test_log_softmax_then_nll_is_cross_entropy():
+    z, t = fp.tensor(EXTREME / 10000), np.array([0, 0, 2])
+    apart = F.nll_loss(F.log_softmax(z, 1), t)
+    assert apart.item() == pytest.approx(F.cross_entropy(z, t).item(), rel=1e-6)
+
+
+def test_batchmean_is_the_divergence_and_mean_is_not():
+    p, q = np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.125, 0.875]])
+    divergence = (p * np.log(p / q)).sum(1).mean()
+    x, t = fp.tensor(np.log(q)), fp.tensor(p)
+    assert F.kl_div(x, t, reduction="batchmean").item() == pytest.approx(divergence, rel=1e-6)
+    assert F.kl_div(x, t).item() == pytest.approx(divergence / 2, rel=1e-6)
+    hot = fp.tensor([[0.0, 1.0]])  # 0 log 0 is 0
+    assert F.kl_div(fp.tensor([[-1.0, -2.0]]), hot, reduction="sum").item() == 2
+
+
+# ---- connectionist temporal classification ------------------------------------------------------
+
+
+def collapse(path, blank):
+    """The labels that a path gives."""
+    return tuple(c for c, _ in groupby(path) if c != blank)
+
+
+@pytest.mark.parametrize("labels", [(), (1,), (1, 1), (2, 1), (1, 2, 1)])
+@pytest.mark.parametrize("blank", [0, 3])
+def test_ctc_sums_the_probabilities_of_all_paths(labels, blank):
+    labels = tuple((c + blank + 1) % 4 if c == blank else c for c in labels)
+    random = np.random.default_rng(0)
+    with fp.precision("float64"):
+        x = F.log_softmax(fp.tensor(random.normal(0, 1, (4, 4))), 1)
+        targets = np.array(labels, int)
+        loss = F.ctc_loss(x, targets, (4,), (len(labels),), blank, "sum").item()
+    p = np.exp(x.array)
+    paths = (s for s in product(range(4), repeat=4) if collapse(s, blank) == labels)
+    expected = sum(math.prod(p[t, c] for t, c in enumerate(s)) for s in paths)
+    assert loss == pytest.approx(-math.log(expected), rel=1e-12)
+
+
+def log_probs(*shape, **options):
+    return fp.tensor(np.random.default_rng(0).normal(0, 1, shape), **options)
+
+
+def test_what_lies_beyond_a_sequence_or_its_labels_does_not_matter():
+    x = log_probs(6, 2, 4)
+    settings = (6, 3), (2, 1), 0, "none"
+    expected = F.ctc_loss(F.log_softmax(x, -1), np.array([[1, 2], [3, 0]]), *settings).array
+    other = x.array.copy()
+    other[3:, 1] = np.nan
+    y = F.ctc_loss(
+        F.log_softmax(fp.tensor(other), -1), np.array([[1, 2, 99], [3, -1, 7]]), *settings
+    )
+    np.testing.assert_array_equal(y.array, expected)
+    joined = F.ctc_loss(F.log_softmax(x, -1), np.array([1, 2, 3]), *settings)
+    np.testing.assert_array_equal(joined.array, expected)
+
+
+def test_labels_that_do_not_fit_are_infinite_or_by_request_0(torch):
+    z = np.random.default_rng(0).normal(0, 1, (2, 2, 3)).astype("float32")
+    targets, lengths = np.array([[1, 1], [1, 2]]), ((2, 2), (2, 2))
+    for zero_infinity in (False, True):
+        x, y = fp.tensor(z, requires_grad=True), torch.tensor(z, requires_grad=True)
+        ours = F.ctc_loss(x, targets, *lengths, reduction="none", zero_infinity=zero_infinity)
+        theirs = torch.nn.functional.ctc_loss(
+            y, torch.tensor(targets), *lengths, reduction="none", zero_infinity=zero_infinity
+        )
+        ours.sum().backward()
+        theirs.sum().backward()
+        np.testing.assert_allclose(ours.array, theirs.detach().numpy(), rtol=1e-5)
+        np.testing.assert_allclose(x.grad.array, y.grad.numpy(), rtol=1e-4, atol=1e-6)
+        assert ours.array[0] == (0 if zero_infinity else np.inf)
+        assert np.isnan(x.grad.array[:, 0]).all() != zero_infinity
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_sequences_of_no_steps_and_of_no_labels_are_pytorchs(torch, reduction):
+    z = np.random.default_rng(0).normal(0, 1, (3, 3, 3))
+    targets, lengths = np.array([[1, 1], [1, 2], [0, 0]]), ((0, 2, 3), (0, 1, 0))
+    with fp.precision("float64"):
+        x, y = fp.tensor(z, requires_grad=True), torch.tensor(z, requires_grad=True)
+        ours = F.ctc_loss(x, targets, *lengths, reduction=reduction)
+        theirs = torch.nn.functional.ctc_loss(
+            y, torch.tensor(targets), *lengths, reduction=reduction
+        )
+        ours.sum().backward()
+    theirs.sum().backward()
+    np.testing.assert_allclose(ours.array, theirs.detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(x.grad.array, y.grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_a_class_of_probability_0_does_not_spoil_the_gradient(in_mixed):
+    """In float16 log-probabilities end at -65504; in PyTorch's gradient -Inf gives NaN."""
+    mask = np.zeros((4, 1, 3))
+    mask[:2, 0, 2] = -np.inf
+    x = log_probs(4, 1, 3, requires_grad=True)
+    y = F.log_softmax(x + fp.tensor(mask), -1)
+    loss = F.ctc_loss(y, np.array([[1, 2]]), (4,), (2,))
+    loss.backward()
+    assert math.isfinite(loss.item())
+    assert np.isfinite(x.grad.array).all() and not x.grad.array[:2, 0, 2].any()
+
+
+def test_long_sequences_do_not_underflow(in_mixed):
+    """The probability of one path over 2000 steps, 4^-2000, is no float64 either."""
+    x = F.log_softmax(fp.zeros(2000, 1, 4, requires_grad=True), -1)
+    loss = F.ctc_loss(x, np.array([[1, 2, 3]]), (2000,), (3,), reduction="sum")
+    loss.backward()
+    assert 2000 < loss.item() < 2000 * math.log(4)
+
+
+def test_lengths_may_be_tensors_arrays_tuples_or_numbers():
+    x, t = F.log_softmax(log_probs(5, 2, 3), -1), fp.tensor([[1, 2], [2, 1]])
+    expected = F.ctc_loss(x, t, (5, 4), (2, 1)).item()
+    for form in (list, np.array, lambda v: fp.tensor(list(v))):
+        assert F.ctc_loss(x, t, form((5, 4)), form((2, 1))).item() == expected
+    one = F.ctc_loss(x[:, 0], t[0], 5, 2).item()
+    assert one == F.ctc_loss(x[:, :1], t[:1], (5,), (2,)).item()
+
+
+# ---- layers -------------------------------------------------------------------------------------
+
+W, ROWS = np.array([0.5, 1.0, 2.0], "float32"), np.array([0, 2])
+LAYERS = [
+    ("CrossEntropyLoss", (W,), {"label_smoothing": 0.25, "ignore_index": 2}, (ROWS,)),
+    ("CrossEntropyLoss", (), {"reduction": "sum"}, (ROWS,)),
+    ("NLLLoss", (W,), {"reduction": "none"}, (ROWS,)),
+    ("MSELoss", (), {"reduction": "sum"}, ("y",)),
+    ("L1Loss", (), {}, ("y",)),
+    ("SmoothL1Loss", (), {"beta": 0.25}, ("y",)),
+    ("HuberLoss", ("sum", 0.25), {}, ("y",)),
+    ("BCEWithLogitsLoss", (W,), {"pos_weight": W + 1}, ("y",)),
+    ("BCELoss", (W,), {"reduction": "sum"}, ("y",)),
+    ("KLDivLoss", (), {"reduction": "batchmean", "log_target": True}, ("y",)),
+    ("CosineEmbeddingLoss", (0.25,), {}, ("y", np.array([1, -1]))),
+    ("CTCLoss", (1, "sum", True), {}, (np.array([[0], [2]]), (2, 2), (1, 1))),
+    ("CosineSimilarity", (0, 0.5), {}, ("y",)),
+    ("PairwiseDistance", (1.0, 0.5, True), {}, ("y",)),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "settings", "inputs"), LAYERS)
+def test_loss_layers_and_their_buffers_are_pytorchs(torch, name, args, settings, inputs):
+    random = np.random.default_rng(0)
+    shape = (2, 2, 3) if name == "CTCLoss" else (2, 3)
+    x, y = (random.uniform(0.25, 0.75, shape).astype("float32") for _ in range(2))
+
+    def make(tensor, module):
+        given = [tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+        named = {n: tensor(a) if isinstance(a, np.ndarray) else a for n, a in settings.items()}
+        layer = getattr(module, name)(*given, **named)
+        others = [y if type(a) is str else a for a in inputs]
+        return layer, layer(*(tensor(a) if type(a) is not tuple else a for a in (x, *others)))
+
+    ours, result = make(fp.tensor, nn)
+    theirs, expected = make(torch.tensor, torch.nn)
+    np.testing.assert_allclose(result.array, expected.numpy(), rtol=1e-5)
+    state, other = ours.state_dict(), theirs.state_dict()
+    assert {n: (t.shape, t.dtype) for n, t in state.items()} == {
+        n: (tuple(t.shape), t.numpy().dtype) for n, t in other.items()
+    }
+    assert not ours.parameters()
+
+
+def test_weights_of_a_layer_are_its_own_and_saved_with_a_model():
+    given = fp.tensor(W)
+    model = nn.Sequential(nn.Linear(2, 3), nn.CrossEntropyLoss(given))
+    given.fill_(0)
+    assert model.state_dict()["1.weight"].tolist() == W.tolist()
+    assert [p.shape for p in model.parameters()] == [(3, 2), (3,)]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: nn.CrossEntropyLoss([1.0, 2.0]), "CrossEntropyLoss: weight is a list"),
+        (lambda: nn.BCEWithLogitsLoss(pos_weight=2.0), "BCEWithLogitsLoss: pos_weight is a float"),
+        (lambda: nn.MSELoss(reduction="avg"), "MSELoss: reduction='avg'"),
+        (lambda: nn.L1Loss(reduction="batchmean"), "L1Loss: reduction='batchmean'"),
+    ],
+)
+def test_a_loss_layer_that_cannot_work_is_not_made(make, message):
+    with pytest.raises(fp.MinifpError, match=message):
+        make()
+
+
+# ---- bad input ----------------------------------------------------------------------------------
+
+Z, T = np.full((2, 3), 0.5, "float32"), np.array([0, 2])
+P, TWO = np.full((4, 2, 3), -1.0, "float32"), (2, 2)
+
+PAIRS = (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.binary_cross_entropy,
+         F.binary_cross_entropy_with_logits)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [*PAIRS, F.kl_div])
+def test_what_is_no_floating_tensor_is_refused_on_either_side(function):
+    z, name = fp.tensor(Z), function.__name__
+    for bad, kind in ((Z.tolist(), "is a list"), (1.0, "is a float"), (None, "is a NoneType")):
+        with pytest.raises(fp.DTypeError, match=f"{name}: input {kind}"):
+            function(bad, z)
+        with pytest.raises(fp.DTypeError, match=f"{name}: target {kind}"):
+            function(z, bad)
+    for bad in (fp.tensor([[1, 0, 1]] * 2), np.ones((2, 3), bool)):
+        with pytest.raises(fp.DTypeError, match=f"{name}: target of (int64|bool): expected float"):
+            function(z, bad)
+
+
+@pytest.mark.parametrize("function", PAIRS)
+def test_two_shapes_are_refused_even_where_they_would_broadcast(function):
+    for shape in ((3,), (2, 1), (2, 3, 1), (3, 2)):
+        message = rf"{function.__name__}: input of shape \(2, 3\), target of shape"
+        with pytest.raises(fp.ShapeError, match=message):
+            function(fp.tensor(Z), fp.ones(*shape))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda z: F.smooth_l1_loss(z, z, beta=-1), fp.ArgumentError, "smooth_l1_loss: beta=-1"),
+        (lambda z: F.huber_loss(z, z, delta=0), fp.ArgumentError, "huber_loss: delta=0"),
+        (lambda z: F.huber_loss(z, z, delta="1"), fp.ArgumentError, "huber_loss: delta='1'"),
+        (lambda z: F.binary_cross_entropy(z * 4, z), fp.ArgumentError, r"input 2\.0 at \(0, 0\)"),
+        (lambda z: F.binary_cross_entropy(z, -z), fp.ArgumentError, r"target -0\.5 at \(0, 0\)"),
+        (lambda z: F.binary_cross_entropy(z, z, [1.0]), fp.DTypeError, "weight is a list"),
+        (
+            lambda z: F.binary_cross_entropy(z, z, fp.ones(2)),
+            fp.ShapeError,
+            r"weight of shape \(2,",
+        ),
+        (
+            lambda z: F.binary_cross_entropy_with_logits(z, z, fp.ones(4, 2, 3)),
+            *(fp.ShapeError, r"weight of shape \(4, 2, 3\) does not broadcast to \(2, 3\)"),
+        ),
+        (
+            lambda z: F.binary_cross_entropy_with_logits(z, z, pos_weight=fp.ones(2)),
+            *(fp.ShapeError, r"pos_weight of shape \(2,\)"),
+        ),
+        (
+            lambda z: F.binary_cross_entropy_with_logits(z, z, fp.ones(3, requires_grad=True)),
+            *(fp.ArgumentError, r"weight requires a gradient"),
+        ),
+        (lambda z: F.kl_div(z, fp.ones(2)), fp.ShapeError, "kl_div: .* do not broadcast"),
+        (lambda z: F.kl_div(z, z, log_target=None), fp.ArgumentError, "log_target=None"),
+        (lambda z: F.cross_entropy(Z.tolist(), T), fp.DTypeError, "cross_entropy: input is a list"),
+        (
+            lambda z: F.cross_entropy(z, Z.tolist()),
+            fp.DTypeError,
+            "targets of float64: expected int",
+        ),
+        (lambda z: F.cross_entropy(z, [[0], [1, 2]]), fp.DTypeError, "cross_entropy: target"),
+        (lambda z: F.cross_entropy(z, fp.ones(2)), fp.ShapeError, "expected probabilities of its"),
+        (lambda z: F.cross_entropy(z, z, ignore_index=0), fp.ArgumentError, "ignore_index=0 with"),
+        (lambda z: F.cross_entropy(z, T, ignore_index=None), fp.DTypeError, "ignore_index=None"),
+        (lambda z: F.cross_entropy(z, z, ignore_index="a"), fp.DTypeError, "ignore_index='a'"),
+        (lambda z: F.cross_entropy(z, T, label_smoothing=2), fp.ArgumentError, "label_smoothing=2"),
+        (
+            lambda z: F.cross_entropy(z, T, fp.ones(2)),
+            fp.ShapeError,
+            r"weight of shape \(2,\), exp",
+        ),
+        (lambda z: F.cross_entropy(z, T, [1.0] * 3), fp.DTypeError, "weight is a list"),
+        (
+            lambda z: F.cross_entropy(z, T, fp.ones(3, requires_grad=True)),
+            *(fp.ArgumentError, "cross_entropy: weight requires a gradient"),
+        ),
+        (lambda z: F.cross_entropy(fp.ones(2, 0), T), fp.ShapeError, "with C > 0"),
+        (lambda z: F.cross_entropy(fp.tensor(1.0), T), fp.ShapeError, r"input of shape \(\)"),
+        (lambda z: F.nll_loss(z, [0, 2]), fp.DTypeError, "nll_loss: target is a list"),
+        (lambda z: F.nll_loss(z, z), fp.DTypeError, "nll_loss: targets of float32"),
+        (lambda z: F.nll_loss(z, T + 1), fp.ArgumentError, r"nll_loss: target 3 at \(1,\)"),
+        (lambda z: F.nll_loss(z, T[:1]), fp.ShapeError, r"nll_loss: input of shape \(2, 3\) with"),
+        (lambda z: F.nll_loss(z, T, fp.ones(2)), fp.ShapeError, "nll_loss: weight of shape"),
+        (lambda z: F.nll_loss([1.0], T), fp.DTypeError, "nll_loss: input is a list"),
+        (lambda z: F.cosine_embedding_loss(z, z, [1, 1]), fp.DTypeError, "target is a list"),
+        (lambda z: F.cosine_embedding_loss(z, [1.0], T), fp.DTypeError, "input2 is a list"),
+        (lambda z: F.cosine_embedding_loss(z, z, T), fp.ArgumentError, "expected only 1 and -1"),
+        (
+            lambda z: F.cosine_embedding_loss(z, z, Z),
+            fp.ShapeError,
+            "cosine_embedding_loss: inputs",
+        ),
+        (lambda z: F.cosine_embedding_loss(z, z, T, 2), fp.ArgumentError, "margin=2"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call(fp.tensor(Z))
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "message"),
+    [
+        ((P.tolist(), T, TWO, (1, 1)), fp.DTypeError, "log_probs is a list"),
+        ((P[0, 0], T, TWO, (1, 1)), fp.ShapeError, r"log_probs of shape \(3,\)"),
+        ((P[:0], T, TWO, (1, 1)), fp.ShapeError, r"log_probs of shape \(0, 2, 3\)"),
+        ((P, [1, 2], TWO, (1, 1)), fp.DTypeError, "targets is a list"),
+        ((P, T * 1.0, TWO, (1, 1)), fp.DTypeError, "targets of float64"),
+        ((P, T[None, None], TWO, (1, 1)), fp.ShapeError, r"targets of shape \(1, 1, 2\)"),
+        ((P, T[None], TWO, (1, 1)), fp.ShapeError, r"targets of shape \(1, 2\)"),
+        ((P[:, 0], T[None], (4,), (2,)), fp.ShapeError, r"targets of shape \(1, 2\)"),
+        ((P, T + 1, TWO, (1, 2)), fp.ShapeError, "expected 3 targets"),
+        ((P, T + 1, TWO, (1, 1)), fp.ArgumentError, "label 3 at 0 of target 1"),
+        ((P, T, TWO, (1, 1)), fp.ArgumentError, "label 0 at 0 of target 0"),
+        ((P, T, (2, 5), (1, 1)), fp.ArgumentError, r"input_lengths \[2, 5\]: expected 0 to 4"),
+        ((P, T, (2, -1), (1, 1)), fp.ArgumentError, "input_lengths"),
+        ((P, T, (2,), (1, 1)), fp.ShapeError, r"input_lengths of shape \(1,\): expected \(2,\)"),
+        ((P, T, (2.0, 2.0), (1, 1)), fp.DTypeError, "input_lengths of float64"),
+        ((P, T, TWO, (1, 3)), fp.ArgumentError, "target_lengths"),
+        ((P, T, TWO, ((1,), (1, 2))), fp.DTypeError, "target_lengths"),
+        ((P, T, TWO, None), fp.DTypeError, "target_lengths"),
+        ((P, T, TWO, (1, 1), 3), fp.ArgumentError, "blank=3"),
+        ((P, T, TWO, (1, 1), -1), fp.ArgumentError, "blank=-1"),
+        ((P, T, TWO, (1, 1), 1.0), fp.ArgumentError, r"blank=1\.0"),
+        ((P, T, TWO, (1, 1), 1, "avg"), fp.ArgumentError, "reduction='avg'"),
+        ((P, T, TWO, (1, 1), 1, "sum", None), fp.ArgumentError, "zero_infinity=None"),
+    ],
+)
+def test_sequences_that_do_not_fit_are_refused_by_name(args, error, message):
+    with pytest.raises(error, match=f"ctc_loss: .*{message}"):
+        F.ctc_loss(*args)

@@ -1,0 +1,268 @@
+"""Claims about normalisation: running statistics, halves that would overflow, and bad input."""
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+
+
+@pytest.fixture
+def in_mixed():
+    with fp.precision("mixed"):
+        yield
+
+
+def batches(*shape, steps=4):
+    random = np.random.default_rng(0)
+    return [random.normal(step, 1 + step, shape).astype("float32") for step in range(steps)]
+
+
+# ---- running statistics -------------------------------------------------------------------------
+
+
+def test_without_momentum_running_statistics_are_the_average_of_all_batches(torch):
+    ours = nn.BatchNorm1d(3, momentum=None)
+    theirs = torch.nn.BatchNorm1d(3, momentum=None)
+    xs = batches(8, 3)
+    for x in xs:
+        ours(fp.tensor(x))
+        theirs(torch.tensor(x))
+    np.testing.assert_allclose(ours.running_mean.array, np.mean(xs, (0, 1)), rtol=1e-5)
+    for name, buffer in ours.named_buffers():
+        np.testing.assert_allclose(buffer.array, theirs.get_buffer(name).numpy(), rtol=1e-5)
+
+
+def test_a_batch_that_is_not_finite_does_not_count_in_the_average_of_all_batches():
+    ours, other = nn.BatchNorm1d(3, momentum=None), nn.BatchNorm1d(3, momentum=None)
+    first, second = batches(8, 3, steps=2)
+    for x in (first, first * np.inf, second):
+        ours(fp.tensor(x))
+    for x in (first, second):
+        other(fp.tensor(x))
+    assert ours.num_batches_tracked.item() == 2
+    np.testing.assert_array_equal(ours.running_mean.array, other.running_mean.array)
+    np.testing.assert_array_equal(ours.running_var.array, other.running_var.array)
+
+
+@pytest.mark.parametrize("momentum", [0.3, None])
+def test_running_statistics_of_instances_follow_pytorchs(torch, momentum):
+    options = {"momentum": momentum, "track_running_stats": True, "affine": True}
+    ours, theirs = nn.InstanceNorm1d(3, **options), torch.nn.InstanceNorm1d(3, **options)
+    for step, x in enumerate(batches(4, 3, 5)):
+        y = ours.train(step != 2)(fp.tensor(x))
+        z = theirs.train(step != 2)(torch.tensor(x))
+        np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-4, atol=1e-5)
+        for name, buffer in ours.named_buffers():
+            expected = theirs.get_buffer(name).numpy()
+            np.testing.assert_allclose(buffer.array, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_running_statistics_of_instances_refuse_what_is_not_finite(value):
+    norm = nn.InstanceNorm1d(2, track_running_stats=True)
+    x = np.ones((3, 2, 4))
+    x[1, 0, 2] = value
+    y = norm(fp.tensor(x))
+    assert np.isnan(y.array[1, 0]).all() and np.isfinite(y.array[:, 1]).all()
+    assert (norm.running_mean.tolist(), norm.running_var.tolist()) == ([0, 0], [1, 1])
+
+
+def test_statistics_of_a_batch_too_large_for_the_running_ones_format_are_refused():
+    with fp.precision("mixed,norm_parameters=float16"):
+        norm = nn.BatchNorm1d(1, momentum=1.0)
+        norm(fp.tensor([[-60000.0], [60000.0]]))  # of variance 7.2e9
+    assert norm.running_var.tolist() == [1]
+
+
+# ---- one normalisation in terms of another ------------------------------------------------------
+
+
+def test_one_group_is_a_layer_and_a_group_for_each_channel_an_instance():
+    x = fp.tensor(batches(3, 4, 5)[0])
+    one = F.group_norm(x, 1).array
+    np.testing.assert_allclose(one, F.layer_norm(x, (4, 5)).array, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(F.group_norm(x, 4).array, F.instance_norm(x).array)
+
+
+def test_instances_without_a_batch_are_a_batch_of_one():
+    x = batches(3, 5)[0]
+    norm = nn.InstanceNorm1d(3)
+    np.testing.assert_array_equal(norm(fp.tensor(x)).array, norm(fp.tensor(x[None])).array[0])
+
+
+# ---- in float16 ---------------------------------------------------------------------------------
+
+
+def test_squares_that_overflow_in_float16_do_not_spoil_a_norm(in_mixed):
+    x = fp.tensor(np.full((2, 4, 6), 60000.0) * np.array([1, -1] * 3), requires_grad=True)
+    for y in (F.rms_norm(x, 6), F.layer_norm(x, 6), F.group_norm(x, 2), F.instance_norm(x)):
+        np.testing.assert_array_equal(np.abs(y.array), 1)
+        y.sum().backward()
+        assert np.isfinite(x.grad.array).all()
+
+
+def test_a_vector_of_large_halves_has_length_1_after_normalize(in_mixed):
+    x = fp.tensor(np.full((1, 4), 60000.0))
+    np.testing.assert_array_equal(F.normalize(x).array, 0.5)
+    np.testing.assert_array_equal(F.normalize(x, p=3.5).array, np.float16(4 ** (-1 / 3.5)))
+    assert F.cosine_similarity(x, x).tolist() == [1]
+    assert F.pairwise_distance(x, x * 0.5).tolist() == [60000]
+
+
+def test_a_vector_of_zeros_stays_one_although_eps_is_0_in_float16(in_mixed):
+    x = fp.zeros(1, 3, requires_grad=True)
+    F.normalize(x, eps=0.5).sum().backward()
+    assert (F.normalize(x).tolist(), x.grad.tolist()) == ([[0] * 3], [[2] * 3])
+    assert F.cosine_similarity(x, x).tolist() == [0]
+
+
+def test_the_default_eps_of_rms_norm_is_that_of_the_format_it_is_computed_in(torch, in_mixed):
+    """With float16's own, 2^-10, a row of 0.001 would come out as 0.032."""
+    x = np.full((1, 4), 1e-3)
+    y = F.rms_norm(fp.tensor(x), 4)
+    theirs = torch.nn.functional.rms_norm(torch.tensor(x).half(), (4,))
+    np.testing.assert_array_equal(y.array, theirs.numpy())
+    assert y.array[0, 0] == pytest.approx(0.945, abs=1e-3)
+    with fp.precision("float64"):
+        assert F.rms_norm(fp.tensor(x), 4).array[0, 0] == pytest.approx(1, abs=1e-9)
+
+
+def test_a_mask_of_minus_a_billion_is_minus_inf_in_float16_and_has_probability_0(in_mixed):
+    with pytest.warns(fp.PrecisionWarning):
+        mask = fp.tensor([[0.0, -1e9, 0.0]])
+    x = fp.ones(1, 3, requires_grad=True)
+    y = F.softmax(x + mask, 1)
+    y.backward(gradient=np.array([[1.0, 5.0, 0.0]]))
+    assert y.tolist() == [[0.5, 0, 0.5]]
+    assert x.grad.tolist() == [[0.25, 0, -0.25]]
+    assert F.log_softmax(x + mask, 1).array[0, 1] == -np.inf
+
+
+@pytest.mark.parametrize(
+    ("precision", "expected"),
+    [("float32", "float32"), ("mixed", "float32"), ("float16", "float16"), ("float64", "float64")],
+)
+def test_parameters_and_statistics_are_norm_parameters(precision, expected):
+    with fp.precision(precision):
+        layers = nn.Sequential(
+            *(nn.GroupNorm(2, 4), nn.RMSNorm(4), nn.LayerNorm(4), nn.BatchNorm1d(4)),
+            nn.InstanceNorm1d(4, affine=True, track_running_stats=True),
+        )
+        y = layers(fp.randn(3, 4, 4))
+    stored = [*layers.named_parameters(), *layers.named_buffers()]
+    assert {t.dtype.name for name, t in stored if "tracked" not in name} == {expected}
+    assert y.dtype == ("float16" if precision == "mixed" else expected)
+
+
+def test_without_parameters_or_bias_there_are_none():
+    assert nn.GroupNorm(2, 4, affine=False).parameters() == []
+    assert nn.InstanceNorm2d(4).parameters() == []
+    assert nn.RMSNorm(4, elementwise_affine=False).parameters() == []
+    for norm in (nn.GroupNorm(2, 4, bias=False), nn.BatchNorm1d(4, bias=False)):
+        assert [n for n, _ in norm.named_parameters()] == ["weight"]
+
+
+# ---- bad input ----------------------------------------------------------------------------------
+
+X, V = np.ones((2, 4, 3), "float32"), np.ones(3, "float32")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda x: F.group_norm(X.tolist(), 2), fp.DTypeError, "group_norm: input is a list"),
+        (lambda x: F.group_norm(x, 3), fp.ArgumentError, "num_groups=3 does not divide the 4"),
+        (lambda x: F.group_norm(x, 0), fp.ArgumentError, "num_groups=0"),
+        (lambda x: F.group_norm(x, 2.0), fp.ArgumentError, r"num_groups=2\.0"),
+        (lambda x: F.group_norm(x[0, 0], 1), fp.ShapeError, r"group_norm: input of shape \(3,\)"),
+        (
+            lambda x: F.group_norm(x, 2, V),
+            fp.ShapeError,
+            r"weight of shape \(3,\), expected \(4,\)",
+        ),
+        (lambda x: F.group_norm(x, 2, [1.0] * 4), fp.DTypeError, "weight is a list"),
+        (lambda x: F.group_norm(x, 2, eps=0), fp.ArgumentError, "group_norm: eps=0"),
+        (lambda x: F.group_norm(x[:1, :, :1], 4), fp.ShapeError, "1 value a group"),
+        (lambda x: F.instance_norm(x[0]), fp.ShapeError, r"instance_norm: input of shape \(4, 3\)"),
+        (lambda x: F.instance_norm(x[:, :, :1]), fp.ShapeError, "1 value a channel"),
+        (lambda x: F.instance_norm(x, use_input_stats=False), fp.ArgumentError, "without running"),
+        (lambda x: F.instance_norm(x, momentum=2), fp.ArgumentError, "momentum=2"),
+        (lambda x: F.rms_norm(x, 4), fp.ShapeError, r"rms_norm: input .* does not end in \(4,\)"),
+        (lambda x: F.rms_norm(x, 3, eps=-1), fp.ArgumentError, "rms_norm: eps=-1"),
+        (lambda x: F.rms_norm(x, 3, x), fp.ShapeError, r"rms_norm: weight of shape \(2, 4, 3\)"),
+        (lambda x: F.layer_norm(x, ()), fp.ShapeError, r"normalized_shape=\(\)"),
+        (lambda x: F.layer_norm(x, 3.0), fp.DTypeError, r"normalized_shape=3\.0"),
+        (lambda x: F.layer_norm(x, "a"), fp.DTypeError, "normalized_shape='a'"),
+        (lambda x: F.layer_norm(x, 3, [1, 1, 1]), fp.DTypeError, "layer_norm: weight is a list"),
+        (lambda x: F.layer_norm(x, 3, eps=np.nan), fp.ArgumentError, "layer_norm: eps=nan"),
+        (lambda x: F.layer_norm([1.0], 1), fp.DTypeError, "layer_norm: input is a list"),
+        (lambda x: F.layer_norm(fp.tensor([[1, 2]]), 2), fp.DTypeError, "input of int64"),
+        (lambda x: F.batch_norm(x, fp.zeros(4), None), fp.ArgumentError, "running_var is None"),
+        (lambda x: F.batch_norm(x, V, V), fp.ShapeError, r"running_mean of shape \(3,\)"),
+        (lambda x: F.batch_norm(x, [0.0] * 4, [1.0] * 4), fp.DTypeError, "running_mean is a list"),
+        (
+            lambda x: F.batch_norm(x, np.zeros(4), np.ones(4), training=True),
+            *(fp.DTypeError, "running_mean is an array"),
+        ),
+        (lambda x: F.batch_norm(x, None, None, momentum=None), fp.ArgumentError, "momentum=None"),
+        (lambda x: F.batch_norm(x, None, None, eps=-1.0), fp.ArgumentError, r"eps=-1\.0"),
+        (lambda x: F.normalize(x, p=0), fp.ArgumentError, "normalize: p=0"),
+        (lambda x: F.normalize(x, p=-1), fp.ArgumentError, "normalize: p=-1"),
+        (lambda x: F.normalize(x, dim=3), fp.ShapeError, "normalize: dim=3"),
+        (lambda x: F.normalize([1.0]), fp.DTypeError, "normalize: input is a list"),
+        (lambda x: F.cosine_similarity(x, V[:2]), fp.ShapeError, "cosine_similarity: .*broadcast"),
+        (lambda x: F.cosine_similarity(x, [1.0]), fp.DTypeError, "cosine_similarity: x2 is a list"),
+        (lambda x: F.cosine_similarity(x, x, 5), fp.ShapeError, "cosine_similarity: dim=5"),
+        (lambda x: F.cosine_similarity(x, x, eps=-1), fp.ArgumentError, "eps=-1"),
+        (lambda x: F.pairwise_distance(x, 1.0), fp.DTypeError, "pairwise_distance: x2 is a float"),
+        (lambda x: F.pairwise_distance(x, x, p="2"), fp.ArgumentError, "p='2'"),
+        (
+            lambda x: F.pairwise_distance(fp.tensor(1.0), fp.tensor(2.0)),
+            *(fp.ShapeError, "without dimensions"),
+        ),
+        (lambda x: F.softmax(x, None), fp.DTypeError, "softmax: dim=None"),
+        (lambda x: F.log_softmax(x, 3), fp.ShapeError, "log_softmax: dim=3"),
+        (lambda x: F.softmin([1.0], 0), fp.DTypeError, "softmin: input is a list"),
+        (lambda x: F.softmax(fp.tensor([1, 2]), 0), fp.DTypeError, "softmax: input of int64"),
+        (
+            lambda x: nn.BatchNorm1d(3, momentum=-0.1),
+            fp.ArgumentError,
+            r"BatchNorm1d: momentum=-0.1",
+        ),
+        (lambda x: nn.BatchNorm2d(3, eps="a"), fp.ArgumentError, "BatchNorm2d: eps='a'"),
+        (lambda x: nn.BatchNorm2d(3, affine=None), fp.ArgumentError, "affine=None"),
+        (lambda x: nn.BatchNorm1d(3)([1.0]), fp.ArgumentError, r"BatchNorm1d\(3\) on a list"),
+        (lambda x: nn.InstanceNorm1d(3, momentum=2), fp.ArgumentError, "momentum=2"),
+        (lambda x: nn.InstanceNorm1d(5)(x), fp.ArgumentError, r"InstanceNorm1d\(5\) on a tensor"),
+        (lambda x: nn.InstanceNorm2d(4)(x[0]), fp.ArgumentError, r"InstanceNorm2d\(4\)"),
+        (lambda x: nn.GroupNorm(2, 6)(x), fp.ArgumentError, r"GroupNorm\(2, 6\) on a tensor"),
+        (lambda x: nn.GroupNorm(4, 6), fp.ArgumentError, "num_groups=4 does not divide"),
+        (lambda x: nn.GroupNorm(-1, 6), fp.ArgumentError, "num_groups=-1"),
+        (lambda x: nn.LayerNorm((2, -1)), fp.ShapeError, r"normalized_shape=\(2, -1\)"),
+        (lambda x: nn.RMSNorm(4, eps=-1), fp.ArgumentError, "RMSNorm: eps=-1"),
+        (lambda x: nn.RMSNorm("a"), fp.DTypeError, "RMSNorm: normalized_shape='a'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call(fp.tensor(X))
+
+
+def test_a_normalisation_that_is_refused_leaves_its_running_statistics():
+    mean, var = fp.zeros(4), fp.ones(4)
+    x = fp.tensor(X)
+    for call in (
+        lambda: F.instance_norm(x, mean, var, fp.ones(3)),
+        lambda: F.instance_norm(x[:, :, :1], mean, var),
+        lambda: F.batch_norm(x[:1, :, :1], mean, var, training=True),
+    ):
+        with pytest.raises(fp.ShapeError):
+            call()
+    assert (mean.tolist(), var.tolist()) == ([0] * 4, [1] * 4)

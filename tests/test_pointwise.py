@@ -1,0 +1,358 @@
+"""Claims about operations element by element: every half, integers, settings, layers, errors."""
+
+import numpy as np
+import pytest
+from bounds import Calls
+from cases import activation, pointwise
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+from minifp.formats import FORMATS, float16, float32, float64
+
+HALVES = np.arange(65536, dtype=np.uint16).view(float16)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+
+
+def function(name):
+    return getattr(F, name, None) or getattr(fp, name)
+
+
+# ---- every half ---------------------------------------------------------------------------------
+
+PLAIN = (*pointwise.ANY, *pointwise.STEPS, *pointwise.LIMITED, *activation.PLAIN)
+OF_ONE = [(name, {}) for name in (*PLAIN, *activation.SETTINGS)] + [
+    ("gelu", {"approximate": "tanh"}),
+    ("softplus", {"beta": 2, "threshold": 5}),
+    ("celu", {"alpha": 0.5}),
+    ("leaky_relu", {"negative_slope": -0.3}),
+]
+
+
+@pytest.mark.parametrize("name, settings", OF_ONE)
+def test_of_every_half_value_and_slope_are_the_exact_ones_rounded_once(name, settings):
+    """From subnormal numbers to 65504, Inf and NaN: nothing overflows or cancels on the way."""
+    with fp.precision("mixed"), Calls() as calls:
+        x = fp.Tensor(HALVES.copy(), requires_grad=True)
+        function(name)(x, **settings).backward(gradient=np.ones(x.shape))
+    assert len(calls) == 2
+    for call in calls:
+        assert call.excess() <= 1, call.kernel
+
+
+@pytest.mark.parametrize("name, settings", OF_ONE)
+def test_of_every_finite_half_float64_gives_what_pytorch_does(torch, name, settings):
+    """In the tails PyTorch's gelu and erf are 1 + something small, with errors of 2^-53."""
+    low, high = pointwise.LIMITED.get(name, (-65504.0, 65504.0))
+    if name in ("sinh", "cosh"):  # PyTorch's overflow a little too early
+        low, high = -709.0, 709.0
+    a = HALVES[np.isfinite(HALVES)].astype(float64)
+    a = a[(a >= low) & (a <= high)]
+    with fp.precision("float64"):
+        x = fp.tensor(a, requires_grad=True)
+        y = function(name)(x, **settings)
+        y.backward(gradient=np.ones(x.shape))
+    t = torch.tensor(a, requires_grad=True)
+    theirs = getattr(torch.nn.functional, name, None) or getattr(torch, name)
+    z = theirs(t, **settings)
+    z.backward(torch.ones_like(z))
+    np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-12, atol=1e-12)
+    slope = 1e-7 if name == "hardsigmoid" else 1e-12  # PyTorch's 1/6 is that of float32
+    np.testing.assert_allclose(x.grad.array, t.grad.numpy(), rtol=slope, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype, close", [("float32", 1e-6), ("float64", 2e-15)])
+def test_erf_and_the_left_tail_of_gelu_keep_their_digits(dtype, close):
+    """Of x (1 + erf(x / sqrt 2)) / 2 float32 has none left at -6, and float64 at -9."""
+    from math import erf, erfc, sqrt
+
+    x = np.linspace(-8, 4, 1001)
+    a = fp.tensor(x, dtype=dtype)
+    expected = [v * erfc(-v / sqrt(2)) / 2 for v in a.tolist()]
+    rounded = 40 if dtype == "float64" else 1  # erfc is given a rounded v / sqrt(2), too
+    np.testing.assert_allclose(F.gelu(a).array, expected, rtol=close * rounded, atol=1e-300)
+    np.testing.assert_allclose(fp.erf(a).array, [erf(v) for v in a.tolist()], rtol=close)
+
+
+@pytest.mark.parametrize("name, settings", OF_ONE)
+def test_the_tape_stores_the_input_or_the_result_and_not_both(name, settings):
+    with fp.precision("mixed"):
+        x = fp.tensor([0.5, 1.0], requires_grad=True)
+        y = function(name)(x, **settings)
+    if name in ("neg", *pointwise.STEPS):
+        assert y.node.saved == ()
+    else:
+        (saved,) = y.node.saved
+        assert saved is x.array or saved is y.array
+    assert y.node.op == name
+
+
+# ---- integers and booleans ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("name", ["exp", "sqrt", "sigmoid", "tanh", "erf", "reciprocal", "log1p"])
+def test_functions_of_integers_are_floating_and_computed_in_float32(name, dtype):
+    """NumPy would give float16, of float16 accuracy, for uint8, and 1 // x for 1 / x."""
+    x = fp.tensor([1, 3, 1], dtype=dtype)
+    expected = getattr(fp, name)(fp.tensor(x.array, dtype="float64")).array
+    for precision, stored in (("float32", float32), ("mixed", float16), ("float64", float64)):
+        with fp.precision(precision):
+            y = getattr(fp, name)(x)
+        assert y.dtype == stored and not y.requires_grad
+        np.testing.assert_allclose(y.array, expected, rtol=2 * FORMATS[stored.name].eps)
+
+
+def test_arithmetic_and_rounding_of_integers_stay_integers():
+    x, y = fp.tensor([7, -7, 0]), fp.tensor([2, 2, -3])
+    same = {"floor": x, "ceil": x, "trunc": x, "round": x, "neg": -x, "sign": [1, -1, 0]}
+    for name, expected in same.items():
+        z = getattr(fp, name)(x)
+        assert z.dtype == np.int64 and z.tolist() == list(expected), name
+    assert fp.floor(x).array is not x.array
+    results = {
+        "x // y": (x // y, [3, -4, 0]),
+        "x % y": (x % y, [1, 1, 0]),
+        "-7 // y": (-7 // y, [-4, -4, 2]),
+        "7 % y": (7 % y, [1, 1, -2]),
+        "trunc": (fp.div(x, y, rounding_mode="trunc"), [3, -3, 0]),
+        "add": (fp.add(x, y, alpha=3), [13, -1, -9]),
+        "sub": (x.sub(y, alpha=2), [3, -11, 6]),
+        "clamp": (x.clamp(-2, 5), [5, -2, 0]),
+    }
+    for name, (z, expected) in results.items():
+        assert z.dtype == np.int64 and z.tolist() == expected, name
+    assert fp.div(x, y).dtype == float32
+
+
+@pytest.mark.parametrize("name", [*activation.PLAIN, *activation.SETTINGS, "glu"])
+def test_activations_of_integers_are_refused(name):
+    with pytest.raises(fp.DTypeError, match=f"{name}: input of int64: expected floating numbers"):
+        getattr(F, name)(fp.tensor([1, 2]))
+
+
+def test_logic_and_tests_are_pytorchs(torch):
+    a, b = np.array([0.0, -0.0, 2, np.nan, np.inf]), np.array([1.0, 0, 0, 1, -np.inf])
+    x, y, t, u = fp.tensor(a), fp.tensor(b), torch.tensor(a), torch.tensor(b)
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        assert getattr(x, name)(y).tolist() == getattr(t, name)(u).tolist()
+        of_booleans = getattr(torch, name)(t > 1, u > 0)
+        assert getattr(fp, name)(x > 1, y > 0).tolist() == of_booleans.tolist()
+    for name in ("logical_not", "isinf", "isnan", "isfinite"):
+        assert getattr(fp, name)(x).tolist() == getattr(torch, name)(t).tolist()
+        assert getattr(x, name)().dtype == bool
+
+
+# ---- arithmetic ---------------------------------------------------------------------------------
+
+
+def test_pow_of_zero_and_of_negative_numbers_is_pytorchs(torch):
+    bases, exponents = np.meshgrid(
+        [0.0, -0.0, -2, 3, np.inf, np.nan], [0.0, 1, 2, -1, 0.5, -3, np.inf, np.nan]
+    )
+    x, y = (fp.tensor(a, requires_grad=True) for a in (bases, exponents))
+    t, u = (torch.tensor(a, dtype=torch.float32, requires_grad=True) for a in (bases, exponents))
+    z, v = x**y, t**u
+    z.backward(gradient=np.ones(z.shape))
+    v.backward(torch.ones_like(v))
+    np.testing.assert_allclose(z.array, v.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(x.grad.array, t.grad.numpy(), rtol=1e-6)
+    np.testing.assert_allclose(y.grad.array, u.grad.numpy(), rtol=1e-6)
+
+
+def test_division_to_whole_numbers_is_pytorchs_at_its_edges(torch):
+    values = [0.0, -0.0, 5, -5, 7.5, -0.5, np.inf, -np.inf, np.nan]
+    a, b = (m.astype(float32) for m in np.meshgrid(values, values))
+    for ours, theirs in (
+        *((lambda m, x, y, r=r: m.div(x, y, rounding_mode=r),) * 2 for r in ("floor", "trunc")),
+        *((lambda m, x, y: m.remainder(x, y),) * 2, (lambda m, x, y: x // y,) * 2),
+    ):
+        expected = theirs(torch, torch.tensor(a), torch.tensor(b)).numpy()
+        np.testing.assert_array_equal(ours(fp, fp.tensor(a), fp.tensor(b)).array, expected)
+
+
+def test_alpha_enters_in_the_compute_format():
+    with fp.precision("mixed"):
+        x, y = fp.tensor([0.0], requires_grad=True), fp.tensor([1e-4], requires_grad=True)
+        z = fp.add(x, y, alpha=1e5)  # Inf in float16
+        z.backward(gradient=np.ones(1))
+    assert abs(z.item() - 10) < 0.01
+    assert (x.grad.item(), y.grad.item()) == (1, np.inf)
+
+
+def test_an_infinite_gradient_does_not_pass_where_the_slope_is_zero():
+    """0 times Inf would be NaN, where PyTorch has 0."""
+    x = fp.tensor([-9.0, 9.0], requires_grad=True)
+    zero = [F.relu, F.relu6, F.hardtanh, F.hardsigmoid, F.hardswish, fp.floor, fp.sign]
+    zero += [lambda x: x.clamp(max=0), lambda x: fp.maximum(x, 0)]
+    zero += [lambda x: fp.where(x > 0, x, 1.0), lambda x: x.masked_fill(x > 0, 0)]
+    for f in zero:
+        x.grad = None
+        f(x).backward(gradient=[np.inf, np.inf])
+        assert not np.isnan(x.grad.array).any(), f
+        assert 0 in x.grad.tolist(), f
+
+
+# ---- choosing -----------------------------------------------------------------------------------
+
+
+def test_where_takes_numbers_and_they_decide_no_format():
+    c = fp.tensor([True, False])
+    with fp.precision("mixed"):
+        x = fp.tensor([3.0, 4.0])
+        assert fp.where(c, x, 0).dtype == fp.where(c, 0.1, x).dtype == float16
+        assert fp.where(c, 1.0, 0.0).dtype == float16
+        assert fp.where(c, fp.tensor([1, 2]), 0.5).tolist() == [1, 0.5]
+    assert fp.where(c, 1, 0).dtype == np.int64
+    assert x.where(c, 0.0).tolist() == [3, 0]
+
+
+def test_masked_fill_of_integers_and_with_infinity():
+    mask = fp.tensor([True, False])
+    with fp.precision("mixed"):
+        assert fp.tensor([1.0, 2.0]).masked_fill(mask, float("-inf")).tolist() == [-np.inf, 2]
+    filled = fp.tensor([1, 2], dtype="uint8").masked_fill(mask, 7.0)
+    assert (filled.dtype, filled.tolist()) == (np.uint8, [7, 2])
+    assert (fp.tensor([1, 2]) > 1).masked_fill(mask, True).tolist() == [True, True]
+
+
+# ---- prelu --------------------------------------------------------------------------------------
+
+
+def test_the_gradient_of_a_prelu_weight_is_summed_in_float32():
+    with fp.precision("mixed"):
+        layer = nn.PReLU()
+        layer(fp.tensor(-np.ones((3000, 1)))).backward(gradient=np.ones((3000, 1)))
+        assert layer.weight.dtype == layer.weight.grad.dtype == float16
+        assert layer.weight.grad.tolist() == [-3000]  # a sum in float16 stops at 2048
+
+
+def test_prelu_weights_meet_activations_in_their_format():
+    with fp.precision("float32,activations=float16,gradients=float16"):
+        layer = nn.PReLU(2, init=0.1)
+        y = layer(fp.tensor([[-1.0, 1.0]]))
+    assert (layer.weight.dtype, y.dtype) == (float32, float16)
+    assert y.tolist() == [[-float(float16.type(0.1)), 1]]
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+X = np.linspace(-1, 1, 6).reshape(2, 3)
+
+REFUSED = [
+    (lambda x: fp.exp([1.0]), fp.DTypeError, r"exp: input is a list: expected a tensor"),
+    (lambda x: fp.erf(0.5), fp.DTypeError, r"erf: input is a float: expected a tensor"),
+    (lambda x: fp.isinf([1.0]), fp.DTypeError, r"isinf: input is a list"),
+    (lambda x: fp.add(x, [1.0]), fp.DTypeError, r"add\(float32 \(2, 3\), \[1\.0\]\): a list: exp"),
+    (lambda x: fp.mul([1.0], x), fp.DTypeError, r"mul\(\[1\.0\], .*a list: expected tensors or nu"),
+    (lambda x: fp.eq(x, [1.0]), fp.DTypeError, r"eq\(.*a list: expected tensors or numbers"),
+    (lambda x: fp.where(x > 0, x, [1.0]), fp.DTypeError, r"where\(.*a list: expected tensors"),
+    (lambda x: x.lerp(x, [0.5]), fp.DTypeError, r"lerp\(.*a list: expected tensors or numbers"),
+    (lambda x: fp.lerp([1.0], x, 0.5), fp.DTypeError, r"lerp: input is a list"),
+    (lambda x: x.lerp(fp.ones(2), 0.5), fp.ShapeError, r"lerp\(.*broadcast"),
+    (
+        lambda x: fp.exp(np.array(1j)),
+        fp.DTypeError,
+        r"exp\(complex128 \(\)\): .*expected tensors or",
+    ),
+    (lambda x: fp.erf(np.array(["a"])), fp.DTypeError, r"erf\(<U1 \(1,\)\): .*expected tensors or"),
+    (lambda x: x + np.array([None]), fp.DTypeError, r"add\(.*expected tensors or numbers"),
+    (lambda x: x * 10**400, fp.DTypeError, r"mul\(.*too large"),
+    (lambda x: fp.add(x, x, alpha="a"), fp.DTypeError, r"add: alpha='a': expected a number"),
+    (lambda x: x.sub(x, alpha=None), fp.DTypeError, r"sub: alpha=None: expected a number"),
+    (
+        lambda x: fp.add(fp.tensor([1]), 2, alpha=0.5),
+        fp.DTypeError,
+        r"add: alpha=0\.5 for integers: expected an integer",
+    ),
+    (lambda x: x.div(x, rounding_mode="up"), fp.ArgumentError, r"div: rounding_mode='up': expect"),
+    (lambda x: fp.tensor([1]) // 0, fp.ArgumentError, r"floor_divide\(.*integers divided by 0"),
+    (lambda x: 1 % fp.tensor([0]), fp.ArgumentError, r"remainder\(.*integers divided by 0"),
+    (lambda x: x // fp.ones(2), fp.ShapeError, r"floor_divide\(.*broadcast"),
+    (lambda x: x.clamp(), fp.ArgumentError, r"clamp: neither min nor max is given"),
+    (lambda x: x.clamp(x, 1), fp.DTypeError, r"clamp: min is a Tensor: expected a number"),
+    (lambda x: fp.clamp(1.0, 0, 1), fp.DTypeError, r"clamp: input is a float"),
+    (lambda x: x.masked_fill(x, 1.0), fp.DTypeError, r"masked_fill: a mask of float32: expected b"),
+    (lambda x: x.masked_fill(x > 0, [1]), fp.DTypeError, r"masked_fill: value=\[1\]: expected a n"),
+    (lambda x: x.masked_fill(x > 0, x), fp.ShapeError, r"masked_fill: value of shape \(2, 3\)"),
+    (lambda x: x.masked_fill(fp.ones(2) > 0, 0), fp.ShapeError, r"masked_fill\(.*broadcast"),
+    (
+        lambda x: x.half().masked_fill(x > 0, -1e9),
+        fp.ArgumentError,
+        r"masked_fill: value=-1e\+09 overflows float16 \(largest 65504\): use float\(\"-inf\"\)",
+    ),
+    (
+        lambda x: fp.tensor([1]).masked_fill(fp.tensor([True]), 0.5),
+        fp.DTypeError,
+        r"masked_fill: value=0\.5 for int64: expected an integer",
+    ),
+    (
+        lambda x: fp.tensor([1], dtype="uint8").masked_fill(fp.tensor([True]), 300),
+        fp.ArgumentError,
+        r"masked_fill: value=300 does not fit uint8",
+    ),
+    (lambda x: F.leaky_relu(x, "a"), fp.DTypeError, r"leaky_relu: negative_slope='a': expected a"),
+    (lambda x: F.elu(x, None), fp.DTypeError, r"elu: alpha=None: expected a number"),
+    (lambda x: F.celu(x, 0), fp.ArgumentError, r"celu: alpha=0: expected another number"),
+    (lambda x: F.softplus(x, 0), fp.ArgumentError, r"softplus: beta=0: expected another number"),
+    (lambda x: F.gelu(x, approximate="erf"), fp.ArgumentError, r"gelu: approximate='erf': expecte"),
+    (lambda x: F.hardtanh(x, 2, 1), fp.ArgumentError, r"hardtanh: min_val=2 is larger than max_va"),
+    (lambda x: F.glu(x), fp.ShapeError, r"glu: input of shape \(2, 3\): expected an even size"),
+    (lambda x: F.glu(x, 2), fp.ShapeError, r"glu: dim=2 for a tensor of 2 dimensions"),
+    (lambda x: F.glu(x.sum()), fp.ShapeError, r"glu: dim=-1 for a tensor without dimensions"),
+    (lambda x: F.prelu(x, 0.25), fp.DTypeError, r"prelu: weight is a float: expected a tensor"),
+    (lambda x: F.prelu(x, fp.tensor([1])), fp.DTypeError, r"prelu: weight of int64"),
+    (
+        lambda x: F.prelu(x, fp.ones(2)),
+        fp.ShapeError,
+        r"prelu: weight of shape \(2,\) for input of shape \(2, 3\): expected \(1,\) or \(3,\)",
+    ),
+    (lambda x: F.prelu(x[0], fp.ones(3)), fp.ShapeError, r"prelu: .*\(3,\): expected \(1,\)$"),
+    (lambda x: F.prelu(x, fp.ones(1, 3)), fp.ShapeError, r"prelu: weight of shape \(1, 3\)"),
+    (lambda x: nn.PReLU(0), fp.ArgumentError, r"num_parameters=0: expected a positive integer"),
+    (lambda x: nn.Softmax(3)(x), fp.ShapeError, r"softmax: dim=3"),
+]
+
+
+@pytest.mark.parametrize("call, error, message", REFUSED)
+def test_bad_input_is_refused_by_name(call, error, message):
+    x = fp.tensor(X, requires_grad=True)
+    before = x.array.copy()
+    with pytest.raises(error, match=message):
+        call(x)
+    np.testing.assert_array_equal(x.array, before)
+
+
+def test_settings_may_be_numpys_numbers_and_decide_no_format():
+    x = fp.tensor(X, requires_grad=True)
+    for f in (
+        lambda v: F.leaky_relu(x, v),
+        lambda v: fp.add(x, 1.0, alpha=v),
+        lambda v: x.clamp(max=v),
+        lambda v: F.softplus(x, v, v),
+    ):
+        y = f(np.float64(0.1))
+        y.backward(gradient=np.ones(y.shape))
+        assert y.dtype == x.grad.dtype == float32
+        np.testing.assert_array_equal(y.array, f(0.1).array)
+
+
+# ---- layers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [make for make, _ in activation.LAYERS.values()])
+def test_layers_are_written_as_pytorchs(torch, make):
+    assert repr(make(nn)) == repr(make(torch.nn))
+
+
+def test_the_weight_of_a_prelu_is_a_parameter_in_the_weight_format():
+    for precision, stored in (("mixed", float16), ("float32", float32), ("float64", float64)):
+        with fp.precision(precision):
+            layer = nn.PReLU(3, init=0.1)
+        assert layer.weight.dtype == stored and layer.weight.shape == (3,)
+        assert list(layer.state_dict()) == ["weight"]
+        np.testing.assert_array_equal(layer.state_dict()["weight"].array, np.full(3, 0.1, float32))

@@ -1,0 +1,441 @@
+"""Products: large sums within the bound, float16 sums in order, einsum, convolutions, layers."""
+
+import warnings
+
+import cases  # noqa: F401 (the bounds of kernels whose sums go through further arithmetic)
+import numpy as np
+import pytest
+from bounds import Calls
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+from minifp.formats import float16, float32
+
+
+def random_arrays(*shapes, seed=0, scale=1.0):
+    random = np.random.default_rng(seed)
+    return [random.normal(0, scale, s) for s in shapes]
+
+
+def halves(*shapes, seed=0):
+    return [a.astype(float16) for a in random_arrays(*shapes, seed=seed)]
+
+
+# ---- large sums ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("K", [1, 4096, 65536])
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, y: fp.matmul(x, y),
+        lambda x, y: fp.dot(x[0], y[:, 0]),
+        lambda x, y: fp.mv(x, y[:, 0]),
+        lambda x, y: fp.einsum("ik,kj->ij", x, y),
+        lambda x, y: F.linear(x, y.T),
+        lambda x, y: F.conv1d(x[None], y.T[:, None], groups=1)
+        if len(x) == 1
+        else F.conv1d(x[:1][None], y.T[:, None]),
+    ],
+    ids=["matmul", "dot", "mv", "einsum", "linear", "conv1d"],
+)
+def test_sums_of_65536_products_of_halves_are_the_exact_ones_rounded_once(product, K):
+    """Forward; and backward, where the gradient of y is summed over as many rows."""
+    with fp.precision("mixed"), Calls() as calls:
+        x, y = (fp.tensor(a, requires_grad=True) for a in random_arrays((3, K), (K, 2), scale=0.3))
+        z = product(x, y)
+        z.backward(gradient=np.ones(z.shape))
+        fp.mm(x.T, x[:, :2]).sum().backward()
+    dots = [call for call in calls if call.kernel.rule.role == "dot"]
+    assert len(dots) >= 4
+    for call in dots:
+        assert call.excess() <= 1, call.kernel
+
+
+def test_a_product_of_vectors_is_one_number_and_does_not_overflow():
+    """Nor does the seed of backward: 2^16 is more than float16 holds."""
+    with fp.precision("mixed"):
+        x = fp.tensor(np.full(1000, 10.0), requires_grad=True)
+        for number in (fp.dot(x, x), x @ x, fp.einsum("i,i", x, x), fp.einsum("i,i->", x, x)):
+            assert (number.dtype, number.item()) == (float32, 100_000)
+        fp.dot(x, x * 2.0**-13).backward(seed=2.0**16)
+        assert x.grad.tolist() == [160.0] * 1000
+
+
+# ---- float16 sums, in order ---------------------------------------------------------------------
+
+
+def bits(fn, *arrays, precision="mixed,accumulate=float16"):
+    with fp.precision(precision):
+        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
+        y = fn(*xs)
+        y.backward(gradient=np.ones(y.shape))
+        return [y.array, *(x.grad.array for x in xs)]
+
+
+@pytest.mark.parametrize(
+    "fn, same",
+    [
+        (fp.mm, fp.matmul),
+        (lambda x, y: fp.einsum("ik,kj->ij", x, y), fp.matmul),
+        (lambda x, y: fp.einsum("ki,kj->ij", x.T, y), fp.matmul),
+        (lambda x, y: fp.bmm(x[None], y[None])[0], fp.matmul),
+        (lambda x, y: fp.mv(x, y[:, 0]), lambda x, y: (x @ y[:, :1])[:, 0]),
+        (lambda x, y: F.linear(x, y.T), fp.matmul),
+        (lambda x, y: fp.addmm(fp.zeros(1), x, y), fp.matmul),
+    ],
+    ids=["mm", "einsum", "einsum turned", "bmm", "mv", "linear", "addmm"],
+)
+def test_products_of_all_names_add_in_the_same_order(fn, same):
+    arrays = halves((6, 300), (300, 5))
+    for a, b in zip(bits(fn, *arrays), bits(same, *arrays), strict=True):
+        np.testing.assert_array_equal(a, b)
+    wide = bits(fn, *arrays, precision="mixed")
+    assert any((a != b).any() for a, b in zip(wide, bits(fn, *arrays)))
+
+
+def test_conv1d_is_conv2d_of_one_row_in_every_bit():
+    x, w, b = halves((2, 4, 30), (6, 2, 5), (6,))
+    settings = {"stride": 2, "padding": 3, "dilation": 2, "groups": 2}
+
+    def of_rows(x, w, b):
+        rows = {k: (1, v) if k != "padding" else (0, v) for k, v in settings.items()}
+        rows["groups"] = 2
+        return F.conv2d(x.unsqueeze(2), w.unsqueeze(2), b, **rows).squeeze(2)
+
+    for precision in ("mixed", "mixed,accumulate=float16", "float32"):
+        found = bits(lambda *a: F.conv1d(*a, **settings), x, w, b, precision=precision)
+        for a, c in zip(found, bits(of_rows, x, w, b, precision=precision), strict=True):
+            np.testing.assert_array_equal(a, c)
+
+
+# ---- einsum -------------------------------------------------------------------------------------
+
+
+def test_three_operands_are_multiplied_from_left_to_right_and_each_product_is_stored():
+    x, y, z = halves((4, 50), (50, 60), (60, 3))
+    with fp.precision("mixed"):
+        a, b, c = map(fp.tensor, (x, y, z))
+        whole = fp.einsum("ij,jk,kl->il", a, b, c).array
+        first = fp.einsum("ij,jk->ik", a, b)
+        assert first.dtype == float16
+        np.testing.assert_array_equal(whole, fp.einsum("ik,kl->il", first, c).array)
+        with Calls() as calls:
+            fp.einsum("ij,jk,kl->il", a, b, c)
+    assert [c.kernel.name for c in calls] == ["einsum.einsum_forward"] * 2
+
+
+def test_an_operand_alone_is_a_view_or_a_sum():
+    x = fp.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
+    assert np.shares_memory(fp.einsum("ij->ji", x).array, x.array)
+    assert fp.einsum("ij->i", x).node.op == "sum"
+    with fp.precision("mixed"):
+        assert fp.einsum("ij->", fp.tensor(np.full((300, 300), 10.0))).item() == 900_000
+
+
+@given(st.data())
+def test_einsum_of_any_equation_is_numpys(data):
+    sizes = {n: data.draw(st.integers(0, 4)) for n in "abcd"}
+    terms = data.draw(st.lists(st.text("abcd", max_size=4), min_size=1, max_size=4))
+    found = sorted({*"".join(terms)})
+    out = "".join(data.draw(st.permutations(found))[: data.draw(st.integers(0, len(found)))])
+    shapes = [tuple(sizes[n] for n in term) for term in terms]
+    arrays = [np.asarray(a) for a in random_arrays(*shapes)]
+    equation = ",".join(terms) + "->" + out
+    with fp.precision("float64"):
+        z = fp.einsum(equation, [fp.tensor(a) for a in arrays])
+    np.testing.assert_allclose(z.array, np.einsum(equation, *arrays), rtol=1e-11, atol=1e-11)
+
+
+X, Y = fp.tensor(np.ones((2, 3))), fp.tensor(np.ones((3, 4)))
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ((X, "ij"), fp.DTypeError, "equation is a Tensor: expected a text"),
+        (("ij,jk", X), fp.ArgumentError, "1 operands, expected 2"),
+        (("ij", X, Y), fp.ArgumentError, "2 operands, expected 1"),
+        (("ij",), fp.ArgumentError, "0 operands, expected 1"),
+        (("ij,jk", X, [1.0]), fp.DTypeError, "operand 1 is a list: expected a tensor"),
+        (("i,jk", X, Y), fp.ShapeError, 'operand 0 has 2 dimensions, not those of "i"'),
+        (("ijk...,jk", X, Y), fp.ShapeError, r'operand 0 has 2 dimensions, not those of "ijk\.'),
+        (("ij,ik", X, Y), fp.ShapeError, "i has size 3 in operand 1, and 2 before"),
+        (("ii", X), fp.ShapeError, "i has size 3 in operand 0, and 2 before"),
+        (("...,...", X, Y), fp.ShapeError, r"\.\.\. has size 4 in operand 1, and 3 before"),
+        (("ij->ijj", X), fp.ArgumentError, 'the result "ijj" may have each letter'),
+        (("ij->k", X), fp.ArgumentError, 'the result "k" may have each letter'),
+        (("i1->i", X), fp.ArgumentError, '"i1": expected letters'),
+        (("i.j", X), fp.ArgumentError, r'"i\.j": expected letters'),
+        (("ij->i->j", X), fp.ArgumentError, '"i->j": expected letters'),
+        (("......", X), fp.ArgumentError, "expected letters, and perhaps one ellipsis"),
+    ],
+)
+def test_an_equation_that_does_not_fit_is_refused(arguments, error, message):
+    with pytest.raises(error, match="einsum.*" + message):
+        fp.einsum(*arguments)
+
+
+# ---- what products refuse -----------------------------------------------------------------------
+
+V = fp.tensor(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: fp.mm(X, X), fp.ShapeError, r"mm of \(2, 3\) with \(2, 3\): .*\(3\).*\(2\) must"),
+        (lambda: fp.mm(X, V), fp.ShapeError, r"mm of .*: expected 2 and 2 dimensions"),
+        (lambda: fp.bmm(X, Y), fp.ShapeError, r"bmm of .*: expected 3 and 3 dimensions"),
+        (
+            lambda: fp.bmm(fp.ones(2, 2, 3), fp.ones(3, 3, 2)),
+            *(fp.ShapeError, r"bmm of .*: expected as many matrices in both"),
+        ),
+        (lambda: fp.mv(X, fp.ones(2)), fp.ShapeError, r"mv of .*last of the second \(2\) must"),
+        (lambda: fp.dot(X, V), fp.ShapeError, r"dot of .*: expected 1 and 1 dimensions"),
+        (lambda: fp.dot(V, fp.ones(2)), fp.ShapeError, r"dot of \(3,\) with \(2,\)"),
+        (lambda: fp.outer(X, V), fp.ShapeError, r"outer of .*: expected two vectors"),
+        (lambda: fp.addmm(V, X, Y), fp.ShapeError, r"addmm: input of shape \(3,\) does not broad"),
+        (lambda: fp.addmm(V, X, X), fp.ShapeError, r"addmm of \(2, 3\) with \(2, 3\)"),
+        (lambda: fp.addmm(fp.ones(1), X, Y, beta="1"), fp.DTypeError, r"addmm: beta='1': expected"),
+        (lambda: fp.mm([[1.0]], X), fp.DTypeError, "mm: input is a list: expected a tensor"),
+        (lambda: fp.mm(X, [[1.0]]), fp.DTypeError, "mm: mat2 is a list: expected a tensor"),
+        (lambda: X.matmul(2.0), fp.DTypeError, "matmul: other is a float: expected a tensor"),
+        (lambda: F.linear(X, [[1.0]]), fp.DTypeError, "linear: weight is a list: expected"),
+        (lambda: F.linear(X, Y.T, [1.0]), fp.DTypeError, "linear: bias is a list: expected"),
+        (lambda: F.linear(fp.tensor([[1]]), X), fp.DTypeError, "linear: input of int64: expected"),
+    ],
+)
+def test_products_name_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_whole_numbers_are_multiplied_exactly():
+    x = fp.tensor(np.array([[2**40, 1], [3, 4]]))
+    assert (x @ x).tolist() == [[2**80 % 2**64 + 3, 2**40 + 4], [3 * 2**40 + 12, 19]]
+
+
+def test_what_does_not_count_in_addmm_may_be_nan():
+    y = fp.addmm(fp.tensor([np.nan]), X, Y, beta=0, alpha=0.5)
+    assert y.tolist() == [[1.5] * 4] * 2
+
+
+def test_under_autocast_products_are_of_halves():
+    with fp.precision("autocast"):
+        x, y = fp.ones(2, 3), fp.ones(3, 2)
+        for z in (x @ y, x.mm(y), x.mv(y[:, 0]), fp.einsum("ij,jk", x, y), fp.addmm(x[0, 0], x, y)):
+            assert z.dtype == float16
+
+
+# ---- convolutions -------------------------------------------------------------------------------
+
+
+def test_padding_same_of_an_even_kernel_has_one_more_at_the_end():
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    x, w = random_arrays((2, 3, 7, 6), (4, 3, 4, 2))
+    for dilation in (1, 2, (3, 1)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's, of a copy that it makes
+            expected = torch.nn.functional.conv2d(
+                *map(torch.tensor, (x, w)), padding="same", dilation=dilation
+            )
+        with fp.precision("float64"):
+            y = F.conv2d(*map(fp.tensor, (x, w)), padding="same", dilation=dilation)
+        assert y.shape == (2, 4, 7, 6)
+        np.testing.assert_allclose(y.array, expected.numpy(), rtol=1e-11, atol=1e-11)
+
+
+@given(
+    *(st.integers(1, 3), st.integers(0, 2), st.integers(1, 2), st.integers(1, 3)),
+    *(st.integers(1, 2), st.integers(1, 6)),
+)
+def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
+    stride, padding, dilation, kernel, groups, length
+):
+    """<conv(x, w), y> = <x, conv_transpose(y, w)>, with the sizes that the stride leaves open."""
+    settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    size = length + dilation * (kernel - 1)
+    with fp.precision("float64"):
+        x, w = map(fp.tensor, random_arrays((2, 2 * groups, size), (3 * groups, 2, kernel)))
+        z = F.conv1d(x, w, **settings)
+        (dz,) = map(fp.tensor, random_arrays(z.shape, seed=1))
+        least = (z.shape[2] - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1
+        y = F.conv_transpose1d(dz, w, output_padding=size - least, **settings) if (
+            size - least < max(stride, dilation)
+        ) else None
+        if y is not None:
+            assert y.shape == x.shape
+            left, right = (z * dz).sum().item(), (x * y).sum().item()
+            assert left == pytest.approx(right, rel=1e-10, abs=1e-10)
+
+
+IMAGE, KERNEL = np.ones((2, 4, 5, 5)), np.ones((4, 2, 3, 3))
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda x, w: F.conv1d(x, w), fp.ShapeError, r"conv1d: .*expected \(N, C, L\) or \(C, L\)"),
+        (
+            lambda x, w: F.conv_transpose2d(x[0, 0], w),
+            *(fp.ShapeError, r"conv_transpose2d: .*\(C, H, W\), and \(C, O/groups, KH, KW\)"),
+        ),
+        (lambda x, w: F.conv2d(x, w.array.tolist()), fp.DTypeError, r"conv2d: weight is a list"),
+        (lambda x, w: F.conv2d(x, w, [1.0]), fp.DTypeError, r"conv2d: bias is a list"),
+        (
+            lambda x, w: F.conv2d(fp.ones(1, 4, 5, 5, dtype="int64"), w),
+            *(fp.DTypeError, r"conv2d: input of int64: expected floating"),
+        ),
+        (lambda x, w: F.conv2d(x, w, groups=1.5), fp.ShapeError, r"conv2d: .*groups=1\.5"),
+        (lambda x, w: F.conv2d(x, w, groups=2, padding="full"), fp.ArgumentError, r"padding='full'"),
+        (
+            lambda x, w: F.conv2d(x, w, groups=2, stride=2, padding="same"),
+            *(fp.ArgumentError, r'conv2d: padding="same" with stride=\(2, 2\): expected 1'),
+        ),
+        (
+            lambda x, w: F.conv2d(x, fp.zeros(4, 2, 0, 3), groups=2),
+            *(fp.ShapeError, r"conv2d: a kernel of \(0, 3\): expected at least 1"),
+        ),
+        (lambda x, w: F.conv2d(x, w, fp.ones(3), groups=2), fp.ShapeError, r"expected \(4,\)"),
+        (
+            lambda x, w: F.conv_transpose2d(x, w, fp.ones(4)),
+            *(fp.ShapeError, r"conv_transpose2d: bias of shape \(4,\) .*expected \(2,\)"),
+        ),
+        (
+            lambda x, w: F.conv_transpose2d(x[:, :3], w),
+            *(fp.ShapeError, r"conv_transpose2d: .*has 3 channels; weight .* expects 4"),
+        ),
+        (
+            lambda x, w: F.conv_transpose2d(x, w, output_padding=1),
+            *(fp.ShapeError, r"output_padding=\(1, 1\) must be smaller than stride=\(1, 1\)"),
+        ),
+        (
+            lambda x, w: F.conv_transpose2d(x, w, padding=4),
+            *(fp.ShapeError, r"conv_transpose2d: .*leave a result of sizes \(-1, -1\)"),
+        ),
+        (lambda x, w: F.conv_transpose2d(x, w, stride=0), fp.ShapeError, r"stride=0: expected an"),
+    ],
+)
+def test_convolutions_name_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call(fp.tensor(IMAGE), fp.tensor(KERNEL))
+
+
+# ---- layers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make, bound",
+    [
+        (lambda m: m.Conv1d(16, 40, 5, groups=2), 40**-0.5),
+        (lambda m: m.Conv2d(16, 32, (3, 5), groups=2), 120**-0.5),
+        (lambda m: m.ConvTranspose1d(40, 16, 5, groups=2), 40**-0.5),
+        (lambda m: m.ConvTranspose2d(32, 16, (3, 5), groups=2), 120**-0.5),
+    ],
+)
+def test_initial_values_fill_pytorchs_bounds_and_no_more(make, bound):
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    torch.manual_seed(0)
+    for (name, p), q in zip(make(nn).named_parameters(), make(torch.nn).parameters(), strict=True):
+        for largest in (np.abs(p.array).max(), np.abs(q.detach().numpy()).max()):
+            assert (1 - 20 / p.array.size) * bound <= largest <= bound, name
+
+
+def test_output_size_chooses_among_the_sizes_that_the_stride_leaves_open():
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    ours, theirs = (m.ConvTranspose2d(3, 2, 3, 2, (1, 0)) for m in (nn, torch.nn))
+    ours.load_state_dict({n: t.detach().numpy() for n, t in theirs.state_dict().items()})
+    x = random_arrays((2, 3, 4, 5))[0].astype("float32")
+    for size in ((7, 11), (8, 12), [8, 11], (2, 2, 7, 12)):
+        y, z = ours(fp.tensor(x), size), theirs(torch.tensor(x), size)
+        assert y.shape == (2, 2, *size[-2:])
+        np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(fp.ShapeError, match=r"output_size=\(9, 11\).*from \[7, 11\] to \[8, 12\]"):
+        ours(fp.tensor(x), (9, 11))
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: nn.Conv2d(3, 4, 3, padding_mode="reflect"), r"padding_mode='reflect'"),
+        (lambda: nn.Conv1d(3, 4, 3, groups=2), r"groups=2 must divide 3 and 4 channels"),
+        (lambda: nn.Conv2d(3, 4, 0), r"kernel_size=0: expected an integer"),
+        (lambda: nn.Conv1d(3, 4, (3, 3)), r"kernel_size=\(3, 3\): expected an integer"),
+        (lambda: nn.Conv2d(3, 4, 3, padding="full"), r"padding='full'"),
+        (lambda: nn.ConvTranspose2d(3, 4, 3, padding="same"), r"padding='same'"),
+        (lambda: nn.ConvTranspose1d(3, 0, 3), r"out_channels=0: expected a positive"),
+        (lambda: nn.Conv2d(3, 4, 3, bias=None), r"bias=None: expected True or False"),
+        (lambda: nn.Unflatten("width", (2, 2)), r"Unflatten\('width', \(2, 2\)\): expected"),
+        (lambda: nn.Unflatten(1, (2, 4))(fp.ones(2, 6)), r"axis 1 .*whose product is 6"),
+        (lambda: nn.Unflatten(1, (4, -1))(fp.ones(2, 6)), r"axis 1 .*whose product is 6"),
+        (lambda: nn.Unflatten(1, (-1, -1))(fp.ones(2, 4)), r"axis 1 .*whose product is 4"),
+        (lambda: nn.Unflatten(2, (2, 3))(fp.ones(2, 6)), r"Unflatten: dim=2 for a tensor of 2"),
+    ],
+)
+def test_layers_refuse_what_cannot_be(make, message):
+    with pytest.raises(fp.MinifpError, match=message):
+        make()
+
+
+def test_identity_gives_back_what_it_is_given():
+    x = fp.ones(2)
+    assert nn.Identity(54, unused=True)(x) is x
+
+
+def test_a_convolution_as_it_is_printed():
+    assert repr(nn.Conv2d(1, 2, 3, padding="same")) == (
+        "Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1), padding=same, dilation=(1, 1), "
+        "groups=1, bias=True)"
+    )
+
+
+# ---- rows of a table ----------------------------------------------------------------------------
+
+
+def test_the_padding_row_begins_as_zeros_and_stays():
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    for padding_idx in (2, -1):
+        ours, theirs = (m.Embedding(4, 3, padding_idx) for m in (nn, torch.nn))
+        assert ours.padding_idx == theirs.padding_idx
+        assert ours.weight.tolist()[padding_idx] == [0, 0, 0]
+        i = np.array([0, 2, 3, 3])
+        ours(fp.tensor(i)).sum().backward()
+        theirs(torch.tensor(i)).sum().backward()
+        np.testing.assert_array_equal(ours.weight.grad.array, theirs.weight.grad.numpy())
+    assert repr(ours) == "Embedding(4, 3, padding_idx=3)"
+
+
+def test_a_pretrained_table_is_frozen_unless_it_is_told_not_to():
+    (rows,) = random_arrays((4, 3))
+    before = fp.get_state()
+    with fp.precision("mixed"):
+        frozen = nn.Embedding.from_pretrained(fp.tensor(rows, dtype="float32"))
+        free = nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=0)
+    assert fp.get_state() == before  # no initial values were drawn
+    assert not frozen.weight.requires_grad and free.weight.requires_grad
+    np.testing.assert_array_equal(frozen.weight.array, rows.astype(float16))
+    np.testing.assert_array_equal(free.weight.exact, rows.astype(float32))
+    assert (free.num_embeddings, free.embedding_dim, free.padding_idx) == (4, 3, 0)
+    assert free([1, 0]).tolist() == free.weight[[1, 0]].tolist()
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: nn.Embedding(4, 3, 4), fp.ArgumentError, r"padding_idx=4: expected .*-4 to 3"),
+        (lambda: nn.Embedding(4, 3, 1.0), fp.ArgumentError, r"padding_idx=1\.0: expected an int"),
+        (lambda: F.embedding([0], Y, -4), fp.ArgumentError, r"padding_idx=-4: .*from -3 to 2"),
+        (lambda: F.embedding([0], [[1.0]]), fp.DTypeError, r"embedding: weight is a list"),
+        (lambda: F.embedding([0], fp.tensor([[1]])), fp.DTypeError, r"weight of int64: expected"),
+        (lambda: nn.Embedding.from_pretrained([[1.0]]), fp.DTypeError, r"embeddings is list"),
+        (lambda: nn.Embedding.from_pretrained(V), fp.ShapeError, r"embeddings of shape \(3,\)"),
+        (lambda: nn.Embedding(4, 3, max_norm=1.0), TypeError, "max_norm"),
+    ],
+)
+def test_tables_name_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,635 @@
+"""Recurrent layers and cells, and sequences of different lengths."""
+
+import warnings
+
+import cases  # noqa: F401 (registers the kernels' bounds)
+import numpy as np
+import pytest
+from bounds import UNIT, Calls, growth
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minifp as fp
+from minifp import nn
+from minifp.formats import FORMATS, float16, float64
+from minifp.nn.utils import rnn as ours_rnn
+
+KINDS = {"RNN": 1, "GRU": 3, "LSTM": 4}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def pytorch():
+    """PyTorch, or the test is skipped."""
+    return pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+
+
+def as_list(state):
+    return list(state) if isinstance(state, (tuple, list)) else [state]
+
+
+def with_weights_of(theirs, ours):
+    """Ours with PyTorch's weights, which must have the same names and shapes, in that order."""
+    state = {n: t.detach().numpy() for n, t in theirs.state_dict().items()}
+    mine = {n: (t.shape, t.dtype) for n, t in ours.state_dict().items()}
+    assert list(mine.items()) == [(n, (a.shape, a.dtype)) for n, a in state.items()]
+    ours.load_state_dict(state)
+    return ours
+
+
+def assert_same(ours, theirs, close):
+    """Tensors of ours and of PyTorch's are alike."""
+    for a, b in zip(ours, theirs, strict=True):
+        b = b.detach().numpy()
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a.array, b, rtol=close, atol=close)
+
+
+def assert_layers_agree(ours, theirs, results, inputs, close):
+    """Values, and with random gradients of all results those of all inputs and weights."""
+    torch, random = pytorch(), np.random.default_rng(1)
+    assert_same(results[0], results[1], close)
+    dys = [random.normal(0, 1, y.shape).astype(y.dtype) for y in results[0]]
+    sum((y * fp.Tensor(dy)).sum() for y, dy in zip(results[0], dys)).backward()
+    torch.autograd.backward(results[1], [torch.tensor(dy) for dy in dys])
+    for x, t in zip(*inputs, strict=True):
+        assert_same([x.grad], [t.grad], close)
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert_same([p.grad], [q.grad], close)
+
+
+# ---- parity with PyTorch ------------------------------------------------------------------------
+
+
+@st.composite
+def layers(draw):
+    """The name and the arguments of a layer."""
+    kind = draw(st.sampled_from(sorted(KINDS)))
+    hidden = draw(st.integers(1, 4))
+    options = {
+        "num_layers": draw(st.integers(1, 3)),
+        **{n: draw(st.booleans()) for n in ("bias", "batch_first", "bidirectional")},
+    }
+    if kind == "RNN":
+        options["nonlinearity"] = draw(st.sampled_from(["tanh", "relu"]))
+    if kind == "LSTM":
+        options["proj_size"] = draw(st.integers(0, hidden - 1))
+    return kind, (draw(st.integers(1, 3)), hidden), options
+
+
+FORMS = ["batch", "one", "lengths", "packed", "packed in any order"]
+
+
+def run(module, layer, form, x, hx, lengths):
+    """The outputs as one tensor, and the states, of a layer of ours (module fp) or of PyTorch's."""
+    if form in ("batch", "one"):
+        return layer(x, hx)
+    if form == "lengths" and module is fp:
+        return layer(x, hx, lengths=lengths)
+    rnn, first = module.nn.utils.rnn, layer.batch_first
+    packed = rnn.pack_padded_sequence(x, lengths, first, enforce_sorted=form == "packed")
+    y, hx = layer(packed, hx)
+    assert type(y) is type(packed)
+    total = x.shape[1 if first else 0] if form == "lengths" else None
+    return rnn.pad_packed_sequence(y, first, total_length=total)[0], hx
+
+
+@settings(max_examples=120)
+@given(
+    layer=layers(), form=st.sampled_from(FORMS), lengths=st.lists(st.integers(1, 5), min_size=1,
+    max_size=4), spare=st.integers(0, 2), with_state=st.booleans(), seed=st.integers(0, 2**32 - 1),
+)  # fmt: skip
+@pytest.mark.parametrize("dtype, close", [("float64", 1e-11), ("float32", 1e-4)])
+def test_any_layer_on_any_input_is_pytorchs(
+    dtype, close, layer, form, lengths, spare, with_state, seed
+):
+    """float32: the roundings of 5 steps of 3 layers, each at most doubled by the next."""
+    torch, random = pytorch(), np.random.default_rng(seed)
+    kind, sizes, options = layer
+    if form == "packed":
+        lengths = sorted(lengths, reverse=True)
+    steps, batch = max(lengths) + (spare if form == "lengths" else 0), len(lengths)
+    shape = (batch, steps) if options["batch_first"] else (steps, batch)
+    shape = (steps,) if form == "one" else shape
+    theirs = getattr(torch.nn, kind)(*sizes, **options, dtype=getattr(torch, dtype))
+    arrays = [random.normal(0, 1, (*shape, sizes[0]))]
+    if with_state:
+        many = options["num_layers"] * (1 + options["bidirectional"])
+        wide = [options.get("proj_size") or sizes[1], sizes[1]][: 1 + (kind == "LSTM")]
+        arrays += [random.normal(0, 1, (many, *([batch] * (form != "one")), n)) for n in wide]
+    with fp.precision(dtype), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="LSTM with projections is not supported")
+        ours = with_weights_of(theirs, getattr(nn, kind)(*sizes, **options))
+        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
+        ts = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays]
+        results = []
+        for module, made, (x, *hx) in ((fp, ours, xs), (torch, theirs, ts)):
+            hx = (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None
+            y, states = run(module, made, form, x, hx, lengths)
+            results.append([y, *as_list(states)])
+        assert_layers_agree(ours, theirs, results, (xs, ts), close)
+
+
+@settings(max_examples=40)
+@given(
+    *(st.sampled_from(sorted(KINDS)), st.integers(1, 4), st.integers(1, 4), st.booleans()),
+    *(st.sampled_from([None, 0, 1, 3]), st.booleans(), st.sampled_from(["tanh", "relu"])),
+)
+@pytest.mark.parametrize("dtype, close", [("float64", 1e-12), ("float32", 2e-5)])
+def test_any_cell_is_pytorchs(dtype, close, kind, inputs, hidden, bias, batch, with_state, f):
+    """batch None: of one step of one sequence, without an axis for it."""
+    torch, random = pytorch(), np.random.default_rng(0)
+    options = {"nonlinearity": f} if kind == "RNN" else {}
+    theirs = getattr(torch.nn, f"{kind}Cell")(inputs, hidden, bias, **options)
+    theirs = theirs.to(getattr(torch, dtype))
+    lead, states = () if batch is None else (batch,), 1 + (kind == "LSTM")
+    arrays = [random.normal(0, 1, (*lead, inputs))]
+    arrays += [random.normal(0, 1, (*lead, hidden)) for _ in range(states if with_state else 0)]
+    with fp.precision(dtype):
+        ours = with_weights_of(theirs, getattr(nn, f"{kind}Cell")(inputs, hidden, bias, **options))
+        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
+        ts = [torch.tensor(a.astype(dtype), requires_grad=True) for a in arrays]
+        results = []
+        for cell, (x, *hx) in ((ours, xs), (theirs, ts)):
+            y = cell(x, (tuple(hx) if kind == "LSTM" else hx[0]) if hx else None)
+            assert isinstance(y, tuple) == (kind == "LSTM")
+            results.append(as_list(y))
+        assert_layers_agree(ours, theirs, results, (xs, ts), close)
+
+
+@each_kind
+@pytest.mark.parametrize("p, training", [(1.0, True), (0.7, False)])
+def test_dropout_is_between_layers_and_only_in_training(kind, p, training):
+    torch = pytorch()
+    theirs = getattr(torch.nn, kind)(3, 4, 2, dropout=p).train(training)
+    ours = with_weights_of(theirs, getattr(nn, kind)(3, 4, 2, dropout=p).train(training))
+    x = np.random.default_rng(0).normal(0, 1, (5, 2, 3)).astype("float32")
+    y, z = ours(fp.tensor(x))[0], theirs(torch.tensor(x))[0]
+    np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_layers_and_cells_show_themselves_as_pytorchs_do():
+    torch = pytorch()
+    for make in (
+        lambda m: m.LSTM(3, 4, 2, bias=False, batch_first=True, dropout=0.5, bidirectional=True),
+        *(lambda m: m.LSTM(3, 4, proj_size=2), lambda m: m.GRU(3, 4), lambda m: m.RNN(3, 4, 3)),
+        *(lambda m: m.GRUCell(3, 4, bias=False), lambda m: m.LSTMCell(3, 4)),
+    ):
+        assert repr(make(nn)) == repr(make(torch.nn))
+
+
+# ---- sequences of different lengths -------------------------------------------------------------
+
+
+@st.composite
+def ragged(draw, least=1):
+    """Arrays (L, ...) of different lengths, integers or floats."""
+    lengths = draw(st.lists(st.integers(least, 5), min_size=1, max_size=5))
+    more = tuple(draw(st.lists(st.integers(1, 3), max_size=2)))
+    random, dtype = np.random.default_rng(0), draw(st.sampled_from(["int64", "float32"]))
+    return [random.integers(-9, 9, (n, *more)).astype(dtype) for n in lengths]
+
+
+@given(
+    ragged(least=0), st.booleans(), st.sampled_from([0, -100]), st.sampled_from(["left", "right"])
+)
+def test_pad_sequence_is_pytorchs(arrays, batch_first, value, side):
+    torch = pytorch()
+    y = ours_rnn.pad_sequence([fp.tensor(a) for a in arrays], batch_first, value, side)
+    z = torch.nn.utils.rnn.pad_sequence([torch.tensor(a) for a in arrays], batch_first, value, side)
+    assert (y.shape, y.dtype) == (z.shape, z.numpy().dtype)
+    np.testing.assert_array_equal(y.array, z.numpy())
+
+
+@given(ragged(), st.booleans(), st.booleans())
+def test_packing_and_unpacking_are_pytorchs(arrays, in_order, batch_first):
+    torch = pytorch()
+    if in_order:
+        arrays.sort(key=len, reverse=True)
+    results = []
+    for make, rnn in ((fp.tensor, ours_rnn), (torch.tensor, torch.nn.utils.rnn)):
+        sequences = [make(a) for a in arrays]
+        packed = rnn.pack_sequence(sequences, enforce_sorted=in_order)
+        padded, lengths = rnn.pad_packed_sequence(packed, batch_first, -1, 7)
+        copy = padded if rnn is ours_rnn else padded.clone()  # PyTorch's turns it in place
+        parts = rnn.unpad_sequence(copy, lengths, batch_first)
+        again = rnn.unpack_sequence(packed)
+        results.append([packed.batch_sizes, padded, lengths, *parts, *again])
+        assert (packed.sorted_indices is None) == in_order
+        if in_order or len({len(a) for a in arrays}) == len(arrays):  # ties may come in any order
+            results[-1] += [packed.data, *([] if in_order else packed[2:])]
+    for a, b in zip(*results, strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.numpy().dtype)
+        np.testing.assert_array_equal(a.array, b.numpy())
+
+
+def test_padding_gets_no_gradient_and_rows_get_theirs():
+    x = fp.tensor(np.arange(12.0).reshape(3, 2, 2), requires_grad=True)
+    packed = ours_rnn.pack_padded_sequence(x, [1, 3], enforce_sorted=False)
+    y, lengths = ours_rnn.pad_packed_sequence(packed, padding_value=9.0)
+    assert lengths.tolist() == [1, 3] and y[1:, 0].tolist() == [[9, 9], [9, 9]]
+    (y * y).sum().backward()
+    expected = 2 * x.array
+    expected[1:, 0] = 0
+    np.testing.assert_array_equal(x.grad.array, expected)
+
+
+def test_packed_sequences_can_be_moved_and_made_by_hand():
+    packed = ours_rnn.pack_sequence([fp.ones(1, 2), fp.ones(3, 2)], enforce_sorted=False)
+    assert packed.to(dtype="float16").data.dtype == float16
+    made = ours_rnn.PackedSequence(packed.data, packed.batch_sizes, packed.sorted_indices)
+    assert made.unsorted_indices.tolist() == packed.unsorted_indices.tolist() == [1, 0]
+    with fp.precision("mixed"):
+        layer = nn.GRU(2, 3)
+    y, h = layer(made)
+    assert (y.data.shape, y.data.dtype, h.shape) == ((4, 3), float16, (1, 2, 3))
+
+
+LENGTHS = [2, 6, 1, 4]
+
+
+def halves(*shape, seed=0):
+    return np.random.default_rng(seed).normal(0, 1, shape).astype(float16).astype(float64)
+
+
+def all_of(layer, x, lengths=None):
+    """The bytes of outputs, states and gradients, for gradients of 1."""
+    x = fp.tensor(x, requires_grad=True)
+    y, states = layer(x, lengths=lengths)
+    layer.zero_grad()
+    sum(v.sum() for v in (y, *as_list(states))).backward()
+    grads = [x.grad, *(p.grad for p in layer.parameters())]
+    return [v.array.tobytes() for v in (y, *as_list(states), *grads)], x.grad.array, y.array
+
+
+@each_kind
+@pytest.mark.parametrize("precision", ["float32", "mixed", "float16"])
+def test_what_stands_in_the_padding_changes_nothing(kind, precision):
+    """Not even Inf and NaN, which 0 times would be NaN."""
+    padding = np.arange(6)[:, None] >= np.array(LENGTHS)
+    with fp.precision(precision):
+        layer = getattr(nn, kind)(3, 4, 2, bidirectional=True)
+        results = []
+        for value in (0.0, 1e4, np.nan, -np.inf):
+            x = halves(6, 4, 3)
+            x[padding] = value
+            results.append(all_of(layer, x, fp.tensor(LENGTHS)))
+    assert all(r[0] == results[0][0] for r in results)
+    for _, dx, y in results:
+        assert (dx[padding] == 0).all() and (y[padding] == 0).all()
+        assert (dx[~padding] != 0).any(-1).all()
+
+
+@each_kind
+@pytest.mark.parametrize("sums", ["float16", "mixed,accumulate=float16"])
+def test_in_a_batch_each_sequence_is_as_alone_bit_for_bit_where_the_order_of_sums_is_fixed(
+    kind, sums
+):
+    """In float16 sums are sequential. In float32 BLAS may add in another order for other shapes."""
+    x = halves(6, 4, 3)
+    with fp.precision(sums):
+        layer = getattr(nn, kind)(3, 4, 2, bidirectional=True)
+        y, states = layer(fp.tensor(x), lengths=LENGTHS)
+        for b, n in enumerate(LENGTHS):
+            alone, end = layer(fp.tensor(x[:n, b]))
+            np.testing.assert_array_equal(y.array[:n, b], alone.array)
+            for s, e in zip(as_list(states), as_list(end)):
+                np.testing.assert_array_equal(s.array[:, b], e.array)
+
+
+# ---- how far the state of two computations of one sequence may be apart --------------------------
+
+
+def carry(kind, error, w, differ, ulp, keep, largest):
+    """From the errors (of h, of c) before a step to those after it.
+
+    First order and in the largest norm: the state enters the sums z through rows of w_hh with sum
+    |w| <= w; the sums themselves differ by `differ`; each stored number, of at most `largest`,
+    by `ulp`. sigma has slopes of at most 1/4, tanh and relu of 1, and r, z, i, f, o, n, g lie
+    between -1 and 1. keep: the largest z or f, by which the state before is multiplied.
+    """
+    h, c = error
+    z = w * h + differ
+    gate = z / 4 + ulp
+    if kind == "RNN":
+        return z + ulp, 0.0
+    if kind == "GRU":  # n: the slopes of x w + r q; h: those of (1 - z) n + z h', |h' - n| <= 2
+        n = differ + (z + ulp * largest) + largest * gate + ulp
+        return keep * h + n + 2 * gate + ulp, 0.0
+    c = keep * c + largest * gate + gate + (z + ulp) + ulp * largest
+    return c + gate + ulp, c
+
+
+def norm(layer):
+    return np.abs(layer.weight_hh_l0.array.astype(float64)).sum(1).max()
+
+
+def sums_of_products(layer, x):
+    """The number of addends of a sum z, and the largest sum of their absolute values, |h| <= 1."""
+    w_ih, b_ih, b_hh = (
+        np.abs(getattr(layer, f"{n}_l0").array.astype(float64))
+        for n in ("weight_ih", "bias_ih", "bias_hh")
+    )
+    magnitude = (np.abs(x) @ w_ih.T + b_ih + b_hh).max() + norm(layer)
+    return x.shape[-1] + layer.hidden_size + 2, magnitude
+
+
+@each_kind
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_in_a_batch_each_sequence_is_as_alone_but_for_the_order_of_sums(kind, precision):
+    """Two float32 sums of the same products differ by twice their bound, and where they lie on
+    both sides of a rounding border, what is stored by an ulp: carried through the steps."""
+    x = halves(6, 4, 3)
+    with fp.precision(precision) as p:
+        layer = getattr(nn, kind)(3, 4)
+        y, _ = layer(fp.tensor(x), lengths=LENGTHS)
+        addends, magnitude = sums_of_products(layer, x)
+        ulp = FORMATS[p.activations].eps / 2  # of numbers below 1
+        for b, n in enumerate(LENGTHS):
+            alone, _ = layer(fp.tensor(x[:n, b]))
+            error = 0.0, 0.0
+            for t in range(n):
+                differ = 2 * growth(addends) * UNIT * magnitude
+                error = carry(kind, error, norm(layer), differ, ulp, 1.0, max(magnitude, n))
+                found = np.abs(y.array[t, b].astype(float64) - alone.array[t]).max()
+                assert found <= error[0]
+
+
+STEPS = 2000
+
+
+def long_layer(kind):
+    """A layer whose state forgets, in expectation of a long sequence."""
+    fp.manual_seed(1)
+    layer = getattr(nn, kind)(4, 6)
+    layer.weight_hh_l0.data = layer.weight_hh_l0.array.astype("float32") * 0.05
+    return layer
+
+
+@each_kind
+def test_over_2000_steps_no_step_leaves_its_bound(kind):
+    """From the state that was stored before it: forward and backward, in mixed precision."""
+    with fp.precision("mixed"), Calls() as calls:
+        y, states = long_layer(kind)(fp.tensor(halves(STEPS, 2, 4), requires_grad=True))
+        sum(v.sum() for v in (y, *as_list(states))).backward(seed=2.0**-4)
+    of_layer = [c for c in calls if c.kernel.name.startswith(kind.lower())]
+    assert len(of_layer) == 2
+    assert max(call.excess() for call in of_layer) <= 1
+
+
+@each_kind
+def test_over_2000_steps_the_state_drifts_no_further_than_its_storage_explains(kind):
+    """Each step adds half an ulp to each number it stores, and the next ones forget it."""
+    x = np.clip(halves(STEPS, 2, 4), -1, 1)
+    with fp.precision("mixed"), Calls() as calls:
+        stored = long_layer(kind)
+        y, _ = stored(fp.tensor(x))
+    call = next(c for c in calls if c.kernel.name.startswith(kind.lower()))
+    with fp.precision("float64"):
+        exact = long_layer(kind)
+        for name, p in stored.named_parameters():
+            getattr(exact, name).data = p.array  # the weights as they are stored
+        z, _ = exact(fp.tensor(x))
+    keep, largest = 0.0, 1.0
+    addends, magnitude = sums_of_products(stored, x)
+    if kind == "GRU":
+        gates = call.results[1].astype(float64)
+        keep, largest = gates[:, 6:12].max(), max(1.0, np.abs(gates[:, 18:]).max())
+    if kind == "LSTM":
+        keep = call.results[2][:, 6:12].astype(float64).max()
+        largest = max(1.0, np.abs(call.results[1].astype(float64)).max())
+    error, differ = (0.0, 0.0), growth(addends) * UNIT * magnitude
+    half_ulp = FORMATS["float16"].eps / 4
+    for t in range(STEPS):
+        error = carry(kind, error, norm(stored), differ, half_ulp, keep, largest)
+        found = np.abs(y.array[t].astype(float64) - z.array[t]).max()
+        assert found <= error[0]
+    assert error[0] < 0.04  # the bound itself has settled
+
+
+def test_a_cell_state_in_half_stops_growing_after_2048_equal_steps():
+    """c + 2^-10 is c from c = 2 on, where that is half an ulp: as DESIGN says, c is stored."""
+    ends = []
+    for precision in ("mixed", "float32"):
+        with fp.precision(precision):
+            layer = nn.LSTM(1, 1, bias=False)
+            layer.weight_ih_l0.data = np.array([[20.0], [20.0], [2.0**-10], [0.0]])
+            layer.weight_hh_l0.data = np.zeros((4, 1))
+            ends.append(layer(fp.ones(3000, 1, 1))[1][1].item())
+    assert ends == [2.0, pytest.approx(3000 / 1024, rel=1e-4)]
+
+
+# ---- sums in float16 ----------------------------------------------------------------------------
+
+
+def half(x):
+    return np.asarray(x, "float32").astype(float16).astype("float32")
+
+
+def fold(a, b):
+    """a bT with every product and every partial sum rounded to float16."""
+    y = np.zeros((len(a), len(b)), "float32")
+    for k in range(a.shape[1]):
+        y = half(y + half(half(a[:, k, None]) * half(b[None, :, k])))
+    return y
+
+
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def one_step(kind, x, h, c, w_ih, w_hh, b_ih, b_hh):
+    """One step with every sum of the gates rounded to float16, biases included."""
+    if kind == "GRU":
+        size = h.shape[1]
+        a, b = half(fold(x, w_ih) + b_ih), half(fold(h, w_hh) + b_hh)
+        r, z = np.split(sigmoid(half(a + b))[:, : 2 * size], 2, axis=1)
+        n = np.tanh(a[:, 2 * size :] + r * b[:, 2 * size :])
+        return (1 - z) * n + z * h
+    z = half(half(fold(x, w_ih) + half(b_ih + b_hh)) + fold(h, w_hh))
+    if kind == "RNN":
+        return np.tanh(z)
+    i, f, g, o = np.split(z, 4, axis=1)
+    return sigmoid(o) * np.tanh(sigmoid(f) * c + sigmoid(i) * np.tanh(g))
+
+
+@each_kind
+def test_with_accumulate_float16_every_sum_of_a_gate_is_rounded_to_it(kind):
+    """Storage stays float32 here, so that nothing but the sums rounds to float16."""
+    random, rows = np.random.default_rng(0), KINDS[kind] * 3
+    shapes = (4, 5), (4, 3), (4, 3), (rows, 5), (rows, 3), (rows,), (rows,)
+    x, h, c, *weights = (random.normal(0, 1, s).astype("float32") for s in shapes)
+    states = {"LSTM": [h, c]}.get(kind, [h])
+    found = {}
+    for precision in ("float32,accumulate=float16", "float32"):
+        with fp.precision(precision):
+            arguments = [fp.tensor(a) for a in (x[None], *states, *weights)]
+            found[precision] = getattr(fp.ops, kind.lower())(*arguments)[1].array
+    expected = one_step(kind, x, h, c, *weights)
+    np.testing.assert_allclose(found["float32,accumulate=float16"], expected, rtol=0, atol=1e-6)
+    assert np.abs(found["float32"] - expected).max() > 1e-4
+
+
+@each_kind
+def test_with_accumulate_float16_a_bias_below_half_an_ulp_of_the_sum_is_lost(kind):
+    """b_hh = 2^-12 beside b_ih = 1; and both beside x w = 1 where they are 2^-13.
+
+    The biases are added to each other first, so that x w = -1 does not bring b_hh back; but in a
+    GRU each to its own product.
+    """
+    x, zero = fp.ones(1, 1, 1), fp.zeros(1, 1)
+    rows = KINDS[kind]
+    sums = [(0.0, 1.0, 2.0**-12, 1.0), (1.0, 2.0**-13, 2.0**-13, 0.0), (-1.0, 1.0, 2.0**-12, 1.0)]
+    for w, b_ih, b_hh, lost in sums[: 2 if kind == "GRU" else 3]:
+        for precision in ("float32,accumulate=float16", "float32"):
+            with fp.precision(precision):
+                weights = fp.full((rows, 1), w), fp.zeros(rows, 1)
+                biases = [fp.full((rows,), b) for b in (b_ih, b_hh)]
+                without = fp.full((rows,), lost), fp.zeros(rows)
+                states = [zero] * (1 + (kind == "LSTM"))
+                if kind == "GRU":  # q is a sum of its own: only r and z add both biases
+                    biases[1].data = np.array([b_hh, b_hh, 0.0])
+                fn = getattr(fp.ops, kind.lower())
+                y, z = (fn(x, *states, *weights, *b)[1].item() for b in (biases, without))
+            assert (y == z) == (precision != "float32")
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+
+def layer_of(kind="LSTM", *args, **options):
+    return getattr(nn, kind)(3, 4, *args, **options)
+
+
+X, STATE = (5, 2, 3), (1, 2, 4)
+pair = lambda *shape: (fp.ones(*shape), fp.ones(*shape))  # noqa: E731
+
+REFUSED = [
+    (lambda: nn.RNN(3, 4, nonlinearity="sin"), fp.ArgumentError, "RNN: nonlinearity='sin'"),
+    (lambda: nn.RNNCell(3, 4, nonlinearity=None), fp.ArgumentError, "RNNCell: nonlinearity=None"),
+    (lambda: nn.GRU(3, 0), fp.ArgumentError, "hidden_size=0"),
+    (lambda: nn.GRUCell(0, 4), fp.ArgumentError, "input_size=0"),
+    (lambda: nn.LSTM(3, 4, proj_size=4), fp.ArgumentError, "LSTM: proj_size=4.*hidden_size - 1"),
+    (lambda: nn.LSTM(3, 4, proj_size=-1), fp.ArgumentError, "proj_size=-1"),
+    (lambda: nn.LSTM(3, 4, dropout=2), fp.ArgumentError, "LSTM: dropout=2"),
+    (lambda: layer_of()([[1.0]]), fp.DTypeError, r"LSTM\(3, 4\): input is a list"),
+    (lambda: layer_of()(fp.ones(3)), fp.ArgumentError, r"shape \(3,\).*expected \(T, B, 3\)"),
+    (lambda: layer_of()(fp.ones(0, 2, 3)), fp.ShapeError, "lstm: x of shape.*at least one step"),
+    (lambda: layer_of()(fp.tensor(np.ones(X, int))), fp.DTypeError, "lstm: x of int64"),
+    (lambda: layer_of()(fp.ones(*X), fp.ones(*STATE)), fp.ArgumentError, r"expected \(h, c\)"),
+    (lambda: layer_of()(fp.ones(*X), [1, 2]), fp.DTypeError, "hx with a int"),
+    (lambda: layer_of("GRU")(fp.ones(*X), pair(*STATE)), fp.DTypeError, "hx with a tuple"),
+    (
+        lambda: layer_of()(fp.ones(*X), (fp.ones(*STATE), fp.ones(1, 2, 5))),
+        *(fp.ArgumentError, r"initial c of shape \(1, 2, 5\), expected \(1, 2, 4\)"),
+    ),
+    (
+        lambda: layer_of("RNN")(fp.ones(5, 3), fp.ones(*STATE)),
+        *(fp.ArgumentError, r"initial h of shape \(1, 2, 4\) for one sequence"),
+    ),
+    (
+        lambda: layer_of("RNN")(fp.ones(*X), fp.ones(1, 4)),
+        *(fp.ArgumentError, r"initial h of shape \(1, 4\), expected \(1, 2, 4\)"),
+    ),
+    (
+        lambda: layer_of("GRU")(ours_rnn.pack_sequence([fp.ones(2, 5)])),
+        *(fp.ArgumentError, r"packed rows \(2, 5\): expected \(N, 3\)"),
+    ),
+    (
+        lambda: layer_of("GRU")(ours_rnn.pack_sequence([fp.ones(2, 3)]), lengths=[2]),
+        *(fp.ArgumentError, "lengths= with a PackedSequence"),
+    ),
+    (lambda: layer_of()(fp.ones(5, 3), lengths=[2]), fp.ArgumentError, "lengths= for one sequence"),
+    (lambda: layer_of()(fp.ones(*X), lengths=[2]), fp.ShapeError, "for 2 sequences"),
+    (lambda: layer_of()(fp.ones(*X), lengths=[0, 5]), fp.ArgumentError, "expected 1 to 5"),
+    (lambda: layer_of()(fp.ones(*X), lengths=[6, 5]), fp.ArgumentError, "expected 1 to 5"),
+    (lambda: layer_of()(fp.ones(*X), lengths=[2.0, 5.0]), fp.DTypeError, "expected integers"),
+    (lambda: layer_of()(fp.ones(*X), lengths=[[2], [5, 1]]), fp.DTypeError, "expected integers"),
+    (
+        lambda: layer_of()(ours_rnn.PackedSequence(fp.ones(4, 3), fp.tensor([1, 3]))),
+        *(fp.ArgumentError, "lstm: batch_sizes=.*expected falling"),
+    ),
+    (
+        lambda: layer_of()(ours_rnn.PackedSequence(fp.ones(4, 3), fp.tensor([3, 2]))),
+        *(fp.ShapeError, r"lstm: x of shape \(4, 3\) with batch_sizes that sum to 5"),
+    ),
+    (lambda: nn.LSTMCell(3, 4)([1.0]), fp.DTypeError, "input is a list"),
+    (lambda: nn.LSTMCell(3, 4)(fp.ones(2, 4)), fp.ArgumentError, r"input of shape \(2, 4\)"),
+    (lambda: nn.LSTMCell(3, 4)(fp.ones(2, 3), fp.ones(2, 4)), fp.ArgumentError, r"\(h, c\)"),
+    (lambda: nn.GRUCell(3, 4)(fp.ones(2, 3), fp.ones(4)), fp.ArgumentError, r"h of shape \(4,\)"),
+    (lambda: nn.GRUCell(3, 4)(fp.ones(2, 3), fp.ones(3, 4)), fp.ShapeError, "gru: h of shape"),
+    (lambda: nn.GRUCell(3, 4)(fp.ones(2, 3), 1.0), fp.DTypeError, "h is a float"),
+]
+
+rnn_call = lambda name, *a, **k: lambda: getattr(ours_rnn, name)(*a, **k)  # noqa: E731
+REFUSED += [
+    (call, error, words)
+    for call, error, words in (
+        (rnn_call("pack_padded_sequence", [1], [1]), fp.DTypeError, "sequence: list"),
+        (rnn_call("pack_padded_sequence", fp.ones(3), [1]), fp.ShapeError, r"shape \(3,\)"),
+        (rnn_call("pack_padded_sequence", fp.ones(3, 0), []), fp.ShapeError, "one sequence"),
+        (rnn_call("pack_padded_sequence", fp.ones(3, 2), [1, 2]), fp.ArgumentError, "do not fall"),
+        (rnn_call("pack_padded_sequence", fp.ones(3, 2), "ab"), fp.DTypeError, "lengths"),
+        (rnn_call("pad_packed_sequence", fp.ones(3)), fp.DTypeError, "expected a PackedSequence"),
+        (
+            lambda: ours_rnn.pad_packed_sequence(
+                ours_rnn.pack_sequence([fp.ones(4, 1)]), total_length=3
+            ),
+            *(fp.ArgumentError, "total_length=3"),
+        ),
+        (rnn_call("pad_sequence", []), fp.ShapeError, "pad_sequence"),
+        (rnn_call("pad_sequence", 3), fp.DTypeError, "pad_sequence: int"),
+        (rnn_call("pad_sequence", [[1.0]]), fp.DTypeError, "a list of list"),
+        (rnn_call("pad_sequence", [fp.ones(2, 3), fp.ones(2, 4)]), fp.ShapeError, "alike but"),
+        (rnn_call("pad_sequence", [fp.tensor(1.0)]), fp.ShapeError, "pad_sequence"),
+        (
+            rnn_call("pad_sequence", [fp.ones(2)], padding_side="top"),
+            *(fp.ArgumentError, "padding_side='top'"),
+        ),
+        (rnn_call("pack_sequence", [fp.ones(2), fp.ones(3)]), fp.ArgumentError, "do not fall"),
+        (rnn_call("pack_sequence", [fp.ones(0, 2)]), fp.ShapeError, "at least one step"),
+        (rnn_call("PackedSequence", [1], [1]), fp.DTypeError, "data is a list"),
+        (rnn_call("PackedSequence", fp.ones(1), None), fp.DTypeError, "batch_sizes: None"),
+        (rnn_call("PackedSequence", fp.ones(1), 3), fp.ArgumentError, "batch_sizes=3"),
+        (rnn_call("PackedSequence", fp.ones(1), [1], "a"), fp.DTypeError, "sorted_indices: 'a'"),
+        (rnn_call("unpad_sequence", [1.0], [1]), fp.DTypeError, "unpad_sequence: list"),
+        (rnn_call("unpad_sequence", fp.ones(3, 2), [4, 1]), fp.ArgumentError, "expected 1 to 3"),
+    )
+]
+
+
+@pytest.mark.parametrize("call, error, words", REFUSED)
+def test_what_does_not_fit_is_refused_by_name(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+OPS = {
+    "rnn": {"x": (3, 2, 4), "h": (2, 5), "w_ih": (5, 4), "w_hh": (5, 5)},
+    "gru": {"x": (3, 2, 4), "h": (2, 5), "w_ih": (15, 4), "w_hh": (15, 5)},
+    "lstm": {"x": (3, 2, 4), "h": (2, 5), "c": (2, 5), "w_ih": (20, 4), "w_hh": (20, 5)},
+}
+
+
+@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize(
+    "changed, error, words",
+    [
+        ({"x": (3, 2)}, fp.ShapeError, r"{0}: x of shape \(3, 2\)"),
+        ({"h": (3, 5)}, fp.ShapeError, r"{0}: h of shape \(3, 5\), expected \(2, 5\)"),
+        ({"w_ih": (7, 4)}, fp.ShapeError, r"{0}: w_ih of shape \(7, 4\)"),
+        ({"w_hh": (5,)}, fp.ShapeError, r"{0}: w_hh of shape \(5,\)"),
+        ({"b_ih": (1,), "b_hh": (1,)}, fp.ShapeError, r"{0}: b_ih of shape \(1,\)"),
+        ({"b_ih": (5,)}, fp.ArgumentError, "{0}: b_ih without b_hh"),
+        ({"x": None}, fp.DTypeError, "{0}: x is a NoneType"),
+        ({"w_ih": None}, fp.DTypeError, "{0}: w_ih is a NoneType"),
+    ],
+)
+def test_the_operations_name_the_argument_that_does_not_fit(name, changed, error, words):
+    given = {n: s and fp.ones(*s) for n, s in {**OPS[name], **changed}.items()}
+    with pytest.raises(error, match=words.format(name)):
+        getattr(fp.ops, name)(**given)
+
+
+def test_dropout_of_a_single_layer_is_warned_of():
+    with pytest.warns(UserWarning, match="GRU: dropout=0.5 is between layers"):
+        nn.GRU(3, 4, dropout=0.5)

@@ -1,0 +1,401 @@
+"""Reductions, extremes, norms, running sums: what half precision loses, and what is refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+from bounds import Calls
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minifp as fp
+from minifp.accumulate import primitives
+from minifp.formats import bool_, float16, float32, float64, int64, uint8
+
+HALF_SUMS = "mixed,reduce=float16"
+
+
+@pytest.fixture
+def in_mixed():
+    with fp.precision("mixed"):
+        yield
+
+
+def pytorch():
+    return pytest.importorskip("torch", reason="compared with PyTorch")
+
+
+# ---- what half precision would lose -------------------------------------------------------------
+
+
+def test_running_sums_of_4096_float16_tenths_go_on_growing(in_mixed):
+    """NumPy's, and `reduce=float16`, stop at 256, where a tenth is less than half a step."""
+    x = fp.tensor(np.full((4096, 2), 0.1))
+    y = x.cumsum(0)
+    exact = np.cumsum(x.array.astype(float64), 0)
+    assert y.dtype == float16
+    np.testing.assert_array_equal(y.array, exact.astype(float16))
+    assert np.cumsum(x.array, 0)[-1].tolist() == [256, 256]
+    with fp.precision(HALF_SUMS):
+        assert x.cumsum(0)[-1].tolist() == [256, 256]
+
+
+def test_the_gradient_of_a_running_sum_counts_3000_readers(in_mixed):
+    x = fp.ones(3000, requires_grad=True)
+    x.cumsum(0).backward(gradient=np.ones(3000))
+    assert x.grad.tolist() == np.arange(3000, 0, -1).astype(float16).tolist()
+
+
+def test_a_norm_does_not_overflow_where_squares_do(in_mixed):
+    """300 squared is beyond float16. In float16 sums it is lost."""
+    x = fp.tensor([[300.0, 400.0], [0.0, 60000.0]], requires_grad=True)
+    for p in ("fro", 2, 2.0):
+        assert fp.norm(x, p, dim=1).tolist() == [500, 60000]
+    y = x.norm(dim=1)
+    y.backward(gradient=np.ones(2))
+    assert x.grad.tolist() == [[float16.type(0.6), float16.type(0.8)], [0, 1]]
+    with fp.precision(HALF_SUMS):
+        assert x.norm(dim=1).tolist() == [np.inf, np.inf]
+    assert x.norm(12, dim=1).tolist()[1] == 60000  # 60000^12 is beyond float32
+
+
+def test_a_norm_that_overflows_still_has_its_gradient(in_mixed):
+    x = fp.tensor(np.full((4, 2), 60000.0), requires_grad=True)
+    y = x.norm(dim=0)
+    assert y.tolist() == [np.inf, np.inf]
+    y.backward(gradient=np.ones(2))
+    assert x.grad.tolist() == [[0.5, 0.5]] * 4
+
+
+def test_a_product_does_not_overflow_on_the_way(in_mixed):
+    """60000^20 is beyond float32, and so is 1 / it."""
+    x = fp.tensor([60000.0] * 20 + [1 / 60000] * 20, dtype="float32")
+    exact = np.prod(x.array.astype(float64))
+    assert x.prod().item() == pytest.approx(exact, rel=1e-5)
+    x = fp.tensor([[300.0, 300.0, 2.0**-10, 0.5]])
+    assert x.prod(1).tolist() == [float16.type(300 * 300 * 2.0**-11)]
+    with fp.precision(HALF_SUMS):
+        assert x.prod(1).tolist() == [np.inf]
+
+
+def test_a_deviation_of_numbers_whose_squares_overflow(in_mixed):
+    x = fp.tensor([[-60000.0, 60000.0]])
+    assert x.std(1, correction=0).tolist() == [60000]
+    assert x.var(1).tolist() == [np.inf]
+
+
+def test_logsumexp_does_not_overflow(in_mixed):
+    x = fp.tensor([[60000.0, 60000.0], [-60000.0, -60000.0], [0.0, -20.0]])
+    assert fp.logsumexp(x, 1).tolist() == [60000, -60000, 0]
+    assert fp.logsumexp(fp.tensor([0.0, -9.0]), 0).item() == pytest.approx(np.exp(-9), rel=1e-2)
+
+
+def test_reductions_to_a_scalar_stay_in_float32(in_mixed):
+    x = fp.tensor([[1.0, 2.0], [3.0, 60000.0]])
+    scalars = [x.std(), x.norm(), x.prod(), x.amax(), x.max(), x.min(), x.logsumexp((0, 1))]
+    scalars += [fp.tensor([60000.0, 2.0]).max(0).values]
+    assert {s.dtype for s in scalars} == {float32}
+    assert (x.max() * 2).item() == 120000
+
+
+def test_extremes_and_order_count_ties_beyond_2048(in_mixed):
+    x = fp.ones(4096, requires_grad=True)
+    x.amax().backward()
+    assert x.grad.tolist() == [2.0**-12] * 4096
+
+
+# ---- the primitives -----------------------------------------------------------------------------
+
+rows = hnp.arrays(
+    float32, hnp.array_shapes(max_dims=3, max_side=5), elements=st.floats(-8, 8, width=16)
+)
+
+
+@given(rows, st.data())
+def test_running_sums_and_products_in_float16_round_every_step(x, data):
+    axis = data.draw(st.integers(0, x.ndim - 1))
+    sums, products = np.empty_like(x), np.ones_like(np.take(x, 0, axis))
+    sums_so_far = np.zeros_like(products)
+    for k in range(x.shape[axis]):
+        part = np.take(x, k, axis)
+        sums_so_far = (sums_so_far + part).astype(float16).astype(float32)
+        with np.errstate(over="ignore"):
+            products = (products * part).astype(float16).astype(float32)
+        np.moveaxis(sums, axis, 0)[k] = sums_so_far
+    found = primitives("float16")
+    np.testing.assert_array_equal(found.cumsum(x, axis), sums)
+    np.testing.assert_array_equal(found.prod(x, axis), products)
+    np.testing.assert_array_equal(found.prod(x, axis, True), np.expand_dims(products, axis))
+
+
+@given(rows, st.data())
+def test_plain_products_are_those_of_numpy_over_any_axes(x, data):
+    axis = data.draw(st.none() | st.sets(st.integers(0, x.ndim - 1)).map(tuple))
+    exact = np.prod(x.astype(float64), axis)
+    found = primitives("float32").prod(x, axis)
+    assert (found.shape, found.dtype) == (exact.shape, float32)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(
+            found, exact.astype(float32), rtol=130 * 2.0**-24, atol=2.0**-149
+        )
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 255, 256, 257, 5000])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_plain_running_sums_of_any_length_stay_within_their_bound(n, axis):
+    shape = [2, 3, 2]
+    shape[axis] = n
+    x = np.random.default_rng(0).uniform(-1, 1, shape).astype(float32)
+    found, exact = primitives("float32").cumsum(x, axis), np.cumsum(x.astype(float64), axis)
+    bound = (16 + 4 * np.log2(max(n, 1))) * 2.0**-24 * np.cumsum(np.abs(x), axis, dtype=float64)
+    assert found.dtype == float32
+    assert (np.abs(found - exact) <= bound).all()
+
+
+def test_running_sums_and_products_of_integers_are_exact():
+    x = np.full((3, 4), 200, uint8)
+    for dtype in ("float16", "float32"):
+        assert primitives(dtype).prod(np.ones((0, 2), float32), 0).tolist() == [1, 1]
+    assert fp.tensor(x).cumsum(1)[0].tolist() == [200, 400, 600, 800]
+    assert fp.tensor(x).prod(0).tolist() == [8_000_000] * 4
+    assert {fp.tensor(x).cumsum(1).dtype, fp.tensor(x).prod().dtype} == {int64}
+
+
+def test_every_reduction_sums_as_the_precision_says():
+    """Under reduce=float16 the results of a long sum differ from those of float32 sums."""
+    x = np.full((5000, 1), 0.1)
+    for fn in (fp.sum, fp.norm, fp.var, fp.std, lambda x: x.cumsum(0), lambda x: x.norm(3)):
+        found = []
+        for precision in ("mixed", HALF_SUMS):
+            with fp.precision(precision):
+                found.append(fn(fp.tensor(x + np.arange(5000)[:, None] % 2)).array.copy())
+        assert not np.array_equal(*found)
+
+
+# ---- sums of other dtypes -----------------------------------------------------------------------
+
+
+def test_integers_add_up_in_int64_and_booleans_count():
+    x = fp.tensor(np.array([200, 100], uint8))
+    assert (x.sum().item(), x.sum().dtype) == (300, int64)
+    mask = fp.tensor([True, True, False])
+    assert (mask.sum().item(), mask.cumsum(0).tolist()) == (2, [1, 2, 2])
+    assert mask.mean().item() == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "cumsum"])
+def test_a_dtype_is_that_of_the_result(name, in_mixed):
+    x = fp.tensor([[60000.0, 60000.0], [1.0, 2.0]], requires_grad=True)
+    call = getattr(fp, name)
+    y = call(x, 1, dtype="float32")
+    assert (y.dtype, y.requires_grad) == (float32, True)
+    exact = {"sum": 120000, "mean": 60000, "prod": 3.6e9, "cumsum": [60000, 120000]}
+    np.testing.assert_allclose(y.array[0], exact[name], rtol=1e-3)
+    y.backward(gradient=np.full(y.shape, 2.0**-10))
+    assert x.grad.dtype == float16
+    wide = fp.tensor([0.1, 0.2], dtype="float32")
+    assert call(wide, 0, dtype="float16").dtype == float16
+    assert call(fp.tensor([1, 2]), 0, dtype="float32").dtype == float32
+
+
+def test_a_narrower_dtype_rounds_what_is_summed_as_in_pytorch():
+    torch = pytorch()
+    x = np.array([2048.0, 0.75, 0.75], float32)
+    y = fp.sum(fp.tensor(x), dtype="float16")
+    assert y.item() == torch.tensor(x).sum(dtype=torch.float16).item()
+
+
+# ---- extremes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_an_extreme_is_one_of_three_functions(name):
+    torch = pytorch()
+    a = np.array([[1.0, 5, 5], [2, 0, -3]], float32)
+    x, t = fp.tensor(a), torch.tensor(a)
+    assert getattr(x, name)().item() == getattr(t, name)().item()
+    for dim, keepdim in ((0, False), (-1, False), (1, True)):
+        y, z = getattr(x, name)(dim, keepdim), getattr(t, name)(dim, keepdim)
+        assert (y.values.tolist(), y.indices.tolist()) == (z.values.tolist(), z.indices.tolist())
+        assert y.indices.dtype == int64 and not y.indices.requires_grad
+    other = fp.tensor([3.0, 3, 3])
+    both = getattr(fp, name)(x, other)
+    np.testing.assert_array_equal(both.array, getattr(fp, f"{name}imum")(x, other).array)
+    np.testing.assert_array_equal(getattr(x, name)(other=other).array, both.array)
+    assert getattr(fp.tensor([[3, 1], [2, 4]]), name)(1).values.dtype == int64
+
+
+def test_nan_is_the_largest_and_the_smallest():
+    torch = pytorch()
+    a = np.array([1.0, np.nan, 3, np.nan], float32)
+    for name in ("max", "min"):
+        x, t = fp.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+        assert getattr(x, name)(0).indices.item() == getattr(t, name)(0).indices.item() == 1
+        getattr(x, name)().backward()
+        getattr(t, name)().backward()
+        assert x.grad.tolist() == t.grad.tolist() == [0, 0.5, 0, 0.5]
+    assert fp.tensor(a).argmax().item() == fp.tensor(a).argmin().item() == 1
+
+
+def test_extremes_of_no_rows_are_no_numbers():
+    x = fp.zeros(0, 3)
+    assert x.amax(1).shape == x.argmax(1).shape == x.max(1).values.shape == (0,)
+    assert x.argmin(1).dtype == int64
+
+
+@given(
+    hnp.arrays(
+        float64,
+        hnp.array_shapes(min_dims=0, max_dims=3),
+        elements=st.sampled_from([0.0, -0.0, 1.0, np.nan]),
+    ),
+    st.data(),
+)
+def test_any_all_and_count_nonzero_are_those_of_numpy(x, data):
+    axes = st.sets(st.integers(0, max(x.ndim - 1, 0)), min_size=1).map(tuple)
+    dim = data.draw(st.none() | axes) if x.ndim else None
+    t, keepdim = fp.tensor(x), data.draw(st.booleans())
+    for name in ("any", "all"):
+        y, z = getattr(t, name)(dim, keepdim), getattr(np, name)(x, axis=dim, keepdims=keepdim)
+        assert (y.dtype, y.shape) == (bool_, z.shape)
+        np.testing.assert_array_equal(y.array, z)
+    np.testing.assert_array_equal(fp.count_nonzero(t, dim).array, np.count_nonzero(x, axis=dim))
+
+
+def test_any_of_no_axes_is_each_and_of_uint8_is_uint8_as_in_pytorch():
+    torch = pytorch()
+    a = np.array([[0, 2], [0, 0]], uint8)
+    for dim in ((), None, 0, (0, 1)):
+        y, z = fp.any(fp.tensor(a), dim), torch.any(torch.tensor(a), dim)
+        assert (y.tolist(), y.dtype) == (z.tolist(), uint8)
+    assert fp.count_nonzero(fp.tensor(a), ()).item() == 1
+
+
+# ---- corners ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, np.inf, -np.inf, -1])
+def test_norms_of_zeros_and_their_gradients_are_pytorchs(p):
+    torch = pytorch()
+    for a in ([[0.0, 0.0], [0.0, 2.0]], [[3.0, -3.0], [-0.0, 1.0]]):
+        x = fp.tensor(np.array(a, float32), requires_grad=True)
+        t = torch.tensor(a, requires_grad=True)
+        y, z = x.norm(p, 1), t.norm(p, 1)
+        np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-6)
+        y.backward(gradient=np.ones(2))
+        z.backward(torch.ones(2))
+        expected = np.zeros((2, 2)) if t.grad is None else t.grad.numpy()
+        np.testing.assert_allclose(x.grad.array, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_a_deviation_of_too_few_numbers_is_pytorchs(name):
+    torch = pytorch()
+    for a, settings in (([2.0], {}), ([1.0, 2.0], {"correction": 3}), ([], {"correction": 0})):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = getattr(torch.tensor(a), name)(**settings).item()
+        found = getattr(fp.tensor(np.array(a, float32)), name)(**settings).item()
+        np.testing.assert_equal(found, expected)
+
+
+def test_a_constant_has_deviation_0_and_no_slope():
+    x = fp.ones(2, 3, requires_grad=True)
+    x.std().backward()
+    assert x.grad.tolist() == [[0] * 3] * 2
+
+
+def test_the_gradient_of_a_product_with_zeros_is_the_product_of_the_others():
+    x = fp.tensor([[2.0, 0.0, 3.0], [0.0, 0.0, 5.0], [2.0, 3.0, 4.0]], requires_grad=True)
+    x.prod(1).backward(gradient=np.ones(3))
+    assert x.grad.tolist() == [[0, 6, 0], [0, 0, 0], [12, 8, 6]]
+
+
+def test_logsumexp_of_infinities_is_pytorchs():
+    torch = pytorch()
+    inf = np.inf
+    a = np.array([[inf, 1], [-inf, -inf], [-inf, 1], [inf, -inf]], float32)
+    x, t = fp.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+    y, z = x.logsumexp(1), t.logsumexp(1)
+    np.testing.assert_array_equal(y.array, z.detach().numpy())
+    assert fp.logsumexp(fp.zeros(0), 0).item() == -inf
+
+
+def test_reductions_of_a_number_take_its_axis_as_pytorch_does():
+    x = fp.tensor(3.0)
+    assert [x.sum(d).item() for d in (0, -1, (0,), ())] == [3] * 4
+    assert x.amax(-1).item() == x.prod(0).item() == x.norm(2, -1).item() == 3
+
+
+def test_backward_keeps_the_numbers_alone(in_mixed):
+    x = fp.tensor(np.ones((3, 4)), requires_grad=True)
+    for y in (x.std(0), x.var(0), x.norm(2, 0), x.logsumexp(0), x.prod(0)):
+        assert [a is x.array for a in y.node.saved if isinstance(a, np.ndarray)] == [True]
+    for y in (x.sum(0), x.mean(0), x.cumsum(0)):
+        assert not [a for a in y.node.saved if isinstance(a, np.ndarray)]
+
+
+@given(
+    hnp.arrays(
+        float16, hnp.array_shapes(max_dims=3, max_side=6), elements=st.floats(-100, 100, width=16)
+    ),
+    st.data(),
+)
+def test_any_reduction_of_halves_is_within_its_bound(a, data):
+    dim = data.draw(st.integers(0, a.ndim - 1))
+    with fp.precision("mixed"), Calls() as calls:
+        x = fp.tensor(a, requires_grad=True)
+        p = data.draw(st.sampled_from([1, 2, 3, 0.5, np.inf]))
+        for fn in (fp.var, fp.std, fp.logsumexp, fp.cumsum, fp.prod):
+            if a.shape[dim] > 1 or fn not in (fp.var, fp.std):
+                y = fn(x, dim)
+                y.backward(gradient=np.ones(y.shape))
+        y = x.norm(p, dim)
+        y.backward(gradient=np.ones(y.shape))
+    worst = max((call.excess(), call.kernel.name) for call in calls)
+    assert worst[0] <= 1, worst
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+REFUSED = [
+    (lambda x: x.sum(True), fp.DTypeError, r"sum: dim=True: expected an integer"),
+    (lambda x: x.sum((0, 0)), fp.ShapeError, r"sum: dim=\(0, 0\) names a dimension twice"),
+    (lambda x: x.mean(dtype="int64"), fp.DTypeError, r"mean: dtype=int64: expected a floating"),
+    (lambda x: x.sum(dtype="float8"), fp.PrecisionError, r"no dtype 'float8'"),
+    (lambda x: x.cumsum(2), fp.ShapeError, r"cumsum: dim=2 for a tensor of 2 dimensions"),
+    (lambda x: x.cumsum((0, 1)), fp.DTypeError, r"cumsum: dim=\(0, 1\): expected an integer"),
+    (lambda x: x.sum().cumsum(0), fp.ShapeError, r"cumsum: dim=0 for a tensor without dim"),
+    (lambda x: x.prod((0, 1)), fp.DTypeError, r"prod: dim=\(\(0, 1\),\): expected an integer"),
+    (lambda x: x.var(correction="a"), fp.ArgumentError, r"var: correction='a': expected a number"),
+    (lambda x: x.std(0, correction=True), fp.ArgumentError, r"std: correction=True"),
+    (lambda x: fp.var(fp.tensor([1, 2])), fp.DTypeError, r"var: input of int64: expected float"),
+    (lambda x: fp.norm(fp.tensor([1, 2])), fp.DTypeError, r"norm: input of int64: expected float"),
+    (lambda x: x.norm("nuc"), fp.ArgumentError, r"norm: p='nuc': expected a number.* or \"fro\""),
+    (lambda x: x.norm(float("nan")), fp.ArgumentError, r"norm: p=nan: expected a number"),
+    (lambda x: fp.zeros(0).norm(np.inf), fp.ShapeError, r"norm of no numbers with p=inf"),
+    (lambda x: x.logsumexp(3), fp.ShapeError, r"logsumexp: dim=3 for a tensor of 2"),
+    (lambda x: x.max((0, 1)), fp.DTypeError, r"max: dim=\(0, 1\): expected an integer"),
+    (lambda x: x.max(5), fp.ShapeError, r"max: dim=5 for a tensor of 2 dimensions"),
+    (lambda x: fp.zeros(0, 3).min(0), fp.ShapeError, r"min of no numbers: shape \(0, 3\), dim=0"),
+    (lambda x: fp.zeros(0).max(), fp.ShapeError, r"max of no numbers: shape \(0,\), dim=None"),
+    (lambda x: x.argmax((0, 1)), fp.DTypeError, r"argmax: dim=\(0, 1\): expected an integer"),
+    (lambda x: x.any(2), fp.ShapeError, r"any: dim=2 for a tensor of 2 dimensions"),
+    (lambda x: fp.count_nonzero(x, "a"), fp.DTypeError, r"count_nonzero: dim='a'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, error, message", REFUSED)
+def test_bad_arguments_are_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call(fp.ones(2, 3))
+
+
+TAKING = "sum mean var std amax amin max min argmax argmin any all count_nonzero norm prod"
+
+
+@pytest.mark.parametrize("name", TAKING.split())
+def test_a_list_is_refused_by_the_functions_name(name):
+    with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
+        getattr(fp, name)([1.0, 2.0])

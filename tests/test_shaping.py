@@ -1,0 +1,477 @@
+"""Shapes, indices, sorting, padding: views, PyTorch's corner cases, sums of gradients, refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp.formats import float16, float32, float64, int64
+from minifp.ops.indexing import add_rows
+
+
+def pytorch():
+    return pytest.importorskip("torch", reason="compared with PyTorch")
+
+
+def counting(*shape):
+    """The numbers 0, 1, 2, ... in a shape."""
+    return np.arange(np.prod(shape), dtype=float32).reshape(shape)
+
+
+# ---- views --------------------------------------------------------------------------------------
+
+VIEWS = {
+    "view": lambda x: x.view(-1, 2),
+    "view_as": lambda x: x.view_as(fp.zeros(6, 2)),
+    "reshape": lambda x: x.reshape(12),
+    "flatten": lambda x: x.flatten(),
+    "squeeze": lambda x: x.unsqueeze(0).squeeze(0),
+    "permute": lambda x: x.permute(1, 0),
+    "t": lambda x: x.t(),
+    "movedim": lambda x: x.movedim(0, 1),
+    "diagonal": lambda x: x.diagonal(1),
+    "getitem": lambda x: x[1:, ..., None],
+    "a number": lambda x: x[1, 2],
+    "split": lambda x: x.split([1, 2])[1],
+    "chunk": lambda x: x.chunk(2, 1)[0],
+    "unbind": lambda x: x.unbind()[2],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_views_share_their_memory_and_their_version(view):
+    x = fp.tensor(counting(3, 4))
+    y = view(x)
+    assert y.storage is x.storage
+    version = x.storage.version
+    y.fill_(-1.0)
+    assert x.storage.version > version
+    assert np.count_nonzero(x.array == -1) == y.array.size
+
+
+COPIES = {
+    "flip": lambda x: x.flip(0),
+    "roll": lambda x: x.roll(0, 0),
+    "contiguous": lambda x: x.T.contiguous(),
+    "ravel": lambda x: x.T.ravel(),
+    "repeat": lambda x: x.repeat(1, 1),
+    "tril": lambda x: x.tril(9),
+    "sort": lambda x: x.sort().values,
+    "array": lambda x: x[[0, 1, 2]],
+    "pad": lambda x: F.pad(x, (0, 0)),
+    "gather": lambda x: x.index_select(0, fp.tensor([0, 1, 2])),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
+def test_copies_do_not(copy):
+    x = fp.tensor(counting(3, 4))
+    y = copy(x)
+    y.fill_(-1.0)
+    np.testing.assert_array_equal(x.array, counting(3, 4))
+
+
+def test_a_view_refuses_where_reshape_would_copy():
+    x = fp.tensor(counting(3, 4))
+    assert x.T.reshape(12).tolist() == x.array.T.reshape(-1).tolist()
+    with pytest.raises(fp.ShapeError, match=r"view: \(4, 3\) as \(12,\) is no view of the strides"):
+        x.T.view(12)
+    assert x.T.contiguous().view(12).shape == (12,)
+
+
+def test_sizes_and_axes_may_be_named_as_in_pytorch():
+    torch = pytorch()
+    x, t = fp.tensor(counting(2, 3)), torch.tensor(counting(2, 3))
+    for call in (
+        *(lambda m, x: m.flip(x, dims=(0,)), lambda m, x: m.permute(x, dims=(1, 0))),
+        *(lambda m, x: m.reshape(x, shape=(3, 2)), lambda m, x: m.tile(x, dims=(2,))),
+        *(lambda m, x: x.view(size=(6,)), lambda m, x: x.repeat(repeats=(2, 1))),
+        lambda m, x: x.expand(size=(4, 2, 3)),
+        *(lambda m, x: m.zeros(size=(2,)), lambda m, x: m.ones(size=[2, 1])),
+    ):
+        np.testing.assert_array_equal(call(fp, x).array, call(torch, t).numpy())
+    assert fp.rand(size=(2, 3)).shape == fp.randn(size=(2, 3)).shape == fp.empty(size=(2, 3)).shape
+
+
+def test_contiguous_returns_the_tensor_itself_where_it_is():
+    x = fp.tensor(counting(2, 3))
+    assert x.contiguous() is x
+    assert x.T.contiguous().array.flags.c_contiguous
+
+
+# ---- indices ------------------------------------------------------------------------------------
+
+I, J = np.array([1, 1, 0]), np.array([[0], [2]])
+
+INDICES = {
+    "int apart from an array": (0, slice(None), I),
+    "array, slice, int": (I, slice(None), 0),
+    "two ints around": (1, I, slice(None), 1),
+    "int between arrays": (I, 1, I),
+    "arrays apart": (I, slice(None), I),
+    "array and None": (I, None, I),
+    "None first": (None, I, slice(None), I),
+    "ellipsis of nothing": (slice(None), I, ..., I, slice(None)),
+    "0-d array": (np.array(1), slice(None), I),
+    "0-d true": (slice(None), True, I),
+    "false": False,
+    "true first": (True, 1),
+    "mask and int": (np.array([True, False]), 1),
+    "mask of two axes": (slice(None), np.arange(12).reshape(3, 4) % 5 == 0),
+    "mask and array": (np.array([True, True]), slice(None), np.array([3, 0])),
+    "broadcast": (J % 2, I, ..., 1),
+    "list": ([0, 1],),
+    "list of lists": ([[0, 1], [1, 0]], slice(1, 3)),
+    "range": (range(2),),
+    "empty list": ([],),
+    "empty mask": (np.zeros(2, bool),),
+    "negative": (-1, -np.array([1, 2]), ...),
+    "steps": (slice(None, None, 2), slice(0, 100), slice(-3, -1)),
+    "all but ellipsis": ...,
+    "nothing": (),
+}
+
+
+@pytest.mark.parametrize("i", INDICES.values(), ids=INDICES)
+def test_an_index_reads_and_writes_what_pytorch_does(i):
+    torch = pytorch()
+
+    def translated(part):
+        return torch.tensor(part) if isinstance(part, np.ndarray) else part
+
+    a = counting(2, 3, 4, 2)
+    theirs = tuple(map(translated, i)) if isinstance(i, tuple) else translated(i)
+    x, t = fp.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+    y, z = x[i], t[theirs]
+    assert y.shape == z.shape
+    np.testing.assert_array_equal(y.array, z.detach().numpy())
+    dy = np.random.default_rng(0).normal(0, 1, y.shape).astype(float32)
+    y.backward(gradient=dy)
+    z.backward(torch.tensor(dy))
+    np.testing.assert_allclose(x.grad.array, t.grad.numpy(), rtol=1e-6)
+    x, t = fp.tensor(a), torch.tensor(a)
+    x[i], t[theirs] = -1.0, -1.0
+    np.testing.assert_array_equal(x.array, t.numpy())
+
+
+def test_indices_may_be_tensors_also_in_slices_and_lists():
+    x = fp.tensor(counting(4, 3))
+    one, two = fp.tensor(1), fp.tensor(2)
+    assert x[one:two].shape == (1, 3)
+    assert x[[one, two]].tolist() == x[1:3].tolist()
+    assert x[two].tolist() == x[2].tolist()
+    assert x[fp.tensor([True, False, False, True])].tolist() == x[[0, 3]].tolist()
+    assert x[np.int64(1), np.True_].tolist() == [x[1].tolist()]
+
+
+def test_an_index_changed_after_reading_does_not_move_the_gradient():
+    x, i = fp.ones(3, requires_grad=True), np.array([0, 0])
+    mask = np.array([False, False, True])
+    y = fp.cat([x[i], x[mask]])
+    i[:], mask[:] = 1, True
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 0, 1]
+
+
+def test_slices_run_backwards_as_numpys():
+    x = fp.tensor(counting(5), requires_grad=True)
+    x[::-2].backward(gradient=np.array([1.0, 2, 3]))
+    assert x.grad.tolist() == [3, 0, 2, 0, 1]
+
+
+READERS = {
+    "getitem": lambda x, i: x[i],
+    "two arrays": lambda x, i: x[i, np.zeros_like(i)],
+    "gather": lambda x, i: x.gather(0, fp.tensor(i[:, None])),
+    "take_along_dim": lambda x, i: x.take_along_dim(fp.tensor(i[:, None]), 0),
+    "index_select": lambda x, i: x.index_select(0, fp.tensor(i)),
+    "repeat_interleave": lambda x, i: x[2:3].repeat_interleave(len(i), 0),
+    "repeat": lambda x, i: x[2:3].repeat(len(i), 1),
+    "expand": lambda x, i: x[2:3].expand(len(i), 1),
+    "pad": lambda x, i: F.pad(x[2:3].T[None], (len(i) - 1, 0), "replicate"),
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_3000_reads_of_one_number_give_a_gradient_of_3000(read):
+    """A float16 sum would stop at 2048, and does where the precision asks for one."""
+    for precision, expected in (("mixed", 3000), ("mixed,reduce=float16", 2048)):
+        with fp.precision(precision):
+            x = fp.ones(4, 1, requires_grad=True)
+            y = read(x, np.full(3000, 2))
+            y.backward(gradient=np.ones(y.shape))
+            assert x.grad.dtype == float16
+            assert x.grad.tolist() == [[0], [0], [expected], [0]]
+
+
+@pytest.mark.parametrize("precision, expected", [("mixed", 3001), ("mixed,reduce=float16", 2048)])
+def test_3000_numbers_added_at_one_place_are_counted(precision, expected):
+    i = fp.tensor(np.full(3000, 2))
+    with fp.precision(precision):
+        x, ones = fp.ones(4), fp.ones(3000)
+        assert x.scatter_add(0, i, ones).tolist() == [1, 1, float16.type(expected), 1]
+        assert x.index_add(0, i, ones).tolist() == [1, 1, float16.type(expected), 1]
+        lost = x.index_add(0, i, ones, alpha=-1).array[2]
+        assert lost == float16.type(-2999 if expected > 3000 else -2048)
+
+
+def test_windows_that_overlap_3000_times_add_up():
+    """3,000 rows of one column fold onto one place each, 64 x 64 windows onto the middle."""
+    with fp.precision("mixed"):
+        y = F.fold(fp.ones(1, 64 * 64, 64 * 64), 127, 64)
+        assert y.array[0, 0, 63, 63] == 4096
+
+
+@given(st.integers(0, 9), st.integers(0, 40), st.integers(0, 3), st.integers(0, 99))
+def test_rows_are_added_up_in_their_order(n, k, width, seed):
+    random = np.random.default_rng(seed)
+    rows = random.integers(0, max(n, 1), k if n else 0)
+    dy = random.integers(-8, 8, (len(rows), width)).astype(float32)
+    expected = np.zeros((n, width))
+    np.add.at(expected, rows, dy)
+    seen = []
+
+    def summed(x, axis):
+        seen.append(x.shape)
+        return x.sum(axis)
+
+    np.testing.assert_array_equal(add_rows(dy, rows, n, summed), expected)
+    counts = np.bincount(rows, minlength=1)
+    assert len(seen) == len({*counts[counts > 1].tolist()})  # one sum for each count
+
+
+def test_gradients_of_scattered_numbers_are_zero_where_src_is_longer():
+    x, src = fp.zeros(2, 3), fp.tensor(counting(3, 3), requires_grad=True)
+    index = fp.tensor([[0, 1]])
+    y = x.scatter_add(0, index, src)
+    assert y.tolist() == [[0, 0, 0], [0, 1, 0]]
+    y.backward(gradient=counting(2, 3) + 1)
+    assert src.grad.tolist() == [[1, 5, 0], [0, 0, 0], [0, 0, 0]]
+
+
+# ---- sorting ------------------------------------------------------------------------------------
+
+values = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan])
+
+
+@given(hnp.arrays(float64, hnp.array_shapes(max_dims=3, max_side=6), elements=values), st.data())
+def test_order_is_stable_and_nan_the_largest_as_in_pytorch(a, data):
+    torch = pytorch()
+    dim, down = data.draw(st.integers(-a.ndim, a.ndim - 1)), data.draw(st.booleans())
+    expected = torch.sort(torch.tensor(a), dim=dim, descending=down, stable=True)
+    x = fp.tensor(a, dtype="float64")
+    found = x.sort(dim, down)
+    np.testing.assert_array_equal(found.values.array, expected.values.numpy())
+    np.testing.assert_array_equal(found.indices.array, expected.indices.numpy())
+    np.testing.assert_array_equal(fp.argsort(x, dim, down).array, expected.indices.numpy())
+    k = data.draw(st.integers(0, a.shape[dim]))
+    best, theirs = x.topk(k, dim, largest=down), torch.topk(torch.tensor(a), k, dim, largest=down)
+    np.testing.assert_array_equal(best.values.array, theirs.values.numpy())
+    head = expected.indices.narrow(dim, 0, k)
+    np.testing.assert_array_equal(best.indices.array, head.numpy())
+    assert best.indices.dtype == found.indices.dtype == int64
+
+
+def test_integers_and_booleans_are_sorted_too():
+    assert fp.tensor([3, 1, 2]).sort(descending=True).values.tolist() == [3, 2, 1]
+    assert fp.tensor([True, False]).argsort().tolist() == [1, 0]
+
+
+# ---- joining, arranging -------------------------------------------------------------------------
+
+
+def test_formats_of_joined_tensors_meet_and_integers_decide_none():
+    half, single = fp.zeros(2, dtype="float16"), fp.zeros(2, dtype="float32")
+    i = fp.tensor([1, 2])
+    assert fp.cat([half, single]).dtype == float32
+    assert fp.cat([i, half]).dtype == fp.stack([half, i]).dtype == float16
+    assert fp.cat([i, i]).dtype == int64
+    x, y = (fp.ones(2, dtype=d, requires_grad=True) for d in ("float16", "float32"))
+    fp.cat([x, y]).backward(gradient=np.ones(4))
+    assert (x.grad.dtype, y.grad.dtype) == (float16, float32)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_chunks_are_as_many_as_pytorchs(n):
+    torch = pytorch()
+    for size in (0, 1, 5, 6):
+        ours = [y.shape for y in fp.zeros(size, 2).chunk(n)]
+        assert ours == [tuple(y.shape) for y in torch.zeros(size, 2).chunk(n)]
+
+
+def test_integers_and_booleans_are_moved_too():
+    x = fp.tensor([[1, 2, 3], [4, 5, 6]])
+    assert x.flip(1).tolist() == [[3, 2, 1], [6, 5, 4]]
+    assert x.tril().tolist() == [[1, 0, 0], [4, 5, 0]]
+    assert F.pad(x, (1, 0), value=7).tolist() == [[7, 1, 2, 3], [7, 4, 5, 6]]
+    assert F.pad(fp.tensor([True]), (1, 1)).tolist() == [False, True, False]
+    assert x.repeat(1, 2).dtype == x.gather(1, fp.tensor([[0], [2]])).dtype == int64
+    assert x.scatter_add(0, fp.tensor([[0, 0, 0]]), x).tolist() == [[2, 4, 6], [4, 5, 6]]
+    assert F.unfold(fp.tensor(np.arange(4).reshape(1, 2, 2)), 2).tolist() == [[0], [1], [2], [3]]
+
+
+def test_what_is_padded_with_is_rounded_once():
+    with fp.precision("mixed"):
+        x = F.pad(fp.zeros(1), (1, 0), value=0.1)
+        assert x.array[0] == float16.type(0.1)
+        assert F.pad(fp.zeros(1), (0, 1), value=-np.inf).tolist() == [0, -np.inf]
+        assert F.pad(fp.zeros(1), (0, 1), value=1e6).tolist() == [0, np.inf]
+
+
+def test_unfolded_windows_times_weights_are_a_convolution():
+    random = np.random.default_rng(0)
+    x, w = random.normal(0, 1, (2, 3, 6, 5)), random.normal(0, 1, (4, 3, 2, 3))
+    with fp.precision("float64"):
+        x, w = fp.tensor(x), fp.tensor(w)
+        y = w.reshape(4, -1) @ F.unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=(1, 2))
+        expected = F.conv2d(x, w, stride=(1, 2), padding=1, dilation=(2, 1))
+        np.testing.assert_allclose(y.array.reshape(expected.shape), expected.array, rtol=1e-12)
+
+
+def test_one_hot_is_pytorchs():
+    torch = pytorch()
+    i = np.array([[0, 2], [1, 1]])
+    for classes in (-1, 3, 5):
+        y, z = F.one_hot(fp.tensor(i), classes), F.one_hot(i, classes)
+        expected = torch.nn.functional.one_hot(torch.tensor(i), classes).numpy()
+        np.testing.assert_array_equal(y.array, expected)
+        np.testing.assert_array_equal(z.array, expected)
+        assert y.dtype == int64
+    assert F.one_hot(fp.tensor(np.zeros(0, int)), 3).shape == (0, 3)
+
+
+def test_pixels_are_shuffled_back():
+    x = fp.tensor(counting(2, 8, 3, 5))
+    y = F.pixel_shuffle(x, 2)
+    assert y.shape == (2, 2, 6, 10)
+    np.testing.assert_array_equal(F.pixel_unshuffle(y, 2).array, x.array)
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+REFUSED = [
+    (lambda x: x.reshape(-2, 3), fp.ShapeError, r"reshape\(-2, 3\): expected integers of at least"),
+    (lambda x: x.reshape("a"), fp.DTypeError, r"reshape\('a',\): expected integers, not 'a'"),
+    (lambda x: x.view("float16"), fp.DTypeError, r"view\('float16',\): expected integers"),
+    (lambda x: x.view_as((3, 2)), fp.DTypeError, r"view_as: other is a tuple"),
+    (lambda x: x.expand(-1, 2, 3), fp.ShapeError, r"expand of \(2, 3\) to \(-1, 2, 3\): -1"),
+    (lambda x: x.expand(3), fp.ShapeError, r"expand"),
+    (lambda x: x.expand_as([1]), fp.DTypeError, r"expand_as: other is a list"),
+    (lambda x: fp.broadcast_to(x, (4, 3)), fp.ShapeError, r"expand"),
+    (lambda x: x.repeat(2), fp.ShapeError, r"repeat\(2,\) of a tensor of 2 dimensions"),
+    (lambda x: x.repeat(2, -1), fp.ShapeError, r"repeat\(2, -1\): expected integers of at least 0"),
+    (lambda x: x.movedim(0, (0, 1)), fp.ArgumentError, r"movedim: 0 to \(0, 1\)"),
+    (lambda x: x.movedim((0, 0), (0, 1)), fp.ShapeError, r"movedim: dim=\(0, 0\) names a dimen"),
+    (lambda x: x[None].t(), fp.ShapeError, r"t: a tensor of shape \(1, 2, 3\): expected at most"),
+    (lambda x: x[0].mT, fp.ShapeError, r"\.mT of a tensor of shape \(3,\)"),
+    (lambda x: x.squeeze((0, 5)), fp.ShapeError, r"squeeze: dim=\(0, 5\)"),
+    (lambda x: fp.cat(x), fp.DTypeError, r"cat of a Tensor: expected a list or tuple"),
+    (lambda x: fp.cat([x, [1]]), fp.DTypeError, r"cat: one is a list: expected tensors"),
+    (lambda x: fp.cat([x, x[0]]), fp.ShapeError, r"cat\(.*expected the same sizes, except along"),
+    (lambda x: fp.stack(7), fp.DTypeError, r"stack of a int"),
+    (lambda x: fp.stack([x], 4), fp.ShapeError, r"stack: dim=4"),
+    (lambda x: x.split("a"), fp.DTypeError, r"split into 'a': expected an integer"),
+    (lambda x: x.split([-1, 3]), fp.ShapeError, r"split into \[-1, 3\]: expected sizes of at leas"),
+    (lambda x: x.chunk(1.5), fp.ShapeError, r"chunk into 1\.5 pieces"),
+    (lambda x: x.unbind(2), fp.ShapeError, r"unbind: dim=2"),
+    (lambda x: x.flip(0, 0), fp.ShapeError, r"flip: dims=\(0, 0\) names a dimension twice"),
+    (lambda x: x.flip(None), fp.DTypeError, r"flip: dims=None"),
+    (lambda x: x.roll((1, 2), 0), fp.ArgumentError, r"roll: shifts=\(1, 2\), dims=\(0,\)"),
+    (lambda x: x.roll(1.5, 0), fp.DTypeError, r"roll: shifts=\(1\.5,\): expected integers"),
+    (lambda x: x.diagonal(0, 1, -1), fp.ShapeError, r"diagonal: dim1=1, dim2=-1: expected diff"),
+    (lambda x: x.diagonal("a"), fp.DTypeError, r"diagonal: offset=\('a',\)"),
+    (lambda x: x[0].tril(), fp.ShapeError, r"tril: input of shape \(3,\): expected matrices"),
+    (lambda x: x.triu(0.5), fp.DTypeError, r"triu: diagonal=\(0\.5,\): expected integers"),
+    (lambda x: F.pad(x, 1), fp.DTypeError, r"pad: pad=1: expected a tuple"),
+    (lambda x: F.pad(x, (1,)), fp.ShapeError, r"pad: pad=\(1,\) for input of shape \(2, 3\)"),
+    (lambda x: F.pad(x, (1,) * 6), fp.ShapeError, r"pad: .*two numbers for each of the last"),
+    (lambda x: F.pad(x, (-2, -2)), fp.ShapeError, r"pad: \(-2, -2\) around axis 1 .* cuts off mor"),
+    (lambda x: F.pad(x, (1.0, 0)), fp.DTypeError, r"pad: pad=\(1\.0, 0\): expected integers"),
+    (lambda x: F.pad(x, (1, 1), "zeros"), fp.ArgumentError, r"pad: mode='zeros': expected one of"),
+    (lambda x: F.pad(x, (3, 0), "reflect"), fp.ShapeError, r'too few numbers for mode="reflect"'),
+    (lambda x: F.pad(x, (0, 4), "circular"), fp.ShapeError, r"too few numbers for mode"),
+    (lambda x: F.pad(x, (-1, 0), "reflect"), fp.ShapeError, r"only \"constant\" cuts off"),
+    (lambda x: F.pad(x, (1, 0), "reflect", 2), fp.ArgumentError, r"pad: value=2 with mode='reflec"),
+    (lambda x: F.pad(x, (1, 0), value="a"), fp.DTypeError, r"pad: value='a': expected a number"),
+    (lambda x: F.pixel_shuffle(x, 2), fp.ShapeError, r"pixel_shuffle: input of shape \(2, 3\)"),
+    (lambda x: F.pixel_shuffle(x[None], 0), fp.ArgumentError, r"pixel_shuffle: upscale_factor=0"),
+    (lambda x: F.pixel_unshuffle(x[None], 2), fp.ShapeError, r"pixel_unshuffle: .*multiples of 2"),
+    (lambda x: F.unfold(x, 2), fp.ShapeError, r"unfold: input of shape \(2, 3\): expected \(N, C"),
+    (lambda x: F.unfold(x[None], 4), fp.ShapeError, r"unfold: a window of \(4, 4\).*does not"),
+    (lambda x: F.unfold(x[None], (1, 2, 3)), fp.ShapeError, r"unfold: kernel_size=\(1, 2, 3\)"),
+    (lambda x: F.unfold(x[None], 1, stride=0), fp.ShapeError, r"unfold: stride=0"),
+    (lambda x: F.fold(x, 2, 2), fp.ShapeError, r"fold: input of shape \(2, 3\): expected \(N, C 4"),
+    (lambda x: F.fold(x, (2, 0), 1), fp.ShapeError, r"fold: output_size=\(2, 0\)"),
+    (lambda x: x.gather(0, [[0]]), fp.DTypeError, r"gather: index is a list: expected a tensor"),
+    (lambda x: x.gather(0, x), fp.DTypeError, r"gather: index of float32: expected integers"),
+    (lambda x: x.gather(1, fp.tensor([[3]])), fp.ArgumentError, r"gather: index 3: expected 0 to "),
+    (lambda x: x.gather(1, fp.tensor([[-1]])), fp.ArgumentError, r"gather: index -1: expected 0 t"),
+    (lambda x: x.gather(1, fp.tensor([0])), fp.ShapeError, r"gather: index of shape \(1,\)"),
+    (lambda x: x.gather(1, fp.tensor([[0]] * 3)), fp.ShapeError, r"gather: index of shape \(3, 1"),
+    (lambda x: x.take_along_dim([0]), fp.DTypeError, r"take_along_dim: indices is a list"),
+    (lambda x: x.take_along_dim(fp.tensor([0]), 1), fp.ShapeError, r"take_along_dim: indices of s"),
+    (lambda x: x.index_select(0, fp.tensor([2])), fp.ArgumentError, r"index_select: index 2: expe"),
+    (lambda x: x.index_select(0, fp.tensor([[0]])), fp.ShapeError, r"index_select: index of shape"),
+    (
+        lambda x: x.scatter_add(0, fp.tensor([[0]]), fp.tensor([[1]])),
+        *(fp.DTypeError, r"scatter_add: source of int64: expected a tensor of float32"),
+    ),
+    (
+        lambda x: x.scatter_add(0, fp.tensor([[0, 0]]), fp.ones(1, 1)),
+        *(fp.ShapeError, r"scatter_add: src: index of shape \(1, 2\) for input of shape \(1, 1\)"),
+    ),
+    (
+        lambda x: x.index_add(0, fp.tensor([0]), fp.ones(2, 3)),
+        *(fp.ShapeError, r"index_add: source of shape \(2, 3\): expected \(1, 3\)"),
+    ),
+    (
+        lambda x: x.index_add(0, fp.tensor([0]), x[:1], alpha="a"),
+        *(fp.DTypeError, r"index_add: alpha='a': expected a number"),
+    ),
+    (lambda x: x.repeat_interleave(-1), fp.ArgumentError, r"repeat_interleave: repeats=-1"),
+    (lambda x: x.repeat_interleave(fp.tensor([1, 2, 3]), 0), fp.ShapeError, r"repeats of shape \("),
+    (lambda x: F.one_hot([0]), fp.DTypeError, r"one_hot: a list: expected a tensor of integers"),
+    (lambda x: F.one_hot(x), fp.DTypeError, r"one_hot: index of float32"),
+    (lambda x: F.one_hot(fp.tensor([3]), 3), fp.ArgumentError, r"one_hot: index 3: expected 0 to "),
+    (lambda x: F.one_hot(fp.tensor([-1])), fp.ArgumentError, r"one_hot: index -1"),
+    (lambda x: F.one_hot(fp.tensor(np.zeros(0, int))), fp.ArgumentError, r"one_hot of no numbers"),
+    (lambda x: x.topk(4), fp.ArgumentError, r"topk: k=4: expected an integer from 0 to 3"),
+    (lambda x: x.topk(1.0), fp.ArgumentError, r"topk: k=1\.0"),
+    (lambda x: x.sort(2), fp.ShapeError, r"sort: dim=2 for a tensor of 2 dimensions"),
+    (lambda x: x.argsort("a"), fp.DTypeError, r"argsort: dim='a': expected an integer"),
+    (lambda x: x.sum().sort(), fp.ShapeError, r"sort: dim=-1 for a tensor without dimensions"),
+    (lambda x: x[..., ...], fp.ShapeError, r"getitem\(.*ellipses"),
+    (lambda x: x[1.0], fp.DTypeError, r"getitem: an index of type float"),
+    (lambda x: x[[0.5]], fp.DTypeError, r"getitem: an index of float64"),
+    (lambda x: x[[[0], [1, 2]]], fp.DTypeError, r"getitem: an index that is no array"),
+    (lambda x: x[0.5:], fp.DTypeError, r"getitem: a slice with 0\.5: expected integers"),
+    (lambda x: x[::0], fp.ShapeError, r"getitem\(.*step cannot be zero"),
+    (lambda x: x[[0, 2]], fp.ShapeError, r"getitem\(.*index 2 is out of bounds for axis 0"),
+    (lambda x: x[:, -4], fp.ShapeError, r"getitem\(.*index -4 is out of bounds for axis 1"),
+    (lambda x: x[[0, 1], [0, 1, 2]], fp.ShapeError, r"getitem\(.*shape mismatch"),
+    (lambda x: x[fp.ones(3, 2).array > 0], fp.ShapeError, r"getitem\(.*boolean index of shape \(3"),
+    (lambda x: x[np.zeros(2, np.uint8)], fp.DTypeError, r"index of uint8, which PyTorch takes for"),
+    (lambda x: x[fp.tensor(1.0)], fp.DTypeError, r"getitem: an index of float32"),
+    (lambda x: x.__setitem__(5, 0.0), fp.ShapeError, r"x\[index\] = value .*index 5 is out of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, error, message", REFUSED)
+def test_bad_arguments_are_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call(fp.ones(2, 3, dtype="float32"))
+
+
+TAKING = """
+    flatten squeeze unsqueeze permute transpose movedim expand repeat_interleave split chunk unbind
+    flip roll diagonal tril triu gather scatter_add index_select index_add take_along_dim sort topk
+"""
+
+
+@pytest.mark.parametrize("name", TAKING.split())
+def test_a_list_is_refused_by_the_functions_name(name):
+    with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
+        getattr(fp, name)([[1.0, 2.0]])
