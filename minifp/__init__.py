@@ -49,6 +49,7 @@ from minifp.ops.slices import index_add, index_select, repeat_interleave
 from minifp.ops.einsum import einsum
 from minifp.ops.matmul import addmm, bmm, dot, matmul, mm, mv, outer
 from minifp.ops.softmax import log_softmax, softmax
+from minifp import in_place, methods  # what a Tensor can do is attached to it by these
 
 # Models, data, optimizers.
 from minifp import data, nn, optim

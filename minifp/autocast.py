@@ -68,7 +68,7 @@ ROWS = (
             GIVEN,
             "one number from one or two, rounded once; formats that differ meet in the widest",
         ),
-        "add sub mul div neg abs sign floor ceil round trunc sqrt sin cos tanh sigmoid erf clamp "
+        "add sub mul outer div neg abs sign floor ceil round trunc sqrt sin cos tanh sigmoid erf clamp "
         "maximum minimum where lerp relu leaky_relu elu celu selu gelu silu hardtanh hardswish "
         "hardsigmoid mish logsigmoid glu relu6 softsign remainder floor_divide atan dropout cast",
     ),

@@ -6,6 +6,8 @@ stored, calls the reference in float32 (or wider), and rounds each result once.
 
 import inspect
 import os
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +16,10 @@ from minifp.errors import ArgumentError, DeviceError
 from minifp.formats import FORMATS, float32, narrow, round_to, widen
 from minifp.policy import Rule, get_precision, resolve
 
-KERNELS = []  # every kernel, for the tests, the command line and whoever wants to know
-observers = []  # objects with `on_kernel(kernel, args, results, formats)`: see lab and scope
+# Every kernel, for the tests, the command line and whoever wants to know.
+KERNELS: list["Kernel"] = []
+# Objects with `on_kernel(kernel, args, results, formats)`: see lab and scope.
+observers: list[Any] = []
 
 PRIMITIVES = ("sum", "cumsum", "prod", "dot", "accumulate", "store")
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
@@ -35,7 +39,7 @@ class Kernel:
                 of a sequence.
     """
 
-    def __init__(self, reference, rule):
+    def __init__(self, reference: Callable[..., Any], rule: Rule) -> None:
         parameters = inspect.signature(reference).parameters.values()
         self.name = f"{reference.__module__.rpartition('.')[2]}.{reference.__name__}"
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
@@ -47,7 +51,7 @@ class Kernel:
     def __repr__(self):
         return f"<kernel {self.name}: {self.rule.role}>"
 
-    def __call__(self, *args, to=None, **params):
+    def __call__(self, *args: Any, to: Any = None, **params: Any) -> Any:
         """Call it. to: for each result, the format it is stored in, or an array to write it into,
         or None to be told by the rule. Results are arrays, one or a tuple, as the rule names them.
         """
@@ -105,7 +109,7 @@ class Kernel:
         return narrow(result, out if target is None else target)
 
 
-def kernel(role, *out):
+def kernel(role: str, *out: str) -> Callable[[Callable[..., Any]], Kernel]:
     """Make `reference(*arrays, **params)` a Kernel with this role and these result formats."""
     return lambda reference: Kernel(reference, Rule(role, out))
 
@@ -129,7 +133,7 @@ def _format_of_target(target, out):
 # ---- devices ------------------------------------------------------------------------------------
 
 
-def as_device(device) -> str:
+def as_device(device: Any) -> str:
     """The device's name, "cpu". Raises DeviceError for one that is not there."""
     device = device or os.environ.get("MINIFP_DEVICE") or "cpu"
     if device == "cpu":

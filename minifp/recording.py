@@ -6,14 +6,19 @@ of the module, not a closure, so that no array is kept alive unseen.
 
 import inspect
 import re
+from collections.abc import Callable
 from functools import wraps
+from typing import Any, cast
 
 from minifp import autocast, policy
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.tape import Node, Tensor, is_recording, observers
+from minifp.typing import F
 
 
-def op(fn=None, *, weights=()):
+def op(
+    fn: Callable[..., Any] | None = None, *, weights: tuple[str, ...] = ()
+) -> Callable[..., Any]:
     """Make `fn(*arrays, **params) -> (y, saved, backward)` an operation on Tensors.
 
     Positional arguments are Tensors (or arrays, Python numbers, None); keywords are parameters. y
@@ -63,7 +68,7 @@ def op(fn=None, *, weights=()):
     return recorded
 
 
-def takes_tensor(fn):
+def takes_tensor(fn: F) -> F:
     """Let `fn(input, ...)` refuse, by its name, an input that is neither a Tensor nor an array."""
 
     @wraps(fn)
@@ -75,7 +80,7 @@ def takes_tensor(fn):
             )
         return fn(input, *args, **settings)
 
-    return checked
+    return cast(F, checked)
 
 
 def _shared(out, tensors):

@@ -4,9 +4,10 @@ What operations record here (see recording.py) are Nodes; backward walks them fr
 leaves (see walk.py). Whatever the tape keeps alive can be seen in `Node.saved`.
 """
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from minifp import policy
 from minifp.errors import ShapeError, TapeError
 from minifp.formats import narrow
 
-observers = []  # with on_record(node, outputs), on_gradient(vertex, gradient), on_release(node)
+# With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node).
+observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
 _recording: ContextVar[bool] = ContextVar("recording", default=True)
 
@@ -31,14 +33,18 @@ def set_grad_enabled(mode: bool) -> Iterator[None]:
         _recording.reset(token)
 
 
-def no_grad() -> AbstractContextManager:
+@contextmanager
+def no_grad() -> Iterator[None]:
     """Run operations without recording them, on this thread. Also a decorator."""
-    return set_grad_enabled(False)
+    with set_grad_enabled(False):
+        yield
 
 
-def enable_grad() -> AbstractContextManager:
+@contextmanager
+def enable_grad() -> Iterator[None]:
     """Record operations again, inside of `no_grad`, on this thread. Also a decorator."""
-    return set_grad_enabled(True)
+    with set_grad_enabled(True):
+        yield
 
 
 def is_recording() -> bool:
@@ -51,7 +57,7 @@ class Storage:
 
     __slots__ = ("version",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.version = 0
 
 
@@ -75,20 +81,48 @@ class Tensor:
     __array_ufunc__ = None  # ndarray + Tensor asks Tensor
     parents, precision = (), None  # parameters have one
 
-    def __init__(self, array, requires_grad=False, storage=None, node=None, index=0):
+    def __init__(
+        self, array: np.ndarray, requires_grad: bool = False, storage: Storage | None = None,
+        node: "Node | None" = None, index: int = 0,
+    ) -> None:  # fmt: skip
         self.array, self.storage = array, storage or Storage()
         self.node, self.index = node, index
-        self.gradient_dtype, self.grad, self.hooks = None, None, None
-        self.seed = 1.0  # of a gradient: what it was multiplied by
+        self.gradient_dtype: np.dtype | None = None
+        self.grad: Tensor | None = None
+        self.hooks: dict | None = None
+        self.seed: Any = 1.0  # of a gradient: what it was multiplied by, or CONSUMED
         if requires_grad:
             self.requires_grad_()
 
-    shape = property(lambda self: self.array.shape)
-    dtype = property(lambda self: self.array.dtype)
-    ndim = property(lambda self: self.array.ndim)
-    is_leaf = property(lambda self: self.node is None)
-    requires_grad = property(lambda self: self.node is not None or self.gradient_dtype is not None)
-    vertex = property(lambda self: self.node or (None if self.gradient_dtype is None else self))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each dimension."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The format of the numbers."""
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return self.array.ndim
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no operation made it."""
+        return self.node is None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward has a gradient for it."""
+        return self.node is not None or self.gradient_dtype is not None
+
+    @property
+    def vertex(self) -> "Node | Tensor | None":
+        """Where its gradient arrives: the node that made it, or itself; None if it has none."""
+        return self.node or (None if self.gradient_dtype is None else self)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Make this leaf collect a gradient, or (False) no more. Raises TapeError for others."""
@@ -101,12 +135,12 @@ class Tensor:
         return self
 
     @property
-    def data(self):
+    def data(self) -> np.ndarray:
         """The array. Assigning copies into it, rounding to its format; the tape notices."""
         return self.array
 
     @data.setter
-    def data(self, value):
+    def data(self, value: Any) -> None:
         value = np.asarray(value.array if isinstance(value, Tensor) else value)
         if value.shape != self.shape:
             raise ShapeError(f".data of shape {self.shape} cannot be set to shape {value.shape}")
@@ -132,22 +166,27 @@ class Node:
         *("precision", "module", "watched", "hooks", "__weakref__"),
     )
 
-    def __init__(self, op, params, parents, saved, backward, outputs):
+    def __init__(
+        self, op: str, params: dict, parents: tuple, saved: tuple | None, backward: Callable,
+        outputs: tuple,
+    ) -> None:  # fmt: skip
         self.op, self.params, self.parents = op, params, parents
-        self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
+        self.saved, self.backward = saved, backward
+        self.watched: tuple | None = ()
+        self.hooks: dict | None = None
         self.precision, self.module = policy.get_precision(), module_path.get()
         self.shapes = tuple(out.shape for out in outputs)
         self.formats = tuple(
             policy.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs
         )
 
-    def watch(self, tensors):
+    def watch(self, tensors: Iterable[Tensor]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
         self.watched = tuple(
             (t.storage, t.storage.version) for t in tensors if any(a is t.array for a in self.saved)
         )
 
-    def release(self):
+    def release(self) -> None:
         """Let go of what backward needed."""
         for observer in observers:
             observer.on_release(self)

@@ -2,9 +2,9 @@
 
 import math
 
+import cases  # noqa: F401 (the bounds of kernels whose sums go through further arithmetic)
 import numpy as np
 import pytest
-import cases  # noqa: F401 (the bounds of kernels whose sums go through further arithmetic)
 from bounds import Calls
 from hypothesis import given
 from hypothesis import strategies as st

@@ -79,7 +79,7 @@ SHAPES = [
         )
     ),
     *(
-        (lambda x, f=f: getattr(F, f)(x, 2), rf"{f}: x of shape \(2, 3\): expected \(N, C, H, W\)")
+        (lambda x, f=f: getattr(F, f)(x, 2), rf"{f}: input of shape \(2, 3\): expected \(N")
         for f in ("max_pool2d", "avg_pool2d")
     ),
     (lambda image: F.max_pool2d(image, 0), r"max_pool2d: kernel_size=0: expected an integer"),
@@ -87,7 +87,7 @@ SHAPES = [
         lambda image: F.avg_pool2d(image, 2, 2, 2),
         r"avg_pool2d: padding=\(2, 2\) must be at most half",
     ),
-    (lambda image: F.max_pool2d(image, 9), r"max_pool2d: a window of \(9, 9\) does not fit input of"),
+    (lambda image: F.max_pool2d(image, 9), r"max_pool2d: a window of \(9, 9\) does not fit"),
     (lambda v: F.batch_norm(v, None, None), r"batch_norm: input of shape \(3,\): expected \(N, C"),
     (lambda one: F.batch_norm(one, None, None, training=True), r"batch_norm .*1 value a channel"),
     (

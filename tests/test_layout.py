@@ -36,7 +36,9 @@ ROOMS = {
     "recording": "tape",
     "ops": "recording walk cpu cuda random",
     "gradient_check": "ops",
-    "nn": "ops gradient_clip",
+    "methods": "ops",
+    "in_place": "ops",
+    "nn": "ops in_place gradient_clip",
     "models": "nn",
     "optim": "gradient_clip cpu cuda",
     "loss_scale": "backend",
@@ -55,7 +57,7 @@ ROOMS = {
     "__main__": "cli",
     "minifp": "",
 }
-DRAW_NUMBERS = {"ops", "nn", "data", "lab", "checkpoint"}  # what may import random itself
+DRAW_NUMBERS = {"ops", "in_place", "nn", "data", "lab", "checkpoint"}  # what may import random itself
 DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate"}
 NAME_PRECISIONS = {"tasks", "lab", "scope", "report", "cli"}  # "float16" is the name of one
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()

@@ -171,6 +171,13 @@ def test_a_chain_of_a_chain_is_one_chain():
     assert rates_over(nested, 8) == rates_over(flat, 8)
 
 
+@all_schedules
+def test_the_rate_of_any_count_can_be_asked_for_in_any_order(schedule):
+    scheduler = schedule(mixed_optimizer(0.5))
+    rates = {n: scheduler.rate(0.5, n, 0) for n in (5, 2, 0, 7, 1, 6, 3, 4, 8)}
+    assert [rates[n] for n in range(9)] == rates_over(schedule, 8)
+
+
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_the_order_in_which_parts_are_made_does_not_matter(order):
     """Each begins with the rate of the group before any of them set it."""
@@ -254,6 +261,16 @@ def test_the_rate_is_reduced_when_the_metric_stops_getting_better():
         scheduler.step(metric)
         rates.append(scheduler.get_last_lr())
     assert rates == [[0.5, 4.0]] * 3 + [[0.25, 2.0]] * 3 + [[0.2, 1.0]] * 2 + [[0.2, 0.5]]
+
+
+@pytest.mark.parametrize(("mode", "worst"), [("min", math.inf), ("max", -math.inf)])
+def test_the_worst_metric_there_is_is_not_better_than_none(mode, worst):
+    optimizer = mixed_optimizer(0.5)
+    scheduler = plateau(optimizer, mode=mode)
+    for metric in (worst, math.nan, 0.5, 0.5):
+        step(optimizer)
+        scheduler.step(metric)
+    assert scheduler.get_last_lr() == [0.25] and scheduler.best == 0.5
 
 
 def test_a_metric_after_one_skipped_step_does_not_count():

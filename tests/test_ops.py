@@ -333,7 +333,7 @@ def test_indexing_is_that_of_numpy_and_its_gradient_counts_how_often_each_was_re
 
 
 def naive_conv2d(x, w, stride, padding, dilation, groups):
-    """The equation in the docstring of ops/conv2d.py, written as loops."""
+    """The equation in the docstring of ops/conv.py, written as loops."""
     x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:])]
     size = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride)]

@@ -756,6 +756,33 @@ def test_a_state_brings_the_settings_and_all_that_they_call_for(kind, change, na
         assert snapshot(fresh) == snapshot(optimizer)
 
 
+@pytest.mark.parametrize(("kind", "change", "name"), LATE)
+def test_a_state_takes_away_what_it_does_not_have(kind, change, name):
+    p, other = parameter([1.0, 2.0], 1.0), parameter([3.0, 4.0], 1.0)
+    plain, full = kind([p], lr=0.1), kind([other], lr=0.1, **change)
+    plain.step()
+    full.step()
+    full.load_state_dict(plain.state_dict())
+    assert frozen(full.state_dict()) == frozen(plain.state_dict())
+    assert name not in full.state_dict()["state"][0]
+
+
+def test_a_velocity_outlives_a_pause_and_being_wrapped():
+    ends = []
+    for wrapped in (False, True):
+        p = parameter([1.0, 2.0])
+        optimizer = optim.SGD([p], lr=0.1, momentum=0.5)
+        for k, momentum in enumerate((0.5, 0.5, 0.0, 0.5, 0.5)):
+            optimizer.zero_grad()
+            give(p, [1.0, k])
+            optimizer.param_groups[0]["momentum"] = momentum
+            if wrapped and k == 2:
+                fp.MixedOptimizer(optimizer)
+            optimizer.step()
+        ends.append(snapshot(optimizer))
+    assert ends[0] == ends[1]
+
+
 @every_kind
 def test_a_state_is_made_of_plain_things(make):
     def check(x):

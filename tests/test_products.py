@@ -36,9 +36,7 @@ def halves(*shapes, seed=0):
         lambda x, y: fp.mv(x, y[:, 0]),
         lambda x, y: fp.einsum("ik,kj->ij", x, y),
         lambda x, y: F.linear(x, y.T),
-        lambda x, y: F.conv1d(x[None], y.T[:, None], groups=1)
-        if len(x) == 1
-        else F.conv1d(x[:1][None], y.T[:, None]),
+        lambda x, y: F.conv1d(x.T[None], y.T.unsqueeze(2)),
     ],
     ids=["matmul", "dot", "mv", "einsum", "linear", "conv1d"],
 )
@@ -61,8 +59,9 @@ def test_a_product_of_vectors_is_one_number_and_does_not_overflow():
         x = fp.tensor(np.full(1000, 10.0), requires_grad=True)
         for number in (fp.dot(x, x), x @ x, fp.einsum("i,i", x, x), fp.einsum("i,i->", x, x)):
             assert (number.dtype, number.item()) == (float32, 100_000)
-        fp.dot(x, x * 2.0**-13).backward(seed=2.0**16)
-        assert x.grad.tolist() == [160.0] * 1000
+        small = fp.tensor(np.full(1000, 2.0**-5), requires_grad=True)
+        fp.dot(small, small).backward(seed=2.0**16)
+        assert small.grad.tolist() == [2.0**12] * 1000
 
 
 # ---- float16 sums, in order ---------------------------------------------------------------------
@@ -165,7 +164,7 @@ X, Y = fp.tensor(np.ones((2, 3))), fp.tensor(np.ones((3, 4)))
         (("ijk...,jk", X, Y), fp.ShapeError, r'operand 0 has 2 dimensions, not those of "ijk\.'),
         (("ij,ik", X, Y), fp.ShapeError, "i has size 3 in operand 1, and 2 before"),
         (("ii", X), fp.ShapeError, "i has size 3 in operand 0, and 2 before"),
-        (("...,...", X, Y), fp.ShapeError, r"\.\.\. has size 4 in operand 1, and 3 before"),
+        (("...,...", X, Y), fp.ShapeError, r"\.\.\. has size 3 in operand 1, and 2 before"),
         (("ij->ijj", X), fp.ArgumentError, 'the result "ijj" may have each letter'),
         (("ij->k", X), fp.ArgumentError, 'the result "k" may have each letter'),
         (("i1->i", X), fp.ArgumentError, '"i1": expected letters'),
@@ -264,13 +263,10 @@ def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
         z = F.conv1d(x, w, **settings)
         (dz,) = map(fp.tensor, random_arrays(z.shape, seed=1))
         least = (z.shape[2] - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1
-        y = F.conv_transpose1d(dz, w, output_padding=size - least, **settings) if (
-            size - least < max(stride, dilation)
-        ) else None
-        if y is not None:
-            assert y.shape == x.shape
-            left, right = (z * dz).sum().item(), (x * y).sum().item()
-            assert left == pytest.approx(right, rel=1e-10, abs=1e-10)
+        y = F.conv_transpose1d(dz, w, output_padding=size - least, **settings)
+    assert y.shape == x.shape
+    left, right = (z.array * dz.array).sum(), (x.array * y.array).sum()
+    np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
 
 
 IMAGE, KERNEL = np.ones((2, 4, 5, 5)), np.ones((4, 2, 3, 3))
@@ -291,7 +287,11 @@ IMAGE, KERNEL = np.ones((2, 4, 5, 5)), np.ones((4, 2, 3, 3))
             *(fp.DTypeError, r"conv2d: input of int64: expected floating"),
         ),
         (lambda x, w: F.conv2d(x, w, groups=1.5), fp.ShapeError, r"conv2d: .*groups=1\.5"),
-        (lambda x, w: F.conv2d(x, w, groups=2, padding="full"), fp.ArgumentError, r"padding='full'"),
+        (
+            lambda x, w: F.conv2d(x, w, groups=2, padding="full"),
+            fp.ArgumentError,
+            r"padding='full'",
+        ),
         (
             lambda x, w: F.conv2d(x, w, groups=2, stride=2, padding="same"),
             *(fp.ArgumentError, r'conv2d: padding="same" with stride=\(2, 2\): expected 1'),

@@ -2,6 +2,7 @@
 
 import warnings
 
+import cases  # noqa: F401 (knows how far rounding may carry each kernel's results)
 import numpy as np
 import pytest
 from bounds import Calls
@@ -133,9 +134,9 @@ def test_running_sums_and_products_in_float16_round_every_step(x, data):
 def test_plain_products_are_those_of_numpy_over_any_axes(x, data):
     axis = data.draw(st.none() | st.sets(st.integers(0, x.ndim - 1)).map(tuple))
     exact = np.prod(x.astype(float64), axis)
-    found = primitives("float32").prod(x, axis)
-    assert (found.shape, found.dtype) == (exact.shape, float32)
     with np.errstate(over="ignore"):
+        found = primitives("float32").prod(x, axis)
+        assert (found.shape, found.dtype) == (exact.shape, float32)
         np.testing.assert_allclose(
             found, exact.astype(float32), rtol=130 * 2.0**-24, atol=2.0**-149
         )

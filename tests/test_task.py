@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minifp as fp
 from minifp import nn, optim
@@ -187,3 +189,56 @@ def test_unknown_data_of_a_built_in_task():
 def test_ones_own_task_brings_its_own_data(file):
     with pytest.raises(ArgumentError, match="the task 'mine' brings its own data"):
         load_task(f"{file}:task", data="digits")
+
+
+# ---- anything at all ----------------------------------------------------------------------------
+
+PIECES = ["task", "=", "fp.Task(", ")", "import minifp as fp\n", "\n", "    ", "'x'", "1", "raise"]
+PIECES += [
+    "lambda: 1/0",
+    ",",
+    "def f():",
+    "\x00",
+    "\ufeff",
+    "é",
+    "name=",
+    "None",
+    "task = 3\n",
+    "%",
+]
+
+
+@given(st.text(max_size=40) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_a_file_with_any_text_is_refused_as_a_task(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("any") / "any.py"
+    path.write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(ArgumentError, match=re.escape(str(path))):
+        load_task(str(path))
+
+
+@given(st.binary(max_size=40))
+def test_a_file_of_any_bytes_is_refused_as_a_task(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("any") / "any.py"
+    path.write_bytes(content)
+    with pytest.raises(ArgumentError, match=re.escape(str(path))):
+        load_task(f"{path}:task")
+
+
+@given(st.text(max_size=30))
+def test_any_name_of_a_task_is_found_or_refused(text):
+    try:
+        assert load_task(text).name
+    except ArgumentError as error:
+        assert "expected" in str(error) or "no file" in str(error) or "no task" in str(error)
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+VALUES |= st.just(F.cross_entropy) | st.lists(st.integers(), max_size=2) | st.just(np.zeros(3))
+
+
+@given(st.dictionaries(st.sampled_from([f.name for f in dataclasses.fields(Task)]), VALUES))
+def test_any_fields_make_a_task_or_are_refused(changes):
+    try:
+        Task(**{**GOOD, **changes})
+    except ArgumentError as error:
+        assert str(error).startswith("Task")

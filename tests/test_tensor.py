@@ -22,6 +22,9 @@ IN_PLACE = {
     "square_": (lambda t: t.square_(), [1, 4]),
     "sqrt_": (lambda t: t.square_().sqrt_(), [1, 2]),
     "clamp_": (lambda t: t.clamp_(min=1.5), [1.5, 2]),
+    "floor_": (lambda t: t.div_(4).floor_(), [0, 0]),
+    "masked_fill_": (lambda t: t.masked_fill_(t > 1.5, 7.0), [1, 7]),
+    "index_add_": (lambda t: t.index_add_(0, fp.tensor([1, 1]), fp.ones(2)), [1, 4]),
     "relu_": (lambda t: t.sub_(1.5).relu_(), [0, 0.5]),
     "copy_": (lambda t: t.copy_(fp.tensor([7, 8])), [7, 8]),
     "fill_": (lambda t: t.fill_(5), [5, 5]),
@@ -77,6 +80,7 @@ def test_random_numbers_in_place_are_those_of_the_stream_in_every_precision():
         drawn.append((t.uniform_(-2, 2).array.copy(), t.normal_(1.0, 2.0).array.copy()))
     for wide, narrow in zip(*drawn):
         np.testing.assert_array_equal(wide.astype("float16"), narrow)
+    assert fp.zeros(20000, dtype="float16").uniform_(0, 1).array.max() < 1
     assert np.abs(drawn[0][0]).max() <= 2 and abs(drawn[0][1].mean() - 1) < 0.5
     with pytest.raises(fp.DTypeError, match="uniform_"):
         fp.tensor([1, 2]).uniform_()

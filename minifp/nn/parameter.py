@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from minifp.formats import FORMATS, float32, narrow
-from minifp.ops.in_place import FUNCTIONS
+from minifp.in_place import FUNCTIONS
 from minifp.policy import get_precision, gradient_format
 from minifp.tape import Tensor, is_recording
 

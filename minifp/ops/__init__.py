@@ -182,6 +182,3 @@ from minifp.ops.softmax import log_softmax, softmax, softmin
 from minifp.ops.sorting import argsort, sort, topk
 from minifp.ops.stretching import broadcast_to, expand, expand_as, repeat, tile
 from minifp.ops.variance import std, var
-
-# Last, because they attach the operations above to Tensor.
-from minifp.ops import in_place, methods  # isort: skip

@@ -22,13 +22,18 @@ At a kink f' is as in PyTorch. Each is written so that nothing overflows or canc
 1 - s(x) is s(-x), and exponentials are of what is not positive, or their Inf gives 0.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from minifp.errors import ArgumentError
-from minifp.ops.elementwise import as_numbers, operation, takes_floats, unary
+from minifp.ops.elementwise import Unary, as_numbers, operation, takes_floats, unary
 
 
-def activation(name, value, slope, doc):
+def activation(
+    name: str, value: Callable[..., Any], slope: Callable[..., Any], doc: str
+) -> Unary:
     """The public function of one floating tensor without settings."""
     return unary(name, value, slope, "x", doc, takes=takes_floats)
 

@@ -96,7 +96,7 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
 
     Use binary_cross_entropy_with_logits. Here a probability has already been rounded: in float16
     those above 0.99976 are 1, where the loss can be 100 but never 9, and the gradient is up to 1e12
-    and overflows. (That is why autocast refuses this function in PyTorch.)
+    and overflows. (That is why autocast refuses this function.)
 
     weight: of elements, broadcast to input's shape. A float32 scalar unless "none". Raises
     DTypeError for what are no floating tensors, ShapeError where shapes do not fit, ArgumentError

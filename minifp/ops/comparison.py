@@ -4,18 +4,21 @@ Shapes broadcast. A Python number enters in the compute format: a float16 tensor
 0.0999755859375 is not equal to 0.1.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.ops.elementwise import check_operands
+from minifp.ops.elementwise import Binary, Operand, Unary, check_operands, named
 from minifp.recording import explained, takes_tensor
 from minifp.tape import Tensor
 
 
-def _plain(name, reference):
-    """`reference`, a function of arrays, as one of Tensors that the tape does not record."""
-    reference.__name__ = name
-    reference = kernel("map", "x")(reference)
+def _plain(name, value):
+    """`value`, a function of arrays, as one of Tensors that the tape does not record."""
+    value.__name__ = name
+    reference = kernel("map", "x")(value)
 
     def apply(*args):
         arrays = [a.array if isinstance(a, Tensor) else a for a in args]
@@ -28,26 +31,24 @@ def _plain(name, reference):
     return apply
 
 
-def comparison(name, value, doc):
+def comparison(name: str, value: Callable[..., Any], doc: str) -> Binary:
     """The public function value(x, y) of two tensors, or of a tensor and a number."""
     apply = _plain(name, lambda x, y: value(x, y))
 
-    def public(input, other):
+    def public(input: Operand, other: Operand) -> Tensor:
         return apply(input, other)
 
-    public.__name__, public.__qualname__, public.__doc__ = name, name, doc
-    return public
+    return named(public, name, doc, comparison)
 
 
-def predicate(name, value, doc):
+def predicate(name: str, value: Callable[..., Any], doc: str) -> Unary:
     """The public function value(x) of one tensor."""
     apply = _plain(name, lambda x: value(x))
 
-    def public(input):
+    def public(input: Tensor) -> Tensor:
         return apply(input)
 
-    public.__name__, public.__qualname__, public.__doc__ = name, name, doc
-    return takes_tensor(public)
+    return takes_tensor(named(public, name, doc, predicate))
 
 
 eq = comparison("eq", np.equal, "x == y, as booleans.")

@@ -1,6 +1,8 @@
 """Making tensors of data. Floating data takes the active precision's storage format unless told."""
 
 import warnings
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,18 +11,28 @@ from minifp.errors import DTypeError
 from minifp.formats import FORMATS, as_dtype, is_float, narrow
 from minifp.policy import get_precision
 from minifp.tape import Tensor
+from minifp.typing import DType
+
+
+class HasArray(Protocol):
+    """What NumPy can make an array of: arrays, numbers of NumPy's, other libraries' tensors."""
+
+    def __array__(self, *args: Any, **settings: Any) -> Any: ...
+
+
+Data = HasArray | float | Sequence[Any]  # numbers as nested lists, an array, or one number
 
 
 class PrecisionWarning(UserWarning):
     """Numbers were lost when they were rounded to a narrower format."""
 
 
-def storage_dtype(dtype=None):
+def storage_dtype(dtype: DType | None = None) -> np.dtype:
     """`dtype`, or the format in which the active precision stores activations."""
     return FORMATS[get_precision().activations].dtype if dtype is None else as_dtype(dtype)
 
 
-def as_array(data):
+def as_array(data: Data) -> np.ndarray:
     """Anything array-like as a NumPy array of numbers. Raises DTypeError where it is none."""
     if isinstance(data, Tensor):
         return data.array

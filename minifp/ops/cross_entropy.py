@@ -24,7 +24,6 @@ from minifp.ops.classes import (
     as_classes,
     check_scores,
     class_axis,
-    in_class,
     pick,
     rows_and_weights,
     weight_in_all,
@@ -38,10 +37,14 @@ def _below_largest(z):
     return z - z.max(class_axis(z.ndim), keepdims=True, initial=-np.inf)
 
 
+def _log_sum(z, sum):
+    return np.log(sum(np.exp(z), axis=class_axis(z.ndim), keepdims=True))
+
+
 def _surprise(z, sum):
     """a = -log softmax(z)."""
     z = _below_largest(z)
-    return np.log(sum(np.exp(z), axis=class_axis(z.ndim), keepdims=True)) - z
+    return _log_sum(z, sum) - z
 
 
 def _each_class(w, z):
@@ -61,10 +64,12 @@ def _weighted(w, z, q, smoothing):
 def cross_entropy_each(z, t, w, *, ignore_index, smoothing, sum):
     """The losses of classes, 0 where they are ignored."""
     rows, weights = rows_and_weights(t, w, ignore_index)
-    a, axis = _surprise(z, sum), class_axis(z.ndim)
-    losses = pick(a, rows)
+    z, axis = _below_largest(z), class_axis(z.ndim)
+    log_sum = _log_sum(z, sum)
+    losses = log_sum.squeeze(axis) - pick(z, rows)
     losses = losses if w is None else losses * weights
     if smoothing:
+        a = log_sum - z
         of_all = sum(a if w is None else a * along_classes(w, z.ndim), axis=axis)
         losses = (1 - smoothing) * losses + smoothing / z.shape[axis] * of_all
     return np.where(t == ignore_index, 0, losses)
@@ -98,13 +103,16 @@ def cross_entropy_dz(dl, z, t, w, *, ignore_index, smoothing, reduction, sum):
     rows, weights = rows_and_weights(t, w, ignore_index)
     p = np.exp(_below_largest(z))
     p /= sum(p, axis=axis, keepdims=True)
-    dz = p - in_class(np.ones_like(weights, z.dtype), rows, z)
+    spread = 0
+    if smoothing:
+        v = _each_class(w, z)
+        spread = smoothing / z.shape[axis] * (p * sum(v, axis=axis, keepdims=True) - v)
+    dz, places = p, np.expand_dims(rows, axis)
+    np.put_along_axis(dz, places, np.take_along_axis(p, places, axis) - 1, axis)
     if w is not None:
         dz = dz * np.expand_dims(weights, axis)
     if smoothing:
-        v = _each_class(w, z)
-        spread = p * sum(v, axis=axis, keepdims=True) - v
-        dz = (1 - smoothing) * dz + smoothing / z.shape[axis] * spread
+        dz = (1 - smoothing) * dz + spread
     dl = np.where(t == ignore_index, 0, dl / weight_in_all(weights, reduction, sum))
     return dz * np.expand_dims(dl, axis)
 

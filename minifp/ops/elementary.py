@@ -5,15 +5,16 @@ activations; the functions that give whole numbers leave integers as they are, a
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
-from minifp.ops.elementwise import unary
+from minifp.ops.elementwise import Unary, unary
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
-def floating(*definition):
+def floating(*definition: Any) -> Unary:
     """A function that gives floating numbers also for integers."""
     return unary(*definition, to_floats=True)
 

@@ -7,8 +7,10 @@ The sums are in `reduce`; each result is rounded once. A kernel made here belong
 wrote its slope: its name is `pointwise.exp_dx`, say.
 """
 
+from collections.abc import Callable
 from functools import wraps
 from numbers import Integral, Real
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.creation import storage_dtype
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import F
 
 # ---- broadcasting -------------------------------------------------------------------------------
 
@@ -53,6 +57,7 @@ def pass_to(dz, shape, to, factor=1):
 
 # ---- what is given ------------------------------------------------------------------------------
 
+Operand = Tensor | np.ndarray | np.generic | float  # a number enters in the compute format
 KINDS = tuple("fiub")  # of NumPy's dtypes: floating, integers, booleans
 
 
@@ -75,7 +80,7 @@ def as_numbers(operation, **settings):
     return {n: int(v) if isinstance(v, Integral) else float(v) for n, v in settings.items()}
 
 
-def takes_floats(fn):
+def takes_floats(fn: F) -> F:
     """Let `fn(input, ...)` refuse, by its name, an input that is no tensor of floating numbers."""
 
     @wraps(fn)
@@ -83,20 +88,35 @@ def takes_floats(fn):
         check_tensors(fn.__name__, input=input)
         return fn(input, *args, **settings)
 
-    return checked
+    return cast(F, checked)
 
 
 # ---- factories ----------------------------------------------------------------------------------
 
 
-def named(made, name, doc, family):
+class Unary(Protocol):
+    """A function of one tensor."""
+
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+
+class Binary(Protocol):
+    """A function of two tensors, or of a tensor and a number."""
+
+    def __call__(self, input: Operand, other: Operand) -> Tensor: ...
+
+
+def named(made: F, name: str, doc: str | None, family: Callable[..., Any]) -> F:
     """The function `made`, with a name, a text, and the module of the function `family`."""
     made.__name__ = made.__qualname__ = name
     made.__doc__, made.__module__ = doc, family.__module__
     return made
 
 
-def operation(name, value, slope, saves, to_floats=False):
+def operation(
+    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str | None,
+    to_floats: bool = False,
+) -> Callable[..., Tensor]:  # fmt: skip
     """The operation y = value(x, **settings) on one tensor, with Python numbers as settings.
 
     saves: "x" or "y": dx = slope(dy, x, **settings), or slope(dy, y, **settings); None, where the
@@ -104,14 +124,14 @@ def operation(name, value, slope, saves, to_floats=False):
     to_floats: whether integers give floating numbers, in the format of activations.
     """
 
-    def forward(x, **settings):
+    def reference(x, **settings):
         return value(x, **settings)
 
-    def gradient(dy, saved, **settings):
+    def slope_reference(dy, saved, **settings):
         return slope(dy, saved, **settings)
 
-    forward = kernel("map", "x")(named(forward, f"{name}_forward", None, slope))
-    gradient = kernel("map", GIVEN)(named(gradient, f"{name}_dx", None, slope))
+    forward = kernel("map", "x")(named(reference, f"{name}_forward", None, slope))
+    gradient = kernel("map", GIVEN)(named(slope_reference, f"{name}_dx", None, slope))
 
     def backward(dy, saved=None, *, to, **settings):
         return (gradient(dy, saved, to=to[0], **settings),)
@@ -128,37 +148,43 @@ def operation(name, value, slope, saves, to_floats=False):
     return op(named(apply, name, None, slope))
 
 
-def unary(name, value, slope, saves, doc, to_floats=False, takes=takes_tensor):
+def unary(
+    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str | None, doc: str,
+    to_floats: bool = False, takes: Callable[[Unary], Unary] = takes_tensor,
+) -> Unary:  # fmt: skip
     """The public function of one tensor without settings; see `operation`.
 
     takes: what refuses other input.
     """
     apply = operation(name, value, slope, saves, to_floats)
 
-    def public(input):
+    def public(input: Tensor) -> Tensor:
         return apply(input)
 
     return takes(named(public, name, doc, slope))
 
 
-def binary(name, value, x_slope, y_slope, doc):
+def binary(
+    name: str, value: Callable[..., Any], x_slope: Callable[..., Any],
+    y_slope: Callable[..., Any], doc: str,
+) -> Binary:  # fmt: skip
     """The public function z = value(x, y) of two tensors, or of a tensor and a number.
 
     dx = x_slope(dz, x, y) and dy = y_slope(dz, x, y), summed to their shapes.
     """
 
-    def forward(x, y):
+    def reference(x, y):
         return value(x, y)
 
-    def dx(dz, x, y, *, shape, sum):
+    def dx_reference(dz, x, y, *, shape, sum):
         return sum_to(x_slope(dz, x, y), shape, sum)
 
-    def dy(dz, x, y, *, shape, sum):
+    def dy_reference(dz, x, y, *, shape, sum):
         return sum_to(y_slope(dz, x, y), shape, sum)
 
-    forward = kernel("map", "x y")(named(forward, f"{name}_forward", None, x_slope))
-    dx = kernel("map", GIVEN)(named(dx, f"{name}_dx", None, x_slope))
-    dy = kernel("map", GIVEN)(named(dy, f"{name}_dy", None, x_slope))
+    forward = kernel("map", "x y")(named(reference, f"{name}_forward", None, x_slope))
+    dx = kernel("map", GIVEN)(named(dx_reference, f"{name}_dx", None, x_slope))
+    dy = kernel("map", GIVEN)(named(dy_reference, f"{name}_dy", None, x_slope))
 
     def backward(dz, x, y, to):
         return (
@@ -166,13 +192,13 @@ def binary(name, value, x_slope, y_slope, doc):
             None if to[1] is None else dy(dz, x, y, shape=np.shape(y), to=to[1]),
         )
 
-    def apply(x, y):
+    def recorded(x, y):
         check_operands(x, y)
         return forward(x, y), (x, y), backward
 
-    apply = op(named(apply, name, None, x_slope))
+    apply = op(named(recorded, name, None, x_slope))
 
-    def public(input, other):
+    def public(input: Operand, other: Operand) -> Tensor:
         return apply(input, other)
 
     return named(public, name, doc, x_slope)

@@ -7,7 +7,9 @@
 x: (N, C, H, W) or (N, C, L), y the same with other sizes, both stored. r: how many places of x
 there are for one of y, n / count or 1 / scale_factor; (n - 1) / (count - 1) with align_corners.
 dx_i = the sum of all w dy_p in which x_i has weight w. Sums are in `reduce`; rounded once at the
-end. Places and weights are computed in the format the kernel works in, as in PyTorch.
+end. Nearest places are computed in float32, as in PyTorch, where on a border rounding decides;
+weights in the format the kernel works in. Pictures that stay as large, or become twice as large,
+are copied by "nearest" as such, whatever factor rounds to that size.
 """
 
 import math
@@ -31,14 +33,15 @@ def taps(n, count, factor, mode, align_corners, dtype):
     p = np.arange(count)
     if n == count and "linear" in mode:
         return [(p, None)]
+    dtype = dtype if "linear" in mode else float32  # the same places in every precision
     if align_corners:
         ratio = dtype.type(n - 1) / dtype.type(max(count - 1, 1))
     else:
         ratio = dtype.type(n) / dtype.type(count) if factor is None else dtype.type(1 / factor)
-    if "linear" not in mode:  # PyTorch's roundings: where a border is met they decide
-        place = p * ratio if mode == "nearest" else (p + 0.5) * np.float64(ratio)
-        return [(np.minimum(np.array(np.floor(np.array(place, float32)), np.intp), n - 1), None)]
     p = np.array(p, dtype)
+    if "linear" not in mode:
+        place = p * ratio if mode == "nearest" else (p + dtype.type(0.5)) * ratio
+        return [(np.minimum(np.array(np.floor(place), np.intp), n - 1), None)]
     half = dtype.type(0.5)
     place = p * ratio if align_corners else np.maximum((p + half) * ratio - half, 0)
     low = np.minimum(np.array(np.floor(place), np.intp), n - 1)
@@ -117,6 +120,9 @@ def interpolate(
         if mode.startswith("nearest"):
             raise ArgumentError(f"interpolate: align_corners with mode={mode!r}: expected None")
     counts, factors = sizes_and_factors(input.shape[2:], size, scale_factor)
+    if mode == "nearest" and input.ndim == 4:
+        given = zip(factors, counts, input.shape[2:])
+        factors = tuple(None if count in (n, 2 * n) else f for f, count, n in given)
     return interpolate_(
         input, counts=counts, factors=factors, mode=mode, align_corners=bool(align_corners)
     )

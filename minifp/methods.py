@@ -32,8 +32,8 @@ METHODS = """
     masked_fill lerp
     sum mean var std amax amin max min argmax argmin prod cumsum norm logsumexp any all
     count_nonzero sort argsort topk
-    reshape view view_as contiguous ravel flatten squeeze unsqueeze permute transpose swapaxes movedim
-    t expand expand_as broadcast_to repeat tile repeat_interleave split chunk unbind
+    reshape view view_as contiguous ravel flatten squeeze unsqueeze permute transpose swapaxes
+    movedim t expand expand_as broadcast_to repeat tile repeat_interleave split chunk unbind
     flip roll diagonal tril triu gather take_along_dim scatter_add index_select index_add
     matmul mm bmm mv dot outer addmm softmax log_softmax
 """

@@ -55,15 +55,18 @@ def _assigned(self, value):
 
 
 def _uniform(self, low=0.0, high=1.0):
-    return Tensor(random.uniform(self.shape, low, high, purpose="rand"))
+    drawn = random.uniform(self.shape, low, high, purpose="rand")
+    below = np.nextafter(np.asarray(high, self.dtype), np.asarray(low, self.dtype))
+    return Tensor(np.minimum(drawn, below.astype(drawn.dtype)))  # or rounding would give `high`
 
 
 def _normal(self, mean=0.0, std=1.0):
     return Tensor(random.normal(self.shape, mean, std, purpose="randn"))
 
 
-ARITHMETIC = ("add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "sqrt", "square", "clamp")
-FUNCTIONS = (*ARITHMETIC, "relu", "sigmoid", "tanh")
+FUNCTIONS = ("add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "sqrt", "square", "clamp")
+FUNCTIONS += ("relu", "sigmoid", "tanh", "floor", "round", "masked_fill")
+FUNCTIONS += ("index_add", "scatter_add")
 for _name in FUNCTIONS:
     _in_place(f"{_name}_", getattr(ops, _name))
 _in_place("copy_", _assigned, assigns=True)
