@@ -20,11 +20,12 @@ CHOICES = (LOW, WIDE, GIVEN, REFUSED)
 ROWS = (
     (
         *(LOW, "products of float16 are exact in float32, where they are summed: half the bytes"),
-        "linear matmul mm bmm mv dot addmm einsum conv1d conv2d conv_transpose1d conv_transpose2d prelu",
+        "linear matmul mm bmm mv addmm einsum conv1d conv2d conv_transpose1d conv_transpose2d "
+        "prelu scaled_dot_product_attention",
     ),
     (
-        *(LOW, "a dot product at every step; the state between steps is stored as a GPU would"),
-        "lstm gru rnn lstm_cell gru_cell rnn_cell scaled_dot_product_attention",
+        *(LOW, "a product at every step; the state between steps is stored as a GPU would"),
+        "rnn lstm gru",
     ),
     (
         *(WIDE, "grows or shrinks by powers of its argument: leaves float16's range at small ones"),
@@ -35,16 +36,13 @@ ROWS = (
         "log log1p log2 log10 asin acos",
     ),
     (
-        *(
-            WIDE,
-            "sums many numbers: the sum may exceed 65504, or need more digits than float16 has",
-        ),
+        *(WIDE, "sums many numbers: may exceed 65504, or need more digits than float16 has"),
         "sum mean prod cumsum norm logsumexp softmax log_softmax softmin cosine_similarity "
-        "normalize pairwise_distance var std",
+        "normalize pairwise_distance",
     ),
     (
         *(WIDE, "divides by a deviation that is a sum of squares"),
-        "layer_norm group_norm rms_norm instance_norm",
+        "layer_norm group_norm rms_norm",
     ),
     (
         *(WIDE, "a loss: one number for many, and the seed of backward"),
@@ -56,37 +54,32 @@ ROWS = (
         "interpolate",
     ),
     (
-        *(
-            REFUSED,
-            "log(p) of a float16 probability is -inf or 0 too often: "
-            "use binary_cross_entropy_with_logits",
-        ),
+        *(REFUSED, "log(p) of a float16 p is -Inf or 0 too often: take the one with_logits"),
         "binary_cross_entropy",
     ),
     (
-        *(
-            GIVEN,
-            "one number from one or two, rounded once; formats that differ meet in the widest",
-        ),
-        "add sub mul outer div neg abs sign floor ceil round trunc sqrt sin cos tanh sigmoid erf clamp "
-        "maximum minimum where lerp relu leaky_relu elu celu selu gelu silu hardtanh hardswish "
-        "hardsigmoid mish logsigmoid glu relu6 softsign remainder floor_divide atan dropout cast",
-    ),
-    (
-        *(GIVEN, "sums few neighbours in float32, and rounds once"),
-        "avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d fold",
+        *(GIVEN, "one number from one or two, rounded once; formats that differ meet in the wider"),
+        "add sub mul div outer remainder floor_divide trunc_divide neg abs sign floor ceil round "
+        "trunc sqrt sin cos atan tanh sigmoid erf clamp maximum minimum where lerp relu leaky_relu "
+        "elu celu selu gelu silu hardtanh hardswish hardsigmoid mish logsigmoid glu relu6 softsign "
+        "dropout cast",
     ),
     (
         *(GIVEN, "its parameters, statistics and sums are float32 whatever its input is"),
-        "batch_norm",
+        "batch_norm instance_norm",
+    ),
+    (
+        *(GIVEN, "sums in float32 whatever its input is, and rounds once"),
+        "dot var std avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d fold index_add "
+        "scatter_add",
     ),
     (
         *(GIVEN, "chooses or moves numbers: nothing is rounded"),
         "amax amin max min sort topk max_pool1d max_pool2d adaptive_max_pool1d adaptive_max_pool2d "
-        "embedding reshape permute expand cat getitem masked_fill flip roll tril triu pad gather "
-        "unfold repeat scatter_add",
+        "embedding reshape view contiguous permute expand repeat cat pad getitem masked_fill "
+        "gather index_select flip roll tril triu diagonal unfold pack unpack",
     ),
-)
+)  # fmt: skip
 UNLISTED = "not listed: works in the formats it is given"
 
 

@@ -5,6 +5,9 @@ must equal the slope of s(x) = <v, f(x)> along u, measured as (s(x + h u) - s(x 
 float64.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from minifp import policy
@@ -17,7 +20,10 @@ class GradcheckError(MinifpError, AssertionError):
     """A gradient is not the slope."""
 
 
-def gradcheck(fn, inputs, eps=1e-6, atol=1e-6, rtol=1e-5, seed=0):
+def gradcheck(
+    fn: Callable[..., Any], inputs: Tensor | Sequence[Tensor], eps: float = 1e-6,
+    atol: float = 1e-6, rtol: float = 1e-5, seed: int = 0,
+) -> bool:  # fmt: skip
     """True if the gradients of `fn(*inputs)` (a tensor or several) agree with measured slopes.
 
     inputs: tensors; those that require a gradient must be float64. eps: the step h. The two slopes

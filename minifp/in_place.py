@@ -5,12 +5,15 @@ overwritten refuses. On a tensor that requires a gradient nothing is written whi
 its gradient would be that of something else.
 """
 
+from functools import wraps
+from typing import Any
+
 import numpy as np
 
 from minifp import ops, random
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.formats import is_float, narrow
-from minifp.ops.creation import as_array
+from minifp.ops.creation import Data, as_array
 from minifp.ops.indexing import assign
 from minifp.tape import Tensor, is_recording
 
@@ -28,6 +31,7 @@ def _write(self, name, value):
 
 
 def _in_place(name, operation, assigns=False):
+    @wraps(operation)  # for its signature
     def apply(self, *args, **settings):
         if is_recording() and any(isinstance(a, Tensor) and a.requires_grad for a in args):
             raise TapeError(
@@ -45,22 +49,26 @@ def _in_place(name, operation, assigns=False):
                 f"{name}: the result does not fit shape {self.shape}: {error}"
             ) from error
 
-    apply.__name__ = name
+    apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = f"As `{name[:-1]}`, but written into this tensor; the tape notices."
     setattr(Tensor, name, apply)
 
 
-def _assigned(self, value):
+def _assigned(self: Tensor, value: Data) -> Tensor:
     return Tensor(as_array(value))
 
 
-def _uniform(self, low=0.0, high=1.0):
+def _zero(self: Tensor) -> Tensor:
+    return Tensor(np.zeros((), self.dtype))
+
+
+def _uniform(self: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
     drawn = random.uniform(self.shape, low, high, purpose="rand")
     below = np.nextafter(np.asarray(high, self.dtype), np.asarray(low, self.dtype))
     return Tensor(np.minimum(drawn, below.astype(drawn.dtype)))  # or rounding would give `high`
 
 
-def _normal(self, mean=0.0, std=1.0):
+def _normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     return Tensor(random.normal(self.shape, mean, std, purpose="randn"))
 
 
@@ -71,12 +79,12 @@ for _name in FUNCTIONS:
     _in_place(f"{_name}_", getattr(ops, _name))
 _in_place("copy_", _assigned, assigns=True)
 _in_place("fill_", _assigned, assigns=True)
-_in_place("zero_", lambda self: Tensor(np.zeros((), self.dtype)))
+_in_place("zero_", _zero)
 _in_place("uniform_", _uniform)
 _in_place("normal_", _normal)
 
 
-def __setitem__(self, index, value):
+def __setitem__(self: Tensor, index: Any, value: Data) -> None:
     if isinstance(value, Tensor) and value.requires_grad and is_recording():
         raise TapeError(
             "x[index] = value, where value requires a gradient: its gradient would be lost; "
@@ -92,4 +100,4 @@ def __setitem__(self, index, value):
     _write(self, "x[index] = value", changed)
 
 
-Tensor.__setitem__ = __setitem__
+setattr(Tensor, __setitem__.__name__, __setitem__)

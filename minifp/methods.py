@@ -1,20 +1,25 @@
 """The methods and operators of Tensor. Importing this module attaches them."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 
 from minifp import ops
 from minifp.backend import as_device
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.formats import as_dtype, is_float
+from minifp.ops.elementwise import Operand
 from minifp.ops.indexing import getitem
 from minifp.ops.pointwise import cast
 from minifp.ops.reduce import as_axis
 from minifp.tape import Tensor
+from minifp.typing import DType, F
 from minifp.walk import backward, register_hook, retain_grad
 
 
-def _operator(operation, swapped=False):
-    def apply(self, other):
+def _operator(operation: Callable[..., Tensor], swapped: bool = False) -> Callable[..., Tensor]:
+    def apply(self: Tensor, other: Operand) -> Tensor:
         if not isinstance(other, (Tensor, np.ndarray, np.generic, bool, int, float)):
             return NotImplemented
         if isinstance(other, (np.ndarray, np.generic)):
@@ -48,12 +53,15 @@ for _name, _function in (
     setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _operator(getattr(ops, _name)))
-Tensor.__hash__ = object.__hash__
-Tensor.__neg__, Tensor.__abs__, Tensor.__getitem__ = ops.neg, ops.abs, getitem
-Tensor.backward, Tensor.register_hook, Tensor.retain_grad = backward, register_hook, retain_grad
+for _name, _function in (
+    *(("__hash__", object.__hash__), ("__neg__", ops.neg), ("__abs__", ops.abs)),
+    *(("__getitem__", getitem), ("backward", backward)),
+    *(("register_hook", register_hook), ("retain_grad", retain_grad)),
+):
+    setattr(Tensor, _name, _function)
 
 
-def method(fn):
+def method(fn: F) -> F:
     """Attach a function as a method of Tensor under its own name, or without a last "_" where
     that is the name of a built-in type."""
     name = fn.__name__
@@ -61,14 +69,14 @@ def method(fn):
     return fn
 
 
-def attribute(fn):
+def attribute(fn: F) -> F:
     """Attach a function as a property of Tensor."""
     setattr(Tensor, fn.__name__, property(fn))
     return fn
 
 
 @attribute
-def T(self):
+def T(self: Tensor) -> Tensor:
     """The transpose of a matrix, as a view."""
     if self.ndim != 2:
         raise ShapeError(f".T of a tensor of shape {self.shape}: expected two dimensions")
@@ -76,7 +84,7 @@ def T(self):
 
 
 @attribute
-def mT(self):
+def mT(self: Tensor) -> Tensor:
     """The last two axes exchanged, as a view."""
     if self.ndim < 2:
         raise ShapeError(f".mT of a tensor of shape {self.shape}: expected at least two dimensions")
@@ -84,55 +92,58 @@ def mT(self):
 
 
 @attribute
-def device(self):
+def device(self: Tensor) -> str:
     """Where the numbers are: "cpu"."""
     return "cpu"
 
 
 @attribute
-def is_cuda(self):
+def is_cuda(self: Tensor) -> bool:
     """Whether the numbers are on a GPU."""
     return False
 
 
 @attribute
-def nbytes(self):
+def nbytes(self: Tensor) -> int:
     """The bytes that its elements take."""
     return self.array.nbytes
 
 
 @attribute
-def itemsize(self):
+def itemsize(self: Tensor) -> int:
     """The bytes of one element."""
     return self.array.itemsize
 
 
 @method
-def element_size(self):
+def element_size(self: Tensor) -> int:
     """The bytes of one element."""
     return self.array.itemsize
 
 
 @method
-def dim(self):
+def dim(self: Tensor) -> int:
     """The number of dimensions."""
     return self.array.ndim
 
 
 @method
-def is_floating_point(self):
+def is_floating_point(self: Tensor) -> bool:
     """Whether it holds floating numbers."""
     return is_float(self.dtype)
 
 
 @method
-def is_contiguous(self):
+def is_contiguous(self: Tensor) -> bool:
     """Whether the elements lie in memory one after the other, the last axis fastest."""
     return bool(self.array.flags.c_contiguous)
 
 
 @method
-def to(self, *args, dtype=None, device=None, copy=False):
+def to(
+    self: Tensor, *args: DType | Tensor, dtype: DType | None = None, device: str | None = None,
+    copy: bool = False,
+) -> Tensor:  # fmt: skip
     """In another dtype (rounded once, recorded) or on another device: `x.to("float16")`.
 
     Takes a dtype, a device, both, or a tensor whose dtype and device are meant. The tensor itself
@@ -157,8 +168,8 @@ def to(self, *args, dtype=None, device=None, copy=False):
     return Tensor(np.array(self.array, dtype))
 
 
-def _conversion(name, dtype):
-    def convert(self):
+def _conversion(name: str, dtype: str) -> None:
+    def convert(self: Tensor) -> Tensor:
         return to(self, dtype=dtype)
 
     convert.__name__, convert.__doc__ = name, f"In {as_dtype(dtype).name}: `.to({dtype!r})`."
@@ -173,31 +184,31 @@ for _name, _dtype in (
 
 
 @method
-def type_as(self, other):
+def type_as(self: Tensor, other: Tensor) -> Tensor:
     """In the dtype of another tensor."""
     return to(self, dtype=other.dtype)
 
 
 @method
-def cpu(self):
+def cpu(self: Tensor) -> Tensor:
     """On the CPU, where it is."""
     return self
 
 
 @method
-def cuda(self):
+def cuda(self: Tensor) -> Tensor:
     """On a GPU. Raises DeviceError where there is none."""
     return to(self, device="cuda")
 
 
 @method
-def numpy(self):
+def numpy(self: Tensor) -> np.ndarray:
     """The array itself, not a copy: writing into it is not noticed by the tape."""
     return self.array
 
 
 @method
-def item(self):
+def item(self: Tensor) -> Any:
     """The one number, as a Python number. Raises ShapeError where there are more."""
     if self.array.size != 1:
         raise ShapeError(f"item() of a tensor of shape {self.shape}: expected one element")
@@ -205,37 +216,37 @@ def item(self):
 
 
 @method
-def tolist(self):
+def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers."""
     return self.array.tolist()
 
 
 @method
-def numel(self):
+def numel(self: Tensor) -> int:
     """How many elements it has."""
     return self.array.size
 
 
 @method
-def size(self, dim=None):
+def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or one size of it."""
     return self.shape if dim is None else self.shape[as_axis(dim, self.ndim, "size: dim")]
 
 
 @method
-def where(self, condition, other):
+def where(self: Tensor, condition: Tensor | np.ndarray | bool, other: Operand) -> Tensor:
     """This tensor where `condition` (booleans) holds, other elsewhere."""
     return ops.where(condition, self, other)
 
 
 @method
-def clone(self):
+def clone(self: Tensor) -> Tensor:
     """A copy with memory of its own; the gradient passes through."""
     return ops.mul(self, 1.0) if is_float(self.dtype) else Tensor(self.array.copy())
 
 
 @method
-def __array__(self, dtype=None, copy=None):
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     if copy:
         return np.array(self.array, dtype)
     if copy is False and dtype is not None and self.dtype != dtype:
@@ -244,19 +255,19 @@ def __array__(self, dtype=None, copy=None):
 
 
 @method
-def __dlpack__(self, **settings):
+def __dlpack__(self: Tensor, **settings: Any) -> Any:
     if self.requires_grad:
         raise TapeError("a tensor that requires a gradient shares no memory: .detach() it first")
     return self.array.__dlpack__(**settings)
 
 
 @method
-def __dlpack_device__(self):
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return self.array.__dlpack_device__()
 
 
 @method
-def __reduce_ex__(self, protocol):
+def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
     raise DTypeError(
         "tensors are not pickled, because unpickling runs whatever a file says: "
         "fp.save(path, model=...) and fp.load write and read safetensors; a bare array pickles as "
@@ -265,7 +276,7 @@ def __reduce_ex__(self, protocol):
 
 
 @method
-def __deepcopy__(self, memo):
+def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
     if self.node is not None:
         raise TapeError(f"deepcopy is for leaves; this tensor was made by {self.node.op}")
     new = memo[id(self)] = Tensor(self.array.copy())
@@ -277,39 +288,39 @@ def __deepcopy__(self, memo):
 
 
 @method
-def __len__(self):
+def __len__(self: Tensor) -> int:
     if self.ndim == 0:
         raise TypeError("len() of a tensor without dimensions")
     return self.shape[0]
 
 
 @method
-def __iter__(self):
+def __iter__(self: Tensor) -> Iterator[Tensor]:
     return (self[i] for i in range(len(self)))
 
 
 @method
-def __bool__(self):
+def __bool__(self: Tensor) -> bool:
     return bool(self.item())
 
 
 @method
-def __int__(self):
+def __int__(self: Tensor) -> int:
     return int(self.item())
 
 
 @method
-def __float__(self):
+def __float__(self: Tensor) -> float:
     return self.item() * 1.0
 
 
 @method
-def __format__(self, spec):
+def __format__(self: Tensor, spec: str) -> str:
     return format(self.item() if self.array.size == 1 and spec else str(self), spec)
 
 
 @method
-def __repr__(self):
+def __repr__(self: Tensor) -> str:
     body = np.array2string(self.array, separator=", ", prefix="tensor(")
     if self.node is not None:
         made = f", made by {self.node.op}"

@@ -6,6 +6,7 @@ in which it sums, and in which each result is stored. Nothing else in minifp dec
 """
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
@@ -232,7 +233,7 @@ def set_precision(p: Precision | str) -> None:
 
 
 @contextmanager
-def precision(p: Precision | str):
+def precision(p: Precision | str) -> Iterator[Precision]:
     """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread."""
     token = _entered.set(as_precision(p))
     try:
@@ -241,7 +242,7 @@ def precision(p: Precision | str):
         _entered.reset(token)
 
 
-def op_list(precision=None) -> autocast.OpList:
+def op_list(precision: Precision | str | None = None) -> autocast.OpList:
     """Which operation works in which format under autocast, and why.
 
     precision: a Precision or its text, such as "autocast,softmax=float16"; by default the active

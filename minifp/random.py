@@ -20,10 +20,12 @@ import hashlib
 import math
 import operator
 import threading
+from typing import Any
 
 import numpy as np
 
 from minifp.errors import ArgumentError
+from minifp.typing import Ints
 
 __all__ = [
     "Streams",
@@ -48,7 +50,7 @@ CHUNK = 16384  # blocks at a time: three buffers of 256 KB stay in the L2 cache
 LARGEST = float(np.finfo(np.float32).max)
 
 
-def philox(counter, key):
+def philox(counter: Any, key: Any) -> np.ndarray:
     """Return the Philox 4x32-10 words (n, 4), uint32, of n counters under one key.
 
     `counter` is (n, 4) and `key` (2,), both words of 32 bits in Random123's order.
@@ -85,7 +87,7 @@ class Streams:
     nothing. Safe to use from several threads.
     """
 
-    def __init__(self, seed=0):
+    def __init__(self, seed: int = 0) -> None:
         self._lock = threading.Lock()
         self.manual_seed(seed)
 
@@ -133,7 +135,10 @@ class Streams:
             out[part] = words
         return out[:n]
 
-    def uniform(self, shape, low=0.0, high=1.0, *, purpose: str, call: int | None = None):
+    def uniform(
+        self, shape: Ints, low: float = 0.0, high: float = 1.0, *, purpose: str,
+        call: int | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Draw float32 numbers, equally likely everywhere in [low, high)."""
         shape, n = _shape("uniform", shape)
         if not (-LARGEST <= low <= high <= LARGEST and high - low <= LARGEST):
@@ -155,7 +160,10 @@ class Streams:
                 np.minimum(out[part], top, out=out[part])
         return out[:n].reshape(shape)
 
-    def normal(self, shape, mean=0.0, std=1.0, *, purpose: str, call: int | None = None):
+    def normal(
+        self, shape: Ints, mean: float = 0.0, std: float = 1.0, *, purpose: str,
+        call: int | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Draw float32 numbers from the normal distribution.
 
         Numbers 2j and 2j + 1 are one pair of Box and Muller's method ("A note on the generation
@@ -183,7 +191,9 @@ class Streams:
         pairs = self._pairs("permutation", n, purpose, call)
         return np.argsort(pairs, kind="stable").astype(np.int64, copy=False)
 
-    def integers(self, low: int, high: int, shape, *, purpose: str, call: int | None = None):
+    def integers(
+        self, low: int, high: int, shape: Ints, *, purpose: str, call: int | None = None
+    ) -> np.ndarray:
         """Draw int64 numbers from low, low + 1, ..., high - 1; at most 2**32 different ones.
 
         A number is floor(x * (high - low) / 2^64) of a 64-bit x, so that no value is likelier

@@ -1,16 +1,20 @@
 """A character language model: (B, T) character codes -> (B, characters, T) logits."""
 
 from minifp import nn
+from minifp.tape import Tensor
 
 
 class CharLSTM(nn.Module):
     """Embedding, LSTM, linear head. The logits have the shape that `F.cross_entropy` takes."""
 
-    def __init__(self, characters, hidden=256, embedding=64, layers=1, dropout=0.0):
+    def __init__(
+        self, characters: int, hidden: int = 256, embedding: int = 64, layers: int = 1,
+        dropout: float = 0.0,
+    ) -> None:  # fmt: skip
         self.embedding = nn.Embedding(characters, embedding)
         self.lstm = nn.LSTM(embedding, hidden, num_layers=layers, dropout=dropout)
         self.head = nn.Linear(hidden, characters)
 
-    def forward(self, codes):
+    def forward(self, codes: Tensor) -> Tensor:
         h, _ = self.lstm(self.embedding(codes.transpose(0, 1)))
         return self.head(h).permute(1, 2, 0)

@@ -2,6 +2,7 @@
 
 from minifp import nn
 from minifp.nn import functional as F
+from minifp.tape import Tensor
 
 
 class LeNet(nn.Module):
@@ -10,14 +11,14 @@ class LeNet(nn.Module):
     size: of the square pictures, 28 for MNIST and 8 for the bundled digits.
     """
 
-    def __init__(self, classes=10, size=28, channels=1):
+    def __init__(self, classes: int = 10, size: int = 28, channels: int = 1) -> None:
         kernel = 5 if size >= 16 else 3
         self.conv1 = nn.Conv2d(channels, 16, kernel, padding=kernel // 2)
         self.conv2 = nn.Conv2d(16, 32, kernel, padding=kernel // 2)
         self.fc1 = nn.Linear(32 * (size // 4) ** 2, 128)
         self.fc2 = nn.Linear(128, classes)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = F.max_pool2d(F.relu(self.conv1(x)), 2)
         x = F.max_pool2d(F.relu(self.conv2(x)), 2)
         return self.fc2(F.relu(self.fc1(x.flatten(1))))

@@ -2,6 +2,7 @@
 
 from minifp import nn
 from minifp.errors import ArgumentError
+from minifp.tape import Tensor
 
 
 class MLP(nn.Module):
@@ -10,7 +11,7 @@ class MLP(nn.Module):
     sizes: inputs, hidden layers, classes, such as MLP(64, 128, 64, 10).
     """
 
-    def __init__(self, *sizes):
+    def __init__(self, *sizes: int) -> None:
         if len(sizes) < 2:
             raise ArgumentError(f"MLP{sizes}: expected at least two sizes, inputs and classes")
         layers = [nn.Flatten()]
@@ -18,5 +19,5 @@ class MLP(nn.Module):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         self.layers = nn.Sequential(*layers[:-1])
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return self.layers(x)

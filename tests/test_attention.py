@@ -262,6 +262,16 @@ def test_attention_to_itself_with_and_without_a_batch_is_pytorchs(batch_first):
             np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-10, atol=1e-12)
 
 
+def test_keys_are_left_out_without_a_batch_too():
+    layer = nn.MultiheadAttention(4, 2)
+    query, keys = map(fp.tensor, random_arrays((3, 4), (5, 4)))
+    _, weights = layer(query, keys, keys, key_padding_mask=fp.tensor(HALF_SEEN[0]))
+    assert (weights.array == 0).all(0).tolist() == HALF_SEEN[0].tolist()
+    with pytest.raises(fp.ShapeError, match=r"key_padding_mask of shape \(5,\): expected \(1, 5\)"):
+        x = keys.unsqueeze(1)
+        layer(x, x, x, key_padding_mask=fp.tensor(HALF_SEEN[0]))
+
+
 def test_masks_of_booleans_and_of_numbers_mix():
     layer = nn.MultiheadAttention(4, 2)
     query, keys = map(fp.tensor, random_arrays((3, 2, 4), (5, 2, 4)))

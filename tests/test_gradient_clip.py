@@ -77,6 +77,7 @@ def test_no_norm_overflows_or_vanishes(norm_type, size):
         size * (1 if norm_type == "inf" else 4096 ** (1 / norm_type))
     )
     assert total_norm([np.full(16, 1e30 * size, np.float32)], 16) < np.inf
+    assert total_norm([np.zeros(4), np.zeros(0)], norm_type) == 0.0
 
 
 @given(

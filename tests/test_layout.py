@@ -20,9 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {
     "errors": "",
     "files": "",
+    "typing": "",
     "checks": "errors",
-    "formats": "errors",
-    "random": "errors",
+    "formats": "errors typing",
+    "random": "errors typing",
     "autocast": "formats",
     "policy": "autocast",
     "accumulate": "policy",

@@ -1,11 +1,24 @@
 """Data sets: items by index, several at a time."""
 
 import hashlib
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minifp.ops.creation import Data
 from minifp.tape import Tensor
+
+Fields = tuple[np.ndarray, ...]  # of n items: for each field an array of n rows
+
+
+class AnyDataset(Protocol):
+    """What counts as a data set: a Dataset, or any object of yours with these two methods."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Any: ...
 
 
 class Dataset:
@@ -16,13 +29,13 @@ class Dataset:
     reports call it; `classes` are the names of the classes that its targets number, if it has any.
     """
 
-    name = "data"
-    classes = None
+    name: str = "data"
+    classes: Sequence[str] | None = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} needs a __len__")
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} needs a __getitem__")
 
     def fingerprint(self) -> str:
@@ -38,7 +51,9 @@ class TensorDataset(Dataset):
     Raises ShapeError where the arrays' lengths differ.
     """
 
-    def __init__(self, *arrays, name: str = "data", classes=None):
+    def __init__(
+        self, *arrays: Data, name: str = "data", classes: Sequence[str] | None = None
+    ) -> None:
         self.arrays = tuple(np.asarray(a.data if isinstance(a, Tensor) else a) for a in arrays)
         self.name, self.classes = name, classes
         for i, a in enumerate(self.arrays):
@@ -53,10 +68,10 @@ class TensorDataset(Dataset):
                 f"shapes {[a.shape for a in self.arrays]}"
             )
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.arrays[0])
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Fields:
         return tuple(np.asarray(a[index]) for a in self.arrays)
 
     def __repr__(self):
@@ -64,7 +79,7 @@ class TensorDataset(Dataset):
         return f"TensorDataset({fields}, name={self.name!r})"
 
 
-def as_dataset(asked: str, dataset):
+def as_dataset(asked: str, dataset: Any) -> AnyDataset:
     """Return what is a data set. Raises ArgumentError, which `asked` begins, for anything else."""
     if isinstance(dataset, (list, tuple, np.ndarray)) or not (
         hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")
@@ -76,7 +91,7 @@ def as_dataset(asked: str, dataset):
     return dataset
 
 
-def take(dataset, indices):
+def take(dataset: AnyDataset, indices: Any) -> Fields:
     """Return the fields of these items, a tuple of arrays; one bare array counts as one field.
 
     Raises DataError where the data set returns anything but arrays with a row for each index.
@@ -90,7 +105,7 @@ def take(dataset, indices):
     )
 
 
-def rows(fields, n: int, asked: str, hint: str) -> tuple:
+def rows(fields: Any, n: int, asked: str, hint: str) -> tuple:
     """Return these fields as a tuple of arrays. Raises DataError where one has not n rows."""
     fields = fields if isinstance(fields, tuple) else (fields,)
     try:
@@ -127,7 +142,7 @@ def as_indices(asked: str, indices, size: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def fingerprint(dataset) -> str:
+def fingerprint(dataset: AnyDataset) -> str:
     """Return the SHA-256, in hexadecimal, of all items of any data set, field by field.
 
     Two data sets with equal numbers in equal formats have equal fingerprints, whatever their class.
@@ -143,6 +158,6 @@ def fingerprint(dataset) -> str:
     return hashlib.sha256(b"".join(h.digest() for h in hashes)).hexdigest()
 
 
-def name_of(dataset) -> str:
+def name_of(dataset: Any) -> str:
     """Return how messages call a data set: its name in quotes, or its class."""
     return repr(getattr(dataset, "name", type(dataset).__name__))

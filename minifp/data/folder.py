@@ -1,5 +1,6 @@
 """Pictures of one's own: a folder with a folder for each class."""
 
+import os
 import time
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 from minifp.data.dataset import Dataset, TensorDataset
 from minifp.data.transforms import as_size
 from minifp.errors import ArgumentError, DataError
+from minifp.typing import Ints
 
 ENDINGS = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 CHANNELS = {"RGB": 3, "L": 1}
@@ -15,7 +17,10 @@ DEEP = ("I", "F")  # Pillow's modes of more than 8 bits a pixel begin with these
 PATIENCE = 2.0  # seconds before a progress bar is shown
 
 
-def image_folder(path, size=None, mode: str = "RGB", *, normalize: bool = True, eager=False):
+def image_folder(
+    path: str | os.PathLike, size: Ints | None = None, mode: str = "RGB", *, normalize: bool = True,
+    eager: bool = False,
+) -> Dataset:  # fmt: skip
     """Return the pictures under a folder that has a folder for each class, as a data set.
 
     Each item is a picture (3, H, W), or (1, H, W) with mode="L" (grey), float32, and its class,

@@ -1,15 +1,18 @@
 """Batches of a data set, in an order that depends on the seed and the epoch alone."""
 
 import operator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from typing import Any
 
 from minifp import random
-from minifp.data.dataset import as_dataset, name_of, rows, take
+from minifp.data.dataset import AnyDataset, Fields, as_dataset, name_of, rows, take
 from minifp.data.order import Order
 from minifp.data.prefetch import ahead
-from minifp.data.transforms import Draws
+from minifp.data.transforms import Draws, Transform
 from minifp.errors import ArgumentError, DataError
-from minifp.ops.creation import tensor
+from minifp.ops.creation import Data, tensor
+from minifp.tape import Tensor
 
 COUNTS = ("epoch", "position", "size")  # the integers of a state
 # What PyTorch's loader has and this one has not.
@@ -50,17 +53,17 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset,
-        batch_size=1,
-        shuffle=False,
+        dataset: AnyDataset,
+        batch_size: int = 1,
+        shuffle: bool = False,
         *,
-        sampler=None,
-        drop_last=False,
-        seed=None,
-        transform=None,
-        prefetch=0,
-        **others,
-    ):
+        sampler: Data | Callable[[int, int], Any] | None = None,
+        drop_last: bool = False,
+        seed: int | None = None,
+        transform: Transform | None = None,
+        prefetch: int = 0,
+        **others: Any,
+    ) -> None:
         for name in others:
             hint = HINTS.get(name, "there is no such argument")
             raise ArgumentError(f"DataLoader: {name}={others[name]!r} is not supported: {hint}")
@@ -89,16 +92,16 @@ class DataLoader:
         self.epoch = 0
         self._begun = self._resumed = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         whole, rest = divmod(len(self._order), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
         with closing(self.arrays()) as batches:
             for batch in batches:
                 yield tuple(tensor(field) for field in batch)
 
-    def arrays(self):
+    def arrays(self) -> Generator[Fields, None, None]:
         """Iterate over an epoch whose batches are tuples of arrays, as the data set gives them.
 
         (Or as the transform does.) It is counted, and can be resumed, like one of Tensors: when the

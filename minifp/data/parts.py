@@ -2,12 +2,15 @@
 
 import math
 import operator
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from minifp import random
-from minifp.data.dataset import Dataset, as_dataset, as_indices, name_of, take
+from minifp.data.dataset import AnyDataset, Dataset, Fields, as_dataset, as_indices, name_of, take
 from minifp.errors import ArgumentError, DataError
+from minifp.ops.creation import Data
 
 
 class Subset(Dataset):
@@ -16,17 +19,17 @@ class Subset(Dataset):
     Raises ArgumentError where an index is none of the data set's.
     """
 
-    def __init__(self, dataset, indices, name: str | None = None):
+    def __init__(self, dataset: AnyDataset, indices: Data, name: str | None = None) -> None:
         self.dataset = as_dataset("Subset", dataset)
         self.indices = as_indices("Subset", indices, len(dataset))
         self.classes = getattr(dataset, "classes", None)
         parent = getattr(dataset, "name", type(dataset).__name__)
         self.name = f"{parent}, {len(self.indices)} of {len(dataset)}" if name is None else name
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self.dataset[self.indices[index]]
 
     def __repr__(self):
@@ -39,7 +42,7 @@ class ConcatDataset(Dataset):
     Raises ArgumentError for none, and DataError where their items have different fields.
     """
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Sequence[AnyDataset]) -> None:
         if not isinstance(datasets, (list, tuple)) or not datasets:
             raise ArgumentError(
                 f"ConcatDataset: expected a list of one or more data sets, got {datasets!r}"
@@ -58,10 +61,10 @@ class ConcatDataset(Dataset):
         self.classes = classes[0] if all(c == classes[0] for c in classes) else None
         self.name = " + ".join(str(getattr(d, "name", type(d).__name__)) for d in self.datasets)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return int(self.ends[-1])
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Fields:
         index = np.arange(len(self))[index]
         flat = index.reshape(-1)
         which = np.searchsorted(self.ends, flat, side="right")
@@ -83,7 +86,9 @@ def _formats(dataset):
     return [f"{f.dtype}{list(f.shape[1:])}" for f in take(dataset, np.arange(1))]
 
 
-def random_split(dataset, lengths, seed: int | None = None) -> list[Subset]:
+def random_split(
+    dataset: AnyDataset, lengths: Sequence[float], seed: int | None = None
+) -> list[Subset]:
     """Split a data set at random into parts that have no item in common.
 
     lengths: how many items each part has, which together are all; or fractions, which together are

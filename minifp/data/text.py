@@ -1,12 +1,14 @@
 """Text as characters, for language models."""
 
 import operator
+from typing import Any
 
 import numpy as np
 
 from minifp.data import files
-from minifp.data.dataset import Dataset
+from minifp.data.dataset import Dataset, Fields
 from minifp.errors import ArgumentError, DataError
+from minifp.ops.creation import Data
 
 
 class TextDataset(Dataset):
@@ -17,7 +19,9 @@ class TextDataset(Dataset):
     by default those of this text in order. What is left at the end is not used.
     """
 
-    def __init__(self, text: str, length: int = 64, vocabulary: str | None = None, name="text"):
+    def __init__(
+        self, text: str, length: int = 64, vocabulary: str | None = None, name: str = "text"
+    ) -> None:
         if not hasattr(length, "__index__") or operator.index(length) < 1:
             raise ArgumentError(f"TextDataset: length must be 1 character or more, got {length!r}")
         self.length, self.name = operator.index(length), name
@@ -27,10 +31,10 @@ class TextDataset(Dataset):
             raise ArgumentError(f"TextDataset: vocabulary repeats characters: {vocabulary!r}")
         self.codes = self.encode(text)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return max(0, (len(self.codes) - 1) // self.length)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Fields:
         start = np.arange(len(self))[index] * self.length
         x = np.expand_dims(start, -1) + np.arange(self.length)
         return self.codes[x], self.codes[x + 1]
@@ -45,7 +49,7 @@ class TextDataset(Dataset):
                 f"{self.vocabulary!r}"
             ) from None
 
-    def decode(self, codes) -> str:
+    def decode(self, codes: Data) -> str:
         """Return the text that these codes stand for."""
         return "".join(self.vocabulary[c] for c in np.asarray(codes).reshape(-1))
 

@@ -14,11 +14,15 @@ same three arguments will do.
 """
 
 import operator
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from minifp import random
+from minifp.data.dataset import Fields
 from minifp.errors import ArgumentError, ShapeError
+from minifp.ops.creation import Data
+from minifp.typing import Ints
 
 __all__ = ["Compose", "Draws", "Normalize", "RandomCrop", "RandomHorizontalFlip"]
 
@@ -29,11 +33,11 @@ class Draws:
     purpose: any text that names what the numbers are for; another gives other numbers.
     """
 
-    def __init__(self, seed: int, epoch: int, size: int):
+    def __init__(self, seed: int, epoch: int, size: int) -> None:
         self._streams, self._epoch, self._size = random.Streams(seed), epoch, size
         self._known, self._prefix = {}, "transform"
 
-    def uniform(self, indices, purpose: str) -> np.ndarray:
+    def uniform(self, indices: np.ndarray, purpose: str) -> np.ndarray:
         """Return for the items of these indices float32 numbers, equally likely in [0, 1)."""
         purpose = f"{self._prefix} {purpose}"
         if purpose not in self._known:  # all of the epoch at once, which is cheaper
@@ -42,7 +46,7 @@ class Draws:
             )
         return self._known[purpose][indices]
 
-    def integers(self, high, indices, purpose: str) -> np.ndarray:
+    def integers(self, high: int, indices: np.ndarray, purpose: str) -> np.ndarray:
         """Return for the items of these indices int64 numbers from 0 to high - 1.
 
         high: at most 2**16, so that none is likelier than another by more than 2^-8 of itself.
@@ -57,20 +61,23 @@ class Draws:
         return other
 
 
+Transform = Callable[[Fields, np.ndarray, Draws], Fields]
+
+
 class Compose:
     """Several transforms, one after the other. Raises ArgumentError for what is no function.
 
     The second one of a kind draws other numbers than the first.
     """
 
-    def __init__(self, transforms):
+    def __init__(self, transforms: Sequence[Transform]) -> None:
         if not isinstance(transforms, (list, tuple)) or not all(map(callable, transforms)):
             raise ArgumentError(f"Compose: expected a list of transforms, got {transforms!r}")
         self.transforms = []
         for t in transforms:  # flat, so that all of a kind are counted
             self.transforms += t.transforms if isinstance(t, Compose) else [t]
 
-    def __call__(self, fields, indices, draws):
+    def __call__(self, fields: Fields, indices: np.ndarray, draws: Draws) -> Fields:
         turns = {}
         for transform in self.transforms:
             turn = turns[type(transform)] = turns.get(type(transform), -1) + 1
@@ -84,7 +91,7 @@ class Compose:
 class PictureTransform:
     """What changes the first field: a subclass has `change(x, indices, draws)`."""
 
-    def __call__(self, fields, indices, draws):
+    def __call__(self, fields: Fields, indices: np.ndarray, draws: Draws) -> Fields:
         x, *others = fields
         if x.ndim != 4:
             raise ShapeError(
@@ -93,7 +100,7 @@ class PictureTransform:
             )
         return (self.change(x, indices, draws), *others)
 
-    def change(self, x, indices, draws):
+    def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return these pictures changed, as another array."""
         raise NotImplementedError(f"{type(self).__name__} needs a change(x, indices, draws)")
 
@@ -105,7 +112,7 @@ class RandomCrop(PictureTransform):
     normalized, black where they are not. Raises ShapeError for pictures that are too small.
     """
 
-    def __init__(self, size, padding: int = 0):
+    def __init__(self, size: Ints, padding: int = 0) -> None:
         self.size = as_size("RandomCrop", size)
         if isinstance(padding, bool) or not hasattr(padding, "__index__") or padding < 0:
             raise ArgumentError(
@@ -113,7 +120,7 @@ class RandomCrop(PictureTransform):
             )
         self.padding = operator.index(padding)
 
-    def change(self, x, indices, draws):
+    def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return windows (n, C, *size)."""
         p = self.padding
         n, _, *sizes = x.shape
@@ -136,12 +143,12 @@ class RandomCrop(PictureTransform):
 class RandomHorizontalFlip(PictureTransform):
     """Mirror each picture, left to right, with probability p."""
 
-    def __init__(self, p: float = 0.5):
+    def __init__(self, p: float = 0.5) -> None:
         if not _is_number(p) or not 0 <= p <= 1:
             raise ArgumentError(f"RandomHorizontalFlip: p must be a probability, 0 to 1, got {p!r}")
         self.p = float(p)
 
-    def change(self, x, indices, draws):
+    def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return pictures of the same shape."""
         flipped = draws.uniform(indices, "flip") < self.p
         return np.where(flipped[:, None, None, None], x[..., ::-1], x)
@@ -158,12 +165,12 @@ class Normalize(PictureTransform):
     pictures with another number of channels.
     """
 
-    def __init__(self, mean, std):
+    def __init__(self, mean: Data, std: Data) -> None:
         self.mean, self.std = _channels("mean", mean), _channels("std", std)
         if not (self.std > 0).all():
             raise ArgumentError(f"Normalize: std must be above 0, got {std!r}")
 
-    def change(self, x, indices, draws):
+    def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return pictures of the same shape, float32 (float64 where they are that)."""
         counts = {len(self.mean), len(self.std)} - {1}
         if not counts <= {x.shape[1]}:
@@ -179,7 +186,7 @@ class Normalize(PictureTransform):
         return f"Normalize({self.mean.tolist()}, {self.std.tolist()})"
 
 
-def as_size(asked: str, size) -> tuple:
+def as_size(asked: str, size: Ints) -> tuple:
     """Return (height, width) of a size, one number or two. Raises ArgumentError for others."""
     pair = tuple(size) if isinstance(size, (tuple, list)) else (size, size)
     right = [hasattr(n, "__index__") and not isinstance(n, bool) and n >= 1 for n in pair]

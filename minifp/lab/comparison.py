@@ -1,5 +1,6 @@
 """Compare precisions: the same model, data, weights and order, once for each precision and seed."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -139,7 +140,7 @@ class Comparison:
 
     # ---- on disk
 
-    def save(self, folder) -> None:
+    def save(self, folder: str | os.PathLike) -> None:
         """Write results.json and history.csv into a folder."""
         folder = Path(folder)
         whole = {
@@ -160,7 +161,7 @@ class Comparison:
         files.write(folder / store.RESULTS, store.to_json(whole, indent=1))
 
     @classmethod
-    def load(cls, folder) -> "Comparison":
+    def load(cls, folder: str | os.PathLike) -> "Comparison":
         """Read what `save` wrote. Raises DataError if it is not there or not readable."""
         folder = Path(folder)
         path = folder / store.RESULTS
@@ -189,13 +190,13 @@ class Comparison:
 
         return text_table(self)
 
-    def report(self, path) -> Path:
+    def report(self, path: str | os.PathLike) -> Path:
         """Write one HTML page that needs no network, and return its path."""
         from minifp.report.page import write_page
 
         return write_page(self, Path(path))
 
-    def figures(self, folder, format="png") -> list[Path]:
+    def figures(self, folder: str | os.PathLike, format: str = "png") -> list[Path]:
         """Write the pictures as "png", "svg" or "pdf", and return their paths."""
         from minifp.report.figures import save_figures
 
@@ -224,7 +225,7 @@ def compare(
     epochs: int | None = None,
     steps: int | None = None,
     dial: int | None = None,
-    out=None,
+    out: str | os.PathLike | None = None,
     figures: str | None = None,
     progress: bool = True,
 ) -> Comparison:

@@ -7,6 +7,7 @@ from minifp.nn import functional as F
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
+from minifp.tape import Tensor
 
 
 class _WithSettings(Module):
@@ -14,21 +15,21 @@ class _WithSettings(Module):
 
     settings = ()
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.settings)
 
 
 class ReLU(Module):
     """max(x, 0)."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.relu(x)
 
 
 class ReLU6(Module):
     """x between 0 and 6."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.relu6(x)
 
 
@@ -37,10 +38,10 @@ class LeakyReLU(_WithSettings):
 
     settings = ("negative_slope",)
 
-    def __init__(self, negative_slope=0.01):
+    def __init__(self, negative_slope: float = 0.01) -> None:
         self.negative_slope = negative_slope
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.leaky_relu(x, self.negative_slope)
 
 
@@ -49,12 +50,12 @@ class PReLU(_WithSettings):
 
     settings = ("num_parameters",)
 
-    def __init__(self, num_parameters=1, init=0.25):
+    def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
         positive(num_parameters=num_parameters)
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(np.full((num_parameters,), init, float32))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.prelu(x, self.weight)
 
 
@@ -63,10 +64,10 @@ class ELU(_WithSettings):
 
     settings = ("alpha",)
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.elu(x, self.alpha)
 
 
@@ -75,17 +76,17 @@ class CELU(_WithSettings):
 
     settings = ("alpha",)
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.celu(x, self.alpha)
 
 
 class SELU(Module):
     """1.0507 x, or 1.7581 (e^x - 1) where x <= 0."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.selu(x)
 
 
@@ -94,24 +95,24 @@ class GELU(_WithSettings):
 
     settings = ("approximate",)
 
-    def __init__(self, approximate="none"):
+    def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.gelu(x, approximate=self.approximate)
 
 
 class SiLU(Module):
     """x times its sigmoid."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.silu(x)
 
 
 class Mish(Module):
     """x tanh(softplus(x))."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.mish(x)
 
 
@@ -120,17 +121,17 @@ class Softplus(_WithSettings):
 
     settings = ("beta", "threshold")
 
-    def __init__(self, beta=1.0, threshold=20.0):
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.softplus(x, self.beta, self.threshold)
 
 
 class Softsign(Module):
     """x / (1 + |x|)."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.softsign(x)
 
 
@@ -139,45 +140,45 @@ class Hardtanh(_WithSettings):
 
     settings = ("min_val", "max_val")
 
-    def __init__(self, min_val=-1.0, max_val=1.0):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
         self.min_val, self.max_val = min_val, max_val
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.hardtanh(x, self.min_val, self.max_val)
 
 
 class Hardsigmoid(Module):
     """(x + 3) / 6 between 0 and 1."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.hardsigmoid(x)
 
 
 class Hardswish(Module):
     """x (x + 3) / 6, with the second factor between 0 and 1."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.hardswish(x)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.tanh(x)
 
 
 class Sigmoid(Module):
     """1 / (1 + e^-x)."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.sigmoid(x)
 
 
 class LogSigmoid(Module):
     """The logarithm of the sigmoid."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.logsigmoid(x)
 
 
@@ -186,10 +187,10 @@ class GLU(_WithSettings):
 
     settings = ("dim",)
 
-    def __init__(self, dim=-1):
+    def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.glu(x, self.dim)
 
 
@@ -198,10 +199,10 @@ class Softmax(_WithSettings):
 
     settings = ("dim",)
 
-    def __init__(self, dim):
+    def __init__(self, dim: int) -> None:
         self.dim = dim
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.softmax(x, self.dim)
 
 
@@ -210,8 +211,8 @@ class LogSoftmax(_WithSettings):
 
     settings = ("dim",)
 
-    def __init__(self, dim):
+    def __init__(self, dim: int) -> None:
         self.dim = dim
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.log_softmax(x, self.dim)

@@ -68,10 +68,10 @@ class MultiheadAttention(Module):
 
         query: (L, N, E)  key: (S, N, kdim)  value: (S, N, vdim), or (N, L, E) and so on with
         batch_first, or all without N. attn_mask: (L, S) or (N heads, L, S). key_padding_mask:
-        (N, S). Both: booleans, True for a key that is *not* seen, or numbers that are added to the
-        scores. average_attn_weights: whether weights are the mean over heads, or (N, heads, L, S).
-        is_causal: a hint that attn_mask, which must be given, is causal. A query that sees no key
-        has weights 0.
+        (N, S), or (S) without N. Both are booleans, True for a key that is *not* seen, or numbers
+        that are added to the scores. average_attn_weights: whether weights are the mean over heads,
+        or (N, heads, L, S). is_causal: a hint that attn_mask, which must be given, is causal. A
+        query that sees no key has weights 0.
         """
         batched = self._check(query, key, value)
         if is_causal and attn_mask is None:
@@ -82,7 +82,7 @@ class MultiheadAttention(Module):
         query, key, value = (self._steps_first(x, batched) for x in (query, key, value))
         L, N, S = *query.shape[:2], key.shape[0]
         q, k, v = map(self._heads, self._projected(query, key, value, same))
-        mask = self._mask(attn_mask, key_padding_mask, (N, self.num_heads, L, S))
+        mask = self._mask(attn_mask, key_padding_mask, (N, self.num_heads, L, S), batched)
         dropout = self.dropout if self.training else 0.0
         found = attend(q, k, v, mask, dropout, need_weights=need_weights)
         y, weights = found if need_weights else (found, None)
@@ -113,14 +113,14 @@ class MultiheadAttention(Module):
         """(T, N, E) as (N, heads, T, E / heads)."""
         return x.reshape(*x.shape[:2], self.num_heads, -1).permute(1, 2, 0, 3)
 
-    def _mask(self, attn_mask, key_padding_mask, scores):
+    def _mask(self, attn_mask, key_padding_mask, scores, batched):
         """One mask for both, as attention takes it: booleans that are True for a key that is seen,
         or numbers to be added."""
         N, H, L, S = scores
         masks = []
         for name, mask, shapes in (
             ("attn_mask", attn_mask, {(L, S): (L, S), (N * H, L, S): scores}),
-            ("key_padding_mask", key_padding_mask, {(N, S): (N, 1, 1, S), (S,): (1, 1, 1, S)}),
+            ("key_padding_mask", key_padding_mask, {(N, S)[not batched :]: (N, 1, 1, S)}),
         ):
             if mask is not None:
                 masks.append(_as_mask(name, mask, shapes))

@@ -21,7 +21,7 @@ class RNNCellBase(Module):
 
     gates, states = 1, "h"
 
-    def __init__(self, input_size, hidden_size, bias=True):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         positive(input_size=input_size, hidden_size=hidden_size)
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows, bound = self.gates * hidden_size, 1 / math.sqrt(hidden_size)
@@ -30,11 +30,13 @@ class RNNCellBase(Module):
         self.bias_ih = Parameter(init.uniform((rows,), bound)) if bias else None
         self.bias_hh = Parameter(init.uniform((rows,), bound)) if bias else None
 
-    def operation(self, x, states, weights):
+    def operation(self, x: Tensor, states: list[Tensor], weights: tuple) -> tuple[Tensor, ...]:
         """A layer on x (1, B, I): the outputs, and the last state."""
         raise ArgumentError(f"{type(self).__name__} does not define operation()")
 
-    def forward(self, input, hx=None):
+    def forward(
+        self, input: Tensor, hx: Tensor | tuple[Tensor, Tensor] | None = None
+    ) -> Tensor | tuple[Tensor, ...]:
         self._check(input, "input", self.input_size, (1, 2))
         if hx is None:
             states = [ops.zeros(*input.shape[:-1], self.hidden_size) for _ in self.states]
@@ -65,19 +67,21 @@ class RNNCellBase(Module):
                 f"{self!r}: {name} of shape {x.shape}, expected {' or '.join(shapes)}"
             )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
 
 class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu. weight_ih: (H, I), weight_hh: (H, H)."""
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh"):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh"
+    ) -> None:
         check_nonlinearity("RNNCell", nonlinearity)
         self.nonlinearity = nonlinearity
         super().__init__(input_size, hidden_size, bias)
 
-    def operation(self, x, states, weights):
+    def operation(self, x: Tensor, states: list[Tensor], weights: tuple) -> tuple[Tensor, ...]:
         """See ops/rnn.py."""
         return ops.rnn(x, *states, *weights, nonlinearity=self.nonlinearity)
 
@@ -87,7 +91,7 @@ class GRUCell(RNNCellBase):
 
     gates = 3
 
-    def operation(self, x, states, weights):
+    def operation(self, x: Tensor, states: list[Tensor], weights: tuple) -> tuple[Tensor, ...]:
         """See ops/gru.py."""
         return ops.gru(x, *states, *weights)
 
@@ -100,6 +104,6 @@ class LSTMCell(RNNCellBase):
 
     gates, states = 4, "hc"
 
-    def operation(self, x, states, weights):
+    def operation(self, x: Tensor, states: list[Tensor], weights: tuple) -> tuple[Tensor, ...]:
         """See ops/lstm.py."""
         return ops.lstm(x, *states, *weights)

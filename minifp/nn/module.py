@@ -38,7 +38,7 @@ class Module:
         self.__dict__.update(_before_forward=[], _after_forward=[])  # hooks
         return self
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
     def __setattr__(self, name, value):

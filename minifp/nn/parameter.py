@@ -16,7 +16,7 @@ def _on_exact(name):
     Else a part that is written over, or a clamp, would round all the masters at every step.
     """
 
-    def apply(self, *args, **settings):
+    def apply(self: Any, *args: Any, **settings: Any) -> Tensor:
         if self.exact is None or is_recording():
             return getattr(Tensor, name)(self, *args, **settings)
         wide = Tensor(self.exact.copy())
@@ -43,7 +43,7 @@ class Parameter(Tensor):
 
     __slots__ = ("precision", "unrounded", "name")
 
-    def __init__(self, data: Any, dtype: str | None = None):
+    def __init__(self, data: Any, dtype: str | None = None) -> None:
         data = data.array if isinstance(data, Tensor) else np.asarray(data)
         self.precision, self.name, self.unrounded = get_precision(), None, None
         stored = FORMATS[dtype or self.precision.weights].dtype
@@ -51,12 +51,12 @@ class Parameter(Tensor):
         self.data = data
 
     @property
-    def data(self):
+    def data(self) -> np.ndarray:
         """The stored array. Assigning keeps the unrounded value for the optimizer's masters."""
         return self.array
 
     @data.setter
-    def data(self, value):
+    def data(self, value: Any) -> None:
         value = np.asarray(value.array if isinstance(value, Tensor) else value)
         Tensor.data.fset(self, value)
         wide = np.promote_types(self.dtype, float32)
@@ -109,7 +109,7 @@ class Buffer(Tensor):
 
     __slots__ = ("persistent",)
 
-    def __init__(self, data: Any, persistent: bool = True):
+    def __init__(self, data: Any, persistent: bool = True) -> None:
         self.persistent = persistent
         super().__init__(data.array if isinstance(data, Tensor) else np.asarray(data))
 

@@ -1,8 +1,11 @@
 """Recurrent layers over whole sequences."""
 
+from typing import Any
+
 from minifp import ops
 from minifp.nn.rnn_base import RNNBase
 from minifp.ops.rnn import check_nonlinearity
+from minifp.tape import Tensor
 
 
 class RNN(RNNBase):
@@ -12,16 +15,19 @@ class RNN(RNNBase):
     """
 
     def __init__(
-        self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True,
-        batch_first=False, dropout=0.0, bidirectional=False,
-    ):  # fmt: skip
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
+        bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+        bidirectional: bool = False,
+    ) -> None:  # fmt: skip
         check_nonlinearity("RNN", nonlinearity)
         self.nonlinearity = nonlinearity
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
         )
 
-    def operation(self, x, states, weights, **given):
+    def operation(
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+    ) -> tuple[Tensor, ...]:
         """See ops/rnn.py."""
         return ops.rnn(x, *states, **weights, nonlinearity=self.nonlinearity, **given)
 
@@ -32,14 +38,16 @@ class GRU(RNNBase):
     gates = 3
 
     def __init__(
-        self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-        bidirectional=False,
-    ):  # fmt: skip
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
         )
 
-    def operation(self, x, states, weights, **given):
+    def operation(
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+    ) -> tuple[Tensor, ...]:
         """See ops/gru.py."""
         return ops.gru(x, *states, **weights, **given)
 
@@ -54,10 +62,12 @@ class LSTM(RNNBase):
     gates = 4
 
     @property
-    def state_sizes(self):
+    def state_sizes(self) -> tuple[int, ...]:
         """Of h and of c."""
         return self.output_size, self.hidden_size
 
-    def operation(self, x, states, weights, **given):
+    def operation(
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+    ) -> tuple[Tensor, ...]:
         """See ops/lstm.py."""
         return ops.lstm(x, *states, **weights, **given)

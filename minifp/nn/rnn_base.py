@@ -2,6 +2,10 @@
 
 import math
 import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from minifp import ops
 from minifp.errors import ArgumentError, DTypeError
@@ -33,9 +37,10 @@ class RNNBase(Module):
     gates = 1  # blocks of H rows in the weights
 
     def __init__(
-        self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-        bidirectional=False, proj_size=0,
-    ):  # fmt: skip
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        proj_size: int = 0,
+    ) -> None:  # fmt: skip
         name = type(self).__name__
         positive(input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
         probability(name, dropout=dropout)
@@ -59,12 +64,12 @@ class RNNBase(Module):
                 setattr(self, f"{weight}_{suffix}", Parameter(value))
 
     @property
-    def output_size(self):
+    def output_size(self) -> int:
         """How wide h is."""
         return self.proj_size or self.hidden_size
 
     @property
-    def state_sizes(self):
+    def state_sizes(self) -> tuple[int, ...]:
         """How wide each tensor of the state is."""
         return (self.output_size,)
 
@@ -78,13 +83,18 @@ class RNNBase(Module):
             shapes |= {"weight_hr": (self.proj_size, self.hidden_size)}
         return shapes
 
-    def operation(self, x, states, weights, **given):
+    def operation(
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+    ) -> tuple[Tensor, ...]:
         """One layer in one direction: the outputs, and the last state."""
         raise ArgumentError(f"{type(self).__name__} does not define operation()")
 
     # ---- forward ----
 
-    def forward(self, input, hx=None, *, lengths=None):
+    def forward(
+        self, input: Tensor | PackedSequence, hx: Tensor | tuple[Tensor, Tensor] | None = None, *,
+        lengths: Tensor | np.ndarray | Sequence[int] | None = None,
+    ) -> tuple[Tensor | PackedSequence, Tensor | tuple[Tensor, ...]]:  # fmt: skip
         y, states = self._of_any_form(input, self._as_states(hx), lengths)
         return y, tuple(states) if len(states) > 1 else states[0]
 
@@ -200,7 +210,7 @@ class RNNBase(Module):
                 f", or (T, {self.input_size}) for one sequence"
             )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         usual = {
             **{"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False},
             **{"dropout": 0, "bidirectional": False},

@@ -29,11 +29,10 @@ import numpy as np
 
 from minifp.errors import ArgumentError
 from minifp.ops.elementwise import Unary, as_numbers, operation, takes_floats, unary
+from minifp.tape import Tensor
 
 
-def activation(
-    name: str, value: Callable[..., Any], slope: Callable[..., Any], doc: str
-) -> Unary:
+def activation(name: str, value: Callable[..., Any], slope: Callable[..., Any], doc: str) -> Unary:
     """The public function of one floating tensor without settings."""
     return unary(name, value, slope, "x", doc, takes=takes_floats)
 
@@ -78,19 +77,19 @@ selu = activation(
 
 
 @takes_floats
-def leaky_relu(input, negative_slope=0.01):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """x, or negative_slope times x where x <= 0."""
     return leaky_relu_(input, **as_numbers("leaky_relu", negative_slope=negative_slope))
 
 
 @takes_floats
-def elu(input, alpha=1.0):
+def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha (e^x - 1) where x <= 0."""
     return elu_(input, **as_numbers("elu", alpha=alpha))
 
 
 @takes_floats
-def celu(input, alpha=1.0):
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha (e^(x / alpha) - 1) where x <= 0. Raises ArgumentError for an alpha of 0."""
     numbers = as_numbers("celu", alpha=alpha)
     if numbers["alpha"] == 0:
@@ -147,7 +146,7 @@ softplus_ = operation(
 
 
 @takes_floats
-def softplus(input, beta=1, threshold=20):
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + e^(beta x)) / beta, or x itself where beta x > threshold.
 
     Raises ArgumentError for a beta of 0.
@@ -196,7 +195,7 @@ hardswish = activation(
 
 
 @takes_floats
-def hardtanh(input, min_val=-1.0, max_val=1.0):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """x between min_val and max_val. Raises ArgumentError where min_val is the larger."""
     numbers = as_numbers("hardtanh", min_val=min_val, max_val=max_val)
     if numbers["min_val"] > numbers["max_val"]:

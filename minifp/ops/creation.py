@@ -47,7 +47,9 @@ def as_array(data: Data) -> np.ndarray:
     return array
 
 
-def tensor(data, dtype=None, device=None, requires_grad=False):
+def tensor(
+    data: Data, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor with a copy of `data` (nested lists, an array, a number, a Tensor).
 
     dtype: a format, as `fp.float16` or by name. Without it floating data is stored in the active
@@ -63,7 +65,7 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
     return Tensor(array.copy(), requires_grad)
 
 
-def as_tensor(data, dtype=None, device=None):
+def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None) -> Tensor:
     """`data` as a tensor, without copying where it is one, or an array, of that dtype already.
 
     dtype: as in `tensor`; a Tensor keeps its own, and remembers how it was made.
@@ -76,7 +78,7 @@ def as_tensor(data, dtype=None, device=None):
     return Tensor(array if array.dtype == wanted else _rounded(array, wanted))
 
 
-def from_numpy(ndarray):
+def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of a NumPy array, in its dtype: writing into one writes into both.
 
     Raises DTypeError for what is no array, or one of a dtype that minifp does not have.

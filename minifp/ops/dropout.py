@@ -9,6 +9,7 @@ from minifp.backend import kernel
 from minifp.errors import ArgumentError
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
 
 
 @kernel("map", "x")
@@ -31,7 +32,7 @@ def dropout_(x, mask, *, p):
 
 
 @takes_tensor
-def dropout(input, p=0.5, training=True):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """In training, set each element to 0 with probability p and divide the others by 1 - p."""
     if not (isinstance(p, (int, float)) and 0 <= p <= 1):
         raise ArgumentError(f"dropout: p={p!r}: expected a probability between 0 and 1")

@@ -17,6 +17,7 @@ import numpy as np
 
 from minifp.errors import ArgumentError
 from minifp.ops.elementwise import operation, takes_floats, unary
+from minifp.tape import Tensor
 
 # W. J. Cody, "Rational Chebyshev Approximations for the Error Function", Math. Comp. 23 (1969),
 # 631-637, as in his CALERF (SPECFUN, netlib, 1990): top and bottom, the highest power first.
@@ -157,7 +158,7 @@ gelu_ = operation("gelu", _gelu, _gelu_slope, saves="x")
 
 
 @takes_floats
-def gelu(input, *, approximate="none"):
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x P(x), with P the normal distribution; with approximate="tanh" by a tanh in its place.
 
     Raises ArgumentError for another `approximate`.

@@ -18,6 +18,7 @@ from minifp.ops.elementwise import takes_floats
 from minifp.ops.reduce import as_axis
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def _beside(w, ndim):
@@ -55,7 +56,7 @@ def prelu_(x, w):
 
 
 @takes_floats
-def prelu(input, weight):
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x, or weight times x where x <= 0. weight: (1), or (C) for input (N, C, ...).
 
     Raises ShapeError for another weight, DTypeError for one that is no tensor of floating numbers.
@@ -93,7 +94,7 @@ def glu_(x, *, axis):
 
 
 @takes_floats
-def glu(input, dim=-1):
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second; ShapeError for an odd size."""
     axis = as_axis(dim, input.ndim, "glu: dim")
     if input.shape[axis] % 2:

@@ -28,6 +28,7 @@ from minifp.ops.sequence import (
 )
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 @kernel("dot", "x", "x", "x")
@@ -95,7 +96,11 @@ def gru_(x, h, w_ih, w_hh, b_ih, b_hh, *, batch_sizes, reverse):
     return (y, h_n), (x, h, w_ih, w_hh, y, gates), gru_backward
 
 
-def gru(x, h, w_ih, w_hh, b_ih=None, b_hh=None, *, batch_sizes=None, reverse=False):
+def gru(
+    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None, *, batch_sizes: tuple[int, ...] | None = None,
+    reverse: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """h_t of every step (T, B, H) and the last h (B, H), from x (T, B, I) and the first h (B, H).
 
     batch_sizes: how many sequences each step has, for x packed as (N, I); h_t is then (N, H).

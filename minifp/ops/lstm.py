@@ -29,6 +29,7 @@ from minifp.ops.sequence import (
 )
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def input_sums(x, w_ih, b_ih, b_hh, dot, accumulate):
@@ -156,7 +157,11 @@ def lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
     return (y, h_n, c_n), (x, h, c, w_ih, w_hh, y, cs, gates, w_hr, qs), lstm_backward
 
 
-def lstm(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, *, batch_sizes=None, reverse=False):
+def lstm(
+    x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None, w_hr: Tensor | None = None, *,
+    batch_sizes: tuple[int, ...] | None = None, reverse: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """h_t of every step (T, B, P) and the last h (B, P) and c (B, H), from x (T, B, I) and the
     first h and c.
 

@@ -9,9 +9,18 @@ import numpy as np
 
 from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError
-from minifp.ops.elementwise import as_numbers, binary, check_operands, operation, pass_to, unary
+from minifp.ops.elementwise import (
+    Operand,
+    as_numbers,
+    binary,
+    check_operands,
+    operation,
+    pass_to,
+    unary,
+)
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
 
 # ---- one argument -------------------------------------------------------------------------------
 
@@ -49,7 +58,7 @@ clamp_ = operation(
 
 
 @takes_tensor
-def clamp(input, min=None, max=None):
+def clamp(input: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
     """input, no smaller than `min` and no larger than `max` (max wins): numbers, or None for one.
 
     The gradient is 0 outside the limits and 1 at them. Raises DTypeError for a limit that is no
@@ -109,12 +118,12 @@ def _factor(name, alpha, *operands):
     return alpha
 
 
-def add(input, other, *, alpha=1):
+def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input + alpha other, for a number alpha."""
     return add_(input, other, alpha=_factor("add", alpha, input, other))
 
 
-def sub(input, other, *, alpha=1):
+def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input - alpha other, for a number alpha."""
     return sub_(input, other, alpha=_factor("sub", alpha, input, other))
 
@@ -190,7 +199,7 @@ minimum = binary(
 ROUNDED = {"floor": floor_divide, "trunc": trunc_divide}
 
 
-def div(input, other, *, rounding_mode=None):
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """input / other. rounding_mode: None, or "floor" or "trunc", for whole numbers without slope.
 
     Raises ArgumentError for another mode, and where a mode divides integers by 0.

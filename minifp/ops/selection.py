@@ -16,9 +16,10 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import FORMATS, is_float
-from minifp.ops.elementwise import as_numbers, check_operands, sum_to
+from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
 
 
 def _booleans(name, given):
@@ -54,7 +55,7 @@ def where_(condition, x, y):
     return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
 
 
-def where(condition, input, other):
+def where(condition: Tensor | np.ndarray | bool, input: Operand, other: Operand) -> Tensor:
     """input where `condition` (booleans) holds, other elsewhere: tensors or numbers."""
     return where_(condition, input, other)
 
@@ -79,7 +80,7 @@ def masked_fill_(x, mask, value):
 
 
 @takes_tensor
-def masked_fill(input, mask, value):
+def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float) -> Tensor:
     """value where `mask` (booleans) holds, input elsewhere.
 
     value: a number, or a tensor without dimensions. Raises ArgumentError for a finite number that
@@ -145,6 +146,6 @@ def lerp_(x, y, w):
 
 
 @takes_tensor
-def lerp(input, end, weight):
+def lerp(input: Tensor, end: Operand, weight: Operand) -> Tensor:
     """input + weight (end - input). weight: a number or a tensor; it may lie outside [0, 1]."""
     return lerp_(input, end, weight)

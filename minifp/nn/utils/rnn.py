@@ -5,6 +5,8 @@ recurrent layer needs of every step is then one block, and no time goes into pad
 """
 
 from collections import namedtuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +42,12 @@ class PackedSequence(
             unsorted_indices = Tensor(np.argsort(order))
         return super().__new__(cls, data, Tensor(sizes), sorted_indices, unsorted_indices)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
         """The same sequences with `data.to(...)`."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
 
-def as_integers(name, values):
+def as_integers(name: str, values: Any) -> np.ndarray:
     """A tensor, array or list of integers as an array. Raises DTypeError for anything else."""
     try:
         array = np.asarray(values.array if isinstance(values, Tensor) else values)
@@ -56,7 +58,9 @@ def as_integers(name, values):
     return array
 
 
-def as_lengths(name, lengths, batch, steps):
+def as_lengths(
+    name: str, lengths: Tensor | np.ndarray | Sequence[int], batch: int, steps: int
+) -> np.ndarray:
     """The lengths of a batch of sequences (B), as integers from 1 to the number of steps."""
     array = as_integers(f"{name}: lengths", lengths)
     if array.shape != (batch,):
@@ -68,7 +72,10 @@ def as_lengths(name, lengths, batch, steps):
     return array
 
 
-def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor | np.ndarray | Sequence[int], batch_first: bool = False,
+    enforce_sorted: bool = True,
+) -> PackedSequence:  # fmt: skip
     """The PackedSequence of a padded batch (T, B, ...), or (B, T, ...) with batch_first.
 
     lengths: (B) integers from 1 to T, as a tensor, array or list. With enforce_sorted they must
@@ -108,7 +115,10 @@ def _places(sizes, order):
     return t * len(order) + order[b]
 
 
-def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The padded batch (T, B, ...) of a PackedSequence, or (B, T, ...), and its lengths (B).
 
     total_length: the T to pad to, by default the longest sequence's. Raises ArgumentError for one
@@ -136,7 +146,10 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     return (ops.transpose(y, 0, 1) if batch_first else y), Tensor(lengths)
 
 
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+def pad_sequence(
+    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:  # fmt: skip
     """Sequences (L, ...) of different lengths L as one tensor (T, B, ...), or (B, T, ...).
 
     padding_side: where the padding is, "right" (at the end) or "left". Raises ShapeError for no
@@ -172,20 +185,23 @@ def _tensors(name, sequences):
     return sequences
 
 
-def pack_sequence(sequences, enforce_sorted=True):
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """The PackedSequence of a list of tensors (L, ...). As pack_padded_sequence otherwise."""
     sequences = _tensors("pack_sequence", sequences)
     lengths = [s.shape[0] for s in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, False, enforce_sorted)
 
 
-def unpad_sequence(padded_sequences, lengths, batch_first=False):
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor | np.ndarray | Sequence[int],
+    batch_first: bool = False,
+) -> list[Tensor]:  # fmt: skip
     """The sequences (L, ...) of a padded batch (T, B, ...), or (B, T, ...), as a list of views."""
     x = _steps_first("unpad_sequence", padded_sequences, batch_first)
     lengths = as_lengths("unpad_sequence", lengths, x.shape[1], x.shape[0])
     return [x[:n, b] for b, n in enumerate(lengths.tolist())]
 
 
-def unpack_sequence(packed_sequences):
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences (L, ...) of a PackedSequence, in their own order, as a list."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
