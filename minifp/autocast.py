@@ -93,7 +93,9 @@ class Row:
 
 
 TABLE = {name: Row(name, f, why) for f, why, names in ROWS for name in names.split()}
-operations = set()  # the names of all operations, users' own included: recording.py adds them
+operations: set[str] = (
+    set()
+)  # the names of all operations, users' own included: recording.py adds them
 
 
 def checked_edits(edits):

@@ -7,10 +7,12 @@ round into it where NumPy's own cast is not good enough.
 """
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from minifp.errors import PrecisionError
+from minifp.typing import DType
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Format:
         """The gap between 1 and the next number: twice the largest relative rounding error."""
         return 2.0**-self.mantissa_bits
 
-    def ulp(self, x):
+    def ulp(self, x: Any) -> np.ndarray:
         """The gap between the format's numbers at the magnitude of x (float64 array)."""
         x = np.maximum(np.abs(np.asarray(x, np.float64)), self.smallest_normal)
         return np.ldexp(1.0, np.frexp(x)[1] - 1 - self.mantissa_bits)
@@ -71,7 +73,7 @@ float16, float32, float64 = (f.dtype for f in FORMATS.values())
 int32, int64, uint8, bool_ = (np.dtype(n) for n in ("int32", "int64", "uint8", "bool"))
 
 
-def format_of(dtype) -> Format:
+def format_of(dtype: DType) -> Format:
     """The Format of a floating dtype, given as a dtype or by name."""
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     if name not in FORMATS:
@@ -79,7 +81,7 @@ def format_of(dtype) -> Format:
     return FORMATS[name]
 
 
-def as_dtype(dtype) -> np.dtype:
+def as_dtype(dtype: Any) -> np.dtype:
     """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError otherwise."""
     try:
         found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
@@ -96,7 +98,7 @@ def as_dtype(dtype) -> np.dtype:
     return found
 
 
-def is_float(dtype) -> bool:
+def is_float(dtype: np.dtype) -> bool:
     """Whether a dtype is a floating format."""
     return dtype.kind == "f"
 
@@ -111,7 +113,7 @@ BLOCK = 16384  # elements: its temporaries, 64 KiB each, stay in the L2 cache
 _WIDE_HALVES = np.arange(65536, dtype=np.uint16).view(float16).astype(float32)
 
 
-def widen(x, dtype):
+def widen(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """x in a format that holds all its values, without copying where it already is in it."""
     if type(x) is np.ndarray and x.dtype == float16 and dtype != float16:
         x = _WIDE_HALVES.take(x.view(np.uint16), mode="clip")  # clip: not checked, all are valid
@@ -121,7 +123,7 @@ def widen(x, dtype):
         return x.astype(dtype)
 
 
-def narrow(x, dtype):
+def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """x rounded once to `dtype`, to nearest even, without copying where it already is in it.
 
     Overflow gives Inf, as in hardware, and no warning: a caller that wants one looks for it.
@@ -136,7 +138,7 @@ def narrow(x, dtype):
 
 def _narrow_to_half(x):
     x = np.asarray(x, order="C") if not x.flags.forc else x
-    order = "F" if x.flags.fnc else "C"
+    order: Literal["C", "F"] = "F" if x.flags.fnc else "C"
     out = np.empty(x.shape, np.uint16, order=order)
     source, target = x.reshape(-1, order=order).view(np.uint32), out.reshape(-1, order=order)
     n = min(BLOCK, x.size)
@@ -169,7 +171,7 @@ def _narrow_to_half(x):
     return out.view(float16)
 
 
-def round_to(x, dtype):
+def round_to(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """x rounded to the numbers of `dtype`, but still stored in x's own, wider, format."""
     if x.dtype == dtype:
         return x

@@ -6,6 +6,7 @@ step that follows finds it.
 """
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -15,7 +16,10 @@ from minifp.formats import float32, float64, widen
 from minifp.tape import CONSUMED, Tensor
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float | str = 2.0,
+    error_if_nonfinite: bool = False,
+) -> float:  # fmt: skip
     """Scale all gradients down together so that their norm is at most `max_norm`.
 
     parameters: a tensor or several; those without a gradient are left out. norm_type: p > 0 of the
@@ -41,7 +45,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return norm
 
 
-def clip_grad_value_(parameters, clip_value):
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """Limit every element of the gradients to the interval from -clip_value to clip_value.
 
     Elements that are Inf or NaN stay (PyTorch makes an Inf `clip_value`, and hides the overflow

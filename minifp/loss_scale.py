@@ -10,6 +10,7 @@ with the same two verbs; "no scaling" is one of them, not a flag.
 """
 
 from numbers import Real
+from typing import Any
 
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, PrecisionError
@@ -25,26 +26,29 @@ class StaticLossScale:
     patience: after so many skipped steps in a row training stops with an error.
     """
 
-    arguments = {"scale": "value", "patience": "patience"}  # of the constructor -> attribute
-    counters = ("skipped_in_a_row",)
+    arguments: dict[str, str] = {
+        "scale": "value",
+        "patience": "patience",
+    }  # of the constructor -> attribute
+    counters: tuple[str, ...] = ("skipped_in_a_row",)
 
-    def __init__(self, scale, patience=PATIENCE):
+    def __init__(self, scale: float, patience: int = PATIENCE) -> None:
         self.value, self.patience = (
             _positive("loss scale", scale),
             check_count("patience", patience),
         )
         self.skipped_in_a_row = 0
 
-    def update(self, finite):
+    def update(self, finite: bool) -> None:
         """Take note of a step."""
         self.skipped_in_a_row = 0 if finite else self.skipped_in_a_row + 1
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """The kind, the settings and the counters."""
         names = (*self.arguments.values(), *self.counters)
         return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}
 
-    def restored(self, state):
+    def restored(self, state: dict[str, Any]) -> "StaticLossScale":
         """A new scale as it was when `state` was taken, bounds and all.
 
         Raises ArgumentError for the state of another kind, or an impossible one.
@@ -61,11 +65,11 @@ class StaticLossScale:
             raise ArgumentError(f"loss scale: state {state!r}: {error}") from error
         return new
 
-    def check_state_dict(self, state):
+    def check_state_dict(self, state: dict[str, Any]) -> None:
         """Raise as `restored` does, for what load_state_dict would refuse."""
         self.restored(state)
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a state_dict. Raises as `restored` does, with nothing changed."""
         self.__dict__.update(vars(self.restored(state)))
 
@@ -75,7 +79,7 @@ class NoLossScale(StaticLossScale):
 
     arguments = {"patience": "patience"}
 
-    def __init__(self, patience=PATIENCE):
+    def __init__(self, patience: int = PATIENCE) -> None:
         super().__init__(1.0, patience)
 
 
@@ -94,9 +98,10 @@ class DynamicLossScale(StaticLossScale):
     counters = ("skipped_in_a_row", "good_steps")
 
     def __init__(
-        self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000,
-        min_scale=1.0, max_scale=2.0**24, patience=PATIENCE,
-    ):  # fmt: skip
+        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+        growth_interval: int = 2000, min_scale: float = 1.0, max_scale: float = 2.0**24,
+        patience: int = PATIENCE,
+    ) -> None:  # fmt: skip
         super().__init__(init_scale, patience)
         self.min_scale = _positive("min_scale", min_scale)
         self.max_scale = _positive("max_scale", max_scale)
@@ -114,7 +119,7 @@ class DynamicLossScale(StaticLossScale):
                 f"and max_scale={max_scale:g}"
             )
 
-    def update(self, finite):
+    def update(self, finite: bool) -> None:
         """Back off at an overflow; grow after growth_interval good steps in a row."""
         super().update(finite)
         self.good_steps = self.good_steps + 1 if finite else 0
@@ -124,7 +129,7 @@ class DynamicLossScale(StaticLossScale):
             self.value, self.good_steps = min(self.value * self.growth_factor, self.max_scale), 0
 
 
-def as_loss_scale(scale):
+def as_loss_scale(scale: Any) -> StaticLossScale:
     """A loss scale object from one, a number, "dynamic" or None."""
     if hasattr(scale, "value") and hasattr(scale, "update"):
         return scale

@@ -53,11 +53,12 @@ for _name, _function in (
     setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _operator(getattr(ops, _name)))
-for _name, _function in (
+_others: tuple[tuple[str, Callable[..., Any]], ...] = (
     *(("__hash__", object.__hash__), ("__neg__", ops.neg), ("__abs__", ops.abs)),
     *(("__getitem__", getitem), ("backward", backward)),
     *(("register_hook", register_hook), ("retain_grad", retain_grad)),
-):
+)
+for _name, _function in _others:
     setattr(Tensor, _name, _function)
 
 

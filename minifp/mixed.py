@@ -7,21 +7,24 @@ optimizer.step()            unscale in float32, check, clip, update the masters,
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of, squared_norm
-from minifp.loss_scale import as_loss_scale
+from minifp.loss_scale import StaticLossScale, as_loss_scale
 from minifp.masters import MasterWeights
 from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
 from minifp.policy import get_precision
+from minifp.tape import Tensor
 
-observers = []  # objects with on_step(optimizer, result)
-FROM_PRECISION = object()
+observers: list[Any] = []  # objects with on_step(optimizer, result)
+FROM_PRECISION: Any = object()
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,11 @@ class MixedOptimizer:
     """
 
     def __init__(
-        self, optimizer, loss_scale=FROM_PRECISION, master_weights=FROM_PRECISION, *,
-        clip_norm=None, dial=0, skip="each", skip_nonfinite=True,
-    ):  # fmt: skip
+        self, optimizer: Optimizer | Iterable[Optimizer],
+        loss_scale: StaticLossScale | float | str | None = FROM_PRECISION,
+        master_weights: bool = FROM_PRECISION, *, clip_norm: float | None = None, dial: int = 0,
+        skip: str = "each", skip_nonfinite: bool = True,
+    ) -> None:  # fmt: skip
         self.optimizers = list(optimizer) if hasattr(optimizer, "__iter__") else [optimizer]
         if not self.optimizers or not all(isinstance(o, Optimizer) for o in self.optimizers):
             raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
@@ -92,21 +97,21 @@ class MixedOptimizer:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
 
     @property
-    def parameters(self):
+    def parameters(self) -> list[Tensor]:
         """All parameters of all optimizers."""
         return [p for o in self.optimizers for p in o.parameters]
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> Optimizer:
         """The first (often the only) optimizer."""
         return self.optimizers[0]
 
     @property
-    def param_groups(self):
+    def param_groups(self) -> list[dict[str, Any]]:
         """The parameter groups of all optimizers."""
         return [group for o in self.optimizers for group in o.param_groups]
 
-    def add_param_group(self, param_group, index=None):
+    def add_param_group(self, param_group: dict[str, Any], index: int | None = None) -> None:
         """Train the parameters of one more group, with masters where the others have them.
 
         index: of the optimizer that is to train it, where there are several. Raises ArgumentError
@@ -135,12 +140,12 @@ class MixedOptimizer:
         """The loss scale S of the next backward."""
         return self.loss_scale.value
 
-    def backward(self, loss, retain_graph=False):
+    def backward(self, loss: Tensor, retain_graph: bool = False) -> None:
         """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""
         loss.backward(seed=math.ldexp(self.scale, -self.dial), retain_graph=retain_graph)
         self.losses.append(loss.detach())
 
-    def unscale_(self):
+    def unscale_(self) -> None:
         """Divide all gradients by S, in float32, where `.grad` stays: to read, clip or change them.
 
         Optional: step() does it as part of the update. A second call does nothing.
@@ -150,7 +155,7 @@ class MixedOptimizer:
             if p.grad is not None:
                 multiply_gradient(p, inverse)
 
-    def step(self, closure=None) -> StepResult:
+    def step(self, closure: None = None) -> StepResult:
         """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
 
         Raises TapeError without gradients or with ones that a step consumed, ArgumentError for a
@@ -195,14 +200,14 @@ class MixedOptimizer:
             raise TrainingError(self._diagnosis(result, losses))
         return result
 
-    def minimize(self, loss) -> StepResult:
+    def minimize(self, loss: Tensor) -> StepResult:
         """backward, step and zero_grad in one."""
         self.backward(loss)
         result = self.step()
         self.zero_grad()
         return result
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
         for o in self.optimizers:
             o.zero_grad(set_to_none)
@@ -244,14 +249,14 @@ class MixedOptimizer:
         held["gradients"] = sum(p.grad.array.nbytes for p in self.parameters if p.grad is not None)
         return held
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Optimizers with their masters and state, the scale and its counters."""
         return {
             "optimizers": [o.state_dict() for o in self.optimizers],
             "loss_scale": self.loss_scale.state_dict(),
         }
 
-    def check_state_dict(self, state_dict):
+    def check_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
         if not isinstance(state_dict, dict) or set(state_dict) != {"optimizers", "loss_scale"}:
             is_dict = isinstance(state_dict, dict)
@@ -268,7 +273,7 @@ class MixedOptimizer:
         for o, state in zip(self.optimizers, states):
             o.check_state_dict(state)
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from a state_dict; the weights become the rounded masters in it.
 
         Raises ArgumentError, with nothing changed, for one that does not fit.

@@ -95,7 +95,7 @@ class Streams:
         """Set the seed, 0 to 2**64 - 1, and start every purpose at call 0 again."""
         seed = _integer("manual_seed", "seed", seed, 2**64 - 1)
         with self._lock:
-            self._seed, self._calls = seed, {}
+            self._seed, self._calls = seed, dict[str, int]()
 
     @property
     def seed(self) -> int:

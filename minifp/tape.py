@@ -56,6 +56,7 @@ class Storage:
     """What tensors that share memory share: how often it was written to."""
 
     __slots__ = ("version",)
+    version: int
 
     def __init__(self) -> None:
         self.version = 0
@@ -79,7 +80,16 @@ class Tensor:
         "__weakref__",
     )
     __array_ufunc__ = None  # ndarray + Tensor asks Tensor
-    parents, precision = (), None  # parameters have one
+    array: np.ndarray
+    storage: Storage
+    node: "Node | None"
+    index: int  # among the outputs of the node
+    gradient_dtype: np.dtype | None
+    grad: "Tensor | None"
+    seed: Any  # of a gradient: what it was multiplied by, or CONSUMED
+    hooks: dict | None
+    parents: tuple = ()
+    precision: policy.Precision | None = None  # parameters have one
 
     def __init__(
         self, array: np.ndarray, requires_grad: bool = False, storage: Storage | None = None,
@@ -87,10 +97,8 @@ class Tensor:
     ) -> None:  # fmt: skip
         self.array, self.storage = array, storage or Storage()
         self.node, self.index = node, index
-        self.gradient_dtype: np.dtype | None = None
-        self.grad: Tensor | None = None
-        self.hooks: dict | None = None
-        self.seed: Any = 1.0  # of a gradient: what it was multiplied by, or CONSUMED
+        self.gradient_dtype, self.grad, self.hooks = None, None, None
+        self.seed = 1.0
         if requires_grad:
             self.requires_grad_()
 
@@ -165,15 +173,24 @@ class Node:
         *("op", "params", "parents", "saved", "backward", "shapes", "formats"),
         *("precision", "module", "watched", "hooks", "__weakref__"),
     )
+    op: str
+    params: dict
+    parents: tuple
+    saved: Any  # a tuple, or None once it is released
+    backward: Callable
+    shapes: tuple
+    formats: tuple
+    precision: policy.Precision
+    module: str
+    watched: Any
+    hooks: dict | None
 
     def __init__(
-        self, op: str, params: dict, parents: tuple, saved: tuple | None, backward: Callable,
+        self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
         outputs: tuple,
     ) -> None:  # fmt: skip
         self.op, self.params, self.parents = op, params, parents
-        self.saved, self.backward = saved, backward
-        self.watched: tuple | None = ()
-        self.hooks: dict | None = None
+        self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
         self.precision, self.module = policy.get_precision(), module_path.get()
         self.shapes = tuple(out.shape for out in outputs)
         self.formats = tuple(

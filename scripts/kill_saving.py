@@ -53,7 +53,7 @@ def kill_once(path, least, most):
     The kill comes between `least` and `most` seconds after the first save.
     """
     command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as child:
         first = int(child.stdout.readline())
         time.sleep(random.uniform(least, most))
         child.kill()

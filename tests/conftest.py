@@ -36,6 +36,12 @@ def has_gpu():
         return False
 
 
+@pytest.fixture(autouse=True, scope="session")
+def children_are_not_warned():
+    """Processes that tests start import libraries whose EncodingWarnings would be errors there."""
+    os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
+
+
 @pytest.fixture(autouse=True)
 def from_seed_0():
     """Every test draws the same numbers, alone or after others."""

@@ -428,7 +428,11 @@ def run_alone(code=CHECK, folder=Path(accumulate.__file__).parents[1], **environ
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "MINIFP_"))}
     environment = {**kept, "PYTHONPATH": str(folder), **environment}
     run = subprocess.run(
-        [sys.executable, "-c", code], env=environment, cwd=folder, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,7 +36,9 @@ def call_outside(*words, cwd, **settings):
     """The same through a new interpreter, from another folder."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
     command = [sys.executable, "-m", "minifp", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, encoding="utf-8", timeout=300
+    )
 
 
 TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
@@ -147,7 +150,9 @@ def test_a_wrong_argument_is_one_message_and_exit_code_2(words, said):
 
 
 def test_without_click_one_line_says_what_to_install(tmp_path):
-    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('click', name='click')")
+    (tmp_path / "click.py").write_text(
+        "raise ModuleNotFoundError('click', name='click')", encoding="utf-8"
+    )
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     result = call_outside("doctor", cwd=tmp_path, PYTHONPATH=path)
     assert result.returncode == 2 and result.stdout == ""
@@ -190,8 +195,8 @@ def test_pictures_are_written_in_the_format_that_was_asked_for(tiny):
     assert {p.name for p in tiny[0].glob("*.svg")} >= {"loss.svg", "difference.svg", "memory.svg"}
 
 
-def test_more_seeds_into_the_same_folder_train_only_what_is_missing(tiny, monkeypatch):
-    out, _ = tiny
+def test_more_seeds_into_the_same_folder_train_only_what_is_missing(tiny, tmp_path, monkeypatch):
+    out = shutil.copytree(tiny[0], tmp_path / "more")
     trained, train = [], lab.comparison.train
     monkeypatch.setattr(
         lab.comparison,
@@ -242,7 +247,8 @@ def test_a_task_of_ones_own_is_compared(tmp_path):
                 optimizer=lambda p: optim.SGD(p, lr=0.1), batch_size=16, epochs=2,
             )
             """
-        )
+        ),
+        encoding="utf-8",
     )
     result = call_outside("compare", "mine.py:task", "--seeds", "2", "--out", "x", cwd=tmp_path)
     assert result.returncode == 0, result.stderr

@@ -29,7 +29,7 @@ def pets(tmp_path):
     for name in ("notes.txt", "cat/notes.txt", "cat/._b.png", "cat/.b.png", ".hidden/x.png"):
         path = tmp_path / "pets" / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text("no picture")
+        path.write_text("no picture", encoding="utf-8")
     return tmp_path / "pets"
 
 

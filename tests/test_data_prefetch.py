@@ -254,7 +254,7 @@ def test_a_cycle_that_is_collected_on_the_worker_itself_does_not_wait_for_itself
 def run(code):
     """What a new interpreter says of `code`, which must end by itself."""
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
 
 
 def test_an_interpreter_ends_with_an_iterator_that_was_left_open():

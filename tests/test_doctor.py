@@ -126,5 +126,5 @@ def test_every_variable_that_the_code_reads_is_listed():
 def test_it_works_without_the_command_line_library():
     code = "import sys, runpy; sys.modules['click'] = None; "
     code += "runpy.run_module('minifp.report.doctor', run_name='__main__')"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert result.returncode == 0 and "Kernels that are live" in result.stdout, result.stderr

@@ -260,9 +260,9 @@ def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
         out=tmp_path,
         progress=False,
     )
-    held = json.loads((tmp_path / "results.json").read_text(), parse_constant=refuse)
+    held = json.loads((tmp_path / "results.json").read_text("utf-8"), parse_constant=refuse)
     assert "Exponent dial k = 3" in held["notes"][0]
-    with open(tmp_path / "history.csv", newline="") as file:
+    with open(tmp_path / "history.csv", newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     names = ["precision", "seed", "dial", "step", "loss", "grad_norm", "scale", "skipped"]
     assert list(lines[0]) == names
@@ -327,7 +327,7 @@ def test_an_interrupt_before_the_first_run_leaves_a_folder_that_can_go_on(tmp_pa
 
 def test_a_folder_that_cannot_be_written_to_is_found_before_training(tmp_path, trained):
     path = tmp_path / "file"
-    path.write_text("not a folder")
+    path.write_text("not a folder", encoding="utf-8")
     with pytest.raises(ArgumentError, match="cannot write into out="):
         compare(blobs(), BOTH, 1, out=path, progress=False)
     assert trained == []
@@ -361,7 +361,7 @@ def test_another_learning_rate_is_another_setting(tmp_path):
 def test_a_damaged_run_is_named_with_what_to_do(tmp_path):
     compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
     (path,) = (tmp_path / "runs").glob("*.json")
-    path.write_text("{")
+    path.write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match="Delete it and compare again"):
         compare(blobs(steps=3), ["float32"], 1, out=tmp_path, progress=False)
 

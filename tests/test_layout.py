@@ -58,7 +58,14 @@ ROOMS = {
     "__main__": "cli",
     "minifp": "",
 }
-DRAW_NUMBERS = {"ops", "in_place", "nn", "data", "lab", "checkpoint"}  # what may import random itself
+DRAW_NUMBERS = {
+    "ops",
+    "in_place",
+    "nn",
+    "data",
+    "lab",
+    "checkpoint",
+}  # what may import random itself
 DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate"}
 NAME_PRECISIONS = {"tasks", "lab", "scope", "report", "cli"}  # "float16" is the name of one
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
@@ -258,7 +265,7 @@ def test_no_public_function_shares_its_name_with_a_module(package):
 def run_in_checkout(code):
     """What a new interpreter answers to `code`."""
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
 
 
 def test_import_loads_no_library_that_is_needed_later_and_so_compiles_nothing():

@@ -34,7 +34,7 @@ def run(*command, cwd, check=True):
     lent = ("PYTHON", "MINIFP_")
     env = {k: v for k, v in os.environ.items() if not k.startswith(lent)}
     result = subprocess.run(
-        [str(c) for c in command], cwd=cwd, env=env, capture_output=True, text=True
+        [str(c) for c in command], cwd=cwd, env=env, capture_output=True, encoding="utf-8"
     )
     assert result.returncode == 0 or not check, result.stdout + result.stderr
     return result

@@ -230,7 +230,7 @@ def python(code, **environment):
 
     env = {**os.environ, **environment}
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
 
 
 def test_the_environment_sets_the_default():

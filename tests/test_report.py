@@ -293,7 +293,7 @@ def test_drawing_imports_no_pyplot():
         "import sys, minifp.report.drawing as d; d.settings().__enter__(); import matplotlib.figure"
     )
     code += "; print('matplotlib.pyplot' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert result.stdout.strip() == "False"
 
 

@@ -37,7 +37,7 @@ number = 3
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text(FILE)
+    path.write_text(FILE, encoding="utf-8")
     return path
 
 
@@ -139,8 +139,8 @@ def test_the_name_in_a_file_is_task_by_default(file):
 
 
 def test_a_file_may_import_what_lies_beside_it(file):
-    (file.parent / "beside_it.py").write_text("rate = 0.5\n")
-    file.write_text("import beside_it\n" + FILE)
+    (file.parent / "beside_it.py").write_text("rate = 0.5\n", encoding="utf-8")
+    file.write_text("import beside_it\n" + FILE, encoding="utf-8")
     assert load_task(f"{file}:task").name == "mine"
 
 
@@ -174,7 +174,7 @@ def test_a_file_that_holds_another_thing_by_that_name(file, name, message):
     "text", ["x = 1\n\nraise KeyError('gone')\n", "x = 1\n\nx = = 2\n", "\n\nraise SystemExit(2)\n"]
 )
 def test_a_file_that_fails_is_named_with_its_line(file, text):
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(ArgumentError, match=r"the task file failed: .*mine.py.*line 3"):
         load_task(f"{file}:task")
 

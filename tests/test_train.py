@@ -149,7 +149,8 @@ def test_the_number_of_threads_changes_no_bit(tmp_path):
     task = tmp_path / "lenet.py"  # as a schedule of 12 steps is not one of 5
     task.write_text(
         "from dataclasses import replace\nimport minifp as fp\n"
-        "task = replace(fp.load_task('lenet'), schedule=None)\n"
+        "task = replace(fp.load_task('lenet'), schedule=None)\n",
+        encoding="utf-8",
     )
     arguments = (task, "--seed", 1)
     runs = [outside(*arguments, "--steps", 12, "--save", whole, **threads[0])]

@@ -18,11 +18,11 @@ def ahead(function, items, count: int):
     if not count:
         yield from map(function, items)
         return
-    from concurrent.futures import ThreadPoolExecutor  # here, because it imports logging
+    from concurrent.futures import Future, ThreadPoolExecutor  # here, because it imports logging
 
     workers = []
     pool = ThreadPoolExecutor(1, "prefetch", lambda: workers.append(threading.current_thread()))
-    items, pending = iter(items), deque()
+    items, pending = iter(items), deque[Future]()
     try:
         for item in islice(items, count):
             pending.append(pool.submit(copy_context().run, function, item))

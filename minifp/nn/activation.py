@@ -13,7 +13,7 @@ from minifp.tape import Tensor
 class _WithSettings(Module):
     """An activation whose settings, named in `settings`, stand in its repr as PyTorch's do."""
 
-    settings = ()
+    settings: tuple[str, ...] = ()
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.settings)

@@ -32,9 +32,10 @@ class MultiheadAttention(Module):
     """
 
     def __init__(
-        self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False,
-        kdim=None, vdim=None, batch_first=False,
-    ):  # fmt: skip
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
+        add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+        vdim: int | None = None, batch_first: bool = False,
+    ) -> None:  # fmt: skip
         kdim, vdim = (embed_dim if n is None else n for n in (kdim, vdim))
         positive(embed_dim=embed_dim, num_heads=num_heads, kdim=kdim, vdim=vdim)
         probability("MultiheadAttention", dropout=dropout)
@@ -61,9 +62,10 @@ class MultiheadAttention(Module):
             self.out_proj.bias.data = init.zeros((embed_dim,))
 
     def forward(
-        self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
-        average_attn_weights=True, is_causal=False,
-    ):  # fmt: skip
+        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+        need_weights: bool = True, attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True, is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         """(result, weights): (L, N, E) and (N, L, S), or None unless need_weights.
 
         query: (L, N, E)  key: (S, N, kdim)  value: (S, N, vdim), or (N, L, E) and so on with
@@ -158,7 +160,7 @@ class MultiheadAttention(Module):
             )
         return ndims == {3}
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.embed_dim}, {self.num_heads}, dropout={self.dropout}"
 
 

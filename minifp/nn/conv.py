@@ -10,12 +10,19 @@ from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.ops.windows import as_sizes
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 class _Conv(Module):
     """weight and bias: U(-1/sqrt(n), 1/sqrt(n)), n the product of weight's sizes but the first."""
 
     ndim, transposed = 2, False
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]  # or "same" or "valid"
+    dilation: tuple[int, ...]
+    output_padding: tuple[int, ...]
 
     def _set_up(self, in_channels, out_channels, groups, bias, padding_mode, **sizes):
         positive(in_channels=in_channels, out_channels=out_channels, groups=groups)
@@ -37,7 +44,7 @@ class _Conv(Module):
         self.weight = Parameter(init.uniform(shape, bound))
         self.bias = Parameter(init.uniform((out_channels,), bound)) if bias else None
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
@@ -47,15 +54,16 @@ class _Conv(Module):
 
 class _Straight(_Conv):
     def __init__(
-        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
-        bias=True, padding_mode="zeros",
-    ):  # fmt: skip
+        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
+        padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros",
+    ) -> None:  # fmt: skip
         self._set_up(
             *(in_channels, out_channels, groups, bias, padding_mode),
             kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
         )  # fmt: skip
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         convolve = F.conv1d if self.ndim == 1 else F.conv2d
         return convolve(
             *(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
@@ -82,16 +90,17 @@ class _Transposed(_Conv):
     transposed = True
 
     def __init__(
-        self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0,
-        groups=1, bias=True, dilation=1, padding_mode="zeros",
-    ):  # fmt: skip
+        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
+        padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, bias: bool = True,
+        dilation: Ints = 1, padding_mode: str = "zeros",
+    ) -> None:  # fmt: skip
         self._set_up(
             *(in_channels, out_channels, groups, bias, padding_mode),
             kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
             output_padding=output_padding,
         )  # fmt: skip
 
-    def forward(self, x, output_size=None):
+    def forward(self, x: Tensor, output_size: Ints | None = None) -> Tensor:
         convolve = F.conv_transpose1d if self.ndim == 1 else F.conv_transpose2d
         added = self.output_padding if output_size is None else self._added(x, output_size)
         return convolve(

@@ -1,5 +1,7 @@
 """Tables of rows."""
 
+import numpy as np
+
 from minifp.errors import DTypeError, ShapeError
 from minifp.formats import is_float
 from minifp.nn import functional as F
@@ -8,6 +10,7 @@ from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.ops.embedding import as_padding_idx
+from minifp.tape import Tensor
 
 
 class Embedding(Module):
@@ -16,7 +19,9 @@ class Embedding(Module):
     padding_idx: a row that begins as zeros and gets no gradient; from the end where negative.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None
+    ) -> None:
         positive(num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.padding_idx = as_padding_idx(padding_idx, num_embeddings, "Embedding")
         rows = init.normal((num_embeddings, embedding_dim))
@@ -29,7 +34,9 @@ class Embedding(Module):
         self.weight = Parameter(rows)
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+    def from_pretrained(
+        cls, embeddings: Tensor | np.ndarray, freeze: bool = True, padding_idx: int | None = None
+    ) -> "Embedding":
         """A layer of given rows (num_embeddings, embedding_dim), a tensor or array.
 
         freeze: whether they stay as they are. Raises DTypeError or ShapeError for what is no table.
@@ -48,9 +55,9 @@ class Embedding(Module):
         layer.weight.requires_grad_(not freeze)
         return layer
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"

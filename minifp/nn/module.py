@@ -32,6 +32,12 @@ class Incompatible(NamedTuple):
 class Module:
     """The base of layers and models: set parameters and modules as attributes, define forward."""
 
+    training: bool
+    precision: policy.Precision
+    _name: str
+    _before_forward: list[Callable]
+    _after_forward: list[Callable]
+
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
         self.__dict__.update(training=True, precision=policy.get_precision(), _name="")

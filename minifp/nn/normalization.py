@@ -1,5 +1,7 @@
 """Normalisation. Scale, shift and running statistics are in the `norm_parameters` format."""
 
+from typing import Any
+
 import numpy as np
 
 from minifp.checks import check_flag, check_range
@@ -12,6 +14,8 @@ from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.ops.arguments import check_positive
 from minifp.ops.layer_norm import as_normalized_shape
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def _scale(module, shape, there=True):
@@ -30,10 +34,13 @@ class _Norm(Module):
     momentum: of the running statistics; None is their average over all batches so far.
     """
 
-    ndims = ()  # of the input
+    ndims: tuple[int, ...] = ()  # of the input
     shapes = ""
 
-    def __init__(self, num_features, eps, momentum, affine, track_running_stats, bias):
+    def __init__(
+        self, num_features: int, eps: float, momentum: float | None, affine: bool,
+        track_running_stats: bool, bias: bool,
+    ) -> None:  # fmt: skip
         layer = type(self).__name__
         positive(num_features=num_features)
         check_positive(f"{layer}: eps", eps)
@@ -53,7 +60,7 @@ class _Norm(Module):
             self.running_var = Buffer(np.ones(num_features, dtype))
             self.num_batches_tracked = Buffer(np.zeros((), np.int64))
 
-    def check(self, x, channels):
+    def check(self, x: Any, channels: int) -> None:
         """Raise ArgumentError unless x is a tensor of this layer's shape."""
         ndim = getattr(x, "ndim", None)
         if ndim not in self.ndims or x.shape[channels] != self.num_features:
@@ -64,7 +71,7 @@ class _Norm(Module):
                 f"{self.num_features} channels"
             )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
         )
@@ -73,17 +80,17 @@ class _Norm(Module):
 class _BatchNorm(_Norm):
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
         *,
-        bias=True,
-    ):
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         self.check(x, 1)
         momentum, before = self.momentum, None
         if self.track_running_stats:
@@ -114,17 +121,17 @@ class BatchNorm2d(_BatchNorm):
 class _InstanceNorm(_Norm):
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
         *,
-        bias=True,
-    ):
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         whole = self.ndims[-1]  # with a batch
         self.check(x, 1 if getattr(x, "ndim", None) == whole else 0)
         batch = x if x.ndim == whole else x.reshape(1, *x.shape)
@@ -157,7 +164,10 @@ class InstanceNorm2d(_InstanceNorm):
 class GroupNorm(Module):
     """Normalisation of `num_groups` groups of channels of (N, C, ...). weight, bias: (C)."""
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, *, bias=True):
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *,
+        bias: bool = True,
+    ) -> None:  # fmt: skip
         positive(num_groups=num_groups, num_channels=num_channels)
         check_positive("GroupNorm: eps", eps)
         check_flag("GroupNorm: affine", affine)
@@ -170,7 +180,7 @@ class GroupNorm(Module):
         self.weight = _scale(self, (num_channels,), affine)
         self.bias = _shift(self, (num_channels,), affine and bias)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         shape = getattr(x, "shape", ())
         if len(shape) > 1 and shape[1] != self.num_channels:
             raise ArgumentError(
@@ -179,14 +189,17 @@ class GroupNorm(Module):
             )
         return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
 class LayerNorm(Module):
     """Layer normalisation over the last axes. weight, bias: `normalized_shape`, norm parameters."""
 
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True):
+    def __init__(
+        self, normalized_shape: Ints, eps: float = 1e-5, elementwise_affine: bool = True,
+        bias: bool = True,
+    ) -> None:  # fmt: skip
         self.normalized_shape = as_normalized_shape("LayerNorm", normalized_shape)
         check_range("LayerNorm: eps", eps)
         check_flag("LayerNorm: elementwise_affine", elementwise_affine)
@@ -194,10 +207,10 @@ class LayerNorm(Module):
         self.weight = _scale(self, self.normalized_shape, elementwise_affine)
         self.bias = _shift(self, self.normalized_shape, elementwise_affine and bias)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}"
 
 
@@ -207,7 +220,9 @@ class RMSNorm(Module):
     eps: None is that of the format in which it is computed, float32's at least.
     """
 
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+    def __init__(
+        self, normalized_shape: Ints, eps: float | None = None, elementwise_affine: bool = True
+    ) -> None:
         self.normalized_shape = as_normalized_shape("RMSNorm", normalized_shape)
         if eps is not None:
             check_range("RMSNorm: eps", eps)
@@ -215,8 +230,8 @@ class RMSNorm(Module):
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self.weight = _scale(self, self.normalized_shape, elementwise_affine)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}"

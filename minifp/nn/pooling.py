@@ -1,14 +1,18 @@
 """Pooling: each layer is the function of its name in `F`, with its arguments."""
 
+from typing import Any
+
 from minifp.nn import functional as F
 from minifp.nn.module import Module
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 class _MaxPool(Module):
     def __init__(
-        self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False,
-        ceil_mode=False,
-    ):  # fmt: skip
+        self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+        return_indices: bool = False, ceil_mode: bool = False,
+    ) -> None:  # fmt: skip
         self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
         self.stride = kernel_size if stride is None else stride
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
@@ -19,7 +23,7 @@ class _MaxPool(Module):
             *(self.ceil_mode, self.return_indices),
         )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
@@ -29,19 +33,23 @@ class _MaxPool(Module):
 class MaxPool1d(_MaxPool):
     """The largest of each window of (N, C, L) or (C, L)."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return F.max_pool1d(x, *self._arguments())
 
 
 class MaxPool2d(_MaxPool):
     """The largest of each window of (N, C, H, W) or (C, H, W)."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return F.max_pool2d(x, *self._arguments())
 
 
 class _AvgPool(Module):
-    def extra_repr(self):
+    kernel_size: Ints
+    stride: Ints
+    padding: Ints
+
+    def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -49,13 +57,14 @@ class AvgPool1d(_AvgPool):
     """The mean of each window of (N, C, L) or (C, L); padding counts unless it is told not to."""
 
     def __init__(
-        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
-    ):
+        self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True,
+    ) -> None:  # fmt: skip
         self.kernel_size, self.padding = kernel_size, padding
         self.stride = kernel_size if stride is None else stride
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.avg_pool1d(
             *(x, self.kernel_size, self.stride, self.padding),
             *(self.ceil_mode, self.count_include_pad),
@@ -66,15 +75,16 @@ class AvgPool2d(_AvgPool):
     """The mean of each window of (N, C, H, W) or (C, H, W); padding counts unless told not to."""
 
     def __init__(
-        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
-        divisor_override=None,
-    ):  # fmt: skip
+        self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:  # fmt: skip
         self.kernel_size, self.padding = kernel_size, padding
         self.stride = kernel_size if stride is None else stride
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
         self.divisor_override = divisor_override
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.avg_pool2d(
             *(x, self.kernel_size, self.stride, self.padding),
             *(self.ceil_mode, self.count_include_pad, self.divisor_override),
@@ -82,17 +92,17 @@ class AvgPool2d(_AvgPool):
 
 
 class _Adaptive(Module):
-    def __init__(self, output_size):
+    def __init__(self, output_size: Ints | tuple[int | None, ...]) -> None:
         self.output_size = output_size
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_Adaptive):
     """The mean of each of output_size windows that cover (N, C, L) or (C, L) evenly."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(x, self.output_size)
 
 
@@ -103,12 +113,14 @@ class AdaptiveAvgPool2d(_Adaptive):
     each picture.
     """
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(x, self.output_size)
 
 
 class _AdaptiveMax(_Adaptive):
-    def __init__(self, output_size, return_indices=False):
+    def __init__(
+        self, output_size: Ints | tuple[int | None, ...], return_indices: bool = False
+    ) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
 
@@ -116,12 +128,12 @@ class _AdaptiveMax(_Adaptive):
 class AdaptiveMaxPool1d(_AdaptiveMax):
     """The largest of each of output_size windows that cover (N, C, L) or (C, L) evenly."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return F.adaptive_max_pool1d(x, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
     """The largest of each of the windows that cover (N, C, H, W) or (C, H, W) evenly."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return F.adaptive_max_pool2d(x, self.output_size, self.return_indices)

@@ -5,6 +5,9 @@
 diagonal is a view. Nothing is computed, so nothing is rounded.
 """
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
 
 from minifp.checks import check_count
@@ -13,6 +16,8 @@ from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
 from minifp.ops.elementwise import pass_to
 from minifp.ops.shape import permute, reshape
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 # ---- backwards and round ------------------------------------------------------------------------
 
@@ -28,7 +33,7 @@ def flip_(x, *, axes):
 
 @takes_tensor
 @also_by_name("dims")
-def flip(input, *dims):
+def flip(input: Tensor, *dims: Ints) -> Tensor:
     """Backwards along some axes: `flip(x, 0, 1)` or `flip(x, (0, 1))`. A copy, as in PyTorch."""
     dims = dims[0] if len(dims) == 1 else dims
     if dims is None:
@@ -46,7 +51,7 @@ def roll_(x, *, shifts, axes):
 
 
 @takes_tensor
-def roll(input, shifts, dims=None):
+def roll(input: Tensor, shifts: Ints, dims: Ints | None = None) -> Tensor:
     """Moved along axes, what leaves at the end entering at the start.
 
     shifts, dims: an integer, or several; an axis may be there twice. Without dims one shift moves
@@ -84,7 +89,7 @@ def diagonal_(x, *, offset, axes):
 
 
 @takes_tensor
-def diagonal(input, offset=0, dim1=0, dim2=1):
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of the matrices in two axes, along a new last axis, as a view.
 
     offset: how far above the main diagonal (below it where negative).
@@ -96,19 +101,25 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     return diagonal_(input, offset=offset, axes=axes)
 
 
-def triangle(name, keep, doc):
+class Triangle(Protocol):
+    """The function tril or triu."""
+
+    def __call__(self, input: Tensor, diagonal: int = 0) -> Tensor: ...
+
+
+def triangle(name: str, keep: Callable[..., np.ndarray], doc: str) -> Triangle:
     """The function tril or triu: `keep` is NumPy's."""
 
     def backward(dy, to, diagonal):
         return (keep(dy, diagonal),)
 
-    def apply(x, *, diagonal):
+    def recorded(x, *, diagonal):
         return keep(x, diagonal), (), backward
 
-    apply.__name__ = name
-    apply = op(apply)
+    recorded.__name__ = name
+    apply = op(recorded)
 
-    def public(input, diagonal=0):
+    def public(input: Tensor, diagonal: int = 0) -> Tensor:
         if input.ndim < 2:
             raise ShapeError(f"{name}: input of shape {input.shape}: expected matrices")
         (diagonal,) = as_integers((diagonal,), f"{name}: diagonal=")
@@ -132,7 +143,7 @@ triu = triangle(
 
 
 @takes_tensor
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C r r, H, W) as pictures (..., C, H r, W r), with r the upscale_factor.
 
     Source: Shi et al. 2016, arXiv:1609.05158, section 3.2.
@@ -150,7 +161,7 @@ def pixel_shuffle(input, upscale_factor):
 
 
 @takes_tensor
-def pixel_unshuffle(input, downscale_factor):
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H r, W r) as (..., C r r, H, W): what undoes pixel_shuffle."""
     r = check_count("pixel_unshuffle: downscale_factor", downscale_factor)
     if input.ndim < 3 or input.shape[-2] % r or input.shape[-1] % r:

@@ -26,6 +26,7 @@ from minifp.ops.matmul import check_arrays, matmul_dy, matmul_forward
 from minifp.ops.softmax import softmax_dx
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 @kernel("dot", "q k")
@@ -97,8 +98,9 @@ def scaled_dot_product_attention_(
 
 
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None
-):
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+) -> Tensor:  # fmt: skip
     """For each query the mean of the values, weighted by the softmax of its products with the keys.
 
     query: (..., L, E)  key: (..., S, E)  value: (..., S, V)  result: (..., L, V); the first axes

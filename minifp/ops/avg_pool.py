@@ -26,6 +26,8 @@ from minifp.ops.pool_windows import (
 from minifp.ops.windows import padded, places, reach
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def divisor(axes, include_pad, override, dtype):
@@ -87,8 +89,9 @@ def lay_places(share, axes, layers):
 def lay_windows(share, axes, layers):
     """The same as lay_places, walking over the windows: (layers, B, ...)."""
     parts = np.zeros((layers, len(share), *(a.n for a in axes)), share.dtype)
+    stretched = (..., *(None,) * len(axes))
     for window, seen, layer in each_window(axes):
-        parts[layer][seen] = share[window][(..., *(None,) * len(axes))]
+        parts[layer][seen] = share[window][stretched]
     return parts
 
 
@@ -125,7 +128,10 @@ def pooled(name, input, axes, count_include_pad=True, divisor_override=None):
 
 
 @takes_tensor
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
     """The mean of each window of (N, C, L) or (C, L); arguments as in avg_pool2d."""
     axes = pool_axes("avg_pool1d", input, 1, kernel_size, stride, padding, ceil_mode)
     return pooled("avg_pool1d", input, axes, count_include_pad)
@@ -133,9 +139,9 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 @takes_tensor
 def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
-    divisor_override=None,
-):  # fmt: skip
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
     """The mean of each window of (N, C, H, W) or (C, H, W).
 
     kernel_size, stride (by default the windows' size), padding: an integer or a pair. ceil_mode:
@@ -147,14 +153,14 @@ def avg_pool2d(
 
 
 @takes_tensor
-def adaptive_avg_pool1d(input, output_size):
+def adaptive_avg_pool1d(input: Tensor, output_size: Ints | tuple[int | None, ...]) -> Tensor:
     """The mean of each of `output_size` windows that cover (N, C, L) or (C, L) evenly."""
     axes = adaptive_axes("adaptive_avg_pool1d", input, 1, output_size)
     return pooled("adaptive_avg_pool1d", input, axes)
 
 
 @takes_tensor
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: Tensor, output_size: Ints | tuple[int | None, ...]) -> Tensor:
     """The mean of each of the windows that cover (N, C, H, W) or (C, H, W) evenly.
 
     output_size: how many windows along both axes, or a pair, in which None keeps a size.

@@ -70,8 +70,10 @@ def batch_norm_(x, w, b, m, v, *, eps, constant):
 
 
 def batch_norm(
-    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
-):
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+    weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """Normalise each channel of input (N, C) or (N, C, ...).
 
     In training (or without running statistics) by the batch's own mean and variance, which are

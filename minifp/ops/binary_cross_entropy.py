@@ -20,6 +20,7 @@ from minifp.ops.loss import (
     divisor_of,
     elementwise_loss,
 )
+from minifp.tape import Tensor
 
 
 def _times(loss, w):
@@ -75,8 +76,9 @@ probabilities_ = elementwise_loss(
 
 
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, *, reduction="mean", pos_weight=None
-):
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Cross entropy of logits with targets between 0 and 1, both of one shape, in nats.
 
     weight, pos_weight: of elements and of positive targets, broadcast to input's shape. A float32
@@ -91,7 +93,9 @@ def binary_cross_entropy_with_logits(
     return with_logits_(input, target, weight, pos_weight, divisor=divisor)
 
 
-def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
     """Cross entropy of probabilities with targets between 0 and 1, both of one shape, in nats.
 
     Use binary_cross_entropy_with_logits. Here a probability has already been rounded: in float16

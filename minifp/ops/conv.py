@@ -19,6 +19,8 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.windows import as_sizes, padded, reach, window_count, windows
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 AXES = {1: ("L",), 2: ("H", "W")}
 
@@ -44,10 +46,11 @@ def correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot):
     """The gradient of that sum for x, whose sizes along the axes are x_sizes: (N, C, *x_sizes)."""
     n, o, *counts = dy.shape
     spread = np.zeros((n, o, *((c - 1) * s + 1 for c, s in zip(counts, stride))), dy.dtype)
-    spread[(..., *(slice(None, None, s) for s in stride))] = dy
+    strided = (..., *(slice(None, None, s) for s in stride))
+    spread[strided] = dy
     before = tuple(d * (k - 1) - p for d, k, p in zip(dilation, w.shape[2:], padding))
-    turned = w[(..., *[slice(None, None, -1)] * len(counts))]
-    turned = turned.reshape(groups, o // groups, *w.shape[1:]).swapaxes(1, 2)
+    backwards = (..., *[slice(None, None, -1)] * len(counts))
+    turned = w[backwards].reshape(groups, o // groups, *w.shape[1:]).swapaxes(1, 2)
     turned = turned.reshape(groups * w.shape[1], o // groups, *w.shape[2:])
     ones = (1,) * len(counts)
     return correlate(spread, turned, ones, before, dilation, x_sizes, groups, dot)
@@ -172,7 +175,10 @@ def convolve(name, operation, ndim, input, weight, bias, stride, padding, dilati
 
 
 @takes_tensor
-def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """The 1-D convolution (cross-correlation, as in PyTorch).
 
     input: (N, C, L) or (C, L)  weight: (O, C/groups, K)  bias: (O)  result: (N, O, P) or (O, P).
@@ -183,7 +189,10 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 @takes_tensor
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
+    padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """The 2-D convolution (cross-correlation, as in PyTorch).
 
     input: (N, C, H, W) or (C, H, W)  weight: (O, C/groups, KH, KW)  bias: (O)

@@ -21,6 +21,8 @@ from minifp.ops.conv import (
 )
 from minifp.ops.windows import as_sizes
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 @kernel("dot", "x")
@@ -72,8 +74,9 @@ def transposed(name, operation, ndim, input, weight, bias, groups, **sizes):
 
 @takes_tensor
 def conv_transpose1d(
-    input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
-):
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """The 1-D transposed convolution.
 
     input: (N, C, L) or (C, L)  weight: (C, O/groups, K)  bias: (O)  result: (N, O, M) or (O, M)
@@ -87,8 +90,9 @@ def conv_transpose1d(
 
 @takes_tensor
 def conv_transpose2d(
-    input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
-):
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """The 2-D transposed convolution; integers or pairs, each axis as in conv_transpose1d.
 
     input: (N, C, H, W) or (C, H, W)  weight: (C, O/groups, KH, KW)  bias: (O)

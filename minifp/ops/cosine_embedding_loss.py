@@ -18,6 +18,7 @@ from minifp.ops.batch_norm import as_array
 from minifp.ops.loss import check_reduction, divisor_of
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 EPSILON = 1e-12
 
@@ -66,7 +67,9 @@ def cosine_embedding_loss_(x1, x2, t, *, margin, divisor):
     return losses, (x1, x2, t), cosine_embedding_loss_backward
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean"
+) -> Tensor:
     """1 - cosine of the pairs whose target is 1; the cosine above `margin` of those with -1.
 
     input1, input2: (N, D) or (D)  target: 1 or -1, (N) or (). A float32 scalar unless "none".

@@ -31,6 +31,7 @@ from minifp.ops.classes import (
 from minifp.ops.loss import check_reduction
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def _below_largest(z):
@@ -170,8 +171,9 @@ def cross_entropy_(z, t, w, *, ignore_index, smoothing, reduction):
 
 
 def cross_entropy(
-    input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0
-):
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
+    reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
     """Softmax cross entropy of logits with class numbers, or with class probabilities, in nats.
 
     input: (N, C), (N, C, d1, ...) or (C)   weight: of each class, (C)

@@ -16,6 +16,8 @@ It is PyTorch's gradient: that of logits whose log_softmax is x. (Backward of lo
 as it is.) Logarithms and sums are float32; backward computes alpha again rather than keep it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from minifp.backend import kernel
@@ -27,6 +29,7 @@ from minifp.ops.indexing import add_rows
 from minifp.ops.loss import check_reduction
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def states(labels, blank):
@@ -149,14 +152,14 @@ def ctc_loss_(x, labels, steps, lengths, *, blank, zero_infinity, reduction):
 
 
 def ctc_loss(
-    log_probs,
-    targets,
-    input_lengths,
-    target_lengths,
-    blank=0,
-    reduction="mean",
-    zero_infinity=False,
-):
+    log_probs: Tensor,
+    targets: Tensor | np.ndarray,
+    input_lengths: Tensor | np.ndarray | Sequence[int] | int,
+    target_lengths: Tensor | np.ndarray | Sequence[int] | int,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """The loss of label sequences whose places in the input are not known, in nats.
 
     log_probs: (T, N, C), or (T, C) without a batch: log_softmax's, also where that is not checked.

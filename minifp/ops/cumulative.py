@@ -15,6 +15,8 @@ from minifp.ops.dims import as_axes, as_axis
 from minifp.ops.reduce import count_of, enter, expand_like, reduced_axes
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import DType
 
 
 @kernel("reduce", "x")
@@ -37,7 +39,7 @@ def cumsum_(x, *, axis, dtype):
 
 
 @takes_tensor
-def cumsum(input, dim, *, dtype=None):
+def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The sums of the numbers so far, along `dim`; of integers in int64.
 
     dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
@@ -73,7 +75,9 @@ def prod_(x, *, dim, keepdims, dtype):
 
 
 @takes_tensor
-def prod(input, dim=None, keepdim=False, *, dtype=None):
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
     """The product over `dim` (an axis, or None for all): 1 of no numbers; of integers in int64.
 
     No partial product overflows where the whole one does not. dtype: as in `sum`.

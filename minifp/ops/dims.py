@@ -1,11 +1,14 @@
 """What PyTorch calls dim and size, checked: errors name the argument, and what was expected."""
 
 import math
+from collections.abc import Callable
 from functools import wraps
+from typing import cast
 
 import numpy as np
 
 from minifp.errors import DTypeError, ShapeError
+from minifp.typing import F
 
 
 def is_integer(n):
@@ -13,17 +16,17 @@ def is_integer(n):
     return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
 
 
-def also_by_name(name):
+def also_by_name(name: str) -> Callable[[F], F]:
     """Let `fn(..., *sizes)`, which takes integers one by one or as one tuple, take it by name."""
 
-    def decorate(fn):
+    def decorate(fn: F) -> F:
         @wraps(fn)
         def taking(*args, **settings):
             if name in settings:
                 args = (*args, settings.pop(name))
             return fn(*args, **settings)
 
-        return taking
+        return cast(F, taking)
 
     return decorate
 

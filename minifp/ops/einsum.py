@@ -22,6 +22,7 @@ from minifp.ops.reduce import sum as sum_over
 from minifp.ops.shape import permute
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def contract(x, y, left, right, out, dot, sum):
@@ -102,7 +103,7 @@ def einsum_(x, y, *, left, right, out):
 # ---- the public function ------------------------------------------------------------------------
 
 
-def einsum(equation, *operands):
+def einsum(equation: str, *operands: Tensor) -> Tensor:
     """The sum of products that `equation` names: `einsum("bij,bjk->bik", x, y)`.
 
     Letters label the operands' axes, and those of the result; what is missing there is summed. A

@@ -49,7 +49,7 @@ def as_padding_idx(padding_idx, rows, name="embedding"):
     return int(padding_idx) % rows
 
 
-def embedding(input, weight, padding_idx=None):
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """The rows of `weight` (V, D) that `input` (integers, any shape) names: (..., D).
 
     padding_idx: a row that gets no gradient; counted from the end where it is negative.

@@ -7,7 +7,8 @@ x, y stored: an extreme is one of the numbers, so nothing is rounded. NaN is lar
 any number, as in PyTorch. argmax and argmin give int64 and have no gradient.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, cast, overload
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.ops import pointwise
 from minifp.ops.dims import as_axis
+from minifp.ops.elementwise import Binary
 from minifp.ops.reduce import array_of, count_of, expand_like, reduced_axes
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 class ValuesAndIndices(NamedTuple):
@@ -81,13 +84,13 @@ max_, min_ = extreme("max", amax_forward, True), extreme("min", amin_forward, Tr
 
 
 @takes_tensor
-def amax(input, dim=None, keepdim=False):
+def amax(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """The largest over `dim` (an axis, several, or None for all); equal ones share the gradient."""
     return amax_(input, dim=dim, keepdims=keepdim)
 
 
 @takes_tensor
-def amin(input, dim=None, keepdim=False):
+def amin(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """The smallest over `dim` (an axis, several, or None for all); equal ones share the
     gradient."""
     return amin_(input, dim=dim, keepdims=keepdim)
@@ -134,10 +137,32 @@ def along(name, find, select, input, dim, keepdim):
     return ValuesAndIndices(values, Tensor(indices if keepdim else indices.squeeze(axis)))
 
 
-def one_of(name, all_of, find, select, of_two, doc):
+class Extreme(Protocol):
+    """The function max or min."""
+
+    @overload
+    def __call__(self, input: Tensor, dim: None = None) -> Tensor: ...
+
+    @overload
+    def __call__(self, input: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices: ...
+
+    @overload
+    def __call__(self, input: Tensor, dim: Tensor | np.ndarray) -> Tensor: ...
+
+    @overload
+    def __call__(self, input: Tensor, *, other: Tensor | np.ndarray) -> Tensor: ...
+
+
+def one_of(
+    name: str, all_of: Callable[..., Tensor], find: Callable[..., Any],
+    select: Callable[..., Tensor], of_two: Binary, doc: str,
+) -> Extreme:  # fmt: skip
     """torch.max or torch.min, which are three functions under one name."""
 
-    def public(input, dim=None, keepdim=False, *, other=None):
+    def public(
+        input: Tensor, dim: int | Tensor | np.ndarray | None = None, keepdim: bool = False, *,
+        other: Tensor | np.ndarray | None = None,
+    ) -> Tensor | ValuesAndIndices:  # fmt: skip
         if isinstance(dim, (Tensor, np.ndarray)):
             other, dim = dim, None
         if other is not None:
@@ -147,7 +172,7 @@ def one_of(name, all_of, find, select, of_two, doc):
         return along(name, find, select, input, dim, keepdim)
 
     public.__name__, public.__qualname__, public.__doc__ = name, name, doc
-    return takes_tensor(public)
+    return cast(Extreme, takes_tensor(public))
 
 
 DOC = """The {0} of all; along one axis, with its place; or of two tensors, element by element.
@@ -172,12 +197,12 @@ def _arg(name, input, dim, keepdim):
 
 
 @takes_tensor
-def argmax(input, dim=None, keepdim=False):
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest along `dim`, or in the flattened tensor."""
     return _arg("argmax", input, dim, keepdim)
 
 
 @takes_tensor
-def argmin(input, dim=None, keepdim=False):
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest along `dim`, or in the flattened tensor."""
     return _arg("argmin", input, dim, keepdim)

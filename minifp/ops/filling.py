@@ -14,9 +14,13 @@ from minifp.ops.creation import tensor
 from minifp.ops.dims import also_by_name, as_integers
 from minifp.recording import takes_tensor
 from minifp.tape import Tensor
+from minifp.typing import DType, Ints
 
 
-def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
+def full(
+    size: Ints, fill_value: float, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """A tensor of shape `size` filled with one number: of integers or booleans for one of these."""
     return filled("full", (size,), fill_value, dtype, device, requires_grad)
 
@@ -31,49 +35,70 @@ def filled(function, size, value, dtype, device, requires_grad):
 
 
 @also_by_name("size")
-def zeros(*size, dtype=None, device=None, requires_grad=False):
+def zeros(
+    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of zeros in the storage format: `zeros(2, 3)` or `zeros((2, 3))`."""
     return filled("zeros", size, 0.0, dtype, device, requires_grad)
 
 
 @also_by_name("size")
-def ones(*size, dtype=None, device=None, requires_grad=False):
+def ones(
+    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of ones in the storage format."""
     return filled("ones", size, 1.0, dtype, device, requires_grad)
 
 
 @also_by_name("size")
-def empty(*size, dtype=None, device=None, requires_grad=False):
+def empty(
+    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of which only the shape and the dtype are promised. Here it holds zeros."""
     return filled("empty", size, 0.0, dtype, device, requires_grad)
 
 
 @takes_tensor
-def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
+def full_like(
+    input: Tensor, fill_value: float, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """A tensor of the shape and dtype of `input`, filled with one number."""
     dtype = input.dtype if dtype is None else dtype
     return filled("full_like", (input.shape,), fill_value, dtype, device, requires_grad)
 
 
 @takes_tensor
-def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
+def zeros_like(
+    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Zeros of the shape and dtype of `input`."""
     return full_like(input, 0.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @takes_tensor
-def ones_like(input, *, dtype=None, device=None, requires_grad=False):
+def ones_like(
+    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Ones of the shape and dtype of `input`."""
     return full_like(input, 1.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @takes_tensor
-def empty_like(input, *, dtype=None, device=None, requires_grad=False):
+def empty_like(
+    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """A tensor of the shape and dtype of `input`; its numbers are no promise, and zeros here."""
     return full_like(input, 0.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+def arange(
+    start: float, end: float | None = None, step: float = 1, *, dtype: DType | None = None,
+    device: str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Numbers from start (0 if only one is given) up to, not including, end: int64 for integers."""
     start, end = (0, start) if end is None else (start, end)
     for name, v in (("start", start), ("end", end), ("step", step)):
@@ -85,7 +110,10 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     return tensor(np.arange(start, end, step), dtype, device, requires_grad)
 
 
-def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
+def linspace(
+    start: float, end: float, steps: int, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """So many numbers at even distances, from start to end, both included."""
     for name, v in (("start", start), ("end", end)):
         check_number("linspace", name, v)
@@ -101,7 +129,10 @@ def check_number(function, name, value):
         raise ArgumentError(f"{function}: {name}={value!r}: expected a finite number")
 
 
-def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
+def eye(
+    n: int, m: int | None = None, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """The identity matrix (n, n), or the same with m columns."""
     n = check_count("eye: n", n, 0)
     m = n if m is None else check_count("eye: m", m, 0)

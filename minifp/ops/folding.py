@@ -19,6 +19,8 @@ from minifp.ops.shape import reshape
 from minifp.ops.windows import as_sizes, window_count, windows
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def counts_of(size, kernel_size, dilation, padding, stride):
@@ -87,7 +89,9 @@ def check_windows(name, size, window):
 
 
 @takes_tensor
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(
+    input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
+) -> Tensor:
     """The windows of pictures as columns: (N, C, H, W) as (N, C KH KW, L), L windows row by row.
 
     kernel_size, dilation, padding, stride: an integer or a pair. input may lack N, and then so does
@@ -106,7 +110,10 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 @takes_tensor
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(
+    input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,
+    stride: Ints = 1,
+) -> Tensor:  # fmt: skip
     """Columns (N, C KH KW, L) as pictures (N, C, H, W) of output_size, overlapping ones summed.
 
     The other arguments are those of `unfold`, which made such columns. input may lack N. Raises

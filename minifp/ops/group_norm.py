@@ -28,6 +28,7 @@ from minifp.ops.batch_norm import (
 )
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def _grouped(x, groups):
@@ -89,7 +90,10 @@ def instance_norm_(x, w, b, *, eps):
     return y, (x, w, m, r), instance_norm_backward
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """Normalise each group of channels of each element of the batch.   input: (N, C, ...).
 
     num_groups: divides C.  weight, bias: (C). Raises DTypeError for what is no floating tensor,
@@ -113,15 +117,15 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 
 def instance_norm(
-    input,
-    running_mean=None,
-    running_var=None,
-    weight=None,
-    bias=None,
-    use_input_stats=True,
-    momentum=0.1,
-    eps=1e-5,
-):
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Normalise each channel of each element of the batch.   input: (N, C, ...).
 
     With use_input_stats by its own mean and variance, which (averaged over the batch, the variance

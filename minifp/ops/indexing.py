@@ -11,6 +11,7 @@ read several times sums its gradients in `reduce`: in float16 such a sum would s
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -180,7 +181,7 @@ def getitem_(x, *, basic, arrays):
 
 
 @takes_tensor
-def getitem(input, index):
+def getitem(input: Tensor, index: Any) -> Tensor:
     """input[index], with integers, slices, None, an ellipsis, and arrays of integers or booleans.
 
     Without arrays it is a view. Raises ShapeError where the index does not fit input's shape.

@@ -24,6 +24,8 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.windows import as_sizes
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 MODES = {"nearest": (3, 4), "nearest-exact": (3, 4), "linear": (3,), "bilinear": (4,)}
 
@@ -92,9 +94,11 @@ def interpolate_(x, **settings):
 
 @takes_tensor
 def interpolate(
-    input, size=None, scale_factor=None, mode="nearest", align_corners=None,
-    recompute_scale_factor=None, antialias=False,
-):  # fmt: skip
+    input: Tensor, size: Ints | None = None,
+    scale_factor: float | tuple[float, ...] | list[float] | None = None, mode: str = "nearest",
+    align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:  # fmt: skip
     """input (N, C, L) or (N, C, H, W) in another size, or `scale_factor` times as large.
 
     size, scale_factor: one of them, a number or one for each axis. mode: "nearest",

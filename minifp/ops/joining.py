@@ -4,6 +4,8 @@ Pieces are views. Floating formats meet in the widest; integers never decide. Th
 cut at the same places, and that of a piece is 0 outside of it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from minifp.errors import DTypeError, ShapeError
@@ -14,6 +16,8 @@ from minifp.ops.indexing import getitem
 from minifp.ops.shape import unsqueeze
 from minifp.policy import promote
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def check_tensors(name, tensors):
@@ -46,13 +50,13 @@ def cat_(*xs, dim):
     return np.concatenate(xs, axis=axis, dtype=dtype, casting="unsafe"), (axis, ends), cat_backward
 
 
-def cat(tensors, dim=0):
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along an existing axis, along which alone their sizes may differ."""
     check_tensors("cat", tensors)
     return cat_(*tensors, dim=dim)
 
 
-def stack(tensors, dim=0):
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new axis."""
     check_tensors("stack", tensors)
     if len({t.shape for t in tensors}) != 1:
@@ -68,7 +72,7 @@ def piece(input, axis, start, stop):
 
 
 @takes_tensor
-def split(input, split_size_or_sections, dim=0):
+def split(input: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of a size (the last may be smaller), or of the sizes in a list."""
     axis = as_axis(dim, input.ndim, "split: dim")
     n, sizes = input.shape[axis], split_size_or_sections
@@ -87,7 +91,7 @@ def split(input, split_size_or_sections, dim=0):
 
 
 @takes_tensor
-def chunk(input, chunks, dim=0):
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size; the last may be smaller."""
     axis = as_axis(dim, input.ndim, "chunk: dim")
     if not is_integer(chunks) or chunks < 1:
@@ -98,7 +102,7 @@ def chunk(input, chunks, dim=0):
 
 
 @takes_tensor
-def unbind(input, dim=0):
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along an axis, without it, as a tuple."""
     axis = as_axis(dim, input.ndim, "unbind: dim")
     before = (slice(None),) * axis

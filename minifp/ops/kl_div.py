@@ -12,6 +12,7 @@ from minifp.checks import check_flag
 from minifp.errors import ShapeError
 from minifp.ops.arguments import check_tensors
 from minifp.ops.loss import REDUCTIONS, check_reduction, divisor_of, elementwise_loss
+from minifp.tape import Tensor
 
 
 def _losses(x, t, w, p, *, log_target):
@@ -31,7 +32,9 @@ def _dt(x, t, w, p, *, log_target):
 kl_div_ = elementwise_loss("kl_div", _losses, _dx, _dt)
 
 
-def kl_div(input, target, *, reduction="mean", log_target=False):
+def kl_div(
+    input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
     """The divergence of log-probabilities `input` from probabilities `target`, in nats.
 
     Shapes broadcast. log_target: whether targets are logarithms too. reduction: "batchmean" divides

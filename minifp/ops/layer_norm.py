@@ -16,6 +16,8 @@ from minifp.errors import DTypeError, ShapeError
 from minifp.ops.arguments import check_parameters, check_tensors
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 @kernel("norm", "x", COMPUTE, COMPUTE)
@@ -79,7 +81,10 @@ def as_rows(function, input, normalized_shape, **parameters):
     return rows, *(p if p is None else p.reshape(-1) for p in parameters.values())
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(
+    input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """Normalise over the last axes, which must be `normalized_shape` (an integer or a tuple).
 
     weight, bias: of shape `normalized_shape`. Raises DTypeError for what is no floating tensor,

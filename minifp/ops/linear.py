@@ -12,6 +12,7 @@ from minifp.errors import ShapeError
 from minifp.ops.arguments import check_tensors
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
 
 
 @kernel("dot", "x")
@@ -51,7 +52,7 @@ def linear_(x, w, b):
 
 
 @takes_tensor
-def linear(input, weight, bias=None):
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
     check_tensors("linear", input=input, weight=weight, **({} if bias is None else {"bias": bias}))
     if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:

@@ -13,6 +13,7 @@ from minifp.errors import DTypeError, ShapeError
 from minifp.ops.elementwise import as_numbers, pass_to, sum_to
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 @kernel("dot", "x y")
@@ -137,21 +138,21 @@ def check_product(name, x, y, ndims=None):
         )
 
 
-def matmul(input, other):
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, with vectors and broadcast batches as in NumPy and PyTorch."""
     check_arrays("matmul", input=input, other=other)
     check_product("matmul", input, other)
     return matmul_(input, other)
 
 
-def mm(input, mat2):
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: (M, K) with (K, N) gives (M, N)."""
     check_arrays("mm", input=input, mat2=mat2)
     check_product("mm", input, mat2, (2, 2))
     return mm_(input, mat2)
 
 
-def bmm(input, mat2):
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of as many matrices: (B, M, K) with (B, K, N) gives (B, M, N)."""
     check_arrays("bmm", input=input, mat2=mat2)
     check_product("bmm", input, mat2, (3, 3))
@@ -163,21 +164,21 @@ def bmm(input, mat2):
     return bmm_(input, mat2)
 
 
-def mv(input, vec):
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector: (M, K) with (K) gives (M)."""
     check_arrays("mv", input=input, vec=vec)
     check_product("mv", input, vec, (2, 1))
     return mv_(input, vec)
 
 
-def dot(input, tensor):
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of products of two vectors (K): one number, in float32 or wider."""
     check_arrays("dot", input=input, tensor=tensor)
     check_product("dot", input, tensor, (1, 1))
     return dot_(input, tensor)
 
 
-def outer(input, vec2):
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Each number of one vector (M) times each of another (N): (M, N)."""
     check_arrays("outer", input=input, vec2=vec2)
     if input.ndim != 1 or vec2.ndim != 1:
@@ -185,7 +186,9 @@ def outer(input, vec2):
     return outer_(input, vec2)
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
     """beta input + alpha mat1 mat2, rounded once. input: what broadcasts to (M, N).
 
     With beta = 0, input does not count, whatever is in it.

@@ -7,6 +7,7 @@ laid into as many layers, so that in one layer no two overlap, and summed at onc
 """
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from minifp.ops.windows import places
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 @kernel("map", "x", "x")
@@ -128,8 +130,9 @@ def pooled(name, input, axes, return_indices):
 
 @takes_tensor
 def max_pool1d(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """The largest of each window of (N, C, L) or (C, L); arguments as in max_pool2d."""
     axes = pool_axes("max_pool1d", input, 1, kernel_size, stride, padding, ceil_mode, dilation)
     return pooled("max_pool1d", input, axes, return_indices)
@@ -137,8 +140,9 @@ def max_pool1d(
 
 @takes_tensor
 def max_pool2d(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+    dilation: Ints = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """The largest of each window of (N, C, H, W) or (C, H, W).
 
     kernel_size, stride (by default the windows' size), padding, dilation: an integer or a pair.
@@ -150,14 +154,18 @@ def max_pool2d(
 
 
 @takes_tensor
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Ints | tuple[int | None, ...], return_indices: bool = False
+) -> Any:
     """The largest of `output_size` windows that cover (N, C, L) or (C, L) evenly."""
     axes = adaptive_axes("adaptive_max_pool1d", input, 1, output_size)
     return pooled("adaptive_max_pool1d", input, axes, return_indices)
 
 
 @takes_tensor
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Ints | tuple[int | None, ...], return_indices: bool = False
+) -> Any:
     """The largest of windows that cover (N, C, H, W) or (C, H, W) evenly.
 
     output_size: how many windows along both axes, or a pair, in which None keeps a size.

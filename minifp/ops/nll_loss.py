@@ -23,6 +23,7 @@ from minifp.ops.classes import (
 from minifp.ops.loss import check_reduction
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 @kernel("loss", "x")
@@ -58,7 +59,10 @@ def nll_loss_(x, t, w, *, ignore_index, reduction):
     return losses, (x, t, w), nll_loss_backward
 
 
-def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """The mean of -input in the class that `target` names, in nats if input is log_softmax's.
 
     input: (N, C), (N, C, d1, ...) or (C)   target: integers, (N), (N, d1, ...) or ()

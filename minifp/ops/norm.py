@@ -20,6 +20,8 @@ from minifp.ops.elementwise import takes_floats
 from minifp.ops.reduce import count_of, expand_like, reduced_axes
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def norm_of(x, p, axes, sum):
@@ -77,7 +79,9 @@ def norm_(x, *, p, dim, keepdims):
 
 
 @takes_floats
-def norm(input, p="fro", dim=None, keepdim=False):
+def norm(
+    input: Tensor, p: float | str = "fro", dim: Ints | None = None, keepdim: bool = False
+) -> Tensor:
     """The p-norm of the numbers over `dim` (an axis, several, or None for all).
 
     p: a number, also 0 and infinities, or "fro", which is 2. The squares of float16 numbers are
@@ -125,6 +129,6 @@ def logsumexp_(x, *, dim, keepdims):
 
 
 @takes_floats
-def logsumexp(input, dim, keepdim=False):
+def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
     """log sum e^x over `dim` (an axis or several), without overflow; -Inf for no numbers."""
     return logsumexp_(input, dim=dim, keepdims=keepdim)

@@ -21,6 +21,8 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.reduce import as_axes
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def p_norm(x, p, axes, sum):
@@ -81,7 +83,7 @@ def normalize_(x, *, p, axes, eps):
     return y, (x, n), normalize_backward
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12):
+def normalize(input: Tensor, p: float = 2.0, dim: Ints = 1, eps: float = 1e-12) -> Tensor:
     """input divided by its p-norm along `dim` (an axis or several), or by eps where that is larger.
 
     p: a number above 0, or inf. Raises DTypeError for what is no floating tensor, ShapeError for an

@@ -19,6 +19,7 @@ from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.indexing import add_rows
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
 
 MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # NumPy's names
 
@@ -64,7 +65,10 @@ def pad_(x, *, widths, mode, value):
 
 
 @takes_tensor
-def pad(input, pad, mode="constant", value=None):
+def pad(
+    input: Tensor, pad: tuple[int, ...] | list[int], mode: str = "constant",
+    value: float | None = None,
+) -> Tensor:  # fmt: skip
     """input with numbers around it.
 
     pad: (before, after) of the last axis, then of the one before it, and so on, one after the

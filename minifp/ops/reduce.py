@@ -20,6 +20,7 @@ from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from 
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
+from minifp.typing import DType, Ints
 
 
 def reduced_axes(dim, ndim, name):
@@ -94,7 +95,9 @@ def enter(input, dtype):
 
 
 @takes_tensor
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(
+    input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
     """The sum over `dim` (an axis, several, or None for all); of integers in int64.
 
     dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
@@ -104,7 +107,9 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 
 @takes_tensor
-def mean(input, dim=None, keepdim=False, *, dtype=None):
+def mean(
+    input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
     """The mean over `dim` (an axis, several, or None for all); NaN of no numbers. dtype: as `sum`.
 
     Of integers and booleans it is a floating number, where PyTorch refuses.
@@ -131,19 +136,19 @@ def _truth(name, input, dim, keepdim):
 
 
 @takes_tensor
-def any(input, dim=None, keepdim=False):
+def any(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """Whether any number is not 0, over `dim` (an axis, several, or None for all)."""
     return _truth("any", input, dim, keepdim)
 
 
 @takes_tensor
-def all(input, dim=None, keepdim=False):
+def all(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """Whether no number is 0, over `dim` (an axis, several, or None for all)."""
     return _truth("all", input, dim, keepdim)
 
 
 @takes_tensor
-def count_nonzero(input, dim=None):
+def count_nonzero(input: Tensor, dim: Ints | None = None) -> Tensor:
     """How many numbers are not 0, over `dim` (an axis, several, or None for all): int64."""
     x = array_of(input)
     count = np.count_nonzero(x, axis=reduced_axes(dim, x.ndim, "count_nonzero"))

@@ -13,6 +13,7 @@ import numpy as np
 from minifp.checks import check_range
 from minifp.ops.arguments import check_positive
 from minifp.ops.loss import check_pair, check_reduction, divisor_of, elementwise_loss
+from minifp.tape import Tensor
 
 
 def regression_loss(name, value, slope):
@@ -56,7 +57,7 @@ def _compared(function, operation, input, target, reduction, **settings):
     return operation(input, target, None, None, divisor=divisor, **settings)
 
 
-def mse_loss(input, target, *, reduction="mean"):
+def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The mean squared difference of two tensors of one shape; a float32 scalar unless "none".
 
     Raises DTypeError for what are no floating tensors, ShapeError for two shapes.
@@ -64,7 +65,7 @@ def mse_loss(input, target, *, reduction="mean"):
     return _compared("mse_loss", mse_, input, target, reduction)
 
 
-def l1_loss(input, target, *, reduction="mean"):
+def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The mean absolute difference of two tensors of one shape; a float32 scalar unless "none".
 
     Raises DTypeError for what are no floating tensors, ShapeError for two shapes.
@@ -72,7 +73,9 @@ def l1_loss(input, target, *, reduction="mean"):
     return _compared("l1_loss", l1_, input, target, reduction)
 
 
-def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
     """Squared differences (over 2 beta) below `beta`, absolute ones (less beta / 2) above.
 
     A float32 scalar unless "none". beta = 0 is l1_loss. Raises DTypeError for what are no floating
@@ -82,7 +85,9 @@ def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     return _compared("smooth_l1_loss", smooth_l1_, input, target, reduction, beta=float(beta))
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0):
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
+) -> Tensor:
     """Half the squared differences up to `delta`, delta (|d| - delta / 2) above.
 
     A float32 scalar unless "none". Raises DTypeError for what are no floating tensors, ShapeError

@@ -16,6 +16,8 @@ from minifp.formats import float32, format_of
 from minifp.ops.layer_norm import as_rows
 from minifp.policy import COMPUTE, GIVEN, promote
 from minifp.recording import op
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 @kernel("norm", "x", COMPUTE)
@@ -44,7 +46,9 @@ def rms_norm_(x, w, *, eps):
     return y, (x, w, r), rms_norm_backward
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(
+    input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """Divide by the root of the mean square over the last axes, which are `normalized_shape`.
 
     eps: None is the gap after 1 of the format in which it is computed: 2^-23 for float16 and

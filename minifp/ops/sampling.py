@@ -13,6 +13,8 @@ from minifp.formats import is_float, narrow
 from minifp.ops.creation import storage_dtype, tensor
 from minifp.ops.dims import also_by_name, as_integers, is_integer
 from minifp.recording import takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import DType, Ints
 
 
 def floating(function, dtype):
@@ -24,7 +26,9 @@ def floating(function, dtype):
 
 
 @also_by_name("size")
-def rand(*size, dtype=None, device=None, requires_grad=False):
+def rand(
+    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Uniform numbers in [0, 1): what rounding would carry to 1 stays just below."""
     shape, dtype = as_integers(size, "rand: size ", 0), floating("rand", dtype)
     drawn = narrow(random.uniform(shape, purpose="rand"), dtype)
@@ -33,13 +37,18 @@ def rand(*size, dtype=None, device=None, requires_grad=False):
 
 
 @also_by_name("size")
-def randn(*size, dtype=None, device=None, requires_grad=False):
+def randn(
+    *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Standard normal numbers."""
     shape, dtype = as_integers(size, "randn: size ", 0), floating("randn", dtype)
     return tensor(random.normal(shape, purpose="randn"), dtype, device, requires_grad)
 
 
-def randint(low, high=None, size=None, *, dtype="int64", device=None, requires_grad=False):
+def randint(
+    low: int, high: int | tuple[int, ...] | list[int] | None = None, size: Ints | None = None, *,
+    dtype: DType = "int64", device: str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Integers from low up to, not including, high: `randint(high, size)` or `(low, high, size)`.
 
     Raises ArgumentError where there is none between them.
@@ -53,28 +62,39 @@ def randint(low, high=None, size=None, *, dtype="int64", device=None, requires_g
     return tensor(drawn, dtype, device, requires_grad)
 
 
-def randperm(n, *, dtype="int64", device=None, requires_grad=False):
+def randperm(
+    n: int, *, dtype: DType = "int64", device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """The integers from 0 to n - 1 in a random order, every order equally likely."""
     n = check_count("randperm: n", n, 0)
     return tensor(random.permutation(n, purpose="randperm"), dtype, device, requires_grad)
 
 
 @takes_tensor
-def rand_like(input, *, dtype=None, device=None, requires_grad=False):
+def rand_like(
+    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """`rand` of the shape and dtype of `input`."""
     dtype = floating("rand_like", input.dtype if dtype is None else dtype)
     return rand(input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @takes_tensor
-def randn_like(input, *, dtype=None, device=None, requires_grad=False):
+def randn_like(
+    input: Tensor, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """`randn` of the shape and dtype of `input`."""
     dtype = floating("randn_like", input.dtype if dtype is None else dtype)
     return randn(input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @takes_tensor
-def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False):
+def randint_like(
+    input: Tensor, low: int, high: int | None = None, *, dtype: DType | None = None,
+    device: str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """`randint` of the shape and dtype of `input`: `randint_like(x, high)` or `(x, low, high)`."""
     low, high = (0, low) if high is None else (low, high)
     dtype = input.dtype if dtype is None else dtype

@@ -11,6 +11,8 @@ import numpy as np
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 # ---- the same numbers in another shape ----------------------------------------------------------
 
@@ -26,7 +28,7 @@ def reshape_(x, *, shape):
 
 @takes_tensor
 @also_by_name("shape")
-def reshape(input, *shape):
+def reshape(input: Tensor, *shape: Ints) -> Tensor:
     """The numbers in another shape; one size may be -1. `reshape(x, 2, 3)` or `(x, (2, 3))`.
 
     A view where the order in memory allows it, otherwise a copy.
@@ -50,13 +52,13 @@ def view_(x, *, shape):
 
 @takes_tensor
 @also_by_name("size")
-def view(input, *shape):
+def view(input: Tensor, *shape: Ints) -> Tensor:
     """The numbers in another shape, as a view. Raises ShapeError where only a copy could do it."""
     return view_(input, shape=as_integers(shape, "view", -1))
 
 
 @takes_tensor
-def view_as(input, other):
+def view_as(input: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of `other`."""
     return view(input, shape_of(other, "view_as"))
 
@@ -78,20 +80,20 @@ def contiguous_(x):
 
 
 @takes_tensor
-def contiguous(input):
+def contiguous(input: Tensor) -> Tensor:
     """The tensor itself if its numbers lie in C order in memory, otherwise a copy that does."""
     array = getattr(input, "array", input)
     return input if array.flags.c_contiguous else contiguous_(input)
 
 
 @takes_tensor
-def ravel(input):
+def ravel(input: Tensor) -> Tensor:
     """All numbers in C order along one axis."""
     return reshape(input, -1)
 
 
 @takes_tensor
-def flatten(input, start_dim=0, end_dim=-1):
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the axes from start_dim to end_dim (both included) into one."""
     if input.ndim == 0:
         return reshape(input, 1)
@@ -104,7 +106,7 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 @takes_tensor
-def squeeze(input, dim=None):
+def squeeze(input: Tensor, dim: Ints | None = None) -> Tensor:
     """Without the axes of size 1 (all of them, or those in `dim` that have that size)."""
     axes = as_axes(dim, input.ndim, "squeeze: dim")
     kept = tuple(n for i, n in enumerate(input.shape) if not (i in axes and n == 1))
@@ -112,7 +114,7 @@ def squeeze(input, dim=None):
 
 
 @takes_tensor
-def unsqueeze(input, dim):
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With a new axis of size 1 at `dim`."""
     axis = as_axis(dim, input.ndim + 1, "unsqueeze: dim")
     return reshape(input, *input.shape[:axis], 1, *input.shape[axis:])
@@ -132,7 +134,7 @@ def permute_(x, *, dims):
 
 @takes_tensor
 @also_by_name("dims")
-def permute(input, *dims):
+def permute(input: Tensor, *dims: Ints) -> Tensor:
     """The axes in another order, as a view."""
     dims, n = as_integers(dims, "permute"), input.ndim
     if sorted(d % n if -n <= d < n else n for d in dims) != list(range(n)):
@@ -141,7 +143,7 @@ def permute(input, *dims):
 
 
 @takes_tensor
-def transpose(input, dim0, dim1):
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """With two axes exchanged, as a view."""
     dims = list(range(input.ndim))
     a, b = (as_axis(d, input.ndim, "transpose: dim") for d in (dim0, dim1))
@@ -153,7 +155,7 @@ swapaxes = transpose
 
 
 @takes_tensor
-def movedim(input, source, destination):
+def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
     """With some axes moved to other places, the rest in their order; a view."""
     given = [v if isinstance(v, (tuple, list)) else (v,) for v in (source, destination)]
     if len(given[0]) != len(given[1]):
@@ -167,7 +169,7 @@ def movedim(input, source, destination):
 
 
 @takes_tensor
-def t(input):
+def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, as a view; a vector or a number as it is."""
     if input.ndim > 2:
         raise ShapeError(f"t: a tensor of shape {input.shape}: expected at most two dimensions")

@@ -19,6 +19,7 @@ from minifp.ops.normalize import check_p, p_norm, p_norm_slope
 from minifp.ops.reduce import as_axis
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 def _unit(x, axis, eps, sum):
@@ -97,7 +98,7 @@ def _broadcast_shape(function, x1, x2):
         ) from None
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`, after broadcasting; without that axis.
 
     eps: the smallest length by which is divided. The gradient of a vector of zeros is x2 / eps,
@@ -110,7 +111,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return cosine_similarity_(x1, x2, axis=axis, eps=float(eps))
 
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last axis, after broadcasting.
 
     p: a number above 0, or inf. Raises DTypeError for what is no floating tensor, ShapeError where

@@ -12,6 +12,7 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.reduce import as_axis
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
 
 
 @kernel("reduce", "x")
@@ -81,7 +82,7 @@ def _as_axis(function, input, dim):
     return as_axis(dim, input.ndim, f"{function}: dim")
 
 
-def softmax(input, dim):
+def softmax(input: Tensor, dim: int) -> Tensor:
     """Positive numbers that sum to 1 along `dim`.
 
     Raises DTypeError for what is no floating tensor and for a dim that is no integer (None too:
@@ -90,7 +91,7 @@ def softmax(input, dim):
     return softmax_(input, axis=_as_axis("softmax", input, dim))
 
 
-def log_softmax(input, dim):
+def log_softmax(input: Tensor, dim: int) -> Tensor:
     """The logarithm of softmax, without overflow or loss of small probabilities.
 
     Raises as softmax does.
@@ -98,6 +99,6 @@ def log_softmax(input, dim):
     return log_softmax_(input, axis=_as_axis("log_softmax", input, dim))
 
 
-def softmin(input, dim):
+def softmin(input: Tensor, dim: int) -> Tensor:
     """softmax of -input. Raises as softmax does."""
     return softmin_(input, axis=_as_axis("softmin", input, dim))

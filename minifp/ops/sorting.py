@@ -27,7 +27,9 @@ def order_of(x, axis, descending):
 
 
 @takes_tensor
-def sort(input, dim=-1, descending=False, stable=False):
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
+) -> ValuesAndIndices:
     """The numbers along `dim` in their order: a named tuple (values, indices).
 
     The order of equal ones is kept whether `stable` asks for it or not.
@@ -38,13 +40,15 @@ def sort(input, dim=-1, descending=False, stable=False):
 
 
 @takes_tensor
-def argsort(input, dim=-1, descending=False, stable=False):
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The places (int64) of the numbers along `dim` in their order; equal ones as they come."""
     return Tensor(order_of(array_of(input), as_axis(dim, input.ndim, "argsort: dim"), descending))
 
 
 @takes_tensor
-def topk(input, k, dim=-1, largest=True, sorted=True):
+def topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> ValuesAndIndices:
     """The k largest (or smallest) along `dim`, the first of equal ones first: (values, indices).
 
     They are sorted whether `sorted` asks for it or not. Raises ArgumentError for a k that is not

@@ -14,6 +14,8 @@ from minifp.ops.elementwise import pass_to
 from minifp.ops.shape import shape_of
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def expand_backward(dy, shape_before, to, shape):
@@ -27,7 +29,7 @@ def expand_(x, *, shape):
 
 @takes_tensor
 @also_by_name("size")
-def expand(input, *shape):
+def expand(input: Tensor, *shape: Ints) -> Tensor:
     """Stretched along axes of size 1, without copying; -1 keeps a size."""
     shape = as_integers(shape, "expand", -1)
     added = len(shape) - input.ndim
@@ -38,13 +40,13 @@ def expand(input, *shape):
 
 
 @takes_tensor
-def expand_as(input, other):
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Stretched to the shape of `other`, without copying."""
     return expand(input, shape_of(other, "expand_as"))
 
 
 @takes_tensor
-def broadcast_to(input, size):
+def broadcast_to(input: Tensor, size: Ints) -> Tensor:
     """Stretched to a shape, without copying, as arithmetic would."""
     return expand(input, size)
 
@@ -67,7 +69,7 @@ def repeat_(x, *, repeats):
 
 @takes_tensor
 @also_by_name("repeats")
-def repeat(input, *repeats):
+def repeat(input: Tensor, *repeats: Ints) -> Tensor:
     """Copies side by side, so many along each axis; more numbers than axes add axes in front."""
     repeats = as_integers(repeats, "repeat", 0)
     if len(repeats) < input.ndim:
@@ -79,7 +81,7 @@ def repeat(input, *repeats):
 
 @takes_tensor
 @also_by_name("dims")
-def tile(input, *dims):
+def tile(input: Tensor, *dims: Ints) -> Tensor:
     """`repeat`, where fewer numbers than axes are for the last ones."""
     dims = as_integers(dims, "tile", 0)
     return repeat(input, (1,) * (input.ndim - len(dims)) + dims)

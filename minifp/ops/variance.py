@@ -16,6 +16,8 @@ from minifp.ops.elementwise import takes_floats
 from minifp.ops.reduce import count_of, expand_like, reduced_axes
 from minifp.policy import GIVEN
 from minifp.recording import op
+from minifp.tape import Tensor
+from minifp.typing import Ints
 
 
 def centred(x, axes, sum):
@@ -82,14 +84,18 @@ def check_correction(name, correction):
 
 
 @takes_floats
-def var(input, dim=None, *, correction=1, keepdim=False):
+def var(
+    input: Tensor, dim: Ints | None = None, *, correction: float = 1, keepdim: bool = False
+) -> Tensor:
     """The variance over `dim`, divided by n - correction (1: unbiased, Bessel's)."""
     check_correction("var", correction)
     return var_(input, dim=dim, correction=correction, keepdims=keepdim)
 
 
 @takes_floats
-def std(input, dim=None, *, correction=1, keepdim=False):
+def std(
+    input: Tensor, dim: Ints | None = None, *, correction: float = 1, keepdim: bool = False
+) -> Tensor:
     """The standard deviation over `dim`: the square root of the variance, as `var` takes it."""
     check_correction("std", correction)
     return std_(input, dim=dim, correction=correction, keepdims=keepdim)

@@ -42,13 +42,15 @@ def padded(x, before, length, value=0.0):
     shape = x.shape[x.ndim - len(length) :]
     first = tuple(max(-b, 0) for b in before)
     last = tuple(min(m - b, n) for m, b, n in zip(length, before, shape))
-    inside = x[(..., *(slice(f, max(e, f)) for f, e in zip(first, last)))]
+    where = (..., *(slice(f, max(e, f)) for f, e in zip(first, last)))
+    inside = x[where]
     if inside.shape[x.ndim - len(length) :] == tuple(length):
         return inside
     y = np.full((*x.shape[: x.ndim - len(length)], *length), value, x.dtype)
     starts = [max(b, 0) for b in before]
     sizes = inside.shape[x.ndim - len(length) :]
-    y[(..., *(slice(s, s + n) for s, n in zip(starts, sizes)))] = inside
+    where = (..., *(slice(s, s + n) for s, n in zip(starts, sizes)))
+    y[where] = inside
     return y
 
 

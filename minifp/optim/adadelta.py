@@ -6,11 +6,13 @@
 float32; w, v and u are rounded once to the format they are kept in.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minifp.backend import kernel
 from minifp.checks import check_range
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -31,19 +33,23 @@ class Adadelta(Optimizer):
     state_names = ("square_avg", "acc_delta")
     not_negative = ("eps", "weight_decay")
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, *, maximize=False):
+    def __init__(
+        self, params: GivenParameters, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
+        weight_decay: float = 0.0, *, maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay},
-            maximize=maximize,
+            params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize
         )
 
-    def check(self, group):
+    def check(self, group: dict[str, Any]) -> None:
         """lr, eps, weight_decay >= 0; 0 <= rho <= 1."""
         super().check(group)
         check_range("rho", group["rho"], high=1.0)
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         v, u = state["square_avg"], state["acc_delta"]
         settings = self.settings(group, "lr", "rho", "eps", "weight_decay")

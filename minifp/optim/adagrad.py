@@ -7,10 +7,12 @@ decay, d weight decay, S the loss scale. All in float32; w and s are rounded onc
 are kept in. In float16, s stops growing where g^2 is less than half an ulp of it.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -31,20 +33,23 @@ class Adagrad(Optimizer):
     not_negative = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
 
     def __init__(
-        self, params, lr=1e-2, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0,
-        eps=1e-10, *, maximize=False,
-    ):  # fmt: skip
+        self, params: GivenParameters, lr: float = 1e-2, lr_decay: float = 0.0,
+        weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10, *,
+        maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps},
-            **{"initial_accumulator_value": initial_accumulator_value, "maximize": maximize},
-        )
+            params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, eps=eps,
+            initial_accumulator_value=initial_accumulator_value, maximize=maximize,
+        )  # fmt: skip
 
-    def initial(self, name, group):
+    def initial(self, name: str, group: dict[str, Any]) -> float:
         """With what the sum of squares begins."""
         return group["initial_accumulator_value"]
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         s = state["sum"]
         settings = self.settings(group, "lr", "lr_decay", "weight_decay", "eps")

@@ -10,11 +10,12 @@ m and v are rounded once to the format they are kept in. In float16, v underflow
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -45,21 +46,23 @@ class Adam(Optimizer):
     flags = ("amsgrad", "maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, amsgrad=False, *,
-        maximize=False, decoupled_weight_decay=False,
-    ):  # fmt: skip
+        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
+        maximize: bool = False, decoupled_weight_decay: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
-            **{"amsgrad": amsgrad, "maximize": maximize},
-            decoupled_weight_decay=decoupled_weight_decay,
-        )
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+            maximize=maximize, decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
 
-    def needed(self, group):
+    def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """Two moments, and with AMSGrad the largest second one."""
         return self.state_names if group["amsgrad"] else self.state_names[:2]
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
         largest = state["max_exp_avg_sq"] if group["amsgrad"] else None
@@ -72,10 +75,11 @@ class AdamW(Adam):
     """Adam with decoupled weight decay."""
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *,
-        maximize=False,
-    ):  # fmt: skip
+        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+        maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params, lr, betas, eps, weight_decay, amsgrad),
-            **{"maximize": maximize, "decoupled_weight_decay": True},
-        )
+            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize,
+            decoupled_weight_decay=True,
+        )  # fmt: skip

@@ -7,10 +7,12 @@ algorithm 2). r learning rate, d weight decay, S the loss scale. All in float32;
 rounded once to the format they are kept in. In float16 eps must be 6e-8 or more to be anything.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -33,15 +35,17 @@ class Adamax(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, *, maximize=False
-    ):
+        self, params: GivenParameters, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0.0, *, maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
-            maximize=maximize,
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
         )
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         m, u = state["exp_avg"], state["exp_inf"]
         settings = self.settings(group, "lr", "betas", "eps", "weight_decay")

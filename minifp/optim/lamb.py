@@ -12,12 +12,13 @@ format they are kept in.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from minifp.backend import kernel
 from minifp.gradient_clip import squared_norm
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import COMPUTE, GIVEN
 
 
@@ -45,15 +46,17 @@ class LAMB(Optimizer):
     not_negative = ("eps", "weight_decay")
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, *, maximize=False
-    ):
+        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6, weight_decay: float = 0.01, *, maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
-            maximize=maximize,
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
         )
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one parameter; see the module's equation."""
         m, v = state["exp_avg"], state["exp_avg_sq"]
         settings = self.settings(group, "betas", "eps", "weight_decay")

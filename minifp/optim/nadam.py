@@ -10,10 +10,12 @@ is first multiplied by 1 - r d. r learning rate, y momentum_decay. All in float3
 rounded once to the format they are kept in; P_t is one number for each parameter.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -43,17 +45,20 @@ class NAdam(Optimizer):
     flags = ("maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0,
-        momentum_decay=4e-3, decoupled_weight_decay=False, *, maximize=False,
-    ):  # fmt: skip
+        self, params: GivenParameters, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0.0, momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False, *, maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
-            **{"momentum_decay": momentum_decay, "maximize": maximize},
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+            momentum_decay=momentum_decay, maximize=maximize,
             decoupled_weight_decay=decoupled_weight_decay,
-        )
+        )  # fmt: skip
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
         settings, decay = self.settings(group, *names), float(group["momentum_decay"])

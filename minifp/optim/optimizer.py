@@ -1,5 +1,8 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import numpy as np
 
 from minifp.checks import check_flag, check_range
@@ -10,6 +13,8 @@ from minifp.optim import saving
 from minifp.optim.block import Block
 from minifp.optim.weights import Weights
 from minifp.tape import CONSUMED, Tensor
+
+GivenParameters = Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]  # or groups of them
 
 
 class Optimizer:
@@ -22,21 +27,23 @@ class Optimizer:
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
 
-    state_names, numbers, alone = (), {}, False
-    not_negative, flags = (), ("maximize",)
+    state_names: tuple[str, ...] = ()
+    numbers: dict[str, float] = {}
+    alone = False
+    not_negative: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ("maximize",)
 
-    def __init__(self, params, **defaults):
+    def __init__(self, params: GivenParameters, **defaults: Any) -> None:
         if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
             raise ArgumentError(
                 f"{type(self).__name__}: params is a {type(params).__name__}, expected parameters "
                 "or a list of groups"
             )
-        params = [params] if isinstance(params, Tensor) else list(params)
-        if not params:
+        given: list[Any] = [params] if isinstance(params, Tensor) else list(params)
+        if not given:
             raise ArgumentError(f"{type(self).__name__}: no parameters to train")
-        groups = params if isinstance(params[0], dict) else [{"params": params}]
-        self.defaults, self.param_groups = defaults, []
-        for group in groups:
+        self.defaults, self.param_groups = defaults, list[dict[str, Any]]()
+        for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.param_groups.append(self.new_group(group))
         self.attempts = self.steps = 0  # of step(), skipped ones included and not
         self._blocks, self._held = None, (Weights, "float32")
@@ -44,7 +51,7 @@ class Optimizer:
 
     # ---- groups ----
 
-    def new_group(self, given):
+    def new_group(self, given: dict[str, Any]) -> dict[str, Any]:
         """A group with all its settings. Raises ArgumentError for one that cannot be added."""
         kind = type(self).__name__
         if not isinstance(given, dict) or "params" not in given:
@@ -69,7 +76,7 @@ class Optimizer:
         self.check(group)
         return group
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Train the parameters of one more group, {"params": ..., "lr": ..., ...}.
 
         Settings that are not given are the defaults. Raises ArgumentError, with nothing changed,
@@ -80,7 +87,7 @@ class Optimizer:
         if self._blocks is not None:
             self._blocks += self._laid_out(group)
 
-    def check(self, group):
+    def check(self, group: dict[str, Any]) -> None:
         """Raise ArgumentError for a setting that is not allowed."""
         for name in ("lr", *self.not_negative):
             check_range(name, group[name])
@@ -93,14 +100,14 @@ class Optimizer:
                 check_range("a beta", beta, high=1.0, open_above=True)
 
     @property
-    def parameters(self):
+    def parameters(self) -> list[Tensor]:
         """All parameters, in the order of the groups."""
         return [p for group in self.param_groups for p in group["params"]]
 
     # ---- flat buffers ----
 
     @property
-    def blocks(self):
+    def blocks(self) -> list[Block]:
         """The flat buffers; made at the first use. Settings decide what state they have until
         the first step of their group."""
         if self._blocks is None:
@@ -110,7 +117,7 @@ class Optimizer:
                 self._add_state(block)
         return self._blocks
 
-    def bind(self, masters=Weights, state_format="float32"):
+    def bind(self, masters: type[Weights] = Weights, state_format: str = "float32") -> None:
         """Lay out the flat buffers. masters: what holds weights stored in less than float32.
 
         Done by MixedOptimizer, or at the first plain step. State from before is kept.
@@ -134,11 +141,11 @@ class Optimizer:
             numbers = {name: [first] * len(alike) for name, first in self.numbers.items()}
             yield Block(group, weights, stored, numbers, [0] * len(alike))
 
-    def needed(self, group):
+    def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The names of the state that the settings of a group call for."""
         return self.state_names
 
-    def initial(self, name, group):
+    def initial(self, name: str, group: dict[str, Any]) -> float:
         """What a state is filled with."""
         return 0.0
 
@@ -148,7 +155,7 @@ class Optimizer:
 
     # ---- steps ----
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
         closure: computes the loss and its gradients first; what it returns is returned.
@@ -175,7 +182,7 @@ class Optimizer:
         self.apply(1.0)
         return loss
 
-    def check_ready(self):
+    def check_ready(self) -> None:
         """Raise, before anything is changed, for what a step could not work with.
 
         ArgumentError: a setting, perhaps changed since, that is not allowed, or that calls for
@@ -193,7 +200,7 @@ class Optimizer:
                     f"for {', '.join(missing)}, which was not kept: give them from the beginning"
                 )
 
-    def apply(self, inverse_scale):
+    def apply(self, inverse_scale: float) -> None:
         """Update every parameter that has a gradient, multiplied by `inverse_scale` first."""
         for block in self.blocks:
             block.weights.refresh()
@@ -216,12 +223,15 @@ class Optimizer:
                 p.grad.seed = CONSUMED
         self.steps += 1
 
-    def settings(self, group, *names):
+    def settings(self, group: dict[str, Any], *names: str) -> dict[str, Any]:
         """These settings as Python's own numbers: NumPy's would widen the arithmetic."""
         values = [np.asarray(group[name]).tolist() for name in names]
         return dict(zip(names, values))
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """Write the updated weights and state of one run into `w` and `state`.
 
         w, g: (n). state: arrays (n), written in place, and numbers, replaced in the dict.
@@ -229,7 +239,7 @@ class Optimizer:
         """
         raise ArgumentError(f"{type(self).__name__} does not define update()")
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
         if set_to_none is not True:
             raise ArgumentError(
@@ -241,15 +251,15 @@ class Optimizer:
 
     # ---- state ----
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Settings, step counts, masters and state of every parameter, as plain copies."""
         return saving.state_dict(self)
 
-    def check_state_dict(self, state_dict):
+    def check_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
         saving.check(self, state_dict)
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
         saving.check(self, state_dict)
         saving.load(self, state_dict)

@@ -11,11 +11,12 @@ and v are rounded once to the format they are kept in.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -47,16 +48,19 @@ class RAdam(Optimizer):
     flags = ("maximize", "decoupled_weight_decay")
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0,
-        decoupled_weight_decay=False, *, maximize=False,
-    ):  # fmt: skip
+        self, params: GivenParameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0.0, decoupled_weight_decay: bool = False, *,
+        maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
-            **{"maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay},
-        )
+            params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         m, v = state["exp_avg"], state["exp_avg_sq"]
         names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")

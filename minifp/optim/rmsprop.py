@@ -6,10 +6,12 @@ b <- momentum b + g / (sqrt(v) + eps) is what r multiplies. r learning rate, d w
 loss scale. All in float32; weights and state are rounded once to the format they are kept in.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -37,21 +39,24 @@ class RMSprop(Optimizer):
     not_negative, flags = ("alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
 
     def __init__(
-        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0,
-        centered=False, *, maximize=False,
-    ):  # fmt: skip
+        self, params: GivenParameters, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False, *,
+        maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay},
-            **{"momentum": momentum, "centered": centered, "maximize": maximize},
-        )
+            params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
+            centered=centered, maximize=maximize,
+        )  # fmt: skip
 
-    def needed(self, group):
+    def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The mean square; centered the mean, and with a momentum the velocity."""
         wanted = (True, group["centered"], group["momentum"] > 0)
         return tuple(name for name, want in zip(self.state_names, wanted) if want)
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         needed = self.needed(group)
         arrays = [state[name] if name in needed else None for name in self.state_names]

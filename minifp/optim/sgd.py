@@ -5,10 +5,14 @@ momentum the step is g + m v (Sutskever et al. 2013, as in PyTorch). All in floa
 are rounded once to the format they are kept in.
 """
 
+from typing import Any
+
+import numpy as np
+
 from minifp.backend import kernel
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.policy import GIVEN
 
 
@@ -31,27 +35,30 @@ class SGD(Optimizer):
     not_negative, flags = ("momentum", "weight_decay"), ("nesterov", "maximize")
 
     def __init__(
-        self, params, lr=1e-3, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, *,
-        maximize=False,
-    ):  # fmt: skip
+        self, params: GivenParameters, lr: float = 1e-3, momentum: float = 0.0,
+        dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, *,
+        maximize: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(
-            *(params,),
-            **{"lr": lr, "momentum": momentum, "dampening": dampening},
-            **{"weight_decay": weight_decay, "nesterov": nesterov, "maximize": maximize},
-        )
+            params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
+            nesterov=nesterov, maximize=maximize,
+        )  # fmt: skip
 
-    def check(self, group):
+    def check(self, group: dict[str, Any]) -> None:
         """lr, momentum, weight_decay >= 0; Nesterov's needs a momentum and no dampening."""
         super().check(group)
         check_range("dampening", group["dampening"], high=1.0)
         if group["nesterov"] and (group["momentum"] == 0 or group["dampening"] != 0):
             raise ArgumentError("nesterov=True: expected a momentum above 0 and dampening=0")
 
-    def needed(self, group):
+    def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """A velocity where there is a momentum."""
         return self.state_names if group["momentum"] else ()
 
-    def update(self, group, w, g, state, step, inverse_scale):
+    def update(
+        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
+        inverse_scale: float,
+    ) -> None:  # fmt: skip
         """One step of one run; see the module's equation."""
         names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
         settings = self.settings(group, *names)

@@ -1,12 +1,21 @@
 """LRScheduler: what is common to all schedules: counting, setting rates, saving."""
 
 import copy
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError
 from minifp.optim.optimizer import Optimizer
+
+
+class AnyOptimizer(Protocol):
+    """An Optimizer, or a MixedOptimizer around some."""
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]: ...
 
 
 def plain(value):
@@ -26,7 +35,8 @@ class LRScheduler:
     last_epoch).
     """
 
-    arguments, schedulers = (), ()
+    arguments: tuple[str, ...] = ()
+    schedulers: "Sequence[LRScheduler]" = ()
     combines = True  # whether it may be one of the schedulers of SequentialLR and ChainedScheduler
 
     def __new__(cls, *args, **settings):
@@ -37,7 +47,7 @@ class LRScheduler:
             )
         return super().__new__(cls)
 
-    def __init__(self, optimizer):
+    def __init__(self, optimizer: AnyOptimizer) -> None:
         kind = type(self).__name__
         self.optimizer = optimizer
         self.optimizers = list(getattr(optimizer, "optimizers", [optimizer]))
@@ -52,25 +62,25 @@ class LRScheduler:
         self.base_lrs = self._initial_lrs()
         self._set(self._values(0))
 
-    def check(self):
+    def check(self) -> None:
         """Raise ArgumentError for a setting that is not allowed."""
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """The learning rate after `count` steps, of group number i, which began with `base`."""
         raise ArgumentError(f"{type(self).__name__} does not define rate()")
 
-    def chained(self, rate, base, count, i):
+    def chained(self, rate: float, base: float, count: int, i: int) -> float:
         """The rate after `count` steps in a chain, where those before it have made it `rate`."""
         return self.rate(base, count, i)
 
-    def values(self, i, count):
+    def values(self, i: int, count: int) -> dict[str, Any]:
         """The settings of group number i after `count` steps."""
         return {"lr": self.rate(self.base_lrs[i], count, i)}
 
     # ---- the optimizers' groups ----
 
     @property
-    def groups(self):
+    def groups(self) -> list[dict[str, Any]]:
         """The groups of all optimizers."""
         return [group for o in self.optimizers for group in o.param_groups]
 
@@ -100,7 +110,7 @@ class LRScheduler:
             group.update(new)
             o.scheduled[n] = new["lr"], base
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[float]:
         """The learning rate of each group."""
         return [group["lr"] for group in self.groups]
 
@@ -109,7 +119,7 @@ class LRScheduler:
     def _progress(self):
         return sum(o.attempts for o in self.optimizers), sum(o.steps for o in self.optimizers)
 
-    def step(self):
+    def step(self) -> None:
         """Advance by one, unless all that happened since was one skipped step.
 
         Raises ArgumentError, with nothing changed, if another scheduler has taken over since.
@@ -140,7 +150,7 @@ class LRScheduler:
 
     # ---- state ----
 
-    def described(self):
+    def described(self) -> dict[str, Any]:
         """The kind and the settings, of those it joins too."""
         return {
             "kind": type(self).__name__,
@@ -148,16 +158,16 @@ class LRScheduler:
             "schedulers": [s.described() for s in self.schedulers],
         }
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Kind, settings, count, and the rates it began with. Functions are not in it."""
         state = {"count": self.count, "base_lrs": plain(self.base_lrs), "seen": list(self._seen)}
         return {**self.described(), **state}
 
-    def check_state_dict(self, state_dict):
+    def check_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
         self._restored(state_dict)
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue where a state_dict was taken, with its settings, and set the rates.
 
         Raises ArgumentError, with nothing changed, for one that does not fit.

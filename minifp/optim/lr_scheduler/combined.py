@@ -1,8 +1,10 @@
 """Several schedulers as one: one after the other, or all at once."""
 
+from collections.abc import Sequence
+
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
-from minifp.optim.lr_scheduler.base import LRScheduler
+from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler
 
 
 def checked(kind, schedulers, optimizer):
@@ -23,12 +25,14 @@ class SequentialLR(LRScheduler):
 
     arguments = ("milestones",)
 
-    def __init__(self, optimizer, schedulers, milestones):
+    def __init__(
+        self, optimizer: AnyOptimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]
+    ) -> None:
         self.schedulers = checked("SequentialLR", schedulers, optimizer)
         self.milestones = milestones
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """One milestone less than schedulers, ascending."""
         given, several = self.milestones, isinstance(self.milestones, (list, tuple))
         milestones = [check_count("a milestone", m, least=0) for m in given] if several else None
@@ -45,12 +49,12 @@ class SequentialLR(LRScheduler):
         turn = sum(count >= m for m in self.milestones)
         return self.schedulers[turn], count - ([0, *self.milestones])[turn]
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """That of the scheduler whose turn it is."""
         scheduler, since = self._turn(count)
         return scheduler.rate(base, since, i)
 
-    def chained(self, rate, base, count, i):
+    def chained(self, rate: float, base: float, count: int, i: int) -> float:
         """As its scheduler would in the chain; where that begins, the others are forgotten."""
         scheduler, since = self._turn(count)
         if since == 0:
@@ -66,14 +70,16 @@ class ChainedScheduler(LRScheduler):
     PyTorch, so they belong first.
     """
 
-    def __init__(self, schedulers, optimizer=None):
+    def __init__(
+        self, schedulers: Sequence[LRScheduler], optimizer: AnyOptimizer | None = None
+    ) -> None:
         first = schedulers[0] if isinstance(schedulers, (list, tuple)) and schedulers else None
         if optimizer is None and isinstance(first, LRScheduler):
             optimizer = first.optimizer
         self.schedulers, self._reached = checked("ChainedScheduler", schedulers, optimizer), {}
         super().__init__(optimizer)
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """The base after `count` rounds through the chain, from where the last call has come."""
         at, rate = self._reached.get((base, i), (-1, base))
         if at > count:
@@ -84,7 +90,7 @@ class ChainedScheduler(LRScheduler):
         self._reached[base, i] = count, rate
         return rate
 
-    def chained(self, rate, base, count, i):
+    def chained(self, rate: float, base: float, count: int, i: int) -> float:
         """As if its schedulers stood in the chain themselves."""
         for scheduler in self.schedulers:
             rate = scheduler.chained(rate, base, count, i)

@@ -3,7 +3,7 @@
 import math
 
 from minifp.checks import check_count, check_range
-from minifp.optim.lr_scheduler.base import LRScheduler
+from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler
 
 
 def half_cosine(high, low, done):
@@ -16,20 +16,20 @@ class CosineAnnealingLR(LRScheduler):
 
     arguments = ("T_max", "eta_min")
 
-    def __init__(self, optimizer, T_max, eta_min=0.0):
+    def __init__(self, optimizer: AnyOptimizer, T_max: int, eta_min: float = 0.0) -> None:
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """T_max >= 1; eta_min >= 0."""
         check_count("T_max", self.T_max)
         check_range("eta_min", self.eta_min)
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """The cosine between base and eta_min."""
         return half_cosine(base, self.eta_min, count / self.T_max)
 
-    def chained(self, rate, base, count, i):
+    def chained(self, rate: float, base: float, count: int, i: int) -> float:
         """What the others have left, with its distance from eta_min scaled as the cosine has been.
 
         Where that was 0, what the cosine alone would add in this step (as in PyTorch).
@@ -50,17 +50,19 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     arguments = ("T_0", "T_mult", "eta_min")
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0):
+    def __init__(
+        self, optimizer: AnyOptimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0
+    ) -> None:
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """T_0, T_mult >= 1; eta_min >= 0."""
         check_count("T_0", self.T_0)
         check_count("T_mult", self.T_mult)
         check_range("eta_min", self.eta_min)
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """The cosine of the cycle that count lies in."""
         length, within = self.T_0, count
         if self.T_mult == 1:

@@ -1,24 +1,25 @@
 """Schedules whose rate is the base times a factor that depends on the count alone."""
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 
 from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError
-from minifp.optim.lr_scheduler.base import LRScheduler
+from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler
 
 
 class FactorLR(LRScheduler):
     """The base of those below: a subclass defines `factor_at(count)`."""
 
-    def factor_at(self, count):
+    def factor_at(self, count: int) -> float:
         """What the base is multiplied by after `count` steps."""
         raise ArgumentError(f"{type(self).__name__} does not define factor_at()")
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """The base times the factor."""
         return base * self.factor_at(count)
 
-    def chained(self, rate, base, count, i):
+    def chained(self, rate: float, base: float, count: int, i: int) -> float:
         """What the others have left, times what the factor has changed by."""
         before, now = self.factor_at(count - 1) if count else 1.0, self.factor_at(count)
         if before == now:
@@ -31,16 +32,16 @@ class StepLR(FactorLR):
 
     arguments = ("step_size", "gamma")
 
-    def __init__(self, optimizer, step_size, gamma=0.1):
+    def __init__(self, optimizer: AnyOptimizer, step_size: int, gamma: float = 0.1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """step_size >= 1; gamma >= 0."""
         check_count("step_size", self.step_size)
         check_range("gamma", self.gamma)
 
-    def factor_at(self, count):
+    def factor_at(self, count: int) -> float:
         """gamma^(count // step_size)."""
         return self.gamma ** (count // self.step_size)
 
@@ -50,20 +51,22 @@ class MultiStepLR(FactorLR):
 
     arguments = ("milestones", "gamma")
 
-    def __init__(self, optimizer, milestones, gamma=0.1):
+    def __init__(
+        self, optimizer: AnyOptimizer, milestones: Sequence[int], gamma: float = 0.1
+    ) -> None:
         if not hasattr(milestones, "__iter__"):
             raise ArgumentError(f"milestones={milestones!r}: expected counts of steps")
         self.milestones, self.gamma = list(milestones), gamma
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """Milestones >= 0; gamma >= 0."""
         if not isinstance(self.milestones, list):
             raise ArgumentError(f"milestones={self.milestones!r}: expected a list")
         self.milestones = sorted(check_count("a milestone", m, least=0) for m in self.milestones)
         check_range("gamma", self.gamma)
 
-    def factor_at(self, count):
+    def factor_at(self, count: int) -> float:
         """gamma to the number of milestones that are reached."""
         return self.gamma ** bisect_right(self.milestones, count)
 
@@ -73,15 +76,15 @@ class ExponentialLR(FactorLR):
 
     arguments = ("gamma",)
 
-    def __init__(self, optimizer, gamma):
+    def __init__(self, optimizer: AnyOptimizer, gamma: float) -> None:
         self.gamma = gamma
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """gamma >= 0."""
         check_range("gamma", self.gamma)
 
-    def factor_at(self, count):
+    def factor_at(self, count: int) -> float:
         """gamma^count."""
         return self.gamma**count
 
@@ -91,16 +94,18 @@ class ConstantLR(FactorLR):
 
     arguments = ("factor", "total_iters")
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5):
+    def __init__(
+        self, optimizer: AnyOptimizer, factor: float = 1.0 / 3, total_iters: int = 5
+    ) -> None:
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """0 <= factor <= 1; total_iters >= 1."""
         check_range("factor", self.factor, high=1.0)
         check_count("total_iters", self.total_iters)
 
-    def factor_at(self, count):
+    def factor_at(self, count: int) -> float:
         """The factor, and after total_iters 1."""
         return self.factor if count < self.total_iters else 1.0
 
@@ -110,17 +115,20 @@ class LinearLR(FactorLR):
 
     arguments = ("start_factor", "end_factor", "total_iters")
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5):
+    def __init__(
+        self, optimizer: AnyOptimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+        total_iters: int = 5,
+    ) -> None:  # fmt: skip
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """Factors between 0 and 1; total_iters >= 1."""
         check_range("start_factor", self.start_factor, high=1.0)
         check_range("end_factor", self.end_factor, high=1.0)
         check_count("total_iters", self.total_iters)
 
-    def factor_at(self, count):
+    def factor_at(self, count: int) -> float:
         """The line between the two factors; constant after total_iters."""
         done = min(count, self.total_iters) / self.total_iters
         return self.start_factor + (self.end_factor - self.start_factor) * done
@@ -131,16 +139,16 @@ class PolynomialLR(FactorLR):
 
     arguments = ("total_iters", "power")
 
-    def __init__(self, optimizer, total_iters=5, power=1.0):
+    def __init__(self, optimizer: AnyOptimizer, total_iters: int = 5, power: float = 1.0) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """total_iters >= 1; power >= 0."""
         check_count("total_iters", self.total_iters)
         check_range("power", self.power)
 
-    def factor_at(self, count):
+    def factor_at(self, count: int) -> float:
         """What is left of total_iters, to the power."""
         return (1.0 - min(count, self.total_iters) / self.total_iters) ** self.power
 
@@ -152,7 +160,10 @@ class LambdaLR(LRScheduler):
     ChainedScheduler it undoes what those before it did, as in PyTorch.
     """
 
-    def __init__(self, optimizer, lr_lambda):
+    def __init__(
+        self, optimizer: AnyOptimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+    ) -> None:  # fmt: skip
         several = isinstance(lr_lambda, (list, tuple))
         self.lr_lambdas = list(lr_lambda) if several else [lr_lambda]
         wrong = [f for f in self.lr_lambdas if not callable(f)]
@@ -163,6 +174,6 @@ class LambdaLR(LRScheduler):
             raise ArgumentError(f"lr_lambda: {len(lr_lambda)} functions for {groups} groups")
         super().__init__(optimizer)
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """The base times the group's function of the count."""
         return base * self.lr_lambdas[i if len(self.lr_lambdas) > 1 else 0](count)

@@ -1,9 +1,12 @@
 """The one-cycle policy: up to a large rate, and down to next to none (Smith and Topin 2018,
 arXiv:1708.07120), with the momentum going the other way."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from minifp.checks import check_choice, check_count, check_flag, check_range
 from minifp.errors import ArgumentError
-from minifp.optim.lr_scheduler.base import LRScheduler
+from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler
 from minifp.optim.lr_scheduler.cosine import half_cosine
 
 
@@ -32,10 +35,13 @@ class OneCycleLR(LRScheduler):
     combines = False
 
     def __init__(
-        self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None,
-        pct_start=0.3, anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85,
-        max_momentum=0.95, div_factor=25.0, final_div_factor=1e4, three_phase=False,
-    ):  # fmt: skip
+        self, optimizer: AnyOptimizer, max_lr: float | Sequence[float],
+        total_steps: int | None = None, epochs: int | None = None,
+        steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
+        cycle_momentum: bool = True, base_momentum: float | Sequence[float] = 0.85,
+        max_momentum: float | Sequence[float] = 0.95, div_factor: float = 25.0,
+        final_div_factor: float = 1e4, three_phase: bool = False,
+    ) -> None:  # fmt: skip
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ArgumentError("OneCycleLR: give total_steps, or epochs and steps_per_epoch")
@@ -52,7 +58,7 @@ class OneCycleLR(LRScheduler):
         )
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """Numbers in their ranges, one for each group, whose optimizers have a momentum."""
         check_count("total_steps", self.total_steps)
         check_range("pct_start", self.pct_start, high=1.0)
@@ -80,7 +86,7 @@ class OneCycleLR(LRScheduler):
     def _initial_lrs(self):
         return [max_lr / self.div_factor for max_lr in self.max_lrs]
 
-    def values(self, i, count):
+    def values(self, i: int, count: int) -> dict[str, Any]:
         """The rate of a group, and its momentum or betas."""
         new = {"lr": self.rate(self.base_lrs[i], count, i)}
         if self.cycle_momentum:
@@ -93,7 +99,7 @@ class OneCycleLR(LRScheduler):
                 new["momentum"] = momentum
         return new
 
-    def rate(self, base, count, i):
+    def rate(self, base: float, count: int, i: int) -> float:
         """The rate on its way from base to max_lr to (base to) base / final_div_factor."""
         return self._at(count, (base, self.max_lrs[i], base, base / self.final_div_factor))
 

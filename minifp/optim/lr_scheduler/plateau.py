@@ -1,10 +1,13 @@
 """ReduceLROnPlateau: a smaller rate when a metric has stopped getting better."""
 
+from collections.abc import Sequence
 from math import inf, isnan
+from typing import Any
 
 from minifp.checks import check_choice, check_count, check_range
 from minifp.errors import ArgumentError
-from minifp.optim.lr_scheduler.base import LRScheduler, plain
+from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler, plain
+from minifp.tape import Tensor
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -24,9 +27,10 @@ class ReduceLROnPlateau(LRScheduler):
     combines = False
 
     def __init__(
-        self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4,
-        threshold_mode="rel", cooldown=0, min_lr=0.0, eps=1e-8,
-    ):  # fmt: skip
+        self, optimizer: AnyOptimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
+        min_lr: float | Sequence[float] = 0.0, eps: float = 1e-8,
+    ) -> None:  # fmt: skip
         self.mode, self.factor, self.patience = mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown, self.eps = cooldown, eps
@@ -35,7 +39,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.num_bad_epochs, self.cooldown_counter = None, 0, 0
         super().__init__(optimizer)
 
-    def check(self):
+    def check(self) -> None:
         """0 <= factor < 1; counts >= 0; min_lr for each group."""
         check_choice("mode", self.mode, ("min", "max"))
         check_choice("threshold_mode", self.threshold_mode, ("rel", "abs"))
@@ -49,11 +53,11 @@ class ReduceLROnPlateau(LRScheduler):
         for rate in self.min_lrs:
             check_range("min_lr", rate)
 
-    def values(self, i, count):
+    def values(self, i: int, count: int) -> dict[str, Any]:
         """The rate as it is: the metrics decide, not the count."""
         return {"lr": self.groups[i]["lr"]}
 
-    def step(self, metrics):
+    def step(self, metrics: Tensor | float) -> None:
         """Take note of a metric (a number, or a tensor of one element), and reduce if it is time.
 
         Unless all that happened since the last one was one skipped step.
@@ -95,7 +99,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     # ---- state ----
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Kind, settings, the best metric (None before the first), counters and rates."""
         own = {name: getattr(self, name) for name in ("best", *self.counters)}
         return {**super().state_dict(), **own, "lrs": plain(self.get_last_lr())}
