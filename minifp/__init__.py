@@ -76,3 +76,29 @@ from minifp.gradient_check import GradcheckError, gradcheck
 from minifp import errors
 from minifp.errors import ArgumentError, CheckpointError, DataError, DeviceError, DTypeError
 from minifp.errors import MinifpError, PrecisionError, ShapeError, TapeError, TrainingError
+
+__all__ = [
+    "ArgumentError", "CheckpointError", "Comparison", "DTypeError", "DataError", "DeviceError",
+    "DynamicLossScale", "GradcheckError", "MinifpError", "MixedOptimizer", "NoLossScale",
+    "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
+    "StepResult", "TapeError", "Task", "Tensor", "TrainingError", "abs", "acos", "add", "addmm",
+    "all", "amax", "amin", "any", "arange", "argmax", "argmin", "argsort", "as_tensor", "asin",
+    "atan", "bmm", "bool_", "broadcast_to", "cat", "ceil", "celu", "chunk", "clamp", "compare",
+    "cos", "cosh", "count_nonzero", "cumsum", "data", "diagonal", "div", "dot", "einsum", "empty",
+    "empty_like", "enable_grad", "eq", "erf", "errors", "exp", "expand", "expm1", "eye", "flatten",
+    "flip", "float16", "float32", "float64", "floor", "floor_divide", "from_numpy", "full",
+    "full_like", "functional", "gather", "ge", "get_precision", "get_state", "grad", "gradcheck",
+    "gt", "index_add", "index_select", "int32", "int64", "is_grad_enabled", "isfinite", "isinf",
+    "isnan", "kernel", "le", "lerp", "linspace", "load", "load_task", "log", "log10", "log1p",
+    "log2", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp",
+    "lt", "manual_seed", "masked_fill", "matmul", "max", "maximum", "mean", "min", "minimum", "mm",
+    "movedim", "mul", "mv", "ne", "neg", "nn", "no_grad", "norm", "ones", "ones_like", "op",
+    "op_list", "optim", "outer", "permute", "pow", "precision", "prelu", "prod", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel",
+    "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "roll", "round", "rsqrt",
+    "save", "scatter_add", "selu", "set_grad_enabled", "set_precision", "set_state", "sigmoid",
+    "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std",
+    "sub", "sum", "swapaxes", "t", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk",
+    "transpose", "tril", "triu", "trunc", "uint8", "unbind", "unsqueeze", "var", "where", "zeros",
+    "zeros_like",
+]  # fmt: skip

@@ -63,7 +63,7 @@ def given(ndim, dtype=float32):
 
 def prepared(x):
     """x as such an argument, copied only if need be."""
-    return np.require(x, np.float32, "CAE")
+    return np.require(x, np.float32, ["C", "A", "E"])
 
 
 @njit

@@ -50,7 +50,8 @@ class ManyValues(click.Command):
 
 def repeated(args, flags) -> list:
     """["-p", "a", "b", "--seeds", "5"] as ["-p", "a", "-p", "b", "--seeds", "5"]."""
-    found, flag = [], None
+    found: list[str] = []
+    flag = None
     for i, arg in enumerate(args):
         if arg == "--":
             return found + list(args[i:])

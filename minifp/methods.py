@@ -32,7 +32,8 @@ def _operator(operation: Callable[..., Tensor], swapped: bool = False) -> Callab
 # Every function of these names in minifp.ops is a method too.
 METHODS = """
     add sub mul div pow neg exp log sqrt abs square sin cos tanh sigmoid relu maximum minimum clamp
-    expm1 log1p log2 log10 rsqrt reciprocal tan asin acos atan sinh cosh erf sign floor ceil trunc round floor_divide remainder prelu
+    expm1 log1p log2 log10 rsqrt reciprocal tan asin acos atan sinh cosh erf sign floor ceil trunc
+    round floor_divide remainder prelu
     eq ne lt le gt ge isfinite isinf isnan logical_and logical_or logical_xor logical_not
     masked_fill lerp
     sum mean var std amax amin max min argmax argmin prod cumsum norm logsumexp any all
@@ -53,12 +54,12 @@ for _name, _function in (
     setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _operator(getattr(ops, _name)))
-_others: tuple[tuple[str, Callable[..., Any]], ...] = (
+OTHERS: tuple[tuple[str, Callable[..., Any]], ...] = (
     *(("__hash__", object.__hash__), ("__neg__", ops.neg), ("__abs__", ops.abs)),
     *(("__getitem__", getitem), ("backward", backward)),
     *(("register_hook", register_hook), ("retain_grad", retain_grad)),
 )
-for _name, _function in _others:
+for _name, _function in OTHERS:
     setattr(Tensor, _name, _function)
 
 

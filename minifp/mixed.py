@@ -92,7 +92,7 @@ class MixedOptimizer:
         )
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
         self.skip, self.skip_nonfinite = skip, skip_nonfinite
-        self.losses = []  # whose gradients the next step uses
+        self.losses: list[Tensor] = []  # whose gradients the next step uses
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
 
@@ -119,7 +119,7 @@ class MixedOptimizer:
         """
         if index is None and len(self.optimizers) == 1:
             index = 0
-        if index not in range(len(self.optimizers)):
+        if index is None or index not in range(len(self.optimizers)):
             raise ArgumentError(
                 f"MixedOptimizer.add_param_group: index={index!r}: expected which of the "
                 f"{len(self.optimizers)} optimizers"

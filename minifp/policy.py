@@ -198,7 +198,13 @@ NAMED = {
     "mixed": Precision(storage=HALF, master_weights=True, loss_scale="dynamic"),
     "autocast": Precision(loss_scale="dynamic", operations={}),
     HALF: Precision(storage=HALF, accumulate=HALF, reduce=HALF, norm_parameters=HALF),
-    DOUBLE: Precision(*[DOUBLE] * 6, optimizer_state=DOUBLE),
+    DOUBLE: Precision(
+        storage=DOUBLE,
+        accumulate=DOUBLE,
+        reduce=DOUBLE,
+        norm_parameters=DOUBLE,
+        optimizer_state=DOUBLE,
+    ),  # fmt: skip
 }
 
 
@@ -235,9 +241,10 @@ def set_precision(p: Precision | str) -> None:
 @contextmanager
 def precision(p: Precision | str) -> Iterator[Precision]:
     """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread."""
-    token = _entered.set(as_precision(p))
+    entered = as_precision(p)
+    token = _entered.set(entered)
     try:
-        yield _entered.get()
+        yield entered
     finally:
         _entered.reset(token)
 
@@ -317,7 +324,7 @@ def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | No
 
     Raises PrecisionError for an operation that its table refuses. Float64 is never cast.
     """
-    format = dict(p.operations).get(operation) or autocast.row_of(operation).format
+    format = dict(p.operations or ()).get(operation) or autocast.row_of(operation).format
     if format == autocast.REFUSED:
         raise PrecisionError(f"{operation} under autocast: {autocast.row_of(operation).reason}")
     if format == autocast.GIVEN or any(d == float64 for d in dtypes):

@@ -87,6 +87,8 @@ class Streams:
     nothing. Safe to use from several threads.
     """
 
+    _calls: dict[str, int]
+
     def __init__(self, seed: int = 0) -> None:
         self._lock = threading.Lock()
         self.manual_seed(seed)
@@ -95,7 +97,7 @@ class Streams:
         """Set the seed, 0 to 2**64 - 1, and start every purpose at call 0 again."""
         seed = _integer("manual_seed", "seed", seed, 2**64 - 1)
         with self._lock:
-            self._seed, self._calls = seed, dict[str, int]()
+            self._seed, self._calls = seed, {}
 
     @property
     def seed(self) -> int:

@@ -155,6 +155,8 @@ def run_file(path: Path):
     """
     name = f"minifp_task_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ArgumentError(f"{path}: expected a file of Python, whose name ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent.resolve()))

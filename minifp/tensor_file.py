@@ -46,7 +46,7 @@ def write(path, arrays, tree):
     for name, a in tensors.items():
         if name.startswith(OWN) or a.dtype not in NAMES:
             raise ArgumentError(f"cannot save a tensor named {name!r} of {a.dtype}")
-    known = {}
+    known: dict = {}
     text = json.dumps(_packed(tree, "", tensors, known), allow_nan=False)
     metadata = {"format": "pt", "minifp.version": str(VERSION), "minifp.tree": text}
     metadata["minifp.sha256"] = _checksum(tensors, text)

@@ -4,11 +4,11 @@ Shapes are not among them: they stand in docstrings, in words.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-DType = str | np.dtype | type  # a format: "float16", fp.float16 or np.float16
-Ints = int | tuple[int, ...] | list[int]  # one size or dimension, or several
+DType: TypeAlias = str | np.dtype | type  # a format: "float16", fp.float16 or np.float16
+Ints: TypeAlias = int | tuple[int, ...] | list[int]  # one size or dimension, or several
 
 F = TypeVar("F", bound=Callable[..., Any])  # of decorators that leave a function's type as it is

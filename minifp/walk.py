@@ -6,7 +6,7 @@ the format in which a gradient of that value is stored; then its hooks see them,
 
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from minifp.formats import narrow
 from minifp.gradient_sum import GradientSum, unshared
 from minifp.tape import CONSUMED, Tensor, observers
 
-Tensors = Tensor | Iterable[Tensor]
+Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
 
 def backward(
@@ -156,7 +156,8 @@ def _walk(order, firsts, seed, retain_graph):
     The caller gets those of leaves, and of what lies between, one after the other; what nobody
     keeps is freed as the walk goes on.
     """
-    reached, sums = set(order), {}
+    reached: set = set(order)
+    sums: dict = {}
     for vertex in order:
         _check_before_backward(vertex, seed)
     for y, first in firsts:

@@ -14,7 +14,7 @@ class MLP(nn.Module):
     def __init__(self, *sizes: int) -> None:
         if len(sizes) < 2:
             raise ArgumentError(f"MLP{sizes}: expected at least two sizes, inputs and classes")
-        layers = [nn.Flatten()]
+        layers: list[nn.Module] = [nn.Flatten()]
         for inputs, outputs in zip(sizes, sizes[1:]):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         self.layers = nn.Sequential(*layers[:-1])

@@ -439,3 +439,19 @@ def test_a_pretrained_table_is_frozen_unless_it_is_told_not_to():
 def test_tables_name_what_does_not_fit(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("product", ["linear", "conv2d", "conv_transpose2d", "addmm"])
+def test_with_accumulate_float16_the_bias_is_one_addend_more(product):
+    """4096 + 1 is 4096 in float16, though the result is stored in float32."""
+    ones, bias = fp.ones(1, 1), fp.ones(1)
+    one = ones.reshape(1, 1, 1, 1)
+    calls = {
+        "linear": lambda x: F.linear(x, ones, bias),
+        "conv2d": lambda x: F.conv2d(x.reshape(1, 1, 1, 1), one, bias),
+        "conv_transpose2d": lambda x: F.conv_transpose2d(x.reshape(1, 1, 1, 1), one, bias),
+        "addmm": lambda x: fp.addmm(ones, x, ones),
+    }
+    with fp.precision("float32,accumulate=float16"):
+        assert calls[product](fp.full((1, 1), 4096.0)).item() == 4096
+    assert calls[product](fp.full((1, 1), 4096.0)).item() == 4097

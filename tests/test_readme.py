@@ -186,7 +186,7 @@ def test_every_room_of_the_package_is_on_the_map():
         room.strip("/") for row in table("room") for room in re.findall(r"`([\w/.]+)`", row[0])
     }
     small = {"__init__.py", "__main__.py", "errors.py", "functional.py", "utils"}
-    small |= {"accumulate_numba.py", "gradient_check.py", "gradient_sum.py"}
+    small |= {"accumulate_numba.py", "gradient_check.py", "gradient_sum.py", "py.typed"}
     here = {f"minifp/{p.name}" for p in (ROOT / "minifp").iterdir() if p.name not in small}
     here = {name for name in here if "__pycache__" not in name and not name.endswith("models")}
     assert here <= rooms

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minifp.ops.creation import Data
 from minifp.tape import Tensor
 
-Fields = tuple[np.ndarray, ...]  # of n items: for each field an array of n rows
+Fields: TypeAlias = tuple[np.ndarray, ...]  # of n items: for each field an array of n rows
 
 
 class AnyDataset(Protocol):
@@ -147,7 +147,7 @@ def fingerprint(dataset: AnyDataset) -> str:
 
     Two data sets with equal numbers in equal formats have equal fingerprints, whatever their class.
     """
-    hashes = []
+    hashes: list[Any] = []
     for start in range(0, len(dataset), 4096):
         fields = take(dataset, np.arange(start, min(start + 4096, len(dataset))))
         if not hashes:

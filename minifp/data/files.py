@@ -141,9 +141,10 @@ def _unpack(packed, folder, sums):
     with tempfile.TemporaryDirectory(dir=packed.parent) as aside, tarfile.open(packed) as tar:
         for name, md5 in sums.items():
             member, path = tar.getmember(f"{folder.name}/{name}"), Path(aside, name)
-            if not member.isreg():
+            inside = tar.extractfile(member) if member.isreg() else None
+            if inside is None:
                 raise tarfile.TarError(f"{member.name} is no file")
-            with tar.extractfile(member) as source, open(path, "wb") as target:
+            with inside as source, open(path, "wb") as target:
                 shutil.copyfileobj(source, target)
             if _md5(path) != md5:
                 raise tarfile.TarError(f"{member.name} has another checksum")

@@ -92,7 +92,7 @@ class ImageFolder(Dataset):
         height, width = self.size
         return (
             f"ImageFolder({self.name!r}, {len(self)} pictures of {height} x {width}, {self.mode}, "
-            f"{len(self.classes)} classes)"
+            f"{len(self.classes or ())} classes)"
         )
 
 

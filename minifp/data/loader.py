@@ -90,7 +90,8 @@ class DataLoader:
                 f"{len(self._order)} items are less than one batch of {self.batch_size}"
             )
         self.epoch = 0
-        self._begun = self._resumed = None
+        self._begun: _Epoch | None = None
+        self._resumed: _Epoch | None = None
 
     def __len__(self) -> int:
         whole, rest = divmod(len(self._order), self.batch_size)

@@ -68,7 +68,7 @@ class ConcatDataset(Dataset):
         index = np.arange(len(self))[index]
         flat = index.reshape(-1)
         which = np.searchsorted(self.ends, flat, side="right")
-        fields = None
+        fields: Any = None
         for k in sorted({*which.tolist()}) or [0]:
             there, dataset = which == k, self.datasets[k]
             found = take(dataset, flat[there] - (self.ends[k] - len(dataset)))

@@ -6,7 +6,9 @@ array_reduce, array_setstate and arraydescr_reduce.
 """
 
 import math
+from collections.abc import Callable
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +56,7 @@ class Arrays:
         self.name = name
         # What could grow are copies, made again and again, of one text in the file.
         self.allowance = 2 * size
-        self.calls = {
+        self.calls: dict[Known, Callable[..., Any]] = {
             Known.RECONSTRUCT: self.new_array,
             Known.DTYPE: self.new_format,
             Known.FROM_BUFFER: self.from_buffer,

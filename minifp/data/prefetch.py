@@ -22,7 +22,8 @@ def ahead(function, items, count: int):
 
     workers = []
     pool = ThreadPoolExecutor(1, "prefetch", lambda: workers.append(threading.current_thread()))
-    items, pending = iter(items), deque[Future]()
+    items = iter(items)
+    pending: deque[Future] = deque()
     try:
         for item in islice(items, count):
             pending.append(pool.submit(copy_context().run, function, item))

@@ -15,6 +15,7 @@ same three arguments will do.
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -35,7 +36,8 @@ class Draws:
 
     def __init__(self, seed: int, epoch: int, size: int) -> None:
         self._streams, self._epoch, self._size = random.Streams(seed), epoch, size
-        self._known, self._prefix = {}, "transform"
+        self._known: dict[str, np.ndarray] = {}
+        self._prefix = "transform"
 
     def uniform(self, indices: np.ndarray, purpose: str) -> np.ndarray:
         """Return for the items of these indices float32 numbers, equally likely in [0, 1)."""
@@ -61,7 +63,7 @@ class Draws:
         return other
 
 
-Transform = Callable[[Fields, np.ndarray, Draws], Fields]
+Transform: TypeAlias = Callable[[Fields, np.ndarray, Draws], Fields]
 
 
 class Compose:
@@ -73,12 +75,12 @@ class Compose:
     def __init__(self, transforms: Sequence[Transform]) -> None:
         if not isinstance(transforms, (list, tuple)) or not all(map(callable, transforms)):
             raise ArgumentError(f"Compose: expected a list of transforms, got {transforms!r}")
-        self.transforms = []
+        self.transforms: list[Transform] = []
         for t in transforms:  # flat, so that all of a kind are counted
             self.transforms += t.transforms if isinstance(t, Compose) else [t]
 
     def __call__(self, fields: Fields, indices: np.ndarray, draws: Draws) -> Fields:
-        turns = {}
+        turns: dict[type, int] = {}
         for transform in self.transforms:
             turn = turns[type(transform)] = turns.get(type(transform), -1) + 1
             fields = transform(fields, indices, draws.again(turn))

@@ -87,7 +87,8 @@ class Comparison:
         if len(pairs) == 1:
             row.difference = pairs[0][0] - pairs[0][1]
         elif pairs:
-            row.paired = p = compare_paired(*zip(*pairs), self.task.margin)
+            values, baseline = zip(*pairs)
+            row.paired = p = compare_paired(values, baseline, self.task.margin)
             row.difference, row.low, row.high = p.mean, p.low, p.high
             row.verdict, row.needed = p.verdict, p.needed
         if sum(not _ended(r) for r in runs if r.seed in base) and len(base) > 1:

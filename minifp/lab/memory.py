@@ -24,7 +24,7 @@ def measure_bytes(model, optimizer):
 
     optimizer: the MixedOptimizer of the model.
     """
-    found = {}
+    found: dict[str, int] = {}
     ledger = Ledger([*model.parameters(), *model.buffers()])
     tape.observers.append(ledger)
     try:
@@ -45,7 +45,8 @@ class Ledger:
         self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
         self.of_node = {}  # node -> the buffers that go with it
         self.used_up = []  # the buffers of the node released last
-        self.now, self.peak = Counter(), Counter()
+        self.now: Counter = Counter()
+        self.peak: Counter = Counter()
 
     def on_record(self, node, outputs):
         self.hold(node, "activations", arrays_in(node.saved))

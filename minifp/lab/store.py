@@ -115,7 +115,7 @@ def history_csv(runs: list[Run], dial: int) -> str:
 
 def read_history(path: Path) -> dict:
     """(precision, seed) -> history, of a file that `history_csv` wrote."""
-    histories = {}
+    histories: dict = {}
     try:
         with open(path, encoding="utf-8", newline="") as file:
             for line in csv.DictReader(file):

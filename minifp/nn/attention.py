@@ -1,6 +1,7 @@
 """Attention with several heads (Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2)."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class MultiheadAttention(Module):
             self.v_proj_weight = _xavier(embed_dim, vdim)
         self.in_proj_bias = Parameter(init.zeros((3 * embed_dim,))) if bias else None
         self.out_proj = Linear(embed_dim, embed_dim, bias)
-        if bias:
+        if self.out_proj.bias is not None:
             self.out_proj.bias.data = init.zeros((embed_dim,))
 
     def forward(
@@ -82,18 +83,18 @@ class MultiheadAttention(Module):
             )
         same = query is key and key is value
         query, key, value = (self._steps_first(x, batched) for x in (query, key, value))
-        L, N, S = *query.shape[:2], key.shape[0]
+        (L, N), S = query.shape[:2], key.shape[0]
         q, k, v = map(self._heads, self._projected(query, key, value, same))
         mask = self._mask(attn_mask, key_padding_mask, (N, self.num_heads, L, S), batched)
         dropout = self.dropout if self.training else 0.0
         found = attend(q, k, v, mask, dropout, need_weights=need_weights)
-        y, weights = found if need_weights else (found, None)
+        y = found[0] if need_weights else found
         y = self.out_proj(y.permute(2, 0, 1, 3).reshape(L, N, self.embed_dim))
         y = y.transpose(0, 1) if self.batch_first else y
         y = y if batched else y.reshape(L, self.embed_dim)
         if not need_weights:
             return y, None
-        weights = weights.mean(1) if average_attn_weights else weights
+        weights = found[1].mean(1) if average_attn_weights else found[1]
         return y, (weights if batched else weights.reshape(weights.shape[1:]))
 
     def _steps_first(self, x, batched):
@@ -105,10 +106,12 @@ class MultiheadAttention(Module):
         """Queries, keys and values in the size of queries."""
         if same and self.in_proj_weight is not None:
             return ops.chunk(F.linear(query, self.in_proj_weight, self.in_proj_bias), 3, -1)
-        weights = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
+        weights: tuple[Any, ...] = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         if self.in_proj_weight is not None:
             weights = ops.chunk(self.in_proj_weight, 3)
-        biases = (None,) * 3 if self.in_proj_bias is None else ops.chunk(self.in_proj_bias, 3)
+        biases: tuple[Any, ...] = (
+            (None,) * 3 if self.in_proj_bias is None else ops.chunk(self.in_proj_bias, 3)
+        )
         return map(F.linear, (query, key, value), weights, biases)
 
     def _heads(self, x):

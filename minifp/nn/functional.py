@@ -1,6 +1,6 @@
 """The operations by PyTorch's names, argument order and defaults, to be imported as F."""
 
-from minifp.ops import (  # noqa: F401
+from minifp.ops import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_max_pool1d,
@@ -69,3 +69,17 @@ from minifp.ops import (  # noqa: F401
     tanh,
     unfold,
 )
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d", "conv_transpose1d",
+    "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss",
+    "dropout", "elu", "embedding", "fold", "gelu", "glu", "group_norm", "gru", "hardsigmoid",
+    "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss",
+    "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "lstm", "max_pool1d",
+    "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6", "rms_norm",
+    "rnn", "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss", "softmax",
+    "softmin", "softplus", "softsign", "tanh", "unfold",
+]  # fmt: skip

@@ -242,7 +242,8 @@ class Module:
         if dtype is not None:
             if not is_float(as_dtype(dtype)):
                 raise DTypeError(f"Module.to: {dtype!r}: expected a floating format")
-            for t in [*self.parameters(), *self.buffers()]:
+            owned: list[Parameter | Buffer] = [*self.parameters(), *self.buffers()]
+            for t in owned:
                 if is_float(t.dtype):
                     t.convert(as_dtype(dtype))
         return self

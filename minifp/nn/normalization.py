@@ -34,6 +34,9 @@ class _Norm(Module):
     momentum: of the running statistics; None is their average over all batches so far.
     """
 
+    running_mean: Any  # each of these a Buffer, or None
+    running_var: Any
+    num_batches_tracked: Any
     ndims: tuple[int, ...] = ()  # of the input
     shapes = ""
 
@@ -181,7 +184,7 @@ class GroupNorm(Module):
         self.bias = _shift(self, (num_channels,), affine and bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        shape = getattr(x, "shape", ())
+        shape: tuple[int, ...] = getattr(x, "shape", ())
         if len(shape) > 1 and shape[1] != self.num_channels:
             raise ArgumentError(
                 f"GroupNorm({self.num_groups}, {self.num_channels}) on a tensor of shape {shape}: "

@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp.formats import FORMATS, float32, narrow
 from minifp.in_place import FUNCTIONS
-from minifp.policy import get_precision, gradient_format
+from minifp.policy import Precision, get_precision, gradient_format
 from minifp.tape import Tensor, is_recording
 
 
@@ -42,6 +42,9 @@ class Parameter(Tensor):
     """
 
     __slots__ = ("precision", "unrounded", "name")
+    precision: Precision
+    unrounded: tuple[int, np.ndarray] | None  # the version for which they hold, and the numbers
+    name: str | None
 
     def __init__(self, data: Any, dtype: str | None = None) -> None:
         data = data.array if isinstance(data, Tensor) else np.asarray(data)
@@ -58,7 +61,7 @@ class Parameter(Tensor):
     @data.setter
     def data(self, value: Any) -> None:
         value = np.asarray(value.array if isinstance(value, Tensor) else value)
-        Tensor.data.fset(self, value)
+        vars(Tensor)["data"].fset(self, value)
         wide = np.promote_types(self.dtype, float32)
         if self.dtype != wide:
             self.keep_exact(value.astype(wide))
@@ -83,9 +86,10 @@ class Parameter(Tensor):
             )
             self.array = np.empty(self.shape, dtype)
             self.data = numbers
-            self.gradient_dtype = None if frozen else gradient_format(dtype, False, self.precision)
+            of_gradient = gradient_format(dtype, False, self.precision)
+            self.gradient_dtype = None if frozen else of_gradient
             if self.grad is not None:
-                self.grad.array = narrow(self.grad.array, self.gradient_dtype)
+                self.grad.array = narrow(self.grad.array, of_gradient)
 
     def __deepcopy__(self, memo):
         new = memo[id(self)] = Tensor.__new__(type(self))

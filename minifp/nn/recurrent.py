@@ -26,10 +26,11 @@ class RNN(RNNBase):
         )
 
     def operation(
-        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Any], **given: Any
     ) -> tuple[Tensor, ...]:
         """See ops/rnn.py."""
-        return ops.rnn(x, *states, **weights, nonlinearity=self.nonlinearity, **given)
+        (h,) = states
+        return ops.rnn(x, h, **weights, nonlinearity=self.nonlinearity, **given)
 
 
 class GRU(RNNBase):
@@ -46,10 +47,11 @@ class GRU(RNNBase):
         )
 
     def operation(
-        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Any], **given: Any
     ) -> tuple[Tensor, ...]:
         """See ops/gru.py."""
-        return ops.gru(x, *states, **weights, **given)
+        (h,) = states
+        return ops.gru(x, h, **weights, **given)
 
 
 class LSTM(RNNBase):
@@ -67,7 +69,8 @@ class LSTM(RNNBase):
         return self.output_size, self.hidden_size
 
     def operation(
-        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Any], **given: Any
     ) -> tuple[Tensor, ...]:
         """See ops/lstm.py."""
-        return ops.lstm(x, *states, **weights, **given)
+        h, c = states
+        return ops.lstm(x, h, c, **weights, **given)

@@ -76,6 +76,7 @@ class RNNBase(Module):
     def _shapes(self, inputs):
         """The shape of each weight of a layer with so many inputs, in PyTorch's order."""
         rows = self.gates * self.hidden_size
+        shapes: dict[str, tuple[int, ...]]
         shapes = {"weight_ih": (rows, inputs), "weight_hh": (rows, self.output_size)}
         if self.bias:
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
@@ -84,7 +85,7 @@ class RNNBase(Module):
         return shapes
 
     def operation(
-        self, x: Tensor, states: list[Tensor], weights: dict[str, Tensor], **given: Any
+        self, x: Tensor, states: list[Tensor], weights: dict[str, Any], **given: Any
     ) -> tuple[Tensor, ...]:
         """One layer in one direction: the outputs, and the last state."""
         raise ArgumentError(f"{type(self).__name__} does not define operation()")

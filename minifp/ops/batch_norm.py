@@ -9,6 +9,8 @@ float32.
 The sums are in `reduce`; y and dx are rounded once. In evaluation m and v are constants.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minifp.backend import kernel
@@ -90,11 +92,13 @@ def batch_norm(
     check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
     constant = not training and running_mean is not None
     count = input.shape[0] * int(np.prod(input.shape[2:]))
-    if constant:
-        mean, var = running_mean, running_var
-    elif count < 2:
-        raise ShapeError(f"batch_norm in training: {count} value a channel in shape {input.shape}")
-    else:
+    mean: Any = running_mean
+    var: Any = running_var
+    if not constant:
+        if count < 2:
+            raise ShapeError(
+                f"batch_norm in training: {count} value a channel in shape {input.shape}"
+            )
         mean, var = batch_norm_statistics(as_array(input))
     weight = np.ones(mean.shape, mean.dtype) if weight is None else weight
     bias = np.zeros(mean.shape, mean.dtype) if bias is None else bias

@@ -10,6 +10,7 @@ and Visin 2016, arXiv:1603.07285, section 4). The unfolded input is not kept.
 """
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot):
     """The gradient of that sum for x, whose sizes along the axes are x_sizes: (N, C, *x_sizes)."""
     n, o, *counts = dy.shape
     spread = np.zeros((n, o, *((c - 1) * s + 1 for c, s in zip(counts, stride))), dy.dtype)
-    strided = (..., *(slice(None, None, s) for s in stride))
+    strided: tuple[Any, ...] = (..., *(slice(None, None, s) for s in stride))
     spread[strided] = dy
     before = tuple(d * (k - 1) - p for d, k, p in zip(dilation, w.shape[2:], padding))
     backwards = (..., *[slice(None, None, -1)] * len(counts))
@@ -56,14 +57,15 @@ def correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot):
     return correlate(spread, turned, ones, before, dilation, x_sizes, groups, dot)
 
 
-def add_bias(y, b):
-    """y (N, O, ...) + b (O)."""
-    return y if b is None else y + b.reshape(-1, *(1,) * (y.ndim - 2))
+def add_bias(y, b, accumulate):
+    """y (N, O, ...) + b (O), which is one addend more of the products' sum."""
+    return y if b is None else accumulate(y + b.reshape(-1, *(1,) * (y.ndim - 2)))
 
 
 @kernel("dot", "x")
-def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, dot):
-    return add_bias(correlate(x, w, stride, padding, dilation, counts, groups, dot), b)
+def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, dot, accumulate):
+    y = correlate(x, w, stride, padding, dilation, counts, groups, dot)
+    return add_bias(y, b, accumulate)
 
 
 @kernel("dot", GIVEN)

@@ -26,8 +26,9 @@ from minifp.typing import Ints
 
 
 @kernel("dot", "x")
-def conv_transpose_forward(x, w, b, *, y_sizes, stride, padding, dilation, groups, dot):
-    return add_bias(correlate_back(x, w, y_sizes, stride, padding, dilation, groups, dot), b)
+def conv_transpose_forward(x, w, b, *, y_sizes, stride, padding, dilation, groups, dot, accumulate):
+    y = correlate_back(x, w, y_sizes, stride, padding, dilation, groups, dot)
+    return add_bias(y, b, accumulate)
 
 
 def conv_transpose_backward(dy, x, w, to, y_sizes, **geometry):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,9 @@ class HasArray(Protocol):
     def __array__(self, *args: Any, **settings: Any) -> Any: ...
 
 
-Data = HasArray | float | Sequence[Any]  # numbers as nested lists, an array, or one number
+Data: TypeAlias = (
+    HasArray | float | Sequence[Any]
+)  # numbers as nested lists, an array, or one number
 
 
 class PrecisionWarning(UserWarning):

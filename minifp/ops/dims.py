@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from minifp.errors import DTypeError, ShapeError
 from minifp.typing import F
 
 
-def is_integer(n):
+def is_integer(n: Any) -> TypeGuard[int]:
     """Whether n is an integer, and no boolean."""
     return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
 

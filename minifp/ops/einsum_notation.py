@@ -65,9 +65,9 @@ def _labels(equation, term, ndim, i):
 
 def _check_sizes(equation, terms, shapes):
     """Raise ShapeError where a label has two sizes; across operands, 1 fits any."""
-    sizes = {}
+    sizes: dict = {}
     for i, (names, shape) in enumerate(zip(terms, shapes)):
-        own = {}
+        own: dict = {}
         for n, size in zip(names, shape):
             if own.setdefault(n, size) != size or 1 != size != sizes.get(n, size) != 1:
                 other = own[n] if own[n] != size else sizes[n]

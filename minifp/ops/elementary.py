@@ -5,6 +5,7 @@ activations; the functions that give whole numbers leave integers as they are, a
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from minifp.ops.elementwise import Unary, unary
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
-def floating(*definition: Any) -> Unary:
+def floating(
+    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str, doc: str
+) -> Unary:
     """A function that gives floating numbers also for integers."""
-    return unary(*definition, to_floats=True)
+    return unary(name, value, slope, saves, doc, to_floats=True)
 
 
 def _sigmoid(x):

@@ -10,7 +10,7 @@ wrote its slope: its name is `pointwise.exp_dx`, say.
 from collections.abc import Callable
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -57,7 +57,9 @@ def pass_to(dz, shape, to, factor=1):
 
 # ---- what is given ------------------------------------------------------------------------------
 
-Operand = Tensor | np.ndarray | np.generic | float  # a number enters in the compute format
+Operand: TypeAlias = (
+    Tensor | np.ndarray | np.generic | float
+)  # a number enters in the compute format
 KINDS = tuple("fiub")  # of NumPy's dtypes: floating, integers, booleans
 
 

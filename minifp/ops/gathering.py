@@ -83,7 +83,7 @@ def gather_(x, index, *, axis):
 
 
 @takes_tensor
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
     """input at the places that index names along `dim`; the result has index's shape.
 
     Raises ArgumentError for a place that is not there, ShapeError where the shapes do not fit.
@@ -95,7 +95,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 @takes_tensor
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor | np.ndarray, dim: int | None = None) -> Tensor:
     """`gather`, where input and indices broadcast; without `dim`, of the flattened tensors."""
     if not hasattr(indices, "ndim"):
         raise DTypeError(
@@ -137,7 +137,7 @@ def scatter_add_(x, src, index, *, axis):
 
 
 @takes_tensor
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor) -> Tensor:
     """input, with each number of src added at the place that index names along `dim`.
 
     src may be longer than index: the rest is left out. Raises as `gather` does.

@@ -58,7 +58,9 @@ def two_steps(index, shape):
         raise ShapeError(f"too many indices, or ellipses: expected at most {len(shape)}, or one")
     where = dots[0] if dots else len(parts)
     parts[where : where + 1] = [slice(None)] * left
-    basic, arrays, axis = [], [], 0
+    basic: list[Any] = []  # of slices, integers and None
+    arrays: list[Any] = []  # of slices and arrays
+    axis = 0
     for p in parts:
         if isinstance(p, np.ndarray):
             places = as_places(p, shape[axis : axis + axes_taken(p)], axis)

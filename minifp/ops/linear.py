@@ -2,7 +2,7 @@
 
     dx = dy w        dw = dyT x        db = sum_n dy_n
 
-Products are summed in `accumulate`, the bias is added to the sum, and y is rounded once.
+Products are summed in `accumulate`, the bias is one addend more, and y is rounded once.
 """
 
 from math import prod
@@ -16,11 +16,12 @@ from minifp.tape import Tensor
 
 
 @kernel("dot", "x")
-def linear_forward(x, w, b, *, dot):
+def linear_forward(x, w, b, *, dot, accumulate):
     y = dot(x, w.T)
-    if b is not None:
-        y += b
-    return y
+    if b is None:
+        return y
+    y += b
+    return accumulate(y)
 
 
 @kernel("dot", GIVEN)

@@ -83,9 +83,11 @@ def outer_(x, y):
 
 
 @kernel("dot", "c x y")
-def addmm_forward(c, x, y, *, beta, alpha, dot):
+def addmm_forward(c, x, y, *, beta, alpha, dot, accumulate):
     z = alpha * dot(x, y)
-    return z + beta * c if beta else z  # so that NaN in a c that does not count is not seen
+    return (
+        accumulate(z + beta * c) if beta else z
+    )  # so that NaN in a c that does not count is not seen
 
 
 @kernel("dot", GIVEN)

@@ -9,7 +9,6 @@ import numpy as np
 
 from minifp.formats import narrow
 from minifp.recording import op
-from minifp.tape import Tensor
 
 
 def put(rows, places, shape, value=0):
@@ -30,7 +29,7 @@ def pack_backward(dy, shape, to, places):
 
 
 @op
-def pack(x: Tensor, *, places: np.ndarray) -> Tensor:
+def pack(x, *, places):
     """The rows of x (T, B, ...) at `places`: (N, ...)."""
     return take(x, places), (x.shape,), pack_backward
 
@@ -40,6 +39,6 @@ def unpack_backward(dy, to, places, shape, value):
 
 
 @op
-def unpack(x: Tensor, *, places: np.ndarray, shape: tuple[int, ...], value: float) -> Tensor:
+def unpack(x, *, places, shape, value):
     """The rows x (N, ...) at `places` of a tensor of shape (T, B, ...), and `value` elsewhere."""
     return put(x, places, shape, value), (), unpack_backward

@@ -8,6 +8,7 @@ x, y stored. x is copied, and the constant rounded to its format. What meets at 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,11 @@ from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
 
-MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # NumPy's names
+MODES: dict[str, Any] = {
+    "reflect": "reflect",
+    "replicate": "edge",
+    "circular": "wrap",
+}  # NumPy's names
 
 
 def windows_of(shape, widths):

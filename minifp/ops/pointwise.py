@@ -10,6 +10,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError
 from minifp.ops.elementwise import (
+    Binary,
     Operand,
     as_numbers,
     binary,
@@ -187,11 +188,11 @@ remainder = binary(
     "x - y floor(x / y), which has the sign of y.",
 )
 pow = binary("pow", np.power, _pow_dx, _pow_dy, "x^y.")
-maximum = binary(
+maximum: Binary = binary(
     *("maximum", np.maximum, _share, lambda dz, x, y: _share(dz, y, x)),
     "The larger of x and y; equal ones share the gradient.",
 )
-minimum = binary(
+minimum: Binary = binary(
     *("minimum", np.minimum, lambda dz, x, y: _share(dz, y, x), _share),
     "The smaller of x and y; equal ones share the gradient.",
 )

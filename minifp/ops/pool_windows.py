@@ -20,7 +20,7 @@ class Axis(NamedTuple):
     """
 
     n: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides a tuple's method, which nobody needs
     size: int  # of the largest
     stride: int | None = None
     padding: int = 0

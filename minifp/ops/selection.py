@@ -86,8 +86,8 @@ def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float)
     value: a number, or a tensor without dimensions. Raises ArgumentError for a finite number that
     input's format cannot hold, such as -1e9 in float16: write float("-inf").
     """
-    if getattr(value, "ndim", 0):
-        raise ShapeError(f"masked_fill: value of shape {value.shape}: expected a number")
+    if shape := getattr(value, "shape", ()):
+        raise ShapeError(f"masked_fill: value of shape {shape}: expected a number")
     number = value.item() if hasattr(value, "item") else value
     number = as_numbers("masked_fill", value=number)["value"]
     _check_fits(number, input.dtype)

@@ -5,6 +5,7 @@ view of.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ def contiguous_(x):
 @takes_tensor
 def contiguous(input: Tensor) -> Tensor:
     """The tensor itself if its numbers lie in C order in memory, otherwise a copy that does."""
-    array = getattr(input, "array", input)
+    array: Any = getattr(input, "array", input)
     return input if array.flags.c_contiguous else contiguous_(input)
 
 

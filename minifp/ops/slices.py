@@ -45,7 +45,7 @@ def as_vector(index, n, name):
 
 
 @takes_tensor
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def index_select(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
     """The slices along `dim` that index (integers, one axis) names, in its order."""
     axis = as_axis(dim, input.ndim, "index_select: dim")
     return index_select_(input, as_vector(index, input.shape[axis], "index_select"), axis=axis)
@@ -70,7 +70,7 @@ def index_add_(x, src, index, *, axis, alpha):
 
 @takes_tensor
 def index_add(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
+    input: Tensor, dim: int, index: Tensor | np.ndarray, source: Tensor, *, alpha: float = 1
 ) -> Tensor:
     """input, with alpha times each slice of source added to the slice that index names."""
     axis = as_axis(dim, input.ndim, "index_add: dim")
@@ -83,7 +83,9 @@ def index_add(
 
 
 @takes_tensor
-def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | np.ndarray, dim: int | None = None
+) -> Tensor:
     """Each slice along `dim` (of the flattened tensor without it) `repeats` times in a row.
 
     repeats: an integer, or integers (a tensor), one for each slice.

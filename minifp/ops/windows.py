@@ -5,6 +5,7 @@ to size - 1. Those before 0 and from n on are padding.
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def padded(x, before, length, value=0.0):
     shape = x.shape[x.ndim - len(length) :]
     first = tuple(max(-b, 0) for b in before)
     last = tuple(min(m - b, n) for m, b, n in zip(length, before, shape))
-    where = (..., *(slice(f, max(e, f)) for f, e in zip(first, last)))
+    where: tuple[Any, ...] = (..., *(slice(f, max(e, f)) for f, e in zip(first, last)))
     inside = x[where]
     if inside.shape[x.ndim - len(length) :] == tuple(length):
         return inside

@@ -15,6 +15,6 @@ from minifp.optim.rmsprop import RMSprop
 from minifp.optim.sgd import SGD
 
 __all__ = [
-    *("LAMB", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer"),
-    *("RAdam", "RMSprop", "clip_grad_norm_", "clip_grad_value_", "lr_scheduler"),
-]
+    "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LAMB", "NAdam", "Optimizer", "RAdam",
+    "RMSprop", "SGD", "clip_grad_norm_", "clip_grad_value_", "lr_scheduler",
+]  # fmt: skip

@@ -1,7 +1,7 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from minifp.optim.block import Block
 from minifp.optim.weights import Weights
 from minifp.tape import CONSUMED, Tensor
 
-GivenParameters = Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]  # or groups of them
+GivenParameters: TypeAlias = (
+    Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
+)  # or groups of them
 
 
 class Optimizer:
@@ -32,6 +34,10 @@ class Optimizer:
     alone = False
     not_negative: tuple[str, ...] = ()
     flags: tuple[str, ...] = ("maximize",)
+    param_groups: list[dict[str, Any]]
+    scheduled: dict[int, tuple[float, float]]
+    schedulers: list
+    _blocks: Any  # a list of Block, or None before the first use
 
     def __init__(self, params: GivenParameters, **defaults: Any) -> None:
         if isinstance(params, (dict, str)) or not hasattr(params, "__iter__"):
@@ -42,7 +48,7 @@ class Optimizer:
         given: list[Any] = [params] if isinstance(params, Tensor) else list(params)
         if not given:
             raise ArgumentError(f"{type(self).__name__}: no parameters to train")
-        self.defaults, self.param_groups = defaults, list[dict[str, Any]]()
+        self.defaults, self.param_groups = defaults, []
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.param_groups.append(self.new_group(group))
         self.attempts = self.steps = 0  # of step(), skipped ones included and not
@@ -122,7 +128,7 @@ class Optimizer:
 
         Done by MixedOptimizer, or at the first plain step. State from before is kept.
         """
-        before = [] if self._blocks is None else saving.places(self)
+        before: list = [] if self._blocks is None else saving.places(self)
         self._held = masters, state_format
         self._blocks = [block for group in self.param_groups for block in self._laid_out(group)]
         for (block, i), place in zip(saving.places(self), before):

@@ -22,7 +22,7 @@ class Band:
     high: np.ndarray
 
 
-def series(run, key) -> tuple:
+def series(run, key) -> tuple[np.ndarray, np.ndarray]:
     """(steps, values) of a run's history as float64; what is not a finite number is NaN."""
     values = np.array([math.nan if v is None else v for v in run.history.get(key, ())], np.float64)
     values[~np.isfinite(values)] = math.nan
@@ -50,7 +50,7 @@ def window_of(comparison) -> int:
     return max(1, math.ceil(longest / WINDOWS))
 
 
-def windowed(steps, values, width) -> tuple:
+def windowed(steps, values, width) -> tuple[np.ndarray, np.ndarray]:
     """Means of `width` steps in a row, at the middle of the steps. A rest is left out."""
     if width == 1:
         return steps, values

@@ -11,6 +11,7 @@ from collections import Counter
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import minifp
 from minifp import accumulate, backend
@@ -26,7 +27,7 @@ OPTIONAL = (
     ("pooch", "downloading data sets such as MNIST", "pooch"),
     ("safetensors", "checkpoints", "safetensors"),
 )
-WHOLE = {"break_long_words": False, "break_on_hyphens": False}
+WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 VARIABLES = {
     "MINIFP_PRECISION": "the default precision",
     "MINIFP_DEVICE": "the default device",

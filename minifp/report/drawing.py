@@ -176,8 +176,8 @@ def inline_svg(figure, name: str, title: str, description: str) -> str:
     label = f'role="img" aria-labelledby="{name}-title {name}-description"'
     texts = f'<title id="{name}-title">{title}</title>'
     texts += f'<desc id="{name}-description">{description}</desc>'
-    opening = re.match(r"<svg[^>]*>", svg)[0]
-    view_box = re.search(r'viewBox="[^"]*"', opening)[0]
+    (opening,) = re.findall(r"\A<svg[^>]*>", svg)
+    (view_box,) = re.findall(r'viewBox="[^"]*"', opening)
     return (
         f'<svg class="panel" xmlns="http://www.w3.org/2000/svg" '
         f'xmlns:xlink="http://www.w3.org/1999/xlink" {view_box} {label}>'

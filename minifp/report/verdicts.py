@@ -22,7 +22,7 @@ def headline(comparison) -> str:
     rows = [row for row in comparison.rows() if row.precision != comparison.baseline]
     if not rows:
         return f"{comparison.baseline} alone: {metric_text(comparison, comparison.rows()[0])}"
-    verdicts = {}
+    verdicts: dict[str, list] = {}
     for row in rows:
         verdicts.setdefault(row.verdict or NO_VERDICT, []).append(row)
     order = (EQUIVALENT, DIFFERENT, DIVERGED, INCONCLUSIVE, NO_VERDICT)

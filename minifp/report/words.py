@@ -56,9 +56,10 @@ def seconds_text(seconds) -> str:
     """4.21 ms, 1.24 s: three digits."""
     if not is_number(seconds):
         return "-"
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "us")):
-        if seconds * factor >= 0.9995 or unit == "us":
+    for factor, unit in ((1, "s"), (1e3, "ms")):
+        if seconds * factor >= 0.9995:
             return f"{three_digits(seconds * factor)} {unit}"
+    return f"{three_digits(seconds * 1e6)} us"
 
 
 def three_digits(value: float) -> str:

@@ -219,7 +219,7 @@ def linear_forward(x, w, b, *, exact):
 def of_absolute(kernel, *arrays, **geometry):
     """A kernel's reference of absolute values: what bounds its partial sums."""
     arrays = [a if a is None else np.abs(a) for a in arrays]
-    return kernel.reference(*arrays, dot=np.matmul, **geometry)
+    return kernel.reference(*arrays, dot=np.matmul, accumulate=lambda y: y, **geometry)
 
 
 @magnitude

@@ -37,7 +37,7 @@ from minifp.optim.lr_scheduler.one_cycle import OneCycleLR
 from minifp.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 __all__ = [
-    *("ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts"),
-    *("ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR"),
-    *("PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"),
-]
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
+    "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR",
+    "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip

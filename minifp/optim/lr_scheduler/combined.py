@@ -35,7 +35,7 @@ class SequentialLR(LRScheduler):
     def check(self) -> None:
         """One milestone less than schedulers, ascending."""
         given, several = self.milestones, isinstance(self.milestones, (list, tuple))
-        milestones = [check_count("a milestone", m, least=0) for m in given] if several else None
+        milestones = [check_count("a milestone", m, least=0) for m in given] if several else []
         ascending = several and sorted(set(milestones)) == milestones
         if not ascending or len(self.schedulers) != len(milestones) + 1:
             raise ArgumentError(
@@ -76,8 +76,9 @@ class ChainedScheduler(LRScheduler):
         first = schedulers[0] if isinstance(schedulers, (list, tuple)) and schedulers else None
         if optimizer is None and isinstance(first, LRScheduler):
             optimizer = first.optimizer
-        self.schedulers, self._reached = checked("ChainedScheduler", schedulers, optimizer), {}
-        super().__init__(optimizer)
+        self.schedulers = checked("ChainedScheduler", schedulers, optimizer)
+        self._reached: dict[tuple[float, int], tuple[int, float]] = {}
+        super().__init__(optimizer or self.schedulers[0].optimizer)
 
     def rate(self, base: float, count: int, i: int) -> float:
         """The base after `count` rounds through the chain, from where the last call has come."""

@@ -162,15 +162,14 @@ class LambdaLR(LRScheduler):
 
     def __init__(
         self, optimizer: AnyOptimizer,
-        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
     ) -> None:  # fmt: skip
-        several = isinstance(lr_lambda, (list, tuple))
-        self.lr_lambdas = list(lr_lambda) if several else [lr_lambda]
+        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]
         wrong = [f for f in self.lr_lambdas if not callable(f)]
         if wrong:
             raise ArgumentError(f"lr_lambda={wrong[0]!r}: expected a function of the count")
         groups = len(getattr(optimizer, "param_groups", ()))
-        if several and len(lr_lambda) != groups:
+        if isinstance(lr_lambda, (list, tuple)) and len(lr_lambda) != groups:
             raise ArgumentError(f"lr_lambda: {len(lr_lambda)} functions for {groups} groups")
         super().__init__(optimizer)
 

@@ -51,7 +51,7 @@ class OneCycleLR(LRScheduler):
         self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
         self.div_factor, self.final_div_factor = div_factor, final_div_factor
         groups = len(getattr(optimizer, "param_groups", ()))
-        per_group = [max_lr, base_momentum, max_momentum]
+        per_group: list[Any] = [max_lr, base_momentum, max_momentum]
         self.max_lrs, self.base_momentums, self.max_momentums = (
             list(given) if isinstance(given, (list, tuple)) else [given] * groups
             for given in per_group
@@ -88,7 +88,7 @@ class OneCycleLR(LRScheduler):
 
     def values(self, i: int, count: int) -> dict[str, Any]:
         """The rate of a group, and its momentum or betas."""
-        new = {"lr": self.rate(self.base_lrs[i], count, i)}
+        new: dict[str, Any] = {"lr": self.rate(self.base_lrs[i], count, i)}
         if self.cycle_momentum:
             high, low = self.max_momentums[i], self.base_momentums[i]
             momentum = self._at(count, (high, low, high, high))

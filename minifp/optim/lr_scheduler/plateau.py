@@ -36,7 +36,8 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown, self.eps = cooldown, eps
         groups = len(getattr(optimizer, "param_groups", ()))
         self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * groups
-        self.best, self.num_bad_epochs, self.cooldown_counter = None, 0, 0
+        self.best: float | None = None
+        self.num_bad_epochs = self.cooldown_counter = 0
         super().__init__(optimizer)
 
     def check(self) -> None:
@@ -57,7 +58,7 @@ class ReduceLROnPlateau(LRScheduler):
         """The rate as it is: the metrics decide, not the count."""
         return {"lr": self.groups[i]["lr"]}
 
-    def step(self, metrics: Tensor | float) -> None:
+    def step(self, metrics: Tensor | float) -> None:  # type: ignore[override]  # as PyTorch's
         """Take note of a metric (a number, or a tensor of one element), and reduce if it is time.
 
         Unless all that happened since the last one was one skipped step.

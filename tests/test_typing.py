@@ -1,0 +1,147 @@
+"""The types of the public interface: they are there, mypy understands them, and they say something.
+
+That minifp itself is typed without a contradiction is for `python -m mypy` to say (make test).
+"""
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minifp as fp
+
+ROOT = Path(__file__).resolve().parents[1]
+TYPED = ROOT / "tests" / "typed"
+
+# Modules whose names are public: all of them, or only those that they define themselves.
+GATHERING = (
+    *("minifp", "minifp.nn", "minifp.nn.functional", "minifp.nn.utils", "minifp.models"),
+    *("minifp.optim", "minifp.optim.lr_scheduler", "minifp.data"),
+)
+DEFINING = ("minifp.errors", "minifp.nn.init", "minifp.nn.utils.rnn", "minifp.data.transforms")
+FOR_THEIR_EFFECT = {"in_place", "methods"}  # imported, because that attaches methods to Tensor
+# Methods with an underscore that users call, by a name or by an operator.
+CALLED = {"__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setitem__"}
+
+
+# ---- annotations --------------------------------------------------------------------------------
+
+
+def public():
+    """(name, object) of all that is public, each once."""
+    found = {}
+    for name in (*GATHERING, *DEFINING):
+        module = importlib.import_module(name)
+        for key, value in vars(module).items():
+            home = getattr(value, "__module__", None) or ""
+            wanted = home == name if name in DEFINING else home.startswith("minifp")
+            if wanted and not key.startswith("_"):
+                found.setdefault(id(value), (f"{name}.{key}", value))
+    return found.values()
+
+
+def functions_of(name, value):
+    """(name, function, whether it has a self) of a function, or of the methods of a class."""
+    if not inspect.isclass(value):
+        return [(name, value, False)] if inspect.isroutine(value) else []
+    found = []
+    for kind in value.__mro__:
+        for key, method in vars(kind).items():
+            operator = value is fp.Tensor and key.startswith("__")
+            if kind.__module__.startswith("minifp") and (
+                not key.startswith("_") or key in CALLED or operator
+            ):
+                bound = getattr(method, "__func__", method)  # of a classmethod
+                parts = [bound.fget, bound.fset] if isinstance(bound, property) else [bound]
+                found += [(f"{name}.{key}", f, True) for f in parts if inspect.isfunction(f)]
+    return found
+
+
+def unannotated(function, has_self):
+    """What is without a type: parameters by name, and the result."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())[int(has_self) :]
+    missing = [p.name for p in parameters if p.annotation is p.empty]
+    return missing + ["its result"] * (signature.return_annotation is signature.empty)
+
+
+def test_every_public_function_and_method_has_types_for_all_it_takes_and_gives():
+    functions = [f for name, value in public() for f in functions_of(name, value)]
+    missing = {name: unannotated(function, has_self) for name, function, has_self in functions}
+    assert len(missing) > 700
+    silent = [f"{name}: {', '.join(what)}" for name, what in missing.items() if what]
+    assert not silent, "\n".join(silent)
+
+
+@pytest.mark.parametrize("name", GATHERING)
+def test_what_a_package_gathers_is_in_its_all(name):
+    """To type checkers other imported names are its own business."""
+    module = importlib.import_module(name)
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    held = getattr(module, "__all__", [])
+    assert sorted(imported - FOR_THEIR_EFFECT) == sorted(held)
+
+
+# ---- the stub of Tensor -------------------------------------------------------------------------
+
+
+def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
+    path = ROOT / "scripts" / "write_tensor_stub.py"
+    spec = importlib.util.spec_from_file_location("write_tensor_stub", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    held = script.STUB.read_text(encoding="utf-8")
+    same = held == script.stub()
+    assert same, "minifp/tape.pyi is not of this code: run python scripts/write_tensor_stub.py"
+
+
+# ---- what mypy says of programs that use minifp -------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """The errors in the programs of tests/typed, as {file name: {line: message}}."""
+    pytest.importorskip("mypy", reason="mypy is in the extra `test`: pip install 'minifp[test]'")
+    folder = tmp_path_factory.mktemp("mypy")
+    options = "--config-file= --strict --follow-imports=silent --hide-error-context --no-pretty"
+    command = [sys.executable, "-m", "mypy", *options.split(), f"--cache-dir={folder}"]
+    files = sorted(TYPED.glob("*.py"))
+    done = subprocess.run(
+        [*command, *map(str, files)],
+        cwd=folder,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert not done.stderr, done.stderr
+    found = {path.name: {} for path in files}
+    for line in done.stdout.splitlines():
+        if match := re.match(r"(.*\.py):(\d+): error: (.*)", line):
+            found[Path(match[1]).name][int(match[2])] = match[3]
+    return found
+
+
+def test_mypy_finds_nothing_wrong_with_a_program_of_a_user(reported):
+    assert reported["user_program.py"] == {}
+
+
+def test_mypy_finds_every_planted_mistake_and_no_other(reported):
+    lines = (TYPED / "mistakes.py").read_text(encoding="utf-8").splitlines()
+    planted = {n: line for n, line in enumerate(lines, 1) if line.endswith("  # wrong")}
+    found = reported["mistakes.py"]
+    unseen = [line for n, line in planted.items() if n not in found]
+    unexpected = [f"{lines[n - 1]}: {found[n]}" for n in found if n not in planted]
+    assert len(planted) > 50 and (unseen, unexpected) == ([], [])
