@@ -100,11 +100,26 @@ def main():
     """
 
 
-@main.command(cls=ManyValues, short_help="Train in several precisions, and say what differs.")
-@click.argument("task", required=False)
-@click.option(
+# ---- options that several commands have ---------------------------------------------------------
+
+DATA = click.option(
     "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
 )
+EPOCHS = click.option(
+    "--epochs", type=int, metavar="N", help="Train so many epochs, not the task's own number."
+)
+STEPS = click.option("--steps", type=int, metavar="N", help="Train so many steps, not epochs.")
+DIAL = click.option(
+    "--dial", type=int, metavar="K", help="Exponent dial: gradients 2^K times smaller."
+)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+
+# ---- the commands -------------------------------------------------------------------------------
+
+
+@main.command(cls=ManyValues, short_help="Train in several precisions, and say what differs.")
+@click.argument("task", required=False)
+@DATA
 @click.option(
     "-p",
     "--precision",
@@ -121,11 +136,9 @@ def main():
     metavar="N",
     help="How many seeds, or which ones: 0,3,7.",
 )
-@click.option(
-    "--epochs", type=int, metavar="N", help="Train so many epochs, not the task's own number."
-)
-@click.option("--steps", type=int, metavar="N", help="Train so many steps, not epochs.")
-@click.option("--dial", type=int, metavar="K", help="Exponent dial: gradients 2^K times smaller.")
+@EPOCHS
+@STEPS
+@DIAL
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
@@ -139,7 +152,7 @@ def main():
     show_default=True,
     help="Format of the pictures in DIR.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+@QUIET
 def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, quiet):
     """Train TASK once for each precision and seed, and say what differs.
 
@@ -232,9 +245,7 @@ def finished_before_interrupt(out) -> str:
 
 @main.command(short_help="Train once, with checkpoints to go on from.")
 @click.argument("task")
-@click.option(
-    "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
-)
+@DATA
 @click.option(
     "-p",
     "--precision",
@@ -242,11 +253,9 @@ def finished_before_interrupt(out) -> str:
     help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
 )
 @click.option("--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]")
-@click.option(
-    "--epochs", type=int, metavar="N", help="Train so many epochs, not the task's own number."
-)
-@click.option("--steps", type=int, metavar="N", help="Train so many steps, not epochs.")
-@click.option("--dial", type=int, metavar="K", help="Exponent dial: gradients 2^K times smaller.")
+@EPOCHS
+@STEPS
+@DIAL
 @click.option(
     "--save",
     type=click.Path(dir_okay=False),
@@ -265,7 +274,7 @@ def finished_before_interrupt(out) -> str:
     metavar="PATH",
     help="Go on from this checkpoint, bit for bit as if training had never stopped.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+@QUIET
 def train(task, data, precision, seed, epochs, steps, dial, save, every, resume, quiet):
     """Train TASK once, and save checkpoints.
 
@@ -309,7 +318,7 @@ def train(task, data, precision, seed, epochs, steps, dial, save, every, resume,
     metavar="DIR",
     help="Where the report, the pictures and all numbers go.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
+@QUIET
 def demo(out, quiet):
     """See each technique of mixed precision at work, on bundled data.
 

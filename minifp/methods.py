@@ -141,6 +141,21 @@ def is_contiguous(self: Tensor) -> bool:
     return bool(self.array.flags.c_contiguous)
 
 
+def wanted_dtype(args: tuple[Any, ...], dtype: DType | None, device: str | None) -> np.dtype | None:
+    """The dtype that the arguments of `to` name, None for none, after the device was checked."""
+    if len(args) > 2:
+        raise ArgumentError(f"to{args}: expected a dtype, a device, both, or a tensor")
+    for a in args:
+        if isinstance(a, Tensor):
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
+            device = a
+        else:
+            dtype = a
+    as_device(device)
+    return None if dtype is None else as_dtype(dtype)
+
+
 @method
 def to(
     self: Tensor, *args: DType | Tensor, dtype: DType | None = None, device: str | None = None,
@@ -152,17 +167,7 @@ def to(
     where nothing changes, unless `copy`. Raises DTypeError, DeviceError or ArgumentError for what
     is neither.
     """
-    if len(args) > 2:
-        raise ArgumentError(f"to{args}: expected a dtype, a device, both, or a tensor")
-    for a in args:
-        if isinstance(a, Tensor):
-            dtype, device = a.dtype, a.device
-        elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
-            device = a
-        else:
-            dtype = a
-    as_device(device)
-    dtype = self.dtype if dtype is None else as_dtype(dtype)
+    dtype = wanted_dtype(args, dtype, device) or self.dtype
     if dtype == self.dtype:
         return self.clone() if copy else self
     if is_float(dtype) and is_float(self.dtype):

@@ -1,4 +1,4 @@
-"""Gradients in the middle of a graph: fp.grad, hooks, retained gradients, two losses on one trunk."""
+"""Gradients in the middle of a graph: fp.grad, hooks, retained gradients, several losses."""
 
 import gc
 import weakref

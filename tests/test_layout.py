@@ -39,7 +39,7 @@ ROOMS = {
     "gradient_check": "ops",
     "methods": "ops",
     "in_place": "ops",
-    "nn": "ops in_place gradient_clip",
+    "nn": "methods in_place gradient_clip",
     "models": "nn",
     "optim": "gradient_clip cpu cuda",
     "loss_scale": "backend",

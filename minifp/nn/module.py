@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from minifp import policy
-from minifp.backend import as_device
 from minifp.errors import ArgumentError, DTypeError
-from minifp.formats import as_dtype, is_float
+from minifp.formats import is_float
+from minifp.methods import wanted_dtype
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.tape import Tensor, module_path
 from minifp.walk import HookHandle
@@ -231,21 +231,14 @@ class Module:
         Unrounded numbers behind stored ones (see Parameter) are what is stored anew. An optimizer
         must be made after this.
         """
-        for a in args:
-            if isinstance(a, Tensor):
-                dtype, device = a.dtype, a.device
-            elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
-                device = a
-            else:
-                dtype = a
-        as_device(device)
-        if dtype is not None:
-            if not is_float(as_dtype(dtype)):
-                raise DTypeError(f"Module.to: {dtype!r}: expected a floating format")
+        wanted = wanted_dtype(args, dtype, device)
+        if wanted is not None:
+            if not is_float(wanted):
+                raise DTypeError(f"Module.to: {wanted}: expected a floating format")
             owned: list[Parameter | Buffer] = [*self.parameters(), *self.buffers()]
             for t in owned:
                 if is_float(t.dtype):
-                    t.convert(as_dtype(dtype))
+                    t.convert(wanted)
         return self
 
     def half(self: M) -> M:
