@@ -50,6 +50,7 @@ def _in_place(name, operation, assigns=False):
             ) from error
 
     apply.__name__ = apply.__qualname__ = name
+    apply.__module__ = __name__
     apply.__doc__ = f"As `{name[:-1]}`, but written into this tensor; the tape notices."
     setattr(Tensor, name, apply)
 

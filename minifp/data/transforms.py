@@ -135,7 +135,8 @@ class RandomCrop(PictureTransform):
         top = draws.integers(room[0], indices, "crop: top")
         left = draws.integers(room[1], indices, "crop: left")
         padded = np.pad(x, [(0, 0), (0, 0), (p, p), (p, p)])
-        windows = np.lib.stride_tricks.sliding_window_view(padded, self.size, axis=(2, 3))
+        shape = 1, 1, *self.size
+        windows = np.lib.stride_tricks.sliding_window_view(padded, shape)[..., 0, 0, :, :]
         return windows[np.arange(n), :, top, left]
 
     def __repr__(self):

@@ -4,6 +4,7 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def installed(package: str) -> str:
 
 def blas() -> str:
     """The library that NumPy's products run on."""
-    found = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+    show: Any = np.show_config  # in the types of NumPy 1 it has no argument
+    found = show(mode="dicts").get("Build Dependencies", {}).get("blas", {})
     return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
 
 

@@ -33,7 +33,7 @@ from minifp.tape import Tensor
 def attention_scores(q, k, mask, *, scale, is_causal, dot):
     s = dot(q * scale, np.swapaxes(k, -1, -2))
     if is_causal:
-        s = np.where(np.tri(*s.shape[-2:], dtype=np.bool_), s, -np.inf)
+        s = np.where(np.tri(s.shape[-2], s.shape[-1], dtype=bool), s, -np.inf)
     if mask is not None:
         s = np.where(mask, s, -np.inf) if mask.dtype.kind == "b" else s + mask
     return s

@@ -1,5 +1,10 @@
 """Pictures and sequences in another size."""
 
+from importlib import import_module
+from unittest import mock
+
+import numpy as np
+from bounds import magnitude
 from hypothesis import strategies as st
 
 from cases.case import drawn, functional
@@ -52,3 +57,34 @@ LAYERS = {
         (2, 3, 4, 6),
     ),
 }
+
+
+interpolation = import_module("minifp.ops.interpolate")  # the name is the function's in ops
+
+# ---- how far rounding may carry the results -----------------------------------------------------
+#
+# A weight is f or 1 - f, the fraction of a place up to n, the axis's size, that is a product and
+# two sums: it errs by up to 3 n of 2^-24, however small it is. The bound grants 16 to what stands
+# in M, so that a weight counts for itself and n / 4.
+
+
+def with_doubtful_weights(kernel, v, settings):
+    """The kernel's sum of absolute values, with weights that count for what they may err by."""
+    taps = interpolation.taps
+
+    def doubtful(n, count, *rest):
+        found = taps(n, count, *rest)
+        return [(i, None if w is None else w + n / 4) for i, w in found]
+
+    with mock.patch.object(interpolation, "taps", doubtful):
+        return kernel.reference(np.abs(v), sum=np.sum, **settings)
+
+
+@magnitude
+def interpolate_forward(x, *, exact, **settings):
+    return with_doubtful_weights(interpolation.interpolate_forward, x, settings)
+
+
+@magnitude
+def interpolate_dx(dy, *, exact, **settings):
+    return with_doubtful_weights(interpolation.interpolate_dx, dy, settings)
