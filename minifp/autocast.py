@@ -14,8 +14,9 @@ from minifp.formats import float16, float32
 
 LOW, WIDE = float16.name, float32.name
 GIVEN = "given"  # works in the formats it is given; where they differ, its own rule decides
+WIDEST = "widest"  # all inputs in the widest format that one of them has
 REFUSED = "refused"
-CHOICES = (LOW, WIDE, GIVEN, REFUSED)
+CHOICES = (LOW, WIDE, WIDEST, GIVEN, REFUSED)
 
 ROWS = (
     (
@@ -37,7 +38,7 @@ ROWS = (
     ),
     (
         *(WIDE, "sums many numbers: may exceed 65504, or need more digits than float16 has"),
-        "sum mean prod cumsum norm logsumexp softmax log_softmax softmin cosine_similarity "
+        "sum mean prod cumsum cumprod norm logsumexp softmax log_softmax softmin cosine_similarity "
         "normalize pairwise_distance",
     ),
     (
@@ -69,15 +70,18 @@ ROWS = (
         "batch_norm instance_norm",
     ),
     (
+        *(WIDEST, "adds numbers of one tensor to, or times, those of another: in the wider format"),
+        "dot index_add scatter_add",
+    ),
+    (
         *(GIVEN, "sums in float32 whatever its input is, and rounds once"),
-        "dot var std avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d fold index_add "
-        "scatter_add",
+        "var std avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d fold",
     ),
     (
         *(GIVEN, "chooses or moves numbers: nothing is rounded"),
         "amax amin max min sort topk max_pool1d max_pool2d adaptive_max_pool1d adaptive_max_pool2d "
         "embedding reshape view contiguous permute expand repeat cat pad getitem masked_fill "
-        "gather index_select flip roll tril triu diagonal unfold pack unpack",
+        "gather scatter index_select flip roll tril triu diagonal unfold pack unpack",
     ),
 )  # fmt: skip
 UNLISTED = "not listed: works in the formats it is given"

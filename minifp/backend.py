@@ -134,8 +134,14 @@ def _format_of_target(target, out):
 
 
 def as_device(device: Any) -> str:
-    """The device's name, "cpu". Raises DeviceError for one that is not there."""
-    device = device or os.environ.get("MINIFP_DEVICE") or "cpu"
+    """The device's name, "cpu". Raises DeviceError for one that is not there.
+
+    An integer is the number of a GPU, as in PyTorch.
+    """
+    if device is None:
+        device = os.environ.get("MINIFP_DEVICE") or "cpu"
+    if isinstance(device, int) and not isinstance(device, bool):
+        device = f"cuda:{device}"
     if device == "cpu":
         return device
     if str(device).split(":")[0] == "cuda":

@@ -5,6 +5,7 @@ them. Beside them: optimizers with masters and counters, the loss scale, schedul
 is, gradients to which a next micro-batch adds, and the state of the random streams.
 """
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from minifp.formats import as_dtype, float32, is_float, narrow
 from minifp.policy import get_precision
 from minifp.tape import CONSUMED, Tensor
 
+ENTRIES = {
+    *("precision", "model", "optimizer", "gradients", "scheduler", "loader", "random", "extra"),
+}  # of a checkpoint's tree
 Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None
 
 
@@ -28,8 +32,8 @@ def save(
     """Write a checkpoint, aside first: a process killed at any moment leaves the one before whole.
 
     model, optimizer, scheduler, loader: each an object with a `state_dict`, or a dict of several by
-        name (the tensors of a model "g" are then named "g.…"). Given alone, a model makes a file
-        that `torch.nn.Module.load_state_dict(safetensors.torch.load_file(path))` takes.
+        name, without dots (the tensors of a model "g" are then named "g.…"). Given alone, a model
+        makes a file that PyTorch takes: model.load_state_dict(safetensors.torch.load_file(path)).
     extra: plain values and arrays of yours, such as {"step": 100}.
     dtype: the floating format in which the model's tensors are written. By default unrounded: the
         float32 masters where there are any, and what is stored otherwise, in float32 at least.
@@ -39,13 +43,14 @@ def save(
     ArgumentError, with nothing written, for what cannot be saved.
     """
     _check_objects("save", model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)
-    arrays = {
-        prefix + name: _in_format(t.array, dtype)
-        for prefix, m in _prefixed(model)
-        for name, t in m.state_dict().items()
-    }
+    if dtype is not None and not is_float(as_dtype(dtype)):
+        raise ArgumentError(f"save: dtype={dtype!r}: expected a floating format, or None")
+    named = [(p + n, t.array) for p, m in _prefixed(model) for n, t in m.state_dict().items()]
+    arrays = {name: _in_format(array, dtype) for name, array in named}
+    if len(arrays) < len(named):
+        raise ArgumentError("save: two models have tensors of one name: name the models otherwise")
     tree = {
-        "precision": _each(model, lambda m: str(getattr(m, "precision", get_precision()))),
+        "precision": None if model is None else _precisions(model),
         "model": model is not None,
         "optimizer": _states(optimizer),
         "gradients": _each(optimizer, _gradients),
@@ -69,25 +74,24 @@ def load(
     strict: as in `Module.load_state_dict`.
 
     Raises CheckpointError, with nothing changed, for a file that is missing, truncated, edited, of
-    a newer version, without what was asked for, or of another model, saying what is wrong.
+    a newer version, without what was asked for, of another model, or with an optimizer of another
+    precision, saying what is wrong. (An object of yours is asked first by `check_state_dict`, if it
+    has one.)
     """
     given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
     _check_objects("load", model=model, **given)
     arrays, tree = tensor_file.read(path)
-    states = _checked(path, arrays, tree, model, given, strict)
-    for name, thing in _by_name(loader):  # the first, because it checks as it loads
-        thing.load_state_dict(states["loader"][name])
+    states, gradients, extra = _checked(path, arrays, tree, model, given, strict)
     for prefix, m in _prefixed(model):
         m.load_state_dict(_under(arrays, prefix), strict)
-    for kind in ("optimizer", "scheduler"):
-        for name, thing in _by_name(given[kind]):
+    for kind, wanted in given.items():
+        for name, thing in _by_name(wanted):
             thing.load_state_dict(states[kind][name])
-    for name, o in _by_name(optimizer):
-        for p, gradient in zip(o.parameters, tree["gradients"][name]):
-            p.grad = _gradient(gradient)
+    for p, gradient in gradients:
+        p.grad = gradient
     if any(v is not None for v in given.values()):
         random.set_state(tree["random"])
-    return None if tree is None else tree["extra"]
+    return extra
 
 
 # ---- checks: everything before anything is changed -----------------------------------------------
@@ -105,8 +109,12 @@ def _check_objects(asked_by, **objects):
 
 
 def _checked(path, arrays, tree, model, given, strict):
-    """The states to load, by kind and name, after each was found to fit."""
+    """(states by kind and name, (parameter, gradient) pairs, extra), after all was found to fit."""
+    made = ""
     try:
+        if tree is not None:
+            _check_tree(tree)
+            made = f" (of precision {_told(tree)})" if tree["precision"] else ""
         states = {kind: _found(tree, kind, wanted) for kind, wanted in given.items()}
         if model is not None and not (arrays or tree is None or tree["model"]):
             raise CheckpointError("holds no model")
@@ -116,16 +124,30 @@ def _checked(path, arrays, tree, model, given, strict):
             for name, thing in _by_name(wanted):
                 if hasattr(thing, "check_state_dict"):
                     thing.check_state_dict(states[kind][name])
-        for name, o in _by_name(given["optimizer"]):
-            _check_gradients(o, tree["gradients"][name])
+        optimizers = _by_name(given["optimizer"])
+        pairs = [pair for name, o in optimizers for pair in _gradients_of(o, tree, name)]
+        if optimizers and model is not None and _precisions(model) != tree["precision"]:
+            now = ", ".join(dict.fromkeys(_precisions(model).values()))
+            raise CheckpointError(
+                f"the model here is of precision {now}: an optimizer goes on in the one it was "
+                "saved in; load the model alone to train its weights in another"
+            )
         if any(v is not None for v in given.values()):
             random.Streams().set_state(tree["random"])
     except MinifpError as error:
-        made = f" (of precision {_told(tree)})" if tree and tree.get("precision") else ""
         raise CheckpointError(f"checkpoint {str(path)!r}{made}: {error}") from error
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CheckpointError(f"checkpoint {str(path)!r}: damaged: {error!r}") from error
-    return states
+    return states, pairs, None if tree is None else tree["extra"]
+
+
+def _check_tree(tree):
+    """Raise CheckpointError for one that `save` has not made."""
+    if not isinstance(tree, dict) or set(tree) != ENTRIES:
+        raise CheckpointError("damaged: its tree is not that of a checkpoint")
+    for kind in ("precision", "optimizer", "gradients", "scheduler", "loader"):
+        if not (tree[kind] is None or isinstance(tree[kind], dict)):
+            raise CheckpointError(f"damaged: {kind} is a {type(tree[kind]).__name__}")
 
 
 def _found(tree, kind, wanted):
@@ -137,15 +159,28 @@ def _found(tree, kind, wanted):
         raise CheckpointError(f"holds no {kind}; it has {', '.join(held_kinds) or 'tensors alone'}")
     names = {name for name, _ in _by_name(wanted)}
     if set(held) != names:
-        raise CheckpointError(f"holds {kind} {sorted(held)}, expected {sorted(names)}")
+        raise CheckpointError(f"holds {kind} {sorted(held, key=str)}, expected {sorted(names)}")
     return held
 
 
-def _check_gradients(optimizer, gradients):
-    shapes = [None if g is None else np.shape(g["gradient"]) for g in gradients]
-    expected = [p.shape for p in optimizer.parameters]
-    if len(shapes) != len(expected) or any(s not in (None, e) for s, e in zip(shapes, expected)):
-        raise CheckpointError(f"gradients of shapes {shapes}, expected {expected}")
+def _gradients_of(optimizer, tree, name):
+    """(parameter, gradient or None) pairs. Raises CheckpointError for what does not fit."""
+    saved = tree["gradients"][name]
+    if len(saved) != len(optimizer.parameters):
+        raise CheckpointError(f"{len(saved)} gradients for {len(optimizer.parameters)} parameters")
+    return [(p, _gradient(p, g)) for p, g in zip(optimizer.parameters, saved)]
+
+
+def _gradient(p, saved):
+    if saved is None:
+        return None
+    array, seed = saved["gradient"], saved["seed"]
+    fits = isinstance(array, np.ndarray) and is_float(array.dtype) and array.shape == p.shape
+    if not fits or not (type(seed) is float and 0 < abs(seed) < math.inf):
+        raise CheckpointError(f"a gradient that does not fit a parameter of shape {p.shape}")
+    gradient = Tensor(array)
+    gradient.seed = seed
+    return gradient
 
 
 # ---- objects, one or several by name -------------------------------------------------------------
@@ -155,7 +190,14 @@ def _by_name(wanted):
     """(name, object) pairs: of a dict, of one object (named ""), of None."""
     if wanted is None:
         return []
-    return list(wanted.items()) if isinstance(wanted, dict) else [("", wanted)]
+    if not isinstance(wanted, dict):
+        return [("", wanted)]
+    for name in wanted:
+        if not isinstance(name, str) or not name or "." in name:
+            raise ArgumentError(
+                f"{name!r} cannot name one of several: expected a text without dots"
+            )
+    return list(wanted.items())
 
 
 def _prefixed(model):
@@ -168,6 +210,10 @@ def _under(arrays, prefix):
 
 def _each(wanted, fn):
     return None if wanted is None else {name: fn(thing) for name, thing in _by_name(wanted)}
+
+
+def _precisions(model):
+    return _each(model, lambda m: str(getattr(m, "precision", get_precision())))
 
 
 def _told(tree):
@@ -190,14 +236,6 @@ def _gradients(optimizer):
     """For each parameter its gradient and the seed it was made with; None for one used up."""
     held = [p.grad for p in optimizer.parameters]
     return [
-        None if g is None or g.seed == CONSUMED else {"gradient": g.array, "seed": g.seed}
+        None if g is None or g.seed == CONSUMED else {"gradient": g.array, "seed": float(g.seed)}
         for g in held
     ]
-
-
-def _gradient(saved):
-    if saved is None:
-        return None
-    gradient = Tensor(saved["gradient"])
-    gradient.seed = float(saved["seed"])
-    return gradient

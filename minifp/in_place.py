@@ -3,8 +3,13 @@
 Writing counts as a change of the storage (`storage.version`): a backward that needs what was
 overwritten refuses. On a tensor that requires a gradient nothing is written while recording, for
 its gradient would be that of something else.
+
+`x += y` and its kin write too, but for one case: where the result is recorded (x was made by a
+recorded operation, or y requires a gradient) they mean `x = x + y`, so that the name x has the new
+tensor and other names of the old one keep it. `x @= y` is `x = x @ y` always.
 """
 
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -14,18 +19,25 @@ from minifp import ops, random
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.formats import is_float, narrow
 from minifp.ops.creation import Data, as_array
+from minifp.ops.elementwise import Operand
 from minifp.ops.indexing import assign
 from minifp.tape import Tensor, is_recording
 
 
+def _refuse(name):
+    raise TapeError(
+        f"{name} on a tensor that requires a gradient, while recording: "
+        "do it under fp.no_grad(), or use the operation that returns a new tensor"
+    )
+
+
 def _write(self, name, value):
     if self.requires_grad and is_recording():
-        raise TapeError(
-            f"{name} on a tensor that requires a gradient, while recording: "
-            "do it under fp.no_grad(), or use the operation that returns a new tensor"
-        )
+        _refuse(name)
     if not self.array.flags.writeable:
-        raise TapeError(f"{name} on a tensor that shares its elements (expand): clone it first")
+        raise TapeError(
+            f"{name} on a tensor that cannot be written to (expanded, or of a state_dict): clone it"
+        )
     self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
     return self
 
@@ -75,7 +87,7 @@ def _normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 
 FUNCTIONS = ("add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "sqrt", "square", "clamp")
 FUNCTIONS += ("relu", "sigmoid", "tanh", "floor", "round", "masked_fill")
-FUNCTIONS += ("index_add", "scatter_add")
+FUNCTIONS += ("index_add", "scatter_add", "scatter", "lerp", "floor_divide", "remainder")
 for _name in FUNCTIONS:
     _in_place(f"{_name}_", getattr(ops, _name))
 _in_place("copy_", _assigned, assigns=True)
@@ -102,3 +114,31 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
 
 
 setattr(Tensor, __setitem__.__name__, __setitem__)
+
+
+# ---- x += y -------------------------------------------------------------------------------------
+
+
+def _augmented(function: str) -> Callable[[Tensor, Operand], Tensor]:
+    """x += y for the function "add": in place, unless the result is recorded."""
+
+    def apply(self: Tensor, other: Operand) -> Tensor:
+        if not isinstance(other, (Tensor, np.ndarray, np.generic, bool, int, float)):
+            return NotImplemented
+        if isinstance(other, (np.ndarray, np.generic)):
+            other = Tensor(np.asarray(other))
+        if is_recording():
+            if self.requires_grad and self.is_leaf:
+                _refuse(f"{function}_")
+            if self.requires_grad or (isinstance(other, Tensor) and other.requires_grad):
+                return getattr(ops, function)(self, other)
+        return getattr(self, f"{function}_")(other)
+
+    return apply
+
+
+for _name, _function in (
+    *(("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow")),
+    *(("floordiv", "floor_divide"), ("mod", "remainder")),
+):
+    setattr(Tensor, f"__i{_name}__", _augmented(_function))

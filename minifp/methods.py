@@ -9,12 +9,14 @@ from minifp import ops
 from minifp.backend import as_device
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.formats import as_dtype, is_float
+from minifp.ops.creation import Data
+from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
 from minifp.ops.indexing import getitem
 from minifp.ops.pointwise import cast
 from minifp.ops.reduce import as_axis
 from minifp.tape import Tensor
-from minifp.typing import DType, F
+from minifp.typing import DType, F, Ints
 from minifp.walk import backward, register_hook, retain_grad
 
 
@@ -42,6 +44,9 @@ METHODS = """
     movedim t expand expand_as broadcast_to repeat tile repeat_interleave split chunk unbind
     flip roll diagonal tril triu gather take_along_dim scatter_add index_select index_add
     matmul mm bmm mv dot outer addmm softmax log_softmax
+    bitwise_and bitwise_or bitwise_xor bitwise_not isclose allclose equal nonzero masked_select
+    cumprod clip narrow select unflatten scatter clone is_floating_point numel
+    bernoulli multinomial
 """
 for _name in METHODS.split():
     setattr(Tensor, _name, getattr(ops, _name))
@@ -54,9 +59,13 @@ for _name, _function in (
     setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _operator(getattr(ops, _name)))
+for _name in ("and", "or", "xor"):
+    _function = getattr(ops, f"bitwise_{_name}")
+    setattr(Tensor, f"__{_name}__", _operator(_function))
+    setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
 OTHERS: tuple[tuple[str, Callable[..., Any]], ...] = (
     *(("__hash__", object.__hash__), ("__neg__", ops.neg), ("__abs__", ops.abs)),
-    *(("__getitem__", getitem), ("backward", backward)),
+    *(("__invert__", ops.bitwise_not), ("__getitem__", getitem), ("backward", backward)),
     *(("register_hook", register_hook), ("retain_grad", retain_grad)),
 )
 for _name, _function in OTHERS:
@@ -130,12 +139,6 @@ def dim(self: Tensor) -> int:
 
 
 @method
-def is_floating_point(self: Tensor) -> bool:
-    """Whether it holds floating numbers."""
-    return is_float(self.dtype)
-
-
-@method
 def is_contiguous(self: Tensor) -> bool:
     """Whether the elements lie in memory one after the other, the last axis fastest."""
     return bool(self.array.flags.c_contiguous)
@@ -148,6 +151,8 @@ def wanted_dtype(args: tuple[Any, ...], dtype: DType | None, device: str | None)
     for a in args:
         if isinstance(a, Tensor):
             dtype, device = a.dtype, a.device
+        elif isinstance(a, int):
+            as_device(a)
         elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
             device = a
         else:
@@ -229,9 +234,61 @@ def tolist(self: Tensor) -> Any:
 
 
 @method
-def numel(self: Tensor) -> int:
-    """How many elements it has."""
+def nelement(self: Tensor) -> int:
+    """How many elements it has: numel."""
     return self.array.size
+
+
+@method
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart in memory neighbours along each axis are, or along one."""
+    strides = tuple(n // self.itemsize for n in self.array.strides)
+    return strides if dim is None else strides[as_axis(dim, self.ndim, "stride: dim")]
+
+
+@method
+def new_tensor(
+    self: Tensor, data: Data, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor with a copy of `data`, in this one's dtype unless told."""
+    return ops.tensor(data, self.dtype if dtype is None else dtype, device, requires_grad)
+
+
+@method
+def new_full(
+    self: Tensor, size: Ints, fill_value: float, *, dtype: DType | None = None,
+    device: str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of shape `size` filled with one number, in this one's dtype unless told."""
+    dtype = self.dtype if dtype is None else dtype
+    return ops.full(size, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def _new(name: str, make: Callable[..., Tensor]) -> None:
+    @also_by_name("size")
+    def made(
+        self: Tensor, *size: Ints, dtype: DType | None = None, device: str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        dtype = self.dtype if dtype is None else dtype
+        return make(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+    made.__name__, made.__doc__ = name, f"As fp.{name[4:]}, in this one's dtype unless told."
+    setattr(Tensor, name, made)
+
+
+for _name in ("zeros", "ones", "empty"):
+    _new(f"new_{_name}", getattr(ops, _name))
+
+
+def set_requires_grad(self: Tensor, requires_grad: bool) -> None:
+    """x.requires_grad = True: requires_grad_(True)."""
+    self.requires_grad_(requires_grad)
+
+
+# mypy takes a property of a class for what it returns.
+setattr(Tensor, "requires_grad", vars(Tensor)["requires_grad"].setter(set_requires_grad))  # noqa: B010
 
 
 @method
@@ -244,12 +301,6 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 def where(self: Tensor, condition: Tensor | np.ndarray | bool, other: Operand) -> Tensor:
     """This tensor where `condition` (booleans) holds, other elsewhere."""
     return ops.where(condition, self, other)
-
-
-@method
-def clone(self: Tensor) -> Tensor:
-    """A copy with memory of its own; the gradient passes through."""
-    return ops.mul(self, 1.0) if is_float(self.dtype) else Tensor(self.array.copy())
 
 
 @method
@@ -295,6 +346,18 @@ def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
 
 
 @method
+def __copy__(self: Tensor) -> Tensor:
+    """Another tensor on the same memory, as copy.copy makes it: without the gradient and hooks."""
+    new = type(self).__new__(type(self))
+    Tensor.__init__(new, self.array, storage=self.storage, node=self.node, index=self.index)
+    for kind in type(self).__mro__:
+        for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "grad", "hooks"}:
+            if hasattr(self, name):
+                setattr(new, name, getattr(self, name))
+    return new
+
+
+@method
 def __len__(self: Tensor) -> int:
     if self.ndim == 0:
         raise TypeError("len() of a tensor without dimensions")
@@ -313,6 +376,15 @@ def __bool__(self: Tensor) -> bool:
 
 @method
 def __int__(self: Tensor) -> int:
+    return int(self.item())
+
+
+@method
+def __index__(self: Tensor) -> int:
+    if self.dtype.kind == "f" or self.array.size != 1:
+        raise TypeError(
+            f"a tensor of {self.dtype}, shape {self.shape}, as an index: expected one integer"
+        )
     return int(self.item())
 
 

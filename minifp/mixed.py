@@ -15,6 +15,7 @@ import numpy as np
 
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
+from minifp.formats import FORMATS
 from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of, squared_norm
 from minifp.loss_scale import StaticLossScale, as_loss_scale
 from minifp.masters import MasterWeights
@@ -58,7 +59,8 @@ class MixedOptimizer:
         optimizer does, and under every precision it refuses a non-finite step.
     loss_scale: "dynamic", a number, None, or a loss scale object; by default the precision's.
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
-        precision's. The precision is that in which the parameters' modules were made.
+        precision's; and weights that Module.half() has narrowed do. The precision is that in which
+        the parameters' modules were made.
     clip_norm: clip the norm of the unscaled gradients.
     dial: k, a factor 2^-k in the seed and in the unscaling, and nowhere else: in float32 it changes
         nothing, in float16 it moves gradients k powers of two down, as a mean over 2^k times as
@@ -88,7 +90,9 @@ class MixedOptimizer:
         chosen = self.precision.loss_scale if loss_scale is FROM_PRECISION else loss_scale
         self.loss_scale = as_loss_scale(chosen)
         masters = (
-            self.precision.master_weights if master_weights is FROM_PRECISION else master_weights
+            self.precision.master_weights or any(map(_was_narrowed, self.parameters))
+            if master_weights is FROM_PRECISION
+            else master_weights
         )
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
         self.skip, self.skip_nonfinite = skip, skip_nonfinite
@@ -282,6 +286,16 @@ class MixedOptimizer:
         self.loss_scale.load_state_dict(state_dict["loss_scale"])
         for o, state in zip(self.optimizers, state_dict["optimizers"]):
             o.load_state_dict(state)
+
+
+def _was_narrowed(p):
+    """Whether a parameter is stored in less than its precision says, as by Module.half()."""
+    if p.precision is None:
+        return False
+    least = min(
+        FORMATS[name].dtype.itemsize for name in (p.precision.weights, p.precision.norm_parameters)
+    )
+    return p.dtype.itemsize < least
 
 
 def _precision_of(parameters):

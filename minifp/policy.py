@@ -119,7 +119,7 @@ class Precision:
                     f"{', '.join(SWITCHES)}, storage, or under autocast an operation"
                 )
         if edits:
-            if values.get("operations", NAMED[name].operations) is None:
+            if values.get("operations", NAMED[name].operations) in (None, False):
                 raise PrecisionError(
                     f"{next(iter(edits))!r} in precision {text!r}: single operations have formats "
                     f'under "autocast" only'
@@ -322,14 +322,15 @@ def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:
 def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | None:
     """The format into which autocast casts an operation's floating inputs; None for none.
 
+    dtypes: of the inputs that have dimensions, or of all if none has.
     Raises PrecisionError for an operation that its table refuses. Float64 is never cast.
     """
     format = dict(p.operations or ()).get(operation) or autocast.row_of(operation).format
     if format == autocast.REFUSED:
         raise PrecisionError(f"{operation} under autocast: {autocast.row_of(operation).reason}")
-    if format == autocast.GIVEN or any(d == float64 for d in dtypes):
+    if format == autocast.GIVEN or not dtypes or any(d == float64 for d in dtypes):
         return None
-    return FORMATS[format].dtype
+    return promote(dtypes) if format == autocast.WIDEST else FORMATS[format].dtype
 
 
 def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:

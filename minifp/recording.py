@@ -99,7 +99,9 @@ def _enter(name, args, are_weights):
     if precision.operations is None:
         wanted = policy.entry(dtypes, are_weights, precision)
     else:
-        wanted = policy.autocast_format(name, [d for d in dtypes if d is not None], precision)
+        floating = [(d, a.ndim) for d, a in zip(dtypes, args) if d is not None]
+        strong = [d for d, ndim in floating if ndim] or [d for d, _ in floating]
+        wanted = policy.autocast_format(name, strong, precision)
     if wanted is None:
         return args
     return [

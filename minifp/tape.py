@@ -23,14 +23,18 @@ _recording: ContextVar[bool] = ContextVar("recording", default=True)
 CONSUMED = "consumed by a step"  # a seed, of a gradient that must not be used again
 
 
-@contextmanager
-def set_grad_enabled(mode: bool) -> Iterator[None]:
-    """Record operations, or do not, in a `with` block on this thread. Also a decorator."""
-    token = _recording.set(bool(mode))
-    try:
-        yield
-    finally:
-        _recording.reset(token)
+class set_grad_enabled:
+    """Record operations, or do not, on this thread: from now on, or in a `with` block."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before = _recording.get()
+        _recording.set(bool(mode))
+
+    def __enter__(self) -> None:
+        pass  # has begun when it was made
+
+    def __exit__(self, *error: object) -> None:
+        _recording.set(self.before)
 
 
 @contextmanager
@@ -138,7 +142,8 @@ class Tensor:
             raise TapeError(f"requires_grad_() is for leaves; this one was made by {self.node.op}")
         if self.dtype.kind != "f" and requires_grad:
             raise TapeError(f"only floating tensors have gradients, not {self.dtype}")
-        here = policy.gradient_format(self.dtype, self.ndim == 0, policy.get_precision())
+        precision = self.precision or policy.get_precision()
+        here = policy.gradient_format(self.dtype, self.ndim == 0, precision)
         self.gradient_dtype = here if requires_grad else None
         return self
 

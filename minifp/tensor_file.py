@@ -14,7 +14,7 @@ import struct
 import numpy as np
 
 from minifp import files
-from minifp.errors import ArgumentError, CheckpointError
+from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.tape import Tensor
 
 VERSION = 1  # of the tree; a larger one is refused
@@ -46,11 +46,16 @@ def write(path, arrays, tree):
     for name, a in tensors.items():
         if name.startswith(OWN) or a.dtype not in NAMES:
             raise ArgumentError(f"cannot save a tensor named {name!r} of {a.dtype}")
-    known: dict = {}
-    text = json.dumps(_packed(tree, "", tensors, known), allow_nan=False)
-    metadata = {"format": "pt", "minifp.version": str(VERSION), "minifp.tree": text}
-    metadata["minifp.sha256"] = _checksum(tensors, text)
-    return files.write(path, library().numpy.save(tensors, metadata))
+    try:
+        text = json.dumps(_packed(tree, "", tensors, {}), allow_nan=False)
+        metadata = {"format": "pt", "minifp.version": str(VERSION), "minifp.tree": text}
+        metadata["minifp.sha256"] = _checksum(tensors, text)
+        content = library().numpy.save(tensors, metadata)
+    except MinifpError:
+        raise
+    except Exception as error:  # too deep, too long, or not UTF-8: safetensors has its own classes
+        raise ArgumentError(f"cannot save {str(path)!r}: {type(error).__name__}: {error}") from None
+    return files.write(path, content)
 
 
 def read(path):
@@ -62,8 +67,9 @@ def read(path):
     try:
         with open(path, "rb") as file:
             content = file.read()  # not memory-mapped: Windows could not replace the file
-    except OSError as error:
-        raise CheckpointError(f"checkpoint {str(path)!r}: {error.strerror or error}") from None
+    except (OSError, TypeError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise CheckpointError(f"checkpoint {str(path)!r}: {said}") from None
     try:
         return _read(content)
     except CheckpointError as error:
@@ -75,6 +81,8 @@ def _read(content):
         found = library().deserialize(content)
         (size,) = struct.unpack("<Q", content[:8])
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        tensors = {name: _array(name, entry) for name, entry in found}
+        is_ours = "minifp.tree" in metadata
     except CheckpointError:
         raise
     except Exception as error:  # safetensors has one class for all, and it differs by version
@@ -86,8 +94,7 @@ def _read(content):
         raise CheckpointError(
             f"truncated, damaged, or no safetensors file ({len(content)} bytes): {error}"
         ) from None
-    tensors = {name: _array(name, entry) for name, entry in found}
-    if "minifp.tree" not in metadata:
+    if not is_ours:
         return tensors, None
     _check_version(metadata.get("minifp.version"))
     text = metadata["minifp.tree"]
@@ -95,7 +102,7 @@ def _read(content):
         raise CheckpointError("its content is not what was saved: the checksum differs")
     try:
         tree = _unpacked(json.loads(text), tensors)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (ArithmeticError, KeyError, TypeError, ValueError, RecursionError, MinifpError) as error:
         raise CheckpointError(f"its tree is damaged: {error!r}") from None
     return {name: a for name, a in tensors.items() if not name.startswith(OWN)}, tree
 
@@ -175,10 +182,13 @@ def _stored(array, place, tensors, known):
         raise ArgumentError(f"cannot save {place}, an array of {array.dtype}: expected numbers")
     if not known:
         known.update({_content(a): name for name, a in tensors.items()})
-    name = known.setdefault(_content(array), OWN + place)
-    if name not in tensors:
-        tensors[name] = array
-    return name
+    content = _content(array)
+    if content not in known:
+        name = OWN + place
+        while name in tensors:  # as the places of {1: a, "1": b} are spelt alike
+            name += "~"
+        known[content], tensors[name] = name, array
+    return known[content]
 
 
 def _content(array):

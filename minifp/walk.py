@@ -47,7 +47,7 @@ def grad(
     outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
     create_graph: bool = False, allow_unused: bool = False, *, seed: float = 1.0,
 ) -> tuple:  # fmt: skip
-    """The gradients of the sum of `outputs` for each of `inputs`, as a tuple; no `.grad` changes.
+    """The gradients of the sum of `outputs` for each of `inputs`, as a tuple; no leaf's changes.
 
     outputs, inputs: a tensor or several; inputs may also be values in the middle of a graph.
     grad_outputs: for each output what to multiply by, of its shape; None for a scalar's 1.
@@ -157,9 +157,11 @@ def _walk(order, firsts, seed, retain_graph):
     keeps is freed as the walk goes on.
     """
     reached: set = set(order)
+    goes_on = {v for v in order if any(parent in reached for parent, _ in v.parents)}
     sums: dict = {}
     for vertex in order:
-        _check_before_backward(vertex, seed)
+        if vertex in goes_on:
+            _check_before_backward(vertex)
     for y, first in firsts:
         _meet(sums, y.vertex, y.index, first)
     for vertex in order:
@@ -172,7 +174,7 @@ def _walk(order, firsts, seed, retain_graph):
             for observer in observers:
                 observer.on_gradient(vertex, gradient)
         yield vertex, arrived
-        if isinstance(vertex, Tensor):
+        if vertex not in goes_on:  # a leaf, or where fp.grad ends
             continue
         wanted = [parent in reached for parent, _ in vertex.parents]
         for (parent, i), g, go in zip(
@@ -232,9 +234,7 @@ def _check_seed(leaf, seed):
         raise TapeError(f"a gradient of shape {leaf.shape} was {made}: call zero_grad() first")
 
 
-def _check_before_backward(vertex, seed):
-    if isinstance(vertex, Tensor):
-        return
+def _check_before_backward(vertex):
     if vertex.saved is None:
         raise TapeError(
             f"backward through {vertex.op} a second time: the first released what it needs; "
@@ -265,15 +265,15 @@ def _as_gradient(array, seed):
 
 
 class HookHandle:
-    """What register_hook returns: `remove()` takes the hook away again."""
+    """A hook in a list of them, as registering returns it: `remove()` takes it away again."""
 
     def __init__(self, hooks: list, hook: Callable):
         self.hooks, self.hook = hooks, hook
+        hooks.append(self)
 
     def remove(self) -> None:
         """Take the hook away; a second time does nothing."""
-        if self.hook in self.hooks:
-            self.hooks.remove(self.hook)
+        self.hooks[:] = [handle for handle in self.hooks if handle is not self]
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
@@ -289,9 +289,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         raise ArgumentError(f"register_hook: {hook!r} is no function")
     if self.vertex.hooks is None:
         self.vertex.hooks = {}
-    hooks = self.vertex.hooks.setdefault(self.index, [])
-    hooks.append(hook)
-    return HookHandle(hooks, hook)
+    return HookHandle(self.vertex.hooks.setdefault(self.index, []), hook)
 
 
 def retain_grad(self: Tensor) -> None:
@@ -299,7 +297,8 @@ def retain_grad(self: Tensor) -> None:
     if self.vertex is None:
         raise TapeError("retain_grad on a tensor that requires no gradient")
     held = (self.vertex.hooks or {}).get(self.index, ())
-    if self.node is not None and not any(isinstance(h, Keep) and h.tensor() is self for h in held):
+    kept = [handle.hook.tensor() for handle in held if isinstance(handle.hook, Keep)]
+    if self.node is not None and not any(tensor is self for tensor in kept):
         register_hook(self, Keep(self))
 
 
@@ -313,13 +312,18 @@ class Keep:
         """Add a gradient to the tensor's own, if there still is a tensor."""
         tensor = self.tensor()
         if tensor is not None:
+            _check_seed(tensor, gradient.seed)
             tensor.grad = _added(tensor, gradient.array.copy(), gradient.seed)
 
 
 def _after_hooks(vertex, index, gradient, seed):
     """The gradient after the hooks of one output have seen, or replaced, it."""
-    for hook in list(vertex.hooks.get(index, ())):
-        given = hook(_as_gradient(gradient, seed))
+    handles = list(vertex.hooks.get(index, ()))
+    handles.sort(
+        key=lambda handle: isinstance(handle.hook, Keep)
+    )  # what is kept is what they leave
+    for handle in handles:
+        given = handle.hook(_as_gradient(gradient, seed))
         if given is None:
             continue
         given = np.asarray(given.array if isinstance(given, Tensor) else given)

@@ -82,11 +82,11 @@ def main():
             try:
                 step = fp.load(path, model, optimizer)["step"]
                 lost = not (said <= step <= said + 1 and step == optimizer.optimizer.steps)
+                counts["steps"] = step
             except fp.CheckpointError as error:
                 tqdm.write(str(error))
                 lost = True
             counts["checkpoints lost"] += lost
-            counts["steps"] = step
     text = json.dumps(counts, indent=1)
     print(text)
     if arguments.out:

@@ -221,3 +221,20 @@ def test_a_convolutional_network_trains_as_in_mixed_bit_for_bit():
             weights = {n: t.array.tobytes() for n, t in model.state_dict().items()}
         found[precision] = losses, weights, optimizer.scale
     assert found["mixed"] == found["autocast"]
+
+
+def test_numbers_without_dimensions_turn_no_row_off():
+    """As everywhere, they decide no format: 300^2 is not Inf."""
+    h = fp.tensor([300.0], dtype="float16")
+    with fp.precision("autocast"):
+        for two in (2, np.float64(2), np.array(2.0), fp.tensor(2.0, dtype="float64")):
+            y = h**two
+            assert (y.dtype, y.tolist()) == ("float32", [90000])
+
+
+def test_widest_lets_formats_meet():
+    i, wide = fp.tensor([0, 0]), fp.zeros(2)
+    with fp.precision("autocast"):
+        half = fp.ones(2, dtype="float16")
+        assert wide.scatter_add(0, i, half).dtype == "float32"
+        assert half.scatter_add(0, i, half).dtype == "float16"

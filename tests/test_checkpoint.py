@@ -6,12 +6,12 @@ import os
 import pickle
 import struct
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshots import frozen, snapshot
 
@@ -28,10 +28,15 @@ X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
 T = np.arange(90) % 3
 
 
+def COSINE(optimizer):
+    """The schedule of those tests that are not about schedules."""
+    return lr_scheduler.CosineAnnealingLR(optimizer, 40)
+
+
 class Training:
     """A small model with everything that has a state."""
 
-    def __init__(self, precision, rule=optim.Adam, accumulate=1, **settings):
+    def __init__(self, precision, rule=optim.Adam, accumulate=1, schedule=COSINE, **settings):
         self.precision, self.accumulate = precision, accumulate
         with fp.precision(precision):
             self.model = nn.Sequential(
@@ -40,7 +45,7 @@ class Training:
             )
             plain = rule(self.model.parameters(), lr=1e-2)
             self.optimizer = fp.MixedOptimizer(plain, **settings)
-        self.scheduler = lr_scheduler.CosineAnnealingLR(self.optimizer, 40)
+        self.scheduler = schedule(self.optimizer)
         data = fp.data.TensorDataset(X, T)
         self.loader = fp.data.DataLoader(data, batch_size=20, shuffle=True)
         self.losses, self.seen = [], 0
@@ -62,7 +67,8 @@ class Training:
                 self.seen += 1
                 if self.seen % self.accumulate == 0:
                     self.optimizer.step()
-                    self.scheduler.step()
+                    plateau = isinstance(self.scheduler, lr_scheduler.ReduceLROnPlateau)
+                    self.scheduler.step(*[loss.item()] * plateau)
                     self.optimizer.zero_grad()
         return self
 
@@ -106,9 +112,39 @@ def test_training_goes_on_as_if_it_had_never_stopped(tmp_path, precision, before
     assert resumed == whole
 
 
-@pytest.mark.parametrize("rule", [optim.SGD, optim.AdamW])
-def test_with_other_optimizers_too(tmp_path, rule):
-    whole, resumed = went_on(tmp_path, 6, 6, precision="mixed", rule=rule)
+RULES = {
+    "SGD with momentum": partial(optim.SGD, momentum=0.9, nesterov=True),
+    "Adam with amsgrad": partial(optim.Adam, amsgrad=True),
+    "RMSprop": partial(optim.RMSprop, momentum=0.5, centered=True),
+    **{name: getattr(optim, name) for name in ("SGD", "AdamW", "NAdam", "RAdam", "Adagrad")},
+    **{name: getattr(optim, name) for name in ("Adadelta", "Adamax", "LAMB")},
+}
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "float16"])
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_with_every_optimizer(tmp_path, rule, precision):
+    whole, resumed = went_on(tmp_path, 6, 6, precision=precision, rule=rule)
+    assert resumed == whole
+
+
+SCHEDULES = {
+    "StepLR": lambda o: lr_scheduler.StepLR(o, 3),
+    "OneCycleLR": lambda o: lr_scheduler.OneCycleLR(o, 0.1, total_steps=20),
+    "ReduceLROnPlateau": lambda o: lr_scheduler.ReduceLROnPlateau(o, patience=1),
+    "LambdaLR": lambda o: lr_scheduler.LambdaLR(o, lambda n: 1 / (1 + n)),
+    "ChainedScheduler": lambda o: lr_scheduler.ChainedScheduler(
+        [lr_scheduler.ConstantLR(o, 0.5, 4), lr_scheduler.ExponentialLR(o, 0.9)]
+    ),
+    "SequentialLR": lambda o: lr_scheduler.SequentialLR(
+        o, [lr_scheduler.LinearLR(o, 0.1, total_iters=5), COSINE(o)], [5]
+    ),
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_with_every_kind_of_schedule(tmp_path, schedule):
+    whole, resumed = went_on(tmp_path, 7, 9, precision="mixed", schedule=schedule)
     assert resumed == whole
 
 
@@ -258,7 +294,6 @@ def test_not_strict_takes_what_fits(tmp_path):
 def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
     run = Training("mixed").run(4)
     run.save(tmp_path / "c")
-    model, optimizer, scheduler, loader = run.parts
     other = Training("mixed").run(2)
     narrow = nn.Linear(3, 3)
     plain = fp.MixedOptimizer(optim.SGD(Training("mixed").model.parameters()))
@@ -267,12 +302,15 @@ def test_what_does_not_fit_is_refused_before_anything_is_changed(tmp_path):
         "model": (narrow, "missing: weight .*unexpected: 0.weight"),
         "optimizer": (plain, "group with settings"),
         "loader": (small, "does not fit the data set"),
-        "scheduler": (other.optimizer.loss_scale, "."),
+        "scheduler": (
+            SCHEDULES["StepLR"](Training("mixed").optimizer),
+            "StepLR: the state of another",
+        ),
     }
     for kind, (thing, problem) in wrong.items():
         parts = dict(zip(("model", "optimizer", "scheduler", "loader"), other.parts))
         before = other.state()
-        with pytest.raises(fp.MinifpError, match=problem):
+        with pytest.raises(fp.CheckpointError, match=problem):
             fp.load(tmp_path / "c", **{**parts, kind: thing})
         assert other.state() == before, kind
 
@@ -412,6 +450,99 @@ def same(a, b):
     if isinstance(a, dict):
         return type(b) is dict and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     return type(a) is type(b) and a == b
+
+
+def places(tree, path=()):
+    """The path of every node of a tree, to be changed by `changed`."""
+    yield path
+    if isinstance(tree, (dict, list, tuple)):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from places(value, (*path, key))
+
+
+def changed(tree, path, value):
+    """The tree with another value in one place."""
+    if not path:
+        return value
+    if isinstance(tree, dict):
+        return {k: changed(v, path[1:], value) if k == path[0] else v for k, v in tree.items()}
+    return type(tree)(
+        changed(v, path[1:], value) if i == path[0] else v for i, v in enumerate(tree)
+    )
+
+
+ODD = TREES | st.sampled_from([10**400, np.zeros(0), np.ones(3), np.array(1.5), np.ones((2, 2, 2))])
+
+
+@settings(max_examples=200)
+@given(data=st.data(), value=ODD)
+def test_with_one_value_changed_a_checkpoint_is_taken_up_or_refused_wholly(
+    tmp_path_factory, data, value
+):
+    """By somebody who knows the checksum."""
+    folder = tmp_path_factory.mktemp("changed")
+    (folder / "c").write_bytes(saved_bytes())
+    arrays, tree = tensor_file.read(folder / "c")
+    path = data.draw(st.sampled_from(sorted(places(tree), key=str)))
+    tensor_file.write(folder / "c", arrays, changed(tree, path, value))
+    run = Training("mixed").run(1)
+    before = run.state()
+    try:
+        fp.load(folder / "c", *run.parts)
+    except fp.CheckpointError:
+        assert run.state() == before, path
+
+
+def test_what_is_spelt_alike_is_kept_apart(tmp_path):
+    extra = {1: np.array([1.0]), "1": np.array([2.0]), "a": {"b": np.ones(3)}, "a/b": np.zeros(3)}
+    fp.save(tmp_path / "c", extra=extra)
+    assert frozen(fp.load(tmp_path / "c")) == frozen(extra)
+    models = {"a": nn.ModuleDict({"b": nn.Linear(1, 1)}), "a.b": nn.Linear(1, 1)}
+    with pytest.raises(fp.ArgumentError, match="'a.b' cannot name one of several"):
+        fp.save(tmp_path / "c", model=models)
+    with pytest.raises(fp.ArgumentError, match="expected a floating format"):
+        fp.save(tmp_path / "c", model=nn.Linear(1, 1), dtype="int32")
+
+
+@pytest.mark.parametrize(
+    "extra", [{"a": [10**5000]}, {"\ud800": np.ones(1)}, "deep"], ids=["long", "surrogate", "deep"]
+)
+def test_what_cannot_be_written_is_refused(tmp_path, extra):
+    if extra == "deep":
+        for _ in range(5000):
+            extra = [extra]
+    with pytest.raises(fp.ArgumentError, match="cannot save"):
+        fp.save(tmp_path / "c", extra=extra)
+    assert not list(tmp_path.iterdir())
+
+
+HEADERS = [
+    {"__metadata__": None},
+    {"a": {"dtype": "F32", "shape": [0, 2**62], "data_offsets": [0, 0]}},
+    {"a": {"dtype": "F32", "shape": [1] * 100, "data_offsets": [0, 4]}},
+    {"a": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]}},
+    {"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}},
+    [],
+]
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
+def test_absurd_headers_are_refused(tmp_path, header):
+    (tmp_path / "c").write_bytes(assembled(header, b"1234"))
+    with pytest.raises(fp.CheckpointError):
+        fp.load(tmp_path / "c", model=nn.Linear(1, 1))
+    for path in ("a\0b", None):
+        with pytest.raises(fp.CheckpointError):
+            fp.load(path)
+
+
+def test_an_optimizer_goes_on_in_its_own_precision_only(tmp_path):
+    Training("mixed").run(2).save(tmp_path / "c")
+    for other in ("mixed,accumulate=float16", "mixed,activations=float32"):
+        run = Training(other)
+        with pytest.raises(fp.CheckpointError, match=f"of precision mixed.* of precision {other}"):
+            run.load(tmp_path / "c")
+        fp.load(tmp_path / "c", model=run.model)
 
 
 @given(TREES)

@@ -274,4 +274,27 @@ def test_every_function_that_makes_tensors_is_public_and_named_here():
                 assert f"fp.{name}(" in text or f'"{name}"' in text, name
 
 
-HELPERS = {"storage_dtype", "as_array", "filled", "check_number", "floating"}
+HELPERS = {"storage_dtype", "as_array", "filled", "check_number", "floating", "warn_of_overflow"}
+
+
+def test_draws_have_the_probabilities_that_are_asked_for_in_every_precision():
+    drawn = []
+    for dtype in ("float32", "float16"):
+        fp.manual_seed(0)
+        p = fp.full((20000,), 0.25, dtype=dtype)
+        weights = fp.tensor([[1.0, 0.0, 3.0], [0.0, 0.0, 2.0]], dtype=dtype)
+        one = weights[0]
+        some = fp.bernoulli(p)
+        many = fp.multinomial(weights, 20000, replacement=True)
+        few = fp.stack([one.multinomial(2) for _ in range(2000)])
+        assert some.dtype == dtype and many.dtype == few.dtype == "int64"
+        assert abs(some.float().mean().item() - 0.25) < 0.015
+        assert abs((many[0] == 2).float().mean().item() - 0.75) < 0.015
+        assert not (many == 1).any() and (many[1] == 2).all()
+        assert (few.sort(1)[0] == fp.tensor([0, 2])).all()
+        assert abs((few[:, 0] == 2).float().mean().item() - 0.75) < 0.05
+        z = fp.normal(fp.full((20000,), 2.0, dtype=dtype), 0.5)
+        assert z.dtype == dtype and abs(z.float().mean().item() - 2) < 0.02
+        assert abs(z.float().std().item() - 0.5) < 0.02
+        drawn.append((some.tolist(), many.tolist(), few.tolist()))
+    assert drawn[0] == drawn[1]

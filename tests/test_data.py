@@ -587,3 +587,15 @@ def test_the_real_mnist_is_standardised_and_whole(monkeypatch):
     assert np.bincount(t).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     labels = files.read_idx(REAL / "mnist" / "train-labels-idx1-ubyte.gz", (60000,))
     assert hashlib.sha256(idx(labels)).hexdigest().startswith("65a50cbbf4e906d7")
+
+
+def test_a_data_set_that_takes_one_index_is_told_of_arrays():
+    class OneByOne:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            return [[1.0], [2.0], [3.0], [4.0]][index]
+
+    with pytest.raises(DataError, match=r"array of indices, it raised TypeError.*one index at a"):
+        next(iter(DataLoader(OneByOne(), batch_size=2)))

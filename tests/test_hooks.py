@@ -259,3 +259,67 @@ def test_recording_is_turned_on_again_inside_of_no_grad():
         return a * 2
 
     assert not quiet().requires_grad and not quiet().requires_grad
+
+
+def test_a_statement_turns_recording_off_until_another_turns_it_on():
+    a = leaf(1.0)
+    fp.set_grad_enabled(False)
+    assert not (a * 2).requires_grad
+    fp.set_grad_enabled(True)
+    assert (a * 2).requires_grad
+
+
+# ---- found in review ----------------------------------------------------------------------------
+
+
+def test_grad_leaves_the_graph_behind_its_inputs_as_it_is():
+    """The gradient of a value in the middle, and then from there on."""
+    a = leaf(2.0)
+    h = a * a
+    (dh,) = fp.grad((h * h).sum(), h)
+    h.backward(dh)
+    assert a.grad.tolist() == [32]
+
+
+def test_the_same_hook_twice_is_two_hooks():
+    a = leaf(1.0)
+
+    def double(g):
+        return g * 2
+
+    first, _ = a.register_hook(double), a.register_hook(double)
+    first.remove()
+    first.remove()
+    (a * 1).backward()
+    assert a.grad.tolist() == [2]
+    layer, seen = nn.ReLU(), []
+
+    def note(module, args, y):
+        seen.append(1)
+
+    handles = [layer.register_forward_hook(note), layer.register_forward_hook(note)]
+    handles[0].remove()
+    handles[0].remove()
+    layer(a)
+    assert seen == [1]
+
+
+def test_retained_gradients_of_different_scales_do_not_meet():
+    a = leaf(1.0)
+    h = a * 3
+    h.retain_grad()
+    y = h * 2
+    y.backward(seed=2.0, retain_graph=True)
+    a.grad = None
+    with pytest.raises(fp.TapeError, match="seed 2, not 1024"):
+        y.backward(seed=1024.0)
+    assert h.grad.tolist() == [4] and a.grad is None
+
+
+def test_what_is_retained_is_what_hooks_leave_whenever_they_were_registered():
+    a = leaf(1.0)
+    h = a * 3
+    h.retain_grad()
+    h.register_hook(lambda g: g * 10)
+    h.backward()
+    assert h.grad.tolist() == [10] and a.grad.tolist() == [30]

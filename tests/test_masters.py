@@ -392,5 +392,7 @@ def test_a_saved_model_is_a_copy():
     layer, optimizer = trained_layer("mixed")
     before = frozen(masters(optimizer))
     for tensor in layer.state_dict().values():
-        tensor.fill_(9.0)
+        with pytest.raises(fp.TapeError, match="cannot be written to"):
+            tensor.fill_(9.0)
+        assert not any(np.shares_memory(tensor.array, m) for m in masters(optimizer))
     assert frozen(masters(optimizer)) == before

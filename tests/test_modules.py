@@ -282,12 +282,16 @@ def test_every_missing_unexpected_and_misshapen_entry_is_named_at_once_and_nothi
     assert frozen(model.state_dict()) == before
 
 
-def test_a_state_is_a_copy():
+def test_a_state_is_a_copy_and_says_so_to_who_writes_into_it():
     model = small()
     state, before = model.state_dict(), frozen(model.state_dict())
     for tensor in state.values():
-        tensor.fill_(7)
-    assert frozen(model.state_dict()) == before
+        with pytest.raises(fp.TapeError, match="cannot be written to .*state_dict"):
+            tensor.fill_(7)
+    with fp.no_grad():
+        for p in model.parameters():
+            p.fill_(7)
+    assert frozen(state) == before != frozen(model.state_dict())
 
 
 # ---- precision ----------------------------------------------------------------------------------
@@ -645,3 +649,70 @@ def test_a_module_dict_is_a_dict_of_modules():
     ):
         with pytest.raises(error, match=words):
             wrong()
+
+
+# ---- assigning to what is owned -----------------------------------------------------------------
+
+
+def test_a_buffer_stays_one_when_a_tensor_is_assigned_to_it():
+    """As running statistics of one's own are kept."""
+    model = Own()
+    model.kept = model.kept * 0.5 + 1
+    model.scratch = fp.ones(1)
+    assert [n for n, _ in model.named_buffers()] == ["kept", "scratch"]
+    assert model.state_dict()["kept"].tolist() == [1.5, 2] and "scratch" not in model.state_dict()
+    with pytest.raises(fp.DTypeError, match="kept is a buffer.*detach"):
+        model.kept = model.scale * 2
+
+
+def test_a_parameter_is_not_replaced_by_a_tensor_unnoticed():
+    model = Own()
+    with pytest.raises(fp.DTypeError, match="Own.scale is a Parameter .*become a Tensor.*data"):
+        model.scale = fp.ones(2)
+    model.scale = nn.Parameter(fp.ones(2))
+    model.scale = None
+    assert "scale" not in model.state_dict()
+
+
+def test_a_parameter_may_be_made_frozen():
+    assert not nn.Parameter(fp.ones(2), False).requires_grad
+    assert not nn.Parameter(fp.ones(2), requires_grad=False).requires_grad
+    with pytest.raises(fp.DTypeError, match="requires_grad='float16'"):
+        nn.Parameter(fp.ones(2), "float16")
+
+
+def test_a_frozen_parameter_written_to_keeps_its_unrounded_numbers_outside_of_no_grad_too():
+    """As the weights of a target network that follows another."""
+    with fp.precision("mixed"):
+        target = nn.Linear(4, 4).requires_grad_(False)
+    before = target.weight.exact.astype("float64")
+    for _ in range(200):
+        target.weight.mul_(0.9999)
+    np.testing.assert_allclose(target.weight.exact, before * 0.9999**200, rtol=1e-4)
+
+
+def test_thawed_outside_of_its_precision_a_parameter_has_the_gradient_of_its_own():
+    with fp.precision("mixed,gradients=float32"):
+        layer = nn.Linear(2, 1)
+    before = [p.gradient_dtype for p in layer.parameters()]
+    layer.requires_grad_(False).requires_grad_()
+    assert [p.gradient_dtype for p in layer.parameters()] == before == ["float32"] * 2
+
+
+def test_loading_what_overflows_gives_a_warning_that_names_it():
+    with fp.precision("mixed"):
+        layer = nn.Linear(1, 1)
+    with pytest.warns(fp.PrecisionWarning, match="load_state_dict: weight: 1 of 1 values overflow"):
+        layer.load_state_dict({"weight": [[1e6]], "bias": [0.0]})
+    with pytest.raises(fp.ArgumentError, match="an entry is no array"):
+        layer.load_state_dict({"weight": [[1.0], [2.0, 3.0]], "bias": [0.0]})
+
+
+def test_a_halved_model_is_not_trained_without_masters_by_accident():
+    layer = nn.Linear(2, 2).half()
+    optimizer = fp.MixedOptimizer(optim.SGD(layer.parameters(), lr=1e-5))
+    assert optimizer.master_weights
+    before = layer.weight.exact.copy()
+    for _ in range(10):
+        optimizer.minimize(layer(fp.ones(1, 2, dtype="float16")).sum())
+    assert (layer.weight.exact < before).all()

@@ -280,7 +280,7 @@ def test_a_hand_written_loss_is_finite_where_pytorchs_half_overflows():
 
 # What minifp's functions leave out of PyTorch's signatures.
 LEFT_OUT = {
-    *("inplace", "size_average", "reduce", "_stacklevel", "dtype"),
+    *("inplace", "size_average", "reduce", "_stacklevel"),
     *("max_norm", "norm_type", "scale_grad_by_freq", "sparse"),
 }
 

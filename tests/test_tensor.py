@@ -1,6 +1,7 @@
 """What a Tensor offers beside operations: conversions, exchange with others, writing in place."""
 
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -29,6 +30,15 @@ IN_PLACE = {
     "copy_": (lambda t: t.copy_(fp.tensor([7, 8])), [7, 8]),
     "fill_": (lambda t: t.fill_(5), [5, 5]),
     "zero_": (lambda t: t.zero_(), [0, 0]),
+    "lerp_": (lambda t: t.lerp_(fp.tensor([3.0, 4.0]), 0.5), [2, 3]),
+    "scatter_": (lambda t: t.scatter_(0, fp.tensor([1]), 5.0), [1, 5]),
+    "+=": (lambda t: operator.iadd(t, 2.0), [3, 4]),
+    "-=": (lambda t: operator.isub(t, fp.tensor([1.0, 3.0])), [0, -1]),
+    "*=": (lambda t: operator.imul(t, np.array([3.0, 4.0], "float32")), [3, 8]),
+    "/=": (lambda t: operator.itruediv(t, 2), [0.5, 1]),
+    "**=": (lambda t: operator.ipow(t, 2), [1, 4]),
+    "//=": (lambda t: operator.ifloordiv(t, 2), [0, 1]),
+    "%=": (lambda t: operator.imod(t, 2), [1, 0]),
     "setitem": (lambda t: t.__setitem__(0, 9.0), [9, 2]),
     "setitem of a mask": (lambda t: t.__setitem__(t > 1.5, 9.0), [1, 9]),
 }
@@ -68,7 +78,7 @@ def test_a_tensor_that_requires_a_gradient_is_written_to_under_no_grad_only(chan
 
 def test_stretched_memory_is_not_written_to():
     t = fp.ones(1).expand(3)
-    with pytest.raises(fp.TapeError, match="add_ on a tensor that shares its elements"):
+    with pytest.raises(fp.TapeError, match="add_ on a tensor that cannot be written to"):
         t.add_(1.0)
 
 
@@ -95,6 +105,54 @@ def test_a_parameter_written_in_place_keeps_its_unrounded_numbers():
     expected = np.minimum(expected, np.float32(0.5)) + np.float32(0.25)
     np.testing.assert_array_equal(p.exact, expected)
     np.testing.assert_array_equal(p.array, expected.astype("float16"))
+
+
+def test_parameters_are_trained_by_hand_in_every_precision():
+    for precision, stored in (("float32", "float32"), ("mixed", "float16")):
+        with fp.precision(precision):
+            p = nn.Parameter(np.array([0.1, 0.2], "float32"))
+        before, array = p, p.array
+        (p.float() * 3).sum().backward()
+        with fp.no_grad():
+            p -= 1e-4 * p.grad.float()
+        assert p is before and p.array is array and p.dtype == stored and p.requires_grad
+        expected = np.float32([0.1, 0.2]) - np.float32(1e-4) * np.float32(3)
+        np.testing.assert_allclose(p.array if p.exact is None else p.exact, expected, rtol=1e-7)
+
+
+def test_what_is_recorded_is_added_to_under_a_new_name():
+    x = fp.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(fp.TapeError, match=r"add_ .*no_grad"):
+        x += 1
+    y = x * 2
+    other = y
+    y += 1
+    assert (y.tolist(), other.tolist()) == ([3, 5], [2, 4]) and y.node.op == "add"
+    total = fp.tensor(0.0)
+    for _ in range(2):
+        total += (y * y).sum()
+    total.backward()
+    assert x.grad.tolist() == [24, 40]
+    whole = fp.eye(2)
+    product = whole
+    product @= whole
+    assert product is not whole
+
+
+@pytest.mark.parametrize(
+    "change, kind",
+    [
+        (lambda t: operator.itruediv(t, 2), fp.DTypeError),
+        (lambda t: operator.iadd(t, 0.5), fp.DTypeError),
+        (lambda t: operator.iadd(t, fp.tensor([[1, 2], [3, 4]])), fp.ShapeError),
+        (lambda t: operator.iadd(t, "1"), TypeError),
+    ],
+)
+def test_what_does_not_fit_in_place_is_refused(change, kind):
+    t = fp.tensor([1, 2])
+    with pytest.raises(kind):
+        change(t)
+    assert t.tolist() == [1, 2]
 
 
 # ---- conversions --------------------------------------------------------------------------------
@@ -215,3 +273,163 @@ def test_a_copied_model_is_the_same_and_its_own(precision):
     with fp.no_grad():
         other[0].weight.zero_()
     assert model[0].weight.array.any()
+
+
+# ---- what else PyTorch's tensors can do ---------------------------------------------------------
+
+
+def test_bits_of_integers_and_booleans_as_pytorch():
+    torch = pytest.importorskip("torch", reason="bits are compared with PyTorch's")
+    for a, b in (([5, -3, 0], [3, 6, -1]), ([True, False, True], [True, True, False])):
+        x, y, t, u = fp.tensor(a), fp.tensor(b), torch.tensor(a), torch.tensor(b)
+        for f in (operator.and_, operator.or_, operator.xor):
+            for mine, theirs in ((f(x, y), f(t, u)), (f(x, b[0]), f(t, b[0])), (f(1, x), f(1, t))):
+                assert mine.tolist() == theirs.tolist()
+                assert str(mine.dtype) == str(theirs.dtype).removeprefix("torch.")
+        assert (~x).tolist() == (~t).tolist()
+    for fails in (lambda: ~fp.ones(2), lambda: fp.ones(2) & 1, lambda: fp.tensor([1]) | 0.5):
+        with pytest.raises(fp.DTypeError, match="bitwise"):
+            fails()
+    with pytest.raises(fp.ShapeError, match="bitwise_and"):
+        fp.tensor([1, 2]) & fp.tensor([1, 2, 3])
+
+
+def test_an_integer_of_one_element_is_an_index():
+    assert "abc"[fp.tensor(1)] == "b" and list(range(fp.tensor([2]))) == [0, 1]
+    for t in (fp.tensor(1.0), fp.tensor([1, 2])):
+        with pytest.raises(TypeError, match="as an index"):
+            operator.index(t)
+
+
+def test_a_shallow_copy_shares_memory():
+    with fp.precision("mixed"):
+        p = nn.Parameter(np.array([0.1, 0.2], "float32"))
+    q = copy.copy(p)
+    assert type(q) is nn.Parameter and q.requires_grad and q.storage is p.storage
+    with fp.no_grad():
+        q.zero_()
+    assert p.tolist() == [0, 0] and p.exact is None
+    x = fp.tensor([1.0], requires_grad=True)
+    copy.copy(x * 2).sum().backward()
+    assert x.grad.tolist() == [2] and copy.copy(x).grad is None
+
+
+def test_dtypes_and_constants_have_pytorchs_names():
+    torch = pytest.importorskip("torch", reason="names and limits are PyTorch's")
+    for name in ("half", "float", "double", "int", "long", "bool"):
+        found = fp.zeros(1, dtype=getattr(fp, name)).dtype
+        assert str(found) == str(getattr(torch, name)).removeprefix("torch.")
+    assert (fp.inf, fp.pi) == (torch.inf, torch.pi) and fp.nan != fp.nan
+    for name in ("float16", "float32", "float64"):
+        mine, theirs = fp.finfo(getattr(fp, name)), torch.finfo(getattr(torch, name))
+        for what in ("dtype", "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution"):
+            assert getattr(mine, what) == getattr(theirs, what), (name, what)
+    for name in ("int32", "int64", "uint8"):
+        mine, theirs = fp.iinfo(getattr(fp, name)), torch.iinfo(getattr(torch, name))
+        assert (mine.bits, mine.max, mine.min) == (theirs.bits, theirs.max, theirs.min)
+    for fails in (lambda: fp.finfo("int64"), lambda: fp.iinfo("float32")):
+        with pytest.raises(fp.DTypeError, match="take"):
+            fails()
+    assert fp.is_tensor(fp.ones(1)) and not fp.is_tensor([1])
+    assert fp.numel(fp.ones(2, 3)) == 6 and fp.is_floating_point(fp.ones(1))
+
+
+def test_new_tensors_are_of_the_dtype_of_the_one_that_is_asked():
+    t = fp.ones(2, 3, dtype="float16")
+    made = [
+        t.new_zeros(2),
+        t.new_ones((2, 1)),
+        t.new_empty(2),
+        t.new_full((2,), 3),
+        t.new_tensor([1]),
+    ]
+    assert {m.dtype for m in made} == {float16}
+    assert [m.shape for m in made] == [(2,), (2, 1), (2,), (2,), (1,)]
+    assert t.new_zeros(2, dtype="int64").dtype == "int64"
+    assert (t.nelement(), t.stride(), t.T.stride(), t.stride(-1)) == (6, (3, 1), (1, 3), 1)
+
+
+def test_requires_grad_can_be_assigned():
+    t = fp.ones(2)
+    t.requires_grad = True
+    assert t.requires_grad
+    t.requires_grad = False
+    assert not t.requires_grad
+    with pytest.raises(fp.TapeError, match="leaves"):
+        (fp.ones(1, requires_grad=True) * 2).requires_grad = False
+
+
+def test_nearly_equal_is_as_in_pytorch():
+    torch = pytest.importorskip("torch", reason="closeness is PyTorch's")
+    a = np.array([1.0, 1.0, np.inf, -np.inf, np.nan, 0.0, 1e5, np.inf])
+    b = np.array([1.0 + 5e-6, 1.1, np.inf, np.inf, np.nan, 1e-9, 1e5 + 2, 1.0])
+    for settings in ({}, {"equal_nan": True}, {"rtol": 0.2, "atol": 0}, {"rtol": 0, "atol": 0}):
+        mine = fp.isclose(fp.from_numpy(a), fp.from_numpy(b), **settings)
+        theirs = torch.isclose(torch.tensor(a), torch.tensor(b), **settings)
+        assert mine.tolist() == theirs.tolist()
+        assert fp.allclose(fp.from_numpy(a), fp.from_numpy(a), **settings) is (
+            torch.allclose(torch.tensor(a), torch.tensor(a), **settings)
+        )
+    x = fp.tensor([2**53, 2**53 + 1])
+    assert fp.isclose(x, x.flip(0), rtol=0, atol=0).tolist() == [False, False]
+    assert x.equal(x) and not x.equal(x[:1]) and not fp.equal(x, x.flip(0))
+    for fails, kind in (
+        (lambda: fp.isclose(x, fp.ones(3)), fp.ShapeError),
+        (lambda: fp.isclose(x, [1]), fp.DTypeError),
+        (lambda: fp.allclose(x, x, rtol=-1.0), fp.ArgumentError),
+        (lambda: fp.equal(x, 3), fp.DTypeError),
+    ):
+        with pytest.raises(kind):
+            fails()
+
+
+def test_places_of_what_is_not_zero_are_pytorchs():
+    torch = pytest.importorskip("torch", reason="places are PyTorch's")
+    for a in ([[1, 0], [2, 3]], [0.0, 0.5], 2.0, 0.0, [[]]):
+        x, t = fp.tensor(np.array(a)), torch.tensor(np.array(a))
+        found = x.nonzero()
+        assert found.dtype == "int64" and found.shape == tuple(t.nonzero().shape)
+        assert found.tolist() == t.nonzero().tolist()
+        for mine, theirs in zip(fp.where(x), torch.where(t), strict=True):
+            assert mine.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize(
+    "fails, kind, message",
+    [
+        (lambda x: x.clamp("1"), fp.DTypeError, "clamp: min"),
+        (lambda x: x.clamp(fp.ones(3)), fp.ShapeError, "clamp"),
+        (lambda x: x.narrow(0, 1, 2), fp.ShapeError, "narrow"),
+        (lambda x: x.select(0, 5), fp.ShapeError, "out of bounds"),
+        (lambda x: x.unflatten(0, (3, -1)), fp.ShapeError, "unflatten"),
+        (lambda x: x.masked_select(x), fp.DTypeError, "masked_select"),
+        (lambda x: x.masked_select(fp.tensor([True] * 3)), fp.ShapeError, "masked_select"),
+        (lambda x: x.scatter(0, fp.tensor([0])), fp.ArgumentError, "src or value"),
+        (lambda x: x.scatter(0, fp.tensor([0]), "a"), fp.DTypeError, "scatter"),
+        (lambda x: x.scatter(0, fp.tensor([7]), 1.0), fp.ArgumentError, "scatter: index 7"),
+        (lambda x: fp.meshgrid(x, indexing="yx"), fp.ArgumentError, "indexing='yx'"),
+        (lambda x: fp.meshgrid(fp.ones(2, 2)), fp.ShapeError, "meshgrid"),
+        (lambda x: fp.meshgrid(), fp.ShapeError, "meshgrid"),
+        (lambda x: fp.hstack([]), fp.ShapeError, "hstack"),
+        (lambda x: fp.vstack(x), fp.DTypeError, "vstack"),
+        (lambda x: x.cumprod(2), fp.ShapeError, "cumprod"),
+        (lambda x: x.var(0, True, correction=0), fp.ArgumentError, "unbiased and correction"),
+        (lambda x: x.std(True, False), fp.ArgumentError, "std: dim=True"),
+        (lambda x: x.softmax(0, dtype="int64"), fp.DTypeError, "softmax: dtype"),
+        (lambda x: (x * 2).bernoulli(), fp.ArgumentError, "bernoulli"),
+        (lambda x: x.multinomial(3), fp.ArgumentError, "3 samples without replacement"),
+        (lambda x: (-x).multinomial(1), fp.ArgumentError, "finite weights"),
+        (lambda x: fp.ones(1, 1, 1).multinomial(1), fp.ShapeError, "multinomial"),
+        (lambda x: fp.normal(0.0, 1.0), fp.ArgumentError, "normal"),
+        (lambda x: fp.normal(0.0, -1.0, (2,)), fp.ArgumentError, "std below 0"),
+        (lambda x: fp.normal(x, fp.ones(3)), fp.ShapeError, "normal"),
+        (lambda x: fp.ones(2, device=0), fp.DeviceError, "cuda:0"),
+        (lambda x: x.to(0), fp.DeviceError, "cuda:0"),
+        (lambda x: fp.data.mnist("folder"), fp.ArgumentError, "MINIFP_DATA"),
+        (lambda x: fp.data.cifar10(root="folder"), fp.ArgumentError, "MINIFP_DATA"),
+        (lambda x: fp.batch_norm(fp.ones(2, 2), None, None), fp.ArgumentError, "in evaluation"),
+    ],
+)
+def test_bad_input_is_refused_by_name(fails, kind, message):
+    with pytest.raises(kind, match=message):
+        fails(fp.ones(2))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -186,3 +187,21 @@ def test_stopped_by_a_signal_it_goes_on_from_the_last_checkpoint(tmp_path, how):
     straight = train_one("mlp", steps=steps + 3, progress=False)
     assert frozen(run.history) == frozen(straight.history)
     assert np.isfinite(run.metric)
+
+
+def test_a_run_that_ends_where_a_checkpoint_lies_between_evaluations_is_evaluated(tmp_path):
+    """The checkpoint of step 5 was written before any evaluation."""
+    from minifp import checkpoint
+
+    save, kept = checkpoint.save, tmp_path / "5"
+
+    def copied(path, *args, extra, **kwargs):
+        save(path, *args, extra=extra, **kwargs)
+        if extra["run"]["steps"] == 5:
+            kept.write_bytes(Path(path).read_bytes())
+
+    with mock.patch.object(checkpoint, "save", copied):
+        train_one("mlp", steps=12, save=tmp_path / "c", every=5, progress=False)
+    run = train_one("mlp", steps=5, resume=kept, progress=False)
+    straight = train_one("mlp", steps=5, progress=False)
+    assert (run.metric, run.steps) == (straight.metric, 5)

@@ -4,6 +4,7 @@ import numpy as np
 
 from minifp.data import files, plain_pickle
 from minifp.data.dataset import TensorDataset
+from minifp.data.pictures import from_no_path
 from minifp.errors import DataError
 
 CIFAR10_MIRRORS = (
@@ -27,7 +28,8 @@ LARGEST = 2**28  # bytes of one file; the canonical ones have 31 million
 CIFAR10_MEAN, CIFAR10_DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
 
-def cifar10(normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
+@from_no_path
+def cifar10(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     """Return CIFAR-10, 50,000 pictures to train with and 10,000 to test with.
 
     Each item is a picture (3, 32, 32), float32, channels in the order red, green, blue, and its

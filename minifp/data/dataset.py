@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minifp.errors import ArgumentError, DataError, DTypeError, MinifpError, ShapeError
 from minifp.ops.creation import Data
 from minifp.tape import Tensor
 
@@ -94,15 +94,18 @@ def as_dataset(asked: str, dataset: Any) -> AnyDataset:
 def take(dataset: AnyDataset, indices: Any) -> Fields:
     """Return the fields of these items, a tuple of arrays; one bare array counts as one field.
 
-    Raises DataError where the data set returns anything but arrays with a row for each index.
+    Raises DataError where the data set returns anything but arrays with a row for each index, and
+    where an object of yours raises an error of Python's for them.
     """
-    fields = dataset[indices]
-    return rows(
-        fields,
-        len(indices),
-        f"data set {name_of(dataset)}: asked for {len(indices)} items by an array of indices",
-        "If its __getitem__ takes one index at a time, stack the items into a TensorDataset.",
-    )
+    asked = f"data set {name_of(dataset)}: asked for {len(indices)} items by an array of indices"
+    hint = "If its __getitem__ takes one index at a time, stack the items into a TensorDataset."
+    try:
+        fields = dataset[indices]
+    except MinifpError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise DataError(f"{asked}, it raised {type(error).__name__}: {error}. {hint}") from error
+    return rows(fields, len(indices), asked, hint)
 
 
 def rows(fields: Any, n: int, asked: str, hint: str) -> tuple:

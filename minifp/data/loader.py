@@ -157,16 +157,13 @@ class DataLoader:
         where = {"epoch": epoch.number, "position": epoch.position}
         return {**where, "seed": epoch.seed, "size": len(self._order)}
 
-    def load_state_dict(self, state: dict) -> None:
-        """Make the next iteration go on where `state_dict` was taken, also in other batches.
-
-        An epoch under way keeps the seed it began with. Raises ArgumentError, with nothing changed,
-        where this is no such state or one of a data set of another size.
-        """
+    def check_state_dict(self, state: dict) -> tuple:
+        """(epoch, position, seed) of a state. Raises ArgumentError where it is no such state, or
+        one of a data set of another size."""
         try:
             number, position, size = map(operator.index, operator.itemgetter(*COUNTS)(state))
             seed = random.Streams(state["seed"]).seed if position else None
-        except (ArgumentError, KeyError, TypeError) as error:
+        except (ArgumentError, IndexError, KeyError, TypeError) as error:
             raise ArgumentError(
                 f"DataLoader.load_state_dict: expected what state_dict() returned, got {state!r}"
             ) from error
@@ -176,6 +173,15 @@ class DataLoader:
                 f"{size}, does not fit the data set {name_of(self.dataset)} of "
                 f"{len(self._order)} items"
             )
+        return number, position, seed
+
+    def load_state_dict(self, state: dict) -> None:
+        """Make the next iteration go on where `state_dict` was taken, also in other batches.
+
+        An epoch under way keeps the seed it began with. Raises ArgumentError, with nothing changed,
+        as check_state_dict does.
+        """
+        number, position, seed = self.check_state_dict(state)
         self.epoch, self._begun, self._resumed = number, None, None
         if self._is_over(position):  # as it can be in batches of another size
             self.epoch += 1

@@ -1,9 +1,14 @@
 """Pictures of handwritten digits: small ones that are bundled, and MNIST."""
 
+from functools import wraps
+from typing import cast
+
 import numpy as np
 
 from minifp.data import files
 from minifp.data.dataset import TensorDataset
+from minifp.errors import ArgumentError
+from minifp.typing import F
 
 MNIST_MIRRORS = (
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
@@ -21,7 +26,25 @@ TEN = [str(digit) for digit in range(10)]  # the classes
 MNIST_MEAN, MNIST_DEVIATION = 0.1307, 0.3081  # of the training pixels in [0, 1], as is customary
 
 
-def digits(normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
+def from_no_path(fn: F) -> F:
+    """Let `fn(*, normalize=True)` refuse a folder, which others take first, with what to do."""
+
+    @wraps(fn)
+    def checked(*args, **settings):
+        if args or {*settings} - {"normalize"}:
+            given = ", ".join([*map(repr, args), *(f"{n}={v!r}" for n, v in settings.items())])
+            raise ArgumentError(
+                f"{fn.__name__}({given}): expected nothing but normalize=True or False. Files of "
+                "yours are looked for in the folder that the environment variable MINIFP_DATA "
+                "names; both parts, to train and to test with, are returned"
+            )
+        return fn(**settings)
+
+    return cast(F, checked)
+
+
+@from_no_path
+def digits(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     """Return the bundled UCI digits, 1,437 to train with and 360 to test with.
 
     Each item is a picture (1, 8, 8), float32, and its digit, int64. Pixels are 0 to 1, or 0 to 16
@@ -41,7 +64,8 @@ def digits(normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     )
 
 
-def mnist(normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
+@from_no_path
+def mnist(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     """Return MNIST, 60,000 pictures to train with and 10,000 to test with.
 
     Each item is a picture (1, 28, 28), float32, and its digit, int64. Pixels are

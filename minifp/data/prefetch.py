@@ -1,6 +1,5 @@
 """Preparing batches on a thread while others are used."""
 
-import threading
 from collections import deque
 from contextvars import copy_context
 from itertools import islice
@@ -12,16 +11,15 @@ def ahead(function, items, count: int):
     They are computed one at a time on one thread, in the context (active precision, np.errstate)
     that the consumer has when it asks; count 0 computes each when it is asked for, on the
     consumer's thread. An error is raised where its item would have come. The thread ends when this
-    generator does: at its end, at an error or KeyboardInterrupt, when it is closed or dropped,
-    each time after the item that it is computing.
+    generator does: at its end, at an error or KeyboardInterrupt, and when it is closed or dropped,
+    which does not wait for the item that it is computing.
     """
     if not count:
         yield from map(function, items)
         return
     from concurrent.futures import Future, ThreadPoolExecutor  # here, because it imports logging
 
-    workers = []
-    pool = ThreadPoolExecutor(1, "prefetch", lambda: workers.append(threading.current_thread()))
+    pool, waits = ThreadPoolExecutor(1, "prefetch"), True
     items = iter(items)
     pending: deque[Future] = deque()
     try:
@@ -32,6 +30,10 @@ def ahead(function, items, count: int):
             for item in islice(items, 1):
                 pending.append(pool.submit(copy_context().run, function, item))
             yield result
+    except GeneratorExit:
+        # Perhaps by the garbage collector, which runs anywhere: on the worker, which cannot wait
+        # for itself, or while some lock is held that the worker needs to end.
+        waits = False
+        raise
     finally:
-        # A generator in a cycle may be collected on the worker, which cannot wait for itself.
-        pool.shutdown(wait=threading.current_thread() not in workers, cancel_futures=True)
+        pool.shutdown(wait=waits, cancel_futures=True)

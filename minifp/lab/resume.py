@@ -3,9 +3,11 @@
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+
 from minifp import checkpoint, tensor_file
 from minifp.errors import ArgumentError, CheckpointError
-from minifp.lab.run import Run, evaluation_steps, total_steps, train
+from minifp.lab.run import COLUMNS, Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
 from minifp.tasks import load_task
 
@@ -53,14 +55,23 @@ def train_one(
 
 def saved_run(path) -> dict:
     """The Run, as a dict, in a checkpoint that `train_one` wrote. Raises CheckpointError."""
+    return saved_extra(path)["run"]
+
+
+def saved_extra(path) -> dict:
+    """The run, as a dict, and its settings. Raises CheckpointError for another's checkpoint."""
     tree = tensor_file.read(path)[1]
-    extra = None if tree is None else tree.get("extra")
-    if not isinstance(extra, dict) or set(extra) != {"run", "settings"}:
+    try:
+        extra = {"run": dict(tree["extra"]["run"]), "settings": dict(tree["extra"]["settings"])}
+        history = extra["run"]["history"]
+        extra["run"]["history"] = {name: history[name].tolist() for name in COLUMNS}
+        Run(**extra["run"])
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise CheckpointError(
             f"checkpoint {str(path)!r} was not written by `minifp train`: in a program of your "
             "own, take it up by fp.load"
-        )
-    return extra["run"]
+        ) from None
+    return extra
 
 
 class Checkpoints:
@@ -74,10 +85,11 @@ class Checkpoints:
         """Take up the checkpoint, if there is one to resume. Raises CheckpointError."""
         if self.resume is None:
             return
-        run = Run(**saved_run(self.resume))
+        extra = saved_extra(self.resume)
+        run = Run(**extra["run"])
         differing = {
             name: (before, self.settings.get(name))
-            for name, before in tensor_file.read(self.resume)[1]["extra"]["settings"].items()
+            for name, before in extra["settings"].items()
             if before != self.settings.get(name)
         }
         if training.scheduler is None:  # whose rates are those of so many steps
@@ -107,5 +119,7 @@ class Checkpoints:
         steps, total = training.run.steps, training.total
         due = evaluation_steps(total, len(training.loader))
         if steps in due if self.every is None else steps % self.every == 0 or steps == total:
-            extra = {"run": asdict(training.run), "settings": self.settings}
+            run = asdict(training.run)  # with its history as arrays, which JSON would write out
+            run["history"] = {name: np.array(column) for name, column in run["history"].items()}
+            extra = {"run": run, "settings": self.settings}
             checkpoint.save(self.path, **training.parts(), extra=extra)

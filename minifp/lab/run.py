@@ -124,6 +124,8 @@ class Training:
         except TrainingError as error:
             self.run.status, self.run.note = STOPPED, str(error)
             self.evaluate()
+        if not self.run.evaluations or self.run.evaluations[-1][0] != self.run.steps:
+            self.evaluate()  # as of a checkpoint between evaluations that is where the run ends
         self.run.final_scale = float(self.optimizer.scale)
         self.run.metric = self.run.evaluations[-1][1]
         measured = self.seconds[2:] or self.seconds

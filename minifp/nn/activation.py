@@ -1,7 +1,11 @@
-"""Activations as layers, with PyTorch's arguments and defaults. Shapes are those of the input."""
+"""Activations as layers, with PyTorch's arguments and defaults. Shapes are those of the input.
+
+inplace, which saves memory in PyTorch, overwrites nothing here: the tape may need what was there.
+"""
 
 import numpy as np
 
+from minifp.checks import check_flag
 from minifp.formats import float32
 from minifp.nn import functional as F
 from minifp.nn.checks import positive
@@ -14,32 +18,54 @@ class _WithSettings(Module):
     """An activation whose settings, named in `settings`, stand in its repr as PyTorch's do."""
 
     settings: tuple[str, ...] = ()
+    inplace = False
+
+    def _promise(self, inplace):
+        check_flag(f"{type(self).__name__}: inplace", inplace)
+        self.inplace = inplace
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.settings)
+        shown = [f"{name}={getattr(self, name)!r}" for name in self.settings]
+        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
 
 
-class ReLU(Module):
-    """max(x, 0)."""
+class ReLU(_WithSettings):
+    """max(x, 0).
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(x)
 
 
-class ReLU6(Module):
-    """x between 0 and 6."""
+class ReLU6(_WithSettings):
+    """x between 0 and 6.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.relu6(x)
 
 
 class LeakyReLU(_WithSettings):
-    """x, or negative_slope times x where x <= 0."""
+    """x, or negative_slope times x where x <= 0.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
 
     settings = ("negative_slope",)
 
-    def __init__(self, negative_slope: float = 0.01) -> None:
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         self.negative_slope = negative_slope
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.leaky_relu(x, self.negative_slope)
@@ -60,31 +86,45 @@ class PReLU(_WithSettings):
 
 
 class ELU(_WithSettings):
-    """x, or alpha (e^x - 1) where x <= 0."""
+    """x, or alpha (e^x - 1) where x <= 0.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
 
     settings = ("alpha",)
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha = alpha
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.elu(x, self.alpha)
 
 
 class CELU(_WithSettings):
-    """x, or alpha (e^(x / alpha) - 1) where x <= 0."""
+    """x, or alpha (e^(x / alpha) - 1) where x <= 0.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
 
     settings = ("alpha",)
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha = alpha
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.celu(x, self.alpha)
 
 
-class SELU(Module):
-    """1.0507 x, or 1.7581 (e^x - 1) where x <= 0."""
+class SELU(_WithSettings):
+    """1.0507 x, or 1.7581 (e^x - 1) where x <= 0.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.selu(x)
@@ -102,15 +142,27 @@ class GELU(_WithSettings):
         return F.gelu(x, approximate=self.approximate)
 
 
-class SiLU(Module):
-    """x times its sigmoid."""
+class SiLU(_WithSettings):
+    """x times its sigmoid.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.silu(x)
 
 
-class Mish(Module):
-    """x tanh(softplus(x))."""
+class Mish(_WithSettings):
+    """x tanh(softplus(x)).
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.mish(x)
@@ -131,31 +183,50 @@ class Softplus(_WithSettings):
 class Softsign(Module):
     """x / (1 + |x|)."""
 
+    def __init__(self) -> None:
+        pass  # so that arguments that it does not take are refused by its name
+
     def forward(self, x: Tensor) -> Tensor:
         return F.softsign(x)
 
 
 class Hardtanh(_WithSettings):
-    """x between min_val and max_val."""
+    """x between min_val and max_val.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
 
     settings = ("min_val", "max_val")
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         self.min_val, self.max_val = min_val, max_val
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.hardtanh(x, self.min_val, self.max_val)
 
 
-class Hardsigmoid(Module):
-    """(x + 3) / 6 between 0 and 1."""
+class Hardsigmoid(_WithSettings):
+    """(x + 3) / 6 between 0 and 1.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.hardsigmoid(x)
 
 
-class Hardswish(Module):
-    """x (x + 3) / 6, with the second factor between 0 and 1."""
+class Hardswish(_WithSettings):
+    """x (x + 3) / 6, with the second factor between 0 and 1.
+
+    inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        self._promise(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.hardswish(x)
@@ -164,12 +235,18 @@ class Hardswish(Module):
 class Tanh(Module):
     """The hyperbolic tangent."""
 
+    def __init__(self) -> None:
+        pass  # so that arguments that it does not take are refused by its name
+
     def forward(self, x: Tensor) -> Tensor:
         return F.tanh(x)
 
 
 class Sigmoid(Module):
     """1 / (1 + e^-x)."""
+
+    def __init__(self) -> None:
+        pass  # so that arguments that it does not take are refused by its name
 
     def forward(self, x: Tensor) -> Tensor:
         return F.sigmoid(x)
@@ -178,8 +255,21 @@ class Sigmoid(Module):
 class LogSigmoid(Module):
     """The logarithm of the sigmoid."""
 
+    def __init__(self) -> None:
+        pass  # so that arguments that it does not take are refused by its name
+
     def forward(self, x: Tensor) -> Tensor:
         return F.logsigmoid(x)
+
+
+class Tanhshrink(Module):
+    """x - tanh(x)."""
+
+    def __init__(self) -> None:
+        pass
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.tanhshrink(x)
 
 
 class GLU(_WithSettings):
@@ -204,6 +294,18 @@ class Softmax(_WithSettings):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.softmax(x, self.dim)
+
+
+class Softmin(_WithSettings):
+    """softmax of -x along `dim`."""
+
+    settings = ("dim",)
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.softmin(x, self.dim)
 
 
 class LogSoftmax(_WithSettings):

@@ -10,7 +10,7 @@ from minifp.checks import check_flag
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import is_float
 from minifp.nn import functional as F
-from minifp.nn import init
+from minifp.nn import initial
 from minifp.nn.checks import positive, probability
 from minifp.nn.linear import Linear
 from minifp.nn.module import Module
@@ -20,7 +20,7 @@ from minifp.tape import Tensor
 
 
 def _xavier(rows, columns):
-    return Parameter(init.uniform((rows, columns), math.sqrt(6 / (rows + columns))))
+    return Parameter(initial.uniform((rows, columns), math.sqrt(6 / (rows + columns))))
 
 
 class MultiheadAttention(Module):
@@ -57,10 +57,10 @@ class MultiheadAttention(Module):
             self.q_proj_weight = _xavier(embed_dim, embed_dim)
             self.k_proj_weight = _xavier(embed_dim, kdim)
             self.v_proj_weight = _xavier(embed_dim, vdim)
-        self.in_proj_bias = Parameter(init.zeros((3 * embed_dim,))) if bias else None
+        self.in_proj_bias = Parameter(initial.zeros((3 * embed_dim,))) if bias else None
         self.out_proj = Linear(embed_dim, embed_dim, bias)
         if self.out_proj.bias is not None:
-            self.out_proj.bias.data = init.zeros((embed_dim,))
+            self.out_proj.bias.data = initial.zeros((embed_dim,))
 
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,

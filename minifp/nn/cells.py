@@ -4,7 +4,7 @@ import math
 
 from minifp import ops
 from minifp.errors import ArgumentError, DTypeError
-from minifp.nn import init
+from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
@@ -25,10 +25,10 @@ class RNNCellBase(Module):
         positive(input_size=input_size, hidden_size=hidden_size)
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows, bound = self.gates * hidden_size, 1 / math.sqrt(hidden_size)
-        self.weight_ih = Parameter(init.uniform((rows, input_size), bound))
-        self.weight_hh = Parameter(init.uniform((rows, hidden_size), bound))
-        self.bias_ih = Parameter(init.uniform((rows,), bound)) if bias else None
-        self.bias_hh = Parameter(init.uniform((rows,), bound)) if bias else None
+        self.weight_ih = Parameter(initial.uniform((rows, input_size), bound))
+        self.weight_hh = Parameter(initial.uniform((rows, hidden_size), bound))
+        self.bias_ih = Parameter(initial.uniform((rows,), bound)) if bias else None
+        self.bias_hh = Parameter(initial.uniform((rows,), bound)) if bias else None
 
     def operation(self, x: Tensor, states: list[Tensor], weights: tuple) -> tuple[Tensor, ...]:
         """A layer on x (1, B, I): the outputs, and the last state."""
@@ -37,6 +37,10 @@ class RNNCellBase(Module):
     def forward(
         self, input: Tensor, hx: Tensor | tuple[Tensor, Tensor] | None = None
     ) -> Tensor | tuple[Tensor, ...]:
+        """input (B, I) or (I), hx (B, H) or (H), zeros where None: the state after, shaped as hx.
+
+        Of an LSTMCell hx and the result are pairs (h, c).
+        """
         self._check(input, "input", self.input_size, (1, 2))
         if hx is None:
             states = [ops.zeros(*input.shape[:-1], self.hidden_size) for _ in self.states]
@@ -80,6 +84,10 @@ class RNNCell(RNNCellBase):
         check_nonlinearity("RNNCell", nonlinearity)
         self.nonlinearity = nonlinearity
         super().__init__(input_size, hidden_size, bias)
+
+    def extra_repr(self) -> str:
+        usual = self.nonlinearity == "tanh"
+        return super().extra_repr() + ("" if usual else f", nonlinearity={self.nonlinearity}")
 
     def operation(self, x: Tensor, states: list[Tensor], weights: tuple) -> tuple[Tensor, ...]:
         """See ops/rnn.py."""

@@ -1,43 +1,16 @@
 """Modules made of modules."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar, overload
 
 from minifp.errors import ArgumentError
 from minifp.nn.module import Module
 
-
-class Sequential(Module):
-    """Modules called one after the other, named 0, 1, 2, ..."""
-
-    def __init__(self, *modules: Module) -> None:
-        for i, module in enumerate(modules):
-            if not isinstance(module, Module):
-                raise ArgumentError(
-                    f"Sequential: argument {i} is a {type(module).__name__}, not a Module"
-                )
-            setattr(self, str(i), module)
-
-    def forward(self, x: Any) -> Any:
-        for module in self.children():
-            x = module(x)
-        return x
-
-    def __len__(self) -> int:
-        return len(self.children())
-
-    def __getitem__(self, i: int) -> Module:
-        return self.children()[i]
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self.children())
+N = TypeVar("N", bound="_Numbered")
 
 
-class ModuleList(Sequential):
-    """A list of modules, named 0, 1, 2, ...; it is not called itself."""
-
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
-        super().__init__(*modules)
+class _Held(Module):
+    """What holds modules for another one and is not called: they carry its name in paths."""
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
@@ -49,31 +22,161 @@ class ModuleList(Sequential):
             child._take_name(f"{name}.{n}" if name else n)
 
     def forward(self, *args: Any) -> Any:
-        raise ArgumentError("a ModuleList is not called: call its modules")
+        raise ArgumentError(f"a {type(self).__name__} is not called: call its modules")
 
-    def append(self, module: Module) -> "ModuleList":
+
+class _Numbered(Module):
+    """A list of modules, named 0, 1, 2, ... in their order, whatever is put in or taken out."""
+
+    def append(self: N, module: Module) -> N:
         """Add one at the end."""
-        setattr(self, str(len(self)), module)
+        return self.extend([module])
+
+    def extend(self: N, modules: Iterable[Module]) -> N:
+        """Add several at the end."""
+        for module in self._checked(modules, len(self)):
+            setattr(self, str(len(self)), module)
         return self
 
+    def insert(self, index: int, module: Module) -> None:
+        """Put one before that at `index`, from -len to len."""
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"{type(self).__name__} of {len(self)}: no index {index} to insert at")
+        modules = self.children()
+        modules.insert(index, *self._checked([module], index))
+        self._hold(modules)
 
-class ModuleDict(Module):
+    def pop(self, index: int = -1) -> Module:
+        """Take one out, and return it."""
+        module = self.children()[index]
+        del self[index]
+        return module
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        name = [n for n, _ in self.named_children()][index]
+        (module,) = self._checked([module], index)
+        setattr(self, name, module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        modules = self.children()
+        del modules[index]
+        self._hold(modules)
+
+    def __iadd__(self: N, modules: Iterable[Module]) -> N:
+        return self.extend(modules)
+
+    def __len__(self) -> int:
+        return len(self.children())
+
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
+    @overload
+    def __getitem__(self: N, index: slice) -> N: ...
+    def __getitem__(self: N, index: int | slice) -> Module | N:
+        """One of them, or, of a slice, a container like this one with the same modules."""
+        if not isinstance(index, slice):
+            return self.children()[index]
+        chosen = type(self)()
+        for i, (name, module) in enumerate(self.named_children()[index]):
+            # not as an attribute is set: on the tape they go by where they are first of all
+            vars(chosen)[name if isinstance(self, Sequential) else str(i)] = module
+        return chosen
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self.children())
+
+    def _hold(self, modules):
+        for name, _ in self.named_children():
+            del vars(self)[name]
+        for i, module in enumerate(modules):
+            setattr(self, str(i), module)
+
+    def _checked(self, modules, start):
+        kind = type(self).__name__
+        if not isinstance(modules, Iterable):
+            raise ArgumentError(f"{kind}: {type(modules).__name__}: expected several modules")
+        modules = list(modules)
+        for i, module in enumerate(modules, start):
+            if not isinstance(module, Module):
+                raise ArgumentError(
+                    f"{kind}: argument {i} is a {type(module).__name__}, not a Module"
+                )
+        return modules
+
+
+class Sequential(_Numbered):
+    """Modules called one after the other, named 0, 1, 2, ..., or as a single argument, a dict of
+    them, says.
+
+    A slice is a Sequential in which they keep their names, as in PyTorch. What is put in or taken
+    out in the middle makes all names numbers again.
+    """
+
+    @overload
+    def __init__(self, *modules: Module) -> None: ...
+    @overload
+    def __init__(self, modules: Mapping[str, Module], /) -> None: ...
+    def __init__(self, *modules: Any) -> None:
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            for name, module in modules[0].items():
+                _put(self, name, module)
+        else:
+            self.extend(modules)
+
+    def forward(self, x: Any) -> Any:
+        for module in self.children():
+            x = module(x)
+        return x
+
+
+class ModuleList(_Held, _Numbered):
+    """A list of modules, named 0, 1, 2, ...; it is not called itself."""
+
+    def __init__(self, modules: Iterable[Module] = ()) -> None:
+        self.extend(modules)
+
+
+def _put(container, name, module):
+    """Own a module by a name that is not one of something else."""
+    kind = type(container).__name__
+    if not isinstance(module, Module):
+        raise ArgumentError(f"{kind}: {name!r} is a {type(module).__name__}, not a Module")
+    taken = isinstance(name, str) and hasattr(container, name)
+    if taken and not isinstance(vars(container).get(name), Module):
+        raise ArgumentError(f"{kind}: {name!r} is the name of something every module has")
+    container.add_module(name, module)
+
+
+class ModuleDict(_Held):
     """Modules by name, in order; it is not called itself."""
 
     def __init__(self, modules: Any = ()) -> None:
         self.update(modules)
 
     def update(self, modules: Any) -> None:
-        """Add modules: a dict of them, or (name, module) pairs."""
-        for name, module in dict(modules).items():
+        """Add modules: a dict of them, another ModuleDict, or (name, module) pairs."""
+        try:
+            pairs = dict(modules.items() if isinstance(modules, ModuleDict) else modules)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"ModuleDict: {type(modules).__name__}: expected a dict, or (name, module) pairs"
+            ) from error
+        for name, module in pairs.items():
             self[name] = module
 
+    def pop(self, name: str) -> Module:
+        """Take one out, and return it."""
+        module = self[name]
+        del self[name]
+        return module
+
+    def clear(self) -> None:
+        """Take all out."""
+        for name in self.keys():
+            del self[name]
+
     def __setitem__(self, name: str, module: Module) -> None:
-        if not isinstance(module, Module):
-            raise ArgumentError(f"ModuleDict: {name!r} is a {type(module).__name__}, not a Module")
-        if hasattr(Module, str(name)):
-            raise ArgumentError(f"ModuleDict: {name!r} is the name of something every module has")
-        self.add_module(name, module)
+        _put(self, name, module)
 
     def __getitem__(self, name: str) -> Module:
         found = dict(self.named_children())
@@ -82,9 +185,8 @@ class ModuleDict(Module):
         return found[name]
 
     def __delitem__(self, name: str) -> None:
-        if name not in self:
-            raise KeyError(name)
-        del self.__dict__[name]
+        self[name]  # raises where there is none
+        del vars(self)[name]
 
     def __contains__(self, name: object) -> bool:
         return name in dict(self.named_children())
@@ -106,6 +208,3 @@ class ModuleDict(Module):
     def items(self) -> list[tuple[str, Module]]:
         """(name, module) of each."""
         return self.named_children()
-
-    def forward(self, *args: Any) -> Any:
-        raise ArgumentError("a ModuleDict is not called: call its modules")

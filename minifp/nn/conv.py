@@ -5,7 +5,7 @@ import math
 from minifp.checks import check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
-from minifp.nn import init
+from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
@@ -41,14 +41,15 @@ class _Conv(Module):
         channels = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         shape = (channels[0], channels[1] // groups, *self.kernel_size)
         bound = 1 / math.sqrt(math.prod(shape[1:]))
-        self.weight = Parameter(init.uniform(shape, bound))
-        self.bias = Parameter(init.uniform((out_channels,), bound)) if bias else None
+        self.weight = Parameter(initial.uniform(shape, bound))
+        self.bias = Parameter(initial.uniform((out_channels,), bound)) if bias else None
 
     def extra_repr(self) -> str:
         return (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
             f"groups={self.groups}, bias={self.bias is not None}"
+            + (f", output_padding={self.output_padding}" if self.transposed else "")
         )
 
 
@@ -64,6 +65,7 @@ class _Straight(_Conv):
         )  # fmt: skip
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...)."""
         convolve = F.conv1d if self.ndim == 1 else F.conv2d
         return convolve(
             *(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
@@ -101,6 +103,11 @@ class _Transposed(_Conv):
         )  # fmt: skip
 
     def forward(self, x: Tensor, output_size: Ints | None = None) -> Tensor:
+        """x (N, in, ...) or (in, ...): the result is (N, out, ...) or (out, ...).
+
+        output_size: its last sizes, or all of them, among those that the stride leaves open.
+        Raises ShapeError for others.
+        """
         convolve = F.conv_transpose1d if self.ndim == 1 else F.conv_transpose2d
         added = self.output_padding if output_size is None else self._added(x, output_size)
         return convolve(

@@ -5,7 +5,7 @@ import numpy as np
 from minifp.errors import DTypeError, ShapeError
 from minifp.formats import is_float
 from minifp.nn import functional as F
-from minifp.nn import init
+from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
@@ -24,7 +24,7 @@ class Embedding(Module):
     ) -> None:
         positive(num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.padding_idx = as_padding_idx(padding_idx, num_embeddings, "Embedding")
-        rows = init.normal((num_embeddings, embedding_dim))
+        rows = initial.normal((num_embeddings, embedding_dim))
         if self.padding_idx is not None:
             rows[self.padding_idx] = 0
         self._own(rows)
@@ -56,6 +56,7 @@ class Embedding(Module):
         return layer
 
     def forward(self, input: Tensor) -> Tensor:
+        """input: integers of any shape; the result is (*input.shape, embedding_dim)."""
         return F.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:

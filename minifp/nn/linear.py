@@ -8,7 +8,7 @@ import numpy as np
 from minifp import ops
 from minifp.errors import DTypeError, ShapeError
 from minifp.nn import functional as F
-from minifp.nn import init
+from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
@@ -24,10 +24,11 @@ class Linear(Module):
         positive(in_features=in_features, out_features=out_features)
         bound = 1 / math.sqrt(in_features)
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(init.uniform((out_features, in_features), bound))
-        self.bias = Parameter(init.uniform((out_features,), bound)) if bias else None
+        self.weight = Parameter(initial.uniform((out_features, in_features), bound))
+        self.bias = Parameter(initial.uniform((out_features,), bound)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (..., in): the result is (..., out)."""
         return F.linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:

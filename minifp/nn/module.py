@@ -15,6 +15,7 @@ from minifp.errors import ArgumentError, DTypeError
 from minifp.formats import is_float
 from minifp.methods import wanted_dtype
 from minifp.nn.parameter import Buffer, Parameter
+from minifp.ops.creation import warn_of_overflow
 from minifp.tape import Tensor, module_path
 from minifp.walk import HookHandle
 
@@ -35,8 +36,8 @@ class Module:
     training: bool
     precision: policy.Precision
     _name: str
-    _before_forward: list[Callable]
-    _after_forward: list[Callable]
+    _before_forward: list[HookHandle]
+    _after_forward: list[HookHandle]
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -48,8 +49,21 @@ class Module:
         pass
 
     def __setattr__(self, name, value):
+        held = self.__dict__.get(name)
         if isinstance(value, Module):
             value._take_name(name)
+        elif isinstance(held, Parameter) and not (value is None or isinstance(value, Parameter)):
+            raise DTypeError(
+                f"{type(self).__name__}.{name} is a Parameter and cannot become a "
+                f"{type(value).__name__}: assign to its .data, or give another nn.Parameter or None"
+            )
+        elif isinstance(held, Buffer) and type(value) is Tensor:
+            if value.requires_grad:
+                raise DTypeError(
+                    f"{type(self).__name__}.{name} is a buffer, which has no gradient: detach() "
+                    "what is assigned to it"
+                )
+            value = Buffer(value.array, held.persistent)
         self.__dict__[name] = value
 
     def _take_name(self, name):
@@ -72,13 +86,13 @@ class Module:
             module_path.reset(path)
 
     def _run(self, args, kwargs):
-        for hook in list(self._before_forward):
-            given = hook(self, args)
+        for handle in list(self._before_forward):
+            given = handle.hook(self, args)
             if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
         output = self.forward(*args, **kwargs)
-        for hook in list(self._after_forward):
-            given = hook(self, args, output)
+        for handle in list(self._after_forward):
+            given = handle.hook(self, args, output)
             output = output if given is None else given
         return output
 
@@ -87,13 +101,11 @@ class Module:
 
         Returns a handle with `remove()`. Keyword arguments are not passed to hooks.
         """
-        self._before_forward.append(hook)
         return HookHandle(self._before_forward, hook)
 
     def register_forward_hook(self, hook: Callable) -> HookHandle:
         """Call `hook(module, args, output)` after forward; what it returns, unless None, is the
         output. Returns a handle with `remove()`."""
-        self._after_forward.append(hook)
         return HookHandle(self._after_forward, hook)
 
     # ---- what it owns ----
@@ -283,7 +295,7 @@ class Module:
             p.grad = None
 
     def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
-        """Copies of all parameters and buffers by path, with PyTorch's names and shapes.
+        """Copies of all parameters and buffers by path, read-only, by PyTorch's names and shapes.
 
         A parameter gives its unrounded numbers (its own, or an optimizer's masters) where it has
         them, so that nothing is lost by loading them again. What is shared is there by each path.
@@ -292,7 +304,9 @@ class Module:
         state = {}
         for name, t in self._saved():
             exact = getattr(t, "exact", None)
-            state[prefix + name] = Tensor(np.array(t.array if exact is None else exact))
+            copy = np.array(t.array if exact is None else exact)
+            copy.flags.writeable = False  # writing into a copy would be lost unnoticed
+            state[prefix + name] = Tensor(copy)
         return state
 
     def _saved(self):
@@ -333,6 +347,7 @@ class Module:
         for name, t in self._saved():
             if name in given:
                 t.data = given[name]
+                warn_of_overflow(given[name], t.array, f"load_state_dict: {name}")
         return left_out
 
     def __repr__(self):
@@ -362,4 +377,9 @@ def _arrays(state_dict):
         raise DTypeError(
             f"load_state_dict: expected a dict of tensors, not a {type(state_dict).__name__}"
         )
-    return {n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()}
+    try:
+        return {
+            n: v.array if isinstance(v, Tensor) else np.asarray(v) for n, v in state_dict.items()
+        }
+    except ValueError as error:  # ragged lists
+        raise ArgumentError(f"load_state_dict: an entry is no array: {error}") from None

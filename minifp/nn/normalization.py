@@ -8,7 +8,7 @@ from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError
 from minifp.formats import FORMATS
 from minifp.nn import functional as F
-from minifp.nn import init
+from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
@@ -18,14 +18,18 @@ from minifp.tape import Tensor
 from minifp.typing import Ints
 
 
+def _parameter(module, values):
+    return Parameter(values, dtype=module.precision.norm_parameters)
+
+
 def _scale(module, shape, there=True):
     """The parameter `weight` of ones, or None."""
-    return Parameter(init.ones(shape), module.precision.norm_parameters) if there else None
+    return _parameter(module, initial.ones(shape)) if there else None
 
 
 def _shift(module, shape, there=True):
     """The parameter `bias` of zeros, or None."""
-    return Parameter(init.zeros(shape), module.precision.norm_parameters) if there else None
+    return _parameter(module, initial.zeros(shape)) if there else None
 
 
 class _Norm(Module):
@@ -76,7 +80,8 @@ class _Norm(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -94,6 +99,7 @@ class _BatchNorm(_Norm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (N, C), (N, C, L) or (N, C, H, W), as the class says: the result has its shape."""
         self.check(x, 1)
         momentum, before = self.momentum, None
         if self.track_running_stats:
@@ -102,7 +108,8 @@ class _BatchNorm(_Norm):
                 momentum = 1 / (self.num_batches_tracked.item() + 1)
         y = F.batch_norm(
             *(x, self.running_mean, self.running_var, self.weight, self.bias),
-            *(self.training, 0.0 if momentum is None else momentum, self.eps),
+            self.training or not self.track_running_stats,
+            *(0.0 if momentum is None else momentum, self.eps),
         )
         if self.track_running_stats and self.running_mean.storage.version != before:
             self.num_batches_tracked.data = self.num_batches_tracked.array + 1
@@ -135,6 +142,7 @@ class _InstanceNorm(_Norm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x with or without N, as the class says: the result has its shape."""
         whole = self.ndims[-1]  # with a batch
         self.check(x, 1 if getattr(x, "ndim", None) == whole else 0)
         batch = x if x.ndim == whole else x.reshape(1, *x.shape)
@@ -184,6 +192,7 @@ class GroupNorm(Module):
         self.bias = _shift(self, (num_channels,), affine and bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (N, C, ...): the result has its shape."""
         shape: tuple[int, ...] = getattr(x, "shape", ())
         if len(shape) > 1 and shape[1] != self.num_channels:
             raise ArgumentError(
@@ -193,7 +202,10 @@ class GroupNorm(Module):
         return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LayerNorm(Module):
@@ -211,10 +223,14 @@ class LayerNorm(Module):
         self.bias = _shift(self, self.normalized_shape, elementwise_affine and bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (..., *normalized_shape): the result has its shape."""
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(Module):
@@ -234,7 +250,10 @@ class RMSNorm(Module):
         self.weight = _scale(self, self.normalized_shape, elementwise_affine)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (..., *normalized_shape): the result has its shape."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.errors import DTypeError
 from minifp.formats import FORMATS, float32, narrow
 from minifp.in_place import FUNCTIONS
 from minifp.policy import Precision, get_precision, gradient_format
@@ -17,7 +18,7 @@ def _on_exact(name):
     """
 
     def apply(self: Any, *args: Any, **settings: Any) -> Tensor:
-        if self.exact is None or is_recording():
+        if self.exact is None or (self.requires_grad and is_recording()):
             return getattr(Tensor, name)(self, *args, **settings)
         wide = Tensor(self.exact.copy())
         getattr(wide, name)(*args, **settings)
@@ -32,8 +33,8 @@ def _on_exact(name):
 class Parameter(Tensor):
     """A tensor that is trained, stored in the weight format of the precision it was made in.
 
-    data: the initial values, float32 (or wider). dtype: another storage format, by name, such as
-    the precision's `norm_parameters`.
+    data: the initial values, float32 (or wider). requires_grad: False for one that is frozen.
+    dtype: another storage format, by name, such as the precision's `norm_parameters`.
 
     Where storing rounds, the unrounded numbers are in `exact`: those it was given, until an
     optimizer claims them for its masters, and then the masters. So masters never begin as a rounded
@@ -46,11 +47,13 @@ class Parameter(Tensor):
     unrounded: tuple[int, np.ndarray] | None  # the version for which they hold, and the numbers
     name: str | None
 
-    def __init__(self, data: Any, dtype: str | None = None) -> None:
+    def __init__(self, data: Any, requires_grad: bool = True, *, dtype: str | None = None) -> None:
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            raise DTypeError(f"Parameter: requires_grad={requires_grad!r}: expected True or False")
         data = data.array if isinstance(data, Tensor) else np.asarray(data)
         self.precision, self.name, self.unrounded = get_precision(), None, None
         stored = FORMATS[dtype or self.precision.weights].dtype
-        super().__init__(np.empty(data.shape, stored), requires_grad=True)
+        super().__init__(np.empty(data.shape, stored), requires_grad=bool(requires_grad))
         self.data = data
 
     @property
@@ -86,7 +89,7 @@ class Parameter(Tensor):
             )
             self.array = np.empty(self.shape, dtype)
             self.data = numbers
-            of_gradient = gradient_format(dtype, False, self.precision)
+            of_gradient = gradient_format(dtype, self.ndim == 0, self.precision)
             self.gradient_dtype = None if frozen else of_gradient
             if self.grad is not None:
                 self.grad.array = narrow(self.grad.array, of_gradient)

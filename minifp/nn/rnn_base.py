@@ -10,7 +10,7 @@ import numpy as np
 from minifp import ops
 from minifp.errors import ArgumentError, DTypeError
 from minifp.nn import functional as F
-from minifp.nn import init
+from minifp.nn import initial
 from minifp.nn.checks import positive, probability
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
@@ -60,7 +60,7 @@ class RNNBase(Module):
         for i, suffix in enumerate(self.suffixes):
             size = input_size if i < len(directions) else self.output_size * len(directions)
             for weight, shape in self._shapes(size).items():
-                value = init.uniform(shape, 1 / math.sqrt(hidden_size))
+                value = initial.uniform(shape, 1 / math.sqrt(hidden_size))
                 setattr(self, f"{weight}_{suffix}", Parameter(value))
 
     @property
@@ -96,6 +96,14 @@ class RNNBase(Module):
         self, input: Tensor | PackedSequence, hx: Tensor | tuple[Tensor, Tensor] | None = None, *,
         lengths: Tensor | np.ndarray | Sequence[int] | None = None,
     ) -> tuple[Tensor | PackedSequence, Tensor | tuple[Tensor, ...]]:  # fmt: skip
+        """The outputs, and the state after the last step.
+
+        input: (T, B, I), (B, T, I) with batch_first, (T, I) of one sequence, or a PackedSequence.
+        hx: the state before the first step, (layers x directions, B, H), or without B for one
+        sequence; a pair (h, c) of them for an LSTM, where h may be projected; None is zeros.
+        lengths: of the sequences of a padded batch, B integers, in any order.
+        Outputs: as the input, but with H (x 2 where bidirectional) for I. The state: as hx.
+        """
         y, states = self._of_any_form(input, self._as_states(hx), lengths)
         return y, tuple(states) if len(states) > 1 else states[0]
 
@@ -217,4 +225,6 @@ class RNNBase(Module):
             **{"dropout": 0, "bidirectional": False},
         }
         changed = [f"{n}={v}" for n in usual if (v := getattr(self, n)) != usual[n]]
+        nonlinearity = getattr(self, "nonlinearity", "tanh")
+        changed += [] if nonlinearity == "tanh" else [f"nonlinearity={nonlinearity}"]
         return ", ".join([str(self.input_size), str(self.hidden_size), *changed])

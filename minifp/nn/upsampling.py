@@ -28,3 +28,23 @@ class Upsample(Module):
             f"size={self.size}" if self.size is not None else f"scale_factor={self.scale_factor}"
         )
         return f"{given}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """(N, C, H, W) at a size, or by a factor, with the nearest numbers."""
+
+    def __init__(
+        self, size: Ints | None = None,
+        scale_factor: float | tuple[float, ...] | list[float] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """(N, C, H, W) at a size, or by a factor, bilinear between corners that stay where they are."""
+
+    def __init__(
+        self, size: Ints | None = None,
+        scale_factor: float | tuple[float, ...] | list[float] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(size, scale_factor, "bilinear", align_corners=True)

@@ -17,6 +17,7 @@ from minifp.ops.activation import (
     silu,
     softplus,
     softsign,
+    tanhshrink,
 )
 from minifp.ops.arranging import (
     diagonal,
@@ -39,10 +40,18 @@ from minifp.ops.binary_cross_entropy import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
 )
+from minifp.ops.clamping import clamp, clip
 from minifp.ops.comparison import (
+    allclose,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
     eq,
+    equal,
     ge,
     gt,
+    isclose,
     isfinite,
     isinf,
     isnan,
@@ -60,8 +69,8 @@ from minifp.ops.cosine_embedding_loss import cosine_embedding_loss
 from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
 from minifp.ops.cross_entropy import cross_entropy
 from minifp.ops.ctc_loss import ctc_loss
-from minifp.ops.cumulative import cumsum, prod
-from minifp.ops.dropout import dropout
+from minifp.ops.cumulative import cumprod, cumsum, prod
+from minifp.ops.dropout import dropout, dropout1d, dropout2d
 from minifp.ops.einsum import einsum
 from minifp.ops.elementary import (
     acos,
@@ -110,13 +119,27 @@ from minifp.ops.gated import glu, prelu
 from minifp.ops.gathering import (
     gather,
     one_hot,
+    scatter,
     scatter_add,
     take_along_dim,
 )
 from minifp.ops.group_norm import group_norm, instance_norm
 from minifp.ops.gru import gru
 from minifp.ops.interpolate import interpolate
-from minifp.ops.joining import cat, chunk, split, stack, unbind
+from minifp.ops.joining import (
+    cat,
+    chunk,
+    concat,
+    concatenate,
+    hstack,
+    meshgrid,
+    narrow,
+    select,
+    split,
+    stack,
+    unbind,
+    vstack,
+)
 from minifp.ops.kl_div import kl_div
 from minifp.ops.layer_norm import layer_norm
 from minifp.ops.linear import linear
@@ -135,7 +158,6 @@ from minifp.ops.padding import pad
 from minifp.ops.pointwise import (
     abs,
     add,
-    clamp,
     div,
     floor_divide,
     maximum,
@@ -147,11 +169,15 @@ from minifp.ops.pointwise import (
     square,
     sub,
 )
+from minifp.ops.querying import clone, detach, finfo, iinfo, is_floating_point, is_tensor, numel
 from minifp.ops.reduce import all, any, count_nonzero, mean, sum
 from minifp.ops.regression_loss import huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from minifp.ops.rms_norm import rms_norm
 from minifp.ops.rnn import rnn
 from minifp.ops.sampling import (
+    bernoulli,
+    multinomial,
+    normal,
     rand,
     rand_like,
     randint,
@@ -160,7 +186,7 @@ from minifp.ops.sampling import (
     randn_like,
     randperm,
 )
-from minifp.ops.selection import lerp, masked_fill, where
+from minifp.ops.selection import lerp, masked_fill, masked_select, nonzero, where
 from minifp.ops.shape import (
     contiguous,
     flatten,
@@ -172,6 +198,7 @@ from minifp.ops.shape import (
     swapaxes,
     t,
     transpose,
+    unflatten,
     unsqueeze,
     view,
     view_as,

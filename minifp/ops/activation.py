@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import ArgumentError
+from minifp.ops.elementary import tanh
 from minifp.ops.elementwise import Unary, as_numbers, operation, takes_floats, unary
 from minifp.tape import Tensor
 
@@ -203,3 +204,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
             f"hardtanh: min_val={min_val} is larger than max_val={max_val}: expected the smaller"
         )
     return hardtanh_(input, **numbers)
+
+
+# ---- of several operations ----------------------------------------------------------------------
+
+
+@takes_floats
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x), of which tanh(x) is stored by itself."""
+    return input - tanh(input)

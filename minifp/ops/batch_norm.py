@@ -78,11 +78,12 @@ def batch_norm(
 ) -> Tensor:  # fmt: skip
     """Normalise each channel of input (N, C) or (N, C, ...).
 
-    In training (or without running statistics) by the batch's own mean and variance, which are
+    In training by the batch's own mean and variance, which are
     then mixed into the running ones with weight `momentum` (the variance unbiased), unless they are
     not finite; otherwise by the running ones. Raises DTypeError for what is no floating tensor,
     ShapeError where shapes do not fit and for fewer than two values a channel in training,
-    ArgumentError for a momentum outside of 0 to 1 and an eps that is not above 0.
+    ArgumentError for a momentum outside of 0 to 1, an eps that is not above 0, and in evaluation
+    without running statistics.
     """
     check_tensors("batch_norm", input=input)
     check_positive("batch_norm: eps", eps)
@@ -90,7 +91,11 @@ def batch_norm(
         raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
     check_running("batch_norm", input, running_mean, running_var, momentum)
     check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
-    constant = not training and running_mean is not None
+    constant = not training
+    if constant and running_mean is None:
+        raise ArgumentError(
+            "batch_norm: running statistics must be given in evaluation (training=False)"
+        )
     count = input.shape[0] * int(np.prod(input.shape[2:]))
     mean: Any = running_mean
     var: Any = running_var

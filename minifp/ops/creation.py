@@ -103,13 +103,21 @@ def _rounded(array, dtype):
             )
         return np.array(array, dtype)
     stored = narrow(array, dtype)
-    if is_float(array.dtype) and dtype.itemsize < array.dtype.itemsize:
-        lost = np.count_nonzero(np.isinf(stored)) - np.count_nonzero(np.isinf(array))
-        if lost:
-            largest = FORMATS[dtype.name].max
-            warnings.warn(
-                f"{lost} of {array.size} values overflow {dtype} (largest {largest:g}): now Inf",
-                PrecisionWarning,
-                stacklevel=3,
-            )
+    warn_of_overflow(array, stored)
     return stored
+
+
+def warn_of_overflow(array, stored, what=""):
+    """Give a PrecisionWarning if numbers became Inf when they were stored; `what` was stored."""
+    dtype = stored.dtype
+    if not is_float(array.dtype) or dtype.itemsize >= array.dtype.itemsize:
+        return
+    lost = np.count_nonzero(np.isinf(stored)) - np.count_nonzero(np.isinf(array))
+    if lost:
+        largest = FORMATS[dtype.name].max
+        warnings.warn(
+            f"{what}{': ' if what else ''}{lost} of {array.size} values overflow {dtype} "
+            f"(largest {largest:g}): now Inf",
+            PrecisionWarning,
+            stacklevel=4,
+        )

@@ -6,7 +6,7 @@ that every precision drops the same elements.
 
 from minifp import random
 from minifp.backend import kernel
-from minifp.errors import ArgumentError
+from minifp.errors import ArgumentError, ShapeError
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
@@ -31,12 +31,36 @@ def dropout_(x, mask, *, p):
     return dropout_forward(x, mask, p=p), (mask,), dropout_backward
 
 
+def drop(name, input, p, training, shape):
+    """input, or, in training, without what a mask of this shape, which broadcasts, drops."""
+    if not (isinstance(p, (int, float)) and 0 <= p <= 1):
+        raise ArgumentError(f"{name}: p={p!r}: expected a probability between 0 and 1")
+    if not training or p == 0:
+        return input
+    mask = random.uniform(shape, purpose="dropout") >= p
+    return input * 0.0 if p == 1 else dropout_(input, mask, p=p)
+
+
 @takes_tensor
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """In training, set each element to 0 with probability p and divide the others by 1 - p."""
-    if not (isinstance(p, (int, float)) and 0 <= p <= 1):
-        raise ArgumentError(f"dropout: p={p!r}: expected a probability between 0 and 1")
-    if not training or p == 0:
-        return input
-    mask = random.uniform(input.shape, purpose="dropout") >= p
-    return input * 0.0 if p == 1 else dropout_(input, mask, p=p)
+    return drop("dropout", input, p, training, input.shape)
+
+
+@takes_tensor
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """dropout of whole channels of (N, C, L) or (C, L), each of them kept or set to 0."""
+    if input.ndim not in (2, 3):
+        raise ShapeError(f"dropout1d: input of shape {input.shape}: expected (N, C, L) or (C, L)")
+    return drop("dropout1d", input, p, training, (*input.shape[:-1], 1))
+
+
+@takes_tensor
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """dropout of whole channels of (N, C, H, W), each of them kept or set to 0."""
+    if input.ndim != 4:
+        raise ShapeError(
+            f"dropout2d: input of shape {input.shape}: expected (N, C, H, W); of (N, C, L) "
+            "dropout1d takes the channels"
+        )
+    return drop("dropout2d", input, p, training, (*input.shape[:2], 1, 1))

@@ -2,22 +2,25 @@
 
     gather:       y[.., j, ..] = x[.., i[.., j, ..], ..]
     scatter_add:  y = x, and + src[.., j, ..] at [.., i[.., j, ..], ..]
+    scatter:      y = x, but src[.., j, ..] there: of several the last
 
-The gradient of reading is adding and the other way round. What meets at a place, x[place] among it,
-is summed in `reduce` and rounded once.
+The gradient of reading is adding and the other way round; that of scatter is dsrc = dy there, and
+dx = 0. What meets at a place, x[place] among it, is summed in `reduce` and rounded once.
 """
 
 import numpy as np
 
 from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.formats import is_float
 from minifp.ops.dims import as_axis
-from minifp.ops.elementwise import pass_to
+from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.indexing import add_rows
 from minifp.ops.reduce import array_of
+from minifp.ops.selection import masked_fill
 from minifp.ops.shape import reshape
 from minifp.ops.stretching import expand
-from minifp.policy import GIVEN
+from minifp.policy import GIVEN, get_precision
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
 
@@ -150,9 +153,58 @@ def scatter_add(input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor
     return scatter_add_(input, src, places, axis=axis)
 
 
+def scatter_backward(dy, index, src_shape, to, axis):
+    dx = np.array(dy)
+    dx[mesh(index, axis)] = 0
+    dx = pass_to(dx, dx.shape, to[0])
+    if to[1] is None:
+        return dx, None, None
+    read = np.zeros(src_shape, dy.dtype)
+    read[tuple(slice(n) for n in index.shape)] = dy[mesh(index, axis)]
+    return dx, pass_to(read, src_shape, to[1]), None
+
+
+@op
+def scatter_(x, src, index, *, axis):
+    y = np.array(x)
+    y[mesh(index, axis)] = src[tuple(slice(n) for n in index.shape)]
+    return y, (index, src.shape), scatter_backward
+
+
+@takes_tensor
+def scatter(
+    input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor | float | None = None, *,
+    value: float | None = None,
+) -> Tensor:  # fmt: skip
+    """input, with numbers of src (or one number) at the places that index names along `dim`.
+
+    Where a place is named several times, the last wins; each of its sources gets its gradient, as
+    in PyTorch. src may be longer than index: the rest is left out. Raises as `gather` does, and
+    ArgumentError unless there is one of src and value.
+    """
+    if (src is None) == (value is None):
+        raise ArgumentError("scatter: expected src or value, and not both")
+    axis = as_axis(dim, input.ndim, "scatter: dim")
+    places = as_indices(index, input.shape[axis], "scatter")
+    check_gather("scatter", input, axis, places)
+    given = value if src is None else src
+    if not hasattr(given, "ndim"):
+        mask = np.zeros(input.shape, bool)
+        mask[mesh(places, axis)] = True
+        return masked_fill(input, mask, as_numbers("scatter", value=given)["value"])
+    check_source("scatter", input, given)
+    check_gather("scatter: src", given, None, places)
+    return scatter_(input, given, places, axis=axis)
+
+
 def check_source(name, input, src):
-    """Raise DTypeError unless src is a tensor of input's dtype."""
-    if not hasattr(src, "ndim") or src.dtype != input.dtype:
+    """Raise DTypeError unless src is a tensor of input's dtype; where autocast has a row for the
+    operation that lets formats meet, unless both are floating."""
+    meet = get_precision().operations is not None and name != "scatter"
+    same = hasattr(src, "ndim") and (
+        src.dtype == input.dtype or (meet and is_float(src.dtype) and is_float(input.dtype))
+    )
+    if not same:
         given = getattr(src, "dtype", type(src).__name__)
         raise DTypeError(f"{name}: source of {given}: expected a tensor of {input.dtype}")
 

@@ -5,15 +5,17 @@ cut at the same places, and that of a piece is 0 outside of it.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from minifp.errors import DTypeError, ShapeError
+from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import is_float
-from minifp.ops.dims import as_axis, is_integer
+from minifp.ops.dims import as_axis, as_integers, is_integer
 from minifp.ops.elementwise import pass_to
 from minifp.ops.indexing import getitem
-from minifp.ops.shape import unsqueeze
+from minifp.ops.shape import reshape, unsqueeze
+from minifp.ops.stretching import expand
 from minifp.policy import promote
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
@@ -54,6 +56,22 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along an existing axis, along which alone their sizes may differ."""
     check_tensors("cat", tensors)
     return cat_(*tensors, dim=dim)
+
+
+concat = concatenate = cat
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors joined along the second axis; vectors and numbers along the only one."""
+    check_tensors("hstack", tensors)
+    rows = [reshape(t, 1) if t.ndim == 0 else t for t in tensors]
+    return cat(rows, dim=min(1, rows[0].ndim - 1))
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors joined along the first axis; vectors and numbers as rows."""
+    check_tensors("vstack", tensors)
+    return cat([reshape(t, 1, -1) if t.ndim < 2 else t for t in tensors])
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
@@ -107,3 +125,50 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     axis = as_axis(dim, input.ndim, "unbind: dim")
     before = (slice(None),) * axis
     return tuple(getitem(input, (*before, i)) for i in range(input.shape[axis]))
+
+
+@takes_tensor
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """The view of `length` slices along an axis, from `start` (counted from either end) on."""
+    axis = as_axis(dim, input.ndim, "narrow: dim")
+    start, length = as_integers((start, length), "narrow: start, length ")
+    n = input.shape[axis]
+    first = start + n if start < 0 else start
+    if first < 0 or length < 0 or first + length > n:
+        raise ShapeError(f"narrow: {length} from {start} on, along an axis of size {n}")
+    return piece(input, axis, first, first + length)
+
+
+@takes_tensor
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The view of one slice along an axis, without it."""
+    axis = as_axis(dim, input.ndim, "select: dim")
+    if not is_integer(index):
+        raise DTypeError(f"select: index={index!r}: expected an integer")
+    return getitem(input, (*(slice(None),) * axis, index))
+
+
+def meshgrid(
+    *tensors: Tensor | Sequence[Tensor], indexing: str | None = None
+) -> tuple[Tensor, ...]:
+    """The coordinates of a grid, whose axes are these vectors (or numbers): views.
+
+    indexing: "ij", which is also None's meaning, for axes in the order given; "xy" exchanges the
+    first two.
+    """
+    packed = len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
+    given: Any = tensors[0] if packed else tensors
+    check_tensors("meshgrid", given)
+    axes = [reshape(t, 1) if t.ndim == 0 else t for t in given]
+    if any(t.ndim != 1 for t in axes):
+        raise ShapeError(f"meshgrid of {[t.shape for t in axes]}: expected vectors or numbers")
+    if indexing not in (None, "ij", "xy"):
+        raise ArgumentError(f"meshgrid: indexing={indexing!r}: expected 'ij' or 'xy'")
+    order = list(range(len(axes)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    shape = [axes[i].shape[0] for i in order]
+    return tuple(
+        expand(reshape(t, *(-1 if order[k] == i else 1 for k in range(len(axes)))), shape)
+        for i, t in enumerate(axes)
+    )

@@ -15,12 +15,11 @@ from minifp.ops.elementwise import (
     as_numbers,
     binary,
     check_operands,
-    operation,
     pass_to,
     unary,
 )
 from minifp.policy import GIVEN
-from minifp.recording import op, takes_tensor
+from minifp.recording import op
 from minifp.tape import Tensor
 
 # ---- one argument -------------------------------------------------------------------------------
@@ -44,31 +43,6 @@ def cast_backward(dy, to, dtype):
 def cast(x, *, dtype):
     """x rounded once to `dtype`; its gradient is rounded to the format of x's gradients."""
     return copy(x, to=dtype), (), cast_backward
-
-
-# ---- clamp --------------------------------------------------------------------------------------
-
-
-def _clamp_slope(dy, x, min=-np.inf, max=np.inf):
-    return np.where((x >= min) & (x <= max), dy, 0)
-
-
-clamp_ = operation(
-    "clamp", lambda x, min=None, max=None: np.clip(x, min, max), _clamp_slope, saves="x"
-)
-
-
-@takes_tensor
-def clamp(input: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
-    """input, no smaller than `min` and no larger than `max` (max wins): numbers, or None for one.
-
-    The gradient is 0 outside the limits and 1 at them. Raises DTypeError for a limit that is no
-    number (for tensors there are maximum and minimum), ArgumentError without any.
-    """
-    if min is None and max is None:
-        raise ArgumentError("clamp: neither min nor max is given: expected at least one")
-    limits = {n: v for n, v in (("min", min), ("max", max)) if v is not None}
-    return clamp_(input, **as_numbers("clamp", **limits))
 
 
 # ---- two arguments: sums ------------------------------------------------------------------------

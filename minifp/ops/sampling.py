@@ -8,10 +8,12 @@ import numpy as np
 
 from minifp import random
 from minifp.checks import check_count
-from minifp.errors import ArgumentError, DTypeError
+from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import is_float, narrow
 from minifp.ops.creation import storage_dtype, tensor
 from minifp.ops.dims import also_by_name, as_integers, is_integer
+from minifp.ops.elementwise import check_operands, takes_floats
+from minifp.ops.reduce import array_of
 from minifp.recording import takes_tensor
 from minifp.tape import Tensor
 from minifp.typing import DType, Ints
@@ -99,3 +101,77 @@ def randint_like(
     low, high = (0, low) if high is None else (low, high)
     dtype = input.dtype if dtype is None else dtype
     return randint(low, high, input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+# ---- from given distributions -------------------------------------------------------------------
+
+
+@takes_floats
+def bernoulli(input: Tensor) -> Tensor:
+    """1 with the probability that input has there, else 0, in input's dtype.
+
+    Raises ArgumentError for what is no probability.
+    """
+    p = array_of(input)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ArgumentError("bernoulli: input has numbers outside of 0 to 1")
+    return Tensor(np.asarray(random.uniform(p.shape, purpose="bernoulli") < p, p.dtype))
+
+
+@takes_floats
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
+    """Indices, int64 (num_samples) or (M, num_samples), drawn by the weights (N) or (M, N).
+
+    Weights need not sum to 1. Without replacement no index is drawn twice: numbers E / weight, E
+    exponential, come in the order in which indices would be drawn. Raises ShapeError for other
+    shapes; ArgumentError for weights below 0, not finite or all 0, and for too many samples.
+    """
+    w, n = array_of(input), check_count("multinomial: num_samples", num_samples, 1)
+    if w.ndim not in (1, 2):
+        raise ShapeError(f"multinomial: input of shape {w.shape}: expected (N) or (M, N)")
+    if not (np.isfinite(w) & (w >= 0)).all() or not (w > 0).any(-1).all():
+        raise ArgumentError(
+            "multinomial: expected finite weights of at least 0, and in each row one above 0"
+        )
+    rows = np.asarray(w, np.float64).reshape(-1, w.shape[-1])
+    if replacement:
+        ends = np.cumsum(rows / rows.max(-1, keepdims=True), -1)
+        u = random.uniform((len(rows), n), purpose="multinomial") * ends[:, -1:]
+        drawn = np.stack([np.searchsorted(e, v, side="right") for e, v in zip(ends, u)])
+        last = rows.shape[-1] - 1 - np.argmax(rows[:, ::-1] > 0, -1)
+        drawn = np.minimum(drawn, last[:, None])  # where rounding carried u to the end
+    else:
+        if (np.count_nonzero(rows, -1) < n).any():
+            raise ArgumentError(
+                f"multinomial: {n} samples without replacement: expected as many weights above 0"
+            )
+        u = np.asarray(random.uniform(rows.shape, purpose="multinomial"), np.float64)
+        with np.errstate(divide="ignore"):
+            drawn = np.argsort(-np.log1p(-u) / rows, -1, kind="stable")[:, :n]
+    return Tensor(np.asarray(drawn, np.int64).reshape(*w.shape[:-1], n))
+
+
+def normal(
+    mean: Tensor | float, std: Tensor | float = 1.0, size: Ints | None = None, *,
+    dtype: DType | None = None, device: str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """mean + std z of standard normal z: for each number of tensors, or for two numbers of `size`.
+
+    The result has the tensors' dtype, or else the storage format. Raises ArgumentError for a std
+    below 0 and without a shape, ShapeError where the shapes do not fit.
+    """
+    check_operands(mean, std)
+    m, s = (array_of(a) for a in (mean, std))
+    tensors = [a for a, given in ((m, mean), (s, std)) if hasattr(given, "ndim")]
+    if bool(tensors) == (size is not None):
+        raise ArgumentError("normal: expected mean and std as numbers with a size, or a tensor")
+    if not (s >= 0).all():
+        raise ArgumentError("normal: std below 0: expected numbers of at least 0")
+    for a in tensors:
+        dtype = floating("normal: tensors", a.dtype) if dtype is None else dtype
+    try:
+        shape = np.broadcast_shapes(m.shape, s.shape) if tensors else as_integers((size,), "size")
+    except ValueError as error:
+        raise ShapeError(f"normal: mean of shape {m.shape}, std of shape {s.shape}") from error
+    wide = np.asarray(random.normal(shape, purpose="normal"), np.float64) * s + m
+    return tensor(wide, floating("normal", dtype), device, requires_grad)

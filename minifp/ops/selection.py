@@ -10,6 +10,7 @@ Booleans, weights and fills decide no format: that of where and lerp is of x and
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from minifp.backend import kernel
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import FORMATS, is_float
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
+from minifp.ops.indexing import getitem
+from minifp.ops.reduce import array_of
+from minifp.ops.stretching import expand
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
@@ -55,9 +59,44 @@ def where_(condition, x, y):
     return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
 
 
-def where(condition: Tensor | np.ndarray | bool, input: Operand, other: Operand) -> Tensor:
-    """input where `condition` (booleans) holds, other elsewhere: tensors or numbers."""
+def where(
+    condition: Tensor | np.ndarray | bool, input: Operand | None = None,
+    other: Operand | None = None,
+) -> Any:  # fmt: skip
+    """input where `condition` (booleans) holds, other elsewhere: tensors or numbers.
+
+    `where(condition)` alone is `nonzero(condition, as_tuple=True)`.
+    """
+    if input is None and other is None:
+        return nonzero(np.asarray(array_of(condition)), as_tuple=True)
     return where_(condition, input, other)
+
+
+def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
+    """The places of what is not 0, int64 (n, ndim), in C order.
+
+    as_tuple: as a tuple of a tensor (n) for each axis, which is an index.
+    """
+    if not hasattr(input, "ndim"):
+        raise DTypeError(f"nonzero: input is a {type(input).__name__}: expected a tensor")
+    x = array_of(input)
+    if as_tuple:
+        places = np.nonzero(x.reshape(x.shape or 1))
+        return tuple(Tensor(np.array(i, np.int64)) for i in places)
+    return Tensor(np.array(np.argwhere(x), np.int64))
+
+
+@takes_tensor
+def masked_select(input: Tensor, mask: Tensor | np.ndarray) -> Tensor:
+    """The numbers of input, in C order, where `mask` (booleans) holds; both broadcast."""
+    given = _booleans("masked_select: a mask", array_of(mask))
+    try:
+        shape = np.broadcast_shapes(input.shape, given.shape)
+    except ValueError as error:
+        raise ShapeError(
+            f"masked_select: a mask of shape {given.shape} for input of shape {input.shape}"
+        ) from error
+    return getitem(expand(input, shape), np.broadcast_to(given, shape))
 
 
 @kernel("map", "x")

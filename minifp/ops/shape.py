@@ -107,6 +107,21 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 @takes_tensor
+def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
+    """One axis as several of these sizes, of which one may be -1."""
+    axis = as_axis(dim, input.ndim, "unflatten: dim")
+    given, n = as_integers((sizes,), "unflatten: sizes ", -1), input.shape[axis]
+    known = math.prod(s for s in given if s != -1)
+    missing = given.count(-1)
+    if not given or missing > 1 or (missing and (known == 0 or n % known)):
+        raise ShapeError(f"unflatten: an axis of size {n} as {given}")
+    whole = tuple(n // known if s == -1 else s for s in given)
+    if math.prod(whole) != n:
+        raise ShapeError(f"unflatten: an axis of size {n} as {given}")
+    return reshape(input, *input.shape[:axis], *whole, *input.shape[axis + 1 :])
+
+
+@takes_tensor
 def squeeze(input: Tensor, dim: Ints | None = None) -> Tensor:
     """Without the axes of size 1 (all of them, or those in `dim` that have that size)."""
     axes = as_axes(dim, input.ndim, "squeeze: dim")

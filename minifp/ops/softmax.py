@@ -8,11 +8,14 @@ keeps e^x below 1: in float16 it would overflow from x = 11.1 on.
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.errors import DTypeError
+from minifp.formats import as_dtype, is_float
 from minifp.ops.arguments import check_tensors
-from minifp.ops.reduce import as_axis
+from minifp.ops.reduce import as_axis, enter
 from minifp.policy import GIVEN
 from minifp.recording import op
 from minifp.tape import Tensor
+from minifp.typing import DType
 
 
 @kernel("reduce", "x")
@@ -47,23 +50,23 @@ def softmin_dx(dy, y, *, axis, sum):
     return -softmax_dx.reference(dy, y, axis=axis, sum=sum)
 
 
-def softmax_backward(dy, y, to, axis):
+def softmax_backward(dy, y, to, axis, dtype):
     return (softmax_dx(dy, y, axis=axis, to=to[0]),)
 
 
 @op
-def softmax_(x, *, axis):
-    y = softmax_forward(x, axis=axis)
+def softmax_(x, *, axis, dtype):
+    y = softmax_forward(x, axis=axis, to=dtype)
     return y, (y,), softmax_backward
 
 
-def log_softmax_backward(dy, y, to, axis):
+def log_softmax_backward(dy, y, to, axis, dtype):
     return (log_softmax_dx(dy, y, axis=axis, to=to[0]),)
 
 
 @op
-def log_softmax_(x, *, axis):
-    y = log_softmax_forward(x, axis=axis)
+def log_softmax_(x, *, axis, dtype):
+    y = log_softmax_forward(x, axis=axis, to=dtype)
     return y, (y,), log_softmax_backward
 
 
@@ -82,21 +85,34 @@ def _as_axis(function, input, dim):
     return as_axis(dim, input.ndim, f"{function}: dim")
 
 
-def softmax(input: Tensor, dim: int) -> Tensor:
+def _enter(function, input, dtype):
+    if dtype is None:
+        return input, None
+    if not is_float(as_dtype(dtype)):
+        raise DTypeError(f"{function}: dtype={dtype}: expected a floating one")
+    return enter(input, dtype)
+
+
+def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """Positive numbers that sum to 1 along `dim`.
 
+    dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
     Raises DTypeError for what is no floating tensor and for a dim that is no integer (None too:
     which axis that is has changed in PyTorch), ShapeError for an axis that is not there.
     """
-    return softmax_(input, axis=_as_axis("softmax", input, dim))
+    axis = _as_axis("softmax", input, dim)
+    entered, stored = _enter("softmax", input, dtype)
+    return softmax_(entered, axis=axis, dtype=stored)
 
 
-def log_softmax(input: Tensor, dim: int) -> Tensor:
+def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The logarithm of softmax, without overflow or loss of small probabilities.
 
-    Raises as softmax does.
+    dtype: as in softmax. Raises as softmax does.
     """
-    return log_softmax_(input, axis=_as_axis("log_softmax", input, dim))
+    axis = _as_axis("log_softmax", input, dim)
+    entered, stored = _enter("log_softmax", input, dtype)
+    return log_softmax_(entered, axis=axis, dtype=stored)
 
 
 def softmin(input: Tensor, dim: int) -> Tensor:

@@ -78,24 +78,42 @@ def std_(x, *, dim, correction, keepdims):
     return y, (x, axes), std_backward
 
 
-def check_correction(name, correction):
+def as_settings(name, dim, unbiased, correction):
+    """(dim, the correction), of PyTorch's two ways to say it: `var(x, False)`, and by name."""
+    if isinstance(dim, bool):
+        if unbiased is not None:
+            raise ArgumentError(f"{name}: dim={dim}: expected axes, beside unbiased={unbiased}")
+        dim, unbiased = None, dim
+    if unbiased is None:
+        correction = 1 if correction is None else correction
+    elif correction is not None:
+        raise ArgumentError(f"{name}: unbiased and correction are given: expected one of them")
+    else:
+        correction = 1 if unbiased else 0
     if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):
         raise ArgumentError(f"{name}: correction={correction!r}: expected a number")
+    return dim, correction
 
 
 @takes_floats
 def var(
-    input: Tensor, dim: Ints | None = None, *, correction: float = 1, keepdim: bool = False
-) -> Tensor:
-    """The variance over `dim`, divided by n - correction (1: unbiased, Bessel's)."""
-    check_correction("var", correction)
-    return var_(input, dim=dim, correction=correction, keepdims=keepdim)
+    input: Tensor, dim: Ints | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> Tensor:  # fmt: skip
+    """The variance over `dim`, divided by n - correction (1 unless told: Bessel's).
+
+    unbiased: another word for a correction of 1 (True) or 0; `var(x, False)` is `var(x,
+    unbiased=False)`.
+    """
+    dim, c = as_settings("var", dim, unbiased, correction)
+    return var_(input, dim=dim, correction=c, keepdims=keepdim)
 
 
 @takes_floats
 def std(
-    input: Tensor, dim: Ints | None = None, *, correction: float = 1, keepdim: bool = False
-) -> Tensor:
+    input: Tensor, dim: Ints | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> Tensor:  # fmt: skip
     """The standard deviation over `dim`: the square root of the variance, as `var` takes it."""
-    check_correction("std", correction)
-    return std_(input, dim=dim, correction=correction, keepdims=keepdim)
+    dim, c = as_settings("std", dim, unbiased, correction)
+    return std_(input, dim=dim, correction=c, keepdims=keepdim)

@@ -27,7 +27,7 @@ def called(name, shape, **settings):
 
 
 CASES = [
-    *(called(name, shape) for name in (*PLAIN, *SETTINGS) for shape in BASIC),
+    *(called(name, shape) for name in (*PLAIN, "tanhshrink", *SETTINGS) for shape in BASIC),
     called("leaky_relu steeper", (3, 5), negative_slope=1.5),
     called("elu larger", (3, 5), alpha=2.5),
     called("celu narrow", (3, 5), alpha=0.5),
@@ -52,7 +52,7 @@ CASES = [
 # ---- drawn at random ----------------------------------------------------------------------------
 
 
-@drawn(*PLAIN)
+@drawn(*PLAIN, "tanhshrink")
 def draw_plain(draw, name):
     return called(name, draw(shapes()))
 
@@ -131,7 +131,7 @@ LAYERS = {
         for name in (
             *("ReLU", "ReLU6", "LeakyReLU", "PReLU", "ELU", "CELU", "SELU", "GELU", "SiLU", "Mish"),
             *("Softplus", "Softsign", "Hardtanh", "Hardsigmoid", "Hardswish", "Tanh", "Sigmoid"),
-            *("LogSigmoid", "GLU"),
+            *("LogSigmoid", "GLU", "Tanhshrink"),
         )
     },
     "LeakyReLU steeper": (lambda m: m.LeakyReLU(0.3), (3, 4)),
@@ -143,5 +143,6 @@ LAYERS = {
     "Hardtanh wider": (lambda m: m.Hardtanh(-0.5, 1.5), (3, 4)),
     "GLU of channels": (lambda m: m.GLU(1), (2, 6, 3)),
     "Softmax": (lambda m: m.Softmax(-1), (3, 4)),
+    "Softmin": (lambda m: m.Softmin(1), (3, 4)),
     "LogSoftmax": (lambda m: m.LogSoftmax(dim=0), (3, 4)),
 }

@@ -113,3 +113,24 @@ def settings_area(settings):
     """How many places a window has."""
     size = settings["kernel_size"]
     return size * size if isinstance(size, int) else size[0] * size[1]
+
+
+# A layer in minifp.nn or torch.nn, and the shape of its input.
+LAYERS = {
+    **{
+        f"{kind}Pad{n}d": (
+            lambda m, name=f"{kind}Pad{n}d", widths=widths: getattr(m, name)(widths),
+            (2, 3, 4, 3)[: n + 2],
+        )
+        for kind in ("Zero", "Reflection", "Replication", "Circular")
+        for n, widths in ((1, (2, 1)), (2, (1, 0, 2, 1)))
+    },
+    "ZeroPad2d that cuts": (lambda m: m.ZeroPad2d((-1, 2, 1, -1)), (3, 4, 3)),
+    "ReflectionPad2d everywhere": (lambda m: m.ReflectionPad2d(2), (3, 4, 3)),
+    "ConstantPad1d": (lambda m: m.ConstantPad1d(2, 0.5), (2, 3)),
+    "ConstantPad2d": (lambda m: m.ConstantPad2d((1, 0, 0, 2), -1.0), (2, 3, 2)),
+    "PixelShuffle": (lambda m: m.PixelShuffle(2), (2, 8, 1, 3)),
+    "PixelUnshuffle": (lambda m: m.PixelUnshuffle(2), (3, 2, 4)),
+    "Unfold": (lambda m: m.Unfold((2, 3), 2, (1, 2), (2, 1)), (1, 2, 5, 4)),
+    "Fold": (lambda m: m.Fold((4, 3), 2), (2, 8, 6)),
+}

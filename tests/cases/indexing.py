@@ -56,6 +56,11 @@ CASES = [
         *("scatter_add", lambda m, x, s, i: m.scatter_add(x, 0, i, s)),
         *(INDEX, (4, 3), (2, 3)),
     ),
+    with_places(
+        *("scatter", lambda m, x, s, i: m.scatter(x, 0, i, s)),
+        *([[0, 3], [1, 2]], (4, 3), (2, 2)),
+    ),
+    with_places("scatter number", lambda m, x, i: x.scatter(1, i, 0.3), [[0], [1]], (2, 3)),
     Case(  # PyTorch's own gradient of src has the wrong shape
         *("scatter_add part", lambda x, s: x.scatter_add(1, fp.tensor([[1], [1]]), s)),
         ((3, 2), (3, 2)),
@@ -154,6 +159,26 @@ def can_be_read(i, shape):
     except fp.ShapeError:
         return False
     return True
+
+
+@drawn("scatter")
+def draw_scatter(draw, name):
+    """No place twice: which source wins there is PyTorch's secret."""
+    shape = draw(shapes(1, 3, st.sampled_from([1, 2, 3, 5])))
+    dim = draw(axis_of(shape))
+    sizes = [draw(st.integers(1, n)) for n in shape]
+    order = np.random.default_rng(draw(st.integers(0, 99))).permuted(
+        np.indices(shape)[dim], axis=dim
+    )
+    i = order[tuple(slice(n) for n in sizes)]
+    value = draw(st.sampled_from([None, 0.25, -2]))
+    if value is None:
+        call = lambda m, x, s, i: m.scatter(x, dim, i, s)  # noqa: E731
+        return with_places(name, call, i, shape, tuple(sizes))
+    by_name = draw(st.booleans())
+    settings = {"value": value} if by_name else {}
+    args = () if by_name else (value,)
+    return with_places(name, lambda m, x, i: m.scatter(x, dim, i, *args, **settings), i, shape)
 
 
 @drawn("gather", "take_along_dim", "scatter_add")

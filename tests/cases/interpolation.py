@@ -52,6 +52,8 @@ def draw_interpolate(draw, name):
 # A layer in minifp.nn or torch.nn, and the shape of its input.
 LAYERS = {
     "Upsample": (lambda m: m.Upsample(scale_factor=2), (2, 3, 4)),
+    "UpsamplingNearest2d": (lambda m: m.UpsamplingNearest2d(5), (2, 3, 4, 2)),
+    "UpsamplingBilinear2d": (lambda m: m.UpsamplingBilinear2d(scale_factor=2), (2, 3, 4, 2)),
     "Upsample bilinear": (
         lambda m: m.Upsample((5, 7), mode="bilinear", align_corners=True),
         (2, 3, 4, 6),

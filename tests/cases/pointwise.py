@@ -31,9 +31,9 @@ def divided(name, pair):
     )
 
 
-def dropped(x):
+def dropped(x, drop=F.dropout):
     fp.manual_seed(3)
-    return F.dropout(x, 0.3)
+    return drop(x, 0.3)
 
 
 def choosing(name, fn, mask, *shapes):
@@ -69,6 +69,11 @@ CASES = [
     alike("clamp", lambda m, x: m.clamp(x, min=-1, max=0.5), (3, 5)),
     alike("clamp below", lambda m, x: x.clamp(min=0.25), (3, 5)),
     alike("clamp by position", lambda m, x: m.clamp(x, -1, 1), ()),
+    alike("clamp between", lambda m, x, a, b: m.clamp(x, a, b), (3, 5), (5,), (3, 1)),
+    Case("clamp stretched", lambda x, a, b: fp.clamp(x, a, b), ((3,), (2, 3), (2, 1))),
+    alike("clamp above", lambda m, x, b: x.clamp(max=b), (2, 3), (3,)),
+    alike("clip", lambda m, x: m.clip(x, -1, 0.5), (3, 5)),
+    choosing("masked_select", lambda m, c, x: m.masked_select(x, c), MASK, (2, 3)),
     choosing("where", lambda m, c, x, y: m.where(c, x, y), MASK, (2, 3), (3,)),
     choosing("where number", lambda m, c, x: m.where(c, x, 0.1), MASK, (2, 3)),
     choosing("masked_fill", lambda m, c, x: x.masked_fill(c, -0.3), MASK, (2, 3)),
@@ -81,6 +86,9 @@ CASES = [
     alike("mul diamond", lambda m, x: x * x + x.tanh() * x, (3, 2)),
     alike("clone", lambda m, x: x.clone(), (3, 2)),
     Case("dropout", dropped, ((6, 5),)),
+    Case("dropout1d", lambda x: dropped(x, F.dropout1d), ((6, 5, 2),)),
+    Case("dropout2d", lambda x: dropped(x, F.dropout2d), ((3, 5, 2, 0),)),
+    Case("dropout2d", lambda x: dropped(x, F.dropout2d), ((3, 5, 2, 3),)),
 ]
 
 
@@ -151,13 +159,20 @@ def draw_operator(draw, name):
     return alike(name, lambda m, x: operation(x, number), draw(shapes()), low=0.25)
 
 
-@drawn("clamp")
+@drawn("clamp", "clip")
 def draw_clamp(draw, name):
+    if draw(st.booleans()):
+        trio = draw(broadcast_shapes(3))
+        trio = np.broadcast_shapes(*trio), *trio[1:]  # PyTorch fails where x itself is stretched
+        if draw(st.booleans()):
+            return alike(name, lambda m, x, a, b: getattr(m, name)(x, a, b), *trio)
+        side = draw(st.sampled_from(["min", "max"]))
+        return alike(name, lambda m, x, a: getattr(x, name)(**{side: a}), *trio[:2])
     low, high = draw(st.sampled_from([(-1, 0.5), (None, 0.1), (0.3, None), (1, -1), (0, 0)]))
     shape = draw(shapes())
     if draw(st.booleans()):
-        return alike(name, lambda m, x: m.clamp(x, low, high), shape)
-    return alike(name, lambda m, x: x.clamp(max=high, min=low), shape)
+        return alike(name, lambda m, x: getattr(m, name)(x, low, high), shape)
+    return alike(name, lambda m, x: getattr(x, name)(max=high, min=low), shape)
 
 
 def masks(draw, shape):
@@ -183,6 +198,12 @@ def draw_masked_fill(draw, name):
     if value is None:
         return choosing(name, lambda m, c, x, v: m.masked_fill(x, c, v.sum()), mask, two, ())
     return choosing(name, lambda m, c, x: m.masked_fill(x, c, value), mask, two)
+
+
+@drawn("masked_select")
+def draw_masked_select(draw, name):
+    one, two = draw(broadcast_shapes(2))
+    return choosing(name, lambda m, c, x: m.masked_select(x, c), masks(draw, one), two)
 
 
 @drawn("lerp")

@@ -49,6 +49,11 @@ CASES = [
     alike("norm nothing", lambda m, x: m.norm(x, 2, 0), (0, 3)),
     alike("cumsum", lambda m, x: m.cumsum(x, 0), (40, 3)),
     alike("cumsum", lambda m, x: x.cumsum(-1), (2, 3, 5)),
+    alike("cumprod", lambda m, x: m.cumprod(x, 0), (6, 3)),
+    alike("cumprod", lambda m, x: x.cumprod(-1), (2, 3, 5)),
+    alike("cumprod nothing", lambda m, x: x.cumprod(0), (0, 3)),
+    alike("var unbiased", lambda m, x: m.var(x, (0, 1), unbiased=False), (4, 3, 5)),
+    alike("std unbiased", lambda m, x: x.std(False), (4, 3, 5)),
     alike("cumsum nothing", lambda m, x: x.cumsum(0), (0, 3)),
 ]
 
@@ -98,7 +103,10 @@ def draw_variance(draw, name):
     settings, count = settings_of(draw, shape)
     if settings["dim"] == ():
         settings["dim"] = None  # PyTorch divides the gradient by 1 where it is ()
-    settings["correction"] = draw(st.sampled_from([c for c in (0, 1, 0.5, 2) if c < count]))
+    corrections = [c for c in (0, 1, 0.5, 2) if c < count]
+    settings["correction"] = draw(st.sampled_from(corrections))
+    if draw(st.booleans()):
+        settings["unbiased"] = settings.pop("correction") >= 1
     return alike(name, lambda m, x: getattr(m, name)(x, **settings), shape)
 
 
@@ -127,6 +135,19 @@ def draw_running_sum(draw, name):
     )
     dim = draw(axis_of(shape))
     return alike(name, lambda m, x: m.cumsum(x, dim), shape)
+
+
+@drawn("cumprod")
+def draw_running_product(draw, name):
+    shape = draw(shapes(1))
+    dim, zero = draw(axis_of(shape)), draw(st.sampled_from([None, 0.75, 1.5]))
+    dtype = draw(st.sampled_from([None, "float64"]))
+
+    def running(m, x):
+        x = x if zero is None else m.where(m.abs(x) < zero, 0.0 * x, x)  # with zeros: 1, several
+        return m.cumprod(x, dim, dtype=dtype and getattr(m, dtype))
+
+    return alike(name, running, shape)
 
 
 # ---- how far rounding may carry the results -----------------------------------------------------
@@ -210,3 +231,25 @@ def prod_forward(x, *, exact, axes, keepdims):
 @magnitude
 def prod_dx(dy, x, *, exact, axes):
     return np.abs(exact[0]) * max(1, prod(x.shape[i] for i in axes) / 16)
+
+
+@magnitude
+def cumprod_forward(x, *, exact, axis):
+    """k factors: k roundings. The bound grants 16 of them anyway."""
+    return np.abs(exact[0]) * max(1, x.shape[axis] / 16)
+
+
+def still_to_come(v, axis):
+    return np.flip(np.cumsum(np.flip(v, axis), axis), axis)
+
+
+@magnitude
+def cumprod_dx(dy, x, *, exact, axis):
+    """A sum of products, each of them of at most k factors, divided by x where it is not 0."""
+    ones = np.where(x == 0, 1, x)
+    zeros = np.cumsum(x == 0, axis)
+    first = (x == 0) & (zeros == 1)
+    others = np.where((zeros > 1) | ((x == 0) & ~first), 0, np.abs(np.cumprod(ones, axis)))
+    before = still_to_come(np.abs(dy) * np.where(zeros == 0, others, 0), axis) / np.abs(ones)
+    at_first = still_to_come(np.abs(dy) * others, axis)
+    return np.where(first, at_first, before) * max(1, x.shape[axis] / 8)

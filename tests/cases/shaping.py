@@ -1,6 +1,7 @@
 """Shapes: views, stretching, order of axes, joining and cutting."""
 
 from math import prod
+from operator import mul
 
 from hypothesis import strategies as st
 
@@ -36,6 +37,16 @@ CASES = [
     alike("tile", lambda m, x: m.tile(x, (3,)), (2, 3)),
     alike("cat", lambda m, x, y: m.cat([x, y], 1), (2, 3), (2, 1)),
     alike("cat empty", lambda m, x, y: m.cat([x, y]), (0, 3), (2, 3)),
+    alike("concat", lambda m, x, y: m.concat([x, y], dim=-1), (2, 3), (2, 1)),
+    alike("concatenate", lambda m, x, y: m.concatenate((x, y)), (2, 3), (1, 3)),
+    alike("hstack", lambda m, x, y: m.hstack([x, y]), (2, 3), (2, 1)),
+    alike("hstack vectors", lambda m, x, y: m.hstack([x, y]), (2,), ()),
+    alike("vstack", lambda m, x, y: m.vstack([x, y]), (2, 3), (3,)),
+    alike("narrow", lambda m, x: x.narrow(1, -2, 2), (2, 3)),
+    alike("select", lambda m, x: m.select(x, 1, -1), (2, 3, 2)),
+    alike("unflatten", lambda m, x: x.unflatten(1, (3, -1)), (2, 6)),
+    alike("meshgrid", lambda m, x, y: mul(*m.meshgrid(x, y, indexing="ij")), (2,), (3,)),
+    alike("meshgrid xy", lambda m, x, y: mul(*m.meshgrid(x, y, indexing="xy")), (2,), (3,)),
     alike("stack", lambda m, x, y: m.stack([x, y], -1), (2, 3), (2, 3)),
     alike("split", lambda m, x: m.split(x, [1, 2], 1)[1], (2, 3)),
     alike("split pieces", lambda m, x: tuple(m.split(x, 2)), (5, 3)),
@@ -160,9 +171,47 @@ def draw_repeat(draw, name):
     return alike(name, lambda m, x: x.repeat(tuple(repeats)), shape)
 
 
-@drawn("cat", "stack")
+@drawn("hstack", "vstack")
+def draw_stacked(draw, name):
+    shape = draw(shapes(0, 3))
+    count = draw(st.integers(1, 3))
+    return alike(name, lambda m, *xs: getattr(m, name)(xs), *[shape] * count)
+
+
+@drawn("meshgrid")
+def draw_grid(draw, name):
+    axes = draw(st.lists(shapes(0, 1), min_size=1, max_size=3))
+    indexing, packed = draw(st.sampled_from(["ij", "xy"])), draw(st.booleans())
+    if packed:
+        return alike(name, lambda m, *xs: tuple(m.meshgrid(list(xs), indexing=indexing)), *axes)
+    return alike(name, lambda m, *xs: tuple(m.meshgrid(*xs, indexing=indexing)), *axes)
+
+
+@drawn("narrow", "select")
+def draw_slice(draw, name):
+    shape = draw(shapes(1, sizes=st.sampled_from([1, 2, 3, 5])))
+    dim = draw(axis_of(shape))
+    n = shape[dim]
+    start = draw(st.integers(-n, n - 1))
+    if name == "select":
+        return alike(name, lambda m, x: m.select(x, dim, start), shape)
+    length = draw(st.integers(0, -start if start < 0 else n - start))
+    return alike(name, lambda m, x: m.narrow(x, dim, start, length), shape)
+
+
+@drawn("unflatten")
+def draw_unflatten(draw, name):
+    shape = draw(shapes(1, sizes=st.sampled_from([1, 2, 4, 6])))
+    dim = draw(axis_of(shape))
+    sizes = list(factors(draw, shape[dim]))
+    if draw(st.booleans()):
+        sizes[draw(st.integers(0, len(sizes) - 1))] = -1
+    return alike(name, lambda m, x: m.unflatten(x, dim, tuple(sizes)), shape)
+
+
+@drawn("cat", "concat", "concatenate", "stack")
 def draw_joined(draw, name):
-    shape = draw(shapes(int(name == "cat"), 3))
+    shape = draw(shapes(int(name != "stack"), 3))
     count = draw(st.integers(1, 3))
     if name == "stack":
         dim = draw(axis_of((*shape, 1)))
@@ -173,7 +222,7 @@ def draw_joined(draw, name):
         part[dim] = draw(st.sampled_from([0, 1, 2, 3]))
     if any(part == [0] for part in parts):  # PyTorch joins these with anything
         parts = [[n or 1 for n in part] for part in parts]
-    return alike(name, lambda m, *xs: m.cat(xs, dim=dim), *map(tuple, parts))
+    return alike(name, lambda m, *xs: getattr(m, name)(xs, dim=dim), *map(tuple, parts))
 
 
 @drawn("split", "chunk", "unbind")

@@ -1,0 +1,128 @@
+"""Parameters in a list or a dict, so that a module owns them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from minifp.errors import ArgumentError, DTypeError
+from minifp.nn.module import Module
+from minifp.nn.parameter import Parameter
+from minifp.tape import Tensor
+
+
+class _Parameters(Module):
+    def _own(self):
+        return {n: p for n, p in vars(self).items() if isinstance(p, Parameter)}
+
+    def _put(self, name, value):
+        kind = type(self).__name__
+        if not isinstance(value, Tensor):
+            raise DTypeError(
+                f"{kind}: {name} is a {type(value).__name__}: expected a Parameter or a tensor"
+            )
+        if isinstance(name, str) and hasattr(self, name) and name not in self._own():
+            raise ArgumentError(f"{kind}: {name!r} is the name of something every module has")
+        self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
+
+    def __len__(self) -> int:
+        return len(self._own())
+
+    def forward(self, *args: Any) -> Any:
+        raise ArgumentError(f"a {type(self).__name__} is not called: use its parameters")
+
+    def __repr__(self):
+        lines = [f"\n  ({n}): Parameter of {p.dtype} {p.shape}" for n, p in self._own().items()]
+        return f"{type(self).__name__}({''.join(lines)}" + ("\n)" if lines else ")")
+
+
+class ParameterList(_Parameters):
+    """A list of parameters, named 0, 1, 2, ...; of a tensor that is none it makes one."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        self.extend(() if values is None else values)
+
+    def append(self, value: Tensor) -> "ParameterList":
+        """Add one at the end."""
+        self._put(str(len(self)), value)
+        return self
+
+    def extend(self, values: Iterable[Any]) -> "ParameterList":
+        """Add several at the end."""
+        if isinstance(values, Tensor) or not isinstance(values, Iterable):
+            raise DTypeError(f"ParameterList: {type(values).__name__}: expected several parameters")
+        for value in values:
+            self.append(value)
+        return self
+
+    def __getitem__(self, index: int | slice) -> Any:
+        found = list(self)[index]
+        return ParameterList(found) if isinstance(index, slice) else found
+
+    def __setitem__(self, index: int, value: Tensor) -> None:
+        self._put(list(self._own())[index], value)
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(self._own().values())
+
+    def __iadd__(self, values: Iterable[Any]) -> "ParameterList":
+        return self.extend(values)
+
+
+class ParameterDict(_Parameters):
+    """Parameters by name, in order; of a tensor that is none it makes one."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        self.update(() if parameters is None else parameters)
+
+    def update(self, parameters: Any) -> None:
+        """Add parameters: a dict of them, or (name, parameter) pairs."""
+        try:
+            pairs = dict(parameters)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"ParameterDict: {type(parameters).__name__}: expected a dict, or (name, "
+                "parameter) pairs"
+            ) from error
+        for name, value in pairs.items():
+            self[name] = value
+
+    def pop(self, name: str) -> Parameter:
+        """Take one out, and return it."""
+        parameter = self[name]
+        del self[name]
+        return parameter
+
+    def clear(self) -> None:
+        """Take all out."""
+        for name in self.keys():
+            del self[name]
+
+    def __getitem__(self, name: str) -> Parameter:
+        found = self._own()
+        if name not in found:
+            raise KeyError(f"ParameterDict has no {name!r}: expected one of {', '.join(found)}")
+        return found[name]
+
+    def __setitem__(self, name: str, value: Tensor) -> None:
+        self._put(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        self[name]  # raises where there is none
+        del vars(self)[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own())
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return list(self._own())
+
+    def values(self) -> list[Parameter]:
+        """The parameters."""
+        return list(self._own().values())
+
+    def items(self) -> list[tuple[str, Parameter]]:
+        """(name, parameter) of each."""
+        return list(self._own().items())
