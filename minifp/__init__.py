@@ -93,6 +93,9 @@ from minifp.task import Task
 from minifp.tasks import load_task
 from minifp.lab import Comparison, compare
 
+# The threads of kernels on the CPU.
+from minifp.cpu.threads import get_num_threads, set_num_threads
+
 # Operations of one's own, and a check of their gradients.
 from minifp.backend import kernel
 from minifp.recording import op
@@ -118,22 +121,22 @@ __all__ = [
     "diagonal", "div", "dot", "double", "dropout", "einsum", "embedding", "empty", "empty_like",
     "enable_grad", "eq", "equal", "erf", "errors", "exp", "expand", "expm1", "eye", "finfo",
     "flatten", "flip", "float", "float16", "float32", "float64", "floor", "floor_divide",
-    "from_numpy", "full", "full_like", "functional", "gather", "ge", "get_precision", "get_state",
-    "grad", "gradcheck", "group_norm", "gt", "half", "hstack", "iinfo", "index_add", "index_select",
-    "inf", "int", "int32", "int64", "is_floating_point", "is_grad_enabled", "is_tensor", "isclose",
-    "isfinite", "isinf", "isnan", "kernel", "kl_div", "layer_norm", "le", "lerp", "linspace",
-    "load", "load_task", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed",
-    "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum", "mean",
-    "meshgrid", "min", "minimum", "mm", "movedim", "mul", "multinomial", "mv", "nan", "narrow",
-    "ne", "neg", "nn", "no_grad", "nonzero", "norm", "normal", "numel", "ones", "ones_like", "op",
-    "op_list", "optim", "outer", "pairwise_distance", "permute", "pi", "pixel_shuffle",
-    "pixel_unshuffle", "pow", "precision", "prelu", "prod", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu", "remainder",
-    "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "save", "scatter",
-    "scatter_add", "select", "selu", "set_grad_enabled", "set_precision", "set_state", "sigmoid",
-    "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std",
-    "sub", "sum", "swapaxes", "t", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk",
-    "transpose", "tril", "triu", "trunc", "uint8", "unbind", "unflatten", "unsqueeze", "var",
-    "vstack", "where", "zeros", "zeros_like",
+    "from_numpy", "full", "full_like", "functional", "gather", "ge", "get_num_threads",
+    "get_precision", "get_state", "grad", "gradcheck", "group_norm", "gt", "half", "hstack",
+    "iinfo", "index_add", "index_select", "inf", "int", "int32", "int64", "is_floating_point",
+    "is_grad_enabled", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "kernel", "kl_div",
+    "layer_norm", "le", "lerp", "linspace", "load", "load_task", "log", "log10", "log1p", "log2",
+    "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "long",
+    "lt", "manual_seed", "masked_fill", "masked_select", "matmul", "max", "max_pool1d",
+    "max_pool2d", "maximum", "mean", "meshgrid", "min", "minimum", "mm", "movedim", "mul",
+    "multinomial", "mv", "nan", "narrow", "ne", "neg", "nn", "no_grad", "nonzero", "norm", "normal",
+    "numel", "ones", "ones_like", "op", "op_list", "optim", "outer", "pairwise_distance", "permute",
+    "pi", "pixel_shuffle", "pixel_unshuffle", "pow", "precision", "prelu", "prod", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel",
+    "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round",
+    "rsqrt", "save", "scatter", "scatter_add", "select", "selu", "set_grad_enabled",
+    "set_num_threads", "set_precision", "set_state", "sigmoid", "sign", "sin", "sinh", "softmax",
+    "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t",
+    "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril", "triu", "trunc",
+    "uint8", "unbind", "unflatten", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -7,13 +7,17 @@ stored, calls the reference in float32 (or wider), and rounds each result once.
 import inspect
 import os
 from collections.abc import Callable
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from minifp import cpu
 from minifp.accumulate import primitives
 from minifp.errors import ArgumentError, DeviceError
-from minifp.formats import FORMATS, float32, narrow, round_to, widen
+from minifp.formats import FORMATS, as_dtype, float32, narrow, round_to, widen
 from minifp.policy import Rule, get_precision, resolve
 
 # Every kernel, for the tests, the command line and whoever wants to know.
@@ -45,7 +49,6 @@ class Kernel:
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
-        self.twins = {"numpy": reference}
         KERNELS.append(self)
 
     def __repr__(self):
@@ -55,27 +58,78 @@ class Kernel:
         """Call it. to: for each result, the format it is stored in, or an array to write it into,
         or None to be told by the rule. Results are arrays, one or a tuple, as the rule names them.
         """
-        kinds = tuple((a.dtype, a.ndim == 0) if _is_floating(a) else None for a in args)
-        if not any(kinds):
-            return self._call_without_rounding(args, params)
+        kinds = tuple(
+            [
+                (a.dtype if a.ndim else ZERO_D[a.dtype]) if type(a) is np.ndarray else _kind(a)
+                for a in args
+            ]
+        )
         precision = get_precision()
-        formats = precision.resolved.get((self, kinds))
+        plan = precision.resolved.get((self, kinds))
+        if plan is None:
+            plan = precision.resolved[self, kinds] = self._plan(kinds, precision)
+        formats, twin = plan
         if formats is None:
-            formats = resolve(self.rule, self.names, kinds, precision)
-            precision.resolved[self, kinds] = formats
+            return self._call_without_rounding(args, params)
+        results = None
+        if twin is not None:
+            targets = to if type(to) is tuple else (to,) * len(formats.out)
+            results = twin(*args, to=self._formats_of(targets, formats.out), **params)
+        if results is None:
+            results = self._call_reference(args, kinds, params, formats, to)
+        elif to is not None:
+            results = _into(results, targets)
+        if observers:
+            stored = results if isinstance(results, tuple) else (results,)
+            for observer in observers:
+                observer.on_kernel(self, args, stored, formats)
+        return results
+
+    def _plan(self, kinds, precision):
+        """(formats, twin) of a call with these kinds of arguments: see `resolve`."""
+        found = tuple(
+            None if kind is None or kind[0].kind != "f" else (kind[0], kind[1])
+            for kind in map(_dtype_of, kinds)
+        )
+        if not any(found):
+            return None, None
+        formats = resolve(self.rule, self.names, found, precision)
+        computed = {formats.compute, *((formats.sum_in, formats.dot_in) if self.wants else ())}
+        return formats, (self.twin if computed == {float32} else None)
+
+    @cached_property
+    def twin(self) -> Callable[..., Any] | None:
+        """The twin: what computes the same from stored arrays, in float32, faster; or None.
+
+        `twin(*args, to=, **params)` is given what the reference is, but stored arrays as they are,
+        no primitives, and for each result its dtype; of a reduction perhaps None: that of its
+        argument, or float32 where the result has no dimensions. It returns stored results, or None
+        for what it leaves to the reference.
+        """
+        return twin_of(self.reference)
+
+    def _formats_of(self, targets, out):
+        """For each result the dtype a twin shall store it in."""
+        by_rule = (None,) * len(out) if self.rule.role == "reduce" else out
+        return tuple(
+            [
+                rule if t is None else t.dtype if isinstance(t, np.ndarray) else as_dtype(t)
+                for t, rule in zip(targets, by_rule)
+            ]
+        )
+
+    def _call_reference(self, args, kinds, params, formats, to):
         targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
         for want in self.wants:
             params[want] = self._primitive(want, formats, targets)
         with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
-            wide = [_enter(a, kind, formats.compute) for a, kind in zip(args, kinds)]
+            wide = [_enter(a, formats.compute) for a in args]
             results = self.reference(*wide, **params)
         several = isinstance(results, tuple)
         stored = tuple(
             self._store(r, target, out, formats.compute)
             for r, target, out in zip(results if several else (results,), targets, formats.out)
         )
-        for observer in observers:
-            observer.on_kernel(self, args, stored, formats)
         return stored if several else stored[0]
 
     def _call_without_rounding(self, args, params):
@@ -118,8 +172,57 @@ def _is_floating(a):
     return isinstance(a, np.ndarray) and a.dtype.kind == "f"
 
 
-def _enter(a, kind, compute):
-    if kind is not None:
+class _ZeroD(dict):
+    """By dtype, what stands for an array without dimensions in the kinds of a call."""
+
+    def __missing__(self, dtype):
+        found = self[dtype] = (dtype, True)
+        return found
+
+
+ZERO_D = _ZeroD()
+
+
+def _kind(a):
+    """What stands for an argument: its dtype, a pair without dimensions, None for no array."""
+    if not isinstance(a, np.ndarray):
+        return None
+    return a.dtype if a.ndim else ZERO_D[a.dtype]
+
+
+def _dtype_of(kind):
+    return kind if kind is None or isinstance(kind, tuple) else (kind, False)
+
+
+def _into(results, targets):
+    """Results, each written into the array that the caller gave for it, if any."""
+    if not any(isinstance(t, np.ndarray) for t in targets):
+        return results
+    several = isinstance(results, tuple)
+    written = []
+    for result, target in zip(results if several else (results,), targets):
+        if isinstance(target, np.ndarray):
+            np.copyto(target, result)
+        written.append(target if isinstance(target, np.ndarray) else result)
+    return tuple(written) if several else written[0]
+
+
+@cache
+def twins_in(module: str) -> dict[str, Any]:
+    """The twins of a module of references, by name: none where there is no such file."""
+    if not cpu.can_compile() or find_spec(module + "_numba") is None:
+        return {}
+    return vars(import_module(module + "_numba"))
+
+
+def twin_of(reference: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The twin of a reference: what has its name in the file beside its own."""
+    found = twins_in(reference.__module__).get(reference.__name__)
+    return found if getattr(found, "is_twin", False) else None
+
+
+def _enter(a, compute):
+    if _is_floating(a):
         return widen(a, compute)
     return compute.type(a) if type(a) in (int, float) else a
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from minifp.backend import twin_of
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.formats import float32, float64, widen
@@ -102,9 +103,17 @@ def clip_factor(norm, max_norm):
 
 def multiply_gradient(p, factor):
     """Replace p.grad by factor times it, in float32 or wider, as an unscaled gradient."""
-    wide = _wide(p.grad.array)
+    p.grad = Tensor(multiplied(p.grad.array, factor))
+
+
+def multiplied(array, factor):
+    """factor times an array, in float32 or wider."""
+    found = _by_twin(multiplied, array, factor)
+    if found is not None:
+        return found
+    wide = _wide(array)
     with np.errstate(all="ignore"):  # Inf and NaN are values here: a step looks for them
-        p.grad = Tensor(wide * wide.dtype.type(factor))
+        return wide * wide.dtype.type(factor)
 
 
 def _wide(array):
@@ -116,13 +125,16 @@ def _wide(array):
 CHUNK = 65536  # elements widened at a time
 
 
-def squared_norm(array):
-    """The sum of squares of an array, in float64.
+def squared_norm(*arrays):
+    """The sum of squares of all elements of the arrays, in float64.
 
     Not finite if and only if an element is not, or (in float64 arrays only) exceeds 1e150.
     """
+    found = _by_twin(squared_norm, *arrays)
+    if found is not None:
+        return found
     with np.errstate(all="ignore"):
-        return sum((float(part @ part) for part in _parts(array)), 0.0)
+        return sum((float(part @ part) for a in arrays for part in _parts(a)), 0.0)
 
 
 def total_norm(arrays, norm_type):
@@ -133,13 +145,19 @@ def total_norm(arrays, norm_type):
         if p == 0:
             raise ArgumentError('norm_type=0: expected a number above 0, or "inf"')
     if p == 2:
-        return math.sqrt(sum(squared_norm(a) for a in arrays))
+        return math.sqrt(squared_norm(*arrays))
     parts = [np.abs(part) for a in arrays for part in _parts(a)]
     largest = float(np.max([part.max(initial=0.0) for part in parts], initial=0.0))
     if p == math.inf or largest == 0 or not math.isfinite(largest):
         return largest
     with np.errstate(under="ignore"):  # dividing by the largest: no power overflows
         return largest * sum(float(((part / largest) ** p).sum()) for part in parts) ** (1 / p)
+
+
+def _by_twin(reference, *args):
+    """What the twin of a function here returns, or None where there is none or it leaves it."""
+    twin = twin_of(reference)
+    return None if twin is None else twin(*args)
 
 
 def _parts(array):

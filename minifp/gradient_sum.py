@@ -1,35 +1,64 @@
 """Gradients that meet at one value are summed in float32 and rounded once.
 
-Added up in float16, 3,000 gradients of 1 would stop at 2,048, where 1 is half an ulp.
+Added up in float16, 3,000 gradients of 1 would stop at 2,048, where 1 is half an ulp. Mostly there
+are two, as where a residual connection ends: those wait, and are added when their sum is asked for,
+which compiled is one pass that leaves no float32 array behind.
 """
+
+from importlib import import_module
 
 import numpy as np
 
-from minifp import policy
-from minifp.formats import narrow, widen
+from minifp import cpu, policy
+from minifp.formats import float32, narrow, widen
 
 
 class GradientSum:
     """Gradients that meet at one value: summed in float32 and rounded once, at the last reader."""
 
-    __slots__ = ("total", "owned")
+    __slots__ = ("first", "second", "owned")
 
     def __init__(self, gradient):
-        self.total, self.owned = gradient, False
+        self.first, self.second, self.owned = gradient, None, False
 
     def add(self, gradient, precision):
-        """Add one; the first may belong to somebody else, and is not written to."""
-        format = policy.meeting_format(self.total.dtype, precision)
-        total = widen(self.total, format)
-        out = total if self.owned and total is self.total else None
-        with np.errstate(all="ignore"):
-            self.total = np.asarray(np.add(total, widen(gradient, format), out=out))
-        self.owned = True
+        """Add one; none of them is written to, as they may belong to somebody else."""
+        total = self.total
+        format = policy.meeting_format(total.dtype, precision)
+        if format == float32 and gradient.dtype.itemsize <= float32.itemsize:
+            if self.owned:
+                _sum(total, gradient, out=total)
+            else:
+                self.second = gradient
+        else:
+            with np.errstate(all="ignore"):
+                self.first = np.asarray(np.add(widen(total, format), widen(gradient, format)))
         return self
+
+    @property
+    def total(self):
+        """The sum, not rounded."""
+        if self.second is not None:
+            out = np.empty(self.first.shape, float32)
+            self.first, self.second, self.owned = _sum(self.first, self.second, out), None, True
+        return self.first
 
     def rounded(self, dtype):
         """The sum, in the format in which it is stored."""
+        if self.second is not None and dtype.itemsize <= float32.itemsize:
+            return _sum(self.first, self.second, np.empty(self.first.shape, dtype))
         return narrow(self.total, dtype)
+
+
+def _sum(x, y, out):
+    """out = x + y, added in float32 and rounded once."""
+    if cpu.can_compile():
+        return import_module("minifp.gradient_sum_numba").added(x, y, out)
+    with np.errstate(all="ignore"):
+        if out.dtype == float32:
+            return np.add(widen(x, float32), widen(y, float32), out=out)
+        out[...] = narrow(np.asarray(widen(x, float32) + widen(y, float32)), out.dtype)
+    return out
 
 
 def unshared(gradients):

@@ -13,35 +13,54 @@ class MasterWeights(Weights):
 
     They begin from the parameters' unrounded numbers (`Parameter.exact`) and are these from then
     on. What is assigned to a parameter later is read again, unrounded where it was given so.
+    flat: the masters. stored: their working copies, rounded.
     """
 
     is_master = True
 
     def __init__(self, parameters):
+        self.flat, self.masters = None, []
         super().__init__(parameters)
         self.flat = widen(self.stored, float32)
-        for p, s in zip(self.parameters, self.slices):
-            self._assigned(p, s)
+        self.masters = [None] * len(self.parameters)
+        for i in range(len(self.parameters)):
+            self._view(i)
+            self._assigned(i)
 
-    def _assigned(self, p, s):
-        exact, mine = getattr(p, "exact", None), self.flat[s]
+    def _view(self, i):
+        self.masters[i] = self.flat[self.slices[i]].reshape(self.parameters[i].shape)
+
+    def _adopt(self, i):
+        super()._adopt(i)
+        if self.masters:
+            self._view(i)
+
+    def _assigned(self, i):
+        p, mine = self.parameters[i], self.flat[self.slices[i]]
+        exact = getattr(p, "exact", None)
         if exact is not None:
             mine[:] = exact.reshape(-1)
         else:  # changed in place: where the stored number is still the rounded master, that stays
             stored = p.array.reshape(-1)
             changed = narrow(mine, stored.dtype) != stored
             mine[changed] = widen(stored, float32)[changed]
-        self._show(p, s)
+        self._show(p, self.masters[i])
 
-    def _show(self, p, s):
+    def _show(self, p, master):
+        """Let a parameter know the unrounded numbers of what it stores."""
         if hasattr(p, "keep_exact"):
-            p.keep_exact(self.flat[s].reshape(p.shape))
+            p.keep_exact(master)
 
     def publish(self, first, last):
         """Round the masters of these parameters into their working copies."""
-        if first < last:
-            s = slice(self.slices[first].start, self.slices[last - 1].stop)
-            self.stored[s] = narrow(self.flat[s], self.stored.dtype)
+        s = slice(self.starts[first], self.starts[last])
+        self.stored[s] = narrow(self.flat[s], self.stored.dtype)
         super().publish(first, last)
-        for p, s in zip(self.parameters[first:last], self.slices[first:last]):
-            self._show(p, s)
+
+    def written(self, first, last):
+        """Take note of what the optimizer wrote into these parameters' working copies."""
+        for i in range(first, last):
+            p = self.parameters[i]
+            p.storage.version += 1
+            self.versions[i] = p.storage.version
+            self._show(p, self.masters[i])

@@ -22,10 +22,10 @@ from minifp.walk import backward, register_hook, retain_grad
 
 def _operator(operation: Callable[..., Tensor], swapped: bool = False) -> Callable[..., Tensor]:
     def apply(self: Tensor, other: Operand) -> Tensor:
-        if not isinstance(other, (Tensor, np.ndarray, np.generic, bool, int, float)):
-            return NotImplemented
         if isinstance(other, (np.ndarray, np.generic)):
             other = Tensor(np.asarray(other))
+        elif not isinstance(other, (Tensor, int, float)):
+            return NotImplemented
         return operation(other, self) if swapped else operation(self, other)
 
     return apply

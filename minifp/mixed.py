@@ -16,7 +16,7 @@ import numpy as np
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.formats import FORMATS
-from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of, squared_norm
+from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of
 from minifp.loss_scale import StaticLossScale, as_loss_scale
 from minifp.masters import MasterWeights
 from minifp.optim.optimizer import Optimizer
@@ -175,20 +175,19 @@ class MixedOptimizer:
         for o in self.optimizers:
             o.check_ready()
         inverse = 1 / seed_of(self.parameters)
-        squares = [
-            [squared_norm(p.grad.array) for p in o.parameters if p.grad is not None]
-            for o in self.optimizers
-        ]
-        finite = [math.isfinite(sum(s)) for s in squares]
-        norm = math.sqrt(sum(map(sum, squares))) * inverse if all(finite) else math.nan
+        gradients = [o.gradients() for o in self.optimizers]
+        squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
+        finite = [math.isfinite(s) for s in squares]
+        norm = math.sqrt(sum(squares)) * inverse if all(finite) else math.nan
         culprits = () if all(finite) else self._not_finite()
         wanted = finite if self.skip == "each" else [all(finite)] * len(finite)
         if not self.skip_nonfinite:
             wanted = [True] * len(finite)
-        for o, go, s in zip(self.optimizers, wanted, squares):
+        factor = inverse * self._clip(squares, wanted, inverse)
+        for o, go, found in zip(self.optimizers, wanted, gradients):
             o.attempts += 1
-            if go and s:
-                o.apply(inverse * self._clip(squares, wanted, inverse))
+            if go and any(of_block.there_are_any() for of_block in found):
+                o.apply(factor, found)
             elif not go:
                 o.zero_grad()
         before = self.scale
@@ -220,7 +219,7 @@ class MixedOptimizer:
     def _clip(self, squares, wanted, inverse):
         if self.clip_norm is None:
             return 1.0
-        total = sum(sum(s) for s, go in zip(squares, wanted) if go)
+        total = sum(s for s, go in zip(squares, wanted) if go)
         return clip_factor(math.sqrt(total) * inverse, self.clip_norm)
 
     def _not_finite(self):

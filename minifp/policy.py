@@ -339,9 +339,13 @@ def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
     What the precision stores (activations, weights) has gradients in `gradients`; a scalar (a
     loss), and whatever has another format, such as float32 norm parameters, in its own.
     """
-    if is_scalar or dtype.name not in (p.activations, p.weights):
+    if is_scalar:
         return dtype
-    return FORMATS[p.gradients].dtype
+    found = p.resolved.get(dtype)
+    if found is None:
+        stored = dtype.name in (p.activations, p.weights)
+        found = p.resolved[dtype] = FORMATS[p.gradients].dtype if stored else dtype
+    return found
 
 
 def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:

@@ -37,33 +37,35 @@ def op(
 
     @wraps(fn)
     def recorded(*args, **params):
-        params = {**defaults, **params}  # backward is given them too
+        if defaults:
+            params = {**defaults, **params}  # backward is given them too
         if weights or policy.get_precision().operations is not None:
             args = _enter(name, args, are_weights)
-        tensors = [a for a in args if isinstance(a, Tensor)]
-        arrays = [a.array if isinstance(a, Tensor) else a for a in args]
+        arrays, has_gradient = [], False
+        for a in args:
+            if isinstance(a, Tensor):
+                has_gradient = has_gradient or a.requires_grad
+                a = a.array
+            arrays.append(a)
         try:
             y, saved, backward = fn(*arrays, **params)
         except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
             if isinstance(error, MinifpError) and re.search(rf"\b{name}\b", str(error)):
                 raise
             raise explained(error, name, arrays) from error
-        outputs = y if isinstance(y, tuple) else (y,)
-        node = None
-        if is_recording() and any(t.vertex is not None for t in tensors):
-            parents = tuple(
-                (a.vertex, a.index) if isinstance(a, Tensor) else (None, 0) for a in args
-            )
+        several = isinstance(y, tuple)
+        outputs, node = y if several else (y,), None
+        if has_gradient and is_recording():
+            parents = tuple([(a.vertex, a.index) if isinstance(a, Tensor) else NONE for a in args])
             node = Node(name, params, parents, saved, backward, outputs)
         results = tuple(
-            Tensor(out, storage=_shared(out, tensors), node=node, index=i)
-            for i, out in enumerate(outputs)
+            [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
         )
         if node is not None:
-            node.watch([*tensors, *results])
+            node.watch(args, results)
             for observer in observers:
                 observer.on_record(node, results)
-        return results if isinstance(y, tuple) else results[0]
+        return results if several else results[0]
 
     return recorded
 
@@ -83,11 +85,16 @@ def takes_tensor(fn: F) -> F:
     return cast(F, checked)
 
 
-def _shared(out, tensors):
+NONE = (None, 0)  # the parent of an argument without gradient
+
+
+def _shared(out, args):
     """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
     if out.base is not None:
-        for t in tensors:
-            if out is t.array or out.base is t.array or out.base is t.array.base:
+        for t in args:
+            if isinstance(t, Tensor) and (
+                out is t.array or out.base is t.array or out.base is t.array.base
+            ):
                 return t.storage
     return None
 

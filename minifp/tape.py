@@ -197,16 +197,23 @@ class Node:
         self.op, self.params, self.parents = op, params, parents
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
         self.precision, self.module = policy.get_precision(), module_path.get()
-        self.shapes = tuple(out.shape for out in outputs)
+        self.shapes = tuple([out.shape for out in outputs])
         self.formats = tuple(
-            policy.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs
+            [policy.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs]
         )
 
-    def watch(self, tensors: Iterable[Tensor]) -> None:
+    def watch(self, *groups: Iterable[Any]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
-        self.watched = tuple(
-            (t.storage, t.storage.version) for t in tensors if any(a is t.array for a in self.saved)
-        )
+        saved = {id(a) for a in self.saved if isinstance(a, np.ndarray)}
+        if saved:
+            self.watched = tuple(
+                [
+                    (t.storage, t.storage.version)
+                    for group in groups
+                    for t in group
+                    if isinstance(t, Tensor) and id(t.array) in saved
+                ]
+            )
 
     def release(self) -> None:
         """Let go of what backward needed."""

@@ -7,8 +7,11 @@ if __name__ != "minifp.models":
         "checkout)"
     )
 
+from minifp.models.chargru import CharGRU
 from minifp.models.charlstm import CharLSTM
 from minifp.models.lenet import LeNet
 from minifp.models.mlp import MLP
+from minifp.models.resnet import ResNet
+from minifp.models.vgg import VGG
 
-__all__ = ["CharLSTM", "LeNet", "MLP"]
+__all__ = ["CharGRU", "CharLSTM", "LeNet", "MLP", "ResNet", "VGG"]

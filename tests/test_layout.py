@@ -22,26 +22,26 @@ ROOMS = {
     "files": "",
     "typing": "",
     "checks": "errors",
-    "formats": "errors typing",
+    "cpu": "errors",
+    "formats": "cpu typing",
     "random": "errors typing",
     "autocast": "formats",
     "policy": "autocast",
     "accumulate": "policy",
     "backend": "accumulate checks",
-    "cpu": "backend",
     "cuda": "backend",
     "gradient_sum": "policy",
     "tape": "backend gradient_sum",
     "walk": "tape",
     "gradient_clip": "tape",
     "recording": "tape",
-    "ops": "recording walk cpu cuda random",
+    "ops": "recording walk cuda random",
     "gradient_check": "ops",
     "methods": "ops",
     "in_place": "ops",
     "nn": "methods in_place gradient_clip",
     "models": "nn",
-    "optim": "gradient_clip cpu cuda",
+    "optim": "gradient_clip cuda",
     "loss_scale": "backend",
     "masters": "optim",
     "mixed": "nn masters loss_scale",
@@ -66,7 +66,7 @@ DRAW_NUMBERS = {
     "lab",
     "checkpoint",
 }  # what may import random itself
-DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate"}
+DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate", "cpu"}
 NAME_PRECISIONS = {"tasks", "lab", "scope", "report", "cli"}  # "float16" is the name of one
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
 

@@ -66,6 +66,8 @@ KINDS = tuple("fiub")  # of NumPy's dtypes: floating, integers, booleans
 def check_operands(*operands):
     """Raise DTypeError for what is no array of numbers and no number; `op` names the operation."""
     for a in operands:
+        if type(a) is np.ndarray and a.dtype.kind in KINDS:
+            continue
         if getattr(getattr(a, "dtype", None), "kind", "") not in KINDS and not isinstance(a, Real):
             raise DTypeError(f"a {type(a).__name__}: expected tensors or numbers")
 

@@ -30,6 +30,7 @@ def adadelta(w, g, v, u, inverse_scale, *, lr, rho, eps, weight_decay):
 class Adadelta(Optimizer):
     """Adadelta."""
 
+    rule = adadelta
     state_names = ("square_avg", "acc_delta")
     not_negative = ("eps", "weight_decay")
 
@@ -46,11 +47,6 @@ class Adadelta(Optimizer):
         super().check(group)
         check_range("rho", group["rho"], high=1.0)
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
-        v, u = state["square_avg"], state["acc_delta"]
-        settings = self.settings(group, "lr", "rho", "eps", "weight_decay")
-        adadelta(w, g, v, u, inverse_scale, to=(w, v, u), **settings)
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
+        return self.settings(group, "lr", "rho", "eps", "weight_decay")

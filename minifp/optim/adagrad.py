@@ -29,6 +29,7 @@ def adagrad(w, g, s, inverse_scale, *, lr, lr_decay, weight_decay, eps, step):
 class Adagrad(Optimizer):
     """Adagrad. A group's own initial_accumulator_value counts (PyTorch takes the default's)."""
 
+    rule = adagrad
     state_names = ("sum",)
     not_negative = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
 
@@ -46,11 +47,6 @@ class Adagrad(Optimizer):
         """With what the sum of squares begins."""
         return group["initial_accumulator_value"]
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
-        s = state["sum"]
-        settings = self.settings(group, "lr", "lr_decay", "weight_decay", "eps")
-        adagrad(w, g, s, inverse_scale, step=step, to=(w, s), **settings)
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
+        return {**self.settings(group, "lr", "lr_decay", "weight_decay", "eps"), "step": step}

@@ -41,6 +41,7 @@ def adam(
 class Adam(Optimizer):
     """Adam, with bias correction; weight decay as an L2 penalty unless decoupled."""
 
+    rule = adam
     state_names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     not_negative = ("eps", "weight_decay")
     flags = ("amsgrad", "maximize", "decoupled_weight_decay")
@@ -59,16 +60,10 @@ class Adam(Optimizer):
         """Two moments, and with AMSGrad the largest second one."""
         return self.state_names if group["amsgrad"] else self.state_names[:2]
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
         names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
-        largest = state["max_exp_avg_sq"] if group["amsgrad"] else None
-        arrays = state["exp_avg"], state["exp_avg_sq"], largest
-        settings = self.settings(group, *names)
-        adam(w, g, *arrays, inverse_scale, step=step, to=(w, *arrays), **settings)
+        return {**self.settings(group, *names), "step": step}
 
 
 class AdamW(Adam):

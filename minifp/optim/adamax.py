@@ -31,6 +31,7 @@ def adamax(w, g, m, u, inverse_scale, *, lr, betas, eps, weight_decay, step):
 class Adamax(Optimizer):
     """Adamax: Adam by the infinity norm."""
 
+    rule = adamax
     state_names = ("exp_avg", "exp_inf")
     not_negative = ("eps", "weight_decay")
 
@@ -42,11 +43,6 @@ class Adamax(Optimizer):
             params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
         )
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
-        m, u = state["exp_avg"], state["exp_inf"]
-        settings = self.settings(group, "lr", "betas", "eps", "weight_decay")
-        adamax(w, g, m, u, inverse_scale, step=step, to=(w, m, u), **settings)
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
+        return {**self.settings(group, "lr", "betas", "eps", "weight_decay"), "step": step}

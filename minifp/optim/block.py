@@ -5,8 +5,60 @@ from itertools import groupby
 
 import numpy as np
 
+from minifp.backend import twin_of
+from minifp.errors import ShapeError
 from minifp.formats import narrow
+from minifp.gradient_clip import squared_norm
 from minifp.optim.weights import Weights
+from minifp.tape import CONSUMED
+
+
+class Gradients:
+    """The gradients of the parameters of a block, each an array of its own, where backward left it.
+
+    tensors, arrays: one for each parameter, or None.
+    Raises ShapeError for a gradient that has not as many elements as its parameter.
+    """
+
+    def __init__(self, weights):
+        self.tensors = [p.grad for p in weights.parameters]
+        self.arrays = [None if t is None else t.array for t in self.tensors]
+        sizes = [n if a is None else a.size for a, n in zip(self.arrays, weights.sizes)]
+        if sizes != weights.sizes:
+            i = next(i for i, n in enumerate(weights.sizes) if sizes[i] != n)
+            raise ShapeError(
+                f"a gradient of shape {self.arrays[i].shape} for a parameter of shape "
+                f"{weights.parameters[i].shape}"
+            )
+
+    @property
+    def names(self):
+        """The name (NumPy's) of the format of each."""
+        return [None if a is None else a.dtype.char for a in self.arrays]
+
+    def there_are_any(self):
+        """Whether any parameter has one."""
+        return any(a is not None for a in self.arrays)
+
+    def are_alike(self):
+        """Whether every parameter has one, all in one format."""
+        names = set(self.names)
+        return len(names) == 1 and None not in names
+
+    def consume(self):
+        """Mark them as used up by a step."""
+        for t in self.tensors:
+            if t is not None:
+                t.seed = CONSUMED
+
+    def squared_norm(self):
+        """The sum of squares of all elements, in float64; see gradient_clip.py."""
+        return squared_norm(*(a for a in self.arrays if a is not None))
+
+    def flat(self, first, last):
+        """Those from number `first` up to `last` as one flat array."""
+        flat = [a.reshape(-1) for a in self.arrays[first:last]]
+        return flat[0] if len(flat) == 1 else np.concatenate(flat)
 
 
 @dataclass
@@ -34,29 +86,40 @@ class Block:
         if name not in self.state:
             self.state[name] = np.full(self.weights.flat.size, initial, self.state_format)
 
-    def runs(self, alone):
-        """(first, last) of neighbours that have a gradient and are alike in all that is counted.
+    def gradients(self):
+        """The parameters' Gradients, as they are now."""
+        return (twin_of(Gradients) or Gradients)(self.weights)
 
-        alone: each parameter by itself.
+    def runs(self, gradients, alone):
+        """(first, last) of neighbours that are alike in the format of their gradient, if they have
+        one, and in all that is counted. alone: each parameter by itself.
         """
-        numbers = zip(*self.numbers.values()) if self.numbers else [()] * len(self.steps)
-        own = range(len(self.steps)) if alone else [0] * len(self.steps)
-        keys = zip([p.grad is not None for p in self.parameters], self.steps, numbers, own)
-        start = 0
-        for (has_gradient, *_), same in groupby(keys):
+        counted = [self.steps, *self.numbers.values()]
+        if gradients.are_alike() and not alone and all(c.count(c[0]) == len(c) for c in counted):
+            return [(0, len(self.steps))]  # as nearly always
+        own = range(len(self.steps)) if alone else self.steps
+        start, found = 0, []
+        for (name, *_), same in groupby(zip(gradients.names, own, *counted)):
             end = start + len(list(same))
-            if has_gradient:
-                yield start, end
+            if name is not None:
+                found.append((start, end))
             start = end
+        return found
 
-    def span(self, first, last):
-        """Where the parameters from `first` up to `last` lie in the buffers."""
-        return slice(self.weights.slices[first].start, self.weights.slices[last - 1].stop)
+    def begin_step(self, first, last):
+        """Count a step of these parameters, which are alike. Returns its number, where they lie in
+        the buffers, and their state: arrays, and numbers.
+        """
+        self.steps[first:last] = [self.steps[first] + 1] * (last - first)
+        s = slice(self.weights.slices[first].start, self.weights.slices[last - 1].stop)
+        state = {name: array[s] for name, array in self.state.items()}
+        state.update((name, values[first]) for name, values in self.numbers.items())
+        return self.steps[first], s, state
 
-    def gradients(self, first, last):
-        """The gradients of a run as one flat array, in the widest of their formats."""
-        flat = [p.grad.array.reshape(-1) for p in self.parameters[first:last]]
-        return flat[0] if len(flat) == 1 else np.concatenate(flat)
+    def end_step(self, first, last, state):
+        """Keep the numbers of their state."""
+        for name, values in self.numbers.items():
+            values[first:last] = [state[name]] * (last - first)
 
     def take_over(self, i, other, j):
         """Let parameter i begin with the state and the counts of number j of another block."""

@@ -40,6 +40,7 @@ def nadam(
 class NAdam(Optimizer):
     """NAdam: Adam with Nesterov's momentum."""
 
+    rule = nadam
     state_names, numbers = ("exp_avg", "exp_avg_sq"), {"mu_product": 1.0}
     not_negative = ("eps", "weight_decay", "momentum_decay")
     flags = ("maximize", "decoupled_weight_decay")
@@ -55,11 +56,8 @@ class NAdam(Optimizer):
             decoupled_weight_decay=decoupled_weight_decay,
         )  # fmt: skip
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
         names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
         settings, decay = self.settings(group, *names), float(group["momentum_decay"])
         now, later = (
@@ -70,5 +68,4 @@ class NAdam(Optimizer):
             "of_gradient": (1 - now) / (1 - product),
             "of_moment": later / (1 - product * later),
         }
-        m, v = state["exp_avg"], state["exp_avg_sq"]
-        nadam(w, g, m, v, inverse_scale, step=step, to=(w, m, v), **factors, **settings)
+        return {**settings, **factors, "step": step}

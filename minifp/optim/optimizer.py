@@ -1,18 +1,22 @@
 """Optimizer: parameter groups, their flat buffers, and one update rule for each kind."""
 
 from collections.abc import Callable, Iterable
+from operator import is_
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from minifp import backend
+from minifp.backend import Kernel
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.formats import as_dtype, float32
 from minifp.gradient_clip import seed_of
 from minifp.optim import saving
-from minifp.optim.block import Block
+from minifp.optim.block import Block, Gradients
 from minifp.optim.weights import Weights
-from minifp.tape import CONSUMED, Tensor
+from minifp.policy import get_precision, resolve
+from minifp.tape import Tensor
 
 GivenParameters: TypeAlias = (
     Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
@@ -20,15 +24,17 @@ GivenParameters: TypeAlias = (
 
 
 class Optimizer:
-    """The base of update rules. A subclass names its state and defines `update`.
+    """The base of update rules. A subclass names its state, and its `rule` or its own `update`.
 
     params: parameters, or groups {"params": ..., "lr": ...} with settings of their own.
-    state_names: of arrays as large as the weights. numbers: of what is one number for a parameter,
-    with its first value. not_negative, flags: settings that are numbers of at least 0, and that are
-    True or False. alone: whether each parameter is updated by itself.
+    rule: the kernel that returns the updated weights and state: rule(w, g, *state, inverse_scale,
+    **self.keywords(...)). state_names: of arrays as large as the weights. numbers: of what is one
+    number for a parameter, with its first value. not_negative, flags: settings that are numbers of
+    at least 0, and that are True or False. alone: whether each parameter is updated by itself.
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
 
+    rule: Kernel | None = None
     state_names: tuple[str, ...] = ()
     numbers: dict[str, float] = {}
     alone = False
@@ -53,6 +59,7 @@ class Optimizer:
             self.param_groups.append(self.new_group(group))
         self.attempts = self.steps = 0  # of step(), skipped ones included and not
         self._blocks, self._held = None, (Weights, "float32")
+        self._checked: dict = {}  # by number of a group, its values
         self.scheduled, self.schedulers = {}, []  # kept for lr_scheduler, which says what they are
 
     # ---- groups ----
@@ -168,7 +175,9 @@ class Optimizer:
         Raises PrecisionError for weights stored in less than float32, which would lose small
         updates unnoticed, and TapeError for gradients that are scaled or that a step consumed.
         """
-        rounded = [p for p in self.parameters if p.dtype != np.promote_types(p.dtype, float32)]
+        formats = {p.array.dtype for p in self.parameters}
+        narrow = {dtype for dtype in formats if dtype != np.promote_types(dtype, float32)}
+        rounded = [p for p in self.parameters if p.array.dtype in narrow] if narrow else []
         if rounded:
             raise PrecisionError(
                 f"{type(self).__name__}.step() on {len(rounded)} parameters stored in "
@@ -184,8 +193,9 @@ class Optimizer:
                 "step with the fp.MixedOptimizer that scaled them"
             )
         self.check_ready()
+        gradients = self.gradients()
         self.attempts += 1
-        self.apply(1.0)
+        self.apply(1.0, gradients)
         return loss
 
     def check_ready(self) -> None:
@@ -195,8 +205,12 @@ class Optimizer:
         state which was not kept from the first step on. PrecisionError: a parameter that was given
         another format since the optimizer was made.
         """
-        for group in self.param_groups:
-            self.check(group)
+        for i, group in enumerate(self.param_groups):
+            values = [*group.values()]  # the same objects have been checked, unless they can change
+            if not _are_same(values, self._checked.get(i)):
+                self.check(group)
+                fixed = not any(isinstance(group[name], list) for name in self.defaults)
+                self._checked[i] = values if fixed else None
         for block in self.blocks:
             block.weights.check_formats()
             missing = [name for name in self.needed(block.group) if name not in block.state]
@@ -206,44 +220,81 @@ class Optimizer:
                     f"for {', '.join(missing)}, which was not kept: give them from the beginning"
                 )
 
-    def apply(self, inverse_scale: float) -> None:
-        """Update every parameter that has a gradient, multiplied by `inverse_scale` first."""
-        for block in self.blocks:
-            block.weights.refresh()
+    def gradients(self) -> list[Gradients]:
+        """The gradients of each block. Raises ShapeError for one that does not fit."""
+        return [block.gradients() for block in self.blocks]
+
+    def apply(self, inverse_scale: float, gradients: list[Gradients]) -> None:
+        """Update every parameter that has a gradient, multiplied by `inverse_scale` first.
+
+        gradients: what `gradients()` has just returned.
+        """
+        for block, found in zip(self.blocks, gradients):
+            block.weights.take_up_assigned()
             scale = -inverse_scale if block.group.get("maximize") else inverse_scale
-            for first, last in list(block.runs(self.alone)):
-                s = block.span(first, last)
-                for i in range(first, last):
-                    block.steps[i] += 1
-                state = {name: array[s] for name, array in block.state.items()}
-                state.update((name, values[first]) for name, values in block.numbers.items())
-                self.update(
-                    *(block.group, block.weights.flat[s], block.gradients(first, last), state),
-                    *(block.steps[first], scale),
-                )
-                for name, values in block.numbers.items():
-                    values[first:last] = [state[name]] * (last - first)
-                block.weights.publish(first, last)
-        for p in self.parameters:
-            if p.grad is not None:
-                p.grad.seed = CONSUMED
+            for first, last in block.runs(found, self.alone):
+                step, s, state = block.begin_step(first, last)
+                self._update_run(block, found, first, last, s, state, step, scale)
+                block.end_step(first, last, state)
+            found.consume()
         self.steps += 1
+
+    def _update_run(self, block, found, first, last, s, state, step, scale):
+        """Update one run of parameters, and what is stored of them: by the rule's twin in one pass
+        over memory, or else one thing after the other."""
+        weights, twin = block.weights, self._twin_for(block, found.arrays[first].dtype)
+        if twin is None:
+            self.update(block.group, weights.flat[s], found.flat(first, last), state, step, scale)
+            weights.publish(first, last)
+        else:
+            arrays, keywords = self._arguments(block.group, state, step)
+            copy = weights.stored[s] if weights.is_master else None
+            scattered = found.scattered(first, last)
+            twin.in_place(weights.flat[s], copy, scattered, arrays, scale, keywords)
+            weights.written(first, last)
+
+    def _twin_for(self, block, format):
+        """The twin, if it computes what the rule would with gradients of this format, or None:
+        also while somebody observes kernels, who would not see it."""
+        rule, precision = self.rule, get_precision()
+        if rule is None or type(self).update is not Optimizer.update or backend.observers:
+            return None
+        key = rule, block.weights.flat.dtype, format, block.state_format
+        if key not in precision.resolved:
+            kinds = [(dtype, False) for dtype in key[1:]]
+            compute = resolve(rule.rule, rule.names[:3], tuple(kinds), precision).compute
+            known = all(dtype.kind == "f" and dtype.isnative for dtype in key[1:])
+            is_single = known and compute == float32
+            precision.resolved[key] = rule.twin if is_single else None
+        return precision.resolved[key]
+
+    def _arguments(self, group, state, step):
+        """The arrays of state, None for one that is not kept, and the keywords of the rule."""
+        needed = self.needed(group)
+        arrays = [state[name] if name in needed else None for name in self.state_names]
+        return arrays, self.keywords(group, state, step)
+
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """The keywords of the rule in one step of one run; may replace numbers in `state`."""
+        raise ArgumentError(f"{type(self).__name__} does not define keywords()")
 
     def settings(self, group: dict[str, Any], *names: str) -> dict[str, Any]:
         """These settings as Python's own numbers: NumPy's would widen the arithmetic."""
-        values = [np.asarray(group[name]).tolist() for name in names]
-        return dict(zip(names, values))
+        return {name: _plain(group[name]) for name in names}
 
     def update(
         self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
         inverse_scale: float,
     ) -> None:  # fmt: skip
-        """Write the updated weights and state of one run into `w` and `state`.
+        """Write the updated weights and state of one run into `w` and `state`, as the rule says.
 
         w, g: (n). state: arrays (n), written in place, and numbers, replaced in the dict.
         inverse_scale: what g is multiplied by; negative to maximize.
         """
-        raise ArgumentError(f"{type(self).__name__} does not define update()")
+        if self.rule is None:
+            raise ArgumentError(f"{type(self).__name__} does not define update()")
+        arrays, keywords = self._arguments(group, state, step)
+        self.rule(w, g, *arrays, inverse_scale, to=(w, *arrays), **keywords)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
@@ -269,3 +320,13 @@ class Optimizer:
         """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
         saving.check(self, state_dict)
         saving.load(self, state_dict)
+
+
+def _are_same(values, others):
+    return others is not None and len(values) == len(others) and all(map(is_, values, others))
+
+
+def _plain(value):
+    if type(value) is tuple:
+        return tuple([_plain(part) for part in value])
+    return value if type(value) in (float, int, bool) else np.asarray(value).tolist()

@@ -31,18 +31,26 @@ def radam(w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_
         g = g + weight_decay * w
     m = b1 * m + (1 - b1) * g
     v = b2 * v + (1 - b2) * (g * g)
-    rate, known = lr / (1 - b1**step), 1 - b2**step
-    longest = 2 / (1 - b2) - 1
+    rate, factor = lr / (1 - b1**step), rectification(b2, step)
+    if factor is None:
+        return w - rate * m, m, v
+    return w - (rate * factor) * (m / (np.sqrt(v) + eps)), m, v
+
+
+def rectification(b2, step):
+    """What the rate of an update by m / sqrt(v) is multiplied by; None where m alone is used."""
+    known, longest = 1 - b2**step, 2 / (1 - b2) - 1
     length = longest - 2 * step * b2**step / known
     if length <= 5:
-        return w - rate * m, m, v
+        return None
     rectified = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-    return w - (rate * math.sqrt(rectified * known)) * (m / (np.sqrt(v) + eps)), m, v
+    return math.sqrt(rectified * known)
 
 
 class RAdam(Optimizer):
     """RAdam: Adam with a rectified rate."""
 
+    rule = radam
     state_names = ("exp_avg", "exp_avg_sq")
     not_negative = ("eps", "weight_decay")
     flags = ("maximize", "decoupled_weight_decay")
@@ -57,12 +65,7 @@ class RAdam(Optimizer):
             decoupled_weight_decay=decoupled_weight_decay,
         )  # fmt: skip
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
-        m, v = state["exp_avg"], state["exp_avg_sq"]
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
         names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
-        settings = self.settings(group, *names)
-        radam(w, g, m, v, inverse_scale, step=step, to=(w, m, v), **settings)
+        return {**self.settings(group, *names), "step": step}

@@ -35,6 +35,7 @@ def rmsprop(w, g, v, h, b, inverse_scale, *, lr, alpha, eps, weight_decay, momen
 class RMSprop(Optimizer):
     """RMSprop, centered and with momentum as asked."""
 
+    rule = rmsprop
     state_names = ("square_avg", "grad_avg", "momentum_buffer")
     not_negative, flags = ("alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
 
@@ -53,12 +54,6 @@ class RMSprop(Optimizer):
         wanted = (True, group["centered"], group["momentum"] > 0)
         return tuple(name for name, want in zip(self.state_names, wanted) if want)
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
-        needed = self.needed(group)
-        arrays = [state[name] if name in needed else None for name in self.state_names]
-        settings = self.settings(group, "lr", "alpha", "eps", "weight_decay", "momentum")
-        rmsprop(w, g, *arrays, inverse_scale, to=(w, *arrays), **settings)
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
+        return self.settings(group, "lr", "alpha", "eps", "weight_decay", "momentum")

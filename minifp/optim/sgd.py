@@ -31,6 +31,7 @@ def sgd(w, g, v, inverse_scale, *, lr, momentum, dampening, weight_decay, nester
 class SGD(Optimizer):
     """Stochastic gradient descent, with momentum, weight decay and Nesterov's momentum as asked."""
 
+    rule = sgd
     state_names = ("momentum_buffer",)
     not_negative, flags = ("momentum", "weight_decay"), ("nesterov", "maximize")
 
@@ -55,12 +56,7 @@ class SGD(Optimizer):
         """A velocity where there is a momentum."""
         return self.state_names if group["momentum"] else ()
 
-    def update(
-        self, group: dict[str, Any], w: np.ndarray, g: np.ndarray, state: dict[str, Any], step: int,
-        inverse_scale: float,
-    ) -> None:  # fmt: skip
-        """One step of one run; see the module's equation."""
+    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
+        """What the rule is told; see the module's equation."""
         names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
-        settings = self.settings(group, *names)
-        v = state["momentum_buffer"] if group["momentum"] else None
-        sgd(w, g, v, inverse_scale, first=step == 1, to=(w, v), **settings)
+        return {**self.settings(group, *names), "first": step == 1}

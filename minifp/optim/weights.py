@@ -9,55 +9,70 @@ from minifp.formats import narrow
 class Weights:
     """The stored weights themselves: each parameter becomes a view of the flat buffer.
 
-    flat: (n) in the parameters' own format. slices: where each parameter lies in it.
+    flat: (n) in the parameters' own format, which is what an optimizer updates. stored: (n), what
+    the parameters are views of; the same. slices, starts, sizes: where each parameter lies in it.
     """
 
     is_master = False
 
     def __init__(self, parameters):
         self.parameters = list(parameters)
-        ends = np.cumsum([p.array.size for p in self.parameters])
-        self.slices = [slice(e - p.array.size, e) for e, p in zip(ends, self.parameters)]
+        self.sizes = [p.array.size for p in self.parameters]
+        self.starts = np.cumsum([0, *self.sizes])
+        ends = self.starts.tolist()
+        self.slices = [slice(*pair) for pair in zip(ends, ends[1:])]
         self.flat = self.stored = np.empty(ends[-1], self.parameters[0].dtype)
-        for p, s in zip(self.parameters, self.slices):
-            self._adopt(p, s)
+        self.views: list = [None] * len(self.parameters)
+        for i in range(len(self.parameters)):
+            self._adopt(i)
         self.versions = [p.storage.version for p in self.parameters]
 
-    def _adopt(self, p, s):
+    def _adopt(self, i):
         """Move a parameter's stored numbers into the flat buffer, of which it becomes a view."""
+        p, s = self.parameters[i], self.slices[i]
         self.stored[s] = p.array.reshape(-1)
-        p.array = self.stored[s].reshape(p.shape)
+        p.array = self.views[i] = self.stored[s].reshape(p.shape)
 
     def check_formats(self):
         """Raise PrecisionError for a parameter that was given another format, or shape, since."""
-        for p, s in zip(self.parameters, self.slices):
-            if (p.dtype, p.array.size) != (self.stored.dtype, s.stop - s.start):
+        for p, view, n in zip(self.parameters, self.views, self.sizes):
+            if p.array is not view and (p.dtype, p.array.size) != (self.stored.dtype, n):
                 name = getattr(p, "name", None) or "a parameter"
                 raise PrecisionError(
-                    f"{name} was stored in {self.stored.dtype} with {s.stop - s.start} elements "
+                    f"{name} was stored in {self.stored.dtype} with {n} elements "
                     f"when the optimizer was made, and is in {p.dtype} with {p.array.size} now: "
                     "change formats first (module.to), then make the optimizer"
                 )
 
     def refresh(self):
-        """Take up what was assigned to parameters since the last step."""
+        """Take up what was assigned to parameters since the last step. Raises as check_formats."""
         self.check_formats()
-        for i, (p, s) in enumerate(zip(self.parameters, self.slices)):
-            if p.array.base is not self.stored:
-                self._adopt(p, s)
-            if p.storage.version != self.versions[i]:
-                self._assigned(p, s)
+        self.take_up_assigned()
+
+    def take_up_assigned(self):
+        """Take up what was assigned to parameters since the last step, whose formats are right."""
+        for i, (p, view, version) in enumerate(zip(self.parameters, self.views, self.versions)):
+            if p.array is not view:
+                self._adopt(i)
+            if p.storage.version != version:
+                self._assigned(i)
                 self.versions[i] = p.storage.version
 
-    def _assigned(self, p, s):
+    def _assigned(self, i):
         pass  # the flat buffer is what was assigned to
 
     def publish(self, first, last):
         """Store what the optimizer wrote for the parameters from `first` up to `last`."""
+        self.written(first, last)
+
+    def written(self, first, last):
+        """Take note that these parameters' stored numbers are what the optimizer wrote."""
         for i in range(first, last):
-            self.parameters[i].storage.version += 1
-            self.versions[i] = self.parameters[i].storage.version
-            getattr(self.parameters[i], "exact", None)  # lets go of numbers behind what was stored
+            p = self.parameters[i]
+            p.storage.version += 1
+            self.versions[i] = p.storage.version
+            if getattr(p, "unrounded", None) is not None:
+                p.unrounded = None  # numbers behind what was stored before
 
     def assign(self, i, value):
         """Set a parameter to `value`, which may have more bits than are stored."""

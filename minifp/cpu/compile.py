@@ -1,0 +1,197 @@
+"""Compiling kernels: numba with the flags that numerics allow, and a cache on disk.
+
+Only what is called is compiled, at its first call, and kept in a folder that is named by a hash of
+the sources that a kernel is made of: numba by itself would not notice a change in another file.
+Where that folder cannot be written, each process compiles anew, and a warning says so.
+
+No flag allows what NaN, Inf or -0 forbid. `contract` joins a product with the sum that takes it,
+which rounds once less; `reassoc`, for sums alone, lets them run in vector registers.
+"""
+
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import threading
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numba
+from llvmlite import binding
+from numba.core import event, types
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = "NUMBA_CACHE_DIR"
+
+if numba.config.DISABLE_JIT:
+    raise ImportError("NUMBA_DISABLE_JIT is set: these kernels only work compiled")
+
+
+def compiled(fn=None, *, sums=False):
+    """Make `fn` a kernel that is compiled at its first call for arguments of new types.
+
+    It runs without the GIL and checks no index. sums: its sums may be added up in any order.
+    """
+    if fn is None:
+        return lambda fn: compiled(fn, sums=sums)
+    options = {"nogil": True, "fastmath": flags_of(sums), "error_model": "numpy"}
+    return _cached(fn, lambda cache: numba.njit(cache=cache, **options)(fn))
+
+
+def _cached(fn, make):
+    """make(cache): with our folder, if there is one."""
+    folder = cache_folder(fn.__code__.co_filename)
+    if folder is None:
+        return make(False)
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    try:
+        return make(True)
+    except (RuntimeError, OSError) as error:  # no locator: the folder went away
+        _warn(folder, error)
+        return make(False)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def native(signature):
+    """Make `fn` a function that is compiled by itself, now, and that kernels call by its symbol.
+
+    What many kernels call is so compiled once, instead of once in each of them.
+    """
+
+    def decorate(fn):
+        symbol = f"minifp_{fn.__name__}"
+        options = {"nopython": True, "error_model": "numpy"}
+        made = _cached(fn, lambda cache: numba.cfunc(signature, cache=cache, **options)(fn))
+        binding.add_symbol(symbol, made.address)
+        KEPT.append(made)
+        return types.ExternalFunction(symbol, signature)
+
+    return decorate
+
+
+KEPT = []  # what symbols point to
+
+
+def flags_of(sums=False):
+    """What LLVM may do with floating arithmetic; see the module."""
+    return {"contract", "reassoc"} if sums else {"contract"}
+
+
+def from_text(text, name, made_for, known, **options):
+    """The function `name` of a text, compiled as if it stood where the function `made_for` does.
+
+    numba finds what it has cached by a function's file, line and name, so that a kernel made of a
+    template is found again, and one that is a closure is not.
+    """
+    return compiled(function_of(text, name, made_for, known), **options)
+
+
+def function_of(text, name, made_for, known):
+    """The function `name` of a text that uses the names in `known`; see `from_text`."""
+    code, space = made_for.__code__, dict(known)
+    exec(compile("\n" * (code.co_firstlineno - 1) + text, code.co_filename, "exec"), space)
+    fn = space[name]
+    fn.__module__ = made_for.__module__
+    fn.__qualname__ = f"{made_for.__qualname__}.{name}"
+    return fn
+
+
+@cache
+def sources(path: str) -> frozenset:
+    """The files of kernels that a file of kernels is made of: of cpu/, itself, what it imports."""
+    found = {Path(path), *(ROOT / "cpu").glob("*.py")}
+    text = Path(path).read_text(encoding="utf-8")
+    for module in re.findall(r"^(?:from|import) minifp\.([\w.]+_numba)\b", text, re.MULTILINE):
+        found |= sources(str(ROOT.joinpath(*module.split(".")).with_suffix(".py")))
+    return frozenset(found)
+
+
+@cache
+def cache_folder(path):
+    """The folder for the compiled kernels of a file, or None where none can be written to.
+
+    Warns, once, in the latter case; not of what was typed in, and is in no file.
+    """
+    if not Path(path).is_file():
+        return None
+    digest = hashlib.sha256()
+    for file in sorted(sources(path)):
+        digest.update(file.name.encode() + file.read_bytes())
+    base = os.environ.get(ENVIRONMENT) or _user_cache()
+    folder = Path(base) / "minifp-kernels" / f"{Path(path).stem}-{digest.hexdigest()[:16]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        _warn(folder, error)
+        return None
+
+
+def _user_cache():
+    import platformdirs
+
+    return platformdirs.user_cache_dir("minifp")
+
+
+def _warn(folder, error):
+    global _has_warned
+    if not _has_warned:
+        warnings.warn(
+            f"compiled kernels cannot be kept in {folder.parent} ({error}), so each process "
+            f"compiles them anew: set {ENVIRONMENT} to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    _has_warned = True
+
+
+_has_warned = False
+
+
+# ---- saying what is happening -------------------------------------------------------------------
+
+
+class Progress(event.Listener):
+    """One line while kernels are compiled, on stderr; nothing where they come from the cache."""
+
+    def __init__(self):
+        self.bar, self.depth, self.lock = None, 0, threading.Lock()
+
+    def on_start(self, event):
+        """numba begins to compile."""
+        with self.lock:
+            self.depth += 1
+            if self.depth == 1 and _is_ours(event):
+                self._show(event.data["dispatcher"].py_func)
+
+    def on_end(self, event):
+        """numba has compiled, or found that it had."""
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.bar is not None:
+                self.bar.clear()
+
+    def _show(self, fn):
+        from tqdm import tqdm
+
+        if self.bar is None:
+            self.bar = tqdm(
+                desc="minifp compiles its kernels for this CPU, once",
+                unit=" kernels", leave=False, delay=1e-9, file=sys.stderr,
+                bar_format="{desc}: {n_fmt} in {elapsed} {postfix}",
+            )  # fmt: skip
+        self.bar.set_postfix_str(fn.__qualname__.partition(".")[0], refresh=False)
+        self.bar.n += 1
+        self.bar.refresh()
+
+
+def _is_ours(event):
+    module = getattr(event.data.get("dispatcher"), "py_func", None)
+    return getattr(module, "__module__", "").startswith("minifp.")
+
+
+event.register("numba:compile", Progress())

@@ -1,0 +1,17 @@
+"""The twins of dropout.py."""
+
+from minifp.cpu import twin
+from minifp.cpu.pointwise import pointwise
+
+
+@pointwise
+def kept(x, mask, *, factor):
+    return x * mask * factor
+
+
+@twin
+def dropout_forward(x, mask, *, p, to):
+    return kept(x, mask, to=to, factor=1 / (1 - p))
+
+
+dropout_dx = dropout_forward

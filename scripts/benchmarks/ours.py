@@ -1,0 +1,208 @@
+"""The workloads in minifp. Only a child process imports this: see child.py."""
+
+import tracemalloc
+
+import numpy as np
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import cpu, models, ops, optim
+from minifp.lab.environment import environment
+from minifp.lab.memory import measure_bytes
+from minifp.walk import run_backward
+
+from . import workloads
+
+cpu.can_compile()  # imports numba now: what that takes is no memory of a step
+
+
+class Side:
+    """minifp in one precision, in this process."""
+
+    def __init__(self, precision):
+        self.precision = precision
+        fp.set_precision(precision)
+
+    def about(self):
+        """Versions and the machine."""
+        return environment()
+
+    def make(self, workload):
+        """The workload as something that has steps."""
+        if isinstance(workload, workloads.Model):
+            return Training(workload)
+        kind = {"adam": Adam, "to_float16": Conversion, "to_float32": Conversion}
+        return kind.get(workload.operation, Operation)(workload)
+
+    def products(self):
+        """What multiplies float32 matrices here: name -> function of (a, b, out)."""
+        found = {"NumPy": lambda a, b, out: np.matmul(a, b, out=out)}
+        if cpu.can_compile():
+            from minifp.cpu.gemm import product
+
+            found["minifp"] = lambda a, b, out: product(a, b, out.dtype, out=out)
+        return found
+
+    def copies(self):
+        """What copies arrays here: name -> function of (target, source)."""
+        return {"NumPy": np.copyto}
+
+    def array(self, array):
+        """A NumPy array as `products` and `copies` take it."""
+        return array
+
+
+# A step is a generator that yields the name of each phase when it is over.
+
+
+class Training:
+    """Steps of a model."""
+
+    def __init__(self, model):
+        self.model = getattr(models, model.architecture)(*model.arguments)
+        state = {n: workloads.initial(n, p.shape) for n, p in self.model.named_parameters()}
+        self.model.load_state_dict(state, strict=False)
+        name, settings = model.optimizer
+        plain = getattr(optim, name)(self.model.parameters(), **settings)
+        self.optimizer = fp.MixedOptimizer(plain)
+        self.batches = [(fp.tensor(x), fp.tensor(t)) for x, t in model.batches()]
+        self.count, self.loss = 0, None
+
+    def step(self):
+        """zero_grad, forward with the loss, backward, update."""
+        x, t = self.batches[self.count % len(self.batches)]
+        self.count += 1
+        self.optimizer.zero_grad()
+        yield "zero_grad"
+        self.loss = F.cross_entropy(self.model(x), t)
+        yield "forward"
+        self.optimizer.backward(self.loss)
+        yield "backward"
+        self.optimizer.step()
+        yield "update"
+
+    def value(self):
+        """The last loss."""
+        return self.loss.item()
+
+    def held(self):
+        """Bytes of each kind that one step holds at its peak, and that were allocated in it.
+
+        What the tape holds is counted at the tape itself: the arrays that nodes save, and gradients
+        from when they arrive until they are used. `allocated` is all that was allocated during a
+        step, at its peak: what tracemalloc knows, which NumPy tells of its buffers.
+        """
+        with measure_bytes(self.model, self.optimizer) as found:
+            list(self.step())
+        self.optimizer.zero_grad()
+        self.loss = None
+        tracemalloc.start()
+        try:
+            list(self.step())
+            found["allocated"] = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        return found
+
+
+def _conv2d(x, w, b):
+    return F.conv2d(x, w, b, padding=1)
+
+
+def _batch_norm(x, w, b):
+    size = b.shape[0]
+    statistics = (fp.zeros(size, dtype="float32"), fp.ones(size, dtype="float32"))
+    return F.batch_norm(x, *statistics, w, b, training=True)
+
+
+def _cross_entropy(z):
+    return F.cross_entropy(z, np.arange(len(z.array)) % z.shape[1])
+
+
+def _lstm(x, *weights):
+    state = fp.zeros(x.shape[1], weights[1].shape[1])
+    return ops.lstm(x, state, state, *weights)[0]
+
+
+def _gru(x, *weights):
+    return ops.gru(x, fp.zeros(x.shape[1], weights[1].shape[1]), *weights)[0]
+
+
+CALLS = {
+    "linear": F.linear,
+    "conv2d": _conv2d,
+    "batch_norm": _batch_norm,
+    "relu": F.relu,
+    "add": lambda x, y: x + y,
+    "max_pool": lambda x: F.max_pool2d(x, 2),
+    "softmax": lambda x: F.softmax(x, dim=1),
+    "cross_entropy": _cross_entropy,
+    "lstm": _lstm,
+    "gru": _gru,
+}
+
+
+class Operation:
+    """An operation on tensors that require a gradient, and its backward without the walk."""
+
+    def __init__(self, workload):
+        self.call, self.workload = CALLS[workload.operation], workload
+        arrays = list(workload.arrays())
+        dtypes = [None] * len(arrays)
+        if workload.operation == "batch_norm":
+            dtypes[1:] = [fp.get_precision().norm_parameters] * 2
+        self.args = [
+            fp.tensor(a, dtype=dtype, requires_grad=True) for a, dtype in zip(arrays, dtypes)
+        ]
+        y = self.call(*self.args)
+        format = y.node.formats[0]
+        self.dy = np.random.default_rng(2).normal(0, 1, y.shape).astype(format)
+
+    def step(self):
+        """Forward, and backward."""
+        for _ in range(self.workload.inner):
+            y = self.call(*self.args)
+        yield "forward"
+        if not self.workload.forward_only:
+            run_backward(y.node, {0: self.dy})
+            yield "backward"
+
+
+class Conversion:
+    """From one format to another, without a gradient."""
+
+    def __init__(self, workload):
+        to = workload.operation.removeprefix("to_")
+        (array,) = workload.arrays()
+        other = {"float16": "float32", "float32": "float16"}[to]
+        self.x, self.to = fp.tensor(array, dtype=other), to
+
+    def step(self):
+        """Convert."""
+        self.x.to(dtype=self.to)
+        yield "forward"
+
+
+class Adam:
+    """The whole step of the optimizer: with masters, the loss scale and its check."""
+
+    def __init__(self, workload):
+        self.parameters = [fp.nn.Parameter(a) for a in workload.arrays()]
+        self.optimizer = fp.MixedOptimizer(optim.Adam(self.parameters, lr=1e-4))
+        random = np.random.default_rng(2)
+        self.gradients = [
+            fp.tensor(random.normal(0, 1, p.shape)).to(dtype=p.dtype).array for p in self.parameters
+        ]
+        self.prepare()
+
+    def prepare(self):
+        """Give back the gradients that a step consumes."""
+        for p, gradient in zip(self.parameters, self.gradients):
+            p.grad = fp.Tensor(gradient)
+            p.grad.seed = self.optimizer.scale
+
+    def step(self):
+        """Update."""
+        self.optimizer.step()
+        yield "update"
+        self.prepare()

@@ -1,0 +1,132 @@
+"""What a step cannot do without: its products, and the bytes that its other kernels move.
+
+Read off one step while it runs: products from the operations on the tape, by their shapes; bytes
+from the kernels, which read each argument once and write each result once.
+"""
+
+from collections import Counter
+from math import prod
+
+import numpy as np
+
+from minifp import backend, tape
+from minifp.tape import Tensor
+
+
+class Trace:
+    """An observer of tape and kernels.
+
+    products: (M, N, K) in one orientation or several -> how often. moved: bytes of a call -> how
+    often. unknown: operations that have products of which nothing is known here.
+    """
+
+    def __init__(self):
+        self.products, self.moved, self.unknown = Counter(), Counter(), set()
+        self.families = set()
+
+    def __enter__(self):
+        tape.observers.append(self)
+        backend.observers.append(self)
+        return self
+
+    def __exit__(self, *_):
+        tape.observers.remove(self)
+        backend.observers.remove(self)
+        self.unknown |= {f for f in self.families if f not in KNOWN_FAMILIES}
+
+    def on_record(self, node, outputs):
+        """An operation was done; what backward will do is known as well."""
+        if node.op in PRODUCTS:
+            for shapes, times in PRODUCTS[node.op](node):
+                self.products[shapes] += times
+
+    def on_gradient(self, vertex, gradient):
+        """Nothing to do."""
+
+    def on_release(self, node):
+        """Nothing to do."""
+
+    def on_kernel(self, kernel, args, results, formats):
+        """A kernel was called. What products read and write is part of their measured rate."""
+        if kernel.rule.role == "dot":
+            self.families.add(kernel.name.partition(".")[0])
+            return
+        arrays = [a for a in (*args, *results) if isinstance(a, np.ndarray) and a.ndim]
+        self.moved[sum(a.nbytes for a in arrays)] += 1
+
+    def found(self):
+        """As JSON takes it."""
+        return {
+            "products": [[list(map(list, s)), n] for s, n in sorted(self.products.items())],
+            "moved": sorted(self.moved.items()),
+            "unknown": sorted(self.unknown),
+        }
+
+
+def _shape(parent):
+    vertex, index = parent
+    return vertex.shape if isinstance(vertex, Tensor) else vertex.shapes[index]
+
+
+def _wants(parent):
+    return parent[0] is not None
+
+
+def _linear(node):
+    x, w = node.parents[:2]
+    (rows, outputs), inputs = node.shapes[0], _shape(w)[1]
+    yield ((rows, outputs, inputs),), 1
+    if _wants(x):
+        yield ((rows, inputs, outputs),), 1
+    if _wants(w):
+        yield ((outputs, inputs, rows),), 1
+
+
+def _both(m, n, k):
+    """A product and its transpose."""
+    return ((m, n, k), (n, m, k))
+
+
+def _conv(node):
+    """Of the unfolded input, for each group; backward by folding back, or by unfolding dy."""
+    x, w = node.parents[:2]
+    (n, _, *counts), (outputs, *patch) = node.shapes[0], _shape(w)
+    groups = node.params["groups"]
+    inputs, patch, outputs = patch[0], prod(patch), outputs // groups
+    pixels = n * prod(counts)
+    yield _both(pixels, outputs, patch), groups
+    if _wants(x):
+        ways = _both(pixels, patch, outputs)
+        if set(node.params["stride"]) == {1}:  # a convolution of dy, with w turned
+            ways += _both(pixels, inputs, outputs * patch // inputs)
+        yield ways, groups
+    if _wants(w):
+        yield _both(outputs, patch, pixels), groups
+
+
+def _recurrent(first_weight):
+    def products(node):
+        x, (w_ih, w_hh) = node.parents[0], node.parents[first_weight : first_weight + 2]
+        if node.params["batch_sizes"] is not None:
+            raise NotImplementedError("packed sequences")
+        t, b, _ = node.shapes[0]
+        (rows, inputs), size = _shape(w_ih), _shape(w_hh)[1]
+        yield ((t * b, rows, inputs),), 1
+        yield ((b, rows, size),), t
+        yield ((b, size, rows),), t
+        yield ((rows, inputs, t * b),), 1
+        yield ((rows, size, t * b),), 1
+        if _wants(x):
+            yield ((t * b, inputs, rows),), 1
+
+    return products
+
+
+PRODUCTS = {
+    "linear": _linear,
+    "conv1d": _conv,
+    "conv2d": _conv,
+    "lstm": _recurrent(3),
+    "gru": _recurrent(2),
+}
+KNOWN_FAMILIES = {"linear", "conv", "lstm", "gru"}

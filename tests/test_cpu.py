@@ -1,0 +1,256 @@
+"""What compiled kernels stand on: half conversions, threads, the cache, and machines without."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp import cpu
+from minifp.cpu import threads
+from minifp.errors import ArgumentError
+
+compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(code, *arguments, **environment):
+    """What a program prints, and its errors, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        capture_output=True, text=True, encoding="utf-8", timeout=600,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+TRAIN = """
+    import numpy as np, minifp as fp, minifp.nn.functional as F
+    from minifp import nn, optim
+    fp.manual_seed(0)
+    x = np.random.default_rng(0).standard_normal((8, 1, 8, 8))
+    with fp.precision("mixed"):
+        layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(256, 3)
+        model = nn.Sequential(*layers)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        for _ in range(2):
+            loss = F.cross_entropy(model(fp.tensor(x)), np.arange(8) % 3)
+            assert optimizer.minimize(loss).stepped
+    print(repr(loss.item()))
+"""
+
+
+# ---- conversions --------------------------------------------------------------------------------
+
+CONVERT = """
+    import numpy as np
+    from minifp.cpu import half
+    from minifp.cpu.compile import compiled
+
+    @compiled
+    def widen(x, y):
+        for i in range(len(x)):
+            y[i] = half.load(x, i)
+
+    @compiled
+    def narrow(x, y):
+        for i in range(len(x)):
+            half.store(y, i, x[i])
+
+    print("hardware" if half.IN_HARDWARE else "integers")
+    bits = np.arange(65536, dtype=np.uint16)
+    wide = np.empty(65536, np.float32)
+    widen(bits, wide)
+    exact = bits.view(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(wide, exact)
+    np.testing.assert_array_equal(np.signbit(wide), np.signbit(exact))
+
+    rng = np.random.default_rng(0)
+    every = rng.integers(0, 2**32, 1_000_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    near = rng.standard_normal(1_000_000) * np.exp2(rng.integers(-30, 18, 1_000_000))
+    halves = exact[np.isfinite(exact) & (exact >= 0)]
+    halves.sort()
+    ties = (halves[1:] + halves[:-1]) / 2
+    limits = [65519.996, 65520, 2.0**-25, np.nextafter(np.float32(2.0**-25), 1), np.inf, np.nan]
+    x = np.concatenate([every, near, ties, -ties, limits]).astype(np.float32)
+    found = np.empty(x.size, np.uint16)
+    narrow(x, found)
+    with np.errstate(all="ignore"):
+        expected = x.astype(np.float16)
+    known = ~np.isnan(x)
+    np.testing.assert_array_equal(found[known], expected.view(np.uint16)[known])
+    assert np.isnan(found.view(np.float16)[~known]).all()
+"""
+
+
+@compiled
+@pytest.mark.parametrize("name", ["", "generic"])
+def test_halves_are_converted_as_numpy_does_with_hardware_for_them_and_without(name):
+    """Nothing differs on a CPU without F16C, whose instructions would end the process there."""
+    how = run(CONVERT, NUMBA_CPU_NAME=name)[0].strip()
+    assert name != "generic" or how == "integers" or "arm" in os.uname().machine
+
+
+@compiled
+def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
+    """Sums run in another order, and are not fused: the last bits of float32 may differ."""
+    plain, generic = (float(run(TRAIN, NUMBA_CPU_NAME=name)[0]) for name in ("", "generic"))
+    assert generic == pytest.approx(plain, abs=2.0**-9)  # of one flipped rounding to float16
+
+
+# ---- threads ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def restored():
+    """The number of threads, set back afterwards."""
+    before = fp.get_num_threads()
+    yield
+    fp.set_num_threads(before)
+
+
+def test_as_many_threads_as_cores_unless_it_is_said(restored, monkeypatch):
+    monkeypatch.setattr(threads, "_count", None)
+    monkeypatch.delenv("MINIFP_THREADS", raising=False)
+    assert fp.get_num_threads() == threads.cores() >= 1
+    monkeypatch.setattr(threads, "_count", None)
+    monkeypatch.setenv("MINIFP_THREADS", "3")
+    assert fp.get_num_threads() == 3
+    fp.set_num_threads(2)
+    assert fp.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "many", "1.5"])
+def test_a_number_of_threads_that_is_none_is_refused(given, monkeypatch):
+    monkeypatch.setattr(threads, "_count", None)
+    monkeypatch.setenv("MINIFP_THREADS", given)
+    with pytest.raises(ArgumentError, match="MINIFP_THREADS"):
+        fp.get_num_threads()
+
+
+@pytest.mark.parametrize("given", [0, -2, True, 1.0, "2"])
+def test_set_num_threads_refuses_what_is_no_number_of_threads(given):
+    before = fp.get_num_threads()
+    with pytest.raises(ArgumentError, match="set_num_threads"):
+        fp.set_num_threads(given)
+    assert fp.get_num_threads() == before
+
+
+@compiled
+def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(restored):
+    from minifp.cpu.pool import chunked
+
+    @chunked
+    def count(chunk, scratch, done, work):
+        x = np.float32(0)
+        for i in range(work):
+            x += np.float32(i)
+        done[chunk] += 1 + (x < 0)
+
+    wrong = []
+
+    def call():
+        for _ in range(50):
+            done = np.zeros(37, np.int64)
+            count(37, done, 3000, cost=1e9)
+            if not (done == 1).all():
+                wrong.append(done)
+
+    for number in (1, 2, 7):
+        fp.set_num_threads(number)
+        callers = [threading.Thread(target=call) for _ in range(3)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+    assert not wrong
+
+
+@compiled
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_workers_of_its_own():
+    code = """
+        import os, numpy as np, minifp as fp
+        fp.set_num_threads(3)
+        x = fp.ones(4096, 64)
+        y = (x @ fp.ones(64, 512)).sum().item()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (x @ fp.ones(64, 512)).sum().item() == y else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert run(code, PYTHONWARNINGS="ignore")[0].strip() == "0"
+
+
+# ---- the cache ----------------------------------------------------------------------------------
+
+
+@compiled
+def test_compiled_kernels_are_kept_and_found_again(tmp_path):
+    told = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))[1]
+    assert "compiles its kernels" in told
+    assert list(tmp_path.glob("minifp-kernels/*/**/*.nbi"))
+    again = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert "compiles" not in again[1]
+
+
+@compiled
+def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder", encoding="utf-8")
+    printed, told = run(TRAIN, NUMBA_CACHE_DIR=str(blocked))
+    assert told.count("cannot be kept") == 1 and "NUMBA_CACHE_DIR" in told
+    assert printed == run(TRAIN)[0]
+
+
+@compiled
+def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
+    from minifp.cpu import compile
+
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "ops").mkdir()
+    one, two, three = (tmp_path / "ops" / f"{n}_numba.py" for n in ("one", "two", "three"))
+    one.write_text("from minifp.ops.two_numba import x\n", encoding="utf-8")
+    two.write_text("x = 1\n", encoding="utf-8")
+    three.write_text("y = 1\n", encoding="utf-8")
+    (tmp_path / "cpu" / "base.py").write_text("z = 1\n", encoding="utf-8")
+    monkeypatch.setattr(compile, "ROOT", tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+
+    def folders():
+        compile.sources.cache_clear()
+        compile.cache_folder.cache_clear()
+        return [compile.cache_folder(str(file)) for file in (one, three)]
+
+    try:
+        before = folders()
+        two.write_text("x = 2\n", encoding="utf-8")
+        after = folders()
+        assert after[0] != before[0] and after[1] == before[1]
+        (tmp_path / "cpu" / "base.py").write_text("z = 2\n", encoding="utf-8")
+        last = folders()
+        assert last[0] != after[0] and last[1] != after[1]
+    finally:
+        compile.sources.cache_clear()
+        compile.cache_folder.cache_clear()
+
+
+# ---- without numba ------------------------------------------------------------------------------
+
+
+def test_without_numba_one_warning_says_what_to_install_and_training_works():
+    block = "import sys; sys.modules['numba'] = None\n"
+    told = run(block + textwrap.dedent(TRAIN), MINIFP_KERNELS="")[1]
+    assert told.count("pip install numba") == 1
+    assert "numba" not in run(block + textwrap.dedent(TRAIN), MINIFP_KERNELS="numpy")[1]
+
+
+def test_importing_minifp_compiles_nothing_and_does_not_load_numba():
+    assert run("import sys, minifp; print('numba' in sys.modules)")[0].strip() == "False"

@@ -1,0 +1,206 @@
+"""The compiled products, convolutions and sequences at sizes that fill tiles, panels and chunks.
+
+Every kernel that is called is checked against its reference in float64, within the bound of
+bounds.py; and no result depends on how many threads there were.
+"""
+
+import numpy as np
+import pytest
+from bounds import Calls, excess
+from minifp.models import CharLSTM, LeNet
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import cpu, nn
+from minifp.formats import float16, float32, float64
+
+pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
+
+
+@pytest.fixture
+def threads():
+    """Sets the number of threads, and back."""
+    before = fp.get_num_threads()
+    yield fp.set_num_threads
+    fp.set_num_threads(before)
+
+
+def random(*shape, seed=0, scale=1.0):
+    return np.random.default_rng(seed).standard_normal(shape) * scale
+
+
+def worst(fn, *arrays, precision="mixed"):
+    """The worst error of all kernels that fn and its backward call, in units of the bound."""
+    with fp.precision(precision) as p, Calls() as calls:
+        xs = [fp.tensor(a, dtype=p.activations, requires_grad=True) for a in arrays]
+        y = fn(*xs)
+        y = y[0] if isinstance(y, tuple) else y
+        y.backward(gradient=random(*y.shape, seed=9))
+    return max((call.excess(), call.kernel.name) for call in calls)
+
+
+# ---- products -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "M, N, K",
+    [
+        (1, 1, 1),
+        (1, 10, 300),
+        (8, 48, 16),
+        (9, 49, 17),
+        (257, 145, 257),
+        (33, 7, 513),
+        (130, 300, 64),
+    ],
+)
+@pytest.mark.parametrize("dtype", [float16, float32])
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT", "strided", "reversed"])
+def test_products_of_any_size_and_layout_are_within_the_bound(M, N, K, dtype, layout):
+    from minifp.cpu.gemm import product
+
+    a, b = random(M, K).astype(dtype), random(K, N, seed=1).astype(dtype)
+    if layout in ("NT", "TT"):
+        b = np.asfortranarray(b)
+    if layout in ("TN", "TT"):
+        a = np.asfortranarray(a)
+    if layout == "strided":
+        a, b = np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3], np.repeat(b, 2, 1)[:, ::2]
+    if layout == "reversed":
+        a, b = a[::-1, ::-1], b[:, ::-1]
+    bias = random(N, seed=2).astype(dtype)
+    exact = a.astype(float64) @ b.astype(float64) + bias
+    magnitude = np.abs(a).astype(float64) @ np.abs(b).astype(float64) + np.abs(bias)
+    assert excess(product(a, b, dtype, bias), exact, magnitude, K) <= 1
+
+
+def test_products_of_batches_broadcast_and_of_nothing_are_zero():
+    from minifp.cpu.gemm import product
+
+    a, b = random(3, 1, 5, 4).astype(float16), random(2, 4, 6, seed=1).astype(float16)
+    exact = a.astype(float64) @ b.astype(float64)
+    magnitude = np.abs(a).astype(float64) @ np.abs(b).astype(float64)
+    assert excess(product(a, b, float32), exact, magnitude, 4) <= 1
+    assert (
+        product(np.ones((2, 0), float16), np.ones((0, 3), float16), float16).tolist()
+        == [[0] * 3] * 2
+    )
+    assert product(np.ones((0, 4), float16), np.ones((4, 3), float16), float16).shape == (0, 3)
+
+
+def test_missing_and_infinite_numbers_reach_only_their_own_row_and_column():
+    from minifp.cpu.gemm import product
+
+    a, b = np.ones((20, 60), float16), np.ones((60, 100), float16)
+    a[3, 5], b[7, 50] = np.nan, np.inf
+    y = product(a, b, float32)
+    lost = ~np.isfinite(y)
+    assert np.isnan(y[3]).all() and np.isinf(np.delete(y[:, 50], 3)).all()
+    lost[3], lost[:, 50] = False, False
+    assert not lost.any()
+
+
+# ---- convolutions -------------------------------------------------------------------------------
+
+GEOMETRY = [  # N, C, O, H, W, kernel, stride, padding, dilation, groups
+    *((2, 1, 6, 28, 28, 5, 1, 2, 1, 1), (3, 3, 16, 32, 32, 3, 1, 1, 1, 1)),
+    *((5, 16, 32, 17, 15, 3, 2, 1, 1, 1), (3, 16, 32, 7, 9, 1, 2, 0, 1, 1)),
+    *((2, 8, 8, 9, 9, 3, 1, 1, 1, 8), (2, 8, 12, 9, 11, 3, 2, 0, 2, 4)),
+    *((9, 50, 49, 8, 8, 3, 1, 1, 1, 1), (2, 64, 64, 40, 41, 3, 1, 1, 1, 1)),
+    *((1, 2, 3, 40, 60, 7, 3, 3, 1, 1), (2, 4, 4, 5, 5, 1, 1, 3, 1, 1)),
+    *((2, 5, 60, 12, 3, 2, 3, 1, 1, 1), (1, 7, 9, 1, 33, 1, 1, 0, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("geometry", GEOMETRY, ids=str)
+@pytest.mark.parametrize("precision", ["mixed", "float32"])
+def test_convolutions_and_their_gradients_are_within_the_bound(geometry, precision):
+    N, C, O, H, W, k, stride, padding, dilation, groups = geometry
+    arrays = random(N, C, H, W), random(O, C // groups, k, k, seed=1, scale=0.2), random(O, seed=2)
+    settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    found = worst(lambda x, w, b: F.conv2d(x, w, b, **settings), *arrays, precision=precision)
+    assert found[0] <= 1, found
+
+
+def test_a_picture_too_large_for_the_cache_is_taken_by_rows():
+    from minifp.ops import conv_numba
+
+    made = conv_numba.forward_plan(
+        (1, 64, 200, 200), (64, 64, 3, 3), 1, (200, 200), (1, 1), (1, 1), (1, 1)
+    )
+    assert made.planes.parts > 1
+    arrays = random(1, 33, 90, 101), random(5, 33, 3, 3, seed=1, scale=0.1), random(5, seed=2)
+    assert worst(lambda x, w, b: F.conv2d(x, w, b, 1, 1), *arrays)[0] <= 1
+
+
+def test_convolutions_keep_missing_numbers_where_they_are():
+    x = np.ones((1, 3, 9, 9))
+    x[0, 1, 4, 4] = np.nan
+    with fp.precision("mixed"):
+        w = fp.tensor(np.ones((60, 3, 3, 3)))
+        for channels in (60, 4):
+            y = F.conv2d(fp.tensor(x), w[:channels], padding=1).numpy()
+            lost = np.zeros((9, 9), bool)
+            lost[3:6, 3:6] = True
+            assert (np.isnan(y) == lost).all()
+
+
+# ---- sequences ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+@pytest.mark.parametrize("precision", ["mixed", "float32"])
+@pytest.mark.parametrize("T, B, I, H", [(5, 19, 21, 33), (3, 8, 50, 17), (9, 1, 3, 100)])
+def test_sequences_are_within_the_bound_at_every_step(kind, precision, T, B, I, H):
+    with fp.precision(precision):
+        fp.manual_seed(0)
+        layer = getattr(nn, kind)(I, H)
+    found = worst(layer, random(T, B, I), precision=precision)
+    assert found[0] <= 1, found
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_packed_sequences_of_any_lengths_are_within_the_bound(kind):
+    lengths = [7, 7, 5, 4, 4, 4, 2, 1, 1, 1]
+    with fp.precision("mixed"):
+        fp.manual_seed(0)
+        layer = getattr(nn, kind)(6, 20, bidirectional=True)
+
+    def run(x):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
+        return nn.utils.rnn.pad_packed_sequence(layer(packed)[0])
+
+    assert worst(run, random(7, len(lengths), 6))[0] <= 1
+
+
+# ---- threads ------------------------------------------------------------------------------------
+
+
+def trained(model, loss, steps):
+    """The bytes of a model's weights after some steps."""
+    optimizer = fp.MixedOptimizer(fp.optim.Adam(model.parameters(), lr=1e-2))
+    for _ in range(steps):
+        optimizer.minimize(loss(model))
+    return b"".join(p.data.tobytes() for p in model.parameters())
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32"])
+def test_no_bit_depends_on_the_number_of_threads(threads, precision):
+    pictures, classes = random(48, 1, 28, 28), np.arange(48) % 10
+    words = np.random.default_rng(3).integers(0, 30, (20, 24))
+    results = set()
+    for count in (1, 2, 3, 5):
+        threads(count)
+        fp.manual_seed(0)
+        with fp.precision(precision):
+            x = fp.tensor(pictures)
+            cnn = LeNet(10, 28)
+            lstm = CharLSTM(30)
+            a = trained(cnn, lambda m, x=x: F.cross_entropy(m(x), classes), 3)
+            b = trained(lstm, lambda m: char_loss(m, words), 2)
+        results.add(a + b)
+    assert len(results) == 1
+
+
+def char_loss(model, words):
+    return F.cross_entropy(model(fp.tensor(words[:, :-1])), words[:, 1:])
