@@ -69,7 +69,7 @@ def _with_unscaled_gradients(parameters, asked_by):
     for p in parameters:
         if not isinstance(p, Tensor):
             raise DTypeError(f"{asked_by}: a {type(p).__name__} among the parameters")
-    seed = seed_of(parameters, asked_by)
+    seed = seed_of([p.grad for p in parameters], asked_by)
     if seed != 1:
         raise TapeError(
             f"{asked_by} on gradients still multiplied by {seed:g}: call the MixedOptimizer's "
@@ -81,12 +81,13 @@ def _with_unscaled_gradients(parameters, asked_by):
 # ---- what an optimizer does with gradients before it uses them ----------------------------------
 
 
-def seed_of(parameters, asked_by="step()"):
-    """The seed of all gradients. Raises TapeError if they have several or are used up."""
-    grads = [p.grad for p in parameters if p.grad is not None]
-    if not grads:
+def seed_of(gradients, asked_by="step()"):
+    """The seed of all gradients (None where there is none). Raises TapeError if there are several
+    seeds, or no gradients, or if they are used up.
+    """
+    seeds = {g.seed for g in gradients if g is not None}
+    if not seeds:
         raise TapeError(f"{asked_by} without gradients: call backward() first")
-    seeds = {g.seed for g in grads}
     if CONSUMED in seeds:
         raise TapeError(
             f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"

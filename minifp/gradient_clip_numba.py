@@ -1,18 +1,21 @@
 """The twins of gradient_clip.py, and arrays as kernels read them: each where it lies."""
 
 import ctypes
+from functools import reduce
 
 import numpy as np
-from numba.core import types
+from llvmlite import ir
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from minifp.cpu import twin
 from minifp.cpu.compile import compiled
-from minifp.cpu.half import I32, I64, VIEWS, load, store, view
+from minifp.cpu.half import I32, I64, VIEWS, load, place, read, store, view
 from minifp.cpu.pool import chunked, spans
+from minifp.cpu.tile import Loop
 
 NANOSECONDS = 0.4  # an element
-BLOCK = 512  # numbers whose squares are added up, before those sums are
+LANES, TURN = 16, 32  # numbers in a vector, and in a turn of the loop over them
 RUN = 16384  # elements that are worth a chunk
 
 # ---- arrays where they lie ----------------------------------------------------------------------
@@ -24,7 +27,7 @@ RUN = 16384  # elements that are worth a chunk
 # this is so here, is tried once.
 
 HEAD = object.__basicsize__
-DATA, AXES, SHAPE, FORMAT, FLAGS = (HEAD + offset for offset in (0, 8, 16, 40, 48))
+KIND, DATA, AXES, SHAPE, FORMAT, FLAGS = (HEAD + offset for offset in (-8, 0, 8, 16, 40, 48))
 ORDERLY = 0x501  # the flags of an array that is C-contiguous, aligned and writeable
 LIKE = {dtype: np.empty(0, seen) for dtype, seen in VIEWS.items()}  # what kernels see of a format
 LIKE_AT = {id(dtype): like for dtype, like in LIKE.items()}
@@ -35,7 +38,8 @@ def _is_as_expected(x):
         return kind.from_address(address).value
 
     return (
-        at(id(x) + DATA, ctypes.c_void_p) == x.ctypes.data
+        at(id(x) + KIND, ctypes.c_void_p) == id(np.ndarray)
+        and at(id(x) + DATA, ctypes.c_void_p) == x.ctypes.data
         and at(id(x) + AXES, ctypes.c_int) == x.ndim
         and at(at(id(x) + SHAPE, ctypes.c_void_p) + 8, ctypes.c_ssize_t) == x.shape[1]
         and at(id(x) + FORMAT, ctypes.c_void_p) == id(x.dtype)
@@ -61,12 +65,17 @@ long_at, int_at = _number(I64, types.int64), _number(I32, types.int32)
 
 
 @compiled
-def _look(table, starts):
-    """The format (the address of the dtype) of arrays at the addresses in `table`, 0 unless they
-    are alike, orderly and as large as `starts` says; `table` then has the addresses of their
-    numbers."""
-    format = long_at(table[0] + FORMAT)
+def _look(table, starts, kind):
+    """The format (the address of the dtype) of the objects at the addresses in `table`, 0 unless
+    they are arrays (of this kind), alike, orderly and as large as `starts` says; `table` then has
+    the addresses of their numbers.
+    """
+    format = 0
     for i in range(table.size):
+        if long_at(table[i] + KIND) != kind:
+            return 0
+        if i == 0:
+            format = long_at(table[i] + FORMAT)
         size, shape = 1, long_at(table[i] + SHAPE)
         for axis in range(int_at(table[i] + AXES)):
             size *= long_at(shape + 8 * axis)
@@ -99,32 +108,32 @@ class Scattered:
     __slots__ = ("arrays", "addresses", "starts", "like")
 
     def __init__(self, arrays):
-        # kept alive, for as long as the addresses are
-        self.arrays = [a if a.flags.carray else np.array(a, order="C") for a in arrays]
-        self.like = LIKE[arrays[0].dtype]
-        self.addresses = np.array([a.ctypes.data for a in self.arrays], np.int64)
-        self.starts = np.zeros(len(arrays) + 1, np.int64)
-        np.cumsum([a.size for a in arrays], out=self.starts[1:])
+        self.starts = np.cumsum([0, *(a.size for a in arrays)])
+        if not self.found(arrays):
+            self.arrays = [a if a.flags.carray else np.array(a, order="C") for a in arrays]
+            self.like = LIKE[arrays[0].dtype]
+            self.addresses = np.array([a.ctypes.data for a in self.arrays], np.int64)
+
+    def found(self, arrays):
+        """Find arrays that begin at `starts`; False unless all is as it mostly is."""
+        table = np.fromiter(map(id, arrays), np.int64, len(arrays))
+        self.like = LIKE_AT.get(_look(table, self.starts, id(np.ndarray))) if CAN_LOOK else None
+        self.arrays, self.addresses = arrays, table  # kept alive, as long as their addresses are
+        return self.like is not None
 
     @classmethod
     def at_once(cls, arrays, starts):
-        """Those arrays, or None, unless all is as it mostly is: quickly."""
-        table = np.fromiter(map(id, arrays), np.int64, len(arrays))
-        like = LIKE_AT.get(_look(table, starts)) if CAN_LOOK else None
-        if like is None:
-            return None
+        """These arrays, if it is known already where each starts and all is as it mostly is."""
         self = cls.__new__(cls)
-        self.arrays, self.addresses, self.starts, self.like = arrays, table, starts, like
-        return self
+        self.starts = starts
+        return self if self.found(arrays) else None
 
     def squared_norm(self):
         """The sum of squares of all numbers, in float64."""
         size = int(self.starts[-1])
         chunks, length = spans(size, RUN)
         parts = np.zeros(chunks)
-        # Squares of halves are exact in float32; those of float32 could overflow there, or vanish.
-        zero = np.float32(0) if self.like.itemsize == 2 else 0.0
-        given = length, self.starts, self.addresses, self.like, zero, parts
+        given = length, self.starts, self.addresses, self.like, parts
         squares(chunks, *given, cost=size * NANOSECONDS)
         return sum(parts.tolist())
 
@@ -132,22 +141,48 @@ class Scattered:
 # ---- norms --------------------------------------------------------------------------------------
 
 
-@chunked(sums=True)
-def squares(chunk, scratch, length, starts, addresses, like, zero, out):
-    """out[chunk] = the sum of squares of `length` numbers: of each BLOCK in the format of `zero`,
-    and of those sums in float64."""
+@intrinsic
+def squares_of(typing, x, first, turns):
+    """The sum of squares of TURN turns (at least one) numbers of x from number `first` on."""
+    kind, name = ir.VectorType(ir.DoubleType(), LANES), f"llvm.vector.reduce.fadd.v{LANES}f64"
+
+    def generate(context, builder, signature, args):
+        start = place(context, builder, x, *args[:2], first)
+        loop = Loop(builder, context.cast(builder, args[2], turns, types.intp))
+        sums = [loop.carry(ir.Constant(kind, [0.0] * LANES)) for _ in range(TURN // LANES)]
+        begin, following = builder.mul(loop.turn, I64(TURN)), []
+        for u, held in enumerate(sums):
+            here = builder.gep(start, [builder.add(begin, I64(u * LANES))])
+            number = read(builder, x, here, LANES)
+            if x.dtype == types.uint16:  # the square of a half is exact in float32
+                square = builder.fpext(builder.fmul(number, number), kind)
+            else:
+                wide = builder.fpext(number, kind)
+                square = builder.fmul(wide, wide)
+            following.append(builder.fadd(held, square))
+        last = reduce(builder.fadd, loop.end(following))
+        added = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), kind])
+        added = cgutils.get_or_insert_function(builder.module, added, name)
+        zero = ir.Constant(ir.DoubleType(), 0.0)
+        return builder.call(added, [zero, last], fastmath=("reassoc",))
+
+    return types.float64(x, first, turns), generate
+
+
+@chunked
+def squares(chunk, scratch, length, starts, addresses, like, out):
+    """out[chunk] = the sum of squares of `length` numbers, in the same order in every format."""
     i, stop = chunk * length, min((chunk + 1) * length, starts[-1])
     k, total = 0, 0.0
     while starts[k + 1] <= i:
         k += 1
     while i < stop:
         x, first, n = array_at(addresses[k], like), i - starts[k], min(starts[k + 1], stop) - i
-        for start in range(first, first + n, BLOCK):
-            part = zero
-            for j in range(start, min(start + BLOCK, first + n)):
-                number = zero + load(x, j)
-                part += number * number
-            total += part
+        if n >= TURN:
+            total += squares_of(x, first, n // TURN)
+        for j in range(first + n // TURN * TURN, first + n):
+            wide = np.float64(load(x, j))
+            total += wide * wide
         i += n
         k += 1
     out[chunk] = total

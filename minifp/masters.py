@@ -44,12 +44,13 @@ class MasterWeights(Weights):
             stored = p.array.reshape(-1)
             changed = narrow(mine, stored.dtype) != stored
             mine[changed] = widen(stored, float32)[changed]
-        self._show(p, self.masters[i])
+        self._show(i)
 
-    def _show(self, p, master):
-        """Let a parameter know the unrounded numbers of what it stores."""
-        if hasattr(p, "keep_exact"):
-            p.keep_exact(master)
+    def _show(self, i):
+        """Let a parameter know the numbers behind what it stores."""
+        keep_exact = getattr(self.parameters[i], "keep_exact", None)
+        if keep_exact is not None:  # a parameter, and not another leaf
+            keep_exact(self.masters[i])
 
     def publish(self, first, last):
         """Round the masters of these parameters into their working copies."""
@@ -59,8 +60,6 @@ class MasterWeights(Weights):
 
     def written(self, first, last):
         """Take note of what the optimizer wrote into these parameters' working copies."""
+        super().written(first, last)
         for i in range(first, last):
-            p = self.parameters[i]
-            p.storage.version += 1
-            self.versions[i] = p.storage.version
-            self._show(p, self.masters[i])
+            self._show(i)

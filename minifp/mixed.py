@@ -154,7 +154,7 @@ class MixedOptimizer:
 
         Optional: step() does it as part of the update. A second call does nothing.
         """
-        inverse = 1 / seed_of(self.parameters, "unscale_()")
+        inverse = 1 / seed_of([p.grad for p in self.parameters], "unscale_()")
         for p in self.parameters:
             if p.grad is not None:
                 multiply_gradient(p, inverse)
@@ -174,8 +174,9 @@ class MixedOptimizer:
             )
         for o in self.optimizers:
             o.check_ready()
-        inverse = 1 / seed_of(self.parameters)
         gradients = [o.gradients() for o in self.optimizers]
+        tensors = [t for found in gradients for of_block in found for t in of_block.tensors]
+        inverse = 1 / seed_of(tensors)
         squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
         finite = [math.isfinite(s) for s in squares]
         norm = math.sqrt(sum(squares)) * inverse if all(finite) else math.nan

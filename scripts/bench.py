@@ -15,7 +15,7 @@ takes no more than two, or it is ended after --limit seconds, which is then said
 
 The floor beside each time is what the step's products take at the float32 rate of each shape (the
 fastest of NumPy's BLAS, minifp's own product and torch.mm, measured in the same run on as many
-threads), and what its other kernels' bytes take at the bandwidth of copies of that size.
+threads), and what the bytes of its other kernels take at the bandwidth, for arrays of their size.
 
 Memory is the peak of a fresh process while it takes steps, without what it held after its imports,
 and without what it held after steps of a tiny model; and, for minifp, what the tape holds of
@@ -147,7 +147,7 @@ def profile(given):
     steps, threads = 5 * given.repeat, given.threads[0]
     with Process(f"minifp-{given.precision}", threads) as process:
         process.ask("make", COMPILING, **kind)
-        process.ask("run", COMPILING, steps=3)
+        process.ask("settle", COMPILING)
         parts = process.ask("profile", COMPILING, steps=steps)["parts"]
     of = report.threads_text(threads)
     title = f"{workloads.find('model', given.profile).title}: {given.precision}, {of}"

@@ -160,10 +160,11 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
 
 def test_the_extras_are_there(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"cuda12", "cuda13", "plot", "images", "test", "parity", "dev"}
+    assert extras == {"cuda12", "cuda13", "plot", "images", "test", "parity", "bench", "dev"}
     texts = metadata.get_all("Requires-Dist")
     named = {e: {r.name for r in requirements(texts, e)} for e in extras}
     assert named["dev"] >= named["test"] | named["parity"] | named["plot"]
+    assert named["bench"] >= named["parity"] | named["plot"]
     assert "matplotlib" in named["plot"] and "torch" in named["parity"]
     assert "cupy-cuda12x" in named["cuda12"] and "cupy-cuda13x" in named["cuda13"]
 

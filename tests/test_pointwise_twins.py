@@ -295,6 +295,14 @@ def test_no_result_depends_on_the_number_of_threads():
             np.testing.assert_array_equal(a, b)
 
 
+def test_arrays_without_dimensions_and_numbers_of_all_kinds():
+    x = Source()("x", ())
+    for y in (2, 2.5, True, x, Source(1)("x", (4, 5))):
+        for args in ((x, y), (y, x)):
+            check(FOUND["mul_forward"], args, float32)
+            check(FOUND["gt"], args)
+
+
 def test_axes_of_all_kinds_at_once():
     base = Source()("x", (2, 3, 4, 5, 6, 7))
     x = base.transpose(3, 0, 5, 1, 4, 2)
@@ -329,7 +337,7 @@ def test_mixed_formats_and_masks_that_broadcast():
 @pytest.mark.parametrize("name, letters, params, whose", GRADIENTS)
 def test_a_gradient_is_summed_to_the_shape_of_its_argument(name, letters, params, whose):
     source = Source()
-    for whole in ((6, 5, 8), (1, 3, 4), (40, 30, 130), (0, 5, 3)):
+    for whole in ((6, 5, 8), (1, 3, 4), (40, 30, 130), (0, 5, 3), (1, 1, 1)):
         for shape in (whole, whole[1:], (whole[0], 1, 1), (1, whole[1], 1), whole[2:], (1,), ()):
             shapes = [shape if k == whose and k else whole for k in range(len(letters))]
             args = [source(letter, s) for letter, s in zip(letters, shapes)]

@@ -8,8 +8,6 @@ import warnings
 from functools import cache
 from importlib import import_module
 
-ENVIRONMENT = "MINIFP_KERNELS"
-
 
 @cache
 def can_compile() -> bool:
@@ -17,14 +15,14 @@ def can_compile() -> bool:
 
     Warns, once, where numba is missing or does not load.
     """
-    if os.environ.get(ENVIRONMENT) == "numpy":
+    if os.environ.get("MINIFP_KERNELS") == "numpy":
         return False
     try:
         import_module("minifp.cpu.pool")
     except (ImportError, OSError) as error:  # OSError: a numba whose libraries do not load
         warnings.warn(
             f"minifp runs on its NumPy references, many times slower than compiled: {error}; "
-            f"install numba (pip install numba), or set {ENVIRONMENT}=numpy if that is meant",
+            f"install numba (pip install numba), or set MINIFP_KERNELS=numpy if that is meant",
             RuntimeWarning,
             stacklevel=2,
         )

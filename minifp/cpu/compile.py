@@ -20,7 +20,8 @@ from pathlib import Path
 
 import numba
 from llvmlite import binding
-from numba.core import event, types
+from numba import types
+from numba.core import event
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = "NUMBA_CACHE_DIR"
@@ -38,6 +39,19 @@ def compiled(fn=None, *, sums=False):
         return lambda fn: compiled(fn, sums=sums)
     options = {"nogil": True, "fastmath": flags_of(sums), "error_model": "numpy"}
     return _cached(fn, lambda cache: numba.njit(cache=cache, **options)(fn))
+
+
+def part(fn=None, *, sums=False, inline="never"):
+    """Make `fn` a part of the kernels that call it, with which it is compiled.
+
+    inline: "always" for what is called at one place only.
+    """
+    if fn is None:
+        return lambda fn: part(fn, sums=sums, inline=inline)
+    return numba.njit(
+        nogil=True, fastmath=flags_of(sums), error_model="numpy", inline=inline,
+        no_cpython_wrapper=True, no_cfunc_wrapper=True,
+    )(fn)  # fmt: skip
 
 
 def _cached(fn, make):
@@ -72,7 +86,7 @@ def native(signature):
     return decorate
 
 
-KEPT = []  # what symbols point to
+KEPT: list = []  # what symbols point to
 
 
 def flags_of(sums=False):

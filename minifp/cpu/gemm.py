@@ -9,7 +9,7 @@ there; the sums stay float32 until the block is whole, and are rounded once, whe
 
 import numpy as np
 
-from minifp.cpu.compile import compiled
+from minifp.cpu.compile import part
 from minifp.cpu.half import VIEWS, load, store, view
 from minifp.cpu.pool import chunked
 from minifp.cpu.tile import COLUMNS, LANES, ROWS, address, multiply, transpose, widen
@@ -19,7 +19,7 @@ STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed pa
 NANOSECONDS = 1 / 40  # a multiplication and addition, on one core
 
 
-@compiled
+@part
 def pack_rows(a, start, sm, sk, M, K, out):
     """A (M, K) as `out` (rows, K) if its rows are contiguous, else (K, rows); zeros below M.
 
@@ -40,7 +40,7 @@ def pack_rows(a, start, sm, sk, M, K, out):
                 out[k * rows + m] = 0
 
 
-@compiled
+@part
 def pack_columns(b, start, sk, sn, K, N, out):
     """B (K, N) as panels (N / COLUMNS, K, COLUMNS), zeros behind N."""
     for n in range(0, N, COLUMNS):

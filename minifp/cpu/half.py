@@ -14,8 +14,7 @@ A further format is one more row of FORMATS: the view's dtype, and how its bits 
 
 import numpy as np
 from llvmlite import binding, ir
-from numba import config
-from numba.core import types
+from numba import config, types
 from numba.extending import intrinsic
 
 F32, I16, I32, I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -97,7 +96,7 @@ def _wide_truth(builder, x):
 
 
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
-FORMATS = {
+FORMATS: dict = {
     types.uint16: (I16, _wide_half, _half_bits),
     types.float32: (F32, _as_it_is, _as_it_is),
     types.boolean: (ir.IntType(8), _wide_truth, None),  # only read: masks
@@ -159,7 +158,7 @@ def load(typing, array, index):
         return None
 
     def generate(context, builder, signature, args):
-        return read(builder, array, place(context, builder, array, *args, index))
+        return read(builder, array, place(context, builder, array, args[0], args[1], index))
 
     return types.float32(array, index), generate
 
@@ -172,7 +171,7 @@ def store(typing, array, index, x):
 
     def generate(context, builder, signature, args):
         value = context.cast(builder, args[2], x, types.float32)
-        write(builder, array, place(context, builder, array, *args[:2], index), value)
+        write(builder, array, place(context, builder, array, args[0], args[1], index), value)
         return context.get_dummy_value()
 
     return types.void(array, index, x), generate

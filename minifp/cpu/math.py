@@ -15,14 +15,16 @@ import math
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
-from numba.core import types
+from numba import njit, types
 from numba.extending import intrinsic
 
 from minifp.cpu.compile import flags_of
 from minifp.cpu.half import F32, I32, as_bits
 
-inlined = njit(error_model="numpy", fastmath=flags_of())
+# For functions that only kernels call, where they are inlined.
+inlined = njit(
+    error_model="numpy", fastmath=flags_of(), no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 NOTHING, HALF, ONE, TWO = (np.float32(c) for c in (0, 0.5, 1, 2))
 INF, NAN = np.float32(np.inf), np.float32(np.nan)
@@ -39,15 +41,20 @@ def whole32(x):
     return (x + TO_WHOLE) - TO_WHOLE
 
 
-@intrinsic
-def power_of_two(typing, k):
-    """2^k for a whole float32 k from -126 to 127."""
+def _power(bias):
+    @intrinsic
+    def power(typing, k):
+        def generate(context, builder, signature, args):
+            shifted = builder.fadd(args[0], ir.Constant(F32, SHIFT + bias))
+            return builder.bitcast(builder.shl(builder.bitcast(shifted, I32), I32(23)), F32)
 
-    def generate(context, builder, signature, args):
-        shifted = builder.fadd(args[0], ir.Constant(F32, SHIFT + 127))
-        return builder.bitcast(builder.shl(builder.bitcast(shifted, I32), I32(23)), F32)
+        return types.float32(types.float32), generate
 
-    return types.float32(types.float32), generate
+    return power
+
+
+power_of_two = _power(127)  # 2^k for a whole float32 k from -126 to 127
+power_below = _power(126)  # 2^(k - 1) for k from -125 to 128
 
 
 @intrinsic
@@ -78,69 +85,94 @@ def split32(typing, x):
 
 # ---- e^x ----------------------------------------------------------------------------------------
 #
-# x = k log 2 + r with |r| <= log(2) / 2, and e^r - 1 = r + r^2 q(r), with a q fitted so that its
-# relative error is at most 2^-32. log 2 is in two parts, of which k times the first is exact.
+# x = k log 2 + r, |r| <= log(2) / 2. log 2 has two parts, of which k times the first is exact.
+# e^r = 1 + r + r^2 q(r), with a q fitted so that the relative error is at most 2^-28, and another
+# one for e^r - 1, whose own relative error is at most 2^-31.
 
 LOG2_E, LN2_HIGH, LN2_LOW = (np.float32(c) for c in (1 / math.log(2), 0.693359375, -2.12194440e-4))
-EXP_0, EXP_1, EXP_2, EXP_3, EXP_4, EXP_5 = (
+TWICE_0, TWICE_1, TWICE_2, TWICE_3, TWICE_4 = (
+    np.float32(2 * c)
+    for c in (4.999999404e-1, 1.666652113e-1, 4.166838899e-2, 8.368745446e-3, 1.381453942e-3)
+)
+LESS_0, LESS_1, LESS_2, LESS_3, LESS_4, LESS_5 = (
     np.float32(c)
     for c in (0.5, 1.666666716e-1, 4.166635498e-2, 8.333273232e-3, 1.394105144e-3, 1.991419267e-4)
 )
 LOWEST, HIGHEST = np.float32(-103.972084), np.float32(89)  # e^x is 0 below, and Inf above
+DEEP, LIFT, DROP = np.float32(-80), np.float32(32), np.float32(2.0**-32)
+NO_REST = np.float32(-0.0)  # x + NO_REST is x, whatever it is: the compiler leaves it out
+FLAT_FROM = np.float32(-20)  # e^x - 1 is -1 below
 TINY = np.float32(2.0**-60)
 
 
 @inlined
+def _powers_in(x):
+    """k and r."""
+    k = whole32(x * LOG2_E)
+    return k, (x - k * LN2_HIGH) - k * LN2_LOW
+
+
+@inlined
+def _twice_exp_of(r):
+    """2 e^r, for |r| up to a little more than log(2) / 2."""
+    y = TWICE_4 * r + TWICE_3
+    y = y * r + TWICE_2
+    y = y * r + TWICE_1
+    y = y * r + TWICE_0
+    y = y * r + TWO
+    return y * r + TWO
+
+
+@inlined
 def _expm1_of(r):
-    """e^r - 1 for |r| up to a little more than log(2) / 2."""
-    q = EXP_5 * r + EXP_4
-    q = q * r + EXP_3
-    q = q * r + EXP_2
-    q = q * r + EXP_1
-    q = q * r + EXP_0
+    """e^r - 1."""
+    q = LESS_5 * r + LESS_4
+    q = q * r + LESS_3
+    q = q * r + LESS_2
+    q = q * r + LESS_1
+    q = q * r + LESS_0
     return q * (r * r) + r
 
 
 @inlined
-def _exp_between(x, rest):
-    """e^(x + rest), for x from LOWEST to HIGHEST."""
-    k = whole32(x * LOG2_E)
-    y = _expm1_of(((x - k * LN2_HIGH) - k * LN2_LOW) + rest) + ONE
-    half = whole32(k * HALF)  # in two steps: 2^k alone may be too large or too small
-    return y * power_of_two(half) * power_of_two(k - half)
-
-
-@inlined
-def _expm1_between(x):
-    """e^x - 1, for x from -30 to HIGHEST."""
-    k = whole32(x * LOG2_E)
-    scale = power_of_two(k - ONE)
-    y = _expm1_of((x - k * LN2_HIGH) - k * LN2_LOW) * scale + (scale - HALF)
-    return y + y
+def _exp_near(x):
+    """e^x, for x from -80 to HIGHEST."""
+    k, r = _powers_in(x)
+    return _twice_exp_of(r) * power_below(k)
 
 
 @inlined
 def exp_of_sum32(x, rest):
     """e^(x + rest), where |rest| <= 0.1: what was rounded off x, so that no digit is lost."""
-    gone = x < LOWEST
-    y = _exp_between(NOTHING if gone else HIGHEST if x > HIGHEST else x, rest)
-    return NOTHING if gone else y  # selected, because computing with subnormals takes long
+    gone, low = x < LOWEST, x < DEEP
+    x = NOTHING if gone else HIGHEST if x > HIGHEST else x  # no subnormals where it takes long
+    k, r = _powers_in(x)
+    y = _twice_exp_of(r + rest) * power_below(k + LIFT if low else k)  # of a normal power
+    y = y * DROP if low else y
+    return NOTHING if gone else y
 
 
 @inlined
 def exp32(x):
     """e^x."""
-    return exp_of_sum32(x, NOTHING)
+    return exp_of_sum32(x, NO_REST)
+
+
+@inlined
+def _expm1_between(x):
+    """e^x - 1, for x from -20 to 80."""
+    k, r = _powers_in(x)
+    scale = power_of_two(k)
+    return _expm1_of(r) * scale + (scale - ONE)
 
 
 @inlined
 def expm1_32(x):
     """e^x - 1, with all its digits where x is small."""
-    y = _expm1_between(LOWEST_OF_EXPM1 if x < LOWEST_OF_EXPM1 else HIGHEST if x > HIGHEST else x)
-    return x if abs(x) < TINY else y
-
-
-LOWEST_OF_EXPM1 = np.float32(-20)  # e^x - 1 is -1 below
+    k, r = _powers_in(FLAT_FROM if x < FLAT_FROM else HIGHEST if x > HIGHEST else x)
+    scale = power_below(k)
+    y = _expm1_of(r) * scale + (scale - HALF)
+    return x if abs(x) < TINY else y + y
 
 
 # ---- logarithms ---------------------------------------------------------------------------------
@@ -148,7 +180,7 @@ LOWEST_OF_EXPM1 = np.float32(-20)  # e^x - 1 is -1 below
 # x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and log(1 + f) = f - f^2 / 2 + f^3 q(f), with
 # a q fitted to 2^-30.
 
-NORMAL, LIFT, LIFTED = np.float32(2.0**-126), np.float32(2.0**25), np.float32(25)
+NORMAL, LARGER, LARGER_BY = np.float32(2.0**-126), np.float32(2.0**25), np.float32(25)
 LOG10_E, LOG10_2_HIGH = np.float32(1 / math.log(10)), np.float32(0.30078125)  # 8 bits
 LOG10_2_LOW = np.float32(math.log10(2) - 0.30078125)
 LARGE_POWER = np.float32(126)
@@ -185,8 +217,8 @@ def _log_of(k, f):
 def _split(x):
     """(k, f) with x = 2^k (1 + f), for x > 0."""
     small = x < NORMAL
-    k, m = split32(x * LIFT if small else x)
-    return (k - LIFTED if small else k), m - ONE
+    k, m = split32(x * LARGER if small else x)
+    return (k - LARGER_BY if small else k), m - ONE
 
 
 @inlined
@@ -239,7 +271,7 @@ def tanh32(x):
     """The hyperbolic tangent: e / (e + 2) with e = e^(2 |x|) - 1, which cancels nowhere."""
     t = abs(x) + abs(x)
     e = _expm1_between(FLAT if t > FLAT else t)
-    return copysign32(x if t < TINY else e / (e + TWO), x)
+    return copysign32(e / (e + TWO), x)
 
 
 @inlined
@@ -291,7 +323,7 @@ def erf32(x):
     g = g * t + FAR_2
     g = g * t + FAR_1
     g = g * t + FAR_0
-    far = ONE - _exp_between(g * t, NOTHING)
+    far = ONE - _exp_near(g * t)
     return near if t < BORDER else copysign32(far, x)
 
 

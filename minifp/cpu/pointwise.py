@@ -28,7 +28,6 @@ BLOCK = 1024  # elements that are gathered at a time
 WIDTH = 2 * 64 + 1  # numbers that say where the elements of one array lie: NumPy has 64 axes
 SLAB = 2**17  # elements that are computed before they are summed
 SMALL = 2048  # elements that NumPy stretches sooner than we gather them
-FEW = 4096  # elements that are no work for threads, whatever is computed
 NANOSECONDS = 0.25  # an element of a cheap function
 GATHERING = 0.25  # nanoseconds more for an element of each argument
 F16, F32, BOOL, U16 = (np.dtype(name) for name in ("float16", "float32", "bool", "uint16"))
@@ -64,13 +63,13 @@ def {name}(counter, count, scratch, length, total, places, {arrays}, out{params}
         if count == 1:
             break
 """
-# The twin itself. Small arrays of one shape, which have no time to lose, go straight to the kernel.
+# The twin itself. Where no threads are needed, arrays of one shape go straight to the kernel.
 TWIN = """
 def {name}({arrays}, *, to{params}):
     dtype = kernels.dtype or to[0]
     if {alike} and dtype in kernels.results:
         n = x0.size
-        if 0 < n < FEW:
+        if 0 < n < {few}:
             out = empty(x0.shape, dtype)
             kernels["{flat}"](UNCOUNTED, 1, n, n, {given})
             return out
@@ -150,11 +149,12 @@ def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
         params="".join(f", {p}" for p in kernels.params),
         alike=" and ".join(alike) + "".join(f" and {x}.shape == x0.shape" for x in arrays[1:]),
         flat="a" * len(arrays),
+        few=int(pool.WORTH_A_THREAD / cost),
         given=", ".join([*lines, *(f"float({p})" for p in kernels.params)]),
         numbers="".join(f"float({p}), " for p in kernels.params),
     )
     known = {"kernels": kernels, "run": run, "ndarray": np.ndarray, "empty": np.empty}
-    known |= {"UNCOUNTED": UNCOUNTED, "F16": F16, "U16": U16, "FEW": FEW}
+    known |= {"UNCOUNTED": UNCOUNTED, "F16": F16, "U16": U16}
     made = function_of(text, fn.__name__, fn, known | {"STORED": STORED})
     made.__doc__ = fn.__doc__
     return twin(made)
@@ -165,45 +165,56 @@ def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
 
 def run(kernels, args, dtype, numbers):
     """The function of arrays that broadcast, stored in `dtype`; None where no kernel can do it."""
-    if dtype not in kernels.results or not all(map(_is_known, args)):
+    if dtype not in kernels.results:
         return None
-    shapes = [a.shape for a in args if isinstance(a, np.ndarray)]
-    if not shapes:
+    shape, form, given, flat = None, "", [], True
+    for a in args:
+        if type(a) in NUMBERS:
+            form += "n"
+            given.append(float(a))
+        elif isinstance(a, np.ndarray) and a.dtype in STORED:
+            shape = a.shape if shape is None else shape
+            flat = flat and a.shape == shape and a.flags.carray
+            form += "a"
+            given.append(a)
+        else:
+            return None
+    if shape is None:
         return None
-    shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else np.broadcast_shapes(*shapes)
-    args = [a if getattr(a, "ndim", not shape) else float(a) for a in args]
-    if not all(isinstance(a, float) or _is_flat(a, shape) for a in args):
-        if math.prod(shape) > SMALL:
-            return _run_gathered(kernels, args, shape, dtype, numbers)
-        args = [a if isinstance(a, float) else np.broadcast_to(a, shape) for a in args]
+    if not flat:
+        shape = np.broadcast(*(a for a in given if type(a) is not float)).shape
+        given = [a if type(a) is float or a.ndim or not shape else float(a) for a in given]
+        form = "".join("n" if type(a) is float else "a" for a in given)
+        if math.prod(shape) > SMALL and not all(_is_flat(a, shape) for a in given):
+            return _run_gathered(kernels, given, shape, dtype, numbers)
     out = np.empty(shape, dtype)
-    form = "".join("n" if isinstance(a, float) else "a" for a in args)
-    given = [a if isinstance(a, float) else _line(a) for a in args]
-    kernel, n, given = kernels[form], out.size, [*given, _line(out), *numbers]
+    given = [a if type(a) is float else _line(a, shape) for a in (*given, out)]
+    kernel, n = kernels[form], out.size
     if n * kernels.cost > pool.WORTH_A_THREAD and pool.threads() > 1:
+        given += numbers
         _in_threads(lambda counter, count, _, *given: kernel(counter, count, *given), n, given)
     elif n:
-        kernel(UNCOUNTED, 1, n, n, *given)
+        kernel(UNCOUNTED, 1, n, n, *given, *numbers)
     return out
+
+
+def _is_flat(a, shape):
+    return type(a) is float or (a.shape == shape and a.flags.c_contiguous and a.flags.aligned)
+
+
+def _line(a, shape):
+    """The numbers of an array stretched to a shape, as kernels read them: in place, or copied."""
+    if not _is_flat(a, shape):
+        stretched = np.empty(shape, a.dtype)
+        stretched[...] = a
+        a = stretched
+    return view(a).reshape(-1)
 
 
 def _in_threads(kernel, n, given, workspace=0):
     chunks, length = pool.spans(n, RUN)
     helpers = min(pool.threads(), chunks) - 1
     pool.POOL.run(kernel, chunks, (length, n, *given), workspace, helpers)
-
-
-def _is_known(a):
-    return a.dtype in STORED if isinstance(a, np.ndarray) else type(a) in NUMBERS
-
-
-def _is_flat(a, shape):
-    return a.shape == shape and a.flags.c_contiguous and a.flags.aligned
-
-
-def _line(a):
-    """The numbers of an array in C order, as kernels read them: where they lie, or copied."""
-    return view(np.require(a, requirements="CA")).reshape(-1)
 
 
 def _run_gathered(kernels, args, shape, dtype, numbers):
@@ -215,7 +226,7 @@ def _run_gathered(kernels, args, shape, dtype, numbers):
         at = 1 + k * WIDTH
         places[at - 1] = len(axes)
         places[at : at + 2 * len(axes)] = [number for axis in reversed(axes) for number in axis]
-    given = [places, *map(_memory, arrays), _line(out), *numbers]
+    given = [places, *map(_memory, arrays), view(out).reshape(-1), *numbers]
     kernel, n, workspace = kernels["g"], out.size, BLOCK * len(arrays)
     cost = n * (kernels.cost + GATHERING * len(arrays))
     if cost > pool.WORTH_A_THREAD and pool.threads() > 1:
@@ -271,6 +282,9 @@ def summed(function, args, shape, dtype, **params):
     axes = stretched(whole, shape)
     if 0 in whole:
         return np.zeros(shape, dtype)
+    if math.prod(whole) == math.prod(shape):
+        made = function(*args, to=(dtype,), **params)
+        return None if made is None else made.reshape(shape)
     along = next(i for i, n in enumerate(whole) if n > 1)
     most = max(1, SLAB * whole[along] // math.prod(whole))
     slabs = [slice(i, i + most) for i in range(0, whole[along], most)]

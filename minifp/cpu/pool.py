@@ -14,11 +14,10 @@ from queue import SimpleQueue
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
-from minifp.cpu.compile import flags_of, from_text, function_of
+from minifp.cpu.compile import from_text, function_of, part
 from minifp.cpu.threads import get_num_threads, set_num_threads
 
 WORTH_A_THREAD = (
@@ -67,7 +66,7 @@ class Pool:
 
     def __init__(self):
         self.started, self.lock = 0, threading.Lock()
-        self.calls = SimpleQueue()
+        self.calls: SimpleQueue = SimpleQueue()
 
     @property
     def size(self):
@@ -91,13 +90,13 @@ class Pool:
         if self.started < helpers:
             self.start(helpers)
         shared = np.zeros(1, np.int64)
-        parts = [Call(kernel, shared, chunks, workspace, args) for _ in range(helpers)]
-        for part in parts:
-            self.calls.put(part)
+        calls = [Call(kernel, shared, chunks, workspace, args) for _ in range(helpers)]
+        for call in calls:
+            self.calls.put(call)
         try:
             kernel(shared, chunks, scratch(workspace), *args)
         finally:
-            errors = [part.finish() for part in parts]
+            errors = [call.finish() for call in calls]
         for error in errors:
             if error is not None:
                 raise error
@@ -180,7 +179,7 @@ class Chunked:
     def __init__(self, body, made_for=None, **options):
         code = body.__code__
         args = ", ".join(code.co_varnames[2 : code.co_argcount])
-        inner = njit(nogil=True, error_model="numpy", fastmath=flags_of(**options))(body)
+        inner = part(body, inline="always", **options)
         known = {"take_next": take_next, "body": inner}
         name = f"{body.__name__}_chunks"
         text = TEMPLATE.format(args=args, name=name)

@@ -4,8 +4,6 @@ import os
 
 from minifp.errors import ArgumentError
 
-ENVIRONMENT = "MINIFP_THREADS"
-
 _count: int | None = None  # until it is asked for
 
 
@@ -20,10 +18,10 @@ def get_num_threads() -> int:
     """How many threads a kernel may use, the caller's included."""
     global _count
     if _count is None:
-        given = os.environ.get(ENVIRONMENT)
+        given = os.environ.get("MINIFP_THREADS")
         if given and not (given.isdecimal() and int(given) > 0):
             raise ArgumentError(
-                f"environment variable {ENVIRONMENT}={given!r}: expected a number of threads"
+                f"environment variable MINIFP_THREADS={given!r}: expected a number of threads"
             )
         _count = int(given) if given else cores()
     return _count

@@ -10,7 +10,7 @@ Written in LLVM's vectors, because numba does not keep an array of accumulators 
 """
 
 from llvmlite import ir
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
 from minifp.cpu.compile import native
@@ -176,7 +176,7 @@ def address(typing, array, index):
     """A pointer to the element of a contiguous array."""
 
     def generate(context, builder, signature, args):
-        return place(context, builder, array, *args, index)
+        return place(context, builder, array, args[0], args[1], index)
 
     return types.CPointer(array.dtype)(array, index), generate
 
@@ -186,8 +186,8 @@ def widen(typing, source, i, target, j):
     """target[j + c] = source[i + c] in float32, for c from 0 to LANES - 1."""
 
     def generate(context, builder, signature, args):
-        x = read(builder, source, place(context, builder, source, *args[:2], i), LANES)
-        _store(builder, x, place(context, builder, target, *args[2:], j))
+        x = read(builder, source, place(context, builder, source, args[0], args[1], i), LANES)
+        _store(builder, x, place(context, builder, target, args[2], args[3], j))
         return context.get_dummy_value()
 
     return types.void(source, i, target, j), generate
@@ -198,9 +198,9 @@ def settle(typing, source, i, bias, target, j):
     """target[j + c] = source[i + c] + bias, rounded once, for c from 0 to LANES - 1."""
 
     def generate(context, builder, signature, args):
-        x = read(builder, source, place(context, builder, source, *args[:2], i), LANES)
+        x = read(builder, source, place(context, builder, source, args[0], args[1], i), LANES)
         x = builder.fadd(x, _all_lanes(builder, args[2]))
-        write(builder, target, place(context, builder, target, *args[3:], j), x)
+        write(builder, target, place(context, builder, target, args[3], args[4], j), x)
         return context.get_dummy_value()
 
     return types.void(source, i, types.float32, target, j), generate

@@ -73,7 +73,8 @@ def silu_forward(x):
 @pointwise(cost=1)
 def silu_dx(dy, x):
     e = exp32(-abs(x))
-    more, less = ONE / (ONE + e), e / (ONE + e)
+    more = ONE / (ONE + e)
+    less = e * more
     s, rest = (less, more) if x < NOTHING else (more, less)
     return dy * (s * (ONE + x * rest))
 

@@ -3,18 +3,16 @@
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.compile import compiled
-from minifp.cpu.half import as_bits, as_float, load, store, view
+from minifp.cpu.half import load, store, view
 from minifp.cpu.math import exp32
 from minifp.cpu.pointwise import pointwise
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import sum_of_run
+from minifp.cpu.sums import larger, sum_of_run
 from minifp.ops.matmul_numba import SINGLE, scaled, summed_to, times
 
 CHUNK = 8192  # numbers that are worth a chunk
 NANOSECONDS = 1.0  # an element of a softmax
 NOTHING, ONE, LOWEST = np.float32(0), np.float32(1), np.float32(-np.inf)
-MAGNITUDE = np.int32(0x7FFFFFFF)
 
 # ---- scores -------------------------------------------------------------------------------------
 
@@ -54,32 +52,22 @@ def attention_scores(q, k, mask, *, scale, is_causal, to):
 # ---- probabilities ------------------------------------------------------------------------------
 
 
-@compiled
-def widened_and_largest(x, start, n, out):
-    """Write n numbers in float32; the largest of them, NaN aside.
-
-    Bits are compared: of negative numbers those of the magnitude are turned round.
-    """
-    most = np.int64(-1 << 31)
-    for i in range(n):
-        v = load(x, start + i)
-        out[i] = v
-        bits = as_bits(v)
-        most = max(most, np.int64(bits ^ ((bits >> 31) & MAGNITUDE)))
-    return as_float(most ^ ((most >> 31) & MAGNITUDE))
-
-
 @chunked
-def softmax_rows(chunk, scratch, per, rows, S, s, out):
-    for row in range(chunk * per, min((chunk + 1) * per, rows)):
-        highest = widened_and_largest(s, row * S, S, scratch)
+def probabilities(chunk, scratch, per, rows, S, s, p):
+    """Softmax of rows; 0 where all keys of one are masked."""
+    for r in range(chunk * per, min((chunk + 1) * per, rows)):
+        highest = LOWEST
+        for i in range(S):
+            x = load(s, r * S + i)
+            scratch[i] = x
+            highest = larger(highest, x)
         highest = NOTHING if highest == LOWEST else highest
         for i in range(S):
             scratch[i] = exp32(scratch[i] - highest)
-        total = np.float32(sum_of_run(scratch, 0, S))
-        total = ONE if total == NOTHING else total
+        total = sum_of_run(scratch, 0, S)
+        factor = ONE if total == 0 else np.float32(1 / total)
         for i in range(S):
-            store(out, row * S + i, scratch[i] / total)
+            store(p, r * S + i, scratch[i] * factor)
 
 
 @twin
@@ -90,7 +78,7 @@ def attention_probabilities(s, *, to):
         rows = s.size // S
         chunks, per = spans(rows, max(1, CHUNK // S))
         flat = view(np.ascontiguousarray(s)).reshape(-1), view(p).reshape(-1)
-        softmax_rows(chunks, per, rows, S, *flat, cost=s.size * NANOSECONDS, workspace=S)
+        probabilities(chunks, per, rows, S, *flat, cost=s.size * NANOSECONDS, workspace=S)
     return p
 
 

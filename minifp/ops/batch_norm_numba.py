@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.compile import compiled
+from minifp.cpu.compile import part
 from minifp.cpu.half import load, store
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import flat, single
+from minifp.cpu.sums import add_rows, flat, single, sum_of_block
 from minifp.formats import float32, narrow
 
 ROWS = 32  # whose columns are added up in float32 before their sums are added in float64
@@ -24,7 +24,7 @@ SHORT = 16  # elements that a channel needs in a row to be worth a loop of its o
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@compiled
+@part
 def spread(values, first, run, width, out):
     """out[j] = values[first + j // run] for `width` columns, `run` of each channel."""
     for c in range(width // run):
@@ -33,33 +33,7 @@ def spread(values, first, run, width, out):
             store(out, j, value)
 
 
-@compiled(sums=True)
-def sum_of(x, start, n):
-    """The sum of n float32 numbers, each of a column."""
-    total = np.float32(0)
-    for i in range(start, start + n):
-        total += load(x, i)
-    return total
-
-
-@compiled
-def add_rows(x, at, step, rows, width, part):
-    """part[j] = the sum of `width` columns of some rows, four at a time."""
-    for j in range(width):
-        part[j] = ZERO
-    four = rows // 4 * 4
-    for n in range(0, four, 4):
-        i0 = at + n * step
-        i1, i2, i3 = i0 + step, i0 + 2 * step, i0 + 3 * step
-        for j in range(width):
-            part[j] += (load(x, i0 + j) + load(x, i1 + j)) + (load(x, i2 + j) + load(x, i3 + j))
-    for n in range(four, rows):
-        i0 = at + n * step
-        for j in range(width):
-            part[j] += load(x, i0 + j)
-
-
-@compiled
+@part
 def add_squares(x, at, step, rows, width, centre, part):
     """part[j] = the sum of (x - centre[j])^2, as in `add_rows`."""
     for j in range(width):
@@ -79,7 +53,7 @@ def add_squares(x, at, step, rows, width, centre, part):
             part[j] += a * a
 
 
-@compiled
+@part
 def add_gradients(dy, x, at, step, rows, width, shift, inverse, along, plain):
     """along[j] = the sum of dy h, and plain[j] that of dy, as in `add_rows`."""
     for j in range(width):
@@ -124,7 +98,7 @@ def statistics(chunk, scratch, per, N, C, L, x, means, variances):
             at = (n0 * C + first) * L + j0
             add_rows(x, at, C * L, rows, width, part)
             for c in range(width // run):
-                found = np.float64(sum_of(part, c * run, run))
+                found = np.float64(sum_of_block(part, c * run, (c + 1) * run))
                 if seen:
                     apart = found / count - total[c] / seen
                     squares[c] += apart * apart * seen * count / (seen + count)
@@ -133,7 +107,7 @@ def statistics(chunk, scratch, per, N, C, L, x, means, variances):
             spread(middle, 0, run, width, centre)
             add_squares(x, at, C * L, rows, width, centre, part)
             for c in range(width // run):
-                squares[c] += sum_of(part, c * run, run)
+                squares[c] += sum_of_block(part, c * run, (c + 1) * run)
             seen += count
     for c in range(channels):
         means[first + c] = total[c] / seen
@@ -191,8 +165,8 @@ def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, d
             add_gradients(dy, x, at, C * L, rows, width, shift, inverse, along, plain)
             part = min(L, width)
             for c in range(width // part):
-                sums[2 * c] += sum_of(along, c * part, part)
-                sums[2 * c + 1] += sum_of(plain, c * part, part)
+                sums[2 * c] += sum_of_block(along, c * part, (c + 1) * part)
+                sums[2 * c + 1] += sum_of_block(plain, c * part, (c + 1) * part)
     along_c, plain_c = scratch[10 * WIDTH : 11 * WIDTH], scratch[11 * WIDTH : 12 * WIDTH]
     for c in range(channels):
         dw[first + c] = sums[2 * c]

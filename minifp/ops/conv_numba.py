@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.compile import compiled
+from minifp.cpu.compile import compiled, part
 from minifp.cpu.half import load, store, view
 from minifp.cpu.pool import chunked
 from minifp.cpu.sums import sum_over
@@ -178,7 +178,7 @@ def steps_of(laid, channels, taps_down, taps_across):
 # ---- kernels ------------------------------------------------------------------------------------
 
 
-@compiled
+@part
 def fill(chunk, N, x, how, out):
     """Widen what a chunk reads of x into planes."""
     C, H, W, sh, sw, top, left, images, rows, height, width, total, parts, _ = how
@@ -228,7 +228,7 @@ def pack(w, rows, ks, out):
                 out[at] = load(w, rows[m + r] + ks[k]) if m + r < M else 0
 
 
-@compiled
+@part
 def gather(scratch, planes, steps, table, K, f, width, height, down, Q, n, to):
     """The numbers that n pixels, from number f on, read at K places: a panel (K, APART).
 
@@ -324,7 +324,7 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
                     f += run
 
 
-@compiled
+@part
 def put_channels_last(scratch, planes, C, phases, size, deep, to):
     """Planes (C, phases, size) as (phases, deep, C), a block of LANES by LANES at once.
 
@@ -441,8 +441,13 @@ def plan(N, channels, groups, down, across, M, w_row, w_group, w_channel, w_widt
             table, weights = table + K, weights + groups * high * K
     block = COLUMNS if M >= MANY else min(BLOCK, up(laid.size, COLUMNS))
     return Plan(
-        *(laid, np.concatenate([*steps, np.zeros(1, np.int32)]), np.array(phases, np.int64)),
-        *(tuple(packs), weights, block, high),
+        laid,
+        np.concatenate([*steps, np.zeros(1, np.int32)]),
+        np.array(phases, np.int64),
+        tuple(packs),
+        weights,
+        block,
+        high,
         N * M * groups * work * NANOSECONDS,
     )
 
@@ -452,9 +457,9 @@ def forward_plan(x_shape, w_shape, groups, counts, *geometry):
     """The Plan of a forward call."""
     N, C, *sizes = x_shape
     O, Cg, KH, KW = w_shape
-    axes = map(forward_axis, sizes, counts, (KH, KW), *geometry)
+    down, across = map(forward_axis, sizes, counts, (KH, KW), *geometry)
     row, M = Cg * KH * KW, O // groups
-    return plan(N, C, groups, *axes, M, row, M * row, KH * KW, KW)
+    return plan(N, C, groups, down, across, M, row, M * row, KH * KW, KW)
 
 
 @cache
@@ -462,9 +467,9 @@ def backward_plan(dy_shape, w_shape, groups, x_sizes, *geometry):
     """The Plan of a call for dx."""
     N, O, *counts = dy_shape
     _, Cg, KH, KW = w_shape
-    axes = map(backward_axis, x_sizes, counts, (KH, KW), *geometry)
+    down, across = map(backward_axis, x_sizes, counts, (KH, KW), *geometry)
     row, of_group = Cg * KH * KW, O // groups
-    return plan(N, O, groups, *axes, Cg, KH * KW, of_group * row, row, KW)
+    return plan(N, O, groups, down, across, Cg, KH * KW, of_group * row, row, KW)
 
 
 class WeightPlan(NamedTuple):
@@ -518,7 +523,7 @@ def weight_plan(x_shape, w_shape, groups, counts, *geometry):
 
 def side_by_side(taps):
     """The taps in runs that read neighbouring numbers of one phase."""
-    runs = []
+    runs: list[list] = []
     for j, phase, shift in sorted(taps, key=lambda tap: tap[1:]):
         if runs and runs[-1][-1][1:] == (phase, shift - 1):
             runs[-1].append((j, phase, shift))

@@ -57,8 +57,8 @@ def gate_da(dy, b):
 @pointwise(cost=1)
 def gate_db(dy, a, b):
     e = exp32(-abs(b))
-    open_ = (e if b < NOTHING else ONE) / (ONE + e)
-    return dy * (a * open_ * ((ONE if b < NOTHING else e) / (ONE + e)))
+    more = ONE / (ONE + e)
+    return dy * (a * more * (e * more))  # the sigmoids of b and -b, in either order
 
 
 @twin

@@ -4,18 +4,28 @@ import math
 
 from minifp.cpu import twin
 from minifp.ops.gathering import places_of
-from minifp.ops.indexing_numba import add_places
+from minifp.ops.indexing_numba import LINE, add_lines, add_places, as_one
+
+
+def added(src, index, axis, shape, dtype, base=None):
+    """base + the numbers of src at the places that index names along an axis of a shape."""
+    n = shape[axis]
+    if index.shape == (*shape[:axis], index.shape[axis], *shape[axis + 1 :]) and n <= LINE:
+        base = None if base is None else as_one(base, axis)
+        y = add_lines(as_one(src, axis), as_one(index, axis), n, dtype, base)
+    else:
+        base = None if base is None else base.reshape(1, -1, 1)
+        places = places_of(index, axis, shape)
+        y = add_places(src.reshape(1, -1, 1), places, math.prod(shape), dtype, base)
+    return y.reshape(shape)
 
 
 @twin
 def gather_dx(dy, index, *, axis, shape, to):
-    places, n = places_of(index, axis, shape), math.prod(shape)
-    return add_places(dy.reshape(1, -1, 1), places, n, to[0] or dy.dtype).reshape(shape)
+    return added(dy, index, axis, shape, to[0] or dy.dtype)
 
 
 @twin
 def scatter_add_forward(x, src, index, *, axis, to):
     src = src[tuple(slice(n) for n in index.shape)]
-    places, base = places_of(index, axis, x.shape), x.reshape(1, -1, 1)
-    y = add_places(src.reshape(1, -1, 1), places, x.size, to[0] or x.dtype, base)
-    return y.reshape(x.shape)
+    return added(src, index, axis, x.shape, to[0] or x.dtype, x)

@@ -4,12 +4,11 @@ Channels of SHORT elements or more each have a loop of their own. For shorter on
 spread over the elements, and each group is a row as in layer_norm_numba.py.
 """
 
-import math
 
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.compile import compiled
+from minifp.cpu.compile import part
 from minifp.cpu.half import load, store
 from minifp.cpu.pool import chunked, spans
 from minifp.cpu.sums import BLOCK, flat, sum_of_run, sum_over
@@ -39,7 +38,7 @@ def forward(chunk, scratch, per, M, G, C, L, eps, x, w, b, y, means, roots):
                 store(y, i, (load(x, i) - m) * r * weight + bias)
 
 
-@compiled(sums=True)
+@part(sums=True)
 def sums_of_plane(dy, x, at, n, m, r):
     """(sum dy, sum dy h) of a channel."""
     plain, along = 0.0, 0.0

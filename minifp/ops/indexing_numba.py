@@ -13,6 +13,7 @@ from minifp.formats import narrow
 CHUNK = 8192  # numbers that are worth a chunk
 WIDTH = 256  # columns of one
 ROWS = 16  # rows that are added up in float32 before their sum goes into float64
+LINE = 2**16  # places that are held in the workspace
 NANOSECONDS = 0.5
 ZERO = np.float32(0)
 
@@ -82,16 +83,32 @@ def sum_wide(chunk, scratch, per, A, K, n, D, width, ends, order, factor, y, bas
 
 
 @chunked
-def sum_narrow(chunk, scratch, per, A, K, n, ends, order, factor, y, base, out):
-    """The same for D = 1."""
-    down = (n + per - 1) // per
-    a, v0 = chunk // down, chunk % down * per
-    factor = np.float32(factor)
-    for v in range(v0, min(v0 + per, n)):
-        total = np.float64(load(base, a * n + v)) if base.size else 0.0
-        for k in range(ends[v - 1] if v else 0, ends[v]):
-            total += factor * load(y, a * K + order[k])
-        store(out, a * n + v, total)
+def sum_in_lines(chunk, scratch, A, K, n, D, width, index, ia, ik, i_d, factor, y, base, out):
+    """The same where each a and d may have places of its own, index[a ia + k ik + d i_d]: what is
+    summed lies in the workspace, all places of `width` d at once."""
+    parts = (D + width - 1) // width
+    a, d0 = chunk // parts, chunk % parts * width
+    w = min(width, D - d0)
+    total, factor = scratch[: 2 * n * w].view(np.float64), np.float32(factor)
+    if base.size:
+        for v in range(n):
+            for d in range(w):
+                total[v * w + d] = load(base, (a * n + v) * D + d0 + d)
+    else:
+        total[:] = 0
+    if D == 1:
+        for k in range(K):
+            total[index[a * ia + k * ik]] += factor * load(y, a * K + k)
+        for v in range(n):
+            store(out, a * n + v, total[v])
+        return
+    for k in range(K):
+        at, where = (a * K + k) * D + d0, a * ia + k * ik + d0 * i_d
+        for d in range(w):
+            total[index[where + d * i_d] * w + d] += factor * load(y, at + d)
+    for v in range(n):
+        for d in range(w):
+            store(out, (a * n + v) * D + d0 + d, total[v * w + d])
 
 
 def add_places(y, places, n, dtype, base=None, factor=1.0, skipped=-1):
@@ -101,6 +118,8 @@ def add_places(y, places, n, dtype, base=None, factor=1.0, skipped=-1):
     place the sum is taken in the order of k, and rounded once.
     """
     A, K, D = y.shape
+    if D == 1 and skipped < 0 and n <= LINE:
+        return add_lines(y, np.asarray(places).reshape(1, K, 1), n, dtype, base, factor)
     out = np.empty((A, n, D), dtype)
     if not out.size:
         return out
@@ -109,14 +128,27 @@ def add_places(y, places, n, dtype, base=None, factor=1.0, skipped=-1):
     base = np.empty(0, y.dtype) if base is None else base
     flat = [view(np.ascontiguousarray(x)).reshape(-1) for x in (y, base, out)]
     down, per = spans(n, max(1, CHUNK * n // ((n + K) * D)))
-    cost = A * (n + K) * D * NANOSECONDS
-    if D == 1:
-        sum_narrow(A * down, per, A, K, n, ends, order, factor, *flat, cost=4 * cost)
-    else:
-        width = min(D, WIDTH)
-        chunks = A * down * -(-D // width)
-        given = per, A, K, n, D, width, ends, order, factor, *flat
-        sum_wide(chunks, *given, cost=cost, workspace=3 * width)
+    width = min(D, WIDTH)
+    chunks, cost = A * down * -(-D // width), A * (n + K) * D * NANOSECONDS
+    given = per, A, K, n, D, width, ends, order, factor, *flat
+    sum_wide(chunks, *given, cost=cost, workspace=3 * width)
+    return out
+
+
+def add_lines(y, index, n, dtype, base=None, factor=1.0):
+    """The same for places (A or 1, K, D or 1); n is at most LINE."""
+    A, K, D = y.shape
+    out, index = np.empty((A, n, D), dtype), np.ascontiguousarray(index, np.int64)
+    if not out.size:
+        return out
+    base = np.empty(0, y.dtype) if base is None else base
+    flat = [view(np.ascontiguousarray(x)).reshape(-1) for x in (y, base, out)]
+    strides = [0 if i == 1 else s // index.itemsize for i, s in zip(index.shape, index.strides)]
+    width = min(D, max(1, LINE // n))
+    sum_in_lines(
+        *(A * -(-D // width), A, K, n, D, width, index.reshape(-1), *strides, factor, *flat),
+        cost=A * (n + 4 * K) * D * NANOSECONDS, workspace=2 * n * width,
+    )  # fmt: skip
     return out
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.compile import compiled
+from minifp.cpu.compile import part
 from minifp.cpu.half import load, store
 from minifp.cpu.pool import chunked, spans
 from minifp.cpu.sums import BLOCK, ROWS, flat, single, sum_of_run, sum_rows
@@ -21,7 +21,7 @@ WORTH = 16384  # elements that are worth a chunk
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@compiled(sums=True)
+@part(sums=True)
 def _squares_of_block(x, start, stop, centre):
     part = ZERO
     for i in range(start, stop):
@@ -30,7 +30,7 @@ def _squares_of_block(x, start, stop, centre):
     return part
 
 
-@compiled
+@part
 def squares_of_run(x, start, n, centre):
     """The sum of (x - centre)^2 of n neighbours, in float64."""
     stop, total = start + n, 0.0
@@ -41,7 +41,7 @@ def squares_of_run(x, start, n, centre):
     return total
 
 
-@compiled(sums=True)
+@part(sums=True)
 def _sums_of_block(dy, x, w, at, start, stop, m, r):
     of_g, of_gh = ZERO, ZERO
     for j in range(start, stop):
@@ -51,7 +51,7 @@ def _sums_of_block(dy, x, w, at, start, stop, m, r):
     return of_g, of_gh
 
 
-@compiled
+@part
 def sums_of_run(dy, x, w, at, n, m, r):
     """(sum g, sum g h) of a row of n, in float64."""
     of_g, of_gh = 0.0, 0.0
@@ -65,7 +65,7 @@ def sums_of_run(dy, x, w, at, n, m, r):
     return of_g, of_gh
 
 
-@compiled
+@part
 def add_two(dy, x, i0, i1, n, m0, m1, r0, r1, dw, db):
     """dw += dy h and db += dy, of two rows."""
     for j in range(n):
@@ -75,7 +75,7 @@ def add_two(dy, x, i0, i1, n, m0, m1, r0, r1, dw, db):
         db[j] += a + b
 
 
-@compiled
+@part
 def add_one(dy, x, i0, n, m0, r0, dw, db):
     """dw += dy h and db += dy, of one row."""
     for j in range(n):
@@ -84,7 +84,7 @@ def add_one(dy, x, i0, n, m0, r0, dw, db):
         db[j] += a
 
 
-@compiled
+@part
 def statistics_of_run(x, at, n, eps, centred):
     """(m, r) of a row."""
     share = 1 / n

@@ -85,7 +85,7 @@ def times(x, y, dtype):
         return times_vector(x, y[..., 0], dtype)[..., None]
     if x.shape[-2] == 1:
         return times_vector(y.swapaxes(-1, -2), x[..., 0, :], dtype)[..., None, :]
-    if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous:  # one tall product for all
+    if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous and x.size:  # one tall product
         z = product(x.reshape(-1, x.shape[-1]), y, dtype)
         return z.reshape(*x.shape[:-1], y.shape[-1])
     return product(x, y, dtype)
@@ -100,7 +100,7 @@ def summed_to(a, b, shape, dtype):
         return times(a, b, dtype).reshape(shape)
     if len(axes) == len(leading) == a.ndim - 2 == b.ndim - 2 and a.shape[:-2] == b.shape[:-2]:
         high = a.swapaxes(-1, -2)  # (..., K, M): in a and b, all k are one axis
-        if high.flags.c_contiguous and b.flags.c_contiguous:
+        if high.flags.c_contiguous and b.flags.c_contiguous and a.size and b.size:
             a, b = high.reshape(-1, high.shape[-1]).T, b.reshape(-1, b.shape[-1])
             return times(a, b, dtype).reshape(shape)
     return sum_over(times(a, b, SINGLE), axes, dtype).reshape(shape)

@@ -8,7 +8,7 @@ inputs at once, and from step to step the product of the state, with the gates r
 import numpy as np
 
 from minifp.cpu import pool
-from minifp.cpu.compile import compiled
+from minifp.cpu.compile import part
 from minifp.cpu.gemm import pack_columns
 from minifp.cpu.half import load, rounded, store, view
 from minifp.cpu.math import sigmoid32, tanh32
@@ -78,21 +78,21 @@ def biases(size, *given):
 # ---- rows of numbers: each a loop that runs in vector registers ---------------------------------
 
 
-@compiled
+@part
 def take(x, i, out, j, n):
     """out[j] = x[i], widened, and the n - 1 behind them."""
     for k in range(n):
         out[j + k] = load(x, i + k)
 
 
-@compiled
+@part
 def put(x, i, out, j, n):
     """out[j] = x[i], stored, and the n - 1 behind them."""
     for k in range(n):
         store(out, j + k, x[i + k])
 
 
-@compiled
+@part
 def put_sigmoids(z, i, bias, b, out, j, n):
     """out[j] = z[i] = the sigmoid of z[i] + bias[b], as stored, and the n - 1 behind them."""
     for k in range(n):
@@ -100,7 +100,7 @@ def put_sigmoids(z, i, bias, b, out, j, n):
     put(z, i, out, j, n)
 
 
-@compiled
+@part
 def put_tanhs(z, i, bias, b, out, j, n):
     """The same with tanh."""
     for k in range(n):

@@ -34,8 +34,8 @@ def adam(
     m = b1 * m + (1 - b1) * g
     v = b2 * v + (1 - b2) * (g * g)
     largest = v if largest is None else np.maximum(largest, v)
-    rate, root = lr / (1 - b1**step), math.sqrt(1 - b2**step)
-    return w - rate * (m / (np.sqrt(largest) / root + eps)), m, v, largest
+    rate, factor = lr / (1 - b1**step), 1 / math.sqrt(1 - b2**step)
+    return w - rate * (m / (np.sqrt(largest) * factor + eps)), m, v, largest
 
 
 class Adam(Optimizer):

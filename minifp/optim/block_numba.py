@@ -14,7 +14,6 @@ weights are also rounded into a working copy.
 import numpy as np
 from numba import njit
 
-from minifp.cpu.compile import flags_of
 from minifp.cpu.half import load, store, view
 from minifp.cpu.pool import Chunked, spans
 from minifp.gradient_clip_numba import LIKE, Scattered, array_at
@@ -56,8 +55,8 @@ class Update:
         code = element.__code__
         self.element, self.numbers, self.kernels = element, numbers, {}
         self.arrays = code.co_posonlyargcount - 1  # weights and states
-        self.names = code.co_varnames[code.co_posonlyargcount : code.co_argcount]
-        self.inline = njit(error_model="numpy", fastmath=flags_of())(element)
+        self.names = [f"n{k}" for k in range(code.co_argcount - code.co_posonlyargcount)]
+        self.inline = njit(error_model="numpy")(element)  # nothing fused: the same bits everywhere
 
     def in_place(self, w, copy, gradients, states, inverse_scale, settings):
         """Update w and states (None for one that is not kept), all (n), with Scattered gradients.
@@ -96,12 +95,16 @@ class Update:
         )
 
     def _made(self, pattern):
-        """The kernel for a pattern: its arrays are x0, x1, ... that are read, then y0, ... ."""
+        """The kernel for a pattern. Its arrays are x0, x1, ... that are read, and y0, ... that are
+        written; n0, ... are the numbers, r0, ... the results.
+        """
         letters = dict(enumerate(pattern[: self.arrays]))
         read = [f"x{k}" for k, letter in letters.items() if letter in "uo"]
         written = [f"y{k}" for k, letter in letters.items() if letter in "om"]
         copy = ["copy"] if pattern.endswith("c") else []
-        values = ["None" if letter in "am" else f"load(x{k}, i + j)" for k, letter in letters.items()]
+        values = [
+            "None" if letter in "am" else f"load(x{k}, i + j)" for k, letter in letters.items()
+        ]
         values[1:1] = ["load(g, first + j) * scale"]
         targets = {"u": "x", "o": "y", "m": "y"}
         stores = [f"{targets[x]}{k}, i + j, r{k}" for k, x in letters.items() if x in targets]

@@ -186,7 +186,7 @@ class Optimizer:
                 "purpose"
             )
         loss = None if closure is None else closure()
-        seed = seed_of(self.parameters)
+        seed = seed_of([p.grad for p in self.parameters])
         if seed != 1:
             raise TapeError(
                 f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "

@@ -15,13 +15,14 @@ from typing import Any
 
 import minifp
 from minifp import accumulate, backend
+from minifp.cpu.threads import get_num_threads
 from minifp.data import files, pictures
 from minifp.errors import DataError
 from minifp.lab import environment
 
 # What is worth having: the module, what it is for, and the name to install it by.
 OPTIONAL = (
-    ("numba", "fast sequential float16 sums", "numba"),
+    ("numba", "compiled kernels, many times as fast", "numba"),
     ("click", "the command line", "click"),
     ("matplotlib", "pictures", "matplotlib"),
     ("pooch", "downloading data sets such as MNIST", "pooch"),
@@ -33,6 +34,8 @@ VARIABLES = {
     "MINIFP_DEVICE": "the default device",
     "MINIFP_DATA": "where data sets lie",
     "MINIFP_KERNELS": '"numpy": the references alone',
+    "MINIFP_THREADS": "how many threads kernels use",
+    "NUMBA_CACHE_DIR": "where compiled kernels are kept",
 }
 
 
@@ -103,33 +106,28 @@ def cupy_text() -> str:
 
 def kernels() -> list:
     """For each device how many kernels run on what, and how sequential float16 sums are made."""
-    on_cpu = Counter(live_twin(kernel, ("numba", "numpy")) for kernel in backend.KERNELS)
-    on_cuda = Counter(live_twin(kernel, ("cuda",)) for kernel in backend.KERNELS)
+    on_cpu = Counter(live_twin(kernel) for kernel in backend.KERNELS)
     families = sorted({kernel.name.partition(".")[0] for kernel in backend.KERNELS})
     return [
         ("cpu", counted(on_cpu)),
         ("", f"of {', '.join(families)}"),
-        ("cuda", counted(on_cuda)),
+        ("cuda", f"none in minifp {minifp.__version__}: everything runs on the CPU"),
+        ("threads", str(get_num_threads())),
         *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.TWINS),
     ]
 
 
-def live_twin(kernel, order) -> str | None:
-    """Which twin of a kernel is called: the first in `order` that it has."""
-    if os.environ.get("MINIFP_KERNELS") == "numpy":
-        order = [name for name in order if name == "numpy"]
-    return next((name for name in order if name in kernel.twins), None)
+def live_twin(kernel) -> str:
+    """What computes a kernel on the CPU."""
+    return "numpy" if kernel.twin is None else "numba"
 
 
-def counted(twins) -> str:
-    """How many kernels run on which twin."""
-    live = {name: count for name, count in twins.items() if name is not None}
-    if not live:
-        return f"none in minifp {minifp.__version__}: everything runs on the CPU"
+def counted(live) -> str:
+    """How many kernels run on what."""
     return ", ".join(f"{count} kernels on {NAMES[name]}" for name, count in sorted(live.items()))
 
 
-NAMES = {"numpy": "NumPy (the references)", "numba": "numba", "cuda": "CUDA"}
+NAMES = {"numpy": "NumPy (the references)", "numba": "numba"}
 
 
 def sequential_text(dtype) -> str:

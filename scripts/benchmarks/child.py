@@ -23,9 +23,9 @@ class Server:
     """What can be asked of the process; each method is a request."""
 
     def __init__(self, implementation):
-        library, format, *layout = implementation.split("-")
+        library, _, format = implementation.partition("-")
         name = {"minifp": "ours", "torch": "theirs"}[library]
-        self.side = importlib.import_module(f"benchmarks.{name}").Side(format, *layout)
+        self.side = importlib.import_module(f"benchmarks.{name}").Side(format)
         self.imported, self.runner = memory.held(), None
 
     def about(self):
@@ -39,11 +39,22 @@ class Server:
         self.runner = self.side.make(workload)
         return {}
 
+    def settle(self):
+        """Take steps until three in a row are not skipped: until the loss scale fits."""
+        in_a_row = 0
+        for _ in range(60):
+            before = getattr(self.runner, "skipped", 0)
+            list(self.runner.step())
+            in_a_row = in_a_row + 1 if getattr(self.runner, "skipped", 0) == before else 0
+            if in_a_row == 3:
+                break
+        return {}
+
     def run(self, steps, before=0):
         """Seconds of each phase of each of so many steps, after some that are not counted."""
         for _ in range(before):
             list(self.runner.step())
-        taken = []
+        taken, skipped = [], getattr(self.runner, "skipped", 0)
         for _ in range(steps):
             phases, last = {}, perf_counter()
             for phase in self.runner.step():
@@ -51,7 +62,7 @@ class Server:
                 phases[phase] = (now - last) / self.inner
                 last = now
             taken.append(phases)
-        return {"steps": taken}
+        return {"steps": taken, "skipped": getattr(self.runner, "skipped", 0) - skipped}
 
     def loss(self):
         """The loss of the last step, if there is one."""
@@ -94,11 +105,14 @@ class Server:
         arrays = [self.side.array(x) for x in (a, b, np.empty((m, n), np.float32))]
         return {name: timed(f, arrays, seconds) for name, f in self.side.products().items()}
 
-    def copy(self, size, seconds):
-        """Seconds of copying so many bytes, by what copies them."""
-        source = np.ones(size // 4, np.float32)
-        arrays = [self.side.array(x) for x in (np.zeros_like(source), source)]
-        return {name: timed(f, arrays, seconds) for name, f in self.side.copies().items()}
+    def move(self, size, seconds):
+        """Bytes a second that are read and written in arrays of so many bytes, by what does it."""
+        x, y = (np.zeros(size // 4, np.float32) for _ in range(2))
+        arrays = self.side.array(x), self.side.array(y)
+        return {
+            name: count * size / timed(f, arrays, seconds)
+            for name, (count, f) in self.side.movers().items()
+        }
 
 
 def timed(call, arrays, seconds):
@@ -130,5 +144,5 @@ def serve(implementation):
         except Exception as error:
             traceback.print_exc()
             said = str(error).strip().splitlines() or [""]
-            answer = {"error": f"{type(error).__name__}: {said[0]}"}
+            answer = {"error": f"{type(error).__name__}: {said[0][:200]}"}
         print(json.dumps(answer), file=answers, flush=True)

@@ -1,8 +1,8 @@
 """The floor under a step: its products at the rate of each shape, its bytes at the bandwidth.
 
 Rates are measured in the same run, on as many threads, in float32: a product by the fastest of
-NumPy's BLAS, minifp's own and PyTorch's, in its better orientation; bytes by the fastest copy of as
-many bytes, so that what fits into a cache has the cache's bandwidth.
+NumPy's BLAS, minifp's own and PyTorch's, in its better orientation; bytes by the fastest of copying
+and of sums in place, in arrays of that size, so that what fits into a cache has its bandwidth.
 """
 
 from bisect import bisect_left
@@ -10,28 +10,30 @@ from math import log
 
 from .process import Failure
 
-SIZES = [4**i << 10 for i in range(2, 10)]  # of copied arrays, in bytes: 16 KiB to 256 MiB
+SIZES = [4**i << 10 for i in range(2, 10)]  # of the arrays, in bytes: 16 KiB to 256 MiB
 SECONDS, TINY_SECONDS = 0.1, 0.001  # for each rate
 
 
 class Rates:
-    """Seconds of products and of copies, each measured when it is first needed.
+    """Seconds of products, and bandwidths, each measured when it is first needed.
 
     processes: the children that measure, one of each library.
     """
 
     def __init__(self, tiny=False):
-        self.products, self.copies, self.processes = {}, {}, []
+        self.products, self.moves, self.processes = {}, {}, []
         self.seconds = TINY_SECONDS if tiny else SECONDS
         self.sizes = SIZES[:3] if tiny else SIZES
 
     def _ask(self, **request):
-        found = {}
+        found, failed = {}, None
         for process in self.processes:
             try:
                 found |= process.ask(**request, seconds=self.seconds)
-            except Failure:
-                continue
+            except Failure as error:
+                failed = error
+        if not found and failed:
+            raise failed
         return found
 
     def product(self, shape):
@@ -44,9 +46,9 @@ class Rates:
     def bandwidth(self, moved):
         """Bytes a second, read and written, where this many are moved."""
         for size in self.sizes:
-            if size not in self.copies:
-                self.copies[size] = self._ask(do="copy", size=size)
-        points = [(2 * s, 2 * s / min(self.copies[s].values())) for s in self.sizes]
+            if size not in self.moves:
+                self.moves[size] = self._ask(do="move", size=size)
+        points = [(2 * size, max(self.moves[size].values())) for size in self.sizes]
         i = bisect_left([p[0] for p in points], moved)
         if i in (0, len(points)):
             return points[min(i, len(points) - 1)][1]
@@ -57,8 +59,8 @@ class Rates:
     def found(self):
         """As JSON takes it."""
         return {
-            "products": [{"shape": s, **seconds} for s, seconds in self.products.items()],
-            "copies": [{"bytes": s, **seconds} for s, seconds in self.copies.items()],
+            "seconds": [{"product": s, **seconds} for s, seconds in self.products.items()],
+            "bandwidths": [{"bytes": s, **rates} for s, rates in self.moves.items()],
         }
 
 

@@ -43,12 +43,16 @@ class Side:
             found["minifp"] = lambda a, b, out: product(a, b, out.dtype, out=out)
         return found
 
-    def copies(self):
-        """What copies arrays here: name -> function of (target, source)."""
-        return {"NumPy": np.copyto}
+    def movers(self):
+        """What moves bytes here: name -> (arrays read and written, function of two arrays)."""
+        return {
+            "NumPy copy": (2, np.copyto),
+            "NumPy negative in place": (2, lambda x, y: np.negative(x, out=x)),
+            "NumPy sum in place": (3, lambda x, y: np.add(x, y, out=x)),
+        }
 
     def array(self, array):
-        """A NumPy array as `products` and `copies` take it."""
+        """A NumPy array as `products` and `movers` take it."""
         return array
 
 
@@ -66,7 +70,7 @@ class Training:
         plain = getattr(optim, name)(self.model.parameters(), **settings)
         self.optimizer = fp.MixedOptimizer(plain)
         self.batches = [(fp.tensor(x), fp.tensor(t)) for x, t in model.batches()]
-        self.count, self.loss = 0, None
+        self.count, self.skipped, self.loss = 0, 0, None
 
     def step(self):
         """zero_grad, forward with the loss, backward, update."""
@@ -78,8 +82,9 @@ class Training:
         yield "forward"
         self.optimizer.backward(self.loss)
         yield "backward"
-        self.optimizer.step()
+        result = self.optimizer.step()
         yield "update"
+        self.skipped += result.skipped
 
     def value(self):
         """The last loss."""

@@ -52,24 +52,34 @@ def draw(found, path):
     models = [r for r in found["results"] if r["kind"] == "model"]
     operations = [r for r in found["results"] if r["kind"] == "operation"]
     counts = sorted({r["threads"] for r in found["results"]})
-    panels = [(f"Training steps, {threads_text(n)}", models, n, _times) for n in counts]
-    panels += [(f"Operations, {threads_text(n)}", operations, n, _times) for n in counts]
-    with_memory = [r for r in models if r.get("memory")]
-    if with_memory:
-        n = with_memory[0]["threads"]
-        panels += [("Peak memory of the process, but for what is loaded", with_memory, n, _memory)]
-        panels += [("Activations and gradients on the tape", with_memory, n, _tape)]
-    panels = [(t, [r for r in rs if r["threads"] == n], f) for t, rs, n, f in panels]
-    panels = [(title, rows, f) for title, rows, f in panels if rows]
-    heights = [len(rows) * 0.62 + 0.9 for _, rows, _ in panels]
+    panels = []  # rows of the picture: lists of (title, results, what is drawn of each)
+    for what, those in (("Training steps", models), ("Operations", operations)):
+        columns = [(n, [r for r in those if r["threads"] == n]) for n in counts]
+        panels.append([(f"{what}, {threads_text(n)}", rs, _times) for n, rs in columns if rs])
+    if with_memory := [r for r in models if r.get("memory")]:
+        panels.append(
+            [("Peak memory of the process, but for what is loaded", with_memory, _memory)]
+        )
+        panels[-1].append(("Activations and gradients on the tape", with_memory, _tape))
+    panels = [row for row in panels if row]
+    heights = [len(row[0][1]) * 0.5 + 0.8 for row in panels]
+    wide = max(map(len, panels))
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **FONT, "backend": "agg"}):
-        figure = Figure(figsize=(9, sum(heights) + 0.4), layout="constrained")
-        grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
-        for axes, (title, rows, values) in zip(grid[:, 0], panels):
-            _panel(axes, title, rows, values)
-        handles, labels = grid[0, 0].get_legend_handles_labels()
+        size = (2.2 + 5 * wide, sum(heights) + 0.4)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(len(panels), wide, squeeze=False, height_ratios=heights)
+        for places, row in zip(grid, panels):
+            for axes in places[len(row) :]:
+                axes.remove()
+            for axes, (title, rows, values) in zip(places, row):
+                _panel(axes, title, rows, values)
+                if axes is not places[0] and len(rows) == len(row[0][1]):
+                    axes.set_yticklabels([])
+        labels = {}
+        for axes in figure.axes:
+            labels |= dict(zip(*reversed(axes.get_legend_handles_labels())))
         where = {"loc": "outside upper center", "ncols": len(labels), "frameon": False}
-        figure.legend(handles, labels, **where)
+        figure.legend(labels.values(), labels, **where)
         figure.savefig(path, dpi=130, metadata={"Software": None})
 
 
@@ -86,9 +96,12 @@ def _times(result, names):
 
 
 def _memory(result, names):
-    sizes = {n: of_process(result, n, "loaded") for n in names}
-    bases = [of_process(result, n, "loaded") for n in (*FLOAT32, MINE)]
-    return _of_sizes(min(filter(None, sizes.values()), default=None), next(filter(None, bases), 0))
+    bases = FLOAT32 if any(of_process(result, n) for n in FLOAT32) else [MINE]
+    least = [
+        min(filter(None, (of_process(result, n, "loaded") for n in those)), default=None)
+        for those in (names, bases)
+    ]
+    return _of_sizes(*least)
 
 
 def _tape(result, names):
@@ -100,10 +113,11 @@ def _of_sizes(size, base):
 
 
 def _panel(axes, title, rows, values):
-    high = 0.8 / len(SERIES)
-    for k, (label, (names, color)) in enumerate(SERIES.items()):
+    shown = {s: SERIES[s] for s in SERIES if any(values(r, SERIES[s][0]) for r in rows)}
+    high = 0.8 / max(len(shown), 1)
+    for k, (label, (names, color)) in enumerate(shown.items()):
         found = [(i, values(r, names)) for i, r in enumerate(rows)]
-        found = [(i + (k - 2) * high, v) for i, v in found if v is not None]
+        found = [(i + (k - (len(shown) - 1) / 2) * high, v) for i, v in found if v is not None]
         lengths = [min(v[0], MOST) for _, v in found]
         axes.barh([y for y, _ in found], lengths, 0.9 * high, color=color, label=label)
         for y, (value, text, under) in found:
@@ -148,7 +162,7 @@ def draw_profile(title, parts, path):
                 color = "#eaeef2"
             edge = {"edgecolor": "white", "linewidth": 0.4}
             axes.barh(level, 1e3 * seconds, 0.94, 1e3 * left, color=color, **edge)
-            text, characters = name, int(150 * seconds / whole)
+            text, characters = name.rpartition(".")[2], int(150 * seconds / whole)
             if level < 2:
                 text = f"{name} {time_text(seconds)}"
             if characters >= 4:

@@ -32,10 +32,11 @@ def ratio(result, names, bases):
     return result["ratios"].get(f"{a[0]}/{b[0]}", a[1]["seconds"] / b[1]["seconds"])
 
 
-def above_floor(result, name):
-    """Seconds of one of ours over its floor."""
-    found, under = measured(result, name), result["floor"].get(name)
-    if found is None or not under or not under["seconds"]:
+def above_floor(result, *names):
+    """Seconds of the fastest of some over the floor: that of float32 for what is not ours."""
+    found = measured(result, *names)
+    under = found and result["floor"].get(found[0], result["floor"].get(MINE))
+    if not under or under["seconds"] < 1e-7:
         return None
     return found[1]["seconds"] / under["seconds"]
 
@@ -156,45 +157,48 @@ def layout(head, rows):
     return "\n".join([texts[0], rule, *texts[1:]])
 
 
-def steps_table(results):
-    """A line for each model: times, ratios, and the floor."""
-    head = ("model", "minifp float32", "minifp mixed", "PyTorch float32", "bfloat16", "float16")
-    head += ("mixed/own", "float32/PT", "mixed/PT", "floor", "mixed/floor")
-    rows = []
-    for r in results:
-        under = r["floor"].get(MIXED)
-        rows.append(
-            [
-                r["title"],
-                *(cell(measured(r, *names)) for names in ([MINE], [MIXED], FLOAT32)),
-                *(cell(measured(r, *names)) for names in (BFLOAT16, FLOAT16)),
-                times(ratio(r, [MIXED], [MINE])),
-                times(ratio(r, [MINE], FLOAT32)),
-                times(ratio(r, [MIXED], FLOAT32)),
-                time_text(under["seconds"]) if under else NOTHING,
-                times(above_floor(r, MIXED)),
-            ]
-        )
+def floor_text(under):
+    """Seconds of the floor, and of its products and bytes."""
+    if not under or under["seconds"] < 1e-7:
+        return NOTHING
+    unit, _ = next((u for u in UNITS if under["seconds"] >= u[0]), UNITS[-1])
+    parts = " + ".join(f"{under[part] / unit:.3g}" for part in ("products", "bytes"))
+    return f"{time_text(under['seconds'])} ({parts})"
+
+
+def times_table(what, results):
+    """A line for each model or operation: seconds, and the floors."""
+    head = (what, "minifp float32", "minifp mixed", "PyTorch float32", "bfloat16", "float16")
+    head += ("floor float32 (products + bytes)", "floor mixed")
+    rows = [
+        [
+            r["title"],
+            *(cell(measured(r, *names)) for names in ([MINE], [MIXED], FLOAT32, BFLOAT16, FLOAT16)),
+            *(floor_text(r["floor"].get(name)) for name in (MINE, MIXED)),
+        ]
+        for r in results
+    ]
     return layout(head, rows)
 
 
-def operations_table(results):
-    """A line for each operation."""
-    head = ("operation", "minifp float32", "minifp float16", "PyTorch float32", "bfloat16")
-    head += ("float16", "float16/PT float32", "floor", "float16/floor")
-    rows = []
-    for r in results:
-        under = r["floor"].get(MIXED)
-        rows.append(
-            [
-                r["title"],
-                *(cell(measured(r, *names)) for names in ([MINE], [MIXED], FLOAT32)),
-                *(cell(measured(r, *names)) for names in (BFLOAT16, FLOAT16)),
-                times(ratio(r, [MIXED], FLOAT32)),
-                time_text(under["seconds"]) if under else NOTHING,
-                times(above_floor(r, MIXED)),
-            ]
-        )
+def ratios_table(what, results):
+    """A line for each model or operation: ratios, and distances from the floor."""
+    head = (what, "mixed / own float32", "own float32 / PyTorch float32")
+    head += ("mixed / PyTorch float32", "PyTorch float16 / mixed", "float32 / floor")
+    head += ("mixed / floor", "PyTorch float32 / floor")
+    rows = [
+        [
+            r["title"],
+            times(ratio(r, [MIXED], [MINE])),
+            times(ratio(r, [MINE], FLOAT32)),
+            times(ratio(r, [MIXED], FLOAT32)),
+            times(ratio(r, FLOAT16, [MIXED])),
+            times(above_floor(r, MINE)),
+            times(above_floor(r, MIXED)),
+            times(above_floor(r, *FLOAT32)),
+        ]
+        for r in results
+    ]
     return layout(head, rows)
 
 
@@ -251,6 +255,15 @@ def bars_table(results):
     return layout(head, rows)
 
 
+def missed_bars(results):
+    """A line for each bar that a result does not keep to."""
+    for r in results:
+        for bar in bars_of(r):
+            if not bar.is_met:
+                where = f"{r['name']}, {threads_text(r['threads'])}: {bar.what}"
+                yield where, f"{bar.limit:g}", three_digits(bar.value)
+
+
 def threads_text(threads):
     """How many threads."""
     return "1 thread" if threads == 1 else f"{threads} threads"
@@ -258,11 +271,11 @@ def threads_text(threads):
 
 ABOUT = """\
 Median seconds of a whole training step (zero_grad, forward, loss, backward, update; the batch lies
-ready), with everything that `scripts/bench.py --help` says about how. PyTorch's is the faster of
-NCHW and channels last, which is marked (last); bfloat16 and float16 are its autocast, float16 with
-its GradScaler. Ratios are medians of the ratios in each round. The floor is that of mixed: its
-products at the float32 rate of each shape, and the bytes of its other kernels at the bandwidth,
-both measured in this run, on as many threads."""
+ready); `python scripts/bench.py --help` says how they are measured. PyTorch's is the faster of NCHW
+and channels last, which is marked (last); its bfloat16 and float16 are autocast, float16 with a
+GradScaler. Ratios are medians of the ratios in each round. The floor is what the products take at
+the float32 rate of each shape, and what the other kernels' bytes take at the bandwidth, both
+measured in this run on as many threads."""
 
 ABOUT_MEMORY = """\
 Tape: activations (all that nodes keep for backward, the batch included) and gradients of one step
@@ -271,8 +284,9 @@ in one step, by tracemalloc. Process: its peak / without what imports hold / wit
 after steps of a tiny model as well; PyTorch's in its leaner layout."""
 
 ABOUT_OPERATIONS = """\
-Forward and backward of one operation, on tensors of the format that is named; the optimizer, the
-conversions and the recorded addition have no backward."""
+Forward and backward of one operation; mixed stands for tensors stored in float16, PyTorch's narrow
+formats for tensors in them. The optimizer, the conversions and the recorded addition have no
+backward."""
 
 
 def markdown(found):
@@ -284,16 +298,20 @@ def markdown(found):
     counts = sorted({r["threads"] for r in found["results"]})
     for n in counts:
         if here := [r for r in models if r["threads"] == n]:
-            parts += [f"## Training steps, {threads_text(n)}", steps_table(here)]
+            parts += [f"## Training steps, {threads_text(n)}"]
+            parts += [times_table("model", here), ratios_table("model", here)]
     if here := [r for r in models if "memory" in r]:
         of = threads_text(here[0]["threads"])
         parts += [f"## Memory, {of}", ABOUT_MEMORY, memory_table(here)]
     for n in counts:
         if here := [r for r in operations if r["threads"] == n]:
             parts += [f"## Operations, {threads_text(n)}"]
-            parts += [ABOUT_OPERATIONS, operations_table(here)]
+            parts += [ABOUT_OPERATIONS] if n == counts[0] else []
+            parts += [times_table("operation", here), ratios_table("operation", here)]
     if any(map(bars_of, found["results"])):
         parts += ["## Bars", bars_table(found["results"])]
+        missed = list(missed_bars(found["results"]))
+        parts += [layout(("missed", "limit", "is"), missed)] if missed else []
     if notes := list(notes_of(found["results"])):
         parts += ["## Notes", "\n".join(f"- {note}" for note in notes)]
     return "\n\n".join(parts) + "\n"
@@ -308,6 +326,8 @@ def notes_of(results):
         here += r["notes"]
         few = [n for n, m in r["implementations"].items() if m.get("is_slow")]
         here += [f"{n} took no more than 2 steps" for n in few]
+        skipped = {n: m.get("skipped") for n, m in r["implementations"].items()}
+        here += [f"{n} skipped {k} of the measured steps" for n, k in skipped.items() if k]
         unknown = {u for under in r["floor"].values() for u in under["unknown"]}
         here += [f"products of {family} are not in the floor" for family in sorted(unknown)]
         for text in here:

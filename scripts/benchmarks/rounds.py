@@ -59,19 +59,20 @@ class Contestant:
         process.ask("make", limit, kind=kind, name=name, tiny=settings.tiny)
         first = self.ask_steps(1, 0, limit)[0]
         self.loss = process.ask("loss")["loss"]
-        self.rounds, self.most, self.is_slow = [], settings.repeat, False
+        self.rounds, self.most, self.is_slow, self.lost = [], settings.repeat, False, 0
         if is_slow_kind(self.implementation) and total(first) > settings.slow:
             self.steps, self.before, self.most, self.is_slow = 1, 0, 2, True
             return
-        if not settings.tiny:
-            self.ask_steps(2, 0)
+        process.ask("settle", COMPILING)
         again = total(self.ask_steps(1, 0)[0])
         self.steps = min(max(round(settings.seconds / max(again, 1e-6)), 1), 200)
         self.before = int(again < 0.5)
 
     def ask_steps(self, steps, before, limit=COMPILING):
         """Seconds of each phase of so many steps."""
-        return self.process.ask("run", limit, steps=steps, before=before)["steps"]
+        answer = self.process.ask("run", limit, steps=steps, before=before)
+        self.skipped = answer["skipped"]
+        return answer["steps"]
 
     def take(self):
         """Take part in a round."""
@@ -79,6 +80,7 @@ class Contestant:
             steps = self.ask_steps(self.steps, self.before)
             self.rounds.append({phase: median(s[phase] for s in steps) for phase in steps[0]})
             self.rounds[-1]["total"] = median(map(total, steps))
+            self.lost += self.skipped
 
     def found(self):
         """Medians over the rounds, and the quartiles of the total."""
@@ -88,7 +90,7 @@ class Contestant:
         return {
             **{"seconds": phases.pop("total"), "low": low, "high": high, "phases": phases},
             **{"rounds": totals, "steps_a_round": self.steps, "is_slow": self.is_slow},
-            "first_loss": self.loss,
+            **{"skipped": self.lost, "first_loss": self.loss},
         }
 
 
@@ -124,13 +126,20 @@ def measure(kind, workload, threads, processes, rates, settings):
     result["floor"] = {}
     for contestant in contestants:
         if contestant.implementation in OURS:
-            trace = contestant.process.ask("trace", COMPILING)
-            result["floor"][contestant.implementation] = floor(trace, rates, workload.inner)
-            if kind == "model":
-                result.setdefault("held", {})[contestant.implementation] = contestant.process.ask(
-                    "held", COMPILING
-                )
+            try:
+                _look_into(contestant, workload, rates, result)
+            except Failure as error:
+                result["notes"].append(f"{contestant.implementation}: {error}")
     return result
+
+
+def _look_into(contestant, workload, rates, result):
+    """What a step of ours cannot do without, and of a model's what it holds."""
+    name, process = contestant.implementation, contestant.process
+    if result["kind"] == "model":
+        result.setdefault("held", {})[name] = process.ask("held", COMPILING)
+    trace = process.ask("trace", COMPILING)
+    result["floor"][name] = floor(trace, rates, workload.inner)
 
 
 def ratios(contestants):
@@ -180,7 +189,7 @@ def memory(kind, workload, threads, name, settings):
 
 def _peak(process, kind, workload, tiny):
     process.ask("make", COMPILING, kind=kind, name=workload.name, tiny=tiny)
-    process.ask("run", COMPILING, steps=3)
+    process.ask("settle", COMPILING)
     return process.ask("memory")["peak"]
 
 
@@ -209,7 +218,10 @@ class Bench:
         for name in new:
             processes[name] = stack.enter_context(Process(name, threads))
         for name in new:
-            self.about |= processes[name].ask("about", COMPILING)["about"]
+            try:
+                self.about |= processes[name].ask("about", COMPILING)["about"]
+            except Failure:
+                continue  # says so again when it is asked to make something
         rates = self.rates.setdefault(threads, Rates(self.settings.tiny))
         ours = [processes[n] for n in OURS if n in processes]
         rates.processes = ours[:1] + [processes[n] for n in FLOAT32[:1] if n in processes]

@@ -21,11 +21,12 @@ class NotThere(Exception):
 
 
 class Side:
-    """PyTorch in one format, in this process. layout: "last" has channels behind pixels."""
+    """PyTorch in one format, in this process; "float32-last" has channels behind pixels."""
 
-    def __init__(self, format, layout=None):
+    def __init__(self, format):
+        format, _, layout = format.partition("-")
         self.format, self.last = FORMATS[format], layout == "last"
-        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
     def about(self):
         """Versions."""
@@ -48,12 +49,16 @@ class Side:
         """What multiplies float32 matrices here."""
         return {"PyTorch": lambda a, b, out: torch.mm(a, b, out=out)}
 
-    def copies(self):
-        """What copies arrays here."""
-        return {"PyTorch": lambda target, source: target.copy_(source)}
+    def movers(self):
+        """What moves bytes here."""
+        return {
+            "PyTorch copy": (2, lambda x, y: x.copy_(y)),
+            "PyTorch negative in place": (2, lambda x, y: x.neg_()),
+            "PyTorch sum in place": (3, lambda x, y: x.add_(y)),
+        }
 
     def array(self, array):
-        """A NumPy array as `products` and `copies` take it."""
+        """A NumPy array as `products` and `movers` take it."""
         return torch.from_numpy(array)
 
 
@@ -208,8 +213,9 @@ class Training:
             for x, t in model.batches()
         ]
         self.side, self.count, self.loss = side, 0, None
-        half = side.format == torch.float16
-        self.scaler = torch.amp.GradScaler("cpu") if half else None
+        half = side.format == torch.float16  # with a scale that needs no steps to settle
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=1024.0) if half else None
+        self.skipped = 0
 
     @staticmethod
     def targets(t):
@@ -239,7 +245,9 @@ class Training:
             self.scaler.scale(self.loss).backward()
             yield "backward"
             self.scaler.step(self.optimizer)
+            before = self.scaler.get_scale()
             self.scaler.update()
+            self.skipped += self.scaler.get_scale() < before
         yield "update"
 
     def value(self):

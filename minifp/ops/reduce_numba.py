@@ -1,0 +1,46 @@
+"""The twins of reduce.py."""
+
+import numpy as np
+
+from minifp.cpu import twin
+from minifp.cpu.pointwise import pointwise
+from minifp.cpu.sums import format_of, sum_over
+from minifp.ops.reduce import count_of
+
+
+def kept(shape, axes):
+    """A shape with the reduced axes put back, with size 1."""
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+@twin
+def sum_forward(x, *, axes, keepdims, to):
+    dtype = format_of(x, axes, keepdims, to[0])
+    if dtype is None:
+        return None
+    y = sum_over(x, axes, dtype)
+    return y.reshape(kept(x.shape, axes)) if keepdims else y
+
+
+@twin
+def mean_forward(x, *, axes, keepdims, to):
+    dtype, n = format_of(x, axes, keepdims, to[0]), count_of(x.shape, axes)
+    if dtype is None or not n:
+        return None
+    y = sum_over(x, axes, dtype, 1 / n)
+    return y.reshape(kept(x.shape, axes)) if keepdims else y
+
+
+@pointwise
+def divided(x, *, divisor):
+    return x / divisor
+
+
+@twin
+def spread(dy, *, shape, axes, divisor, to):
+    y = divided(dy.reshape(kept(shape, axes)), divisor=divisor, to=to)
+    if y is None or y.shape == shape:
+        return y
+    out = np.empty(shape, y.dtype)
+    np.copyto(out, y)
+    return out

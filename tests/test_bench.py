@@ -1,0 +1,477 @@
+"""The benchmark: its models train, both libraries compute the same, and its figures are right.
+
+Nothing here says how fast anything is.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import models, optim
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+from benchmarks import floor, memory, ours, profile_report, report, rounds, workloads
+from benchmarks.process import Failure, Process
+from benchmarks.profiling import PYTHON, Profile
+from benchmarks.tracing import Trace
+
+MODELS = [w.name for w in workloads.MODELS]
+WITH_GRADIENTS = [w.name for w in workloads.OPERATIONS if w.operation in ours.CALLS]
+
+
+@pytest.fixture
+def theirs():
+    """The workloads in PyTorch, on one thread."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (minifp[parity])")
+    before = torch.get_num_threads()
+    from benchmarks import theirs
+
+    torch.set_num_threads(1)
+    yield theirs
+    torch.set_num_threads(before)
+
+
+def tiny(kind, name):
+    """A workload in its small size."""
+    return workloads.find(kind, name, tiny=True)
+
+
+# ---- the models ---------------------------------------------------------------------------------
+
+SMALL = {
+    "ResNet": (lambda: models.ResNet(depth=8, width=4), (16, 3, 8, 8)),
+    "VGG": (lambda: models.VGG(size=8, widths=(6, 8)), (16, 3, 8, 8)),
+    "CharGRU": (lambda: models.CharGRU(10, hidden=12, embedding=8, layers=2), (16, 5)),
+}
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+@pytest.mark.parametrize("make, shape", SMALL.values(), ids=SMALL)
+def test_a_model_learns_its_batch_by_heart(make, shape, precision):
+    fp.manual_seed(0)
+    random = np.random.default_rng(0)
+    with fp.precision(precision):
+        model = make()
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=0.01))
+        if len(shape) == 2:
+            x = t = fp.tensor(random.integers(0, 10, shape))
+        else:
+            x, t = fp.tensor(random.normal(0, 1, shape)), fp.tensor(np.arange(shape[0]) % 10)
+        losses = []
+        for _ in range(12):
+            loss = F.cross_entropy(model(x), t)
+            optimizer.minimize(loss)
+            losses.append(loss.item())
+    assert losses[-1] < 0.75 * losses[0]
+
+
+def test_resnet20_has_the_papers_number_of_weights():
+    """0.27M in table 6 of He et al. 2015."""
+    model = models.ResNet(depth=20)
+    assert sum(p.array.size for p in model.parameters()) == 269_722
+    assert model(fp.ones(2, 3, 32, 32)).shape == (2, 10)
+
+
+@pytest.mark.parametrize("depth", [2, 18, 21])
+def test_a_resnet_of_another_depth_is_refused(depth):
+    with pytest.raises(fp.ArgumentError, match="expected 6 n"):
+        models.ResNet(depth=depth)
+
+
+# ---- both libraries do the same -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_loss_and_gradients_of_a_model_are_those_of_its_twin_in_pytorch(name, theirs):
+    torch = theirs.torch
+    with fp.precision("float64"):
+        mine = ours.Training(tiny("model", name))
+        x, t = mine.batches[0]
+        loss = F.cross_entropy(
+            mine.model(x.to(dtype="float64") if x.ndim != 2 or name == "mlp" else x), t
+        )
+        loss.backward()
+    twin = theirs.Training(tiny("model", name), theirs.Side("float32"))
+    twin.model.double()
+    u, v = twin.batches[0]
+    other = torch.nn.functional.cross_entropy(
+        twin.model(u.double() if u.is_floating_point() else u), v
+    )
+    other.backward()
+    assert loss.item() == pytest.approx(other.item(), rel=1e-10)
+    there = dict(twin.model.named_parameters())
+    assert {*there} == {n for n, _ in mine.model.named_parameters()}
+    for path, p in mine.model.named_parameters():
+        np.testing.assert_allclose(p.grad.array, there[path].grad.numpy(), atol=1e-10, err_msg=path)
+
+
+@pytest.mark.parametrize("name", WITH_GRADIENTS)
+def test_an_operation_is_that_of_pytorch(name, theirs):
+    torch, workload = theirs.torch, tiny("operation", name)
+    with fp.precision("float64"):
+        args = [fp.tensor(a, dtype="float64", requires_grad=True) for a in workload.arrays()]
+        y = ours.CALLS[workload.operation](*args)
+        dy = np.random.default_rng(0).normal(0, 1, y.shape)
+        y.backward(gradient=dy)
+    others = [torch.from_numpy(a).double().requires_grad_() for a in workload.arrays()]
+    with torch.no_grad():
+        torch.set_default_dtype(torch.float64)
+    try:
+        z = theirs.CALLS[workload.operation](*others)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    gradients = torch.autograd.grad(z, others, torch.from_numpy(np.asarray(dy)))
+    np.testing.assert_allclose(y.array, z.detach().numpy(), atol=1e-10)
+    for a, g in zip(args, gradients):
+        np.testing.assert_allclose(a.grad.array, g.numpy(), atol=1e-10)
+
+
+@pytest.mark.parametrize("format", ["float32-last", "bfloat16", "float16"])
+@pytest.mark.parametrize("kind, name", [("model", "resnet20"), ("operation", "relu")])
+def test_pytorchs_other_formats_take_steps(kind, name, format, theirs):
+    runner = theirs.Side(format).make(tiny(kind, name))
+    assert list(runner.step())[0] in ("zero_grad", "forward")
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+@pytest.mark.parametrize("kind, name", [("model", n) for n in MODELS] + [
+    ("operation", w.name) for w in workloads.OPERATIONS
+])  # fmt: skip
+def test_every_workload_takes_steps(kind, name, precision):
+    with fp.precision(precision):
+        made = ours.Side.make(None, tiny(kind, name))
+        first = list(made.step())
+        assert first == list(made.step())  # the phases
+    assert first[-1] in ("update", "backward", "forward")
+
+
+# ---- the floor ----------------------------------------------------------------------------------
+
+
+def trace(name, kind="model"):
+    """What a step of a small workload in mixed precision cannot do without."""
+    with fp.precision("mixed"):
+        made = ours.Side.make(None, tiny(kind, name))
+        with Trace() as found:
+            list(made.step())
+    return found.found()
+
+
+def flops(found):
+    """Of all products."""
+    return sum(2 * np.prod(shapes[0]) * n for shapes, n in found["products"])
+
+
+def test_products_of_an_mlp_are_three_for_each_layer_and_two_for_the_first():
+    n, sizes = 4, (16, 12, 12, 10)
+    layers = [2 * n * a * b for a, b in zip(sizes, sizes[1:])]
+    found = trace("mlp")
+    assert flops(found) == 3 * sum(layers) - layers[0]
+    assert [[[4, 12, 16]], 1] in found["products"] and [[[12, 16, 4]], 1] in found["products"]
+
+
+def test_products_of_a_recurrent_network_are_those_of_its_inputs_and_of_its_steps():
+    b, t, h, v = 2, 3, 6, 5
+    step = 2 * b * t * 4 * h * h  # of one weight of one layer, in one direction
+    assert flops(trace("lstm")) == 3 * (2 * 2 * step + 2 * b * t * h * v)
+    assert flops(trace("gru")) == 3 * (2 * 2 * step * 3 // 4 + 2 * b * t * h * v)
+
+
+def test_products_of_a_convolution_are_those_of_the_unfolded_input():
+    n, c, o, size = 2, 3, 5, 4
+    found = trace("conv-16-16-32", "operation")
+    assert flops(found) == 3 * 2 * n * o * size**2 * 9 * c
+    pixels = n * size**2
+    assert [[[pixels, o, 9 * c], [o, pixels, 9 * c]], 1] in found["products"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_product_of_a_model_is_unknown(name):
+    assert trace(name)["unknown"] == []
+
+
+def test_bytes_are_those_that_kernels_read_and_write():
+    assert trace("relu", "operation")["moved"] == [[128 * 2 * 2, 1], [128 * 2 * 3, 1]]
+
+
+class Machine:
+    """A child that multiplies at 1 flop a second and moves 10 bytes a second, or 20 in 64 KiB."""
+
+    def ask(self, do, shape=None, size=None, seconds=None):
+        """As Process does."""
+        if do == "multiply":
+            return {"a": 2.0 * np.prod(shape), "b": 3.0 * np.prod(shape)}
+        return {"a": 20.0 if size == 65536 else 10.0, "b": 5.0}
+
+
+def test_the_floor_is_products_at_their_rates_and_bytes_at_the_bandwidth():
+    rates = floor.Rates(tiny=True)
+    rates.processes = [Machine()]
+    assert (rates.bandwidth(1), rates.bandwidth(131072), rates.bandwidth(1 << 40)) == (10, 20, 10)
+    assert rates.bandwidth(65536) == pytest.approx(15)  # half way from 32 KiB, logarithmically
+    found = {"products": [[[[2, 3, 4], [3, 2, 4]], 5]], "moved": [[100, 2], [0, 3]], "unknown": []}
+    under = floor.floor(found, rates, inner=2)
+    assert (under["products"], under["bytes"]) == (2 * 24 * 5 / 2, 100 * 2 / 10 / 2)
+    assert under["seconds"] == 130 and under["flops"] == 120 and under["moved"] == 100
+
+
+# ---- rounds -------------------------------------------------------------------------------------
+
+
+class Slow:
+    """A child whose steps take some seconds, by its own account."""
+
+    def __init__(self, implementation, seconds, loss=2.3):
+        self.implementation, self.seconds, self.value = implementation, seconds, loss
+
+    def ask(self, do, limit=None, steps=1, **given):
+        """As Process does."""
+        if do == "run":
+            taken = [{"forward": self.seconds / 4, "update": self.seconds * 3 / 4}] * steps
+            return {"steps": taken, "skipped": 0}
+        return {"loss": self.value}
+
+
+def contestant(implementation, seconds, loss=2.3, repeat=5):
+    """One that has taken part in all rounds."""
+    settings = rounds.Settings(repeat=repeat, seconds=0.25)
+    one = rounds.Contestant(Slow(implementation, seconds, loss), settings, "model", "mlp")
+    for _ in range(repeat):
+        one.take()
+    return one
+
+
+def test_steps_fill_a_round():
+    found = contestant("minifp-mixed", 0.01).found()
+    assert found["steps_a_round"] == 25 and len(found["rounds"]) == 5
+    assert found["seconds"] == pytest.approx(0.01)
+    assert found["phases"] == pytest.approx({"forward": 0.0025, "update": 0.0075})
+    assert contestant("torch-float32", 3.0).found()["steps_a_round"] == 1
+
+
+def test_where_pytorchs_float16_is_slow_two_steps_are_enough():
+    found = contestant("torch-float16", 3.0).found()
+    assert len(found["rounds"]) == 2 and found["is_slow"]
+    assert len(contestant("torch-float16", 0.1).found()["rounds"]) == 5
+
+
+def test_ratios_are_those_of_each_round():
+    both = [contestant("minifp-mixed", 0.01), contestant("torch-float32", 0.02)]
+    both[0].rounds = [{"total": t} for t in (1.0, 2.0, 30.0)]
+    both[1].rounds = [{"total": t} for t in (2.0, 4.0, 10.0)]
+    assert rounds.ratios(both) == {"minifp-mixed/torch-float32": 0.5}
+
+
+def test_losses_that_differ_are_told():
+    alike = [contestant("torch-float32", 1.0, 2.3), contestant("minifp-mixed", 1.0, 2.31)]
+    assert rounds.disagreements(alike) == []
+    (told,) = rounds.disagreements([*alike, contestant("minifp-float32", 1.0, 2.31)])
+    assert told == "the first loss of minifp-float32 is 2.3100, not 2.3000"
+    assert rounds.disagreements([alike[0], contestant("minifp-mixed", 1.0, float("nan"))])
+
+
+# ---- processes ----------------------------------------------------------------------------------
+
+
+def test_a_child_answers_says_what_failed_and_ends():
+    with Process("minifp-mixed", 1) as process:
+        about = process.ask("about", 100)
+        assert about["about"]["minifp"] and about["imported"] == pytest.approx(about["imported"])
+        with pytest.raises(Failure, match="^ValueError: "):
+            process.ask("make", 100, kind="model", name="nothing", tiny=True)
+        process.ask("make", 100, kind="operation", name="relu", tiny=True)
+        answer = process.ask("run", 100, steps=2, before=1)
+        assert [set(step) for step in answer["steps"]] == [{"forward", "backward"}] * 2
+        assert process.ask("loss")["loss"] is None
+        assert all(s > 0 for s in process.ask("multiply", shape=[2, 3, 4], seconds=0).values())
+        assert all(r > 0 for r in process.ask("move", size=4096, seconds=0).values())
+    assert process.child.poll() is not None
+
+
+def test_a_child_that_does_not_answer_in_time_is_ended():
+    with Process("minifp-mixed", 1) as process:
+        with pytest.raises(Failure, match="no answer within 0.01 s"):
+            process.ask("about", 0.01)
+        with pytest.raises(Failure, match="ended with"):
+            process.ask("about", 1)
+
+
+@pytest.mark.skipif(not memory.STATUS.exists(), reason="only Linux tells")
+def test_the_peak_of_memory_is_seen_after_it_is_over():
+    memory.forget_peak()
+    before = memory.held()
+    np.ones(4_000_000)
+    assert memory.held()["peak"] - before["now"] > 30e6
+
+
+# ---- what a step holds --------------------------------------------------------------------------
+
+
+def test_activations_and_gradients_in_mixed_are_half():
+    held = {}
+    for precision in ("float32", "mixed"):
+        with fp.precision(precision):
+            held[precision] = ours.Training(tiny("model", "mlp")).held()
+    assert held["mixed"]["activations"] == held["float32"]["activations"] / 2
+    assert held["mixed"]["gradients"] == held["float32"]["gradients"] / 2
+    assert held["mixed"]["allocated"] > 0
+
+
+# ---- the profile --------------------------------------------------------------------------------
+
+
+def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
+    with fp.precision("mixed"):
+        made = ours.Training(tiny("model", "mlp"))
+        list(made.step())
+        start = perf_counter()
+        with Profile() as profile:
+            for _ in range(4):
+                profile.run(made.step())
+        elapsed = perf_counter() - start
+    parts = profile.found()
+    assert 0 < sum(part[3] for part in parts) < elapsed
+    assert {part[0] for part in parts} == {"zero_grad", "forward", "backward", "update"}
+    named = {(phase, operation, kernel): calls for phase, operation, kernel, _, calls in parts}
+    assert named["forward", "linear", "linear.linear_forward"] == 3
+    assert named["backward", "linear", "linear.linear_dx"] == 2  # the batch needs no gradient
+    assert named["backward", "relu", PYTHON] == 2
+    assert named["update", "optimizer", "adam.adam"] == 1
+    spans = list(profile_report.bars(parts))
+    for level in range(4):
+        whole = sum(seconds for at, _, seconds, _, _ in spans if at == level)
+        assert whole == pytest.approx(spans[0][2])
+    assert "linear.linear_dw" in profile_report.markdown("title", parts)
+
+
+# ---- the report ---------------------------------------------------------------------------------
+
+
+def result(**seconds):
+    """A result of a model with these seconds, on one thread."""
+    names = {"own": "minifp-float32", "mixed": "minifp-mixed", "nchw": "torch-float32"}
+    names |= {"last": "torch-float32-last", "half": "torch-float16"}
+    each = {names[n]: {"seconds": s, "is_slow": False} for n, s in seconds.items()}
+    each["torch-bfloat16"] = {"error": "RuntimeError: not here"}
+    under = {"seconds": 1.0, "products": 0.9, "bytes": 0.1, "unknown": []}
+    return {
+        **{"kind": "model", "name": "lenet", "title": "LeNet", "threads": 1, "notes": []},
+        **{"implementations": each, "ratios": {}, "floor": {"minifp-mixed": under}},
+        "held": {
+            "minifp-float32": {"activations": 90, "gradients": 10, "allocated": 0},
+            "minifp-mixed": {"activations": 45, "gradients": 6, "allocated": 0},
+        },
+        "memory": {
+            "minifp-mixed": {"process": 50, "imports": 30, "loaded": 40},
+            "torch-float32": {"process": 80, "imports": 60, "loaded": 70},
+            "torch-float32-last": {"process": 90, "imports": 60, "loaded": 85},
+        },
+    }
+
+
+def test_bars_are_held_against_the_faster_layout_of_pytorch():
+    bars = {b.what: b for b in report.bars_of(result(own=2.1, mixed=1.5, nchw=4, last=2, half=40))}
+    met = {what: bar.is_met for what, bar in bars.items()}
+    assert bars["own float32 / PyTorch float32"].value == pytest.approx(1.05)
+    assert bars["mixed / PyTorch float32"].value == pytest.approx(0.75)
+    assert bars["PyTorch float16 / mixed"].value == pytest.approx(40 / 1.5)
+    assert bars["mixed / its floor"].value == 1.5
+    assert bars["activations and gradients, mixed / own float32"].value == pytest.approx(0.51)
+    assert bars["peak memory, mixed / PyTorch float32"].value == pytest.approx(50 / 80)
+    beyond = "peak memory but for what is loaded, mixed / PyTorch float32"
+    assert bars[beyond].value == pytest.approx(10 / 5)  # over the leaner layout
+    assert not met.pop(beyond) and all(met.values())
+
+
+def test_a_bar_is_missed_when_it_is():
+    missed = list(report.missed_bars([result(own=2, mixed=2.2, nchw=2, half=40)]))
+    assert [row[0] for row in missed[:3]] == [
+        "lenet, 1 thread: mixed / own float32",
+        "lenet, 1 thread: mixed / PyTorch float32",
+        "lenet, 1 thread: PyTorch float16 / mixed",
+    ]
+
+
+def test_a_report_says_what_is_missing():
+    found = {"about": {"minifp": "1"}, "results": [result(own=2, mixed=1)]}
+    text = report.markdown(found)
+    assert "RuntimeError: not here" in text and "| LeNet | 2.00 s |" in " ".join(text.split())
+    assert not any("PyTorch float32" in b.what for b in report.bars_of(result(own=2, mixed=1))[:3])
+
+
+def test_figures_have_three_digits_and_a_unit():
+    texts = [report.time_text(s) for s in (12.345, 1.0, 0.0123, 9.87e-6, 0.456e-6, 1234.5)]
+    assert texts == ["12.3 s", "1.00 s", "12.3 ms", "9.87 us", "0.46 us", "1,234 s"]
+
+
+# ---- the script ---------------------------------------------------------------------------------
+
+
+def bench(*options):
+    """A run of the script in its small size."""
+    command = [sys.executable, SCRIPTS / "bench.py", "--tiny", *map(str, options)]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ})
+
+
+@pytest.mark.slow
+def test_the_script_measures_and_writes(tmp_path):
+    done = bench(
+        *("--models", "mlp", "--kernels", "add", "--threads", 1, "--repeat", 2),
+        *("--seconds", 0.01, "--implementations", "minifp-float32", "minifp-mixed"),
+        *("--out", tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "bench.md").read_text(encoding="utf-8") in done.stdout + "\n"
+    found = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))
+    model, operation = found["results"]
+    assert (model["name"], operation["name"]) == ("mlp", "add") and model["notes"] == []
+    for name in rounds.OURS:
+        measured = model["implementations"][name]
+        assert len(measured["rounds"]) == 2 and measured["skipped"] == 0
+        assert model["floor"][name]["seconds"] > 0 and model["held"][name]["activations"] > 0
+        if memory.STATUS.exists():
+            sizes = model["memory"][name]
+            assert sizes["process"] >= sizes["loaded"] > sizes["imports"] > 0
+    assert model["ratios"].keys() == {"minifp-mixed/minifp-float32"}
+    assert found["rates"]["1"]["seconds"] and found["settings"]["repeat"] == 2
+
+
+def test_the_script_profiles(tmp_path):
+    done = bench("--profile", "lenet", "--threads", 1, "--repeat", 1, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "profile-lenet-mixed.md").read_text(encoding="utf-8")
+    assert "conv.conv_dw" in text and "between operations" in text
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (("--models", "nothing"), "--models: nothing: expected some of mlp"),
+        (("--kernels", "add", "nothing"), "--kernels: nothing"),
+        (("--implementations", "jax"), "--implementations: jax"),
+        (("--threads", "0"), "--threads 0: expected numbers"),
+        (("--repeat", "0"), "--repeat 0"),
+    ],
+)
+def test_what_is_not_known_is_refused(options, said):
+    done = bench(*options)
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_pictures_are_drawn(tmp_path):
+    picture = pytest.importorskip("benchmarks.picture")
+    pytest.importorskip("matplotlib", reason="matplotlib is in the extra `plot`")
+    results = [result(own=2, mixed=1, nchw=2, half=40), {**result(own=2, mixed=1), "threads": 2}]
+    picture.draw({"results": results}, tmp_path / "bench.png")
+    parts = [["forward", "linear", "linear.linear_forward", 0.5, 1], ["forward", "x", PYTHON, 1, 1]]
+    picture.draw_profile("title", parts, tmp_path / "profile.png")
+    assert all(path.stat().st_size > 1000 for path in tmp_path.glob("*.png"))
