@@ -147,7 +147,7 @@ def squares_of(typing, x, first, turns):
     kind, name = ir.VectorType(ir.DoubleType(), LANES), f"llvm.vector.reduce.fadd.v{LANES}f64"
 
     def generate(context, builder, signature, args):
-        start = place(context, builder, x, *args[:2], first)
+        start = place(context, builder, x, args[0], args[1], first)
         loop = Loop(builder, context.cast(builder, args[2], turns, types.intp))
         sums = [loop.carry(ir.Constant(kind, [0.0] * LANES)) for _ in range(TURN // LANES)]
         begin, following = builder.mul(loop.turn, I64(TURN)), []

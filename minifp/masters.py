@@ -19,7 +19,7 @@ class MasterWeights(Weights):
     is_master = True
 
     def __init__(self, parameters):
-        self.flat, self.masters = None, []
+        self.masters: list = []
         super().__init__(parameters)
         self.flat = widen(self.stored, float32)
         self.masters = [None] * len(self.parameters)

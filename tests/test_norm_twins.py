@@ -40,14 +40,12 @@ class Source:
         if self.special and low is None:
             chosen = self.random.random(shape) < self.special
             x = np.where(chosen, self.random.choice([np.nan, np.inf, -np.inf], shape), x)
-        x = x.astype(dtype or self.dtype)
+        x = np.asarray(x, dtype or self.dtype)
+        if not x.ndim or self.layout == 0:
+            return x
         if self.layout == 1:
             return np.asfortranarray(x)
-        if self.layout == 2 and x.ndim:
-            return np.repeat(x, 2, axis=-1)[..., ::2]
-        if self.layout == 3 and x.ndim:
-            return x[::-1].copy()[::-1]
-        return x
+        return np.repeat(x, 2, axis=-1)[..., ::2] if self.layout == 2 else x[::-1].copy()[::-1]
 
     def pick(self, *choices):
         return choices[self.random.integers(len(choices))]
@@ -62,7 +60,7 @@ class Source:
         return self.pick(None, self(n, dtype=float32), self(n, dtype=float16))
 
 
-# ---- calls, drawn: (arguments, parameters, format of each result) ---------------------------------
+# ---- calls, drawn: (arguments, parameters, format of each result) -------------------------------
 
 
 def batch_norm(source, large):
@@ -203,11 +201,16 @@ def axes_of(source, x):
     return tuple(i for i in range(x.ndim) if source.random.random() < 0.5)
 
 
-def reduced(least=0, **settings):
+def chosen(source, settings):
+    """Settings, one of each list."""
+    return {k: source.pick(*v) if type(v) is list else v for k, v in settings.items()}
+
+
+def reduced(**settings):
     def call(source, large):
-        x = source(*source.shape("rows", least, large))
+        x = source(*source.shape("rows", 0, large))
         params = {"axes": axes_of(source, x), "keepdims": bool(source.pick(True, False))}
-        return (x,), params | settings, (source.pick(float16, float32),)
+        return (x,), params | chosen(source, settings), (source.pick(float16, float32),)
 
     return call
 
@@ -217,7 +220,7 @@ def reduced_gradient(**settings):
         x = source(*source.shape("rows", 0, large))
         axes = axes_of(source, x)
         dy = source(*(n for i, n in enumerate(x.shape) if i not in axes))
-        return (dy, x), {"axes": axes} | settings, (source.dtype,)
+        return (dy, x), {"axes": axes} | chosen(source, settings), (source.dtype,)
 
     return call
 
@@ -287,10 +290,10 @@ CALLS = {
     "mean_forward": reduced(),
     "logsumexp_forward": reduced(),
     "logsumexp_dx": reduced_gradient(),
-    **{f"{name}_forward": reduced(correction=0.5) for name in ("var", "std")},
-    **{f"{name}_dx": reduced_gradient(correction=0) for name in ("var", "std")},
-    "norm_forward": reduced(p=2.0),
-    "norm_dx": reduced_gradient(p=2.0),
+    **{f"{name}_forward": reduced(correction=[0.5, 0]) for name in ("var", "std")},
+    **{f"{name}_dx": reduced_gradient(correction=[0.5, 0]) for name in ("var", "std")},
+    "norm_forward": reduced(p=[1.0, 2.0]),
+    "norm_dx": reduced_gradient(p=[1.0, 2.0]),
     "normalize_forward": normalize,
     "normalize_dx": normalize_gradient,
     **{f"{name}_each": difference_each(**s) for name, s in DIFFERENCES.items()},

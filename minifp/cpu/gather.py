@@ -4,8 +4,8 @@ Compiled once for each format, and called by kernels through its symbol.
 """
 
 from llvmlite import ir
-from numba import njit
-from numba.core import cgutils, types
+from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from minifp.cpu.compile import native
@@ -59,16 +59,19 @@ def _signature(kind):
 
 @native(_signature(types.uint16))
 def gather_uint16(x, places, i, n, into):
+    """What `gather` calls for float16."""
     _gather(x, places, i, n, into)
 
 
 @native(_signature(types.float32))
 def gather_float32(x, places, i, n, into):
+    """What `gather` calls for float32."""
     _gather(x, places, i, n, into)
 
 
 @native(_signature(types.boolean))
 def gather_bool(x, places, i, n, into):
+    """What `gather` calls for booleans."""
     _gather(x, places, i, n, into)
 
 

@@ -74,6 +74,7 @@ def pack_columns(b, start, sk, sn, K, N, out):
 
 @chunked
 def blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
+    """One block of C: the sums over all k, and then the bias, rounded once."""
     M, N, K, mc, nc = sizes
     am, ak, bk, bn = strides
     down, across = (M + mc - 1) // mc, (N + nc - 1) // nc

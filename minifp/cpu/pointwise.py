@@ -14,6 +14,7 @@ A kernel is made, and compiled, for the formats that occur, in one of two forms:
 import inspect
 import math
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -167,7 +168,8 @@ def run(kernels, args, dtype, numbers):
     """The function of arrays that broadcast, stored in `dtype`; None where no kernel can do it."""
     if dtype not in kernels.results:
         return None
-    shape, form, given, flat = None, "", [], True
+    shape, form, flat = None, "", True
+    given: list[Any] = []
     for a in args:
         if type(a) in NUMBERS:
             form += "n"
@@ -249,7 +251,7 @@ def _axes(a, shape):
     strides = (0,) * (len(shape) - a.ndim) + tuple(
         0 if n == 1 else s // a.itemsize for n, s in zip(a.shape, a.strides)
     )
-    axes = []
+    axes: list[list[int]] = []
     for n, s in zip(shape, strides):
         if n == 1:
             continue
@@ -269,22 +271,21 @@ def _memory(a):
 # ---- gradients of what was stretched -------------------------------------------------------------
 
 
-def summed(function, args, shape, dtype, **params):
-    """A twin's result, summed over the axes along which broadcasting stretched `shape`.
+def summed(function, args, whole, shape, dtype, **params):
+    """A twin's result, of shape `whole`, summed over the axes along which `shape` was stretched.
 
     It is computed in slabs, in float32, each of which is summed before the next is computed.
     """
-    whole = np.broadcast_shapes(*map(np.shape, args))
     if whole == shape:
         return function(*args, to=(dtype,), **params)
     if dtype not in FLOATS:
         return None
-    axes = stretched(whole, shape)
     if 0 in whole:
         return np.zeros(shape, dtype)
     if math.prod(whole) == math.prod(shape):
         made = function(*args, to=(dtype,), **params)
         return None if made is None else made.reshape(shape)
+    axes = stretched(whole, shape)
     along = next(i for i, n in enumerate(whole) if n > 1)
     most = max(1, SLAB * whole[along] // math.prod(whole))
     slabs = [slice(i, i + most) for i in range(0, whole[along], most)]

@@ -163,7 +163,8 @@ def _runs(shape, axes):
     """((A, K, B), ...): sums over the middle axis, one after the other, that make one over `axes`;
     and the shape of the result.
     """
-    runs, found = [], []  # (size, whether it is summed), of neighbouring axes
+    runs: list = []
+    found: list = []  # (size, whether it is summed), of neighbouring axes
     for i, n in enumerate(shape):
         if n == 1:
             continue

@@ -26,6 +26,7 @@ else:
     LANES, ROWS, VECTORS = 4, 4, 2
 
 COLUMNS = LANES * VECTORS  # of the widest tile
+CHAIN = 256  # products that are added up one after the other, before their sum is added to others
 VECTOR = ir.VectorType(F32, LANES)
 FUSED = ("contract",)
 
@@ -88,15 +89,15 @@ class Loop:
 
 def _outer(vectors):
     @intrinsic
-    def outer(typing, a, ia, sm, sk, b, ib, steps, K, c, ic, ldc, more):
+    def outer(typing, a, ia, sm, sk, b, ib, steps, k0, K, c, ic, ldc, more):
         """One tile: (ROWS, vectors LANES) of what `multiply` does."""
-        kinds = (a, ia, sm, sk, b, ib, steps, K, c, ic, ldc, more)
+        kinds = (a, ia, sm, sk, b, ib, steps, k0, K, c, ic, ldc, more)
 
         def generate(context, builder, signature, args):
-            n = dict(zip("ia sm sk ib K ic ldc more".split(), (
-                _integer(context, builder, args[i], kinds[i]) for i in (1, 2, 3, 5, 7, 9, 10, 11)
+            n = dict(zip("ia sm sk ib k0 K ic ldc more".split(), (
+                _integer(context, builder, args[i], kinds[i]) for i in (1, 2, 3, 5, 7, 8, 10, 11, 12)
             )))  # fmt: skip
-            start, table = [args[0], args[4], args[8]], args[6]
+            start, table = [args[0], args[4], args[9]], builder.gep(args[6], [n["k0"]])
             rows = [
                 builder.gep(start[0], [builder.add(n["ia"], builder.mul(n["sm"], I64(m)))])
                 for m in range(ROWS)
@@ -108,21 +109,10 @@ def _outer(vectors):
                 for i in lines
             ]
             zero = ir.Constant(VECTOR, [0.0] * LANES)
-            fresh = builder.block
             goes_on = builder.icmp_signed("!=", n["more"], I64(0))
-            with builder.if_then(goes_on):
-                held = [[_load(builder, p) for p in line] for line in places]
-                loaded = builder.block
-            sums = []
-            for line in held:
-                for x in line:
-                    phi = builder.phi(VECTOR)
-                    phi.add_incoming(zero, fresh)
-                    phi.add_incoming(x, loaded)
-                    sums.append(phi)
             loop = Loop(builder, n["K"])
             step_a = loop.carry(I64(0))
-            sums = [loop.carry(x) for x in sums]
+            sums = [loop.carry(zero) for _ in range(ROWS * vectors)]
             step = builder.sext(builder.load(builder.gep(table, [loop.turn])), I64)
             row = builder.gep(columns, [step])
             bs = [_load(builder, builder.gep(row, [I64(v * LANES)])) for v in range(vectors)]
@@ -132,9 +122,13 @@ def _outer(vectors):
                 for v in range(vectors):
                     following.append(_multiply_add(builder, x, bs[v], sums[m * vectors + v]))
             last = loop.end([builder.add(step_a, n["sk"]), *following])[1:]
-            for m in range(ROWS):
-                for v in range(vectors):
-                    _store(builder, last[m * vectors + v], places[m][v])
+            with builder.if_else(goes_on) as (later, first):
+                with later:  # a sum of sums: in one chain, errors would grow with all of K
+                    for x, p in zip(last, [p for line in places for p in line]):
+                        _store(builder, builder.fadd(_load(builder, p), x), p)
+                with first:
+                    for x, p in zip(last, [p for line in places for p in line]):
+                        _store(builder, x, p)
             return context.get_dummy_value()
 
         return types.void(*kinds), generate
@@ -162,13 +156,15 @@ def multiply(a, lda, sm, sk, M, b, ldb, N, steps, K, c, ldc, more):
     for n in range(0, N, COLUMNS):
         width, panel = min(COLUMNS, N - n), n // COLUMNS * ldb
         for m in range(0, M, ROWS):
-            at, to = m // ROWS * lda, m * ldc + n
-            if width > 2 * LANES:
-                outer3(a, at, sm, sk, b, panel, steps, K, c, to, ldc, more)
-            elif width > LANES:
-                outer2(a, at, sm, sk, b, panel, steps, K, c, to, ldc, more)
-            else:
-                outer1(a, at, sm, sk, b, panel, steps, K, c, to, ldc, more)
+            to = m * ldc + n
+            for k in range(0, K, CHAIN):
+                at, length, goes_on = m // ROWS * lda + k * sk, min(CHAIN, K - k), more + k
+                if width > 2 * LANES:
+                    outer3(a, at, sm, sk, b, panel, steps, k, length, c, to, ldc, goes_on)
+                elif width > LANES:
+                    outer2(a, at, sm, sk, b, panel, steps, k, length, c, to, ldc, goes_on)
+                else:
+                    outer1(a, at, sm, sk, b, panel, steps, k, length, c, to, ldc, goes_on)
 
 
 @intrinsic

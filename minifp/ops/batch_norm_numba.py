@@ -19,6 +19,7 @@ from minifp.formats import float32, narrow
 ROWS = 32  # whose columns are added up in float32 before their sums are added in float64
 WIDTH = 1024  # columns of a block, unless one channel has more; then it is taken in such parts
 LEAST = 256  # columns worth a block
+WORTH = 16384  # elements that are worth a chunk
 NANOSECONDS = 0.3  # an element, of each kernel
 SHORT = 16  # elements that a channel needs in a row to be worth a loop of its own
 ZERO, ONE = np.float32(0), np.float32(1)
@@ -34,10 +35,10 @@ def spread(values, first, run, width, out):
 
 
 @part
-def add_squares(x, at, step, rows, width, centre, part):
-    """part[j] = the sum of (x - centre[j])^2, as in `add_rows`."""
+def add_squares(x, at, step, rows, width, centre, sums):
+    """sums[j] = the sum of (x - centre[j])^2, as in `add_rows`."""
     for j in range(width):
-        part[j] = ZERO
+        sums[j] = ZERO
     four = rows // 4 * 4
     for n in range(0, four, 4):
         i0 = at + n * step
@@ -45,12 +46,12 @@ def add_squares(x, at, step, rows, width, centre, part):
         for j in range(width):
             a, b = load(x, i0 + j) - centre[j], load(x, i1 + j) - centre[j]
             c, d = load(x, i2 + j) - centre[j], load(x, i3 + j) - centre[j]
-            part[j] += (a * a + b * b) + (c * c + d * d)
+            sums[j] += (a * a + b * b) + (c * c + d * d)
     for n in range(four, rows):
         i0 = at + n * step
         for j in range(width):
             a = load(x, i0 + j) - centre[j]
-            part[j] += a * a
+            sums[j] += a * a
 
 
 @part
@@ -83,7 +84,7 @@ def statistics(chunk, scratch, per, N, C, L, x, means, variances):
     """
     first = chunk * per
     channels = min(per, C - first)
-    part, centre, middle = scratch[:WIDTH], scratch[WIDTH : 2 * WIDTH], scratch[2 * WIDTH :]
+    sums, centre, middle = scratch[:WIDTH], scratch[WIDTH : 2 * WIDTH], scratch[2 * WIDTH :]
     total = scratch[3 * WIDTH : 5 * WIDTH].view(np.float64)
     squares = scratch[5 * WIDTH : 7 * WIDTH].view(np.float64)
     total[:channels] = 0
@@ -96,18 +97,18 @@ def statistics(chunk, scratch, per, N, C, L, x, means, variances):
             run = min(L, width)
             count = rows * run
             at = (n0 * C + first) * L + j0
-            add_rows(x, at, C * L, rows, width, part)
+            add_rows(x, at, C * L, rows, width, sums)
             for c in range(width // run):
-                found = np.float64(sum_of_block(part, c * run, (c + 1) * run))
+                found = np.float64(sum_of_block(sums, c * run, (c + 1) * run))
                 if seen:
                     apart = found / count - total[c] / seen
                     squares[c] += apart * apart * seen * count / (seen + count)
                 total[c] += found
                 middle[c] = found / count
             spread(middle, 0, run, width, centre)
-            add_squares(x, at, C * L, rows, width, centre, part)
+            add_squares(x, at, C * L, rows, width, centre, sums)
             for c in range(width // run):
-                squares[c] += sum_of_block(part, c * run, (c + 1) * run)
+                squares[c] += sum_of_block(sums, c * run, (c + 1) * run)
             seen += count
     for c in range(channels):
         means[first + c] = total[c] / seen
@@ -141,6 +142,30 @@ def normalise_rows(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
                 store(y, at + j, (load(x, at + j) - shift[j]) * scale[j] + bias[j])
 
 
+@part
+def dx_of_planes(dy, x, first, channels, N, C, L, m, roots, scales, of_w, of_b, constant, dx):
+    for n in range(N):
+        for c in range(channels):
+            at, scale = (n * C + first + c) * L, scales[c]
+            if constant:
+                for i in range(at, at + L):
+                    store(dx, i, load(dy, i) * scale)
+            else:
+                shift, r, along, plain = m[first + c], roots[c], of_w[c], of_b[c]
+                for i in range(at, at + L):
+                    h = (load(x, i) - shift) * r
+                    store(dx, i, (load(dy, i) - plain - h * along) * scale)
+
+
+@part
+def dx_of_rows(dy, x, at, step, N, width, shift, inverse, scale, along, plain, dx):
+    for n in range(N):
+        i = at + n * step
+        for j in range(width):
+            h = (load(x, i + j) - shift[j]) * inverse[j]
+            store(dx, i + j, (load(dy, i + j) - plain[j] - h * along[j]) * scale[j])
+
+
 @chunked
 def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, dw, db):
     """dx, dw and db of a block of channels: their sums first, and then all of dx."""
@@ -148,11 +173,13 @@ def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, d
     channels = min(per, C - first)
     shift, inverse = scratch[:WIDTH], scratch[WIDTH : 2 * WIDTH]
     along, plain = scratch[2 * WIDTH : 3 * WIDTH], scratch[3 * WIDTH : 4 * WIDTH]
-    scale, roots = scratch[4 * WIDTH : 5 * WIDTH], scratch[5 * WIDTH : 6 * WIDTH]
-    sums = scratch[6 * WIDTH : 10 * WIDTH].view(np.float64)
+    roots, scales = scratch[4 * WIDTH : 5 * WIDTH], scratch[5 * WIDTH : 6 * WIDTH]
+    of_w, of_b = scratch[6 * WIDTH : 7 * WIDTH], scratch[7 * WIDTH : 8 * WIDTH]
+    sums = scratch[8 * WIDTH : 12 * WIDTH].view(np.float64)
     sums[: 2 * channels] = 0
     for c in range(channels):
         roots[c] = ONE / math.sqrt(v[first + c] + eps)
+        scales[c] = w[first + c] * roots[c]
     columns = min(WIDTH, channels * L)
     run = min(L, columns)
     spread(m, first, run, columns, shift)
@@ -163,40 +190,20 @@ def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, d
             width = min(WIDTH, channels * L - j0)
             at = (n0 * C + first) * L + j0
             add_gradients(dy, x, at, C * L, rows, width, shift, inverse, along, plain)
-            part = min(L, width)
-            for c in range(width // part):
-                sums[2 * c] += sum_of_block(along, c * part, (c + 1) * part)
-                sums[2 * c + 1] += sum_of_block(plain, c * part, (c + 1) * part)
-    along_c, plain_c = scratch[10 * WIDTH : 11 * WIDTH], scratch[11 * WIDTH : 12 * WIDTH]
+            n = min(L, width)
+            for c in range(width // n):
+                sums[2 * c] += sum_of_block(along, c * n, (c + 1) * n)
+                sums[2 * c + 1] += sum_of_block(plain, c * n, (c + 1) * n)
     for c in range(channels):
-        dw[first + c] = sums[2 * c]
-        db[first + c] = sums[2 * c + 1]
-        along_c[c] = 0 if constant else sums[2 * c] / (N * L)
-        plain_c[c] = 0 if constant else sums[2 * c + 1] / (N * L)
-    if L < SHORT:
-        spread(along_c, 0, L, columns, along)
-        spread(plain_c, 0, L, columns, plain)
-        for c in range(channels):
-            along_c[c] = w[first + c] * roots[c]
-        spread(along_c, 0, L, columns, scale)
-        for n in range(N):
-            at = (n * C + first) * L
-            for j in range(columns):
-                h = (load(x, at + j) - shift[j]) * inverse[j]
-                store(dx, at + j, (load(dy, at + j) - plain[j] - h * along[j]) * scale[j])
+        dw[first + c], db[first + c] = sums[2 * c], sums[2 * c + 1]
+        of_w[c], of_b[c] = sums[2 * c] / (N * L), sums[2 * c + 1] / (N * L)
+    if L >= SHORT or constant:
+        dx_of_planes(dy, x, first, channels, N, C, L, m, roots, scales, of_w, of_b, constant, dx)
     else:
-        for n in range(N):
-            for c in range(channels):
-                at = (n * C + first + c) * L
-                mean, r, s = m[first + c], roots[c], w[first + c] * roots[c]
-                of_w, of_b = along_c[c], plain_c[c]
-                if constant:
-                    for i in range(at, at + L):
-                        store(dx, i, load(dy, i) * s)
-                else:
-                    for i in range(at, at + L):
-                        h = (load(x, i) - mean) * r
-                        store(dx, i, (load(dy, i) - of_b - h * of_w) * s)
+        spread(of_w, 0, L, columns, along)
+        spread(of_b, 0, L, columns, plain)
+        spread(scales, 0, L, columns, of_w)
+        dx_of_rows(dy, x, first * L, C * L, N, columns, shift, inverse, of_w, along, plain, dx)
 
 
 def blocks_of(C, L):
@@ -205,12 +212,17 @@ def blocks_of(C, L):
     return -(-C // per), per
 
 
+def sizes_of(x):
+    """N, C, L."""
+    N, C = x.shape[:2]
+    return N, C, x.size // (N * C)
+
+
 @twin
 def batch_norm_statistics(x, *, to):
     if not x.size:
         return None
-    N, C = x.shape[:2]
-    L = x.size // (N * C)
+    N, C, L = sizes_of(x)
     m, v = np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
     statistics(
@@ -223,11 +235,12 @@ def batch_norm_statistics(x, *, to):
 def batch_norm_forward(x, w, b, m, v, *, eps, to):
     y = np.empty(x.shape, to[0])
     if y.size:
-        N, C = x.shape[:2]
-        L = x.size // (N * C)
-        planes = L >= SHORT
-        chunks, per = spans(N * C if planes else N, 16384 // (L if planes else C * L))
-        (normalise_planes if planes else normalise_rows)(
+        N, C, L = sizes_of(x)
+        kernel, count, each = (
+            (normalise_planes, N * C, L) if L >= SHORT else (normalise_rows, N, C * L)
+        )
+        chunks, per = spans(count, WORTH // each)
+        kernel(
             *(chunks, per, N, C, L, eps, flat(x), single(w), single(b), single(m), single(v)),
             *(flat(y),), cost=x.size * NANOSECONDS, workspace=4 * WIDTH,
         )  # fmt: skip
@@ -238,8 +251,7 @@ def batch_norm_forward(x, w, b, m, v, *, eps, to):
 def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
     if not x.size:
         return None
-    N, C = x.shape[:2]
-    L = x.size // (N * C)
+    N, C, L = sizes_of(x)
     dx, dw, db = np.empty(x.shape, to[0]), np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
     gradients(

@@ -52,4 +52,4 @@ def clamp_between(x, low, high, *, to):
 
 @twin
 def clamp_between_dx(dy, x, low, high, *, side, shape, to):
-    return summed(SIDES[side], (dy, x, *_limits(low, high)), shape, to[0])
+    return summed(SIDES[side], (dy, x, *_limits(low, high)), dy.shape, shape, to[0])

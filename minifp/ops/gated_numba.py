@@ -40,7 +40,7 @@ def prelu_dx(dy, x, w, *, to):
 def prelu_dw(dy, x, *, shape, to):
     channels = tuple(n if i == 1 and shape not in ((), (1,)) else 1 for i, n in enumerate(x.shape))
     dtype = to[0] or (dy.dtype if shape else F32)
-    found = summed(leaky_dw, (dy, x), channels, dtype)
+    found = summed(leaky_dw, (dy, x), dy.shape, channels, dtype)
     return None if found is None else found.reshape(shape)
 
 

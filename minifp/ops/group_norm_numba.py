@@ -4,7 +4,6 @@ Channels of SHORT elements or more each have a loop of their own. For shorter on
 spread over the elements, and each group is a row as in layer_norm_numba.py.
 """
 
-
 import numpy as np
 
 from minifp.cpu import twin

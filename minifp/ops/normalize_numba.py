@@ -1,6 +1,5 @@
 """The twins of normalize.py: for p = 2; others are left to the reference."""
 
-
 import numpy as np
 
 from minifp.cpu import twin

@@ -66,12 +66,12 @@ def mul_forward(x, y):
 
 @twin
 def mul_dx(dz, x, y, *, shape, to):
-    return summed(mul_forward, (dz, y), shape, to[0])
+    return summed(mul_forward, (dz, y), dz.shape, shape, to[0])
 
 
 @twin
 def mul_dy(dz, x, y, *, shape, to):
-    return summed(mul_forward, (dz, x), shape, to[0])
+    return summed(mul_forward, (dz, x), dz.shape, shape, to[0])
 
 
 @pointwise(cost=0.4)
@@ -81,7 +81,7 @@ def div_forward(x, y):
 
 @twin
 def div_dx(dz, x, y, *, shape, to):
-    return summed(div_forward, (dz, y), shape, to[0])
+    return summed(div_forward, (dz, y), dz.shape, shape, to[0])
 
 
 @pointwise(cost=0.5)
@@ -91,7 +91,7 @@ def slope_of_divisor(dz, x, y):
 
 @twin
 def div_dy(dz, x, y, *, shape, to):
-    return summed(slope_of_divisor, (dz, x, y), shape, to[0])
+    return summed(slope_of_divisor, (dz, x, y), dz.shape, shape, to[0])
 
 
 @pointwise
@@ -111,12 +111,12 @@ def share_of_larger(dz, mine, other):
 
 @twin
 def maximum_dx(dz, x, y, *, shape, to):
-    return summed(share_of_larger, (dz, x, y), shape, to[0])
+    return summed(share_of_larger, (dz, x, y), dz.shape, shape, to[0])
 
 
 @twin
 def maximum_dy(dz, x, y, *, shape, to):
-    return summed(share_of_larger, (dz, y, x), shape, to[0])
+    return summed(share_of_larger, (dz, y, x), dz.shape, shape, to[0])
 
 
 minimum_dx, minimum_dy = maximum_dy, maximum_dx
@@ -169,4 +169,4 @@ def pow_forward(x, y, *, to):
 @twin
 def pow_dx(dz, x, y, *, shape, to):
     slope = SLOPES.get(y) if type(y) in (int, float) else None
-    return slope and summed(slope, (dz, x), shape, to[0])
+    return slope and summed(slope, (dz, x), dz.shape, shape, to[0])

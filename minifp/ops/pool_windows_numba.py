@@ -9,8 +9,7 @@ from math import prod
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic
 
 from minifp.cpu.half import F32, I32, I64, load, place, view

@@ -1,7 +1,7 @@
 """The twins of regression_loss.py. All four losses are one function of d = x - t:
 
-    f(d) = square d^2 where |d| <= bend, else line (|d| - start)
-    f'(d) = steep d there, else line sign(d)
+f(d) = square d^2 where |d| <= bend, else line (|d| - start)
+f'(d) = steep d there, else line sign(d)
 """
 
 import math

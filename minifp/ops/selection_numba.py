@@ -17,7 +17,7 @@ def where_only(condition, dz):
 
 @twin
 def where_gradient(condition, dz, *, shape, to):
-    return summed(where_only, (condition, dz), shape, to[0])
+    return summed(where_only, (condition, dz), dz.shape, shape, to[0])
 
 
 @twin
@@ -47,14 +47,14 @@ def lerp_between(dz, x, y):
 
 @twin
 def lerp_dx(dz, w, *, shape, to):
-    return summed(lerp_from, (dz, w), shape, to[0])
+    return summed(lerp_from, (dz, w), dz.shape, shape, to[0])
 
 
 @twin
 def lerp_dy(dz, w, *, shape, to):
-    return summed(lerp_towards, (dz, w), shape, to[0])
+    return summed(lerp_towards, (dz, w), dz.shape, shape, to[0])
 
 
 @twin
 def lerp_dw(dz, x, y, *, shape, to):
-    return summed(lerp_between, (dz, x, y), shape, to[0])
+    return summed(lerp_between, (dz, x, y), dz.shape, shape, to[0])

@@ -22,7 +22,7 @@ class Gradients:
 
     def __init__(self, weights):
         self.tensors = [p.grad for p in weights.parameters]
-        self.arrays = [None if t is None else t.array for t in self.tensors]
+        self.arrays: list = [None if t is None else t.array for t in self.tensors]
         sizes = [n if a is None else a.size for a, n in zip(self.arrays, weights.sizes)]
         if sizes != weights.sizes:
             i = next(i for i, n in enumerate(weights.sizes) if sizes[i] != n)

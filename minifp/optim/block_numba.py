@@ -56,7 +56,8 @@ class Update:
         self.element, self.numbers, self.kernels = element, numbers, {}
         self.arrays = code.co_posonlyargcount - 1  # weights and states
         self.names = [f"n{k}" for k in range(code.co_argcount - code.co_posonlyargcount)]
-        self.inline = njit(error_model="numpy")(element)  # nothing fused: the same bits everywhere
+        # Nothing is fused, and so the bits are the same everywhere. (Not to say so is to inherit.)
+        self.inline = njit(error_model="numpy", fastmath=False)(element)
 
     def in_place(self, w, copy, gradients, states, inverse_scale, settings):
         """Update w and states (None for one that is not kept), all (n), with Scattered gradients.

@@ -86,6 +86,8 @@ class Server:
 
         with Trace() as trace:
             list(self.runner.step())
+            if hasattr(self.runner, "optimizer"):
+                trace.update(self.runner.moved_by_update())
         return trace.found()
 
     def profile(self, steps):

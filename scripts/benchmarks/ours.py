@@ -90,6 +90,10 @@ class Training:
         """The last loss."""
         return self.loss.item()
 
+    def moved_by_update(self):
+        """See below."""
+        return moved_by_update(self.optimizer)
+
     def held(self):
         """Bytes of each kind that one step holds at its peak, and that were allocated in it.
 
@@ -108,6 +112,15 @@ class Training:
         finally:
             tracemalloc.stop()
         return found
+
+
+def moved_by_update(optimizer):
+    """Bytes: weights and state are read and written, gradients read, working copies written."""
+    moved = 0
+    for block in (b for o in optimizer.optimizers for b in o.blocks):
+        moved += 2 * block.weights.flat.nbytes + sum(2 * a.nbytes for a in block.state.values())
+        moved += block.weights.stored.nbytes * (1 + block.weights.is_master)
+    return moved
 
 
 def _conv2d(x, w, b):
@@ -211,3 +224,7 @@ class Adam:
         self.optimizer.step()
         yield "update"
         self.prepare()
+
+    def moved_by_update(self):
+        """See above."""
+        return moved_by_update(self.optimizer)

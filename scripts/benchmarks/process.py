@@ -30,7 +30,8 @@ class Process:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
             encoding="utf-8", env={**os.environ, **env},
         )  # fmt: skip
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def _listen(self):
         for line in self.child.stdout:
@@ -65,6 +66,7 @@ class Process:
         if self.child.poll() is None:
             self.child.kill()
         self.child.wait()
+        self.listener.join()
 
     def __enter__(self):
         return self
@@ -72,3 +74,8 @@ class Process:
     def __exit__(self, *_):
         self.close()
         self.said.close()
+        self.child.stdout.close()
+        try:
+            self.child.stdin.close()
+        except OSError:  # what it was not told any more
+            pass

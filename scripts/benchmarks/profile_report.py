@@ -12,12 +12,14 @@ PHASES = ("zero_grad", "forward", "backward", "update")
 
 
 def summed(parts, key):
-    """[seconds, calls] of the parts, by key(phase, operation, kernel); what takes longest first."""
-    sums = defaultdict(lambda: [0.0, 0.0])
-    for phase, operation, kernel, seconds, calls in parts:
+    """[seconds, compiled seconds, calls] of the parts, by key(phase, operation, kernel); what takes
+    longest first.
+    """
+    sums = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for phase, operation, kernel, *found in parts:
         at = sums[key(phase, operation, kernel)]
-        at[0] += seconds
-        at[1] += calls
+        for i, x in enumerate(found):
+            at[i] += x
     return dict(sorted(sums.items(), key=lambda item: -item[1][0]))
 
 
@@ -34,27 +36,30 @@ def markdown(title, parts):
     python = summed([p for p in parts if p[2] == PYTHON], lambda p, operation, k: operation)
     shown = [p for p in PHASES if any(part[0] == p for part in parts)]
     rows = []
-    for operation, (seconds, _) in operations.items():
+    for operation, (seconds, *_) in operations.items():
         cells = [ms(by_phase.get((operation, phase), [0])[0]) for phase in shown]
         rest = python.get(operation, [0])[0]
         share = f"{100 * seconds / whole:.1f}%"
         rows.append([operation, *cells, ms(seconds), share, ms(seconds - rest), ms(rest)])
     phases = summed(parts, lambda phase, operation, kernel: phase)
-    total_python = sum(seconds for seconds, _ in python.values())
+    total_python = sum(seconds for seconds, *_ in python.values())
     ends = [ms(phases[phase][0]) for phase in shown]
     rows.append(["all", *ends, ms(whole), "100%", ms(whole - total_python), ms(total_python)])
     head = ("operation, ms", *shown, "all", "share", "in kernels", "in Python")
     kernels = summed([p for p in parts if p[2] != PYTHON], lambda p, o, kernel: kernel)
     lines = [
-        [kernel, f"{calls:g}", ms(seconds), f"{100 * seconds / whole:.1f}%", ms(seconds / calls)]
-        for kernel, (seconds, calls) in kernels.items()
+        [
+            *(kernel, f"{calls:g}", ms(seconds), f"{100 * seconds / whole:.1f}%"),
+            *(ms(compiled), ms(seconds / calls)),
+        ]
+        for kernel, (seconds, compiled, calls) in kernels.items()
     ]
     return "\n\n".join(
         [
             f"# {title}",
             ABOUT,
             layout(head, rows),
-            layout(("kernel", "calls", "ms", "share", "ms a call"), lines),
+            layout(("kernel", "calls", "ms", "share", "compiled ms", "ms a call"), lines),
         ]
     )
 
@@ -62,7 +67,9 @@ def markdown(title, parts):
 ABOUT = """\
 One step, in milliseconds: the mean of the middle half of the steps. All parts add up to the step.
 An operation's time in Python is what its kernels leave: checks, the tape, views and copies by
-NumPy; "between operations" is the walk backward, and the gradients that meet on it."""
+NumPy; "between operations" is the walk backward, and the gradients that meet on it. Of each kernel
+it is said how much its compiled loops took where they run in chunks; pointwise ones are not told
+apart from their kernel."""
 
 
 def bars(parts):
@@ -72,16 +79,16 @@ def bars(parts):
     in their order.
     """
     phases = summed(parts, lambda phase, operation, kernel: phase)
-    yield 0, 0.0, sum(seconds for seconds, _ in phases.values()), "step", None
+    yield 0, 0.0, sum(seconds for seconds, *_ in phases.values()), "step", None
     start = 0.0
     for phase in (p for p in PHASES if p in phases):
         yield 1, start, phases[phase][0], phase, phase
         within = [p for p in parts if p[0] == phase]
         left = start
-        for operation, (seconds, _) in summed(within, lambda p, operation, k: operation).items():
+        for operation, (seconds, *_) in summed(within, lambda p, operation, k: operation).items():
             yield 2, left, seconds, operation, phase
             of_it, at = [p for p in within if p[1] == operation], left
-            for kernel, (part, _) in summed(of_it, lambda p, o, kernel: kernel).items():
+            for kernel, (part, *_) in summed(of_it, lambda p, o, kernel: kernel).items():
                 yield 3, at, part, kernel, phase
                 at += part
             left += seconds

@@ -4,49 +4,72 @@ The time of a step is cut where something is told to an observer: when an operat
 recorded, when a gradient has arrived at an operation, when its backward is done. What lies between
 two cuts belongs to the operation whose end the second is; within it, kernels are timed, and what
 they leave is Python: checks, the tape, views, and NumPy outside of kernels. So all parts add up to
-the step. Timing a kernel takes about a microsecond, which is in the figures.
+the step. Of a kernel's time it is also said how much compiled loops took that run in chunks (see
+cpu/pool.py); such a loop that is called from no kernel stands by itself. A call that is timed takes
+about a microsecond more.
 """
 
 from collections import defaultdict
 from time import perf_counter
 
-from minifp import backend, tape
+from minifp import backend, cpu, tape
 
 PYTHON = "Python"  # in the place of a kernel's name
 BETWEEN = "between operations"
 
 
+def zeros():
+    """Seconds, seconds of them in compiled loops, calls."""
+    return [0.0, 0.0, 0]
+
+
 class Profile:
-    """An observer that cuts steps into parts: (phase, operation, kernel) -> [seconds, calls]."""
+    """An observer that cuts steps into parts: (phase, operation, kernel) -> see `zeros`."""
 
     def __init__(self):
-        self.steps, self.parts = [], defaultdict(lambda: [0.0, 0])
-        self.pending, self.inside = [], defaultdict(lambda: [0.0, 0])
-        self.nested, self.cut = [], 0.0
+        self.steps, self.pending, self.inside = [], [], defaultdict(zeros)
+        self.nested, self.cut = [], 0.0  # nested: zeros of what is called within each open kernel
 
     def __enter__(self):
-        self.original, profile = backend.Kernel.__call__, self
+        self.original = [(backend.Kernel, backend.Kernel.__call__)]
+        if cpu.can_compile():
+            from minifp.cpu.pool import Chunked
 
-        def timed(kernel, *args, **params):
-            start = perf_counter()
-            profile.nested.append(0.0)
-            try:
-                return profile.original(kernel, *args, **params)
-            finally:
-                seconds = perf_counter() - start
-                found = profile.inside[kernel.name]
-                found[0] += seconds - profile.nested.pop()
-                found[1] += 1
-                if profile.nested:
-                    profile.nested[-1] += seconds
-
-        backend.Kernel.__call__ = timed
+            self.original.append((Chunked, Chunked.__call__))
+        for kind, call in self.original:
+            kind.__call__ = self.timed(call, kind is backend.Kernel)
         tape.observers.append(self)
         return self
 
     def __exit__(self, *_):
-        backend.Kernel.__call__ = self.original
+        for kind, call in self.original:
+            kind.__call__ = call
         tape.observers.remove(self)
+
+    def timed(self, call, is_kernel):
+        """The method, with what it takes added to `inside`, or to the kernel it is called in."""
+
+        def measured(callee, *args, **params):
+            start = perf_counter()
+            self.nested.append(zeros())
+            try:
+                return call(callee, *args, **params)
+            finally:
+                self.called(callee, is_kernel, perf_counter() - start, self.nested.pop())
+
+        return measured
+
+    def called(self, callee, is_kernel, seconds, within):
+        """A kernel or a compiled loop has ended."""
+        compiled = within[1] if is_kernel else seconds
+        if self.nested and not is_kernel:
+            self.nested[-1][1] += seconds
+            return
+        found = self.inside[callee.name if is_kernel else f"compiled {callee.__name__}"]
+        for i, x in enumerate((seconds - within[0], compiled, 1)):
+            found[i] += x
+        if self.nested:
+            self.nested[-1][0] += seconds
 
     def on_record(self, node, outputs):
         """An operation ends, forward."""
@@ -62,34 +85,37 @@ class Profile:
 
     def close(self, operation, calls=1):
         """End a part."""
-        now, kernels = perf_counter(), sum(seconds for seconds, _ in self.inside.values())
-        self.pending.append((operation, PYTHON, now - self.cut - kernels, calls))
-        self.pending += [(operation, k, s, n) for k, (s, n) in self.inside.items()]
+        python = perf_counter() - self.cut - sum(s for s, _, _ in self.inside.values())
+        self.pending.append((operation, PYTHON, (python, 0.0, calls)))
+        self.pending += [(operation, kernel, found) for kernel, found in self.inside.items()]
         self.inside.clear()
         self.cut = perf_counter()
 
     def run(self, step):
         """Profile one step, a generator that yields each phase's name when it is over."""
-        self.cut, parts = perf_counter(), defaultdict(lambda: [0.0, 0])
+        parts, self.cut = defaultdict(zeros), perf_counter()
         for phase in step:
             self.close("optimizer" if phase == "update" else BETWEEN, calls=0)
-            for operation, kernel, seconds, calls in self.pending:
-                part = parts[phase, operation, kernel]
-                part[0] += seconds
-                part[1] += calls
+            for operation, kernel, found in self.pending:
+                _add(parts[phase, operation, kernel], found)
             self.pending.clear()
             self.cut = perf_counter()
         self.steps.append(parts)
 
     def found(self):
         """The mean of the middle half of the steps: a list of [phase, operation, kernel, seconds,
-        calls]."""
-        order = sorted(self.steps, key=lambda parts: sum(s for s, _ in parts.values()))
+        compiled seconds, calls].
+        """
+        order = sorted(self.steps, key=lambda parts: sum(s for s, _, _ in parts.values()))
         quarter = len(order) // 4
         middle = order[quarter : len(order) - quarter]
-        sums = defaultdict(lambda: [0.0, 0])
+        sums = defaultdict(zeros)
         for parts in middle:
-            for key, (seconds, calls) in parts.items():
-                sums[key][0] += seconds / len(middle)
-                sums[key][1] += calls / len(middle)
-        return [[*key, seconds, round(calls, 2)] for key, (seconds, calls) in sums.items()]
+            for key, found in parts.items():
+                _add(sums[key], [x / len(middle) for x in found])
+        return [[*key, *found] for key, found in sums.items()]
+
+
+def _add(total, found):
+    for i, x in enumerate(found):
+        total[i] += x

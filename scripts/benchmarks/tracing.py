@@ -47,12 +47,20 @@ class Trace:
         """Nothing to do."""
 
     def on_kernel(self, kernel, args, results, formats):
-        """A kernel was called. What products read and write is part of their measured rate."""
+        """A kernel was called. What products read and write is part of their measured rate; what an
+        optimizer does, kernels or not, it says itself.
+        """
+        if ".optim." in kernel.reference.__module__:
+            return
         if kernel.rule.role == "dot":
             self.families.add(kernel.name.partition(".")[0])
             return
         arrays = [a for a in (*args, *results) if isinstance(a, np.ndarray) and a.ndim]
         self.moved[sum(a.nbytes for a in arrays)] += 1
+
+    def update(self, moved):
+        """An optimizer moves so many bytes."""
+        self.moved[moved] += 1
 
     def found(self):
         """As JSON takes it."""
