@@ -94,9 +94,9 @@ def _outer(vectors):
         kinds = (a, ia, sm, sk, b, ib, steps, k0, K, c, ic, ldc, more)
 
         def generate(context, builder, signature, args):
-            n = dict(zip("ia sm sk ib k0 K ic ldc more".split(), (
-                _integer(context, builder, args[i], kinds[i]) for i in (1, 2, 3, 5, 7, 8, 10, 11, 12)
-            )))  # fmt: skip
+            names = {"ia": 1, "sm": 2, "sk": 3, "ib": 5, "k0": 7, "K": 8, "ic": 10, "ldc": 11}
+            names["more"] = 12
+            n = {name: _integer(context, builder, args[i], kinds[i]) for name, i in names.items()}
             start, table = [args[0], args[4], args[9]], builder.gep(args[6], [n["k0"]])
             rows = [
                 builder.gep(start[0], [builder.add(n["ia"], builder.mul(n["sm"], I64(m)))])
