@@ -58,8 +58,10 @@ class Process:
     def last_words(self):
         """The last line of its stderr."""
         self.said.seek(0)
-        lines = self.said.read().decode("utf-8", "replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "nothing said")
+        lines = self.said.read().decode("utf-8", "replace").splitlines()  # at \r, of bars, too
+        return next(
+            (line.strip()[:200] for line in reversed(lines) if line.strip()), "nothing said"
+        )
 
     def close(self):
         """End the child."""
