@@ -20,7 +20,7 @@ if not cpu.can_compile():
 from minifp.cpu import math as elementary
 from minifp.cpu.compile import compiled
 from minifp.cpu.pointwise import SLAB, SMALL, stretched
-from minifp.cpu.pool import set_threads, threads
+from minifp.cpu.threads import get_num_threads, set_num_threads
 
 FAMILIES = (
     *("elementwise", "pointwise", "elementary", "activation", "error_function", "clamping"),
@@ -265,24 +265,24 @@ def unaligned(x):
 @pytest.mark.parametrize("threads_", [1, 3])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_layout_small_and_large(layout, threads_):
-    before = threads()
+    before = get_num_threads()
     try:
-        set_threads(threads_)
+        set_num_threads(threads_)
         for shape in ((12, 9), (67, 85), (1300, 700)):
             x, y = map(np.asarray, LAYOUTS[layout](Source()("x", shape)))
             check(FOUND["mul_forward"], (x, y))
             check(FOUND["add_forward"], (y, x), alpha=1)
             check(FOUND["where_forward"], (x > 0, x, y), float32)
     finally:
-        set_threads(before)
+        set_num_threads(before)
 
 
 def test_no_result_depends_on_the_number_of_threads():
     x, y = Source()("x", (1200, 999)), Source(1)("x", (1200, 1))
-    before, found = threads(), []
+    before, found = get_num_threads(), []
     try:
         for count in (1, 2, 5):
-            set_threads(count)
+            set_num_threads(count)
             found.append(
                 [
                     FOUND["gelu_forward"].twin(x, to=(float16,), approximate="none"),
@@ -291,7 +291,7 @@ def test_no_result_depends_on_the_number_of_threads():
                 ]
             )
     finally:
-        set_threads(before)
+        set_num_threads(before)
     for results in found[1:]:
         for a, b in zip(results, found[0]):
             np.testing.assert_array_equal(a, b)

@@ -37,7 +37,7 @@ def compiled(fn=None, *, sums=False):
     """
     if fn is None:
         return lambda fn: compiled(fn, sums=sums)
-    options = {"nogil": True, "fastmath": flags_of(sums), "error_model": "numpy"}
+    options = options_of(sums)
     return _cached(fn, lambda cache: numba.njit(cache=cache, **options)(fn))
 
 
@@ -48,10 +48,7 @@ def part(fn=None, *, sums=False, inline="never"):
     """
     if fn is None:
         return lambda fn: part(fn, sums=sums, inline=inline)
-    return numba.njit(
-        nogil=True, fastmath=flags_of(sums), error_model="numpy", inline=inline,
-        no_cpython_wrapper=True, no_cfunc_wrapper=True,
-    )(fn)  # fmt: skip
+    return numba.njit(**options_of(sums), inline=inline, no_cpython_wrapper=True)(fn)
 
 
 def _cached(fn, make):
@@ -69,14 +66,13 @@ def _cached(fn, make):
         numba.config.CACHE_DIR = before
 
 
-def native(signature):
+def native(signature, symbol):
     """Make `fn` a function that is compiled by itself, now, and that kernels call by its symbol.
 
     What many kernels call is so compiled once, instead of once in each of them.
     """
 
     def decorate(fn):
-        symbol = f"minifp_{fn.__name__}"
         options = {"nopython": True, "error_model": "numpy"}
         made = _cached(fn, lambda cache: numba.cfunc(signature, cache=cache, **options)(fn))
         binding.add_symbol(symbol, made.address)
@@ -87,6 +83,14 @@ def native(signature):
 
 
 KEPT: list = []  # what symbols point to
+
+
+def options_of(sums=False):
+    """numba's options. _nrt: kernels allocate nothing, and so count no references to arrays."""
+    return {
+        "nogil": True, "error_model": "numpy", "fastmath": flags_of(sums),
+        "no_cfunc_wrapper": True, "_nrt": False,
+    }  # fmt: skip
 
 
 def flags_of(sums=False):

@@ -4,7 +4,7 @@ Compiled once for each format, and called by kernels through its symbol.
 """
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -23,7 +23,6 @@ def load_at(typing, pointer, index):
     return types.float32(pointer, index), generate
 
 
-@njit(error_model="numpy")
 def _gather(x, places, i, n, into):
     axes, inner, step = places[0], places[1], places[2]
     row = i // inner
@@ -57,22 +56,12 @@ def _signature(kind):
     return types.void(types.CPointer(kind), number, types.int64, types.int64, into)
 
 
-@native(_signature(types.uint16))
-def gather_uint16(x, places, i, n, into):
-    """What `gather` calls for float16."""
-    _gather(x, places, i, n, into)
+def _symbol(kind):
+    return f"minifp_gather_{kind}"
 
 
-@native(_signature(types.float32))
-def gather_float32(x, places, i, n, into):
-    """What `gather` calls for float32."""
-    _gather(x, places, i, n, into)
-
-
-@native(_signature(types.boolean))
-def gather_bool(x, places, i, n, into):
-    """What `gather` calls for booleans."""
-    _gather(x, places, i, n, into)
+for _kind in FORMATS:
+    native(_signature(_kind), _symbol(_kind))(_gather)
 
 
 @intrinsic
@@ -95,8 +84,8 @@ def gather(typing, x, places, p, i, n, into, at):
         first, count = (context.cast(builder, args[k], kinds[k], types.int64) for k in (3, 4))
         given = [source, axes, first, count, target]
         form = ir.FunctionType(ir.VoidType(), [v.type for v in given])
-        name = f"minifp_gather_{x.dtype}"
-        builder.call(cgutils.get_or_insert_function(builder.module, form, name), given)
+        made = cgutils.get_or_insert_function(builder.module, form, _symbol(x.dtype))
+        builder.call(made, given)
         return context.get_dummy_value()
 
     return types.void(*kinds), generate

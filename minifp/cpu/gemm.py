@@ -12,11 +12,10 @@ import numpy as np
 from minifp.cpu.compile import part
 from minifp.cpu.half import VIEWS, load, store, view
 from minifp.cpu.pool import chunked
-from minifp.cpu.tile import COLUMNS, LANES, ROWS, address, multiply, transpose, widen
+from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, multiply, transpose, widen
 
 MC, KC, NC = 256, 256, 144 // COLUMNS * COLUMNS
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed panel begin
-NANOSECONDS = 1 / 40  # a multiplication and addition, on one core
 
 
 @part
@@ -176,7 +175,7 @@ def product(a, b, dtype, bias=None, out=None):
             ib,
         ),
         *(STEPS, (M, N, K, mc, nc), (am, ak, bk, bn)),
-        cost=len(ia) * M * N * K * NANOSECONDS,
+        cost=len(ia) * M * N * K * PRODUCT,
         workspace=mc * nc + (mc + nc) * kc + 4 * COLUMNS,
     )
     return y

@@ -124,6 +124,11 @@ def view(x):
     return x.view(np.uint16) if x.dtype == HALF else x
 
 
+def flat(x):
+    """A stored array as kernels take it, a copy only if it is not contiguous."""
+    return view(x if x.flags.c_contiguous else np.ascontiguousarray(x)).reshape(-1)
+
+
 # ---- in kernels ---------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ from minifp.cpu import pool, twin
 from minifp.cpu.compile import flags_of, from_text, function_of
 from minifp.cpu.half import load, store, view
 from minifp.cpu.sums import sum_over
+from minifp.cpu.threads import get_num_threads
 
 RUN = 8192  # elements that are worth a chunk
 BLOCK = 1024  # elements that are gathered at a time
@@ -192,7 +193,7 @@ def run(kernels, args, dtype, numbers):
     out = np.empty(shape, dtype)
     given = [a if type(a) is float else _line(a, shape) for a in (*given, out)]
     kernel, n = kernels[form], out.size
-    if n * kernels.cost > pool.WORTH_A_THREAD and pool.threads() > 1:
+    if n * kernels.cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
         given += numbers
         _in_threads(lambda counter, count, _, *given: kernel(counter, count, *given), n, given)
     elif n:
@@ -215,7 +216,7 @@ def _line(a, shape):
 
 def _in_threads(kernel, n, given, workspace=0):
     chunks, length = pool.spans(n, RUN)
-    helpers = min(pool.threads(), chunks) - 1
+    helpers = min(get_num_threads(), chunks) - 1
     pool.POOL.run(kernel, chunks, (length, n, *given), workspace, helpers)
 
 
@@ -231,7 +232,7 @@ def _run_gathered(kernels, args, shape, dtype, numbers):
     given = [places, *map(_memory, arrays), view(out).reshape(-1), *numbers]
     kernel, n, workspace = kernels["g"], out.size, BLOCK * len(arrays)
     cost = n * (kernels.cost + GATHERING * len(arrays))
-    if cost > pool.WORTH_A_THREAD and pool.threads() > 1:
+    if cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
         _in_threads(kernel, n, given, workspace)
     else:
         kernel(UNCOUNTED, 1, pool.scratch(workspace), n, n, *given)

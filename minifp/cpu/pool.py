@@ -5,7 +5,8 @@ depends on how many threads there are. The caller and the workers each make one 
 chunks, one after the other, as it comes free: fast and slow cores both stay busy. Between calls
 workers sleep. Work too small to be worth waking one stays on the caller's thread.
 
-threads.py says how many there are.
+threads.py says how many there are. (Recurrent layers divide the batch by that number instead: no
+sum of theirs goes over it.)
 """
 
 import os
@@ -18,19 +19,9 @@ from numba import types
 from numba.extending import intrinsic
 
 from minifp.cpu.compile import from_text, function_of, part
-from minifp.cpu.threads import get_num_threads, set_num_threads
+from minifp.cpu.threads import get_num_threads
 
-WORTH_A_THREAD = (
-    100_000  # nanoseconds of work: twice what it takes to wake a thread and wait for it
-)
-
-
-def threads() -> int:
-    """How many threads a kernel may use, the caller's included."""
-    return get_num_threads()
-
-
-set_threads = set_num_threads
+WORTH_A_THREAD = 100_000  # nanoseconds of work; waking a thread and waiting for it takes 40,000
 
 
 class Call:
@@ -67,11 +58,6 @@ class Pool:
     def __init__(self):
         self.started, self.lock = 0, threading.Lock()
         self.calls: SimpleQueue = SimpleQueue()
-
-    @property
-    def size(self):
-        """How many threads a kernel may use, the caller's included."""
-        return get_num_threads()
 
     def start(self, count):
         """Start the workers that are missing of a count."""

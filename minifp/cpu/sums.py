@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from minifp.cpu.compile import part
 from minifp.cpu.convert import SINGLE, converted
-from minifp.cpu.half import F32, VIEWS, load, store, view
+from minifp.cpu.half import F32, VIEWS, flat, load, store
 from minifp.cpu.pool import chunked, spans
 
 BLOCK = 512
@@ -120,11 +120,6 @@ def sum_middle(chunk, scratch, per, deep, width, A, K, B, factor, x, out):
 
 
 # ---- whole arrays -------------------------------------------------------------------------------
-
-
-def flat(x):
-    """A stored array as kernels take it, a copy only if it is not contiguous."""
-    return view(x if x.flags.c_contiguous else np.ascontiguousarray(x)).reshape(-1)
 
 
 def single(x):

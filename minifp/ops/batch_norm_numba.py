@@ -11,9 +11,9 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import part
-from minifp.cpu.half import load, store
+from minifp.cpu.half import flat, load, store
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import add_rows, flat, single, sum_of_block
+from minifp.cpu.sums import add_rows, single, sum_of_block
 from minifp.formats import float32, narrow
 
 ROWS = 32  # whose columns are added up in float32 before their sums are added in float64

@@ -9,10 +9,10 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import compiled, part
-from minifp.cpu.half import VIEWS, load, store
+from minifp.cpu.half import VIEWS, flat, load, store
 from minifp.cpu.math import log32
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import ROWS, flat, single, sum_of_run
+from minifp.cpu.sums import ROWS, single, sum_of_run
 from minifp.formats import float32
 from minifp.ops.softmax_numba import (
     NANOSECONDS,

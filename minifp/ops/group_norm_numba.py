@@ -8,9 +8,9 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import part
-from minifp.cpu.half import load, store
+from minifp.cpu.half import flat, load, store
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import BLOCK, flat, sum_of_run, sum_over
+from minifp.cpu.sums import BLOCK, sum_of_run, sum_over
 from minifp.formats import float32, narrow
 from minifp.ops import layer_norm_numba as rows
 from minifp.ops.layer_norm_numba import (

@@ -3,23 +3,22 @@
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.half import load, rounded
+from minifp.cpu.half import flat, load, rounded
 from minifp.cpu.math import tanh32
 from minifp.cpu.pool import chunked
-from minifp.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
+from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, multiply, up
 from minifp.ops.sequence_numba import (
     INPUTS,
-    NANOSECONDS,
     alike,
+    before_step,
     biases,
-    flat,
+    input_products,
     panels,
     parts,
     put,
     put_sigmoids,
     table,
     take,
-    up,
 )
 
 ONE = np.float32(1)
@@ -32,7 +31,7 @@ def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans
     first = chunk * R
     rows, G = min(R, B - first), 3 * H
     high, wide = (rows + ROWS - 1) // ROWS * ROWS, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    lh, lx = H + LANES, I + LANES
+    lh = H + LANES
     a0 = high * lh
     made = a0 + S * high * wide
     x0 = made + high * wide
@@ -40,14 +39,8 @@ def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans
         take(h0, (first + r) * H, scratch, r * lh, H)
     for begin in range(0, len(spans), S):
         end = min(begin + S, len(spans))
-        for t in range(begin, end):
-            n = min(spans[t, 1] - spans[t, 0] - first, rows)
-            for r in range(n):
-                to = x0 + ((t - begin) * high + r) * lx
-                take(x, (spans[t, 0] + first + r) * I, scratch, to, I)
-        multiply(
-            *(address(scratch, x0), ROWS * lx, lx, 1, (end - begin) * high),
-            *(address(wi, 0), I * COLUMNS, G, address(steps, 0), I, address(scratch, a0), wide, 0),
+        input_products(
+            *(scratch, x, spans, begin, end, first, rows, I, wi, G, steps, x0, a0),
         )
         for t in range(begin, end):
             n = min(spans[t, 1] - spans[t, 0] - first, rows)
@@ -89,7 +82,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     B, H = h.shape
     if not alike(to, x, h, w_ih, w_hh, b_ih, b_hh) or not x.size or not h.size:
         return None
-    cost = N * 3 * H * (I + H) * NANOSECONDS
+    cost = N * 3 * H * (I + H) * PRODUCT
     chunks, R = parts(B, cost)
     high, wide = up(R, ROWS), up(3 * H, COLUMNS)
     S = max(1, min(len(steps), INPUTS * 4 // (high * wide)))
@@ -124,10 +117,7 @@ def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans
         for s in range(n):
             row, d_s, a_s = spans[k, 0] + first + s, d + s * H, a + s * la
             take(gates, row * 4 * H, scratch, r0, 4 * H)
-            if k > 0 and first + s < spans[k - 1, 1] - spans[k - 1, 0]:
-                take(hs, (spans[k - 1, 0] + first + s) * H, scratch, before, H)
-            else:
-                take(h0, (first + s) * H, scratch, before, H)
+            before_step(scratch, hs, h0, spans, k, first + s, H, before)
             for j in range(H):
                 scratch[d_s + j] += load(dy, row * H + j)
             for j in range(H):
@@ -166,7 +156,7 @@ def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, to):
     N, (B, H) = len(dy), dh.shape
     if not alike(to, dy, dh, h0, hs, gates, w_hh) or not dy.size:
         return None
-    cost = N * 3 * H * H * NANOSECONDS
+    cost = N * 3 * H * H * PRODUCT
     chunks, R = parts(B, cost)
     high, wide = up(R, ROWS), up(H, COLUMNS)
     da_in, da_h = np.empty((2, N, 3 * H), dy.dtype)

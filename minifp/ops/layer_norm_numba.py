@@ -11,9 +11,9 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import part
-from minifp.cpu.half import load, store
+from minifp.cpu.half import flat, load, store
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import BLOCK, ROWS, flat, single, sum_of_run, sum_rows
+from minifp.cpu.sums import BLOCK, ROWS, single, sum_of_run, sum_rows
 from minifp.formats import float32, narrow
 
 NANOSECONDS = 0.4  # an element, of each kernel

@@ -3,16 +3,16 @@
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.half import load, rounded
+from minifp.cpu.half import flat, load, rounded
 from minifp.cpu.math import tanh32
 from minifp.cpu.pool import chunked
-from minifp.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
+from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, multiply, up
 from minifp.ops.sequence_numba import (
     INPUTS,
-    NANOSECONDS,
     alike,
+    before_step,
     biases,
-    flat,
+    input_products,
     panels,
     parts,
     put,
@@ -20,7 +20,6 @@ from minifp.ops.sequence_numba import (
     put_tanhs,
     table,
     take,
-    up,
 )
 
 ONE = np.float32(1)
@@ -33,7 +32,7 @@ def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, sp
     first = chunk * R
     rows, G = min(R, B - first), 4 * H
     high, wide = (rows + ROWS - 1) // ROWS * ROWS, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    lh, lx = H + LANES, I + LANES
+    lh = H + LANES
     c = high * lh
     z0 = c + rows * H
     x0 = z0 + S * high * wide
@@ -42,14 +41,8 @@ def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, sp
         take(c0, (first + r) * H, scratch, c + r * H, H)
     for begin in range(0, len(spans), S):
         end = min(begin + S, len(spans))
-        for t in range(begin, end):
-            n = min(spans[t, 1] - spans[t, 0] - first, rows)
-            for r in range(n):
-                to = x0 + ((t - begin) * high + r) * lx
-                take(x, (spans[t, 0] + first + r) * I, scratch, to, I)
-        multiply(
-            *(address(scratch, x0), ROWS * lx, lx, 1, (end - begin) * high),
-            *(address(wi, 0), I * COLUMNS, G, address(steps, 0), I, address(scratch, z0), wide, 0),
+        input_products(
+            *(scratch, x, spans, begin, end, first, rows, I, wi, G, steps, x0, z0),
         )
         for t in range(begin, end):
             n = min(spans[t, 1] - spans[t, 0] - first, rows)
@@ -86,7 +79,7 @@ def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     B, H = h.shape
     if not alike(to, x, h, c, w_ih, w_hh, b_ih, b_hh) or not x.size or not h.size:
         return None
-    cost = N * 4 * H * (I + H) * NANOSECONDS
+    cost = N * 4 * H * (I + H) * PRODUCT
     chunks, R = parts(B, cost)
     high, wide = up(R, ROWS), up(4 * H, COLUMNS)
     S = max(1, min(len(steps), INPUTS * 4 // (high * wide)))
@@ -125,10 +118,7 @@ def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spa
             row, dc_r, z_r = spans[k, 0] + first + r, dc + r * H, z + r * lz
             take(gates, row * G, scratch, i, G)
             take(cs, row * H, scratch, c, H)
-            if k > 0 and first + r < spans[k - 1, 1] - spans[k - 1, 0]:
-                take(cs, (spans[k - 1, 0] + first + r) * H, scratch, before, H)
-            else:
-                take(c0, (first + r) * H, scratch, before, H)
+            before_step(scratch, cs, c0, spans, k, first + r, H, before)
             for j in range(H):
                 scratch[dq + j] = scratch[dh + r * H + j] + load(dy, row * H + j)
             for j in range(H):
@@ -172,7 +162,7 @@ def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, to):
     N, (B, H) = len(dy), dh.shape
     if not alike(to, dy, dh, dc, c0, cs, gates, w_hh) or not dy.size:
         return None
-    cost = N * 4 * H * H * NANOSECONDS
+    cost = N * 4 * H * H * PRODUCT
     chunks, R = parts(B, cost)
     high, wide = up(R, ROWS), up(H, COLUMNS)
     dz, dh0, dc0 = np.empty((N, 4 * H), dy.dtype), *np.empty((2, B, H), dy.dtype)

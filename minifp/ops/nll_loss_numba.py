@@ -6,8 +6,8 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import compiled
-from minifp.cpu.half import load, store
-from minifp.cpu.sums import flat, single
+from minifp.cpu.half import flat, load, store
+from minifp.cpu.sums import single
 from minifp.formats import float32
 from minifp.ops.cross_entropy_numba import NOT_STORED, given, share_of, weight_of
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import part
-from minifp.cpu.half import load, store
+from minifp.cpu.half import flat, load, store
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import BLOCK, CHUNK, as_rows, flat, format_of, from_rows, single
+from minifp.cpu.sums import BLOCK, CHUNK, as_rows, format_of, from_rows, single
 from minifp.ops.layer_norm_numba import squares_of_run
 from minifp.ops.reduce_numba import kept
 from minifp.ops.softmax_numba import exp_of_row, read_row

@@ -4,9 +4,9 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import part
-from minifp.cpu.half import VIEWS, load, store
+from minifp.cpu.half import VIEWS, flat, load, store
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import BLOCK, CHUNK, SINGLE, as_rows, flat, from_rows, single
+from minifp.cpu.sums import BLOCK, CHUNK, SINGLE, as_rows, from_rows, single
 from minifp.ops.norm_numba import norm_of_run
 from minifp.ops.reduce_numba import kept
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import compiled, part
-from minifp.cpu.half import VIEWS, load, store
+from minifp.cpu.half import VIEWS, flat, load, store
 from minifp.cpu.pointwise import pointwise
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import BLOCK, CHUNK, flat
+from minifp.cpu.sums import BLOCK, CHUNK
 
 NANOSECONDS = 0.4  # an element
 ZERO = np.float32(0)

@@ -7,21 +7,15 @@ inputs at once, and from step to step the product of the state, with the gates r
 
 import numpy as np
 
-from minifp.cpu import pool
 from minifp.cpu.compile import part
 from minifp.cpu.gemm import pack_columns
 from minifp.cpu.half import load, rounded, store, view
 from minifp.cpu.math import sigmoid32, tanh32
-from minifp.cpu.pool import chunked
-from minifp.cpu.tile import COLUMNS, ROWS
+from minifp.cpu.pool import WORTH_A_THREAD, chunked
+from minifp.cpu.threads import get_num_threads
+from minifp.cpu.tile import COLUMNS, LANES, ROWS, address, multiply, up
 
-NANOSECONDS = 1 / 40  # a multiplication and addition, on one core
 INPUTS = 2**16  # numbers of sums of inputs that a thread makes at once
-
-
-def up(n, unit):
-    """n, or the next multiple of a unit."""
-    return -(-n // unit) * unit
 
 
 @chunked
@@ -49,15 +43,10 @@ def table(K):
 
 def parts(batch, cost):
     """(how many chunks, sequences of each): whole strips of rows where there are enough."""
-    threads = pool.threads() if cost > pool.WORTH_A_THREAD else 1
+    threads = get_num_threads() if cost > WORTH_A_THREAD else 1
     size = -(-batch // threads)
     size = up(size, ROWS) if batch >= ROWS * threads else size
     return -(-batch // size), size
-
-
-def flat(x):
-    """x in C order, as kernels take it."""
-    return view(np.ascontiguousarray(x)).reshape(-1)
 
 
 def alike(dtypes, *arrays):
@@ -106,3 +95,34 @@ def put_tanhs(z, i, bias, b, out, j, n):
     for k in range(n):
         z[i + k] = rounded(out, tanh32(z[i + k] + bias[b + k]))
     put(z, i, out, j, n)
+
+
+# ---- what both begin with -----------------------------------------------------------------------
+
+
+@part
+def input_products(scratch, x, spans, begin, end, first, rows, I, wi, G, steps, x0, z0):
+    """x w_ihT of some sequences in steps begin to end, at z0, a strip of rows for each step.
+
+    x0: where their inputs are put, as products read them.
+    """
+    high, wide = (rows + ROWS - 1) // ROWS * ROWS, (G + COLUMNS - 1) // COLUMNS * COLUMNS
+    apart = I + LANES
+    for t in range(begin, end):
+        n = min(spans[t, 1] - spans[t, 0] - first, rows)
+        for r in range(n):
+            to = x0 + ((t - begin) * high + r) * apart
+            take(x, (spans[t, 0] + first + r) * I, scratch, to, I)
+    multiply(
+        *(address(scratch, x0), ROWS * apart, apart, 1, (end - begin) * high),
+        *(address(wi, 0), I * COLUMNS, G, address(steps, 0), I, address(scratch, z0), wide, 0),
+    )
+
+
+@part
+def before_step(scratch, states, first_states, spans, k, sequence, H, to):
+    """Put the state that step k of a sequence read, in the order of the steps."""
+    if k > 0 and sequence < spans[k - 1, 1] - spans[k - 1, 0]:
+        take(states, (spans[k - 1, 0] + sequence) * H, scratch, to, H)
+    else:
+        take(first_states, sequence * H, scratch, to, H)

@@ -11,10 +11,10 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import part
-from minifp.cpu.half import VIEWS, load, store
+from minifp.cpu.half import VIEWS, flat, load, store
 from minifp.cpu.math import exp32, log32
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import ROWS, flat, larger, sum_of_run
+from minifp.cpu.sums import ROWS, larger, sum_of_run
 
 NANOSECONDS = 1.5  # an element, of each kernel
 WORTH = 4096  # elements that are worth a chunk

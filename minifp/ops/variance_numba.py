@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from minifp.cpu import twin
-from minifp.cpu.half import load, store
+from minifp.cpu.half import flat, load, store
 from minifp.cpu.pool import chunked, spans
-from minifp.cpu.sums import CHUNK, as_rows, flat, format_of, from_rows, single, sum_of_run
+from minifp.cpu.sums import CHUNK, as_rows, format_of, from_rows, single, sum_of_run
 from minifp.ops.layer_norm_numba import squares_of_run
 from minifp.ops.reduce_numba import kept
 from minifp.ops.variance import divisor_of

@@ -16,7 +16,8 @@ from numba import njit
 
 from minifp.cpu.half import load, store, view
 from minifp.cpu.pool import Chunked, spans
-from minifp.gradient_clip_numba import LIKE, Scattered, array_at
+from minifp.cpu.scattered import LIKE, Scattered, array_at
+from minifp.gradient_clip_numba import sum_of_squares
 from minifp.optim import block
 
 RUN = 8192  # elements that are worth a chunk
@@ -144,7 +145,7 @@ class Gradients(block.Gradients):
         return self.all is not None or super().are_alike()
 
     def squared_norm(self):
-        return super().squared_norm() if self.all is None else self.all.squared_norm()
+        return super().squared_norm() if self.all is None else sum_of_squares(self.all)
 
     def scattered(self, first, last):
         """Those from number `first` up to `last`, which are of one format."""
