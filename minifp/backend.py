@@ -68,17 +68,18 @@ class Kernel:
         plan = precision.resolved.get((self, kinds))
         if plan is None:
             plan = precision.resolved[self, kinds] = self._plan(kinds, precision)
-        formats, twin = plan
+        formats, twin, by_rule = plan
         if formats is None:
             return self._call_without_rounding(args, params)
         results = None
-        if twin is not None:
-            targets = to if type(to) is tuple else (to,) * len(formats.out)
-            results = twin(*args, to=self._formats_of(targets, formats.out), **params)
+        if twin is not None and to is None:
+            results = twin(*args, to=by_rule, **params)
+        elif twin is not None:
+            targets = to if type(to) is tuple else (to,) * len(by_rule)
+            results = twin(*args, to=_formats_of(targets, by_rule), **params)
+            results = results if results is None else _into(results, targets)
         if results is None:
-            results = self._call_reference(args, kinds, params, formats, to)
-        elif to is not None:
-            results = _into(results, targets)
+            results = self._call_reference(args, params, formats, to)
         if observers:
             stored = results if isinstance(results, tuple) else (results,)
             for observer in observers:
@@ -86,16 +87,17 @@ class Kernel:
         return results
 
     def _plan(self, kinds, precision):
-        """(formats, twin) of a call with these kinds of arguments: see `resolve`."""
+        """(formats, twin, what it is told of them) of a call with these kinds of arguments."""
         found = tuple(
             None if kind is None or kind[0].kind != "f" else (kind[0], kind[1])
             for kind in map(_dtype_of, kinds)
         )
         if not any(found):
-            return None, None
+            return None, None, None
         formats = resolve(self.rule, self.names, found, precision)
         computed = {formats.compute, *((formats.sum_in, formats.dot_in) if self.wants else ())}
-        return formats, (self.twin if computed == {float32} else None)
+        by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
+        return formats, (self.twin if computed == {float32} else None), by_rule
 
     @cached_property
     def twin(self) -> Callable[..., Any] | None:
@@ -108,17 +110,7 @@ class Kernel:
         """
         return twin_of(self.reference)
 
-    def _formats_of(self, targets, out):
-        """For each result the dtype a twin shall store it in."""
-        by_rule = (None,) * len(out) if self.rule.role == "reduce" else out
-        return tuple(
-            [
-                rule if t is None else t.dtype if isinstance(t, np.ndarray) else as_dtype(t)
-                for t, rule in zip(targets, by_rule)
-            ]
-        )
-
-    def _call_reference(self, args, kinds, params, formats, to):
+    def _call_reference(self, args, params, formats, to):
         targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
         for want in self.wants:
             params[want] = self._primitive(want, formats, targets)
@@ -192,6 +184,16 @@ def _kind(a):
 
 def _dtype_of(kind):
     return kind if kind is None or isinstance(kind, tuple) else (kind, False)
+
+
+def _formats_of(targets, by_rule):
+    """For each result the dtype that a twin shall store it in."""
+    return tuple(
+        [
+            rule if t is None else t.dtype if isinstance(t, np.ndarray) else as_dtype(t)
+            for t, rule in zip(targets, by_rule)
+        ]
+    )
 
 
 def _into(results, targets):

@@ -44,7 +44,7 @@ def op(
         arrays, has_gradient = [], False
         for a in args:
             if isinstance(a, Tensor):
-                has_gradient = has_gradient or a.requires_grad
+                has_gradient = has_gradient or a.vertex is not None
                 a = a.array
             arrays.append(a)
         try:

@@ -27,6 +27,11 @@ from minifp.typing import F
 # ---- broadcasting -------------------------------------------------------------------------------
 
 
+def shape_of(a):
+    """The shape of an array, () of a number."""
+    return getattr(a, "shape", ())
+
+
 def sum_to(v, shape, sum):
     """v summed over the axes along which broadcasting stretched `shape`."""
     if v.shape == shape:
@@ -192,8 +197,8 @@ def binary(
 
     def backward(dz, x, y, to):
         return (
-            None if to[0] is None else dx(dz, x, y, shape=np.shape(x), to=to[0]),
-            None if to[1] is None else dy(dz, x, y, shape=np.shape(y), to=to[1]),
+            None if to[0] is None else dx(dz, x, y, shape=shape_of(x), to=to[0]),
+            None if to[1] is None else dy(dz, x, y, shape=shape_of(y), to=to[1]),
         )
 
     def recorded(x, y):

@@ -16,6 +16,7 @@ from minifp.ops.elementwise import (
     binary,
     check_operands,
     pass_to,
+    shape_of,
     unary,
 )
 from minifp.policy import GIVEN
@@ -69,13 +70,13 @@ def sub_backward(dz, x_shape, y_shape, to, alpha):
 @op
 def add_(x, y, *, alpha):
     check_operands(x, y)
-    return add_forward(x, y, alpha=alpha), (np.shape(x), np.shape(y)), add_backward
+    return add_forward(x, y, alpha=alpha), (shape_of(x), shape_of(y)), add_backward
 
 
 @op
 def sub_(x, y, *, alpha):
     check_operands(x, y)
-    return sub_forward(x, y, alpha=alpha), (np.shape(x), np.shape(y)), sub_backward
+    return sub_forward(x, y, alpha=alpha), (shape_of(x), shape_of(y)), sub_backward
 
 
 def is_floating(a):
