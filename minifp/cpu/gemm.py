@@ -2,73 +2,94 @@
 
     C[p, m, n] = bias[n] + sum_k A[p, m, k] B[p, k, n]
 
-A block of up to MC rows and NC columns of C is one chunk. For KC of k at a time, its rows of A and
-columns of B are widened into the thread's workspace, packed as the tiles read them, and multiplied
-there; the sums stay float32 until the block is whole, and are rounded once, when they are stored.
+A block of up to MC rows and NC columns of C is one chunk. For KC of k at a time, its rows of A, and
+then one group of columns of B after the other, are widened into the thread's workspace, packed as
+the tiles read them, and multiplied there. Sums over more than KC wait in float32, and all are
+rounded once, when they are stored.
 """
 
 import numpy as np
 
 from minifp.cpu.compile import part
 from minifp.cpu.half import VIEWS, load, store, view
-from minifp.cpu.pool import chunked
-from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, multiply, transpose, widen
+from minifp.cpu.pool import WORTH_A_THREAD, chunked
+from minifp.cpu.threads import get_num_threads
+from minifp.cpu.tile import (
+    COLUMNS,
+    KEPT,
+    LANES,
+    PRODUCT,
+    ROWS,
+    address,
+    as_bytes,
+    interleave,
+    kind_of,
+    multiply_into,
+    transpose,
+    up,
+    widen,
+    widen_rows,
+)
 
-MC, KC, NC = 256, 256, 144 // COLUMNS * COLUMNS
+MC, KC, NC = 256, 256, 480 // COLUMNS * COLUMNS
+GROUP = 4 * COLUMNS  # columns that are packed at once
+NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as it is, -0 as well
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed panel begin
 
 
 @part
-def pack_rows(a, start, sm, sk, M, K, out):
-    """A (M, K) as `out` (rows, K) if its rows are contiguous, else (K, rows); zeros below M.
+def pack_rows(a, start, sm, sk, M, K, out, apart):
+    """A (M, K) in strips of ROWS rows, each as (K, ROWS); there may be anything below M.
 
-    rows: M rounded up to whole tiles.
+    apart: from one strip to the next; not a power of 2, or all begin in one place of the cache.
     """
-    rows = (M + ROWS - 1) // ROWS * ROWS
     if sk == 1:
-        for m in range(M):
-            for k in range(K):
-                out[m * K + k] = load(a, start + m * sm + k)
-        for i in range(M * K, rows * K):
-            out[i] = 0
-    elif sm == 1:
+        for m in range(0, M, ROWS):
+            at, to, last = start + m * sm, m // ROWS * apart, min(ROWS, M - m) - 1
+            if K >= LANES:
+                for k in range(0, K, LANES):
+                    k = min(k, K - LANES)
+                    interleave(a, at + k, sm, last, out, to + k * ROWS)
+            else:
+                for k in range(K):
+                    for i in range(last + 1):
+                        store(out, to + k * ROWS + i, load(a, at + i * sm + k))
+    else:
+        whole = M // ROWS * ROWS
         for k in range(K):
-            for m in range(M):
-                out[k * rows + m] = load(a, start + k * sk + m)
-            for m in range(M, rows):
-                out[k * rows + m] = 0
+            at = start + k * sk
+            for m in range(0, whole, ROWS):
+                widen_rows(a, at + m, out, m // ROWS * apart + k * ROWS)
+            for m in range(whole, M):
+                store(out, whole // ROWS * apart + k * ROWS + m - whole, load(a, at + m))
 
 
 @part
 def pack_columns(b, start, sk, sn, K, N, out):
     """B (K, N) as panels (N / COLUMNS, K, COLUMNS), zeros behind N."""
-    for n in range(0, N, COLUMNS):
-        panel = n * K
-        width = min(COLUMNS, N - n)
-        if sn == 1 and width == COLUMNS:
-            for k in range(K):
+    whole_n, whole_k = N // COLUMNS * COLUMNS, K // LANES * LANES
+    if sn == 1:
+        for k in range(K):
+            for n in range(0, whole_n, COLUMNS):
                 for j in range(0, COLUMNS, LANES):
-                    widen(b, start + k * sk + n + j, out, panel + k * COLUMNS + j)
-        elif sn == 1:
+                    widen(b, start + k * sk + n + j, out, n * K + k * COLUMNS + j)
+            for j in range(whole_n, N):
+                store(out, whole_n * K + k * COLUMNS + j - whole_n, load(b, start + k * sk + j))
+    else:
+        for n in range(0, N // LANES * LANES, LANES):
+            panel = n // COLUMNS * COLUMNS * K + n % COLUMNS
+            for k in range(0, whole_k, LANES):
+                transpose(b, start + n * sn + k, sn, out, panel + k * COLUMNS, COLUMNS)
+            for k in range(whole_k, K):
+                for j in range(LANES):
+                    store(out, panel + k * COLUMNS + j, load(b, start + (n + j) * sn + k))
+        for n in range(N // LANES * LANES, N):
             for k in range(K):
-                for j in range(width):
-                    out[panel + k * COLUMNS + j] = load(b, start + k * sk + n + j)
-        else:
-            whole_j, whole_k = width // LANES * LANES, K // LANES * LANES
-            for j in range(0, whole_j, LANES):
-                for k in range(0, whole_k, LANES):
-                    at = start + (n + j) * sn + k
-                    transpose(b, at, sn, out, panel + k * COLUMNS + j, COLUMNS)
-                for k in range(whole_k, K):
-                    for i in range(j, j + LANES):
-                        out[panel + k * COLUMNS + i] = load(b, start + (n + i) * sn + k)
-            for j in range(whole_j, width):
-                for k in range(K):
-                    out[panel + k * COLUMNS + j] = load(b, start + (n + j) * sn + k)
-        if width < COLUMNS:
-            for k in range(K):
-                for j in range(width, COLUMNS):
-                    out[panel + k * COLUMNS + j] = 0
+                store(out, whole_n * K + k * COLUMNS + n - whole_n, load(b, start + n * sn + k))
+    if whole_n < N:
+        for k in range(K):
+            for j in range(N - whole_n, COLUMNS):
+                store(out, whole_n * K + k * COLUMNS + j, 0)
 
 
 @chunked
@@ -80,35 +101,44 @@ def blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
     p, block = chunk // (down * across), chunk % (down * across)
     m0, n0 = block // across * mc, block % across * nc
     rows, columns = min(mc, M - m0), min(nc, N - n0)
-    high = (rows + ROWS - 1) // ROWS * ROWS
-    wide = (columns + COLUMNS - 1) // COLUMNS * COLUMNS
-    kc = min(K, KC)
-    packed_b, packed_a = high * wide, high * wide + wide * kc
+    kc, high = min(K, KC), (mc + ROWS - 1) // ROWS
+    apart = ROWS * kc + LANES
+    panel = (high * apart + LANES - 1) // LANES * LANES
+    addends = panel + GROUP * kc
+    total = addends + (nc + GROUP - 1) // GROUP * GROUP
+    for n in range(columns):
+        store(scratch, addends + n, load(bias, n0 + n) if bias.size else NOTHING)
     for k0 in range(0, K, KC):
         k = min(KC, K - k0)
-        pack_columns(b, ib[p] + k0 * bk + n0 * bn, bk, bn, k, columns, scratch[packed_b:])
-        pack_rows(a, ia[p] + m0 * am + k0 * ak, am, ak, rows, k, scratch[packed_a:])
-        strip, sm, sk = (ROWS * k, k, 1) if ak == 1 else (ROWS, 1, high)
-        multiply(
-            *(address(scratch, packed_a), strip, sm, sk, high, address(scratch, packed_b)),
-            *(k * COLUMNS, columns, address(steps, 0), k, address(scratch, 0), wide, k0),
-        )
-    for m in range(rows):
-        to = (p * M + m0 + m) * N + n0
-        if K == 0:
-            scratch[m * wide : m * wide + columns] = 0
-        if bias.size:
-            for n in range(columns):
-                store(out, to + n, scratch[m * wide + n] + load(bias, n0 + n))
-        else:
-            for n in range(columns):
-                store(out, to + n, scratch[m * wide + n])
+        pack_rows(a, ia[p] + m0 * am + k0 * ak, am, ak, rows, k, scratch, apart)
+        kind = kind_of(out) if k0 + KC >= K else KEPT
+        for n in range(0, columns, GROUP):
+            width = min(GROUP, columns - n)
+            at = ib[p] + k0 * bk + (n0 + n) * bn
+            pack_columns(b, at, bk, bn, k, width, scratch[panel:])
+            sums = total + n * high * ROWS if K > KC else total
+            multiply_into(
+                *(address(scratch, 0), apart, rows, address(scratch, panel), k * COLUMNS, width),
+                *(address(steps, 0), k, address(scratch, sums), GROUP, k0, kind),
+                *(as_bytes(address(out, (p * M + m0) * N + n0 + n)), N),
+                address(scratch, addends + n),
+            )
 
 
 def even(n, most, unit):
     """The size of equal parts of n, at most `most` and a multiple of `unit`."""
     parts = -(-n // most)
     return max(-(-n // (parts * unit)) * unit, unit)
+
+
+def block_of(matrices, M, N, cost):
+    """(rows, columns) of a block: as large as the caches allow, and as many as keep all threads."""
+    threads = get_num_threads() if cost > WORTH_A_THREAD else 1
+    mc, parts = even(M, MC, ROWS), -(-N // NC)
+    down = matrices * -(-M // mc)
+    while down * parts % threads and down * parts < 4 * threads and parts < N // COLUMNS:
+        parts += 1
+    return mc, max(up(-(-N // parts), COLUMNS), COLUMNS)
 
 
 def strided(x):
@@ -160,22 +190,14 @@ def product(a, b, dtype, bias=None, out=None):
         K = 1
     (a, am, ak), (b, bk, bn) = strided(a), strided(b)
     (a, ia), (b, ib) = starts(a, leading), starts(b, leading)
-    mc, nc = even(M, MC, ROWS), even(N, NC, COLUMNS)
-    chunks = len(ia) * -(-M // mc) * -(-N // nc)
-    kc = min(K, KC)
-    addends = NO_BIAS[y.dtype] if bias is None else np.ascontiguousarray(bias)
+    cost = len(ia) * M * N * K * PRODUCT
+    mc, nc = block_of(len(ia), M, N, cost)
+    high, wide, kc = up(mc, ROWS), up(nc, GROUP), min(K, KC)
     blocks(
-        *(
-            chunks,
-            a,
-            b,
-            view(addends),
-            view(y).reshape(-1),
-            ia,
-            ib,
-        ),
-        *(STEPS, (M, N, K, mc, nc), (am, ak, bk, bn)),
-        cost=len(ia) * M * N * K * PRODUCT,
-        workspace=mc * nc + (mc + nc) * kc + 4 * COLUMNS,
+        *(len(ia) * -(-M // mc) * -(-N // nc), a, b),
+        view(NO_BIAS[y.dtype] if bias is None else np.ascontiguousarray(bias)),
+        *(view(y).reshape(-1), ia, ib, STEPS, (M, N, K, mc, nc), (am, ak, bk, bn)),
+        cost=cost,
+        workspace=high * (kc + LANES + (wide if K > KC else GROUP)) + GROUP * kc + wide + LANES,
     )
     return y

@@ -4,7 +4,8 @@
 
 A tile has ROWS rows and 1 to VECTORS vectors of LANES columns: as many sums as the registers hold
 beside the operands (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
-2008). All is float32, and k ascends.
+2008). All is float32, and k ascends. A tile's sums are kept in float32, to be added to, or rounded
+once, straight from the registers, to the format that the result is stored in.
 
 Written in LLVM's vectors, because numba does not keep an array of accumulators in registers.
 """
@@ -13,8 +14,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from minifp.cpu.compile import native
-from minifp.cpu.half import F32, FEATURES, I32, I64, IS_ARM, place, read, write
+from minifp.cpu.compile import native, part
+from minifp.cpu.half import F32, FEATURES, FORMATS, I32, I64, IS_ARM, place, read, write
 
 if "avx512f" in FEATURES:
     LANES, ROWS, VECTORS = 16, 8, 3
@@ -26,7 +27,7 @@ else:
     LANES, ROWS, VECTORS = 4, 4, 2
 
 COLUMNS = LANES * VECTORS  # of the widest tile
-CHAIN = 256  # products that are added up one after the other, before their sum is added to others
+CHAIN = 128  # products that are added up one after the other, before their sum is added to others
 PRODUCT = 1 / 40  # nanoseconds of a multiplication and addition, on one core
 VECTOR = ir.VectorType(F32, LANES)
 FUSED = ("contract",)
@@ -47,18 +48,14 @@ def _all_lanes(builder, x):
     return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), mask)
 
 
-def _vector_at(builder, pointer):
-    return builder.bitcast(pointer, VECTOR.as_pointer())
-
-
 def _load(builder, pointer):
-    x = builder.load(_vector_at(builder, pointer))
+    x = builder.load(builder.bitcast(pointer, VECTOR.as_pointer()))
     x.align = 4
     return x
 
 
 def _store(builder, x, pointer):
-    builder.store(x, _vector_at(builder, pointer)).align = 4
+    builder.store(x, builder.bitcast(pointer, x.type.as_pointer())).align = 4
 
 
 def _multiply_add(builder, x, y, z):
@@ -93,48 +90,75 @@ class Loop:
         return following[1:]
 
 
+KEPT = 0  # as float32 sums; other kinds are places in STORED
+STORED = (None, *(kind for kind, (_, _, narrow) in FORMATS.items() if narrow))
+
+
 def _outer(vectors):
     @intrinsic
-    def outer(typing, a, ia, sm, sk, b, ib, steps, k0, K, c, ic, ldc, more):
-        """One tile: (ROWS, vectors LANES) of what `multiply` does."""
-        kinds = (a, ia, sm, sk, b, ib, steps, k0, K, c, ic, ldc, more)
+    def outer(
+        typing, a, ia, b, ib, steps, k0, K, c, ic, ldc, more, kind, out, io, ldo, bias, ibias
+    ):
+        """One tile: (ROWS, vectors LANES) of what `multiply` and `multiply_into` do."""
+        kinds = (a, ia, b, ib, steps, k0, K, c, ic, ldc, more, kind, out, io, ldo, bias, ibias)
+        names = "a ia b ib steps k0 K c ic ldc more kind out io ldo bias ibias".split()
 
         def generate(context, builder, signature, args):
-            names = {"ia": 1, "sm": 2, "sk": 3, "ib": 5, "k0": 7, "K": 8, "ic": 10, "ldc": 11}
-            names["more"] = 12
-            n = {name: _integer(context, builder, args[i], kinds[i]) for name, i in names.items()}
-            start, table = [args[0], args[4], args[9]], builder.gep(args[6], [n["k0"]])
-            rows = [
-                builder.gep(start[0], [builder.add(n["ia"], builder.mul(n["sm"], I64(m)))])
-                for m in range(ROWS)
-            ]
-            columns = builder.gep(start[1], [n["ib"]])
-            lines = [builder.add(n["ic"], builder.mul(n["ldc"], I64(m))) for m in range(ROWS)]
-            places = [
-                [builder.gep(start[2], [builder.add(i, I64(v * LANES))]) for v in range(vectors)]
-                for i in lines
-            ]
+            n = {
+                name: _integer(context, builder, x, kind) if isinstance(kind, types.Integer) else x
+                for name, x, kind in zip(names, args, kinds)
+            }
+
+            def lines(pointer, start, apart):
+                """Where the vectors of the tile lie in each of its rows."""
+                for m in range(ROWS):
+                    at = builder.add(start, builder.mul(apart, I64(m)))
+                    for v in range(vectors):
+                        yield builder.gep(pointer, [builder.add(at, I64(v * LANES))])
+
+            strip, columns = builder.gep(n["a"], [n["ia"]]), builder.gep(n["b"], [n["ib"]])
+            table = builder.gep(n["steps"], [n["k0"]])
             zero = ir.Constant(VECTOR, [0.0] * LANES)
-            goes_on = builder.icmp_signed("!=", n["more"], I64(0))
             loop = Loop(builder, n["K"])
-            step_a = loop.carry(I64(0))
             sums = [loop.carry(zero) for _ in range(ROWS * vectors)]
             step = builder.sext(builder.load(builder.gep(table, [loop.turn])), I64)
             row = builder.gep(columns, [step])
             bs = [_load(builder, builder.gep(row, [I64(v * LANES)])) for v in range(vectors)]
+            column = builder.gep(strip, [builder.mul(loop.turn, I64(ROWS))])
             following = []
             for m in range(ROWS):
-                x = _all_lanes(builder, builder.load(builder.gep(rows[m], [step_a])))
+                x = _all_lanes(builder, builder.load(builder.gep(column, [I64(m)])))
                 for v in range(vectors):
                     following.append(_multiply_add(builder, x, bs[v], sums[m * vectors + v]))
-            last = loop.end([builder.add(step_a, n["sk"]), *following])[1:]
-            with builder.if_else(goes_on) as (later, first):
-                with later:  # a sum of sums: in one chain, errors would grow with all of K
-                    for x, p in zip(last, [p for line in places for p in line]):
-                        _store(builder, builder.fadd(_load(builder, p), x), p)
-                with first:
-                    for x, p in zip(last, [p for line in places for p in line]):
+            last = loop.end(following)
+            kept, first = list(lines(n["c"], n["ic"], n["ldc"])), builder.block
+            with builder.if_then(builder.icmp_signed("!=", n["more"], I64(0))):
+                # a sum of sums: in one chain, errors would grow with all of K
+                added = [builder.fadd(_load(builder, p), x) for x, p in zip(last, kept)]
+                later = builder.block
+            for i, (x, y) in enumerate(zip(last, added)):
+                last[i] = builder.phi(VECTOR)
+                last[i].add_incoming(x, first)
+                last[i].add_incoming(y, later)
+            done = builder.append_basic_block("stored")
+            switch = builder.switch(n["kind"], done)
+            for code, form in enumerate(STORED):
+                block = builder.append_basic_block("store")
+                switch.add_case(I64(code), block)
+                builder.position_at_end(block)
+                if form is None:
+                    for x, p in zip(last, kept):
                         _store(builder, x, p)
+                else:
+                    addends = builder.gep(n["bias"], [n["ibias"]])
+                    at = [builder.gep(addends, [I64(v * LANES)]) for v in range(vectors)]
+                    added = [_load(builder, p) for p in at] * ROWS
+                    element = FORMATS[form][0].as_pointer()
+                    stored = builder.bitcast(n["out"], element)
+                    for x, y, p in zip(last, added, lines(stored, n["io"], n["ldo"])):
+                        write(builder, types.Array(form, 1, "C"), p, builder.fadd(x, y))
+                builder.branch(done)
+            builder.position_at_end(done)
             return context.get_dummy_value()
 
         return types.void(*kinds), generate
@@ -145,54 +169,154 @@ def _outer(vectors):
 outer1, outer2, outer3 = (_outer(min(v, VECTORS)) for v in (1, 2, 3))
 
 
+@intrinsic
+def put(typing, kind, out, index, x):
+    """out[index] = x, rounded to the format of this kind."""
+
+    def generate(context, builder, signature, args):
+        at = _integer(context, builder, args[2], index)
+        done = builder.append_basic_block("put")
+        switch = builder.switch(_integer(context, builder, args[0], kind), done)
+        for code, form in enumerate(STORED[1:], 1):
+            block = builder.append_basic_block("put_one")
+            switch.add_case(I64(code), block)
+            builder.position_at_end(block)
+            stored = builder.bitcast(args[1], FORMATS[form][0].as_pointer())
+            write(builder, types.Array(form, 1, "C"), builder.gep(stored, [at]), args[3])
+            builder.branch(done)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    return types.void(kind, out, index, x), generate
+
+
+@intrinsic
+def as_bytes(typing, pointer):
+    """The same place, as `multiply_into` takes it whatever lies there."""
+
+    def generate(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.IntType(8).as_pointer())
+
+    return types.CPointer(types.uint8)(pointer), generate
+
+
+@intrinsic
+def kind_of(typing, array):
+    """The kind that stands for the format of an array."""
+    code = STORED.index(array.dtype)
+    return types.int64(array), lambda context, builder, signature, args: I64(code)
+
+
 # ---- the loops over tiles: compiled once, and called by all kernels -----------------------------
 
-P32, PINT = types.CPointer(types.float32), types.CPointer(types.int32)
+P8, P32, PINT = (types.CPointer(t) for t in (types.uint8, types.float32, types.int32))
 N = types.intp
+INTO = (P32, N, N, P32, N, N, PINT, N, P32, N, N, N, P8, N, P32)
 
 
-@native(types.void(P32, N, N, N, N, P32, N, N, PINT, N, P32, N, N), "minifp_multiply")
-def multiply(a, lda, sm, sk, M, b, ldb, N, steps, K, c, ldc, more):
-    """C (M, N), rows ldc apart, = A B, or += A B if `more`. K is at least 1.
+@native(types.void(*INTO), "minifp_multiply_into")
+def multiply_into(a, lda, M, b, ldb, N, steps, K, c, ldc, more, kind, out, ldo, bias):
+    """`multiply`, and then out (M, N), rows ldo apart, = C + bias, rounded once to a `kind`.
 
-    A is in strips of ROWS rows: A[m, k] is a[m // ROWS lda + m % ROWS sm + k sk]. B is in panels of
-    COLUMNS columns: B[k, n] is b[n // COLUMNS ldb + steps[k] + n % COLUMNS]. Only whole tiles are
-    read and written: M is rounded up to a multiple of ROWS, N to one of LANES.
+    bias: N numbers, as many as whole vectors hold. Exactly M rows of N numbers are written. What is
+    in C is then of no more use. A kind of KEPT leaves all in C.
     """
     for n in range(0, N, COLUMNS):
         width, panel = min(COLUMNS, N - n), n // COLUMNS * ldb
-        for m in range(0, M, ROWS):
-            to = m * ldc + n
-            for k in range(0, K, CHAIN):
-                at, length, goes_on = m // ROWS * lda + k * sk, min(CHAIN, K - k), more + k
+        for k in range(0, K, CHAIN):
+            length, goes_on = min(CHAIN, K - k), more + k
+            whole = kind if width % LANES == 0 and k + CHAIN >= K else 0
+            for m in range(0, M, ROWS):
+                at, to = m // ROWS * lda + k * ROWS, m * ldc + n
+                last = whole if m + ROWS <= M else 0
+                rest = (last, out, m * ldo + n, ldo, bias, n)
                 if width > 2 * LANES:
-                    outer3(a, at, sm, sk, b, panel, steps, k, length, c, to, ldc, goes_on)
+                    outer3(a, at, b, panel, steps, k, length, c, to, ldc, goes_on, *rest)
                 elif width > LANES:
-                    outer2(a, at, sm, sk, b, panel, steps, k, length, c, to, ldc, goes_on)
+                    outer2(a, at, b, panel, steps, k, length, c, to, ldc, goes_on, *rest)
                 else:
-                    outer1(a, at, sm, sk, b, panel, steps, k, length, c, to, ldc, goes_on)
+                    outer1(a, at, b, panel, steps, k, length, c, to, ldc, goes_on, *rest)
+                if kind and not last and k + CHAIN >= K:
+                    for i in range(m, min(m + ROWS, M)):
+                        for j in range(n, n + width):
+                            put(kind, out, i * ldo + j, c[i * ldc + j] + bias[j])
+
+
+@part
+def multiply(a, lda, M, b, ldb, N, steps, K, c, ldc, more):
+    """C (M, N), rows ldc apart, = A B, or += A B if `more`. K is at least 1.
+
+    A is in strips of ROWS rows: A[m, k] is a[m // ROWS lda + k ROWS + m % ROWS]. B is in panels of
+    COLUMNS columns: B[k, n] is b[n // COLUMNS ldb + steps[k] + n % COLUMNS]. Only whole tiles are
+    read and written: M is rounded up to a multiple of ROWS, N to one of LANES.
+    """
+    multiply_into(
+        *(a, lda, M, b, ldb, N, steps, K, c, ldc, more),
+        *(KEPT, as_bytes(c), 0, b),
+    )
 
 
 @intrinsic
 def address(typing, array, index):
-    """A pointer to the element of a contiguous array."""
+    """A pointer to the element of a contiguous array, or to that behind another pointer."""
 
     def generate(context, builder, signature, args):
+        if isinstance(array, types.CPointer):
+            return builder.gep(args[0], [_integer(context, builder, args[1], index)])
         return place(context, builder, array, args[0], args[1], index)
 
     return types.CPointer(array.dtype)(array, index), generate
 
 
+def _widen(lanes):
+    @intrinsic
+    def widen(typing, source, i, target, j):
+        """target[j + c] = source[i + c] in float32, for all lanes c."""
+
+        def generate(context, builder, signature, args):
+            x = read(builder, source, place(context, builder, source, args[0], args[1], i), lanes)
+            _store(builder, x, place(context, builder, target, args[2], args[3], j))
+            return context.get_dummy_value()
+
+        return types.void(source, i, target, j), generate
+
+    return widen
+
+
+widen, widen_rows = _widen(LANES), _widen(ROWS)  # as many numbers as a vector, as a tile has rows
+
+
 @intrinsic
-def widen(typing, source, i, target, j):
-    """target[j + c] = source[i + c] in float32, for c from 0 to LANES - 1."""
+def interleave(typing, source, i, lds, last, target, j):
+    """target[j + c ROWS + r] = source[i + r lds + c] in float32, for r below ROWS, c below LANES.
+
+    r beyond `last` read that row again.
+    """
+    kinds = (source, i, lds, last, target, j)
 
     def generate(context, builder, signature, args):
-        x = read(builder, source, place(context, builder, source, args[0], args[1], i), LANES)
-        _store(builder, x, place(context, builder, target, args[2], args[3], j))
+        at, step, end, into = (_integer(context, builder, args[p], kinds[p]) for p in (1, 2, 3, 5))
+        rows = []
+        for r in range(ROWS):
+            here = builder.select(builder.icmp_signed("<", end, I64(r)), end, I64(r))
+            where = builder.add(at, builder.mul(step, here))
+            pointer = place(context, builder, source, args[0], where, types.intp)
+            rows.append(read(builder, source, pointer, LANES))
+        half, turns = ROWS // 2, ROWS.bit_length() - 1
+        for _ in range(turns):  # a perfect shuffle of all numbers: the highest bit of r goes last
+            mixed = []
+            for upper, lower in zip(rows[:half], rows[half:]):
+                for first in (0, LANES // 2):
+                    pairs = [n for c in range(first, first + LANES // 2) for n in (c, c + LANES)]
+                    mask = ir.Constant(ir.VectorType(I32, LANES), pairs)
+                    mixed.append(builder.shuffle_vector(upper, lower, mask))
+            rows = mixed
+        data = context.make_array(target)(context, builder, args[4]).data
+        for r, x in enumerate(rows):
+            _store(builder, x, builder.gep(data, [builder.add(into, I64(r * LANES))]))
         return context.get_dummy_value()
 
-    return types.void(source, i, target, j), generate
+    return types.void(*kinds), generate
 
 
 @intrinsic

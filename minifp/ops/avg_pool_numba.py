@@ -58,7 +58,8 @@ def sums_side_by_side(
             for i in range(rows[1, p], rows[2, p]):
                 add_row(scratch, (rows[0, p] + i) * width, step, 1, KW, 0, to, count, total, total)
             for q in range(Q):
-                total[to + q] /= by_row[p] * by_column[q]
+                mean = load(total, to + q) / (by_row[p] * by_column[q])
+                store(total, to + q, mean)
         for i in range(P * Q):
             store(y, a * P * Q + i, total[i])
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cpu.compile import compiled, part
+from minifp.cpu.gemm import pack_rows
 from minifp.cpu.half import flat, load, store
-from minifp.cpu.pool import chunked
+from minifp.cpu.pool import aligned, chunked
 from minifp.cpu.sums import sum_over
 from minifp.cpu.tile import (
     COLUMNS,
@@ -37,9 +38,10 @@ from minifp.cpu.tile import (
 )
 from minifp.ops.conv_plan_numba import MANY, backward_plan, forward_plan, weight_plan
 
+FAR = 128  # channels of pixels that are so far apart that few of them fit into the L1 cache
 KC = 128  # places in a panel, which stays in the L1 cache
 APART = COLUMNS + LANES  # rows of a panel
-STEPS = np.arange(KC, dtype=np.int32) * APART
+STEPS, PLAIN = (np.arange(KC, dtype=np.int32) * apart for apart in (APART, COLUMNS))
 
 
 # ---- kernels ------------------------------------------------------------------------------------
@@ -61,11 +63,11 @@ def fill(chunk, N, x, how, out):
                         h = (row0 + r) * sh + a - top
                         if image >= N or h < 0 or h >= H:
                             for q in range(width):
-                                out[at + q] = 0
+                                store(out, at + q, 0)
                         else:
                             source = ((image * C + c) * H + h) * W + start * sw + b - left
                             for q in range(start):
-                                out[at + q] = 0
+                                store(out, at + q, 0)
                             to = at + start
                             if sw == 1:
                                 q = 0
@@ -73,12 +75,12 @@ def fill(chunk, N, x, how, out):
                                     widen(x, source + q, out, to + q)
                                     q += LANES
                                 for i in range(q, inside):
-                                    out[to + i] = load(x, source + i)
+                                    store(out, to + i, load(x, source + i))
                             else:
                                 for q in range(inside):
-                                    out[to + q] = load(x, source + q * sw)
+                                    store(out, to + q, load(x, source + q * sw))
                             for q in range(start + inside, width):
-                                out[at + q] = 0
+                                store(out, at + q, 0)
                         at += width
     for i in range(at, total):
         out[i] = 0
@@ -151,13 +153,13 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
                             *(down, Q, n, panel),
                         )
                         multiply(
-                            *(address(a, packed + k * ROWS), ROWS * K, 1, ROWS, M),
+                            *(address(a, packed + k * ROWS), ROWS * K, M),
                             *(address(scratch, panel), 0, n, address(STEPS, 0), kc),
                             *(address(scratch, total), block, k),
                         )
                 elif K > 0:
                     multiply(
-                        *(address(a, packed), ROWS * K, 1, ROWS, M),
+                        *(address(a, packed), ROWS * K, M),
                         *(address(scratch, planes + f0), COLUMNS, n),
                         *(address(steps, table), K, address(scratch, total), block, 0),
                     )
@@ -183,11 +185,11 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
                                     settle(scratch, source + i, b, y, to + i)
                                     i += LANES
                                 while i < kept:
-                                    store(y, to + i, scratch[source + i] + b)
+                                    store(y, to + i, load(scratch, source + i) + b)
                                     i += 1
                             else:
                                 for i in range(kept):
-                                    store(y, to + i * dw, scratch[source + i] + b)
+                                    store(y, to + i * dw, load(scratch, source + i) + b)
                     f += run
 
 
@@ -211,45 +213,55 @@ def put_channels_last(scratch, planes, C, phases, size, deep, to):
 
 
 @chunked
-def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks, per):
+def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks, per, in_panels):
     """A slot's part of dw: the sum over some chunks, lanes along a row of the kernel's places.
 
     runs: (phase, shift, wide, where) of places side by side: of `wide` numbers, (j, c), of a pixel
-    and those behind it. pixels: where each pixel of a whole chunk lies in a plane, times C.
+    and those behind it. pixels: where each pixel of a whole chunk lies in a plane, times C. Where
+    many results read the same, it is put side by side first: what lies a power of 2 apart falls
+    into one place of the L1 cache.
     """
     O, P, Q, groups, C, deep, of_slot = sizes
     images, rows, height, width, total, parts = how[7:13]
     phases, size = how[3] * how[4], images * height * width
-    M, last_channels = O // groups, total + phases * deep * C + LANES * (C + LANES)
+    M = O // groups
+    panel = (total + phases * deep * C + LANES * (C + LANES) + LANES - 1) // LANES * LANES
+    strips = panel + (KC * COLUMNS if in_panels else 0)
     for chunk in range(slot * per, min((slot + 1) * per, chunks)):
         fill(chunk, N, x, how, scratch)
         first, row0 = chunk // parts * images, chunk % parts * rows
         last, down = min(first + images, N), min(rows, P - row0)
         K = (last - first) * down * Q
-        lda = K + LANES
+        apart = ROWS * K + LANES
         for g in range(groups):
             put_channels_last(scratch, g * C * phases * size, C, phases, size, deep, total)
-            for m in range(M):
-                to = last_channels + m * lda
-                for image in range(first, last):
-                    source = ((image * O + g * M + m) * P + row0) * Q
-                    i, n = 0, down * Q
-                    while i + LANES <= n:
-                        widen(dy, source + i, scratch, to + i)
-                        i += LANES
-                    while i < n:
-                        scratch[to + i] = load(dy, source + i)
-                        i += 1
-                    to += n
+            for image in range(first, last):
+                source = ((image * O + g * M) * P + row0) * Q
+                to = strips + (image - first) * down * Q * ROWS
+                pack_rows(dy, source, P * Q, 1, M, down * Q, scratch[to:], apart)
             for r in range(len(runs)):
                 phase, shift, wide, where = runs[r]
-                multiply(
-                    *(address(scratch, last_channels), ROWS * lda, lda, 1, M),
-                    *(address(scratch, total + (phase * deep + shift) * C), COLUMNS, wide),
-                    *(address(pixels, 0), K),
-                    address(sums, slot * of_slot + g * (of_slot // groups) + where),
-                    *((wide + LANES - 1) // LANES * LANES, chunk - slot * per),
-                )
+                begin = total + (phase * deep + shift) * C
+                to = slot * of_slot + g * (of_slot // groups) + where
+                far, more = (wide + LANES - 1) // LANES * LANES, chunk - slot * per
+                if not in_panels:
+                    multiply(
+                        *(address(scratch, strips), apart, M, address(scratch, begin), COLUMNS),
+                        *(wide, address(pixels, 0), K, address(sums, to), far, more),
+                    )
+                    continue
+                for n in range(0, wide, COLUMNS):
+                    for k in range(0, K, KC):
+                        kc = min(KC, K - k)
+                        for i in range(kc):
+                            source = begin + pixels[k + i] + n
+                            for j in range(0, COLUMNS, LANES):
+                                widen(scratch, source + j, scratch, panel + i * COLUMNS + j)
+                        multiply(
+                            *(address(scratch, strips + k * ROWS), apart, M),
+                            *(address(scratch, panel), 0, min(COLUMNS, wide - n)),
+                            *(address(PLAIN, 0), kc, address(sums, to + n), far, more + k),
+                        )
 
 
 @compiled
@@ -291,7 +303,7 @@ NO_BIAS = {2: np.empty(0, np.uint16), 4: np.empty(0, np.float32)}
 def run(made, groups, x, w, b, shape, dtype):
     """The results (of a shape) of a Plan."""
     y, x, w = np.empty(shape, dtype), flat(x), flat(w)
-    packed = np.empty(made.weights, np.float32)
+    packed = aligned(made.weights)
     for rows, ks, where in made.packs:
         pack(w, rows, ks, packed[where:])
     N, O, OH, OW = as_pictures(shape)
@@ -344,9 +356,15 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     high, sums = up(M, ROWS), np.empty(made.slots * made.of_slot, np.float32)
     weight_sums(
         *(made.slots, x.shape[0], flat(x), tuple(laid), flat(dy), made.runs, made.pixels),
-        *((O, *counts, groups, C, made.deep, made.of_slot), sums, laid.chunks, made.per),
+        *(
+            (O, *counts, groups, C, made.deep, made.of_slot),
+            sums,
+            laid.chunks,
+            made.per,
+            M >= MANY and C >= FAR,
+        ),
         cost=made.cost,
-        workspace=made.workspace,
+        workspace=made.workspace + LANES + KC * COLUMNS,
     )
     dw = np.empty(w_shape, to[0])
     add_slots(*(sums, made.slots, made.of_slot, groups, made.places, high, M, C, KH * KW, flat(dw)))

@@ -12,6 +12,7 @@ import numpy as np
 from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, up
 
 BUDGET = 2**17  # numbers of a chunk's planes: 512 KiB of float32, in the L2 cache
+DEEP = 256  # pixels that are worth to add their sums to those of others
 BLOCK = 4 * COLUMNS  # pixels whose sums wait to be stored
 MANY = 48  # results that make it worth to gather what they read
 
@@ -122,9 +123,12 @@ def planes(N, channels, down, across, beside=0):
         parts, height = -(-down.windows // rows), rows + down.reach
     else:
         images = max(1, min(BUDGET // max(count * height * width, 1), -(-N // 8)))
+        if beside:
+            deep = -(-DEEP // (down.windows * across.windows))
+            images = max(images, min(deep, N, 3 * BUDGET // (count * height * width)))
         images = -(-N // -(-N // images))
     total = (count - beside) * images * height * width
-    total += down.reach * width + across.reach + COLUMNS + 2 * LANES
+    total = up(total + down.reach * width + across.reach + COLUMNS + 2 * LANES, LANES)
     return Planes(
         *(channels, down.n, across.n, down.stride, across.stride, down.before, across.before),
         *(images, rows, height, width, total, parts, -(-N // images) * parts),

@@ -6,19 +6,20 @@ from minifp.cpu import twin
 from minifp.cpu.half import flat, load, rounded
 from minifp.cpu.math import tanh32
 from minifp.cpu.pool import chunked
-from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, multiply, up
+from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, up
 from minifp.ops.sequence_numba import (
     INPUTS,
     alike,
-    before_step,
     biases,
     input_products,
     panels,
     parts,
     put,
     put_sigmoids,
+    state_products,
     table,
     take,
+    take_before,
 )
 
 ONE = np.float32(1)
@@ -31,12 +32,13 @@ def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans
     first = chunk * R
     rows, G = min(R, B - first), 3 * H
     high, wide = (rows + ROWS - 1) // ROWS * ROWS, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    lh = H + LANES
-    a0 = high * lh
+    strips = rows * H
+    a0 = strips + high * (H + LANES)
     made = a0 + S * high * wide
     x0 = made + high * wide
-    for r in range(rows):
-        take(h0, (first + r) * H, scratch, r * lh, H)
+    bi, bh = address(b_in, 0), address(b_hidden, 0)
+    for s in range(rows):
+        take(h0, (first + s) * H, address(scratch, s * H), H)
     for begin in range(0, len(spans), S):
         end = min(begin + S, len(spans))
         input_products(
@@ -46,34 +48,30 @@ def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans
             n = min(spans[t, 1] - spans[t, 0] - first, rows)
             if n <= 0:
                 continue
-            multiply(
-                *(address(scratch, 0), ROWS * lh, lh, 1, n, address(wh, 0), H * COLUMNS, G),
-                *(address(steps, 0), H, address(scratch, made), wide, 0),
-            )
+            state_products(scratch, 0, n, H, wh, G, steps, strips, made, 0)
             for s in range(n):
                 row = spans[t, 0] + first + s
-                a, q = a0 + ((t - begin) * high + s) * wide, made + s * wide
-                at, h = row * 4 * H, s * lh
+                h, at = address(scratch, s * H), row * 4 * H
+                r = address(scratch, a0 + ((t - begin) * high + s) * wide)
+                z, new = address(r, H), address(r, 2 * H)
+                of_h = address(scratch, made + s * wide)
+                q, b_q, b_new = address(of_h, 2 * H), address(bh, 2 * H), address(bi, 2 * H)
                 for j in range(2 * H):
-                    scratch[a + j] += scratch[q + j] + b_hidden[j]
-                q += 2 * H
+                    r[j] += of_h[j] + bh[j]
                 for j in range(H):
-                    scratch[q + j] = rounded(gates, scratch[q + j] + b_hidden[2 * H + j])
-                put(scratch, q, gates, at + 3 * H, H)
-                put_sigmoids(scratch, a, b_in, 0, gates, at, 2 * H)
-                z, n_ = a + H, a + 2 * H
+                    q[j] = rounded(gates, q[j] + b_q[j])
+                put(q, gates, at + 3 * H, H)
+                put_sigmoids(r, bi, gates, at, 2 * H)
                 for j in range(H):
-                    scratch[n_ + j] += b_in[2 * H + j] + scratch[a + j] * scratch[q + j]
+                    new[j] += b_new[j] + r[j] * q[j]
                 for j in range(H):
-                    scratch[n_ + j] = rounded(gates, tanh32(scratch[n_ + j]))
-                put(scratch, n_, gates, at + 2 * H, H)
+                    new[j] = rounded(gates, tanh32(new[j]))
+                put(new, gates, at + 2 * H, H)
                 for j in range(H):
-                    y = scratch[z + j]
-                    new = (ONE - y) * scratch[n_ + j] + y * scratch[h + j]
-                    scratch[h + j] = rounded(hs, new)
-                put(scratch, h, hs, row * H, H)
-    for r in range(rows):
-        put(scratch, r * lh, h_n, (first + r) * H, H)
+                    h[j] = rounded(hs, (ONE - z[j]) * new[j] + z[j] * h[j])
+                put(h, hs, row * H, H)
+    for s in range(rows):
+        put(address(scratch, s * H), h_n, (first + s) * H, H)
 
 
 @twin
@@ -92,7 +90,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
         *(biases(3 * H, b_hh), flat(h), *map(flat, (hs, gates, h_n)), np.array(steps, np.int64)),
         *(table(max(I, H)), (B, I, H, R, S)),
         cost=cost,
-        workspace=high * (H + LANES) + high * wide + S * high * (wide + I + LANES),
+        workspace=high * (2 * H + LANES) + high * wide + S * high * (wide + I + LANES),
     )
     return hs, gates, h_n
 
@@ -104,51 +102,45 @@ def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans
     first = chunk * R
     rows, G = min(R, B - first), 3 * H
     high, wide = (rows + ROWS - 1) // ROWS * ROWS, (H + COLUMNS - 1) // COLUMNS * COLUMNS
-    la = G + LANES
-    d, made, a = 0, rows * H, rows * H + high * wide
-    r0 = a + high * la
-    z, n0, q, before, da_n = r0 + H, r0 + 2 * H, r0 + 3 * H, r0 + 4 * H, r0 + 5 * H
+    made, a0 = rows * H, rows * H + high * wide
+    strips = a0 + rows * G
+    r = address(scratch, strips + high * (G + LANES))
+    z, new, q = address(r, H), address(r, 2 * H), address(r, 3 * H)
+    before, da_new = address(r, 4 * H), address(r, 5 * H)
     for s in range(rows):
-        take(dh_n, (first + s) * H, scratch, d + s * H, H)
+        take(dh_n, (first + s) * H, address(scratch, s * H), H)
     for k in range(len(spans) - 1, -1, -1):
         n = min(spans[k, 1] - spans[k, 0] - first, rows)
         if n <= 0:
             continue
         for s in range(n):
-            row, d_s, a_s = spans[k, 0] + first + s, d + s * H, a + s * la
-            take(gates, row * 4 * H, scratch, r0, 4 * H)
-            before_step(scratch, hs, h0, spans, k, first + s, H, before)
+            row, d = spans[k, 0] + first + s, address(scratch, s * H)
+            da_r = address(scratch, a0 + s * G)
+            da_z, da_q = address(da_r, H), address(da_r, 2 * H)
+            take(gates, row * 4 * H, r, 4 * H)
+            take_before(hs, h0, spans, k, first + s, before, H)
             for j in range(H):
-                scratch[d_s + j] += load(dy, row * H + j)
+                d[j] += load(dy, row * H + j)
             for j in range(H):
-                y = scratch[n0 + j]
-                scratch[da_n + j] = scratch[d_s + j] * (ONE - scratch[z + j]) * (ONE - y * y)
+                da_new[j] = d[j] * (ONE - z[j]) * (ONE - new[j] * new[j])
             for j in range(H):
-                y = scratch[r0 + j]
-                new = scratch[da_n + j] * scratch[q + j] * (y * (ONE - y))
-                scratch[a_s + j] = rounded(da_in, new)
+                da_r[j] = rounded(da_in, da_new[j] * q[j] * (r[j] * (ONE - r[j])))
             for j in range(H):
-                y = scratch[z + j]
-                new = scratch[d_s + j] * (scratch[before + j] - scratch[n0 + j]) * (y * (ONE - y))
-                scratch[a_s + H + j] = rounded(da_in, new)
-            put(scratch, a_s, da_in, row * G, 2 * H)
-            put(scratch, da_n, da_in, row * G + 2 * H, H)
+                da_z[j] = rounded(da_in, d[j] * (before[j] - new[j]) * (z[j] * (ONE - z[j])))
+            put(da_r, da_in, row * G, 2 * H)
+            put(da_new, da_in, row * G + 2 * H, H)
             for j in range(H):
-                new = scratch[da_n + j] * scratch[r0 + j]
-                scratch[a_s + 2 * H + j] = rounded(da_h, new)
-            put(scratch, a_s, da_h, row * G, G)
+                da_q[j] = rounded(da_h, da_new[j] * r[j])
+            put(da_r, da_h, row * G, G)
             for j in range(H):
-                scratch[d_s + j] *= scratch[z + j]
-        multiply(
-            *(address(scratch, a), ROWS * la, la, 1, n, address(w, 0), G * COLUMNS, H),
-            *(address(steps, 0), G, address(scratch, made), wide, 0),
-        )
+                d[j] *= z[j]
+        state_products(scratch, a0, n, G, w, H, steps, strips, made, 0)
         for s in range(n):
+            d, sums = address(scratch, s * H), address(scratch, made + s * wide)
             for j in range(H):
-                new = scratch[d + s * H + j] + scratch[made + s * wide + j]
-                scratch[d + s * H + j] = rounded(da_in, new)
+                d[j] = rounded(da_in, d[j] + sums[j])
     for s in range(rows):
-        put(scratch, d + s * H, dh0, (first + s) * H, H)
+        put(address(scratch, s * H), dh0, (first + s) * H, H)
 
 
 @twin
@@ -165,6 +157,6 @@ def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, to):
         *(chunks, *map(flat, (dy, dh, h0, hs, gates)), panels(w_hh, False)),
         *(*map(flat, (da_in, da_h, dh0)), np.array(steps, np.int64), table(3 * H), (B, H, R)),
         cost=cost,
-        workspace=high * H + high * (wide + 3 * H + LANES) + 7 * H,
+        workspace=high * H + high * (wide + 6 * H + LANES) + 7 * H,
     )
     return da_in, da_h, dh0

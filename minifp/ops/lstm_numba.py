@@ -6,11 +6,10 @@ from minifp.cpu import twin
 from minifp.cpu.half import flat, load, rounded
 from minifp.cpu.math import tanh32
 from minifp.cpu.pool import chunked
-from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, multiply, up
+from minifp.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, up
 from minifp.ops.sequence_numba import (
     INPUTS,
     alike,
-    before_step,
     biases,
     input_products,
     panels,
@@ -18,8 +17,10 @@ from minifp.ops.sequence_numba import (
     put,
     put_sigmoids,
     put_tanhs,
+    state_products,
     table,
     take,
+    take_before,
 )
 
 ONE = np.float32(1)
@@ -32,13 +33,12 @@ def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, sp
     first = chunk * R
     rows, G = min(R, B - first), 4 * H
     high, wide = (rows + ROWS - 1) // ROWS * ROWS, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    lh = H + LANES
-    c = high * lh
-    z0 = c + rows * H
+    cells, strips = rows * H, 2 * rows * H
+    z0 = strips + high * (H + LANES)
     x0 = z0 + S * high * wide
     for r in range(rows):
-        take(h0, (first + r) * H, scratch, r * lh, H)
-        take(c0, (first + r) * H, scratch, c + r * H, H)
+        take(h0, (first + r) * H, address(scratch, r * H), H)
+        take(c0, (first + r) * H, address(scratch, cells + r * H), H)
     for begin in range(0, len(spans), S):
         end = min(begin + S, len(spans))
         input_products(
@@ -49,28 +49,24 @@ def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, sp
             if n <= 0:
                 continue
             z = z0 + (t - begin) * high * wide
-            multiply(
-                *(address(scratch, 0), ROWS * lh, lh, 1, n, address(wh, 0), H * COLUMNS, G),
-                *(address(steps, 0), H, address(scratch, z), wide, 1),
-            )
+            state_products(scratch, 0, n, H, wh, G, steps, strips, z, 1)
             for r in range(n):
                 row = spans[t, 0] + first + r
-                i, at, c_r, h_r = z + r * wide, row * G, c + r * H, r * lh
-                f, g, o = i + H, i + 2 * H, i + 3 * H
-                put_sigmoids(scratch, i, bias, 0, gates, at, 2 * H)
-                put_tanhs(scratch, g, bias, 2 * H, gates, at + 2 * H, H)
-                put_sigmoids(scratch, o, bias, 3 * H, gates, at + 3 * H, H)
+                i, f = address(scratch, z + r * wide), address(scratch, z + r * wide + H)
+                g, o = address(f, H), address(f, 2 * H)
+                h, c = address(scratch, r * H), address(scratch, cells + r * H)
+                put_sigmoids(i, address(bias, 0), gates, row * G, 2 * H)
+                put_tanhs(g, address(bias, 2 * H), gates, row * G + 2 * H, H)
+                put_sigmoids(o, address(bias, 3 * H), gates, row * G + 3 * H, H)
                 for j in range(H):
-                    new = scratch[f + j] * scratch[c_r + j] + scratch[i + j] * scratch[g + j]
-                    scratch[c_r + j] = rounded(cs, new)
+                    c[j] = rounded(cs, f[j] * c[j] + i[j] * g[j])
                 for j in range(H):
-                    new = scratch[o + j] * tanh32(scratch[c_r + j])
-                    scratch[h_r + j] = rounded(hs, new)
-                put(scratch, c_r, cs, row * H, H)
-                put(scratch, h_r, hs, row * H, H)
+                    h[j] = rounded(hs, o[j] * tanh32(c[j]))
+                put(c, cs, row * H, H)
+                put(h, hs, row * H, H)
     for r in range(rows):
-        put(scratch, r * lh, h_n, (first + r) * H, H)
-        put(scratch, c + r * H, c_n, (first + r) * H, H)
+        put(address(scratch, r * H), h_n, (first + r) * H, H)
+        put(address(scratch, cells + r * H), c_n, (first + r) * H, H)
 
 
 @twin
@@ -90,7 +86,7 @@ def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
         *(flat(h), flat(c), *map(flat, (hs, cs, gates, h_n, c_n)), np.array(steps, np.int64)),
         *(table(max(I, H)), (B, I, H, R, S)),
         cost=cost,
-        workspace=high * (2 * H + LANES) + S * high * (wide + I + LANES),
+        workspace=high * (3 * H + LANES) + S * high * (wide + I + LANES),
     )
     return hs, cs, gates, h_n, c_n
 
@@ -102,59 +98,50 @@ def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spa
     first = chunk * R
     rows, G = min(R, B - first), 4 * H
     high, wide = (rows + ROWS - 1) // ROWS * ROWS, (H + COLUMNS - 1) // COLUMNS * COLUMNS
-    lz = G + LANES
-    dh, dc, made, z = 0, rows * H, 2 * rows * H, 2 * rows * H + high * wide
-    i = z + high * lz
-    f, g, o, c = i + H, i + 2 * H, i + 3 * H, i + 4 * H
-    before, dq, t = i + 5 * H, i + 6 * H, i + 7 * H
+    cells, made, z0 = rows * H, 2 * rows * H, 2 * rows * H + high * wide
+    strips = z0 + rows * G
+    i = address(scratch, strips + high * (G + LANES))
+    f, g, o, c = address(i, H), address(i, 2 * H), address(i, 3 * H), address(i, 4 * H)
+    before, dq, t = address(i, 5 * H), address(i, 6 * H), address(i, 7 * H)
     for r in range(rows):
-        take(dh_n, (first + r) * H, scratch, dh + r * H, H)
-        take(dc_n, (first + r) * H, scratch, dc + r * H, H)
+        take(dh_n, (first + r) * H, address(scratch, r * H), H)
+        take(dc_n, (first + r) * H, address(scratch, cells + r * H), H)
     for k in range(len(spans) - 1, -1, -1):
         n = min(spans[k, 1] - spans[k, 0] - first, rows)
         if n <= 0:
             continue
         for r in range(n):
-            row, dc_r, z_r = spans[k, 0] + first + r, dc + r * H, z + r * lz
-            take(gates, row * G, scratch, i, G)
-            take(cs, row * H, scratch, c, H)
-            before_step(scratch, cs, c0, spans, k, first + r, H, before)
+            row, z = spans[k, 0] + first + r, address(scratch, z0 + r * G)
+            dh, dc = address(scratch, r * H), address(scratch, cells + r * H)
+            zf, zg, zo = address(z, H), address(z, 2 * H), address(z, 3 * H)
+            take(gates, row * G, i, G)
+            take(cs, row * H, c, H)
+            take_before(cs, c0, spans, k, first + r, before, H)
             for j in range(H):
-                scratch[dq + j] = scratch[dh + r * H + j] + load(dy, row * H + j)
+                dq[j] = dh[j] + load(dy, row * H + j)
             for j in range(H):
-                scratch[t + j] = tanh32(scratch[c + j])
+                t[j] = tanh32(c[j])
             for j in range(H):
-                y = scratch[t + j]
-                scratch[dc_r + j] += scratch[dq + j] * scratch[o + j] * (ONE - y * y)
+                dc[j] += dq[j] * o[j] * (ONE - t[j] * t[j])
             for j in range(H):
-                y = scratch[i + j]
-                new = scratch[dc_r + j] * scratch[g + j] * (y * (ONE - y))
-                scratch[z_r + j] = rounded(dz, new)
+                z[j] = rounded(dz, dc[j] * g[j] * (i[j] * (ONE - i[j])))
             for j in range(H):
-                y = scratch[f + j]
-                new = scratch[dc_r + j] * scratch[before + j] * (y * (ONE - y))
-                scratch[z_r + H + j] = rounded(dz, new)
+                zf[j] = rounded(dz, dc[j] * before[j] * (f[j] * (ONE - f[j])))
             for j in range(H):
-                y = scratch[g + j]
-                new = scratch[dc_r + j] * scratch[i + j] * (ONE - y * y)
-                scratch[z_r + 2 * H + j] = rounded(dz, new)
+                zg[j] = rounded(dz, dc[j] * i[j] * (ONE - g[j] * g[j]))
             for j in range(H):
-                y = scratch[o + j]
-                new = scratch[dq + j] * scratch[t + j] * (y * (ONE - y))
-                scratch[z_r + 3 * H + j] = rounded(dz, new)
+                zo[j] = rounded(dz, dq[j] * t[j] * (o[j] * (ONE - o[j])))
             for j in range(H):
-                scratch[dc_r + j] = rounded(dz, scratch[dc_r + j] * scratch[f + j])
-            put(scratch, z_r, dz, row * G, G)
-        multiply(
-            *(address(scratch, z), ROWS * lz, lz, 1, n, address(w, 0), G * COLUMNS, H),
-            *(address(steps, 0), G, address(scratch, made), wide, 0),
-        )
+                dc[j] = rounded(dz, dc[j] * f[j])
+            put(z, dz, row * G, G)
+        state_products(scratch, z0, n, G, w, H, steps, strips, made, 0)
         for r in range(n):
+            dh, sums = address(scratch, r * H), address(scratch, made + r * wide)
             for j in range(H):
-                scratch[dh + r * H + j] = rounded(dz, scratch[made + r * wide + j])
+                dh[j] = rounded(dz, sums[j])
     for r in range(rows):
-        put(scratch, dh + r * H, dh0, (first + r) * H, H)
-        put(scratch, dc + r * H, dc0, (first + r) * H, H)
+        put(address(scratch, r * H), dh0, (first + r) * H, H)
+        put(address(scratch, cells + r * H), dc0, (first + r) * H, H)
 
 
 @twin
@@ -170,6 +157,6 @@ def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, to):
         *(chunks, *map(flat, (dy, dh, dc, c0, cs, gates)), panels(w_hh, False)),
         *(*map(flat, (dz, dh0, dc0)), np.array(steps, np.int64), table(4 * H), (B, H, R)),
         cost=cost,
-        workspace=2 * high * H + high * (wide + 4 * H + LANES) + 11 * H,
+        workspace=2 * high * H + high * (wide + 8 * H + LANES) + 11 * H,
     )
     return dz, dh0, dc0

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from minifp.cpu.half import F32, I32, I64, load, place, view
+from minifp.cpu.half import F32, I32, I64, load, place, store, view
 from minifp.ops.pool_windows import Axis
 
 CHUNK = 8192  # numbers that are worth a chunk
@@ -62,7 +62,7 @@ def widen_picture(x, start, H, W, padding, width, out):
     else:
         for h in range(H):
             for w in range(W):
-                out[h * width + padding + w] = load(x, start + h * W + w)
+                store(out, h * width + padding + w, load(x, start + h * W + w))
 
 
 # ---- vectors ------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ inputs at once, and from step to step the product of the state, with the gates r
 import numpy as np
 
 from minifp.cpu.compile import part
-from minifp.cpu.gemm import pack_columns
+from minifp.cpu.gemm import pack_columns, pack_rows
 from minifp.cpu.half import load, rounded, store, view
 from minifp.cpu.math import sigmoid32, tanh32
-from minifp.cpu.pool import WORTH_A_THREAD, chunked
+from minifp.cpu.pool import WORTH_A_THREAD, aligned, chunked
 from minifp.cpu.threads import get_num_threads
 from minifp.cpu.tile import COLUMNS, LANES, ROWS, address, multiply, up
 
@@ -31,7 +31,7 @@ def panels(w, turned):
     (N, K), (sn, sk) = w.shape, (w.shape[1], 1)
     if not turned:
         K, N, sk, sn = N, K, sn, sk
-    out = np.empty(up(N, COLUMNS) * K, np.float32)
+    out = aligned(up(N, COLUMNS) * K)
     pack_panels(up(N, COLUMNS) // COLUMNS, view(w).reshape(-1), sk, sn, K, N, out, cost=w.size / 4)
     return out
 
@@ -65,36 +65,39 @@ def biases(size, *given):
 
 
 # ---- rows of numbers: each a loop that runs in vector registers ---------------------------------
+#
+# A row in the workspace is a pointer. numba would look at an index into an array whether it counts
+# from the end, and a loop that does so is computed one number at a time.
 
 
 @part
-def take(x, i, out, j, n):
-    """out[j] = x[i], widened, and the n - 1 behind them."""
+def take(x, i, row, n):
+    """row = n numbers of x from x[i] on, widened."""
     for k in range(n):
-        out[j + k] = load(x, i + k)
+        row[k] = load(x, i + k)
 
 
 @part
-def put(x, i, out, j, n):
-    """out[j] = x[i], stored, and the n - 1 behind them."""
+def put(row, out, j, n):
+    """n numbers of out from out[j] on = row, stored."""
     for k in range(n):
-        store(out, j + k, x[i + k])
+        store(out, j + k, row[k])
 
 
 @part
-def put_sigmoids(z, i, bias, b, out, j, n):
-    """out[j] = z[i] = the sigmoid of z[i] + bias[b], as stored, and the n - 1 behind them."""
+def put_sigmoids(z, bias, out, j, n):
+    """n numbers of out from out[j] on, and z = the sigmoids of z + bias, as stored."""
     for k in range(n):
-        z[i + k] = rounded(out, sigmoid32(z[i + k] + bias[b + k]))
-    put(z, i, out, j, n)
+        z[k] = rounded(out, sigmoid32(z[k] + bias[k]))
+    put(z, out, j, n)
 
 
 @part
-def put_tanhs(z, i, bias, b, out, j, n):
+def put_tanhs(z, bias, out, j, n):
     """The same with tanh."""
     for k in range(n):
-        z[i + k] = rounded(out, tanh32(z[i + k] + bias[b + k]))
-    put(z, i, out, j, n)
+        z[k] = rounded(out, tanh32(z[k] + bias[k]))
+    put(z, out, j, n)
 
 
 # ---- what both begin with -----------------------------------------------------------------------
@@ -107,22 +110,35 @@ def input_products(scratch, x, spans, begin, end, first, rows, I, wi, G, steps, 
     x0: where their inputs are put, as products read them.
     """
     high, wide = (rows + ROWS - 1) // ROWS * ROWS, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    apart = I + LANES
+    apart = ROWS * I + LANES
     for t in range(begin, end):
         n = min(spans[t, 1] - spans[t, 0] - first, rows)
-        for r in range(n):
-            to = x0 + ((t - begin) * high + r) * apart
-            take(x, (spans[t, 0] + first + r) * I, scratch, to, I)
+        to = x0 + (t - begin) * high // ROWS * apart
+        pack_rows(x, (spans[t, 0] + first) * I, I, 1, n, I, scratch[to:], apart)
     multiply(
-        *(address(scratch, x0), ROWS * apart, apart, 1, (end - begin) * high),
-        *(address(wi, 0), I * COLUMNS, G, address(steps, 0), I, address(scratch, z0), wide, 0),
+        *(address(scratch, x0), apart, (end - begin) * high, address(wi, 0), I * COLUMNS, G),
+        *(address(steps, 0), I, address(scratch, z0), wide, 0),
     )
 
 
 @part
-def before_step(scratch, states, first_states, spans, k, sequence, H, to):
-    """Put the state that step k of a sequence read, in the order of the steps."""
+def state_products(scratch, rows, n, K, w, N, steps, strips, to, more):
+    """Products of n rows of K numbers, at `rows`, with packed weights, put (or added) at `to`.
+
+    strips: where the rows are put as products read them.
+    """
+    apart, wide = ROWS * K + LANES, (N + COLUMNS - 1) // COLUMNS * COLUMNS
+    pack_rows(scratch, rows, K, 1, n, K, scratch[strips:], apart)
+    multiply(
+        *(address(scratch, strips), apart, n, address(w, 0), K * COLUMNS, N, address(steps, 0), K),
+        *(address(scratch, to), wide, more),
+    )
+
+
+@part
+def take_before(states, first_states, spans, k, sequence, row, H):
+    """row = the state that step k of a sequence read."""
     if k > 0 and sequence < spans[k - 1, 1] - spans[k - 1, 0]:
-        take(states, (spans[k - 1, 0] + sequence) * H, scratch, to, H)
+        take(states, (spans[k - 1, 0] + sequence) * H, row, H)
     else:
-        take(first_states, sequence * H, scratch, to, H)
+        take(first_states, sequence * H, row, H)
