@@ -317,7 +317,9 @@ def test_a_child_that_does_not_answer_in_time_is_ended():
 def test_the_peak_of_memory_is_seen_after_it_is_over():
     memory.forget_peak()
     before = memory.held()
-    with mmap.mmap(-1, 32_000_000) as pages:  # an array may get pages that the process already holds
+    with mmap.mmap(
+        -1, 32_000_000
+    ) as pages:  # an array may get pages that the process already holds
         pages.write(b"1" * len(pages))
     assert memory.held()["peak"] - before["now"] > 30e6
 

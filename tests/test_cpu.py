@@ -1,6 +1,7 @@
 """What compiled kernels stand on: half conversions, threads, the cache, and machines without."""
 
 import os
+import platform
 import subprocess
 import sys
 import textwrap
@@ -12,7 +13,7 @@ import pytest
 
 import minifp as fp
 from minifp import cpu
-from minifp.cpu import threads
+from minifp.cpu import heap, threads
 from minifp.errors import ArgumentError
 
 compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
@@ -254,3 +255,31 @@ def test_without_numba_one_warning_says_what_to_install_and_training_works():
 
 def test_importing_minifp_compiles_nothing_and_does_not_load_numba():
     assert run("import sys, minifp; print('numba' in sys.modules)")[0].strip() == "False"
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+FAULTS = """
+    import resource
+    import numpy as np
+    import minifp.cpu.pool
+
+    def faults():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(20):
+            np.ones(1_500_000)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    faults()
+    print(faults())
+"""
+
+
+@compiled
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc's")
+def test_freed_memory_is_used_again_unless_the_environment_says_otherwise(monkeypatch):
+    for name in heap.SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    pages = 20 * 12_000_000 / 4096
+    assert int(run(FAULTS)[0]) < pages / 100
+    assert int(run(FAULTS, MALLOC_MMAP_THRESHOLD_="1000000")[0]) > pages / 100

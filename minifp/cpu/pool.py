@@ -19,6 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from minifp.cpu.compile import from_text, function_of, part
+from minifp.cpu.heap import keep_what_is_freed
 from minifp.cpu.threads import get_num_threads
 
 WORTH_A_THREAD = 100_000  # nanoseconds of work; waking a thread and waiting for it takes 40,000
@@ -102,6 +103,7 @@ if hasattr(os, "register_at_fork"):
 
 # ---- workspace ----------------------------------------------------------------------------------
 
+keep_what_is_freed()
 _own = threading.local()
 _own.counter, _own.array = np.zeros(1, np.int64), None
 

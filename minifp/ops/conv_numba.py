@@ -33,7 +33,6 @@ from minifp.cpu.tile import (
     multiply,
     settle,
     transpose,
-    up,
     widen,
 )
 from minifp.ops.conv_plan_numba import MANY, backward_plan, forward_plan, weight_plan
@@ -264,21 +263,22 @@ def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks,
                         )
 
 
-@compiled
-def add_slots(sums, slots, of_slot, groups, places, high, M, C, KK, out):
-    """dw: the sum of the slots' parts, one after the other.
+@chunked
+def add_slots(chunk, scratch, sums, slots, of_slot, groups, places, M, C, KK, out):
+    """dw of one result: the sum of the slots' parts, one after the other.
 
     places: for each place in the kernel, where its sums begin and how far rows are apart.
     """
-    for g in range(groups):
-        for m in range(M):
+    total = address(scratch, 0)
+    for k in range(KK):
+        at = chunk // M * (of_slot // groups) + places[k, 0] + chunk % M * places[k, 1]
+        for c in range(C):
+            total[c] = load(sums, at + c)
+        for s in range(1, slots):
             for c in range(C):
-                for k in range(KK):
-                    at = g * (of_slot // groups) + places[k, 0] + m * places[k, 1] + c
-                    total = 0.0
-                    for s in range(slots):
-                        total += sums[s * of_slot + at]
-                    store(out, ((g * M + m) * C + c) * KK + k, total)
+                total[c] += load(sums, s * of_slot + at + c)
+        for c in range(C):
+            store(out, (chunk * C + c) * KK + k, total[c])
 
 
 # ---- calls --------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     made = weight_plan(as_pictures(x.shape), shape, groups, counts, *given)
     (O, C, KH, KW), laid = shape, made.planes
     M = O // groups
-    high, sums = up(M, ROWS), np.empty(made.slots * made.of_slot, np.float32)
+    sums = np.empty(made.slots * made.of_slot, np.float32)
     weight_sums(
         *(made.slots, x.shape[0], flat(x), tuple(laid), flat(dy), made.runs, made.pixels),
         *(
@@ -367,7 +367,11 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
         workspace=made.workspace + LANES + KC * COLUMNS,
     )
     dw = np.empty(w_shape, to[0])
-    add_slots(*(sums, made.slots, made.of_slot, groups, made.places, high, M, C, KH * KW, flat(dw)))
+    add_slots(
+        *(O, sums, made.slots, made.of_slot, groups, made.places, M, C, KH * KW, flat(dw)),
+        cost=sums.size / 2,
+        workspace=C,
+    )
     return dw
 
 
