@@ -139,6 +139,9 @@ def run(given):
     print(text)
     if results["results"] and can_import("matplotlib"):
         picture.draw(results, given.out / "bench.png")
+    ended = report.ended_early(results)
+    if ended:
+        raise Failure("; ".join(ended))
 
 
 def profile(given):

@@ -457,6 +457,19 @@ def test_the_script_measures_and_writes(tmp_path):
     assert found["rates"]["1"]["seconds"] and found["settings"]["repeat"] == 2
 
 
+def test_the_script_says_what_ended_early(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINIFP_KERNELS", "fortran")
+    done = bench(
+        *("--models", "mlp", "--kernels", "none", "--threads", 1, "--repeat", 1),
+        *("--implementations", "minifp-mixed", "--out", tmp_path),
+    )
+    said = (
+        "bench.py: mlp, 1 thread: minifp-mixed: ArgumentError: environment variable MINIFP_KERNELS"
+    )
+    assert done.returncode == 1 and said in done.stderr
+    assert "expected numba or numpy" in (tmp_path / "bench.md").read_text(encoding="utf-8")
+
+
 def test_the_script_profiles(tmp_path):
     done = bench("--profile", "lenet", "--threads", 1, "--repeat", 1, "--out", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -8,14 +8,22 @@ import warnings
 from functools import cache
 from importlib import import_module
 
+from minifp.errors import ArgumentError
+
 
 @cache
 def can_compile() -> bool:
     """Whether kernels can be compiled: numba is there, and MINIFP_KERNELS is not "numpy".
 
-    Warns, once, where numba is missing or does not load.
+    Warns, once, where numba is missing or does not load. Raises ArgumentError for a MINIFP_KERNELS
+    that is neither "numba", which is the same as none, nor "numpy".
     """
-    if os.environ.get("MINIFP_KERNELS") == "numpy":
+    given = os.environ.get("MINIFP_KERNELS") or "numba"
+    if given not in ("numba", "numpy"):
+        raise ArgumentError(
+            f"environment variable MINIFP_KERNELS={given!r}: expected numba or numpy"
+        )
+    if given == "numpy":
         return False
     try:
         import_module("minifp.cpu.pool")

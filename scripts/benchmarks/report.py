@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .rounds import FLOAT32
+from .rounds import FLOAT32, OURS
 
 BFLOAT16 = ("torch-bfloat16", "torch-bfloat16-last")
 FLOAT16 = ("torch-float16", "torch-float16-last")
@@ -334,3 +334,13 @@ def notes_of(results):
             where = f"{r['name']} ({r['kind']}, {threads_text(r['threads'])})"
             said.setdefault(text, []).append(where)
     return (f"{', '.join(where)}: {text}" for text, where in said.items())
+
+
+def ended_early(found):
+    """A line for each of our own steps that could not be measured to the end."""
+    return [
+        f"{r['name']}, {threads_text(r['threads'])}: {name}: {r['implementations'][name]['error']}"
+        for r in found["results"]
+        for name in OURS
+        if "error" in r["implementations"].get(name, {})
+    ]
