@@ -94,12 +94,12 @@ KEPT = 0  # as float32 sums; other kinds are places in STORED
 STORED = (None, *(kind for kind, (_, _, narrow) in FORMATS.items() if narrow))
 
 
-def _outer(vectors):
+def _outer(vectors, rows=ROWS):
     @intrinsic
     def outer(
         typing, a, ia, b, ib, steps, k0, K, c, ic, ldc, more, kind, out, io, ldo, bias, ibias
     ):
-        """One tile: (ROWS, vectors LANES) of what `multiply` and `multiply_into` do."""
+        """One tile: (rows, vectors LANES) of what `multiply` and `multiply_into` do."""
         kinds = (a, ia, b, ib, steps, k0, K, c, ic, ldc, more, kind, out, io, ldo, bias, ibias)
         names = "a ia b ib steps k0 K c ic ldc more kind out io ldo bias ibias".split()
 
@@ -111,7 +111,7 @@ def _outer(vectors):
 
             def lines(pointer, start, apart):
                 """Where the vectors of the tile lie in each of its rows."""
-                for m in range(ROWS):
+                for m in range(rows):
                     at = builder.add(start, builder.mul(apart, I64(m)))
                     for v in range(vectors):
                         yield builder.gep(pointer, [builder.add(at, I64(v * LANES))])
@@ -120,13 +120,13 @@ def _outer(vectors):
             table = builder.gep(n["steps"], [n["k0"]])
             zero = ir.Constant(VECTOR, [0.0] * LANES)
             loop = Loop(builder, n["K"])
-            sums = [loop.carry(zero) for _ in range(ROWS * vectors)]
+            sums = [loop.carry(zero) for _ in range(rows * vectors)]
             step = builder.sext(builder.load(builder.gep(table, [loop.turn])), I64)
             row = builder.gep(columns, [step])
             bs = [_load(builder, builder.gep(row, [I64(v * LANES)])) for v in range(vectors)]
             column = builder.gep(strip, [builder.mul(loop.turn, I64(ROWS))])
             following = []
-            for m in range(ROWS):
+            for m in range(rows):
                 x = _all_lanes(builder, builder.load(builder.gep(column, [I64(m)])))
                 for v in range(vectors):
                     following.append(_multiply_add(builder, x, bs[v], sums[m * vectors + v]))
@@ -152,7 +152,7 @@ def _outer(vectors):
                 else:
                     addends = builder.gep(n["bias"], [n["ibias"]])
                     at = [builder.gep(addends, [I64(v * LANES)]) for v in range(vectors)]
-                    added = [_load(builder, p) for p in at] * ROWS
+                    added = [_load(builder, p) for p in at] * rows
                     element = FORMATS[form][0].as_pointer()
                     stored = builder.bitcast(n["out"], element)
                     for x, y, p in zip(last, added, lines(stored, n["io"], n["ldo"])):
@@ -167,6 +167,7 @@ def _outer(vectors):
 
 
 outer1, outer2, outer3 = (_outer(min(v, VECTORS)) for v in (1, 2, 3))
+one_row = _outer(VECTORS, rows=1)  # of depthwise convolutions, and of products with a vector
 
 
 @intrinsic
@@ -228,9 +229,11 @@ def multiply_into(a, lda, M, b, ldb, N, steps, K, c, ldc, more, kind, out, ldo, 
             whole = kind if width % LANES == 0 and k + CHAIN >= K else 0
             for m in range(0, M, ROWS):
                 at, to = m // ROWS * lda + k * ROWS, m * ldc + n
-                last = whole if m + ROWS <= M else 0
+                last = whole if m + ROWS <= M or (M == 1 and width == COLUMNS) else 0
                 rest = (last, out, m * ldo + n, ldo, bias, n)
-                if width > 2 * LANES:
+                if M == 1 and width == COLUMNS:
+                    one_row(a, at, b, panel, steps, k, length, c, to, ldc, goes_on, *rest)
+                elif width > 2 * LANES:
                     outer3(a, at, b, panel, steps, k, length, c, to, ldc, goes_on, *rest)
                 elif width > LANES:
                     outer2(a, at, b, panel, steps, k, length, c, to, ldc, goes_on, *rest)

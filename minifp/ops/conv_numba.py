@@ -211,6 +211,30 @@ def put_channels_last(scratch, planes, C, phases, size, deep, to):
                 )
 
 
+@part(sums=True)
+def dot(x, i, y, j, n):
+    """The sum of x[i + k] y[j + k] for k below n."""
+    total = np.float32(0)
+    for k in range(n):
+        total += load(x, i + k) * load(y, j + k)
+    return total
+
+
+@part
+def depthwise_sums(scratch, dy, source, images, height, width, down, Q, far, begin, n, to, more):
+    """sums[i] (+)= the sum over all pixels of dy times what lies i behind them, for i below n.
+
+    dy: a picture's rows from `source` on, the next picture's `far` behind them. begin: the planes.
+    """
+    for i in range(n):
+        total = np.float32(0)
+        for image in range(images):
+            for p in range(down):
+                x = begin + (image * height + p) * width + i
+                total += dot(dy, source + image * far + p * Q, scratch, x, Q)
+        to[i] = to[i] + total if more else total
+
+
 @chunked
 def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks, per, in_panels):
     """A slot's part of dw: the sum over some chunks, lanes along a row of the kernel's places.
@@ -233,6 +257,17 @@ def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks,
         K = (last - first) * down * Q
         apart = ROWS * K + LANES
         for g in range(groups):
+            if M == 1 and C == 1:
+                for r in range(len(runs)):
+                    phase, shift, wide, where = runs[r]
+                    depthwise_sums(
+                        *(scratch, dy, ((first * O + g) * P + row0) * Q, last - first),
+                        *(height, width, down, Q, O * P * Q),
+                        *((g * phases + phase) * size + shift, wide),
+                        address(sums, slot * of_slot + g * (of_slot // groups) + where),
+                        chunk - slot * per,
+                    )
+                continue
             put_channels_last(scratch, g * C * phases * size, C, phases, size, deep, total)
             for image in range(first, last):
                 source = ((image * O + g * M) * P + row0) * Q
@@ -356,13 +391,8 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     sums = np.empty(made.slots * made.of_slot, np.float32)
     weight_sums(
         *(made.slots, x.shape[0], flat(x), tuple(laid), flat(dy), made.runs, made.pixels),
-        *(
-            (O, *counts, groups, C, made.deep, made.of_slot),
-            sums,
-            laid.chunks,
-            made.per,
-            M >= MANY and C >= FAR,
-        ),
+        *((O, *counts, groups, C, made.deep, made.of_slot), sums, laid.chunks, made.per),
+        M >= MANY and C >= FAR,
         cost=made.cost,
         workspace=made.workspace + LANES + KC * COLUMNS,
     )
