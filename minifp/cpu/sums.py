@@ -9,7 +9,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -50,9 +50,16 @@ def sum_of_run(x, start, n):
 
 @intrinsic
 def larger(typing, x, y):
-    """The larger of two numbers, NaN if one of them is: in loops that vectorise."""
+    """The larger of two numbers, NaN if one of them is: in loops that vectorise.
+
+    LLVM before 17 cannot compile its own `maximum` for x86; there such loops are not vectorised.
+    """
 
     def generate(context, builder, signature, args):
+        x, y = args
+        if binding.llvm_version_info[0] < 17:
+            of_two = builder.select(builder.fcmp_unordered(">", x, y), x, y)
+            return builder.select(builder.fcmp_unordered("uno", y, y), y, of_two)
         kind = ir.FunctionType(F32, [F32, F32])
         fn = cgutils.get_or_insert_function(builder.module, kind, "llvm.maximum.f32")
         return builder.call(fn, args, fastmath=("nsz",))

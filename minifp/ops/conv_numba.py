@@ -229,9 +229,11 @@ def depthwise_sums(scratch, dy, source, images, height, width, down, Q, far, beg
     for i in range(n):
         total = np.float32(0)
         for image in range(images):
+            of_image = np.float32(0)
             for p in range(down):
                 x = begin + (image * height + p) * width + i
-                total += dot(dy, source + image * far + p * Q, scratch, x, Q)
+                of_image += dot(dy, source + image * far + p * Q, scratch, x, Q)
+            total += of_image
         to[i] = to[i] + total if more else total
 
 
