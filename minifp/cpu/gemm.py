@@ -10,8 +10,8 @@ rounded once, when they are stored.
 
 import numpy as np
 
-from minifp.cpu.compile import part
 from minifp.cpu.half import VIEWS, load, store, view
+from minifp.cpu.packing import pack_columns, pack_rows
 from minifp.cpu.pool import WORTH_A_THREAD, chunked
 from minifp.cpu.threads import get_num_threads
 from minifp.cpu.tile import (
@@ -22,74 +22,15 @@ from minifp.cpu.tile import (
     ROWS,
     address,
     as_bytes,
-    interleave,
     kind_of,
     multiply_into,
-    transpose,
     up,
-    widen,
-    widen_rows,
 )
 
 MC, KC, NC = 256, 256, 480 // COLUMNS * COLUMNS
 GROUP = 4 * COLUMNS  # columns that are packed at once
 NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as it is, -0 as well
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed panel begin
-
-
-@part
-def pack_rows(a, start, sm, sk, M, K, out, apart):
-    """A (M, K) in strips of ROWS rows, each as (K, ROWS); there may be anything below M.
-
-    apart: from one strip to the next; not a power of 2, or all begin in one place of the cache.
-    """
-    if sk == 1:
-        for m in range(0, M, ROWS):
-            at, to, last = start + m * sm, m // ROWS * apart, min(ROWS, M - m) - 1
-            if K >= LANES:
-                for k in range(0, K, LANES):
-                    k = min(k, K - LANES)
-                    interleave(a, at + k, sm, last, out, to + k * ROWS)
-            else:
-                for k in range(K):
-                    for i in range(last + 1):
-                        store(out, to + k * ROWS + i, load(a, at + i * sm + k))
-    else:
-        whole = M // ROWS * ROWS
-        for k in range(K):
-            at = start + k * sk
-            for m in range(0, whole, ROWS):
-                widen_rows(a, at + m, out, m // ROWS * apart + k * ROWS)
-            for m in range(whole, M):
-                store(out, whole // ROWS * apart + k * ROWS + m - whole, load(a, at + m))
-
-
-@part
-def pack_columns(b, start, sk, sn, K, N, out):
-    """B (K, N) as panels (N / COLUMNS, K, COLUMNS), zeros behind N."""
-    whole_n, whole_k = N // COLUMNS * COLUMNS, K // LANES * LANES
-    if sn == 1:
-        for k in range(K):
-            for n in range(0, whole_n, COLUMNS):
-                for j in range(0, COLUMNS, LANES):
-                    widen(b, start + k * sk + n + j, out, n * K + k * COLUMNS + j)
-            for j in range(whole_n, N):
-                store(out, whole_n * K + k * COLUMNS + j - whole_n, load(b, start + k * sk + j))
-    else:
-        for n in range(0, N // LANES * LANES, LANES):
-            panel = n // COLUMNS * COLUMNS * K + n % COLUMNS
-            for k in range(0, whole_k, LANES):
-                transpose(b, start + n * sn + k, sn, out, panel + k * COLUMNS, COLUMNS)
-            for k in range(whole_k, K):
-                for j in range(LANES):
-                    store(out, panel + k * COLUMNS + j, load(b, start + (n + j) * sn + k))
-        for n in range(N // LANES * LANES, N):
-            for k in range(K):
-                store(out, whole_n * K + k * COLUMNS + n - whole_n, load(b, start + n * sn + k))
-    if whole_n < N:
-        for k in range(K):
-            for j in range(N - whole_n, COLUMNS):
-                store(out, whole_n * K + k * COLUMNS + j, 0)
 
 
 @chunked

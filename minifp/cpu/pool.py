@@ -1,9 +1,9 @@
 """One pool of threads for all kernels.
 
 A kernel's work is divided into chunks. Those that are added up depend on shapes alone, so that no
-result depends on how many threads there are. The caller and the workers each make one call, which takes
-chunks, one after the other, as it comes free: fast and slow cores both stay busy. Between calls
-workers sleep. Work too small to be worth waking one stays on the caller's thread.
+result depends on how many threads there are. The caller and the workers each make one call, which
+takes chunks, one after the other, as it comes free: fast and slow cores both stay busy. Between
+calls workers sleep. Work too small to be worth waking one stays on the caller's thread.
 
 threads.py says how many there are. (Products divide their results, and recurrent layers the batch,
 by that number: no sum of theirs goes from one chunk to another.)

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from minifp.cpu.compile import native, part
-from minifp.cpu.half import F32, FEATURES, FORMATS, I32, I64, IS_ARM, place, read, write
+from minifp.cpu.half import F32, FEATURES, FORMATS, I32, I64, IS_ARM, place, write
 
 if "avx512f" in FEATURES:
     LANES, ROWS, VECTORS = 16, 8, 3
@@ -38,23 +38,27 @@ def up(n, unit):
     return -(-n // unit) * unit
 
 
-def _integer(context, builder, value, kind):
+def integer(context, builder, value, kind):
+    """An integer of any width as an index."""
     return context.cast(builder, value, kind, types.intp)
 
 
-def _all_lanes(builder, x):
+def all_lanes(builder, x):
+    """A vector with x in all its lanes."""
     one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), x, I32(0))
     mask = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
     return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), mask)
 
 
-def _load(builder, pointer):
+def load_vector(builder, pointer):
+    """LANES neighbouring numbers, wherever they begin."""
     x = builder.load(builder.bitcast(pointer, VECTOR.as_pointer()))
     x.align = 4
     return x
 
 
-def _store(builder, x, pointer):
+def store_vector(builder, x, pointer):
+    """Put a vector of any length."""
     builder.store(x, builder.bitcast(pointer, x.type.as_pointer())).align = 4
 
 
@@ -105,7 +109,7 @@ def _outer(vectors, rows=ROWS):
 
         def generate(context, builder, signature, args):
             n = {
-                name: _integer(context, builder, x, kind) if isinstance(kind, types.Integer) else x
+                name: integer(context, builder, x, kind) if isinstance(kind, types.Integer) else x
                 for name, x, kind in zip(names, args, kinds)
             }
 
@@ -123,18 +127,18 @@ def _outer(vectors, rows=ROWS):
             sums = [loop.carry(zero) for _ in range(rows * vectors)]
             step = builder.sext(builder.load(builder.gep(table, [loop.turn])), I64)
             row = builder.gep(columns, [step])
-            bs = [_load(builder, builder.gep(row, [I64(v * LANES)])) for v in range(vectors)]
+            bs = [load_vector(builder, builder.gep(row, [I64(v * LANES)])) for v in range(vectors)]
             column = builder.gep(strip, [builder.mul(loop.turn, I64(ROWS))])
             following = []
             for m in range(rows):
-                x = _all_lanes(builder, builder.load(builder.gep(column, [I64(m)])))
+                x = all_lanes(builder, builder.load(builder.gep(column, [I64(m)])))
                 for v in range(vectors):
                     following.append(_multiply_add(builder, x, bs[v], sums[m * vectors + v]))
             last = loop.end(following)
             kept, first = list(lines(n["c"], n["ic"], n["ldc"])), builder.block
             with builder.if_then(builder.icmp_signed("!=", n["more"], I64(0))):
                 # a sum of sums: in one chain, errors would grow with all of K
-                added = [builder.fadd(_load(builder, p), x) for x, p in zip(last, kept)]
+                added = [builder.fadd(load_vector(builder, p), x) for x, p in zip(last, kept)]
                 later = builder.block
             for i, (x, y) in enumerate(zip(last, added)):
                 last[i] = builder.phi(VECTOR)
@@ -148,11 +152,11 @@ def _outer(vectors, rows=ROWS):
                 builder.position_at_end(block)
                 if form is None:
                     for x, p in zip(last, kept):
-                        _store(builder, x, p)
+                        store_vector(builder, x, p)
                 else:
                     addends = builder.gep(n["bias"], [n["ibias"]])
                     at = [builder.gep(addends, [I64(v * LANES)]) for v in range(vectors)]
-                    added = [_load(builder, p) for p in at] * rows
+                    added = [load_vector(builder, p) for p in at] * rows
                     element = FORMATS[form][0].as_pointer()
                     stored = builder.bitcast(n["out"], element)
                     for x, y, p in zip(last, added, lines(stored, n["io"], n["ldo"])):
@@ -175,9 +179,9 @@ def put(typing, kind, out, index, x):
     """out[index] = x, rounded to the format of this kind."""
 
     def generate(context, builder, signature, args):
-        at = _integer(context, builder, args[2], index)
+        at = integer(context, builder, args[2], index)
         done = builder.append_basic_block("put")
-        switch = builder.switch(_integer(context, builder, args[0], kind), done)
+        switch = builder.switch(integer(context, builder, args[0], kind), done)
         for code, form in enumerate(STORED[1:], 1):
             block = builder.append_basic_block("put_one")
             switch.add_case(I64(code), block)
@@ -265,103 +269,7 @@ def address(typing, array, index):
 
     def generate(context, builder, signature, args):
         if isinstance(array, types.CPointer):
-            return builder.gep(args[0], [_integer(context, builder, args[1], index)])
+            return builder.gep(args[0], [integer(context, builder, args[1], index)])
         return place(context, builder, array, args[0], args[1], index)
 
     return types.CPointer(array.dtype)(array, index), generate
-
-
-def _widen(lanes):
-    @intrinsic
-    def widen(typing, source, i, target, j):
-        """target[j + c] = source[i + c] in float32, for all lanes c."""
-
-        def generate(context, builder, signature, args):
-            x = read(builder, source, place(context, builder, source, args[0], args[1], i), lanes)
-            _store(builder, x, place(context, builder, target, args[2], args[3], j))
-            return context.get_dummy_value()
-
-        return types.void(source, i, target, j), generate
-
-    return widen
-
-
-widen, widen_rows = _widen(LANES), _widen(ROWS)  # as many numbers as a vector, as a tile has rows
-
-
-@intrinsic
-def interleave(typing, source, i, lds, last, target, j):
-    """target[j + c ROWS + r] = source[i + r lds + c] in float32, for r below ROWS, c below LANES.
-
-    r beyond `last` read that row again.
-    """
-    kinds = (source, i, lds, last, target, j)
-
-    def generate(context, builder, signature, args):
-        at, step, end, into = (_integer(context, builder, args[p], kinds[p]) for p in (1, 2, 3, 5))
-        rows = []
-        for r in range(ROWS):
-            here = builder.select(builder.icmp_signed("<", end, I64(r)), end, I64(r))
-            where = builder.add(at, builder.mul(step, here))
-            pointer = place(context, builder, source, args[0], where, types.intp)
-            rows.append(read(builder, source, pointer, LANES))
-        half, turns = ROWS // 2, ROWS.bit_length() - 1
-        for _ in range(turns):  # a perfect shuffle of all numbers: the highest bit of r goes last
-            mixed = []
-            for upper, lower in zip(rows[:half], rows[half:]):
-                for first in (0, LANES // 2):
-                    pairs = [n for c in range(first, first + LANES // 2) for n in (c, c + LANES)]
-                    mask = ir.Constant(ir.VectorType(I32, LANES), pairs)
-                    mixed.append(builder.shuffle_vector(upper, lower, mask))
-            rows = mixed
-        data = context.make_array(target)(context, builder, args[4]).data
-        for r, x in enumerate(rows):
-            _store(builder, x, builder.gep(data, [builder.add(into, I64(r * LANES))]))
-        return context.get_dummy_value()
-
-    return types.void(*kinds), generate
-
-
-@intrinsic
-def settle(typing, source, i, bias, target, j):
-    """target[j + c] = source[i + c] + bias, rounded once, for c from 0 to LANES - 1."""
-
-    def generate(context, builder, signature, args):
-        x = read(builder, source, place(context, builder, source, args[0], args[1], i), LANES)
-        x = builder.fadd(x, _all_lanes(builder, args[2]))
-        write(builder, target, place(context, builder, target, args[3], args[4], j), x)
-        return context.get_dummy_value()
-
-    return types.void(source, i, types.float32, target, j), generate
-
-
-@intrinsic
-def transpose(typing, source, i, lds, target, j, ldt):
-    """target[j + c ldt + r] = source[i + r lds + c] in float32, for r and c from 0 to LANES - 1."""
-    kinds = (source, i, lds, target, j, ldt)
-
-    def generate(context, builder, signature, args):
-        at, step, into, far = (_integer(context, builder, args[p], kinds[p]) for p in (1, 2, 4, 5))
-        data = context.make_array(target)(context, builder, args[3]).data
-        rows = []
-        for r in range(LANES):
-            where = builder.add(at, builder.mul(step, I64(r)))
-            pointer = place(context, builder, source, args[0], where, types.intp)
-            rows.append(read(builder, source, pointer, LANES))
-        half = 1
-        while half < LANES:  # exchange the off-diagonal blocks of `half` rows and columns
-            mixed = list(rows)
-            low = [c if not c & half else c - half + LANES for c in range(LANES)]
-            high = [c + half if not c & half else c + LANES for c in range(LANES)]
-            for r in range(LANES):
-                if not r & half:
-                    for mask, to in ((low, r), (high, r + half)):
-                        mask = ir.Constant(ir.VectorType(I32, LANES), mask)
-                        mixed[to] = builder.shuffle_vector(rows[r], rows[r + half], mask)
-            rows, half = mixed, 2 * half
-        for c in range(LANES):
-            where = builder.add(into, builder.mul(far, I64(c)))
-            _store(builder, rows[c], builder.gep(data, [where]))
-        return context.get_dummy_value()
-
-    return types.void(*kinds), generate

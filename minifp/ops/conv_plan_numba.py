@@ -1,4 +1,4 @@
-"""The geometry of convolutions without unfolding: see conv_numba.py, whose kernels read it.
+"""The geometry of convolutions without unfolding: see conv_numba.py. The kernels read it.
 
 Along one axis: which places planes hold, and at which of them windows read. For a whole call: how
 planes lie in the workspace, where each sum reads, and how weights are packed.

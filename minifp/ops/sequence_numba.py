@@ -8,9 +8,9 @@ inputs at once, and from step to step the product of the state, with the gates r
 import numpy as np
 
 from minifp.cpu.compile import part
-from minifp.cpu.gemm import pack_columns, pack_rows
 from minifp.cpu.half import load, rounded, store, view
 from minifp.cpu.math import sigmoid32, tanh32
+from minifp.cpu.packing import pack_columns, pack_rows
 from minifp.cpu.pool import WORTH_A_THREAD, aligned, chunked
 from minifp.cpu.threads import get_num_threads
 from minifp.cpu.tile import COLUMNS, LANES, ROWS, address, multiply, up
