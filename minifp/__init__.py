@@ -84,6 +84,7 @@ from minifp.nn import functional
 # Mixed precision: the loss scale, and the optimizer that joins it with master weights.
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
 from minifp.mixed import MixedOptimizer, StepResult
+from minifp.graphs import capture
 
 # Saving and resuming.
 from minifp.checkpoint import load, save
@@ -103,19 +104,21 @@ from minifp.gradient_check import GradcheckError, gradcheck
 
 # What can go wrong.
 from minifp import errors
-from minifp.errors import ArgumentError, CheckpointError, DataError, DeviceError, DTypeError
+from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataError, DeviceError
+from minifp.errors import DTypeError
 from minifp.errors import MinifpError, PrecisionError, ShapeError, TapeError, TrainingError
 
 __all__ = [
-    "ArgumentError", "CheckpointError", "Comparison", "DTypeError", "DataError", "DeviceError",
-    "DynamicLossScale", "GradcheckError", "MinifpError", "MixedOptimizer", "NoLossScale",
-    "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
+    "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
+    "DeviceError", "DynamicLossScale", "GradcheckError", "MinifpError", "MixedOptimizer",
+    "NoLossScale", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
     "StepResult", "TapeError", "Task", "Tensor", "TrainingError", "abs", "acos",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addmm", "all", "allclose", "amax", "amin",
     "any", "arange", "argmax", "argmin", "argsort", "as_tensor", "asin", "atan", "avg_pool1d",
     "batch_norm", "bernoulli", "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "bmm", "bool", "bool_", "broadcast_to", "cat", "ceil", "celu",
-    "chunk", "clamp", "clip", "clone", "compare", "concat", "concatenate", "conv1d", "conv2d",
+    "bitwise_or", "bitwise_xor", "bmm", "bool", "bool_", "broadcast_to", "capture", "cat", "ceil",
+    "celu", "chunk", "clamp", "clip", "clone", "compare", "concat", "concatenate", "conv1d",
+    "conv2d",
     "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
     "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "data", "detach",
     "diagonal", "div", "dot", "double", "dropout", "einsum", "embedding", "empty", "empty_like",

@@ -1,13 +1,13 @@
-"""Kernels and devices: one NumPy reference for each kernel, called under its precision rule.
+"""Kernels: one NumPy reference for each kernel, called under its precision rule.
 
 `Kernel` is the only place where stored numbers become computed ones and back: it widens what is
 stored, calls the reference in float32 (or wider), and rounds each result once.
 """
 
 import inspect
-import os
+import warnings
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -16,7 +16,9 @@ import numpy as np
 
 from minifp import cpu
 from minifp.accumulate import primitives
-from minifp.errors import ArgumentError, DeviceError
+from minifp.cuda.arrays import is_on_device, to_device, to_host
+from minifp.device import is_array
+from minifp.errors import DeviceError
 from minifp.formats import FORMATS, as_dtype, float32, narrow, round_to, widen
 from minifp.policy import Rule, get_precision, resolve
 
@@ -24,6 +26,9 @@ from minifp.policy import Rule, get_precision, resolve
 KERNELS: list["Kernel"] = []
 # Objects with `on_kernel(kernel, args, results, formats)`: see lab and scope.
 observers: list[Any] = []
+
+# Kernels that had to run on the CPU, by name: see `Kernel.on_host`.
+ran_on_host: set[str] = set()
 
 PRIMITIVES = ("sum", "cumsum", "prod", "dot", "accumulate", "store")
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
@@ -97,6 +102,10 @@ class Kernel:
         formats = resolve(self.rule, self.names, found, precision)
         computed = {formats.compute, *((formats.sum_in, formats.dot_in) if self.wants else ())}
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
+        if any(kind in ON_DEVICE for kind in kinds):
+            self._check_places(kinds)
+            twin = self.device_twin if computed == {float32} else None
+            return formats, partial(self._on_device, twin), by_rule
         return formats, (self.twin if computed == {float32} else None), by_rule
 
     @cached_property
@@ -109,6 +118,44 @@ class Kernel:
         for what it leaves to the reference.
         """
         return twin_of(self.reference)
+
+    # ---- on a GPU ----
+
+    @cached_property
+    def device_twin(self) -> Callable[..., Any] | None:
+        """The twin for arrays on a GPU, or None. It is called as `twin` is."""
+        return twin_of(self.reference, "cuda")
+
+    def _check_places(self, kinds):
+        for kind in map(_dtype_of, kinds):
+            if kind is not None and kind not in ON_DEVICE and not kind[1]:
+                raise DeviceError(
+                    f"{self.name}: arguments on the CPU and on the GPU: move them to one device, "
+                    "as by x.to(device='cuda')"
+                )
+
+    def _on_device(self, twin, *args, to, **params):
+        results = None if twin is None else twin(*args, to=to, **params)
+        return self.on_host(args, params, to) if results is None else results
+
+    def on_host(self, args: tuple, params: dict, to: Any = None) -> Any:
+        """The results for arrays on a GPU, computed on the CPU, and copied there and back.
+
+        It is how the few kernels that no GPU has yet, and sums in other formats than float32, are
+        computed everywhere. Warns once for each kernel.
+        """
+        if self.name not in ran_on_host:
+            ran_on_host.add(self.name)
+            warnings.warn(
+                f"{self.name} runs on the CPU, as there is no kernel for the GPU: its arrays are "
+                "copied there and back",
+                OnHostWarning,
+                stacklevel=5,
+            )
+        on_host = self(*[to_host(a) if is_on_device(a) else a for a in args], to=to, **params)
+        if isinstance(on_host, tuple):
+            return tuple([to_device(y) for y in on_host])
+        return to_device(on_host)
 
     def _call_reference(self, args, params, formats, to):
         targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
@@ -126,6 +173,8 @@ class Kernel:
 
     def _call_without_rounding(self, args, params):
         """Integers and booleans: nothing to round, except where they give floating results."""
+        if any(map(is_on_device, args)):
+            return self.on_host(args, params)
         for want in self.wants:
             params[want] = UNROUNDED.get(want) or (lambda x: x)
         with np.errstate(all="ignore"):
@@ -160,6 +209,10 @@ def kernel(role: str, *out: str) -> Callable[[Callable[..., Any]], Kernel]:
     return lambda reference: Kernel(reference, Rule(role, out))
 
 
+class OnHostWarning(UserWarning):
+    """Something was computed on the CPU though its arrays are on the GPU."""
+
+
 def _is_floating(a):
     return isinstance(a, np.ndarray) and a.dtype.kind == "f"
 
@@ -175,11 +228,25 @@ class _ZeroD(dict):
 ZERO_D = _ZeroD()
 
 
+class _OnDevice(dict):
+    """By dtype and whether it has no dimensions, what stands for an array on a GPU."""
+
+    def __missing__(self, key):
+        found = self[key] = (*key, "cuda")
+        return found
+
+    def __contains__(self, kind):
+        return type(kind) is tuple and len(kind) == 3
+
+
+ON_DEVICE = _OnDevice()
+
+
 def _kind(a):
     """What stands for an argument: its dtype, a pair without dimensions, None for no array."""
-    if not isinstance(a, np.ndarray):
-        return None
-    return a.dtype if a.ndim else ZERO_D[a.dtype]
+    if isinstance(a, np.ndarray):
+        return a.dtype if a.ndim else ZERO_D[a.dtype]
+    return ON_DEVICE[a.dtype, not a.ndim] if is_on_device(a) else None
 
 
 def _dtype_of(kind):
@@ -190,7 +257,7 @@ def _formats_of(targets, by_rule):
     """For each result the dtype that a twin shall store it in."""
     return tuple(
         [
-            rule if t is None else t.dtype if isinstance(t, np.ndarray) else as_dtype(t)
+            rule if t is None else t.dtype if is_array(t) else as_dtype(t)
             for t, rule in zip(targets, by_rule)
         ]
     )
@@ -198,29 +265,38 @@ def _formats_of(targets, by_rule):
 
 def _into(results, targets):
     """Results, each written into the array that the caller gave for it, if any."""
-    if not any(isinstance(t, np.ndarray) for t in targets):
+    if not any(map(is_array, targets)):
         return results
     several = isinstance(results, tuple)
     written = []
     for result, target in zip(results if several else (results,), targets):
-        if isinstance(target, np.ndarray):
-            np.copyto(target, result)
-        written.append(target if isinstance(target, np.ndarray) else result)
+        if is_array(target):
+            target[...] = result
+        written.append(target if is_array(target) else result)
     return tuple(written) if several else written[0]
 
 
 @cache
-def twins_in(module: str) -> dict[str, Any]:
+def twins_in(module: str, kind: str = "numba") -> dict[str, Any]:
     """The twins of a module of references, by name: none where there is no such file."""
-    if not cpu.can_compile() or find_spec(module + "_numba") is None:
+    if kind == "numba" and not cpu.can_compile() or find_spec(f"{module}_{kind}") is None:
         return {}
-    return vars(import_module(module + "_numba"))
+    return vars(import_module(f"{module}_{kind}"))
 
 
-def twin_of(reference: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The twin of a reference: what has its name in the file beside its own."""
-    found = twins_in(reference.__module__).get(reference.__name__)
-    return found if getattr(found, "is_twin", False) else None
+def twin_of(reference: Callable[..., Any], device: str = "cpu") -> Callable[..., Any] | None:
+    """The twin of a reference: what has its name in the file beside its own.
+
+    For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere.
+    """
+    name = reference.__name__
+    if device != "cpu":
+        found = twins_in(reference.__module__, "cuda").get(name)
+        if getattr(found, "is_twin", False):
+            return found
+    found = twins_in(reference.__module__).get(name)
+    mark = "is_twin" if device == "cpu" else "is_everywhere"
+    return found if getattr(found, mark, False) else None
 
 
 def _enter(a, compute):
@@ -233,24 +309,3 @@ def _format_of_target(target, out):
     if isinstance(target, np.ndarray):
         return target.dtype
     return out if target is None else target
-
-
-# ---- devices ------------------------------------------------------------------------------------
-
-
-def as_device(device: Any) -> str:
-    """The device's name, "cpu". Raises DeviceError for one that is not there.
-
-    An integer is the number of a GPU, as in PyTorch.
-    """
-    if device is None:
-        device = os.environ.get("MINIFP_DEVICE") or "cpu"
-    if isinstance(device, int) and not isinstance(device, bool):
-        device = f"cuda:{device}"
-    if device == "cpu":
-        return device
-    if str(device).split(":")[0] == "cuda":
-        raise DeviceError(
-            f"device {device!r}: this version of minifp has kernels for the CPU only; use 'cpu'"
-        )
-    raise ArgumentError(f"device {device!r}: expected 'cpu' or 'cuda'")

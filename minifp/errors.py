@@ -29,6 +29,10 @@ class DeviceError(MinifpError, RuntimeError):
     """A device that this machine does not have."""
 
 
+class CaptureError(DeviceError):
+    """A step that no graph can repeat: it reads a result, or changes from time to time."""
+
+
 class DataError(MinifpError, ValueError):
     """A data set that is missing, damaged, empty or holds values that cannot be used."""
 

@@ -10,6 +10,8 @@ from importlib import import_module
 import numpy as np
 
 from minifp import cpu, policy
+from minifp.cuda.arrays import is_on_device
+from minifp.device import as_array, empty, is_writeable
 from minifp.formats import float32, narrow, widen
 
 
@@ -32,26 +34,29 @@ class GradientSum:
                 self.second = gradient
         else:
             with np.errstate(all="ignore"):
-                self.first = np.asarray(np.add(widen(total, format), widen(gradient, format)))
+                self.first = as_array(np.add(widen(total, format), widen(gradient, format)))
         return self
 
     @property
     def total(self):
         """The sum, not rounded."""
         if self.second is not None:
-            out = np.empty(self.first.shape, float32)
+            out = empty(self.first.shape, float32, like=self.first)
             self.first, self.second, self.owned = _sum(self.first, self.second, out), None, True
         return self.first
 
     def rounded(self, dtype):
         """The sum, in the format in which it is stored."""
         if self.second is not None and dtype.itemsize <= float32.itemsize:
-            return _sum(self.first, self.second, np.empty(self.first.shape, dtype))
+            out = empty(self.first.shape, dtype, like=self.first)
+            return _sum(self.first, self.second, out)
         return narrow(self.total, dtype)
 
 
 def _sum(x, y, out):
     """out = x + y, added in float32 and rounded once."""
+    if is_on_device(out):
+        return import_module("minifp.gradient_sum_cuda").added(x, y, out)
     if cpu.can_compile():
         return import_module("minifp.gradient_sum_numba").added(x, y, out)
     with np.errstate(all="ignore"):
@@ -69,7 +74,7 @@ def unshared(gradients):
     seen = set()
     for leaf, gradient in gradients:
         owner = gradient if gradient.base is None else gradient.base
-        if id(owner) in seen or not gradient.flags.writeable:
+        if id(owner) in seen or not is_writeable(gradient):
             gradient = gradient.copy()
         seen.add(id(owner))
         yield leaf, gradient

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
-from minifp.backend import as_device
-from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
+from minifp.cuda import capturing
+from minifp.device import as_device, device_of, moved
+from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
 from minifp.formats import as_dtype, is_float
 from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
 from minifp.ops.indexing import getitem
-from minifp.ops.pointwise import cast
+from minifp.ops.pointwise import cast, move
 from minifp.ops.reduce import as_axis
 from minifp.tape import Tensor
 from minifp.typing import DType, F, Ints
@@ -104,14 +105,14 @@ def mT(self: Tensor) -> Tensor:
 
 @attribute
 def device(self: Tensor) -> str:
-    """Where the numbers are: "cpu"."""
-    return "cpu"
+    """Where the numbers are: "cpu" or "cuda"."""
+    return device_of(self.array)
 
 
 @attribute
 def is_cuda(self: Tensor) -> bool:
     """Whether the numbers are on a GPU."""
-    return False
+    return device_of(self.array) != "cpu"
 
 
 @attribute
@@ -144,21 +145,32 @@ def is_contiguous(self: Tensor) -> bool:
     return bool(self.array.flags.c_contiguous)
 
 
-def wanted_dtype(args: tuple[Any, ...], dtype: DType | None, device: str | None) -> np.dtype | None:
-    """The dtype that the arguments of `to` name, None for none, after the device was checked."""
+def read(t: Tensor) -> np.ndarray:
+    """The array, for the host to read: a copy of a GPU's. No step that is captured may do that."""
+    if t.device == "cpu":
+        capturing.refuse("reads a result on the CPU")
+    return moved(t.array, "cpu")
+
+
+def wanted(
+    args: tuple[Any, ...], dtype: DType | None, device: str | None
+) -> tuple[np.dtype | None, str | None]:
+    """The dtype and the device that the arguments of `to` name, None for none."""
     if len(args) > 2:
         raise ArgumentError(f"to{args}: expected a dtype, a device, both, or a tensor")
     for a in args:
         if isinstance(a, Tensor):
             dtype, device = a.dtype, a.device
-        elif isinstance(a, int):
-            as_device(a)
+        elif isinstance(a, int) and not isinstance(a, bool):
+            device = as_device(a)
         elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
             device = a
         else:
             dtype = a
-    as_device(device)
-    return None if dtype is None else as_dtype(dtype)
+    return (
+        None if dtype is None else as_dtype(dtype),
+        None if device is None else as_device(device),
+    )
 
 
 @method
@@ -169,15 +181,18 @@ def to(
     """In another dtype (rounded once, recorded) or on another device: `x.to("float16")`.
 
     Takes a dtype, a device, both, or a tensor whose dtype and device are meant. The tensor itself
-    where nothing changes, unless `copy`. Raises DTypeError, DeviceError or ArgumentError for what
-    is neither.
+    where nothing changes, unless `copy`. Gradients go back to where it was. Raises DTypeError,
+    DeviceError or ArgumentError for what is neither.
     """
-    dtype = wanted_dtype(args, dtype, device) or self.dtype
-    if dtype == self.dtype:
+    format, place = wanted(args, dtype, device)
+    format, place = format or self.dtype, place or self.device
+    if format == self.dtype and place == self.device:
         return self.clone() if copy else self
-    if is_float(dtype) and is_float(self.dtype):
-        return cast(self, dtype=dtype)
-    return Tensor(np.array(self.array, dtype))
+    x = self
+    if format != x.dtype:
+        both = is_float(format) and is_float(x.dtype)
+        x = cast(x, dtype=format) if both else Tensor(x.array.astype(format))
+    return x if place == x.device else move(x, device=place)
 
 
 def _conversion(name: str, dtype: str) -> None:
@@ -203,8 +218,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method
 def cpu(self: Tensor) -> Tensor:
-    """On the CPU, where it is."""
-    return self
+    """On the CPU: the tensor itself where it is there."""
+    return to(self, device="cpu")
 
 
 @method
@@ -215,8 +230,9 @@ def cuda(self: Tensor) -> Tensor:
 
 @method
 def numpy(self: Tensor) -> np.ndarray:
-    """The array itself, not a copy: writing into it is not noticed by the tape."""
-    return self.array
+    """The array itself, not a copy: writing into it is not noticed by the tape. Of a GPU's a copy,
+    for which is waited (where PyTorch asks for `.cpu()` first)."""
+    return read(self)
 
 
 @method
@@ -224,13 +240,13 @@ def item(self: Tensor) -> Any:
     """The one number, as a Python number. Raises ShapeError where there are more."""
     if self.array.size != 1:
         raise ShapeError(f"item() of a tensor of shape {self.shape}: expected one element")
-    return self.array.item()
+    return read(self).item()
 
 
 @method
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers."""
-    return self.array.tolist()
+    return read(self).tolist()
 
 
 @method
@@ -251,7 +267,8 @@ def new_tensor(
     self: Tensor, data: Data, *, dtype: DType | None = None, device: str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor with a copy of `data`, in this one's dtype unless told."""
+    """A tensor with a copy of `data`, in this one's dtype and on its device unless told."""
+    device = self.device if device is None else device
     return ops.tensor(data, self.dtype if dtype is None else dtype, device, requires_grad)
 
 
@@ -262,6 +279,7 @@ def new_full(
 ) -> Tensor:  # fmt: skip
     """A tensor of shape `size` filled with one number, in this one's dtype unless told."""
     dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else device
     return ops.full(size, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
@@ -272,6 +290,7 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
         requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         dtype = self.dtype if dtype is None else dtype
+        device = self.device if device is None else device
         return make(*size, dtype=dtype, device=device, requires_grad=requires_grad)
 
     made.__name__, made.__doc__ = name, f"As fp.{name[4:]}, in this one's dtype unless told."
@@ -305,6 +324,8 @@ def where(self: Tensor, condition: Tensor | np.ndarray | bool, other: Operand) -
 
 @method
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    if self.device != "cpu":
+        raise DeviceError("a tensor on the GPU as a NumPy array: call .numpy(), which copies it")
     if copy:
         return np.array(self.array, dtype)
     if copy is False and dtype is not None and self.dtype != dtype:
@@ -400,9 +421,10 @@ def __format__(self: Tensor, spec: str) -> str:
 
 @method
 def __repr__(self: Tensor) -> str:
-    body = np.array2string(self.array, separator=", ", prefix="tensor(")
+    body = np.array2string(read(self), separator=", ", prefix="tensor(")
     if self.node is not None:
         made = f", made by {self.node.op}"
     else:
         made = ", requires_grad=True" if self.requires_grad else ""
-    return f"tensor({body}, dtype={self.dtype}{made})"
+    place = "" if self.device == "cpu" else f", device={self.device}"
+    return f"tensor({body}, dtype={self.dtype}{place}{made})"

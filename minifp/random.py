@@ -29,9 +29,12 @@ from minifp.typing import Ints
 
 __all__ = [
     "Streams",
+    "advance",
     "bits",
+    "calls",
     "get_state",
     "integers",
+    "key",
     "manual_seed",
     "next_call",
     "normal",
@@ -128,6 +131,22 @@ class Streams:
     def next_call(self, purpose: str) -> int:
         """Take and count this purpose's next call, for who wants to draw it later or elsewhere."""
         return self._take("next_call", purpose)[1]
+
+    def key(self, purpose: str) -> tuple[int, int]:
+        """The key of a purpose's numbers, two words of 32 bits, for who draws them elsewhere."""
+        first, second = _key(self._seed, _purpose("key", purpose)).reshape(-1).tolist()
+        return first, second
+
+    def calls(self, purpose: str) -> int:
+        """The number of this purpose's next call."""
+        with self._lock:
+            return self._calls.get(_purpose("calls", purpose), 0)
+
+    def advance(self, purpose: str, calls: int) -> None:
+        """Count so many calls of a purpose, which were drawn elsewhere."""
+        purpose, calls = _purpose("advance", purpose), _integer("advance", "calls", calls, 2**62)
+        with self._lock:
+            self._calls[purpose] = self._calls.get(purpose, 0) + calls
 
     def bits(self, n: int, *, purpose: str, call: int | None = None) -> np.ndarray:
         """Draw n words of 32 random bits, (n,) uint32."""
@@ -291,6 +310,9 @@ manual_seed = _default.manual_seed
 get_state = _default.get_state
 set_state = _default.set_state
 next_call = _default.next_call
+key = _default.key
+calls = _default.calls
+advance = _default.advance
 bits = _default.bits
 uniform = _default.uniform
 normal = _default.normal

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
 
+import numpy as np
+
 from minifp import autocast, policy
+from minifp.cuda.arrays import to_device
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.tape import Node, Tensor, is_recording, observers
 from minifp.typing import F
@@ -41,12 +44,16 @@ def op(
             params = {**defaults, **params}  # backward is given them too
         if weights or policy.get_precision().operations is not None:
             args = _enter(name, args, are_weights)
-        arrays, has_gradient = [], False
+        arrays, has_gradient, on_device = [], False, False
         for a in args:
             if isinstance(a, Tensor):
                 has_gradient = has_gradient or a.vertex is not None
                 a = a.array
+                on_device = on_device or type(a) is not np.ndarray
             arrays.append(a)
+        if on_device:  # NumPy's arrays, which are on no device, go where the tensors are
+            pairs = zip(arrays, args)
+            arrays = [to_device(a) if a is given and _is_host(a) else a for a, given in pairs]
         try:
             y, saved, backward = fn(*arrays, **params)
         except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
@@ -83,6 +90,10 @@ def takes_tensor(fn: F) -> F:
         return fn(input, *args, **settings)
 
     return cast(F, checked)
+
+
+def _is_host(a):
+    return type(a) is np.ndarray and (a.ndim > 0 or a.dtype.kind != "f")
 
 
 NONE = (None, 0)  # the parent of an argument without gradient

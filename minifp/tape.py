@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp import policy
+from minifp.device import as_array, is_array, placed
 from minifp.errors import ShapeError, TapeError
 from minifp.formats import narrow
 
@@ -154,10 +155,10 @@ class Tensor:
 
     @data.setter
     def data(self, value: Any) -> None:
-        value = np.asarray(value.array if isinstance(value, Tensor) else value)
+        value = as_array(value.array if isinstance(value, Tensor) else value)
         if value.shape != self.shape:
             raise ShapeError(f".data of shape {self.shape} cannot be set to shape {value.shape}")
-        np.copyto(self.array, narrow(value, self.dtype))
+        self.array[...] = placed(narrow(value, self.dtype), like=self.array)
         self.storage.version += 1
 
     def detach(self) -> "Tensor":
@@ -204,7 +205,7 @@ class Node:
 
     def watch(self, *groups: Iterable[Any]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
-        saved = {id(a) for a in self.saved if isinstance(a, np.ndarray)}
+        saved = {id(a) for a in self.saved if is_array(a)}
         if saved:
             self.watched = tuple(
                 [

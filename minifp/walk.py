@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minifp import policy
+from minifp.cuda.arrays import is_on_device, to_host
+from minifp.device import full, placed
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.formats import narrow
 from minifp.gradient_sum import GradientSum, unshared
@@ -103,9 +105,17 @@ def _first_gradient(y, gradient, seed):
             f"backward() starts from a scalar, not from shape {y.shape}: "
             "reduce it (.sum(), .mean()) or pass gradient="
         )
-    if not isinstance(seed, (int, float, np.number)) or isinstance(seed, bool):
+    is_number = isinstance(seed, (int, float, np.number)) and not isinstance(seed, bool)
+    if not is_number and not hasattr(seed, "gradient"):
         raise DTypeError(f"backward: seed={seed!r}: expected a number")
-    first = np.ones(y.shape) if gradient is None else gradient
+    format = format_of(y.vertex, y.index)
+    if gradient is None and hasattr(seed, "gradient"):  # one that only the GPU knows
+        return seed.gradient(y.shape, format)
+    if gradient is None:
+        return full(y.shape, seed, format, like=y.array)
+    first: Any = gradient
+    if is_on_device(getattr(first, "array", first)):
+        first = to_host(getattr(first, "array", first))
     try:
         first = np.asarray(first.array if isinstance(first, Tensor) else first, float)
     except (TypeError, ValueError):
@@ -115,7 +125,7 @@ def _first_gradient(y, gradient, seed):
         ) from None
     if first.shape != y.shape:
         raise ShapeError(f"gradient of shape {first.shape} for a tensor of shape {y.shape}")
-    return narrow(np.asarray(first * seed), format_of(y.vertex, y.index))
+    return placed(narrow(np.asarray(first * seed), format), like=y.array)
 
 
 # ---- the walk -----------------------------------------------------------------------------------
@@ -203,7 +213,7 @@ def run_backward(node, arrived, wanted=None):
     wanted = [v is not None for v, _ in node.parents] if wanted is None else wanted
     to = tuple(format_of(v, i) if go else None for (v, i), go in zip(node.parents, wanted))
     dys = tuple(
-        arrived[i] if i in arrived else np.zeros(shape, format)
+        arrived[i] if i in arrived else full(shape, 0, format, like=any_of(arrived))
         for i, (shape, format) in enumerate(zip(node.shapes, node.formats))
     )
     with policy.precision(node.precision):
@@ -220,6 +230,11 @@ def run_backward(node, arrived, wanted=None):
                     f"got {got}"
                 )
     return gradients
+
+
+def any_of(arrived):
+    """One of the gradients that arrived at a node."""
+    return next(iter(arrived.values()))
 
 
 def format_of(vertex, index):
@@ -326,7 +341,7 @@ def _after_hooks(vertex, index, gradient, seed):
         given = handle.hook(_as_gradient(gradient, seed))
         if given is None:
             continue
-        given = np.asarray(given.array if isinstance(given, Tensor) else given)
+        given = placed(given.array if isinstance(given, Tensor) else given, like=gradient)
         if given.shape != gradient.shape or given.dtype.kind not in "fiu":
             raise TapeError(
                 f"a gradient hook returned {given.dtype} of shape {given.shape}, expected a "

@@ -1,6 +1,7 @@
 """A kernel under its rule: what it is handed, in what it works, and how its results are stored."""
 
 import os
+import sys
 import threading
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 
 import minifp as fp
 from minifp import backend
-from minifp.backend import KERNELS, Kernel, as_device, kernel
+from minifp.backend import KERNELS, Kernel, kernel
+from minifp.cuda import arrays
+from minifp.device import as_device
 from minifp.formats import float16, float32, float64, int64
 from minifp.policy import COMPUTE, GIVEN, ROLES
 
@@ -219,16 +222,30 @@ def test_the_cpu_is_the_default_device(monkeypatch):
     assert as_device(None) == "cpu"
 
 
+@pytest.fixture
+def without_cupy(monkeypatch):
+    """As on a machine where CuPy is not installed."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    arrays.cupy.cache_clear()
+    yield
+    arrays.cupy.cache_clear()
+
+
 @pytest.mark.parametrize("device", ["cuda", "cuda:0"])
-def test_cuda_where_there_is_none_is_an_error_that_says_so(device, monkeypatch):
+def test_cuda_where_there_is_none_is_an_error_that_says_so(device, without_cupy, monkeypatch):
     makers = [lambda: fp.tensor([1.0], device=device), lambda: fp.ones(2).to(device)]
     makers += [lambda: fp.zeros(2, device=device)]
     for make in makers:
-        with pytest.raises(fp.DeviceError, match=f"device '{device}'.*CPU only.*'cpu'"):
+        with pytest.raises(fp.DeviceError, match=r"'cuda' needs CuPy.*pip install .*cuda13"):
             make()
     monkeypatch.setitem(os.environ, "MINIFP_DEVICE", device)
-    with pytest.raises(fp.DeviceError, match=device):
+    with pytest.raises(fp.DeviceError, match="'cuda'"):
         fp.tensor([1.0])
+
+
+def test_a_second_gpu_is_chosen_by_the_environment():
+    with pytest.raises(fp.DeviceError, match="'cuda:1'.*CUDA_VISIBLE_DEVICES=1"):
+        fp.tensor([1.0], device="cuda:1")
 
 
 def test_a_device_that_does_not_exist_is_refused_with_those_that_do():

@@ -22,26 +22,28 @@ ROOMS = {
     "files": "",
     "typing": "",
     "checks": "errors",
-    "cpu": "errors",
+    "cuda": "errors",
+    "cpu": "errors cuda",
     "formats": "cpu typing",
     "random": "errors typing",
     "autocast": "formats",
     "policy": "autocast",
     "accumulate": "policy",
-    "backend": "accumulate checks",
-    "cuda": "backend",
-    "gradient_sum": "policy",
+    "device": "cuda",
+    "backend": "accumulate checks device",
+    "gradient_sum": "policy device",
     "tape": "backend gradient_sum",
     "walk": "tape",
     "gradient_clip": "tape",
     "recording": "tape",
-    "ops": "recording walk cuda random",
+    "ops": "recording walk random",
     "gradient_check": "ops",
     "methods": "ops",
+    "graphs": "methods mixed",
     "in_place": "ops",
     "nn": "methods in_place gradient_clip",
     "models": "nn",
-    "optim": "gradient_clip cuda",
+    "optim": "gradient_clip loss_scale",
     "loss_scale": "backend",
     "masters": "optim",
     "mixed": "nn masters loss_scale",
@@ -66,7 +68,7 @@ DRAW_NUMBERS = {
     "lab",
     "checkpoint",
 }  # what may import random itself
-DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate", "cpu"}
+DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate", "cpu", "cuda"}
 NAME_PRECISIONS = {"tasks", "lab", "scope", "report", "cli"}  # "float16" is the name of one
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
 
@@ -93,7 +95,11 @@ def tree(path):
 
 def room(module):
     """The room of a module: "ops" of minifp.ops.matmul. A twin shares its reference's."""
-    return (module.removeprefix("minifp.").partition(".")[0]).removesuffix("_numba")
+    return (
+        (module.removeprefix("minifp.").partition(".")[0])
+        .removesuffix("_numba")
+        .removesuffix("_cuda")
+    )
 
 
 @cache

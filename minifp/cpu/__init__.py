@@ -42,3 +42,9 @@ def twin(fn):
     """Mark the twin of a kernel's reference: see `Kernel.twin` in backend.py."""
     fn.is_twin = True
     return fn
+
+
+def everywhere(fn):
+    """Mark a twin that only calls others which serve arrays of a GPU too, and so does itself."""
+    fn.is_everywhere = True
+    return twin(fn)

@@ -13,17 +13,19 @@ A kernel is made, and compiled, for the formats that occur, in one of two forms:
 
 import inspect
 import math
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from minifp.cpu import pool, twin
+from minifp.cpu import everywhere, pool
 from minifp.cpu.compile import flags_of, from_text, function_of
 from minifp.cpu.half import load, store, view
 from minifp.cpu.sums import sum_over
 from minifp.cpu.threads import get_num_threads
+from minifp.cuda.arrays import is_on_device
 
 RUN = 8192  # elements that are worth a chunk
 BLOCK = 1024  # elements that are gathered at a time
@@ -95,6 +97,11 @@ class Kernels(dict):
         self.known = {"f": inline, "load": load, "store": store, "take_next": pool.take_next}
         self.known |= {"float32": np.float32, "BLOCK": BLOCK}
 
+    @cached_property
+    def formula(self):
+        """The function, as kernels of a GPU are made of it."""
+        return import_module("minifp.cuda.pointwise").Formula(self.fn, len(self.arrays))
+
     def __missing__(self, form):
         arrays = [f"x{k}" for k in range(len(self.arrays))]
         if form == "g":
@@ -158,8 +165,8 @@ def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
     known = {"kernels": kernels, "run": run, "ndarray": np.ndarray, "empty": np.empty}
     known |= {"UNCOUNTED": UNCOUNTED, "F16": F16, "U16": U16}
     made = function_of(text, fn.__name__, fn, known | {"STORED": STORED})
-    made.__doc__ = fn.__doc__
-    return twin(made)
+    made.__doc__, made.kernels = fn.__doc__, kernels
+    return everywhere(made)
 
 
 # ---- larger, broadcast or strided arrays --------------------------------------------------------
@@ -181,7 +188,7 @@ def run(kernels, args, dtype, numbers):
             form += "a"
             given.append(a)
         else:
-            return None
+            return _run_on_device(kernels, args, dtype, numbers) if is_on_device(a) else None
     if shape is None:
         return None
     if not flat:
@@ -199,6 +206,10 @@ def run(kernels, args, dtype, numbers):
     elif n:
         kernel(UNCOUNTED, 1, n, n, *given, *numbers)
     return out
+
+
+def _run_on_device(kernels, args, dtype, numbers):
+    return import_module("minifp.cuda.pointwise").run(kernels.formula, args, dtype, numbers)
 
 
 def _is_flat(a, shape):
@@ -279,6 +290,8 @@ def summed(function, args, whole, shape, dtype, **params):
     """
     if whole == shape:
         return function(*args, to=(dtype,), **params)
+    if any(map(is_on_device, args)):
+        return _summed_on_device(function.kernels, args, whole, shape, dtype, params)
     if dtype not in FLOATS:
         return None
     if 0 in whole:
@@ -301,6 +314,12 @@ def summed(function, args, whole, shape, dtype, **params):
     if along in axes:
         return sum_over(np.stack(parts), (0,), dtype).reshape(shape)
     return np.concatenate(parts, sum(i not in axes for i in range(along))).reshape(shape)
+
+
+def _summed_on_device(kernels, args, whole, shape, dtype, params):
+    numbers = tuple(params[name] for name in kernels.params)
+    device = import_module("minifp.cuda.pointwise")
+    return device.summed_to(kernels.formula, args, whole, shape, dtype, numbers)
 
 
 def stretched(whole, shape):

@@ -7,6 +7,7 @@ rounding each addend a few times, however many there are.
 
 import math
 from functools import lru_cache
+from importlib import import_module
 
 import numpy as np
 from llvmlite import binding, ir
@@ -17,6 +18,7 @@ from minifp.cpu.compile import part
 from minifp.cpu.convert import SINGLE, converted
 from minifp.cpu.half import F32, VIEWS, flat, load, store
 from minifp.cpu.pool import chunked, spans
+from minifp.cuda.arrays import is_on_device
 
 BLOCK = 512
 ROWS = 16  # lines of columns, of which as many are added up in float32
@@ -184,6 +186,8 @@ def _runs(shape, axes):
 
 def sum_over(x, axes, dtype, factor=1.0):
     """factor times the sum of x over `axes` (ascending), which are left out, stored in `dtype`."""
+    if is_on_device(x):
+        return import_module("minifp.cuda.pointwise").sum_over(x, axes, dtype, factor)
     if not x.flags.c_contiguous:  # as it lies in memory, if what is left then lies as it should
         order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))
         kept = [i for i in order if i not in axes]

@@ -3,6 +3,7 @@
 import math
 
 from minifp import ops
+from minifp.device import device_of
 from minifp.errors import ArgumentError, DTypeError
 from minifp.nn import initial
 from minifp.nn.checks import positive
@@ -43,7 +44,8 @@ class RNNCellBase(Module):
         """
         self._check(input, "input", self.input_size, (1, 2))
         if hx is None:
-            states = [ops.zeros(*input.shape[:-1], self.hidden_size) for _ in self.states]
+            shape, device = (*input.shape[:-1], self.hidden_size), device_of(input.array)
+            states = [ops.zeros(shape, device=device) for _ in self.states]
         else:
             states = self._as_states(hx, input.ndim)
         alone = input.ndim == 1

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from minifp import policy
+from minifp.device import moved
 from minifp.errors import ArgumentError, DTypeError
 from minifp.formats import is_float
-from minifp.methods import wanted_dtype
+from minifp.methods import wanted
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.ops.creation import warn_of_overflow
 from minifp.tape import Tensor, module_path
@@ -243,14 +244,15 @@ class Module:
         Unrounded numbers behind stored ones (see Parameter) are what is stored anew. An optimizer
         must be made after this.
         """
-        wanted = wanted_dtype(args, dtype, device)
-        if wanted is not None:
-            if not is_float(wanted):
-                raise DTypeError(f"Module.to: {wanted}: expected a floating format")
-            owned: list[Parameter | Buffer] = [*self.parameters(), *self.buffers()]
-            for t in owned:
-                if is_float(t.dtype):
-                    t.convert(wanted)
+        format, place = wanted(args, dtype, device)
+        if format is not None and not is_float(format):
+            raise DTypeError(f"Module.to: {format}: expected a floating format")
+        owned: list[Parameter | Buffer] = [*self.parameters(), *self.buffers()]
+        for t in owned:
+            if format is not None and is_float(t.dtype):
+                t.convert(format)
+            if place is not None:
+                t.move(place)
         return self
 
     def half(self: M) -> M:
@@ -266,7 +268,7 @@ class Module:
         return self.to("double")
 
     def cpu(self: M) -> M:
-        """On the CPU, where it is."""
+        """On the CPU."""
         return self.to("cpu")
 
     def cuda(self: M) -> M:
@@ -304,7 +306,7 @@ class Module:
         state = {}
         for name, t in self._saved():
             exact = getattr(t, "exact", None)
-            copy = np.array(t.array if exact is None else exact)
+            copy = np.array(moved(t.array if exact is None else exact, "cpu"))
             copy.flags.writeable = False  # writing into a copy would be lost unnoticed
             state[prefix + name] = Tensor(copy)
         return state

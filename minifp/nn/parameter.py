@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from minifp.cuda.arrays import is_on_device
+from minifp.device import as_array, as_device, device_of, empty, moved, placed
 from minifp.errors import DTypeError
 from minifp.formats import FORMATS, float32, narrow
 from minifp.in_place import FUNCTIONS
@@ -50,10 +52,12 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True, *, dtype: str | None = None) -> None:
         if not isinstance(requires_grad, (bool, np.bool_)):
             raise DTypeError(f"Parameter: requires_grad={requires_grad!r}: expected True or False")
-        data = data.array if isinstance(data, Tensor) else np.asarray(data)
+        data = as_array(data.array if isinstance(data, Tensor) else data)
         self.precision, self.name, self.unrounded = get_precision(), None, None
         stored = FORMATS[dtype or self.precision.weights].dtype
-        super().__init__(np.empty(data.shape, stored), requires_grad=bool(requires_grad))
+        place = device_of(data) if is_on_device(data) else as_device(None)
+        empty = moved(np.empty(data.shape, stored), place)
+        super().__init__(empty, requires_grad=bool(requires_grad))
         self.data = data
 
     @property
@@ -63,11 +67,11 @@ class Parameter(Tensor):
 
     @data.setter
     def data(self, value: Any) -> None:
-        value = np.asarray(value.array if isinstance(value, Tensor) else value)
+        value = as_array(value.array if isinstance(value, Tensor) else value)
         vars(Tensor)["data"].fset(self, value)
         wide = np.promote_types(self.dtype, float32)
         if self.dtype != wide:
-            self.keep_exact(value.astype(wide))
+            self.keep_exact(placed(value.astype(wide), like=self.array))
 
     @property
     def exact(self) -> np.ndarray | None:
@@ -87,12 +91,23 @@ class Parameter(Tensor):
                 self.array if self.exact is None else self.exact,
                 not self.requires_grad,
             )
-            self.array = np.empty(self.shape, dtype)
+            self.array = empty(self.shape, dtype, like=self.array)
             self.data = numbers
             of_gradient = gradient_format(dtype, self.ndim == 0, self.precision)
             self.gradient_dtype = None if frozen else of_gradient
             if self.grad is not None:
                 self.grad.array = narrow(self.grad.array, of_gradient)
+
+    def move(self, device: str) -> None:
+        """Bring the numbers, and a gradient, to a device."""
+        if device != self.device:  # type: ignore[attr-defined]
+            exact = self.exact
+            self.array = moved(self.array, device)
+            self.storage.version += 1
+            if exact is not None:
+                self.keep_exact(moved(exact, device))
+            if self.grad is not None:
+                self.grad.array = moved(self.grad.array, device)
 
     def __deepcopy__(self, memo):
         new = memo[id(self)] = Tensor.__new__(type(self))
@@ -118,7 +133,13 @@ class Buffer(Tensor):
 
     def __init__(self, data: Any, persistent: bool = True) -> None:
         self.persistent = persistent
-        super().__init__(data.array if isinstance(data, Tensor) else np.asarray(data))
+        data = as_array(data.array if isinstance(data, Tensor) else data)
+        super().__init__(data if is_on_device(data) else moved(data, as_device(None)))
+
+    def move(self, device: str) -> None:
+        """Bring the numbers to a device."""
+        self.array = moved(self.array, device)
+        self.storage.version += 1
 
     def convert(self, dtype: np.dtype) -> None:
         """Store the numbers in another format."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
+from minifp.device import device_of
 from minifp.errors import ArgumentError, DTypeError
 from minifp.nn import functional as F
 from minifp.nn import initial
@@ -162,7 +163,9 @@ class RNNBase(Module):
         """All layers on x (T, B, I), or on packed rows (N, I): outputs and last states."""
         self._check_states(states, batch)
         if states is None:
-            states = [ops.zeros(len(self.suffixes), batch, n) for n in self.state_sizes]
+            place = device_of(getattr(x, "array", x))
+            sizes = [(len(self.suffixes), batch, n) for n in self.state_sizes]
+            states = [ops.zeros(size, device=place) for size in sizes]
         last, directions = [], 2 if self.bidirectional else 1
         for layer in range(self.num_layers):
             if layer and self.dropout:

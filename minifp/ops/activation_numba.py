@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere
 from minifp.cpu.math import NOTHING, ONE, TWO, exp32, expm1_32, log1p_32, sigmoid32
 from minifp.cpu.pointwise import pointwise
 
@@ -145,12 +145,12 @@ def hardtanh_dx(dy, x, *, min_val, max_val):
     return NOTHING if x <= min_val or x >= max_val else dy
 
 
-@twin
+@everywhere
 def relu6_forward(x, *, to):
     return hardtanh_forward(x, to=to, min_val=0, max_val=6)
 
 
-@twin
+@everywhere
 def relu6_dx(dy, x, *, to):
     return hardtanh_dx(dy, x, to=to, min_val=0, max_val=6)
 

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from minifp.checks import check_count
+from minifp.device import full
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
 from minifp.ops.elementwise import pass_to
@@ -73,12 +74,13 @@ def roll(input: Tensor, shifts: Ints, dims: Ints | None = None) -> Tensor:
 def diagonal_of(x, offset, axes):
     """The diagonal as a view that can be written to if x can."""
     y = np.diagonal(x, offset, *axes)
-    y.flags.writeable = x.flags.writeable
+    if type(y) is np.ndarray:
+        y.flags.writeable = x.flags.writeable
     return y
 
 
 def diagonal_backward(dy, shape, to, offset, axes):
-    dx = np.zeros(shape, dy.dtype)
+    dx = full(shape, 0, dy.dtype, like=dy)
     diagonal_of(dx, offset, axes)[...] = dy
     return (pass_to(dx, shape, to[0]),)
 

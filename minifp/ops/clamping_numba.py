@@ -2,7 +2,7 @@
 
 import math
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere
 from minifp.cpu.math import NOTHING
 from minifp.cpu.pointwise import pointwise, summed
 
@@ -35,21 +35,21 @@ def _limits(low, high):
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-@twin
+@everywhere
 def clamp_forward(x, *, to, min=None, max=None):
     return clamped(x, *_limits(min, max), to=to)
 
 
-@twin
+@everywhere
 def clamp_dx(dy, x, *, to, min=None, max=None):
     return where_inside(dy, x, *_limits(min, max), to=to)
 
 
-@twin
+@everywhere
 def clamp_between(x, low, high, *, to):
     return clamped(x, *_limits(low, high), to=to)
 
 
-@twin
+@everywhere
 def clamp_between_dx(dy, x, low, high, *, side, shape, to):
     return summed(SIDES[side], (dy, x, *_limits(low, high)), dy.shape, shape, to[0])

@@ -19,7 +19,7 @@ from math import prod
 
 import numpy as np
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere, twin
 from minifp.cpu.half import flat
 from minifp.cpu.pool import aligned
 from minifp.cpu.sums import sum_over
@@ -115,6 +115,6 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     return dw
 
 
-@twin
+@everywhere
 def conv_db(dy, *, to):
     return sum_over(dy, (0, *range(2, dy.ndim)), to[0] or dy.dtype)

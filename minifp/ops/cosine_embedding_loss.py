@@ -16,6 +16,7 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.arguments import check_tensors
 from minifp.ops.batch_norm import as_array
 from minifp.ops.loss import check_reduction, divisor_of
+from minifp.ops.on_host import on_host
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
 from minifp.tape import Tensor
@@ -67,6 +68,7 @@ def cosine_embedding_loss_(x1, x2, t, *, margin, divisor):
     return losses, (x1, x2, t), cosine_embedding_loss_backward
 
 
+@on_host
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean"
 ) -> Tensor:

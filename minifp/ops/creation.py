@@ -6,7 +6,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from minifp.backend import as_device
+from minifp.cuda.arrays import is_on_device
+from minifp.device import as_device, moved
 from minifp.errors import DTypeError
 from minifp.formats import FORMATS, as_dtype, is_float, narrow
 from minifp.policy import get_precision
@@ -36,10 +37,9 @@ def storage_dtype(dtype: DType | None = None) -> np.dtype:
 
 def as_array(data: Data) -> np.ndarray:
     """Anything array-like as a NumPy array of numbers. Raises DTypeError where it is none."""
-    if isinstance(data, Tensor):
-        return data.array
+    data = data.array if isinstance(data, Tensor) else data
     try:
-        array = np.asarray(data)
+        array = data if is_on_device(data) else np.asarray(data)
     except ValueError as error:
         raise DTypeError(f"data is no array: {error}") from None
     if array.dtype.kind not in "fiub":
@@ -59,12 +59,12 @@ def tensor(
     rounded give a PrecisionWarning that says how many.
     Raises DTypeError for data that is no array of numbers, DeviceError for a missing device.
     """
-    as_device(device)
-    array = as_array(data)
+    place, array = as_device(device), as_array(data)
+    stored = array
     if dtype is not None or is_float(array.dtype):
         stored = _rounded(array, storage_dtype(dtype))
-        return Tensor(stored.copy() if stored is array else stored, requires_grad)
-    return Tensor(array.copy(), requires_grad)
+    there = moved(stored, place)
+    return Tensor(there.copy() if there is array else there, requires_grad)
 
 
 def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None) -> Tensor:
@@ -72,12 +72,11 @@ def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None)
 
     dtype: as in `tensor`; a Tensor keeps its own, and remembers how it was made.
     """
-    as_device(device)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype=dtype)
-    array = as_array(data)
+        return data.to(dtype=dtype, device=device)
+    place, array = as_device(device), as_array(data)
     wanted = storage_dtype(dtype) if dtype is not None or is_float(array.dtype) else array.dtype
-    return Tensor(array if array.dtype == wanted else _rounded(array, wanted))
+    return Tensor(moved(array if array.dtype == wanted else _rounded(array, wanted), place))
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
@@ -101,9 +100,10 @@ def _rounded(array, dtype):
                 f"tensor: data with NaN or Inf cannot be {dtype}: expected finite numbers; replace "
                 "them first, or choose a floating dtype"
             )
-        return np.array(array, dtype)
+        return narrow(array, dtype)
     stored = narrow(array, dtype)
-    warn_of_overflow(array, stored)
+    if not is_on_device(array):  # where looking for them would wait for the device
+        warn_of_overflow(array, stored)
     return stored
 
 

@@ -27,6 +27,7 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.ctc_targets import as_labels
 from minifp.ops.indexing import add_rows
 from minifp.ops.loss import check_reduction
+from minifp.ops.on_host import on_host
 from minifp.policy import COMPUTE, GIVEN
 from minifp.recording import op
 from minifp.tape import Tensor
@@ -151,6 +152,7 @@ def ctc_loss_(x, labels, steps, lengths, *, blank, zero_infinity, reduction):
     return losses, (x, labels, steps, lengths), ctc_loss_backward
 
 
+@on_host
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor | np.ndarray,

@@ -1,6 +1,6 @@
 """The twins of dropout.py."""
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere
 from minifp.cpu.pointwise import pointwise
 
 
@@ -9,7 +9,7 @@ def kept(x, mask, *, factor):
     return x * mask * factor
 
 
-@twin
+@everywhere
 def dropout_forward(x, mask, *, p, to):
     return kept(x, mask, to=to, factor=1 / (1 - p))
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere, twin
 from minifp.cpu.math import (
     HALF,
     NOTHING,
@@ -159,22 +159,22 @@ def slope_of_cosine(dy, x):
     return -dy * sin32(x)
 
 
-@twin
+@everywhere
 def sin_forward(x, *, to):
     return sine(x, to=to) if x.dtype.itemsize == 2 else None
 
 
-@twin
+@everywhere
 def cos_forward(x, *, to):
     return cosine(x, to=to) if x.dtype.itemsize == 2 else None
 
 
-@twin
+@everywhere
 def sin_dx(dy, x, *, to):
     return slope_of_sine(dy, x, to=to) if x.dtype.itemsize == 2 else None
 
 
-@twin
+@everywhere
 def cos_dx(dy, x, *, to):
     return slope_of_cosine(dy, x, to=to) if x.dtype.itemsize == 2 else None
 

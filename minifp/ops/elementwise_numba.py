@@ -1,6 +1,6 @@
 """The twins of elementwise.py."""
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere
 from minifp.cpu.pointwise import F32, FLOATS, pointwise, stretched
 from minifp.cpu.sums import sum_over
 
@@ -10,16 +10,17 @@ def scaled(x, *, factor):
     return factor * x
 
 
-@twin
+@everywhere
 def scale_to(dz, *, factor, shape, to):
     dtype = to[0] or (dz.dtype if shape else F32)
     if dz.shape == shape:
         return scaled(dz, to=(dtype,), factor=factor)
     if dz.dtype not in FLOATS or dtype not in FLOATS:
         return None
-    return sum_over(dz, stretched(dz.shape, shape), dtype, factor).reshape(shape)
+    found = sum_over(dz, stretched(dz.shape, shape), dtype, factor)
+    return None if found is None else found.reshape(shape)
 
 
-@twin
+@everywhere
 def reduce_to(dz, *, shape, to):
     return scale_to(dz, factor=1.0, shape=shape, to=to)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere
 from minifp.cpu.half import as_bits, as_float
 from minifp.cpu.math import HALF, NOTHING, ONE, erf32, exp32, exp_of_sum32, inlined
 from minifp.cpu.pointwise import pointwise
@@ -91,11 +91,11 @@ def gelu_tanh_dx(dy, x):
     return dy * ((ONE + x * rise) / (ONE + exp32(-v)))
 
 
-@twin
+@everywhere
 def gelu_forward(x, *, approximate, to):
     return (gelu_tanh if approximate == "tanh" else gelu_exact)(x, to=to)
 
 
-@twin
+@everywhere
 def gelu_dx(dy, x, *, approximate, to):
     return (gelu_tanh_dx if approximate == "tanh" else gelu_exact_dx)(dy, x, to=to)

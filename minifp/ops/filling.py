@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from minifp.checks import check_count
+from minifp.device import as_device, device_of, full_on
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.creation import tensor
 from minifp.ops.dims import also_by_name, as_integers
@@ -28,10 +29,11 @@ def full(
 def filled(function, size, value, dtype, device, requires_grad):
     """The number, rounded once, in every place."""
     size = as_integers(size, f"{function}: size ", 0)
-    number = tensor(value, dtype, device).array
+    number = tensor(value, dtype, "cpu").array
     if number.ndim:
         raise ShapeError(f"{function}: a value of shape {number.shape}: expected one number")
-    return Tensor(np.full(size, number), requires_grad)
+    made = full_on(as_device(device), size, number.item(), number.dtype)
+    return Tensor(made, requires_grad)
 
 
 @also_by_name("size")
@@ -65,6 +67,7 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """A tensor of the shape and dtype of `input`, filled with one number."""
     dtype = input.dtype if dtype is None else dtype
+    device = device_of(getattr(input, "array", input)) if device is None else device
     return filled("full_like", (input.shape,), fill_value, dtype, device, requires_grad)
 
 

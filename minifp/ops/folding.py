@@ -15,6 +15,7 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ShapeError
 from minifp.ops.indexing import add_rows
+from minifp.ops.on_host import on_host
 from minifp.ops.shape import reshape
 from minifp.ops.windows import as_sizes, window_count, windows
 from minifp.policy import GIVEN
@@ -88,6 +89,7 @@ def check_windows(name, size, window):
     return counts
 
 
+@on_host
 @takes_tensor
 def unfold(
     input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
@@ -109,6 +111,7 @@ def unfold(
     return reshape(y, y.shape[1:])
 
 
+@on_host
 @takes_tensor
 def fold(
     input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere, twin
 from minifp.cpu.math import NOTHING, ONE, exp32, sigmoid32
 from minifp.cpu.pointwise import F32, pointwise, summed
 
@@ -26,17 +26,17 @@ def leaky_dw(dy, x):
     return NOTHING if x > NOTHING else dy * x
 
 
-@twin
+@everywhere
 def prelu_forward(x, w, *, to):
     return leaky(x, _beside(w, x.ndim), to=to)
 
 
-@twin
+@everywhere
 def prelu_dx(dy, x, w, *, to):
     return leaky_dx(dy, x, _beside(w, x.ndim), to=to)
 
 
-@twin
+@everywhere
 def prelu_dw(dy, x, *, shape, to):
     channels = tuple(n if i == 1 and shape not in ((), (1,)) else 1 for i, n in enumerate(x.shape))
     dtype = to[0] or (dy.dtype if shape else F32)

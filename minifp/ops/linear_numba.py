@@ -1,6 +1,6 @@
 """The twins of linear.py: products in blocks, with the bias in them, rounded as they are stored."""
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere, twin
 from minifp.cpu.gemm import product
 from minifp.cpu.sums import sum_rows
 
@@ -20,6 +20,6 @@ def linear_dw(dy, x, *, to):
     return product(dy.T, x, to[0])
 
 
-@twin
+@everywhere
 def linear_db(dy, *, to):
     return sum_rows(dy, to[0] or dy.dtype)

@@ -9,6 +9,7 @@ vectors is one number and is not rounded to a storage format at all, as other su
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.device import as_array
 from minifp.errors import DTypeError, ShapeError
 from minifp.ops.elementwise import as_numbers, pass_to, sum_to
 from minifp.policy import COMPUTE, GIVEN
@@ -61,7 +62,7 @@ def product(name):
         z = (dot_forward if x.ndim == y.ndim == 1 else matmul_forward)(a, b)
         z = z[..., 0] if y.ndim == 1 else z
         z = (z[0] if y.ndim == 1 else z[..., 0, :]) if x.ndim == 1 else z
-        return np.asarray(z), (x, y), matmul_backward
+        return as_array(z), (x, y), matmul_backward
 
     apply.__name__ = apply.__qualname__ = name
     return op(apply)

@@ -7,21 +7,23 @@ places: (N) different rows of the first two axes, merged. The gradient of each i
 
 import numpy as np
 
+from minifp.device import full, placed
 from minifp.formats import narrow
 from minifp.recording import op
 
 
 def put(rows, places, shape, value=0):
     """An array of this shape with `rows` at these places of its merged first two axes."""
-    padding = narrow(np.asarray(value, float), rows.dtype) if rows.dtype.kind == "f" else value
-    y = np.full(shape, padding, rows.dtype)
-    y.reshape(-1, *shape[2:])[places] = rows
+    if rows.dtype.kind == "f":
+        value = narrow(np.asarray(value, float), rows.dtype).item()
+    y = full(shape, value, rows.dtype, like=rows)
+    y.reshape(-1, *shape[2:])[placed(places, like=rows)] = rows
     return y
 
 
 def take(x, places):
     """The rows at these places of x's merged first two axes."""
-    return x.reshape(-1, *x.shape[2:])[places]
+    return x.reshape(-1, *x.shape[2:])[placed(places, like=x)]
 
 
 def pack_backward(dy, shape, to, places):

@@ -14,6 +14,7 @@ import numpy as np
 
 from minifp.backend import kernel
 from minifp.checks import check_choice
+from minifp.device import full, moved, placed
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.dims import as_integers
 from minifp.ops.elementwise import as_numbers, pass_to
@@ -56,7 +57,7 @@ def pad_around_dx(dy, *, shape, widths, mode, sum):
 def pad_backward(dy, shape, to, widths, mode, value):
     if mode != "constant":
         return (pad_around_dx(dy, shape=shape, widths=widths, mode=mode, to=to[0]),)
-    dx = np.zeros(shape, dy.dtype)
+    dx = full(shape, 0, dy.dtype, like=dy)
     source, target = windows_of(shape, widths)
     dx[source] = dy[target]
     return (pass_to(dx, shape, to[0]),)
@@ -66,7 +67,8 @@ def pad_backward(dy, shape, to, widths, mode, value):
 def pad_(x, *, widths, mode, value):
     if mode == "constant":
         return pad_forward(x, widths=widths, value=value), (x.shape,), pad_backward
-    return np.pad(x, widths, mode=MODES[mode]), (x.shape,), pad_backward
+    padded = placed(np.pad(moved(x, "cpu"), widths, mode=MODES[mode]), like=x)
+    return padded, (x.shape,), pad_backward
 
 
 @takes_tensor

@@ -8,6 +8,7 @@ stretched along, in `reduce`, and rounded once. Integers stay integers, except i
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.device import device_of, moved
 from minifp.errors import ArgumentError, DTypeError
 from minifp.ops.elementwise import (
     Binary,
@@ -44,6 +45,16 @@ def cast_backward(dy, to, dtype):
 def cast(x, *, dtype):
     """x rounded once to `dtype`; its gradient is rounded to the format of x's gradients."""
     return copy(x, to=dtype), (), cast_backward
+
+
+def move_backward(dy, came_from, to, device):
+    return (moved(dy if dy.dtype == to[0] else copy(dy, to=to[0]), came_from),)
+
+
+@op
+def move(x, *, device):
+    """x on another device; its gradient goes back to where x is."""
+    return moved(x, device), (device_of(x),), move_backward
 
 
 # ---- two arguments: sums ------------------------------------------------------------------------

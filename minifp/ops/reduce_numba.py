@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere, twin
 from minifp.cpu.pointwise import pointwise
 from minifp.cpu.sums import format_of, sum_over
 from minifp.ops.reduce import count_of
@@ -13,22 +13,22 @@ def kept(shape, axes):
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
-@twin
+@everywhere
 def sum_forward(x, *, axes, keepdims, to):
     dtype = format_of(x, axes, keepdims, to[0])
     if dtype is None:
         return None
     y = sum_over(x, axes, dtype)
-    return y.reshape(kept(x.shape, axes)) if keepdims else y
+    return y if y is None or not keepdims else y.reshape(kept(x.shape, axes))
 
 
-@twin
+@everywhere
 def mean_forward(x, *, axes, keepdims, to):
     dtype, n = format_of(x, axes, keepdims, to[0]), count_of(x.shape, axes)
     if dtype is None or not n:
         return None
     y = sum_over(x, axes, dtype, 1 / n)
-    return y.reshape(kept(x.shape, axes)) if keepdims else y
+    return y if y is None or not keepdims else y.reshape(kept(x.shape, axes))
 
 
 @pointwise

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.device import as_array
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import FORMATS, is_float
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
@@ -28,7 +29,7 @@ from minifp.tape import Tensor
 
 def _booleans(name, given):
     """`given` as an array of booleans, or DTypeError."""
-    array = np.asarray(given)
+    array = as_array(given)
     if array.dtype.kind != "b":
         raise DTypeError(f"{name} of {array.dtype}: expected booleans")
     return array

@@ -1,6 +1,6 @@
 """The twins of selection.py."""
 
-from minifp.cpu import twin
+from minifp.cpu import everywhere
 from minifp.cpu.math import HALF, NOTHING, ONE
 from minifp.cpu.pointwise import pointwise, summed
 
@@ -15,12 +15,12 @@ def where_only(condition, dz):
     return dz if condition != NOTHING else NOTHING
 
 
-@twin
+@everywhere
 def where_gradient(condition, dz, *, shape, to):
     return summed(where_only, (condition, dz), dz.shape, shape, to[0])
 
 
-@twin
+@everywhere
 def masked_fill_forward(x, mask, value, *, to):
     return where_forward(mask, value, x, to=to)
 
@@ -45,16 +45,16 @@ def lerp_between(dz, x, y):
     return dz * (y - x)
 
 
-@twin
+@everywhere
 def lerp_dx(dz, w, *, shape, to):
     return summed(lerp_from, (dz, w), dz.shape, shape, to[0])
 
 
-@twin
+@everywhere
 def lerp_dy(dz, w, *, shape, to):
     return summed(lerp_towards, (dz, w), dz.shape, shape, to[0])
 
 
-@twin
+@everywhere
 def lerp_dw(dz, x, y, *, shape, to):
     return summed(lerp_between, (dz, x, y), dz.shape, shape, to[0])

@@ -59,5 +59,6 @@ def topk(
     if not is_integer(k) or not 0 <= k <= n:
         raise ArgumentError(f"topk: k={k!r}: expected an integer from 0 to {n}")
     order = order_of(array_of(input), axis, largest)
-    indices = np.ascontiguousarray(np.take(order, np.arange(k), axis))
+    first = (slice(None),) * axis + (slice(k),)
+    indices = order[first].copy()
     return ValuesAndIndices(topk_(input, indices, axis=axis), Tensor(indices))

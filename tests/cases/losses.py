@@ -15,6 +15,11 @@ REDUCTIONS = ("mean", "sum", "none")
 REDUCTION = st.sampled_from(REDUCTIONS)
 
 
+def as_is(array):
+    """A tensor of an array in its own format, on the default device."""
+    return fp.tensor(array, dtype=array.dtype)
+
+
 def with_constants(name, call, *shapes, **limits):
     """A case that calls call(functional, constant, *tensors): constant(array) is no input."""
 
@@ -26,7 +31,7 @@ def with_constants(name, call, *shapes, **limits):
             warnings.simplefilter("ignore")
             return call(t.nn.functional, constant, *xs)
 
-    return Case(name, lambda *xs: call(F, fp.Tensor, *xs), shapes, torch=theirs, **limits)
+    return Case(name, lambda *xs: call(F, as_is, *xs), shapes, torch=theirs, **limits)
 
 
 def of_differences(name, shape, **settings):

@@ -20,7 +20,7 @@ def with_statistics(name, shape, call, parameters=2):
 
     def ours(*xs):
         mean, var = np.full(shape[1], 0.3), np.full(shape[1], 1.7)
-        return call(F, *(fp.Tensor(v.astype("float32")) for v in (mean, var)), *xs)
+        return call(F, *(fp.tensor(v, dtype="float32") for v in (mean, var)), *xs)
 
     def theirs(t, *xs):
         mean, var = (t.full((shape[1],), v, dtype=t.float32).to(xs[0].dtype) for v in (0.3, 1.7))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
+from minifp.device import moved
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.packing import pack, unpack
 from minifp.tape import Tensor
@@ -50,7 +51,7 @@ class PackedSequence(
 def as_integers(name: str, values: Any) -> np.ndarray:
     """A tensor, array or list of integers as an array. Raises DTypeError for anything else."""
     try:
-        array = np.asarray(values.array if isinstance(values, Tensor) else values)
+        array = np.asarray(moved(values.array, "cpu") if isinstance(values, Tensor) else values)
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "iu":

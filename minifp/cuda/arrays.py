@@ -1,0 +1,114 @@
+"""Arrays on a GPU, which are CuPy's, and what asks CuPy for them."""
+
+import importlib
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minifp.cuda import capturing
+from minifp.errors import DeviceError
+
+INSTALL = 'pip install "minifp[cuda13]" (or "minifp[cuda12]", for an older driver)'
+
+
+@cache
+def cupy() -> Any:
+    """The module CuPy. Raises DeviceError where it is not installed or finds no GPU."""
+    try:
+        found = importlib.import_module("cupy")
+    except Exception as error:  # ImportError, and whatever a library that does not load raises
+        raise DeviceError(
+            f"device 'cuda' needs CuPy 14 or later, which cannot be imported ({error}): {INSTALL}"
+        ) from None
+    try:
+        count = found.cuda.runtime.getDeviceCount()
+    except Exception as error:  # CUDARuntimeError, which only CuPy knows
+        raise DeviceError(
+            f"device 'cuda': CuPy {found.__version__} finds no GPU ({error}): a driver for an "
+            "NVIDIA GPU is needed (nvidia-smi shows it), and a CuPy for its CUDA version; or use "
+            "device 'cpu'"
+        ) from None
+    if not count:
+        raise DeviceError("device 'cuda': this machine has no GPU that CUDA can use; use 'cpu'")
+    return found
+
+
+def is_on_device(a: Any) -> bool:
+    """Whether `a` is an array in a GPU's memory."""
+    return hasattr(type(a), "__cuda_array_interface__")
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array on the current device, C-contiguous, in which nothing is set yet."""
+    return cupy().ndarray(shape, dtype)
+
+
+def lasting(shape: tuple[int, ...], dtype: Any) -> Any:
+    """As `empty`, in memory that no graph that is being captured takes for its own: for what is
+    written before a graph is launched, and read by it."""
+    with cupy().cuda.using_allocator(cupy().get_default_memory_pool().malloc):
+        return empty(shape, dtype)
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array of zeros on the current device."""
+    made = empty(shape, dtype)
+    made.fill(0)
+    return made
+
+
+def to_device(a: np.ndarray) -> Any:
+    """A copy, on the current device, of an array of the host's."""
+    capturing.refuse("copies an array from the CPU to the GPU")
+    return cupy().asarray(a)
+
+
+def to_host(a: Any) -> np.ndarray:
+    """A copy, in the host's memory, of a device's array. Waits until it is computed."""
+    capturing.refuse("reads a result on the CPU")
+    return a.get()
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """x rounded once to `dtype`, in a new array; x itself if it is in it."""
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+def steps_of(a: Any, shape: tuple[int, ...]) -> list[int]:
+    """How many elements lie between neighbours along each axis of an array stretched to `shape`."""
+    own = [0 if n == 1 else s // a.itemsize for n, s in zip(a.shape, a.strides)]
+    return [0] * (len(shape) - a.ndim) + own
+
+
+def collapsed(shape: Any, steps: list[list[int]]) -> tuple[list[int], list[list[int]]]:
+    """The same elements in the same order, along as few axes as can be: their sizes, and steps.
+
+    steps: of each array that is read along these axes, its step along each. Axes of size 1 are left
+    out, and neighbours that are one axis in all arrays are joined. [] stands for one element.
+    """
+    sizes: list[int] = []
+    kept: list[list[int]] = [[] for _ in steps]
+    for axis, n in enumerate(shape):
+        if n == 1:
+            continue
+        here = [s[axis] for s in steps]
+        if sizes and all(k[-1] == n * s for k, s in zip(kept, here)):
+            sizes[-1] *= n
+            for k, s in zip(kept, here):
+                k[-1] = s
+        else:
+            sizes.append(n)
+            for k, s in zip(kept, here):
+                k.append(s)
+    return sizes, kept
+
+
+def is_whole(a: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array has this shape and lies in C order without gaps."""
+    return a.shape == shape and a.flags.c_contiguous
+
+
+def is_aligned(a: Any) -> bool:
+    """Whether an array begins where 16 bytes can be read at once."""
+    return a.data.ptr % 16 == 0

@@ -1,0 +1,215 @@
+// What every text here begins with: stored numbers in and out, packs, and sums of a block.
+#include <cuda_fp16.h>
+
+typedef long long size;
+
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+
+// ---- stored numbers ------------------------------------------------------------------------------
+
+__device__ inline float load(const half *x, size i) { return __half2float(x[i]); }
+__device__ inline float load(const float *x, size i) { return x[i]; }
+__device__ inline float load(const bool *x, size i) { return x[i] ? 1.0f : 0.0f; }
+__device__ inline void store(half *y, size i, float v) { y[i] = __float2half_rn(v); }
+__device__ inline void store(float *y, size i, float v) { y[i] = v; }
+__device__ inline void store(bool *y, size i, float v) { y[i] = v != 0.0f; }
+
+// v as it is when it is stored, for what goes on computing with it.
+template <class T> __device__ inline float rounded(float v) {
+  T stored;
+  store(&stored, 0, v);
+  return load(&stored, 0);
+}
+
+// N numbers that are read or written at once, up to 16 bytes at a time.
+template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
+  T v[N];
+};
+template <class T, int N> __device__ inline Pack<T, N> load_pack(const T *x, size i) {
+  return *reinterpret_cast<const Pack<T, N> *>(x + i);
+}
+template <class T, int N> __device__ inline void store_pack(T *y, size i, const Pack<T, N> &p) {
+  *reinterpret_cast<Pack<T, N> *>(y + i) = p;
+}
+
+// ---- where a thread is ---------------------------------------------------------------------------
+
+__device__ inline size first_index() { return blockIdx.x * (size)blockDim.x + threadIdx.x; }
+__device__ inline size all_threads() { return gridDim.x * (size)blockDim.x; }
+
+// The last digit of a number written to this base, which it loses: with 32 bits where they do.
+__device__ inline size take_digit(size &rest, size base) {
+  if (((rest | base) >> 32) == 0) {
+    unsigned whole = (unsigned)rest / (unsigned)base, digit = (unsigned)rest - whole * (unsigned)base;
+    rest = whole;
+    return digit;
+  }
+  size whole = rest / base, digit = rest - whole * base;
+  rest = whole;
+  return digit;
+}
+
+// ---- sums of a block, in an order that only its size decides --------------------------------------
+
+__device__ inline float warp_sum(float v) {
+  for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
+  return v;
+}
+__device__ inline float warp_max(float v) {  // NaN counts as the largest
+  for (int o = 16; o; o >>= 1) {
+    float other = __shfl_xor_sync(0xffffffffu, v, o);
+    v = (other > v || other != other) ? other : v;
+  }
+  return v;
+}
+// Of all threads of a block of whole warps, for all of them.
+__device__ inline float block_sum(float v) {
+  __shared__ float parts[32];
+  int warps = blockDim.x / 32, lane = threadIdx.x % 32;
+  v = warp_sum(v);
+  __syncthreads();  // nobody still reads the parts of the sum before
+  if (lane == 0) parts[threadIdx.x / 32] = v;
+  __syncthreads();
+  v = lane < warps ? parts[lane] : 0.0f;
+  return warp_sum(v);
+}
+__device__ inline float block_max(float v) {
+  __shared__ float parts[32];
+  int warps = blockDim.x / 32, lane = threadIdx.x % 32;
+  v = warp_max(v);
+  __syncthreads();
+  if (lane == 0) parts[threadIdx.x / 32] = v;
+  __syncthreads();
+  v = lane < warps ? parts[lane] : -INFINITY;
+  return warp_max(v);
+}
+
+// ---- threads that share a row ----------------------------------------------------------------
+//
+// A row is n elements that lie `step` apart, and `step` rows lie beside each other. Threads read
+// what lies beside each other: `group` threads share a row where step is 1 (one thread, a warp or
+// the block), and where it is not, the first elements of neighbouring rows come first.
+
+enum { CHUNK = 8, MOST_ALONG = 512 };  // elements that a thread takes at once; threads of a block
+
+struct Row {
+  size number, at, n, step;  // its first element is at `at`; behind the last row n is 0
+  int lane, group;
+  bool is_in;
+};
+__device__ inline Row row_of(size block, size rows, size n, size step, size shared_by) {
+  int t = threadIdx.x, group = (int)shared_by, across = blockDim.x / group;
+  bool inner = step == 1;
+  size r = block * across + (inner ? t / group : t % across);
+  size at = inner ? r * n : r / step * n * step + r % step;
+  return {r, at, r < rows ? n : 0, step, inner ? t % group : t / across, group, r < rows};
+}
+// Blocks of rows, and what a thread takes of a row: its element k of its chunk c.
+__device__ inline size blocks_of_rows(size rows, size group) {
+  size across = blockDim.x / group;
+  return (rows + across - 1) / across;
+}
+__device__ inline size chunks(const Row &r) {
+  return (r.n + CHUNK * r.group - 1) / (CHUNK * r.group);
+}
+template <bool PACKED> __device__ inline size element(const Row &r, size c, int k) {
+  return PACKED ? (c * r.group + r.lane) * CHUNK + k : (c * CHUNK + k) * r.group + r.lane;
+}
+// PACKED: step is 1, n a multiple of CHUNK, and x aligned. Behind the row is `other`.
+template <bool PACKED, class T>
+__device__ inline void fetch(const T *x, const Row &r, size c, float other, float *v) {
+  if (PACKED && element<PACKED>(r, c, 0) < r.n) {
+    auto pack = load_pack<T, CHUNK>(x, r.at + element<PACKED>(r, c, 0));
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) v[k] = load(pack.v, k);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < CHUNK; k++) {
+    size e = element<PACKED>(r, c, k);
+    v[k] = !PACKED && e < r.n ? load(x, r.at + e * r.step) : other;
+  }
+}
+template <bool PACKED, class T>
+__device__ inline void put(T *y, const Row &r, size c, const float *v) {
+  if constexpr (PACKED) {
+    Pack<T, CHUNK> pack;
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) store(pack.v, k, v[k]);
+    size e = element<PACKED>(r, c, 0);
+    if (e < r.n) store_pack<T, CHUNK>(y, r.at + e, pack);
+  } else {
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) {
+      size e = element<PACKED>(r, c, k);
+      if (e < r.n) store(y, r.at + e * r.step, v[k]);
+    }
+  }
+}
+// What all threads of a row have, combined, for all of them. All threads of the block call it.
+template <bool MAX> __device__ inline float joined(float a, float b) {
+  return MAX ? ((b > a || b != b) ? b : a) : a + b;
+}
+template <bool MAX> __device__ inline float row_joined(const Row &r, float v) {
+  if (r.group == 1) return v;
+  if (r.step == 1 && r.group == 32) return MAX ? warp_max(v) : warp_sum(v);
+  if (r.step == 1) return MAX ? block_max(v) : block_sum(v);
+  __shared__ float parts[MOST_ALONG];
+  int t = threadIdx.x, across = blockDim.x / r.group;
+  __syncthreads();  // nobody still reads the parts of before
+  parts[t] = v;
+  for (int o = r.group / 2; o; o /= 2) {
+    __syncthreads();
+    if (r.lane < o) parts[t] = joined<MAX>(parts[t], parts[t + o * across]);
+  }
+  __syncthreads();
+  return parts[t % across];
+}
+__device__ inline float row_sum(const Row &r, float v) { return row_joined<false>(r, v); }
+__device__ inline float row_max(const Row &r, float v) { return row_joined<true>(r, v); }
+__device__ inline float chunk_sum(const float *v) {
+  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+}
+
+// The largest m of sign x in a row, and the sum of e^(sign x - m): NaN where one is NaN or Inf, 0
+// where all are -Inf. Each thread keeps a largest number of its own so far.
+struct Powers {
+  float m, sum;
+};
+template <bool PACKED, class T>
+__device__ inline Powers powers_of(const T *x, const Row &r, float sign) {
+  float m = -INFINITY, sum = 0.0f, v[CHUNK];
+  for (size c = 0; c < chunks(r); c++) {
+    fetch<PACKED>(x, r, c, -INFINITY * sign, v);
+    float before = m;
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) {
+      v[k] *= sign;
+      m = v[k] > m ? v[k] : m;
+    }
+    if (m > before && before > -INFINITY) sum *= expf(before - m);
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) v[k] = v[k] == -INFINITY ? 0.0f : expf(v[k] - m);
+    sum += chunk_sum(v);
+  }
+  float all = row_max(r, m);
+  sum = row_sum(r, m == all ? sum : sum * expf(m - all));
+  return {all, sum};
+}
+// Of doubles, for all threads of a block of N, a power of two.
+template <int N> __device__ inline double block_total(double v) {
+  __shared__ double shared[N];
+  __syncthreads();
+  shared[threadIdx.x] = v;
+  __syncthreads();
+  for (int o = N / 2; o; o /= 2) {
+    if (threadIdx.x < o) shared[threadIdx.x] += shared[threadIdx.x + o];
+    __syncthreads();
+  }
+  return shared[0];
+}

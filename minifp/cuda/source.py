@@ -1,0 +1,102 @@
+"""Texts of CUDA C++: read from the files beside their references, compiled when they are needed.
+
+A text is compiled once for each choice of its types, which are typedefs before it: `Text(__name__,
+"softmax.cu")(X=x.dtype, Y=out.dtype)` is a module with `typedef half X; typedef float Y;`.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from minifp.cuda import capturing
+from minifp.cuda.arrays import cupy
+
+TYPES = {
+    **{np.dtype(n): t for n, t in (("float16", "half"), ("float32", "float"), ("bool", "bool"))},
+    **{np.dtype(n): f"{n}_type" for n in ("int8", "uint8", "int32", "uint32", "int64")},
+}
+# Names of its own: NVRTC has no <stdint.h>.
+INTEGERS = """
+typedef signed char int8_type;
+typedef unsigned char uint8_type;
+typedef int int32_type;
+typedef unsigned int uint32_type;
+typedef long long int64_type;
+"""
+OPTIONS = ("--std=c++17",)
+THREADS = 256  # of a block, unless a kernel needs another number
+MOST_BLOCKS = 4096  # of a loop over elements: more than any GPU runs at once
+
+
+@cache
+def common() -> str:
+    """What every text begins with."""
+    return (files("minifp.cuda") / "common.cuh").read_text(encoding="utf-8") + INTEGERS
+
+
+class Module:
+    """A text with its types, compiled at the first launch of one of its kernels."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.kernels = common() + text, {}
+
+    def launch(self, name: str, blocks: Any, threads: Any, *args: Any) -> None:
+        """Launch a kernel on the current stream.
+
+        blocks, threads: numbers, or tuples of up to three. args: device arrays, Python integers
+        (which enter as 64 bits), and floats (as 32).
+        """
+        kernel = self.kernels.get(name)
+        if kernel is None:
+            module = cupy().RawModule(code=self.text, options=OPTIONS)
+            kernel = self.kernels[name] = module.get_function(name)
+        grid = blocks if isinstance(blocks, tuple) else (blocks,)
+        block = threads if isinstance(threads, tuple) else (threads,)
+        if capturing.now is not None:
+            numbers = [a for a in args if isinstance(a, (int, float, np.generic))]
+            capturing.launched(name, (*grid, *numbers))
+        kernel(grid, block, tuple([as_given(a) for a in args]))
+
+
+def as_given(a: Any) -> Any:
+    """An argument as CuPy takes it: floats are of 32 bits."""
+    if type(a) is float:
+        return np.float32(a)
+    return a.value if type(a) is capturing.Uncounted else a
+
+
+@cache
+def module_of(text: str) -> Module:
+    """The module of a whole text, with its typedefs."""
+    return Module(text)
+
+
+class Text:
+    """A `.cu` file beside the Python module that launches it: Text(__name__, "softmax.cu")."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.package, self.name = module.rpartition(".")[0], name
+        self.modules: dict = {}
+
+    def read(self) -> str:
+        """What is in the file."""
+        return (files(self.package) / self.name).read_text(encoding="utf-8")
+
+    def __call__(self, **types: Any) -> Module:
+        """The module with these types: dtypes, or numbers, which become constants."""
+        key = tuple(types.items())
+        if key not in self.modules:
+            lines = [
+                f"#define {name} {value}" if isinstance(value, int) else
+                f"typedef {TYPES[np.dtype(value)]} {name};"
+                for name, value in key
+            ]  # fmt: skip
+            self.modules[key] = module_of("\n".join([*lines, self.read()]))
+        return self.modules[key]
+
+
+def blocks_for(n: int, threads: int = THREADS, each: int = 1) -> int:
+    """How many blocks a loop over n elements takes, where a thread takes `each` at a time."""
+    return max(1, min(MOST_BLOCKS, -(-n // (threads * each))))

@@ -1,0 +1,49 @@
+"""Operations for which no GPU has a kernel: on the CPU, with tensors copied there and back."""
+
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from minifp.backend import OnHostWarning, ran_on_host
+from minifp.device import device_of
+from minifp.ops.pointwise import move
+from minifp.tape import Tensor
+from minifp.typing import F
+
+
+def on_host(fn: F) -> F:
+    """Let a function of tensors take those on a GPU too: it is called on the CPU, and its results
+    are moved back. Gradients go the same way. Warns once."""
+
+    @wraps(fn)
+    def apply(*args: Any, **settings: Any) -> Any:
+        places = {device_of(a.array) for a in args if isinstance(a, Tensor)} - {"cpu"}
+        if not places:
+            return fn(*args, **settings)
+        if fn.__name__ not in ran_on_host:
+            ran_on_host.add(fn.__name__)
+            warnings.warn(
+                f"{fn.__name__} runs on the CPU, as there is no kernel for the GPU: its tensors "
+                "are copied there and back",
+                OnHostWarning,
+                stacklevel=2,
+            )
+        given = [_at(a, "cpu") for a in args]
+        there = fn(*given, **{name: _at(v, "cpu") for name, v in settings.items()})
+        return _all_at(there, places.pop())
+
+    return apply  # type: ignore[return-value]
+
+
+def _at(a: Any, device: str) -> Any:
+    if not isinstance(a, Tensor) or device_of(a.array) == device:
+        return a
+    return move(a, device=device)
+
+
+def _all_at(results: Any, device: str) -> Any:
+    if isinstance(results, tuple):
+        make: Callable[..., Any] = getattr(results, "_make", tuple)  # of named tuples
+        return make(_at(part, device) for part in results)
+    return _at(results, device)

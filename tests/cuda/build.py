@@ -1,0 +1,80 @@
+"""Texts of CUDA C++ and what imitates its runtime, as libraries of the host's C++ compiler.
+
+A library is kept in a folder for temporary files, under a hash of its text, its flags and shim.h.
+"""
+
+import ctypes
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)')
+FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-ffp-contract=off", "-fno-math-errno")
+
+
+def compiler():
+    """The C++ compiler's path. Skips where there is none, which in CI is an error."""
+    found = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no g++ or clang++: apt install g++")
+    return found
+
+
+@cache
+def folder():
+    """Where libraries are kept: one for each user, as others must not write into it."""
+    path = Path(tempfile.gettempdir()) / f"minifp-imitated-gpu-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def built(text, *flags, link=()):
+    """The path of a library made of a C++ text. link: libraries that it needs."""
+    command = [compiler(), *FLAGS, *flags]
+    known = "\n".join([*command, (HERE / "shim.h").read_text(), *map(str, link), text])
+    path = folder() / f"{hashlib.sha256(known.encode()).hexdigest()[:24]}.so"
+    if not path.exists():
+        with tempfile.TemporaryDirectory(dir=folder()) as made:
+            source = Path(made) / "text.cpp"
+            source.write_text(text)
+            command += [f"-I{HERE}", f"-I{HERE / 'include'}", str(source), *map(str, link)]
+            command += ["-o", f"{made}/it.so"]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                (folder() / "refused.cpp").write_text(text)
+                raise RuntimeError(f"{done.stderr[:2000]}\n(see {folder() / 'refused.cpp'})")
+            os.replace(f"{made}/it.so", path)  # another process may have made it meanwhile
+    return path
+
+
+@cache
+def runtime(*flags):
+    """The library of runtime.cpp, loaded."""
+    path = built((HERE / "runtime.cpp").read_text(), "-O2", *flags)
+    library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    for name in ("rig_stream", "rig_end_capture"):
+        getattr(library, name).restype = ctypes.c_void_p
+    library.path = path
+    return library
+
+
+def kernels(text, *flags):
+    """The library of a CUDA text, loaded, with an entry for each kernel in it."""
+    runtime()  # which these libraries call
+    names = KERNEL.findall(text)
+    exports = "\n".join(f"RIG_EXPORT({name})" for name in names)
+    plain = KERNEL.sub(lambda found: found[0].replace('extern "C"', ""), text)
+    return ctypes.CDLL(str(built(f'#include "shim.h"\n{plain}\n{exports}\n', *flags)))
+
+
+def library(name, *flags):
+    """One of the C++ files here, built with the runtime, such as "fake_cublas.cpp": its path."""
+    return built((HERE / name).read_text(), "-O3", "-march=native", *flags, link=[runtime().path])

@@ -1,0 +1,38 @@
+"""Calls of a kernel's twin for a GPU, within the bound, and in other orders of threads."""
+
+import ctypes
+
+import build
+import numpy as np
+from bounds import Call
+from conftest import IMITATED
+
+from minifp.backend import KERNELS
+from minifp.cuda.arrays import to_device, to_host
+
+SEEDS = (0, 7, 11)  # of the order in which an imitated GPU runs blocks and threads; 0: as they come
+NAMES = {k.name: k for k in KERNELS}
+
+
+def results_of(name, *args, to, **params):
+    """The results of a kernel's twin for arrays of the host's, the same in every order."""
+    seed = ctypes.c_uint.in_dll(build.runtime(), "rig_seed") if IMITATED else ctypes.c_uint()
+    given = [to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    found = []
+    for seed.value in SEEDS:
+        results = NAMES[name].device_twin(*given, to=tuple(np.dtype(t) for t in to), **params)
+        results = results if isinstance(results, tuple) else (results,)
+        found.append([to_host(r) for r in results])
+    seed.value = 0
+    for other in found[1:]:
+        for a, b in zip(found[0], other):
+            assert a.tobytes() == b.tobytes(), f"{name} depends on the order of threads"
+    return tuple(found[0])
+
+
+def check(name, *args, to, **params):
+    """The same, within the bound."""
+    results = results_of(name, *args, to=to, **params)
+    worst = Call(NAMES[name], args, params, results, None).excess()
+    assert worst <= 1, (name, [getattr(a, "shape", a) for a in args], params, worst)
+    return results[0] if len(results) == 1 else results

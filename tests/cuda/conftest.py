@@ -1,0 +1,40 @@
+"""Here "cuda" is a real GPU where there is one, or else the imitation of fake_cupy.py."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from minifp.cuda import arrays
+
+
+def has_gpu():
+    """Whether CuPy is installed and finds a GPU."""
+    try:
+        import cupy
+
+        return "imitated" not in cupy.__version__ and cupy.is_available()
+    except Exception:
+        return False
+
+
+IMITATED = not has_gpu()
+
+
+@pytest.fixture(autouse=True)
+def gpu(monkeypatch):
+    """Let "cuda" be there in every test of this folder."""
+    if not IMITATED:
+        yield
+        return
+    import build
+
+    build.compiler()  # skips where there is none
+    import fake_cupy
+
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    monkeypatch.setenv("MINIFP_CUBLAS", str(build.library("fake_cublas.cpp")))
+    arrays.cupy.cache_clear()
+    with np.errstate(all="ignore"):
+        yield
+    arrays.cupy.cache_clear()

@@ -1,0 +1,757 @@
+"""What minifp uses of CuPy, on a machine without a GPU: arrays, streams, graphs, kernels, memory.
+
+Arrays lie in the host's memory, but behave as CuPy's do: NumPy cannot read them, they do not mix
+with NumPy's, memory comes from a pool and holds NaN until it is written, and while a stream is
+captured nothing is computed, and what would read a result is refused. Kernels are the same texts,
+compiled for the host (see shim.h). What CuPy has and this has not is an AttributeError.
+"""
+
+import ctypes
+import math
+import threading
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+
+import build
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+__version__ = "14.0-imitated"
+POISON = 0xFF  # bytes of a NaN in every floating format
+COPIED_ANYWAY = (bool, int, float, complex, np.generic)
+
+
+class CapturedRead(RuntimeError):
+    """What CUDA says of a read while a stream is captured."""
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+
+class OutOfMemoryError(MemoryError):
+    """CuPy's, which a pool raises at its limit."""
+
+
+class MemoryPointer:
+    """A place in memory that is given back when nobody knows it any more."""
+
+    def __init__(self, pool, bytes, size):
+        self.pool, self.bytes, self.size = pool, bytes, size
+        self.ptr = bytes.ctypes.data
+
+    @property
+    def mem(self):
+        """What it points into: the memory itself."""
+        return self
+
+    def __del__(self):
+        if self.pool is not None:
+            self.pool.free(self)
+
+    def copy_from_host_async(self, memory, size, stream=None):
+        """Copy `size` bytes from an address of the host's, in the stream's order."""
+        _refuse_in_capture("a copy from the host")
+        ctypes.memmove(self.ptr, getattr(memory, "value", memory), size)
+
+
+class MemoryPool:
+    """A pool, as CuPy's: blocks of multiples of 512 bytes, kept for who asks next."""
+
+    def __init__(self):
+        self.freed, self.total, self.used, self.limit = {}, 0, 0, 0
+
+    def malloc(self, size):
+        """A place of at least so many bytes, which hold NaN."""
+        size = max(512, -(-size // 512) * 512)
+        held = self.freed.get(size)
+        if not held:
+            if self.limit and self.total + size > self.limit:
+                raise OutOfMemoryError(
+                    f"Out of memory allocating {size:,} bytes (allocated so far: {self.used:,} "
+                    f"bytes, limit set to: {self.limit:,} bytes)."
+                )
+            block = np.empty(size + 512, np.uint8)
+            start = -block.ctypes.data % 512
+            bytes = block[start : start + size]
+            self.total += size
+        else:
+            bytes = held.pop()
+        self.used += size
+        bytes[:] = POISON
+        return MemoryPointer(self, bytes, size)
+
+    def free(self, pointer):
+        """Take a place back."""
+        self.freed.setdefault(pointer.size, []).append(pointer.bytes)
+        self.used -= pointer.size
+
+    def free_all_blocks(self, stream=None):
+        """Give the memory that nobody uses back to the host."""
+        self.total -= sum(size * len(held) for size, held in self.freed.items())
+        self.freed.clear()
+
+    def total_bytes(self):
+        """Bytes taken from the host."""
+        return self.total
+
+    def used_bytes(self):
+        """Bytes in use."""
+        return self.used
+
+    def set_limit(self, size=None, fraction=None):
+        """Let it take no more than so many bytes; 0 for any number."""
+        self.limit = size or 0
+
+    def get_limit(self):
+        """The limit in bytes, 0 for none."""
+        return self.limit
+
+
+_default_pool = MemoryPool()
+_here = threading.local()
+
+
+def get_default_memory_pool():
+    """The pool that arrays come from outside of `using_allocator`."""
+    return _default_pool
+
+
+def _malloc(size):
+    return getattr(_here, "allocator", _default_pool.malloc)(size)
+
+
+@contextmanager
+def _using_allocator(allocator=None):
+    before = getattr(_here, "allocator", _default_pool.malloc)
+    _here.allocator = allocator or _default_pool.malloc
+    try:
+        yield
+    finally:
+        _here.allocator = before
+
+
+class PinnedMemoryPointer:
+    """Memory of the host's that a device could read by itself."""
+
+    def __init__(self, size):
+        self.bytes, self.ptr = (ctypes.c_char * max(size, 1))(), None
+        self.ptr = ctypes.addressof(self.bytes)
+
+    def __buffer__(self, flags):
+        return memoryview(self.bytes)
+
+
+def _alloc_pinned_memory(size):
+    return PinnedMemoryPointer(size).bytes
+
+
+# ---- streams and graphs -------------------------------------------------------------------------
+
+
+class Stream:
+    """An order of work."""
+
+    null: "Stream"
+
+    def __init__(self, null=False, non_blocking=False, ptds=False, priority=None):
+        self.ptr = 0 if null else build.runtime().rig_stream()
+        self.non_blocking, self.pool, self.nodes, self.before = non_blocking, None, [], []
+
+    def __enter__(self):
+        self.before.append(get_current_stream())
+        _here.stream = self
+        return self
+
+    def __exit__(self, *error):
+        _here.stream = self.before.pop()
+
+    def use(self):
+        """Make it the current one."""
+        _here.stream = self
+        return self
+
+    def synchronize(self):
+        """Wait for it: done, as all is done at once."""
+        _refuse_in_capture("to wait for a stream")
+
+    def wait_event(self, event):
+        """Let what comes after wait for an event."""
+
+    def record(self, event=None):
+        """An event at this point."""
+        return event or Event()
+
+    def begin_capture(self, mode=None):
+        """Do nothing from now on but note what there is to do."""
+        if not self.ptr:
+            raise RuntimeError("cannot capture on the default (legacy) stream")
+        self.nodes = []
+        build.runtime().rig_begin_capture(ctypes.c_void_p(self.ptr))
+
+    def is_capturing(self):
+        """Whether it is between begin_capture and end_capture."""
+        return bool(build.runtime().rig_is_capturing(ctypes.c_void_p(self.ptr)))
+
+    def end_capture(self):
+        """The graph of what was noted."""
+        if not self.is_capturing():
+            raise RuntimeError("cudaErrorIllegalState: the stream is not capturing")
+        nodes, self.nodes = self.nodes, []
+        return Graph(build.runtime().rig_end_capture(ctypes.c_void_p(self.ptr)), nodes)
+
+
+class Graph:
+    """What a stream has captured."""
+
+    def __init__(self, pointer, nodes):
+        self.pointer, self.nodes = ctypes.c_void_p(pointer), nodes
+
+    def launch(self, stream=None):
+        """Do it all."""
+        build.runtime().rig_graph_launch(self.pointer)
+
+    def upload(self, stream=None):
+        """Bring it to the device before it is launched."""
+
+    def __len__(self):
+        return build.runtime().rig_graph_nodes(self.pointer)
+
+    def __del__(self):
+        build.runtime().rig_graph_free(self.pointer)
+
+
+Stream.null = Stream(null=True)
+
+
+def get_current_stream(device_id=-1):
+    """The stream that work goes to."""
+    return getattr(_here, "stream", Stream.null)
+
+
+class Event:
+    """A point in the order of work."""
+
+    def __init__(self, *flags, **settings):
+        pass
+
+    def record(self, stream=None):
+        """Set it to now."""
+
+    def synchronize(self):
+        """Wait for it: it has come."""
+        _refuse_in_capture("to wait for an event")
+
+
+def _is_capturing():
+    return get_current_stream().is_capturing()
+
+
+def _refuse_in_capture(what):
+    if _is_capturing():
+        raise CapturedRead(f"cudaErrorStreamCaptureUnsupported: {what} while the stream captures")
+
+
+def _do(work):
+    """Do it, now or whenever the graph that is being captured is launched."""
+    stream = get_current_stream()
+    if stream.is_capturing():
+        node = ctypes.CFUNCTYPE(None)(work)
+        stream.nodes.append(node)  # which the graph does not keep alive itself
+        build.runtime().rig_callback(ctypes.c_void_p(stream.ptr), node)
+    else:
+        work()
+
+
+# ---- arrays -------------------------------------------------------------------------------------
+
+
+class Flags:
+    """What CuPy says of how an array lies in memory."""
+
+    def __init__(self, host, owns):
+        self.c_contiguous, self.f_contiguous = host.flags.c_contiguous, host.flags.f_contiguous
+        self.forc, self.fnc, self.owndata = host.flags.forc, host.flags.fnc, owns
+
+
+class ndarray(NDArrayOperatorsMixin):
+    """A CuPy array: `ndarray(shape, dtype)`, C-contiguous."""
+
+    __array_priority__ = 100
+
+    def __init__(self, shape, dtype=float, memptr=None, strides=None, order="C"):
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        dtype = np.dtype(dtype)
+        memory = memptr or _malloc(math.prod(shape) * dtype.itemsize)
+        host = memory.bytes[: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+        self._set(host, memory, None)
+
+    def _set(self, host, memory, base):
+        self.host, self.memory, self.base = host, memory, base
+        return self
+
+    def _as_view(self, host):
+        base = self if self.base is None else self.base
+        return ndarray.__new__(ndarray)._set(host, self.memory, base)
+
+    # -- what it is
+
+    shape = property(lambda self: self.host.shape)
+    dtype = property(lambda self: self.host.dtype)
+    strides = property(lambda self: self.host.strides)
+    ndim = property(lambda self: self.host.ndim)
+    size = property(lambda self: self.host.size)
+    itemsize = property(lambda self: self.host.itemsize)
+    nbytes = property(lambda self: self.host.nbytes)
+    flags = property(lambda self: Flags(self.host, self.base is None))
+    T = property(lambda self: self._as_view(self.host.T))
+    device = property(lambda self: Device(0))
+    __cuda_array_interface__ = property(
+        lambda self: (
+            {"shape": self.shape, "typestr": self.dtype.str, "version": 3}
+            | {"data": (self.host.ctypes.data, False), "strides": self.strides}
+        )
+    )
+
+    @property
+    def data(self):
+        """Where it begins: `.data.ptr`."""
+        return _Place(self)
+
+    def __len__(self):
+        return len(self.host)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self):
+        return repr(self.get())
+
+    # -- views
+
+    def __getitem__(self, key):
+        if _is_basic(key):
+            return self._as_view(self.host[key] if key != () else self.host[...])
+        return _computed(lambda: self.host[_unwrapped(key)])
+
+    def __setitem__(self, key, value):
+        if isinstance(value, np.ndarray):
+            raise TypeError(f"Unsupported type {type(value)}")
+        if not _is_basic(key):
+            key = _unwrapped(key)
+
+        def work():
+            self.host[key] = _unwrapped(value)
+
+        _do(work)
+
+    def reshape(self, *shape, order="C"):
+        """A view where there can be one, or else a copy."""
+        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        made = self.host.reshape(shape, order=order)
+        if np.shares_memory(made, self.host) or not made.size:
+            return self._as_view(made)
+        return self.copy().reshape(shape)
+
+    def ravel(self, order="C"):
+        """One axis."""
+        return self.reshape(-1)
+
+    def transpose(self, *axes):
+        """A view."""
+        return self._as_view(self.host.transpose(*axes))
+
+    def swapaxes(self, first, second):
+        """A view."""
+        return self._as_view(self.host.swapaxes(first, second))
+
+    def squeeze(self, axis=None):
+        """A view."""
+        return self._as_view(self.host.squeeze(axis))
+
+    def view(self, dtype=None):
+        """The same memory, perhaps as other numbers."""
+        return self._as_view(self.host.view() if dtype is None else self.host.view(dtype))
+
+    # -- copies
+
+    def copy(self, order="C"):
+        """A copy, C-contiguous."""
+        made = ndarray(self.shape, self.dtype)
+        made[...] = self
+        return made
+
+    def astype(self, dtype, copy=True, **settings):
+        """A copy in another format."""
+        made = ndarray(self.shape, dtype)
+        with np.errstate(all="ignore"):
+            made[...] = self
+        return made
+
+    def fill(self, value):
+        """Set all numbers."""
+        self[...] = value
+
+    def set(self, array, stream=None):
+        """Copy from the host."""
+        _refuse_in_capture("a copy from the host")
+        self.host[...] = array
+
+    def get(self, stream=None, order="C", out=None, blocking=True):
+        """A copy on the host."""
+        _refuse_in_capture("a copy to the host")
+        if out is not None:
+            out[...] = self.host
+            return out
+        return np.array(self.host, order="C")
+
+    def item(self, *place):
+        """One number, on the host."""
+        return self.get().item(*place)
+
+    def tolist(self):
+        """Numbers on the host."""
+        return self.get().tolist()
+
+    __bool__ = lambda self: bool(self.get())  # noqa: E731
+    __float__ = lambda self: float(self.get())  # noqa: E731
+    __int__ = lambda self: int(self.get())  # noqa: E731
+    __index__ = lambda self: self.get().__index__()  # noqa: E731
+
+    def __array__(self, *args, **settings):
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. "
+            "Please use `.get()` to construct a NumPy array explicitly."
+        )
+
+    # -- NumPy's functions
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **settings):
+        _check_operands(inputs)
+        if method != "__call__":
+            return NotImplemented
+        if out is not None:
+            (target,) = out
+            if not isinstance(target, ndarray):
+                raise TypeError("Unsupported type for out")
+
+            def work():
+                with np.errstate(all="ignore"):
+                    ufunc(*_unwrapped(inputs), out=target.host, **settings)
+
+            _do(work)
+            return target
+
+        def compute():
+            with np.errstate(all="ignore"):
+                return ufunc(*_unwrapped(inputs), **settings)
+
+        return _computed(compute)
+
+    def __array_function__(self, function, types, args, settings):
+        if function not in FUNCTIONS:
+            raise TypeError(f"imitated CuPy: np.{function.__name__} of a CuPy array")
+        return FUNCTIONS[function](*args, **settings)
+
+
+class _Place:
+    def __init__(self, array):
+        self.array, self.ptr = array, array.host.ctypes.data
+        self.mem = array.memory
+
+    def copy_from_host_async(self, memory, size, stream=None):
+        """Copy `size` bytes from an address of the host's."""
+        _refuse_in_capture("a copy from the host")
+        ctypes.memmove(self.ptr, getattr(memory, "value", memory), size)
+
+    def copy_from_device_async(self, source, size, stream=None):
+        """Copy `size` bytes from another place of the device's."""
+        stream = stream or get_current_stream()
+        build.runtime().rig_copy(
+            ctypes.c_void_p(stream.ptr), ctypes.c_void_p(self.ptr), ctypes.c_void_p(source.ptr),
+            ctypes.c_size_t(size),
+        )  # fmt: skip
+
+
+def _is_basic(key):
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(p is None or p is Ellipsis or isinstance(p, (int, np.integer, slice)) for p in parts)
+
+
+def _unwrapped(a):
+    if isinstance(a, ndarray):
+        return a.host
+    if isinstance(a, (tuple, list)):
+        return type(a)(_unwrapped(part) for part in a)
+    return a
+
+
+def _check_operands(inputs):
+    for a in inputs:
+        if not isinstance(a, (ndarray, *COPIED_ANYWAY)):
+            raise TypeError(f"Unsupported type {type(a)}")
+
+
+def _computed(compute):
+    """The array that a function of the host's computes, now or when a graph is launched."""
+    with np.errstate(all="ignore"):
+        first = np.asarray(compute())
+    made = ndarray(first.shape, first.dtype)
+
+    def work():
+        with np.errstate(all="ignore"):
+            made.host[...] = compute()
+
+    _do(work)
+    return made
+
+
+def _views(function):
+    """Of NumPy's functions those that return a view."""
+
+    def apply(array, *args, **settings):
+        return array._as_view(function(array.host, *args, **settings))
+
+    return apply
+
+
+def _writeable(host):
+    host.flags.writeable = True
+    return host
+
+
+def _results(function):
+    """Those that compute."""
+
+    def apply(*args, **settings):
+        given = _unwrapped(args)
+        for a in args:
+            parts = a if isinstance(a, (tuple, list)) else [a]
+            if any(isinstance(part, np.ndarray) for part in parts):
+                raise TypeError(f"Unsupported type {np.ndarray}")
+        settings = {name: _unwrapped(value) for name, value in settings.items()}
+        return _computed(lambda: function(*given, **settings))
+
+    return apply
+
+
+FUNCTIONS = {
+    **{f: _views(f) for f in (np.broadcast_to, np.expand_dims, np.moveaxis, np.swapaxes)},
+    **{f: _views(f) for f in (np.transpose, np.squeeze, np.flip)},
+    np.diagonal: _views(lambda a, *args: _writeable(np.diagonal(a, *args))),
+    **{f: _results(f) for f in (np.concatenate, np.stack, np.where, np.zeros_like, np.ones_like)},
+    **{f: _results(f) for f in (np.empty_like, np.full_like, np.sum, np.any, np.all, np.max)},
+    **{f: _results(f) for f in (np.min, np.take, np.take_along_axis, np.argmax, np.argmin)},
+    **{f: _results(f) for f in (np.count_nonzero, np.roll, np.tril, np.triu, np.repeat, np.tile)},
+    **{f: _results(f) for f in (np.argsort, np.sort, np.cumsum, np.prod, np.mean, np.clip)},
+    np.split: lambda a, ends, axis=0: [
+        a._as_view(part) for part in np.split(a.host, ends, axis=axis)
+    ],
+    np.reshape: lambda a, shape: a.reshape(shape),
+    np.ravel: lambda a: a.ravel(),
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a: a.size,
+    np.copyto: lambda target, source: target.__setitem__(..., source),
+    np.shares_memory: lambda a, b: np.shares_memory(_unwrapped(a), _unwrapped(b)),
+    np.may_share_memory: lambda a, b: np.may_share_memory(_unwrapped(a), _unwrapped(b)),
+}
+
+
+def empty(shape, dtype=float, order="C"):
+    """An array that holds NaN."""
+    return ndarray(shape, dtype)
+
+
+def zeros(shape, dtype=float, order="C"):
+    """An array of zeros."""
+    return full(shape, 0, dtype)
+
+
+def ones(shape, dtype=float, order="C"):
+    """An array of ones."""
+    return full(shape, 1, dtype)
+
+
+def full(shape, value, dtype=None, order="C"):
+    """An array of one number."""
+    made = ndarray(shape, dtype or np.asarray(value).dtype)
+    made.fill(value)
+    return made
+
+
+def asarray(a, dtype=None, order=None):
+    """An array, copied from the host unless it is one."""
+    if isinstance(a, ndarray):
+        return a if dtype is None or a.dtype == dtype else a.astype(dtype)
+    host = np.asarray(a, dtype)
+    made = ndarray(host.shape, host.dtype)
+    made.set(host)
+    return made
+
+
+array = asarray
+
+
+def asnumpy(a, stream=None, order="C", out=None, blocking=True):
+    """A copy on the host."""
+    return a.get(out=out) if isinstance(a, ndarray) else np.asarray(a)
+
+
+def ascontiguousarray(a):
+    """An array whose numbers lie in C order, copied where they do not."""
+    return a if a.flags.c_contiguous else a.copy()
+
+
+def shares_memory(a, b):
+    """Whether two arrays do."""
+    return np.shares_memory(a.host, b.host)
+
+
+# ---- kernels ------------------------------------------------------------------------------------
+
+
+@cache
+def _library(text, flags):
+    return build.kernels(text, *flags)
+
+
+flags: tuple = ()  # more of them, for the host's compiler
+launches: list = []  # (name of a kernel, grid, block) of each launch, where somebody appends None
+
+
+class RawModule:
+    """CUDA C++ text. compile() is at the first kernel."""
+
+    def __init__(self, *, code=None, path=None, options=(), backend="nvrtc", **settings):
+        self.code, self.options = code, options
+
+    def get_function(self, name):
+        """The kernel of this name."""
+        return RawKernel(_library(self.code, flags), name)
+
+
+class RawKernel:
+    """A kernel: kernel(grid, block, args)."""
+
+    def __init__(self, library, name):
+        self.name, self.call = name, getattr(library, f"rig_call_{name}")
+        sizes = (ctypes.c_int * 512)()
+        count = getattr(library, f"rig_sizes_{name}")(sizes)
+        self.sizes = sizes[:count]
+
+    def __call__(self, grid, block, args, *, shared_mem=0, stream=None):
+        grid, block = ((*t, 1, 1)[:3] for t in (grid, block))
+        assert shared_mem == 0, "imitated CuPy: shared memory of a size told at the launch"
+        assert math.prod(block) <= 1024 and 0 < min(grid) and grid[0] < 2**31, (grid, block)
+        assert max(grid[1:]) < 65536, f"a grid of {grid}"
+        values = [_as_argument(a) for a in args]
+        sizes = [ctypes.sizeof(v) for v in values]
+        if sizes != self.sizes:
+            raise TypeError(f"{self.name}: arguments of {sizes} bytes, expected {self.sizes}")
+        if launches:
+            launches.append((self.name, grid, block))
+        addresses = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
+        build.runtime().rig_launch(
+            ctypes.c_void_p(get_current_stream().ptr), self.call, (ctypes.c_uint * 3)(*grid),
+            (ctypes.c_uint * 3)(*block), addresses, (ctypes.c_int * len(sizes))(*sizes),
+            len(values),
+        )  # fmt: skip
+
+
+TYPES = {
+    **{np.dtype(n): getattr(ctypes, f"c_{n}") for n in ("int32", "int64", "uint32", "uint64")},
+    **{np.dtype(n): getattr(ctypes, f"c_{n}") for n in ("int8", "uint8")},
+    **{np.dtype("float32"): ctypes.c_float, np.dtype("float64"): ctypes.c_double},
+    **{np.dtype("bool"): ctypes.c_bool, np.dtype("float16"): ctypes.c_uint16},
+}
+
+
+def _as_argument(a):
+    if a is None:
+        return ctypes.c_void_p(0)
+    if isinstance(a, ndarray):
+        return ctypes.c_void_p(a.data.ptr)
+    if isinstance(a, (MemoryPointer, _Place)):
+        return ctypes.c_void_p(a.ptr)
+    if isinstance(a, bool):
+        return ctypes.c_bool(a)
+    if isinstance(a, int):  # as CuPy has it
+        return ctypes.c_longlong(a)
+    if isinstance(a, float):
+        return ctypes.c_double(a)
+    if isinstance(a, np.generic):
+        if a.dtype == "float16":
+            return ctypes.c_uint16(int(a.view(np.uint16)))
+        return TYPES[a.dtype](a.item())
+    if isinstance(a, np.ndarray):
+        raise TypeError(f"Unsupported type {type(a)}")
+    raise TypeError(f"Unsupported type {type(a)}")
+
+
+# ---- the device ---------------------------------------------------------------------------------
+
+
+class Device:
+    """The one GPU that is imitated."""
+
+    compute_capability = "90"
+    mem_info = (8 * 2**30, 16 * 2**30)  # free and all bytes
+    attributes = {"MultiProcessorCount": 4, "MaxSharedMemoryPerBlock": 49152}
+
+    def __init__(self, device=None):
+        self.id = 0 if device is None else int(device)
+        if self.id != 0:
+            raise CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def use(self):
+        """Make it the current one."""
+
+    def synchronize(self):
+        """Wait for all its streams."""
+        _refuse_in_capture("to wait for a device")
+
+
+class CUDARuntimeError(RuntimeError):
+    """What CUDA refuses."""
+
+
+def _module(name, **members):
+    made = ModuleType(f"{__name__}.{name}")
+    vars(made).update(members)
+    return made
+
+
+def is_available():
+    """Whether there is a GPU."""
+    return True
+
+
+cuda = _module(
+    "cuda",
+    Stream=Stream,
+    Event=Event,
+    Graph=Graph,
+    Device=Device,
+    MemoryPool=MemoryPool,
+    get_current_stream=get_current_stream,
+    using_allocator=_using_allocator,
+    alloc=_malloc,
+    alloc_pinned_memory=_alloc_pinned_memory,
+    is_available=is_available,
+    memory=_module("memory", OutOfMemoryError=OutOfMemoryError),
+    runtime=_module(
+        "runtime",
+        getDeviceCount=lambda: 1,
+        getDeviceProperties=lambda i: {"name": b"an imitated GPU", "totalGlobalMem": 16 * 2**30},
+        runtimeGetVersion=lambda: 13000,
+        driverGetVersion=lambda: 13000,
+        CUDARuntimeError=CUDARuntimeError,
+    ),
+)

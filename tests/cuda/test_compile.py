@@ -1,0 +1,222 @@
+"""Every CUDA text that minifp makes, compiled for GPUs as on one, by NVRTC, which needs none.
+
+The texts are those that kernels launch for all cases (see test_twins.py), and steps of all
+optimizers. They are recorded, nothing is computed. Of a formula's texts, which differ in formats
+and axes, one is compiled, of other files' all.
+"""
+
+import re
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+import build
+import numpy as np
+import pytest
+import test_twins
+from nvrtc import compiled, spills
+from update_rules import RULES
+
+import minifp as fp
+from minifp import nn
+from minifp.backend import KERNELS, Kernel
+from minifp.cuda import source, teaching
+from minifp.cuda.arrays import to_device
+from minifp.cuda.source import common
+from minifp.cuda.translate import PRELUDE
+from minifp.errors import MinifpError
+from minifp.gradient_clip import squared_norm
+from minifp.optim.block_cuda import rule_of
+from minifp.optim.block_numba import Update
+from minifp.optim.step_cuda import fits
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_100")  # beside sm_90: Turing, Ampere, Blackwell
+SHORT, TOGETHER = 4000, 60  # characters of a text that is compiled with others, and how many
+PRECISIONS = ("float32", "mixed", "mixed,optimizer_state=float16", "mixed,master_weights=off")
+# Bytes of registers that a thread may move to memory: none but where a block has up to 1,024
+# threads, and so each thread 64 registers.
+SPILLED = {"cross_entropy.cu": 64}
+
+
+def every_other(a):
+    """A view of every other element of an array on the device, along each axis."""
+    wide = np.zeros([2 * n for n in a.shape], a.dtype)
+    return to_device(wide)[tuple(slice(None, None, 2) for _ in a.shape)]
+
+
+LAYOUTS = (
+    lambda a: to_device(np.array(a, order="C")),
+    lambda a: to_device(np.array(a.T, order="C")).T,
+    every_other,
+)
+
+
+@cache
+def texts():
+    """All texts, in the order in which they are first launched."""
+    made: dict = {}
+
+    def launch(module, name, *args):
+        made[module.text] = None
+
+    with patch.object(source.Module, "launch", launch):
+        # Results of references are as good, and no kernel for the CPU is compiled.
+        with patch.object(Kernel, "twin", property(lambda kernel: None)):
+            found = test_twins.calls()
+        for call in (call for name in test_twins.NAMES for call in found.get(name, ())):
+            for place in LAYOUTS:
+                args = [place(a) if isinstance(a, np.ndarray) else a for a in call.args]
+                to = tuple(r.dtype for r in call.results)
+                with suppress(MinifpError):  # test_twins.py is what fails then
+                    call.kernel.device_twin(*args, to=to, **call.params)
+        for rule in RULES.values():
+            for precision in PRECISIONS:
+                step(rule, precision)
+        for kernel in KERNELS:
+            if isinstance(kernel.twin, Update):
+                update(kernel)
+        half = fp.ones(2, 2, dtype="float16", device="cuda")
+        fp.dropout(half)
+        squared_norm(half.array)
+        for accumulate in ("float16", "float32"):
+            teaching.matmul(half.array, half.array, accumulate)
+    return tuple(made)
+
+
+def step(rule, precision):
+    """A step of an optimizer on the device, if it can decide there whether to step."""
+    with fp.precision(precision):
+        layer = nn.Linear(3, 2).to(device="cuda")
+        optimizer = fp.MixedOptimizer(rule(layer.parameters()))
+        if fits(optimizer):
+            optimizer.minimize(layer(fp.ones(4, 3, device="cuda")).sum())
+
+
+def update(kernel):
+    """Updates by the rule of a kernel: its gradients and its states in half, or float."""
+    half, single = (to_device(np.ones(8, dtype)) for dtype in (np.float16, np.float32))
+    for w, copy, g, state in (
+        *((single, None, single, single), (single, half, half, single)),
+        *((single, half, half, half), (half, None, half, single)),
+    ):
+        rule_of(kernel.twin).in_place(w, copy, g, [state] * (kernel.twin.arrays - 1), single)
+
+
+DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)
+
+
+def own(text):
+    """A text without what all begin with."""
+    return text.removeprefix(common())
+
+
+def chosen():
+    """Of the texts of one formula, which differ in formats and axes, the longest, and all others.
+
+    The longest has the most axes, and float in place of half: it needs the most registers.
+    """
+    found: dict = {}
+    for text in texts():
+        formula = own(text).partition(PRELUDE)[2].partition("#define f ")[0]
+        key = (formula, *build.KERNEL.findall(text)) if formula else text
+        found[key] = max(text, found.get(key, ""), key=len)
+    return list(found.values())
+
+
+def batches():
+    """Texts to compile at once: short ones together, as to read the headers takes the longest."""
+    short = [t for t in chosen() if len(own(t)) <= SHORT and "#include" not in own(t)]
+    yield from ([t] for t in chosen() if t not in short)
+    yield from (short[i : i + TOGETHER] for i in range(0, len(short), TOGETHER))
+
+
+def joined(batch):
+    """One text of several, each in a namespace of its own."""
+    parts = [common()]
+    for i, text in enumerate(map(own, batch)):
+        parts += [f"namespace text_{i} {{", text.replace('extern "C"', ""), "}"]
+        parts += [f"#undef {name}" for name in DEFINED.findall(text)]
+    return "\n".join(parts)
+
+
+@cache
+def files():
+    """By name, the text of each `.cu` file of minifp."""
+    found = Path(fp.__file__).parent.rglob("*.cu")
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(found)}
+
+
+def file_of(text):
+    """The file that a text is made of; "" where it was a template."""
+    return next((name for name, content in files().items() if content in text), "")
+
+
+def families():
+    """By the kernels in it, one text of each `.cu` file: that with most arrays of half."""
+    found: dict = {}
+    for text in sorted(texts(), key=lambda t: own(t).count("typedef half")):
+        found[tuple(build.KERNEL.findall(text))] = text
+    return found
+
+
+def test_every_file_of_kernels_has_texts():
+    known = {name for kernels in families() for name in kernels}
+    for name, text in files().items():
+        missing = {*build.KERNEL.findall(text)} - known
+        assert not missing, f"no case launches {missing} of {name}"
+
+
+def test_all_texts_compile_and_no_kernel_runs_out_of_registers():
+    wrong = []
+    for batch in batches():
+        cubin, log = compiled(batch[0] if len(batch) == 1 else joined(batch), "sm_90")
+        assert cubin
+        place = file_of(batch[0]) if len(batch) == 1 else "a short text"
+        for name, (stored, loaded) in spills(log).items():
+            if stored > SPILLED.get(place, 0):
+                head = " ".join(own(batch[0])[:150].split())
+                wrong.append(f"{place}: {name}: {stored} bytes stored, {loaded} loaded: {head}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_file_compiles_for_other_architectures(arch):
+    short = [text for text in families().values() if "#include" not in own(text)]
+    for text in [joined(short), *(t for t in families().values() if t not in short)]:
+        assert compiled(text, arch)[0]
+
+
+# ---- the compiler -------------------------------------------------------------------------------
+
+MANY_NUMBERS = """
+extern "C" __global__ void many(float *x, int n) {
+  float v[64];
+#pragma unroll
+  for (int k = 0; k < 64; k++) v[k] = x[k * n];
+  for (int i = 0; i < n; i++)
+#pragma unroll
+    for (int k = 0; k < 64; k++) v[k] = v[k] * v[(k + 1) % 64] + 1.0f;
+#pragma unroll
+  for (int k = 0; k < 64; k++) x[k * n] = v[k];
+}
+"""
+
+
+def test_a_kernel_that_runs_out_of_registers_is_seen():
+    assert not spills(compiled(MANY_NUMBERS, "sm_90")[1])
+    found = spills(compiled(MANY_NUMBERS, "sm_90", "--maxrregcount=32")[1])
+    assert found["many"][0] > 0 and found["many"][1] > 0
+
+
+def test_a_text_that_does_not_compile_is_an_error_with_its_line():
+    with pytest.raises(RuntimeError, match='identifier "strange" is undefined'):
+        compiled('extern "C" __global__ void wrong(float *x) { x[0] = strange; }', "sm_90")
+
+
+def test_texts_that_are_compiled_together_do_not_see_each_other():
+    first = "#define N 3\n__device__ float two() { return 2.0f; }"
+    with pytest.raises(RuntimeError, match='"two" is undefined'):
+        compiled(joined([first, "__device__ float four() { return two(); }"]), "sm_90")
+    with pytest.raises(RuntimeError, match='"N" is undefined'):
+        compiled(joined([first, "__device__ int four() { return N; }"]), "sm_90")

@@ -1,0 +1,50 @@
+"""Every operation with tensors on the GPU: values and gradients are those of the CPU.
+
+What each kernel errs is told by test_twins.py; here it is what lies between kernels that is tested.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from cases import CASES
+
+import minifp as fp
+from minifp import backend
+from minifp.policy import precision
+
+ULPS = 64  # of float16, of the largest number: results of one operation that were rounded apart
+
+
+def results(case, device, monkeypatch):
+    """The values and gradients of a case on a device, as arrays of the host's."""
+    monkeypatch.setenv("MINIFP_DEVICE", device)  # for tensors that the case makes itself
+    fp.manual_seed(0)
+    leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
+    y = case.fn(*leaves)
+    outputs = [out for out in (y if isinstance(y, (tuple, list)) else (y,)) if out is not None]
+    for out in outputs:
+        assert out.device == device
+        if out.requires_grad:
+            out.backward(gradient=np.ones(out.shape), retain_graph=True)
+    for leaf in leaves:
+        assert leaf.grad is None or leaf.grad.device == device
+    found = [*outputs, *(leaf.grad for leaf in leaves if leaf.grad is not None)]
+    return [t.numpy() for t in found]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatch):
+    with warnings.catch_warnings(), precision("float32,storage=float16"):
+        warnings.simplefilter("ignore", backend.OnHostWarning)
+        expected = results(case, "cpu", monkeypatch)
+        found = results(case, "cuda", monkeypatch)
+    assert len(expected) == len(found)
+    for a, b in zip(expected, found):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        if a.dtype.kind == "f" and a.size:
+            a, b = a.astype(np.float64), b.astype(np.float64)
+            largest = np.max(np.abs(np.where(np.isfinite(a), a, 0)), initial=2.0**-14)
+            assert np.allclose(a, b, rtol=0, atol=ULPS * 2.0**-10 * largest, equal_nan=True)
+        else:
+            assert np.array_equal(a, b)

@@ -1,0 +1,242 @@
+"""Steps that are decided on the GPU: the same as on the CPU, and nothing waits for them."""
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import mixed, nn, optim
+from minifp.cuda import arrays
+from minifp.optim import step_cuda
+
+RULES = {
+    "SGD": lambda p: optim.SGD(p, lr=0.1),
+    "momentum": lambda p: optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.01),
+    "nesterov": lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, maximize=True),
+    "Adam": lambda p: optim.Adam(p, lr=0.05, weight_decay=0.01),
+    "AMSGrad": lambda p: optim.Adam(p, lr=0.05, amsgrad=True),
+    "AdamW": lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1),
+    "RMSprop": lambda p: optim.RMSprop(p, lr=0.02),
+    "centered": lambda p: optim.RMSprop(p, lr=0.02, centered=True, momentum=0.5),
+    "Adagrad": lambda p: optim.Adagrad(p, lr=0.1, lr_decay=0.1),
+    "Adadelta": lambda p: optim.Adadelta(p),
+    "Adamax": lambda p: optim.Adamax(p, lr=0.05),
+}
+BY_THE_HOST = {
+    "NAdam": lambda p: optim.NAdam(p, lr=0.05),
+    "RAdam": lambda p: optim.RAdam(p, lr=0.05),
+}
+
+
+def made(device, rule, precision="mixed", **settings):
+    """Two layers on a device and what trains them."""
+    fp.manual_seed(3)
+    with fp.precision(precision):
+        model = nn.Sequential(nn.Linear(6, 9), nn.LayerNorm(9), nn.Linear(9, 4)).to(device)
+        return model, fp.MixedOptimizer(rule(model.parameters()), **settings)
+
+
+def losses_of(model, optimizer, count, device, bad=()):
+    """Train on random numbers; the batches numbered in `bad` have an Inf."""
+    random, found = np.random.default_rng(0), []
+    for i in range(count):
+        x = random.normal(size=(8, 6)).astype(np.float32)
+        x[0, 0] = np.inf if i in bad else x[0, 0]
+        t = fp.tensor(random.integers(0, 4, 8), device=device)
+        loss = F.cross_entropy(model(fp.tensor(x, device=device)), t)
+        found.append((loss, optimizer.minimize(loss)))
+    return found
+
+
+def weights_of(model):
+    """All weights, as arrays of the host's."""
+    return {name: v.numpy() for name, v in model.state_dict().items()}
+
+
+def assert_close(one, other, ulps):
+    """That weights differ by no more than a few rounding errors of float32."""
+    for name, a in weights_of(one).items():
+        b = weights_of(other)[name]
+        assert np.allclose(a, b, rtol=0, atol=ulps * 2.0**-24 * np.abs(a).max()), name
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32", "mixed,master_weights=off"])
+@pytest.mark.parametrize("name", RULES)
+def test_a_step_is_that_of_the_cpu(name, precision):
+    """From the same gradients; what products and sums err, on each device, is not of interest."""
+    models = []
+    for device in ("cpu", "cuda"):
+        model, optimizer = made(device, RULES[name], precision)
+        random = np.random.default_rng(1)
+        for i in range(5):
+            scale = optimizer.scale
+            for p in model.parameters():
+                g = random.normal(size=p.shape) * 0.01 * scale
+                g[(0,) * g.ndim] = np.nan if i == 2 else g[(0,) * g.ndim]
+                p.grad = fp.tensor(g, p.gradient_dtype, device=device)
+                p.grad.seed = scale
+            if device == "cuda":
+                memory = optimizer._on_device()
+                assert memory is not None, f"{name} is not decided on the GPU"
+                memory.prepare()
+                for p in model.parameters():
+                    p.grad.seed = memory.seed
+            result = optimizer.step()
+            assert result.skipped == (i == 2)
+            optimizer.zero_grad()
+        assert optimizer.optimizer.steps == 4 and optimizer.optimizer.attempts == 5
+        models.append(model)
+    assert_close(*models, ulps=64 if precision != "mixed,master_weights=off" else 2.0**14)
+
+
+@pytest.mark.parametrize("name", BY_THE_HOST)
+def test_a_rule_that_only_the_host_knows_steps_too(name):
+    models = []
+    for device in ("cpu", "cuda"):
+        model, optimizer = made(device, BY_THE_HOST[name])
+        losses_of(model, optimizer, 6, device)
+        models.append(model)
+    assert_close(*models, ulps=2.0**12)
+
+
+def test_nothing_is_read_until_somebody_asks(monkeypatch):
+    model, optimizer = made("cuda", RULES["Adam"], clip_norm=1.0)
+    losses_of(model, optimizer, 2, "cuda")
+    reads = []
+    read = arrays.to_host
+    monkeypatch.setattr(step_cuda, "to_host", lambda a: reads.append(a) or read(a))
+    made_results = losses_of(model, optimizer, 10, "cuda")
+    assert not reads
+    assert made_results[-1][1].stepped and len(reads) == 2
+    assert made_results[-1][1].grad_norm > 0 and len(reads) == 2  # read once
+    assert optimizer.scale == 2.0**16
+
+
+def test_a_skipped_step_changes_nothing_but_the_scale_and_says_why():
+    model, optimizer = made("cuda", RULES["Adam"])
+    losses_of(model, optimizer, 3, "cuda")
+    before, state = weights_of(model), optimizer.state_dict()
+    ((_, result),) = losses_of(model, optimizer, 1, "cuda", bad={0})
+    assert result.skipped and "0.weight" in result.reason and np.isnan(result.grad_norm)
+    assert (result.scale_before, result.scale_after) == (2.0**16, 2.0**15)
+    after = optimizer.state_dict()
+    for name, value in weights_of(model).items():
+        assert value.tobytes() == before[name].tobytes()
+    for n, kept in state["optimizers"][0]["state"].items():
+        for name, value in kept.items():
+            assert np.array_equal(value, after["optimizers"][0]["state"][n][name])
+
+
+def test_the_scale_grows_and_shrinks_as_on_the_cpu():
+    found = []
+    for device in ("cpu", "cuda"):
+        scale = fp.DynamicLossScale(
+            init_scale=8.0, growth_interval=2, max_scale=64.0, min_scale=4.0
+        )
+        model, optimizer = made(device, RULES["SGD"], loss_scale=scale)
+        steps = losses_of(model, optimizer, 14, device, bad={5, 6, 7, 8})
+        found.append([(r.scale_before, r.scale_after, r.stepped) for _, r in steps])
+    assert found[0] == found[1]
+    assert {s for s, _, _ in found[0]} == {4.0, 8.0, 16.0, 32.0}
+
+
+@pytest.mark.parametrize("settings", [
+    {"clip_norm": 0.1}, {"dial": 5}, {"loss_scale": 128.0}, {"loss_scale": None},
+])  # fmt: skip
+def test_settings_mean_what_they_mean_on_the_cpu(settings):
+    results = []
+    for device in ("cpu", "cuda"):
+        model, optimizer = made(device, RULES["SGD"], "float32", **settings)
+        results.append((model, losses_of(model, optimizer, 4, device)))
+    assert_close(results[0][0], results[1][0], ulps=2.0**10)
+    for (_, a), (_, b) in zip(results[0][1], results[1][1]):
+        assert np.isclose(a.grad_norm, b.grad_norm, rtol=1e-4)
+        assert (a.scale_before, a.scale_after) == (b.scale_before, b.scale_after)
+
+
+@pytest.mark.parametrize("skip", ["each", "together"])
+def test_two_optimizers_on_one_scale(skip):
+    found = []
+    for device in ("cpu", "cuda"):
+        fp.manual_seed(0)
+        with fp.precision("mixed"):
+            a, b = nn.Linear(3, 2).to(device), nn.Linear(3, 2).to(device)
+            rules = optim.SGD(a.parameters(), lr=0.1), optim.Adam(b.parameters())
+            both = fp.MixedOptimizer(rules, skip=skip)
+            results = []
+            for i in range(4):
+                x = fp.tensor(np.full((2, 3), 1.0 + i), device=device)
+                loss = a(x).sum() * (float("inf") if i == 2 else 1.0) + b(x).sum()
+                results.append(both.minimize(loss))
+        found.append([(r.each, r.stepped, r.scale_after) for r in results])
+        found[-1].append([o.steps for o in rules])
+    assert found[0] == found[1]
+
+
+def test_non_finite_steps_can_be_wanted():
+    model, optimizer = made("cuda", RULES["SGD"], skip_nonfinite=False)
+    losses_of(model, optimizer, 1, "cuda", bad={0})
+    assert any(np.isnan(v).any() for v in weights_of(model).values())
+
+
+@pytest.mark.parametrize("there, back", [("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")])
+def test_a_state_moves_between_devices(there, back):
+    model, optimizer = made(there, RULES["Adam"])
+    losses_of(model, optimizer, 4, there, bad={1})
+    weights, state = model.state_dict(), optimizer.state_dict()
+    other, its = made(back, RULES["Adam"])
+    other.load_state_dict(weights)
+    its.load_state_dict(state)
+    assert its.state_dict()["loss_scale"] == state["loss_scale"]
+    assert its.optimizer.steps == 3 and its.optimizer.attempts == 4
+    losses_of(model, optimizer, 3, there)
+    losses_of(other, its, 3, back)
+    assert_close(model, other, ulps=2.0**12 if there != back else 0)
+
+
+def test_parameters_without_a_gradient_are_left_alone():
+    model, optimizer = made("cuda", RULES["Adam"])
+    before = weights_of(model)
+    y = model[2](fp.ones(2, 9, device="cuda", dtype="float16"))
+    optimizer.minimize(y.sum() * 1e-3)
+    after = weights_of(model)
+    assert np.array_equal(before["0.weight"], after["0.weight"])
+    assert not np.array_equal(before["2.weight"], after["2.weight"])
+
+
+def test_gradients_can_be_clipped_by_hand_between():
+    model, optimizer = made("cuda", RULES["SGD"])
+    loss = F.cross_entropy(model(fp.ones(2, 6, device="cuda")), fp.tensor([0, 1], device="cuda"))
+    optimizer.backward(loss)
+    optimizer.unscale_()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    result = optimizer.step()
+    assert result.stepped and norm > 0.5 and np.isclose(result.grad_norm, 0.5, rtol=1e-3)
+
+
+def test_many_parameters_take_several_launches():
+    """More than one launch of `gather` holds, and one of more than a block's share."""
+    found = []
+    for device in ("cpu", "cuda"):
+        fp.manual_seed(0)
+        with fp.precision("float32"):
+            layers = [nn.Linear(4, 4) for _ in range(step_cuda.MOST)]
+            model = nn.Sequential(nn.Linear(3000, 4), *layers).to(device)
+            optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+            x = fp.tensor(np.linspace(-1, 1, 6000).reshape(2, 3000), device=device)
+            found.append((model, optimizer.minimize(model(x).sum())))
+    assert 3000 * 4 > step_cuda.CHUNK
+    assert_close(found[0][0], found[1][0], ulps=2.0**8)
+    assert np.isclose(found[0][1].grad_norm, found[1][1].grad_norm, rtol=1e-5)
+
+
+def test_observers_see_results_of_both_devices(monkeypatch):
+    class Seen(list):
+        def on_step(self, optimizer, result):
+            self.append(result)
+
+    seen = Seen()
+    monkeypatch.setattr(mixed, "observers", [seen])
+    model, optimizer = made("cuda", RULES["Adam"])
+    losses_of(model, optimizer, 3, "cuda")
+    assert [r.stepped for r in seen] == [True] * 3

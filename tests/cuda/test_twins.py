@@ -1,0 +1,123 @@
+"""Every kernel of a GPU on what the tests of operations give it, within the bound of bounds.py.
+
+The calls are those that all cases (see tests/cases) make on the CPU, forward and backward, in both
+storage formats, and the same with arrays that lie in strides.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from bounds import Call, Calls
+from cases import CASES, LAYOUTS
+
+import minifp as fp
+from minifp.backend import KERNELS
+from minifp.cuda.arrays import is_on_device, to_device, to_host
+from minifp.policy import precision
+
+MOST = 60  # calls of one kernel
+# What no case calls: casts, which are tested in test_training.py, and a step of an optimizer.
+ELSEWHERE = {"pointwise.copy", "lamb.lamb_step"}
+
+
+@cache
+def calls():
+    """By the name of a kernel, the calls of it, no two alike."""
+    found: dict = {}
+    for storage in ("float16", "float32"):
+        for case in CASES:
+            with precision(f"float32,storage={storage}"), Calls() as made:
+                run(case)
+            for call in made:
+                kinds = [
+                    (a.shape, a.dtype, a.strides) if isinstance(a, np.ndarray) else a
+                    for a in call.args
+                ]
+                found.setdefault(call.kernel.name, {})[repr((kinds, call.params))] = call
+    return {name: list(made.values()) for name, made in found.items()}
+
+
+def run(case):
+    """A case, forward and backward."""
+    leaves = [fp.tensor(a, requires_grad=True) for a in case.arrays()]
+    y = case.fn(*leaves)
+    for out in y if isinstance(y, tuple) else (y,):
+        if out.requires_grad:
+            out.backward(gradient=np.ones(out.shape), retain_graph=True)
+
+
+def excess(call, layout="contiguous"):
+    """How far the device's results of a call are off: see bounds.py; None if it leaves them."""
+    placed = [LAYOUTS[layout](a) if isinstance(a, np.ndarray) else a for a in call.args]
+    args = [placed_on_device(a) for a in placed]
+    twin = call.kernel.device_twin
+    to = tuple(r.dtype for r in call.results)
+    results = twin(*args, to=to, **call.params)
+    if results is None:
+        return None
+    results = results if isinstance(results, tuple) else (results,)
+    assert all(is_on_device(r) for r in results)
+    stored = tuple(to_host(r) for r in results)
+    for r, expected in zip(stored, call.results):
+        assert (r.shape, r.dtype) == (expected.shape, expected.dtype)
+    for a, before in zip(args, placed):
+        if is_on_device(a):
+            assert np.array_equal(to_host(a), before, equal_nan=before.dtype.kind == "f")
+    if any(r.dtype.kind == "b" for r in stored):
+        assert all(map(np.array_equal, stored, call.results))
+        return 0.0
+    return Call(call.kernel, call.args, call.params, stored, call.formats).excess()
+
+
+def placed_on_device(a):
+    """An array of the host's on the device, in the same strides."""
+    if not isinstance(a, np.ndarray):
+        return a
+    owner = a if a.base is None or not isinstance(a.base, np.ndarray) else a.base
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if owner is a or not a.size or 0 in a.strides or owner.dtype != a.dtype:
+        return to_device(np.ascontiguousarray(a)).reshape(a.shape)
+    first = (a.ctypes.data - owner.ctypes.data) // a.itemsize
+    flat = to_device(owner.reshape(-1, order="K"))
+    return strided(flat, first, a.shape, tuple(s // a.itemsize for s in a.strides))
+
+
+def strided(flat, first, shape, steps):
+    """A view of a flat array by slices alone, for steps that are even in each axis."""
+    import cupy
+
+    if hasattr(flat, "host"):
+        host = np.lib.stride_tricks.as_strided(
+            flat.host[first:], shape, [s * flat.itemsize for s in steps]
+        )
+        return flat._as_view(host)
+    return cupy.lib.stride_tricks.as_strided(
+        flat[first:] if min(steps, default=0) >= 0 else flat,
+        shape,
+        [s * flat.itemsize for s in steps],
+    )
+
+
+NAMES = [k.name for k in KERNELS if k.device_twin is not None]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kernel_stays_within_the_bound(name):
+    made = calls().get(name, ())
+    assert made or name in ELSEWHERE, f"no case calls {name}"
+    done = 0
+    for call in made[:: max(1, len(made) // MOST)]:
+        worst = excess(call)
+        done += worst is not None
+        assert worst is None or worst <= 1, (call.args, call.params, worst)
+    assert done or not made, f"{name} leaves every call to the CPU"
+
+
+@pytest.mark.parametrize("layout", ["fortran", "strided"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kernel_takes_arrays_in_strides(name, layout):
+    for call in calls().get(name, ())[:8]:
+        worst = excess(call, layout)
+        assert worst is None or worst <= 1, (call.args, call.params, worst)
