@@ -12,6 +12,7 @@ import numpy as np
 
 from minifp.backend import twin_of
 from minifp.checks import check_flag, check_range
+from minifp.device import device_of, full, moved
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.formats import float32, float64, widen
 from minifp.tape import CONSUMED, Tensor
@@ -56,9 +57,8 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
     for p in _with_unscaled_gradients(parameters, "clip_grad_value_"):
         wide = _wide(p.grad.array)
         beyond = np.isfinite(wide) & (np.abs(wide) > clip_value)
-        if beyond.any():
-            limit = np.copysign(wide.dtype.type(clip_value), wide)
-            p.grad = Tensor(np.where(beyond, limit, wide))
+        limit = np.copysign(full(wide.shape, clip_value, wide.dtype, like=wide), wide)
+        p.grad = Tensor(np.where(beyond, limit, wide))
 
 
 def _with_unscaled_gradients(parameters, asked_by):
@@ -157,11 +157,11 @@ def total_norm(arrays, norm_type):
 
 def _by_twin(reference, *args):
     """What the twin of a function here returns, or None where there is none or it leaves it."""
-    twin = twin_of(reference)
+    twin = twin_of(reference, device_of(args[0]) if args else "cpu")
     return None if twin is None else twin(*args)
 
 
 def _parts(array):
-    flat = array.reshape(-1)
+    flat = moved(array, "cpu").reshape(-1)
     for start in range(0, flat.size, CHUNK):
         yield widen(flat[start : start + CHUNK], float64)

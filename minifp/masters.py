@@ -4,6 +4,8 @@ An update smaller than half a unit in the last place of a float16 weight would v
 float32 master it counts (Micikevicius et al. 2018, arXiv:1710.03740, section 3.1).
 """
 
+import numpy as np
+
 from minifp.formats import float32, narrow, widen
 from minifp.optim.weights import Weights
 
@@ -42,8 +44,8 @@ class MasterWeights(Weights):
             mine[:] = exact.reshape(-1)
         else:  # changed in place: where the stored number is still the rounded master, that stays
             stored = p.array.reshape(-1)
-            changed = narrow(mine, stored.dtype) != stored
-            mine[changed] = widen(stored, float32)[changed]
+            same = narrow(mine, stored.dtype) == stored
+            mine[:] = np.where(same, mine, widen(stored, float32))
         self._show(i)
 
     def _show(self, i):

@@ -8,12 +8,16 @@ optimizer.step()            unscale in float32, check, clip, update the masters,
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from minifp.checks import check_range
+from minifp.cuda import capturing
+from minifp.cuda.arrays import is_on_device
+from minifp.device import moved
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.formats import FORMATS
 from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of
@@ -50,6 +54,29 @@ class StepResult:
     def skipped(self) -> bool:
         """Whether no weight was updated, or not every optimizer's."""
         return not self.stepped
+
+
+class PendingResult(StepResult):
+    """A StepResult whose step is decided on the GPU: asking it something waits for the step."""
+
+    def __init__(self, outcome: Any) -> None:
+        object.__setattr__(self, "outcome", outcome)
+
+    def copied(self) -> "PendingResult":
+        """The same, in memory that no later step writes to."""
+        return PendingResult(self.outcome.copied())  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return repr(StepResult(*(getattr(self, f.name) for f in fields(StepResult))))
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in FIELDS and vars(self)["outcome"] is not None:
+            found = vars(self)["outcome"].read()
+            vars(self).update(found, outcome=None)
+        return object.__getattribute__(self, name)
+
+
+FIELDS = frozenset(f.name for f in fields(StepResult))
 
 
 class MixedOptimizer:
@@ -99,6 +126,7 @@ class MixedOptimizer:
         self.losses: list[Tensor] = []  # whose gradients the next step uses
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
+        self._memory: Any = None  # of steps that are decided on a GPU: see optim/step_cuda.py
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -141,12 +169,35 @@ class MixedOptimizer:
 
     @property
     def scale(self) -> float:
-        """The loss scale S of the next backward."""
+        """The loss scale S of the next backward. On a GPU this waits for the steps before it."""
+        if self._memory is not None:
+            self._memory.settle()
         return self.loss_scale.value
+
+    def _on_device(self):
+        """What steps are decided with on the GPU, or None: on the CPU, or where only the host knows
+        the rule."""
+        if not is_on_device(self.parameters[0].array):
+            return None
+        step_cuda = import_module("minifp.optim.step_cuda")
+        if not step_cuda.fits(self):
+            return None
+        if self._memory is None:
+            self._memory = step_cuda.StepMemory(self)
+            for o in self.optimizers:
+                o.settle = self._memory.settle
+        return self._memory
 
     def backward(self, loss: Tensor, retain_graph: bool = False) -> None:
         """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""
-        loss.backward(seed=math.ldexp(self.scale, -self.dial), retain_graph=retain_graph)
+        memory = self._on_device()
+        if memory is None:
+            seed = math.ldexp(self.scale, -self.dial)
+        else:
+            if capturing.now is None or not capturing.now.captures:
+                memory.prepare()
+            seed = memory.seed
+        loss.backward(seed=seed, retain_graph=retain_graph)
         self.losses.append(loss.detach())
 
     def unscale_(self) -> None:
@@ -176,7 +227,10 @@ class MixedOptimizer:
             o.check_ready()
         gradients = [o.gradients() for o in self.optimizers]
         tensors = [t for found in gradients for of_block in found for t in of_block.tensors]
-        inverse = 1 / seed_of(tensors)
+        seed, memory = seed_of(tensors), self._on_device()
+        if memory is not None and seed is memory.seed and _are_whole(gradients):
+            return self._step_on_device(memory, gradients)
+        inverse = 1 / seed
         squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
         finite = [math.isfinite(s) for s in squares]
         norm = math.sqrt(sum(squares)) * inverse if all(finite) else math.nan
@@ -186,7 +240,7 @@ class MixedOptimizer:
             wanted = [True] * len(finite)
         factor = inverse * self._clip(squares, wanted, inverse)
         for o, go, found in zip(self.optimizers, wanted, gradients):
-            o.attempts += 1
+            o.count_attempt()
             if go and any(of_block.there_are_any() for of_block in found):
                 o.apply(factor, found)
             elif not go:
@@ -197,11 +251,35 @@ class MixedOptimizer:
             None if all(wanted) else "the gradient of " + ", ".join(culprits) + " is not finite"
         )
         result = StepResult(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted))
+        return self._reported(result)
+
+    def _step_on_device(self, memory, gradients):
+        """The step, decided on the GPU. A skipped one leaves gradients: they are marked as used."""
+        result = PendingResult(memory.step(gradients))
+        for observer in observers:
+            observer.on_step(self, result)
+        memory.losses, self.losses = self.losses, []
+        self.check_patience()
+        return result
+
+    def check_patience(self) -> None:
+        """After steps that were decided on the GPU: look, now and then, whether all were skipped.
+        Raises TrainingError after `patience` skipped steps in a row."""
+        if self._memory.since < self.loss_scale.patience or not self.skip_nonfinite:
+            return
+        if capturing.now is not None:
+            return  # a step that is looked at or captured: later
+        last = self._memory.last()
+        if self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
+            given = last["parameters"], last["scale_before"], self._memory.losses
+            raise TrainingError(self._diagnosis(*given))
+
+    def _reported(self, result):
         for observer in observers:
             observer.on_step(self, result)
         losses, self.losses = self.losses, []
         if self.skip_nonfinite and self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
-            raise TrainingError(self._diagnosis(result, losses))
+            raise TrainingError(self._diagnosis(result.parameters, result.scale_before, losses))
         return result
 
     def minimize(self, loss: Tensor) -> StepResult:
@@ -226,20 +304,20 @@ class MixedOptimizer:
     def _not_finite(self):
         names = []
         for i, p in enumerate(self.parameters):
-            if p.grad is not None and not np.isfinite(p.grad.array).all():
+            if p.grad is not None and not np.isfinite(moved(p.grad.array, "cpu")).all():
                 names.append(getattr(p, "name", None) or f"parameter {i} {p.shape}")
         return tuple(names)
 
-    def _diagnosis(self, result, losses):
-        finite_loss = all(np.isfinite(loss.array).all() for loss in losses)
+    def _diagnosis(self, culprits, scale, losses):
+        finite_loss = all(np.isfinite(moved(loss.array, "cpu")).all() for loss in losses)
         where = (
-            f"the loss is finite, so they arose in backward (S = {result.scale_before:g})"
+            f"the loss is finite, so they arose in backward (S = {scale:g})"
             if finite_loss
             else "the loss is not finite either: they arose in forward, which no loss scale mends"
         )
         return (
             f"{self.loss_scale.skipped_in_a_row} steps in a row were skipped: gradients of "
-            f"{', '.join(result.parameters)} are Inf or NaN; {where}. "
+            f"{', '.join(culprits)} are Inf or NaN; {where}. "
             "Look at the data and the learning rate, or lower the (initial) loss scale"
         )
 
@@ -255,6 +333,8 @@ class MixedOptimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Optimizers with their masters and state, the scale and its counters."""
+        if self._memory is not None:
+            self._memory.settle()
         return {
             "optimizers": [o.state_dict() for o in self.optimizers],
             "loss_scale": self.loss_scale.state_dict(),
@@ -283,9 +363,16 @@ class MixedOptimizer:
         Raises ArgumentError, with nothing changed, for one that does not fit.
         """
         self.check_state_dict(state_dict)
+        if self._memory is not None:
+            self._memory.settle()
         self.loss_scale.load_state_dict(state_dict["loss_scale"])
         for o, state in zip(self.optimizers, state_dict["optimizers"]):
             o.load_state_dict(state)
+
+
+def _are_whole(gradients):
+    """Whether every parameter has a gradient, those of a block in one format."""
+    return all(of_block.are_alike() for found in gradients for of_block in found)
 
 
 def _was_narrowed(p):

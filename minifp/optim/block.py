@@ -6,6 +6,7 @@ from itertools import groupby
 import numpy as np
 
 from minifp.backend import twin_of
+from minifp.device import full
 from minifp.errors import ShapeError
 from minifp.formats import narrow
 from minifp.gradient_clip import squared_norm
@@ -84,7 +85,8 @@ class Block:
     def add_state(self, name, initial):
         """Make the state of this name, everywhere `initial`, if there is none yet."""
         if name not in self.state:
-            self.state[name] = np.full(self.weights.flat.size, initial, self.state_format)
+            flat = self.weights.flat
+            self.state[name] = full(flat.shape, initial, self.state_format, like=flat)
 
     def gradients(self):
         """The parameters' Gradients, as they are now."""

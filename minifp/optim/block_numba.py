@@ -11,12 +11,15 @@ read from one array and written to another, m made (only written), a absent. A l
 weights are also rounded into a working copy.
 """
 
+from importlib import import_module
+
 import numpy as np
 from numba import njit
 
 from minifp.cpu.half import load, store, view
 from minifp.cpu.pool import Chunked, spans
 from minifp.cpu.scattered import LIKE, Scattered, array_at
+from minifp.cuda.arrays import is_on_device
 from minifp.gradient_clip_numba import sum_of_squares
 from minifp.optim import block
 
@@ -50,11 +53,12 @@ def update(numbers):
 class Update:
     """The twin of one update rule. element, numbers: see the module."""
 
-    is_twin = True
+    is_twin = is_everywhere = True
 
     def __init__(self, element, numbers):
         code = element.__code__
         self.element, self.numbers, self.kernels = element, numbers, {}
+        self.on_device = None  # its kernels there: see block_cuda.py
         self.arrays = code.co_posonlyargcount - 1  # weights and states
         self.names = [f"n{k}" for k in range(code.co_argcount - code.co_posonlyargcount)]
         # Nothing is fused, and so the bits are the same everywhere. (Not to say so is to inherit.)
@@ -63,8 +67,13 @@ class Update:
     def in_place(self, w, copy, gradients, states, inverse_scale, settings):
         """Update w and states (None for one that is not kept), all (n), with Scattered gradients.
 
-        copy: (n), into which w is rounded, or None.
+        copy: (n), into which w is rounded, or None. On a GPU all are device arrays, and gradients
+        one flat one.
         """
+        if is_on_device(w):
+            there = import_module("minifp.optim.block_cuda")
+            there.update_in_place(self, w, copy, gradients, states, inverse_scale, settings)
+            return
         pattern = "".join(["u", *("a" if s is None else "u" for s in states)])
         arrays = [w, *(s for s in states if s is not None)]
         if copy is not None:
@@ -75,6 +84,9 @@ class Update:
     def __call__(self, w, g, *rest, to, **settings):
         """The updated w and states, in the formats `to`: see Kernel.twin."""
         *states, inverse_scale = rest
+        if is_on_device(w):
+            there = import_module("minifp.optim.block_cuda")
+            return there.updated(self, w, g, states, inverse_scale, to, settings)
         given, made = [w, *states], [np.empty(w.shape, dtype) for dtype in to]
         arrays = [a for a in given if a is not None]
         if any(a.dtype not in LIKE for a in (g, *arrays, *made)) or g.size != w.size:
@@ -135,6 +147,9 @@ class Gradients(block.Gradients):
         try:
             self.arrays = [t.array for t in self.tensors]
         except AttributeError:  # of None
+            super().__init__(weights)
+            return
+        if is_on_device(weights.flat):
             super().__init__(weights)
             return
         self.all = Scattered.at_once(self.arrays, weights.starts)

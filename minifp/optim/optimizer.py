@@ -9,6 +9,7 @@ import numpy as np
 from minifp import backend
 from minifp.backend import Kernel
 from minifp.checks import check_flag, check_range
+from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.formats import as_dtype, float32
 from minifp.gradient_clip import seed_of
@@ -57,7 +58,8 @@ class Optimizer:
         self.defaults, self.param_groups = defaults, []
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.param_groups.append(self.new_group(group))
-        self.attempts = self.steps = 0  # of step(), skipped ones included and not
+        self.counted = 0, 0  # steps, and attempts, with those that were skipped
+        self.settle: Callable[[], None] | None = None  # brings them up to date from a GPU
         self._blocks, self._held = None, (Weights, "float32")
         self._checked: dict = {}  # by number of a group, its values
         self.scheduled, self.schedulers = {}, []  # kept for lr_scheduler, which says what they are
@@ -116,6 +118,26 @@ class Optimizer:
     def parameters(self) -> list[Tensor]:
         """All parameters, in the order of the groups."""
         return [p for group in self.param_groups for p in group["params"]]
+
+    # ---- counts ----
+
+    @property
+    def steps(self) -> int:
+        """How many steps were made; on a GPU, where steps are decided on, this waits for them."""
+        if self.settle is not None:
+            self.settle()
+        return self.counted[0]
+
+    @property
+    def attempts(self) -> int:
+        """How many times step() was called: with those that were skipped."""
+        if self.settle is not None:
+            self.settle()
+        return self.counted[1]
+
+    def count_attempt(self) -> None:
+        """Take note that a step is tried."""
+        self.counted = self.steps, self.attempts + 1
 
     # ---- flat buffers ----
 
@@ -194,7 +216,7 @@ class Optimizer:
             )
         self.check_ready()
         gradients = self.gradients()
-        self.attempts += 1
+        self.count_attempt()
         self.apply(1.0, gradients)
         return loss
 
@@ -237,7 +259,7 @@ class Optimizer:
                 self._update_run(block, found, first, last, s, state, step, scale)
                 block.end_step(first, last, state)
             found.consume()
-        self.steps += 1
+        self.counted = self.steps + 1, self.attempts
 
     def _update_run(self, block, found, first, last, s, state, step, scale):
         """Update one run of parameters, and what is stored of them: by the rule's twin in one pass
@@ -249,8 +271,9 @@ class Optimizer:
         else:
             arrays, keywords = self._arguments(block.group, state, step)
             copy = weights.stored[s] if weights.is_master else None
-            scattered = found.scattered(first, last)
-            twin.in_place(weights.flat[s], copy, scattered, arrays, scale, keywords)
+            on_device = is_on_device(weights.flat)
+            given = found.flat(first, last) if on_device else found.scattered(first, last)
+            twin.in_place(weights.flat[s], copy, given, arrays, scale, keywords)
             weights.written(first, last)
 
     def _twin_for(self, block, format):

@@ -5,6 +5,8 @@ from math import isfinite
 import numpy as np
 
 from minifp.checks import check_count
+from minifp.cuda.arrays import is_on_device, to_host
+from minifp.device import placed
 from minifp.errors import ArgumentError
 
 COUNTERS = ("steps", "attempts")
@@ -18,16 +20,16 @@ def state_dict(optimizer):
         state[n] = {"step": block.steps[i]}
         state[n].update((name, values[i]) for name, values in block.numbers.items())
         if block.weights.is_master:
-            state[n]["master"] = block.weights.flat[s].reshape(shape).copy()
+            state[n]["master"] = to_cpu(block.weights.flat[s].reshape(shape))
         for name, array in block.state.items():
-            state[n][name] = array[s].reshape(shape).copy()
+            state[n][name] = to_cpu(array[s].reshape(shape))
     groups, start = [], 0
     for group in optimizer.param_groups:
         end = start + len(group["params"])
         settings = {k: np.asarray(v).tolist() for k, v in group.items() if k != "params"}
         groups.append({**settings, "params": list(range(start, end))})
         start = end
-    counters = {name: getattr(optimizer, name) for name in COUNTERS}
+    counters = dict(zip(COUNTERS, (optimizer.steps, optimizer.attempts)))
     return {"state": state, "param_groups": groups, **counters}
 
 
@@ -45,11 +47,11 @@ def load(optimizer, state_dict):
             values[i] = float(found[name])
         for name in _state_names(optimizer, found):
             block.add_state(name, 0.0)
-            block.state[name][block.weights.slices[i]] = np.asarray(found[name]).reshape(-1)
+            given = np.asarray(found[name]).reshape(-1).astype(block.state_format)
+            block.state[name][block.weights.slices[i]] = placed(given, like=block.weights.flat)
         if block.weights.is_master:
             block.weights.assign(i, found["master"])
-    for name in COUNTERS:
-        setattr(optimizer, name, int(state_dict[name]))
+    optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
 
 
 def check(optimizer, state_dict):
@@ -75,8 +77,15 @@ def check(optimizer, state_dict):
                 raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")
 
 
+def to_cpu(array):
+    """A copy in the host's memory."""
+    return to_host(array) if is_on_device(array) else array.copy()
+
+
 def places(optimizer):
     """(block, index in it) of each parameter, in the order of the groups; assignments taken up."""
+    if optimizer.settle is not None:
+        optimizer.settle()
     blocks = optimizer.blocks
     for block in blocks:
         block.weights.refresh()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minifp.device import empty, placed
 from minifp.errors import PrecisionError
 from minifp.formats import narrow
 
@@ -21,7 +22,8 @@ class Weights:
         self.starts = np.cumsum([0, *self.sizes])
         ends = self.starts.tolist()
         self.slices = [slice(*pair) for pair in zip(ends, ends[1:])]
-        self.flat = self.stored = np.empty(ends[-1], self.parameters[0].dtype)
+        first = self.parameters[0].array
+        self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.views: list = [None] * len(self.parameters)
         for i in range(len(self.parameters)):
             self._adopt(i)
@@ -76,5 +78,6 @@ class Weights:
 
     def assign(self, i, value):
         """Set a parameter to `value`, which may have more bits than are stored."""
-        self.flat[self.slices[i]] = narrow(np.asarray(value).reshape(-1), self.flat.dtype)
+        value = narrow(np.asarray(value).reshape(-1), self.flat.dtype)
+        self.flat[self.slices[i]] = placed(value, like=self.flat)
         self.publish(i, i + 1)
