@@ -4,12 +4,17 @@
 that every precision drops the same elements.
 """
 
+from importlib import import_module
+
 from minifp import random
 from minifp.backend import kernel
+from minifp.device import device_of
 from minifp.errors import ArgumentError, ShapeError
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
+
+PURPOSE = "dropout"
 
 
 @kernel("map", "x")
@@ -31,13 +36,41 @@ def dropout_(x, mask, *, p):
     return dropout_forward(x, mask, p=p), (mask,), dropout_backward
 
 
+# On a GPU the mask is not stored: it is drawn again in backward.
+
+
+@kernel("map", GIVEN)
+def dropped(x, *, p, draw):
+    kept = random.uniform(x.shape, purpose=draw.purpose, call=draw.call) >= p
+    return x * kept * (1 / (1 - p))
+
+
+def dropped_backward(dy, to, p, draw):
+    return (dropped(dy, p=p, draw=draw, to=to[0]),)
+
+
+@op
+def dropout_drawn_(x, *, p, draw):
+    return dropped(x, p=p, draw=draw, to=x.dtype), (), dropped_backward
+
+
+def drop_on_device(input, p, shape):
+    """What `drop` does with a tensor on a GPU."""
+    device = import_module("minifp.ops.dropout_cuda")
+    if tuple(shape) == input.shape:
+        return dropout_drawn_(input, p=p, draw=device.Draw(PURPOSE))
+    return dropout_(input, device.kept(tuple(shape), p, PURPOSE), p=p)
+
+
 def drop(name, input, p, training, shape):
     """input, or, in training, without what a mask of this shape, which broadcasts, drops."""
     if not (isinstance(p, (int, float)) and 0 <= p <= 1):
         raise ArgumentError(f"{name}: p={p!r}: expected a probability between 0 and 1")
     if not training or p == 0:
         return input
-    mask = random.uniform(shape, purpose="dropout") >= p
+    if device_of(getattr(input, "array", input)) != "cpu" and p != 1:
+        return drop_on_device(input, p, shape)
+    mask = random.uniform(shape, purpose=PURPOSE) >= p
     return input * 0.0 if p == 1 else dropout_(input, mask, p=p)
 
 

@@ -1,0 +1,270 @@
+"""`fp.capture`: a whole training step as one CUDA graph, captured once and repeated.
+
+Launched one by one, the kernels of a small model take less time than Python takes to launch them. A
+graph has them all, from the first of forward to the last of the update, and is launched at once.
+What is repeated is what was launched: see minifp/cuda/capturing.py for what that asks of a step.
+"""
+
+import gc
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from minifp import backend
+from minifp.cuda import capturing
+from minifp.cuda.arrays import cupy, is_on_device, to_device
+from minifp.cuda.capturing import Notes, beside_the_step, noting
+from minifp.device import as_device
+from minifp.errors import ArgumentError, CaptureError
+from minifp.mixed import PendingResult
+from minifp.tape import Tensor
+
+WARM_UP = 3  # steps before the first that is captured: kernels are compiled, memory is laid out
+MOST = 8  # graphs of one step, for arguments of different shapes
+
+
+def capture(step: Callable[..., Any], *, device: str | None = None) -> "CapturedStep":
+    """A step that is captured as a CUDA graph at its fourth call, and from then on repeated.
+
+        step = fp.capture(step)
+        for x, t in loader:
+            loss = step(x, t)
+
+    step: a function of tensors (and constants) that does all of a training step and returns tensors
+    (or a StepResult, None, or tuples, lists and dicts of these). What it returns is a copy, which
+    the next step does not change. Its first calls are ordinary steps; so is nothing lost, and
+    losses are the same, bit for bit, as without. For arguments of another shape, such as a last,
+    smaller batch, another graph is made. Arguments on the CPU are copied to the GPU.
+
+    The optimizer is a MixedOptimizer; learning rates and the loss scale may change at any time.
+    device: by default MINIFP_DEVICE's. On the CPU nothing is captured, but the step is looked at in
+    the same way: what would not go on a GPU is refused.
+
+    Raises CaptureError, before anything is changed by that call, for a step that cannot be
+    captured, with the line that did it: one that reads a result on the CPU (`loss.item()`, `if`),
+    copies from it, does something else every time, or uses a number that changes.
+    """
+    if not callable(step):
+        raise ArgumentError(f"capture: a {type(step).__name__}: expected a function")
+    return CapturedStep(step, as_device(device))
+
+
+class CapturedStep:
+    """What `fp.capture` returns: call it as the step itself. `graphs` says how many there are."""
+
+    def __init__(self, step: Callable[..., Any], device: str) -> None:
+        self.step, self.device = step, device
+        self.runs: dict[tuple, Run] = {}
+        self.__doc__ = step.__doc__
+        if device == "cuda":
+            self.stream = cupy().cuda.Stream(non_blocking=True)
+
+    @property
+    def graphs(self) -> int:
+        """How many graphs were captured so far."""
+        return sum(run.graph is not None for run in self.runs.values())
+
+    def __call__(self, *args: Any) -> Any:
+        """Do the step. Raises CaptureError: see `fp.capture`."""
+        key = tuple(_kind(a) for a in args)
+        run = self.runs.get(key)
+        if run is None:
+            if len(self.runs) == MOST:
+                raise CaptureError(
+                    f"capture: arguments of more than {MOST} different kinds, lastly "
+                    f"{key}: a graph is for one. Give numbers that change as tensors, and batches "
+                    "of one size (DataLoader(..., drop_last=True))"
+                )
+            run = self.runs[key] = (Run if self.device == "cuda" else Look)(self)
+        return run(args)
+
+
+def _kind(a):
+    """What of an argument a graph is made for."""
+    array = a.array if isinstance(a, Tensor) else a
+    if hasattr(array, "shape") and hasattr(array, "dtype"):
+        return array.shape, array.dtype.str
+    if isinstance(a, (int, float, str, bool, type(None))):
+        return a
+    raise ArgumentError(f"a captured step's argument is a {type(a).__name__}: expected tensors")
+
+
+class Look:
+    """Steps on the CPU: the first ones are looked at, and refused if no graph could do them."""
+
+    graph = None
+
+    def __init__(self, owner):
+        self.owner, self.seen = owner, []
+
+    def __call__(self, args):
+        """A step."""
+        if len(self.seen) >= WARM_UP:
+            return self.owner.step(*args)
+        if len(self.seen) == WARM_UP - 1:
+            self.check()
+        notes = Notes(captures=False)
+        seen = OnCalls(notes)
+        backend.observers.append(seen)
+        try:
+            with noting(notes):
+                result = self.owner.step(*args)
+        finally:
+            backend.observers.remove(seen)
+        self.seen.append(notes)
+        if len(self.seen) == WARM_UP:
+            capturing.compare(*self.seen[-2:])
+        return result
+
+    def check(self):
+        """Raise CaptureError for what was refused so far."""
+        for notes in self.seen:
+            notes.check()
+
+
+class OnCalls:
+    """Notes the kernels that are called on the CPU, and the numbers they are given."""
+
+    def __init__(self, notes):
+        self.notes = notes
+
+    def on_kernel(self, kernel, args, results, formats):
+        """Called by the backend."""
+        numbers = tuple(a for a in args if isinstance(a, (int, float)))
+        self.notes.launches.append((kernel.name, numbers, capturing.line_of_user()))
+
+
+class Run:
+    """The steps with arguments of one kind: ordinary ones first, and then one graph.
+
+    A graph writes wherever its step had memory while it was captured, also where that was given
+    back. So a graph has a pool of its own, from which nothing is taken after it is captured.
+    """
+
+    def __init__(self, owner):
+        self.owner, self.graph = owner, None
+        self.pool = cupy().cuda.MemoryPool()
+        self.seen: list[Notes] = []
+        self.inputs: list = []
+
+    def __call__(self, args):
+        """A step."""
+        stream = cupy().cuda.get_current_stream()
+        self.owner.stream.wait_event(stream.record())
+        try:
+            with self.owner.stream:
+                if self.graph is None:
+                    with cupy().cuda.using_allocator(self.pool.malloc):
+                        if len(self.seen) < WARM_UP:
+                            return self._look(args)
+                        self._capture(args)
+                return self._repeat(args)
+        finally:
+            stream.wait_event(self.owner.stream.record())
+
+    def _look(self, args):
+        self._check()
+        given = [_on_device(a) for a in args]
+        with noting(Notes(captures=False)) as notes:
+            result = self.owner.step(*given)
+        self.seen.append(notes)
+        return result
+
+    def _repeat(self, args):
+        for held, a in zip(self.inputs, args):
+            if isinstance(held, Tensor):
+                _copy(held.array, a.array if isinstance(a, Tensor) else a)
+        for prepare in self.notes.before.values():
+            prepare()
+        self.graph.launch(self.owner.stream)
+        for finish in self.notes.after.values():
+            finish()
+        return _copied(self.outputs)
+
+    def _check(self):
+        for notes in self.seen:
+            notes.check()
+
+    def _capture(self, args):
+        self._check()
+        capturing.compare(*self.seen[-2:])
+        self.inputs = [_on_device(a, copied=True) for a in args]
+        for prepare in self.seen[-1].before.values():
+            prepare()
+        stream = self.owner.stream
+        stream.synchronize()
+        with without_collecting(), noting(Notes(captures=True)) as notes:
+            stream.begin_capture()
+            try:
+                outputs = self.owner.step(*self.inputs)
+                with beside_the_step():
+                    for finish in notes.last:
+                        finish()
+            except CaptureError:
+                raise
+            except Exception as error:
+                raise CaptureError(
+                    f"a step could not be captured ({type(error).__name__}: {error}): "
+                    f"{_line(error)}"
+                ) from error
+            finally:
+                graph = stream.end_capture()
+        capturing.compare(self.seen[-1], notes)
+        self.graph, self.outputs, self.notes = graph, outputs, notes
+        self.seen.clear()
+
+
+def _on_device(a, copied=False):
+    """An argument on the GPU: a tensor, or a constant as it is."""
+    if not isinstance(a, Tensor) and not hasattr(a, "dtype"):
+        return a
+    array = a.array if isinstance(a, Tensor) else a
+    if is_on_device(array):
+        return Tensor(array.copy()) if copied else a if isinstance(a, Tensor) else Tensor(array)
+    return Tensor(to_device(np.asarray(array)))
+
+
+def _copy(target, array):
+    if is_on_device(array):
+        target[...] = array
+    else:
+        target.set(np.ascontiguousarray(array))
+
+
+def _copied(outputs):
+    """What a step returns, in memory that the next one does not write to."""
+    if isinstance(outputs, Tensor):
+        return Tensor(outputs.array.copy())
+    if isinstance(outputs, PendingResult):
+        return outputs.copied()
+    if isinstance(outputs, (tuple, list)):
+        return type(outputs)(_copied(part) for part in outputs)
+    if isinstance(outputs, dict):
+        return {name: _copied(part) for name, part in outputs.items()}
+    return outputs
+
+
+@contextmanager
+def without_collecting():
+    """Without the garbage collector, which would free memory at any moment."""
+    gc.collect()
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _line(error):
+    """The last line of the user's on the way to an error."""
+    found, trace = "minifp itself", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith(capturing.PACKAGE):
+            found = f"{name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
