@@ -85,6 +85,7 @@ from minifp.nn import functional
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
 from minifp.mixed import MixedOptimizer, StepResult
 from minifp.graphs import capture
+from minifp.device import set_default_device
 
 # Saving and resuming.
 from minifp.checkpoint import load, save
@@ -106,20 +107,20 @@ from minifp.gradient_check import GradcheckError, gradcheck
 from minifp import errors
 from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataError, DeviceError
 from minifp.errors import DTypeError
-from minifp.errors import MinifpError, PrecisionError, ShapeError, TapeError, TrainingError
+from minifp.errors import MinifpError, OutOfMemory, PrecisionError, ShapeError, TapeError
+from minifp.errors import TrainingError
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
     "DeviceError", "DynamicLossScale", "GradcheckError", "MinifpError", "MixedOptimizer",
-    "NoLossScale", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
-    "StepResult", "TapeError", "Task", "Tensor", "TrainingError", "abs", "acos",
+    "NoLossScale", "OutOfMemory", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError",
+    "StaticLossScale", "StepResult", "TapeError", "Task", "Tensor", "TrainingError", "abs", "acos",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addmm", "all", "allclose", "amax", "amin",
     "any", "arange", "argmax", "argmin", "argsort", "as_tensor", "asin", "atan", "avg_pool1d",
     "batch_norm", "bernoulli", "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not",
     "bitwise_or", "bitwise_xor", "bmm", "bool", "bool_", "broadcast_to", "capture", "cat", "ceil",
     "celu", "chunk", "clamp", "clip", "clone", "compare", "concat", "concatenate", "conv1d",
-    "conv2d",
-    "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
+    "conv2d", "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
     "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "data", "detach",
     "diagonal", "div", "dot", "double", "dropout", "einsum", "embedding", "empty", "empty_like",
     "enable_grad", "eq", "equal", "erf", "errors", "exp", "expand", "expm1", "eye", "finfo",
@@ -137,9 +138,10 @@ __all__ = [
     "pi", "pixel_shuffle", "pixel_unshuffle", "pow", "precision", "prelu", "prod", "rand",
     "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel",
     "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round",
-    "rsqrt", "save", "scatter", "scatter_add", "select", "selu", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "sigmoid", "sign", "sin", "sinh", "softmax",
-    "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t",
-    "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril", "triu", "trunc",
-    "uint8", "unbind", "unflatten", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
+    "rsqrt", "save", "scatter", "scatter_add", "select", "selu", "set_default_device",
+    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "sigmoid", "sign", "sin",
+    "sinh", "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum",
+    "swapaxes", "t", "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril",
+    "triu", "trunc", "uint8", "unbind", "unflatten", "unsqueeze", "var", "vstack", "where", "zeros",
+    "zeros_like",
 ]  # fmt: skip

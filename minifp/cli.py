@@ -112,6 +112,11 @@ STEPS = click.option("--steps", type=int, metavar="N", help="Train so many steps
 DIAL = click.option(
     "--dial", type=int, metavar="K", help="Exponent dial: gradients 2^K times smaller."
 )
+DEVICE = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    help="Where to train.  [default: MINIFP_DEVICE's, or cpu]",
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")
 
 # ---- the commands -------------------------------------------------------------------------------
@@ -152,8 +157,9 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar."
     show_default=True,
     help="Format of the pictures in DIR.",
 )
+@DEVICE
 @QUIET
-def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, quiet):
+def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, device, quiet):
     """Train TASK once for each precision and seed, and say what differs.
 
     All runs begin from the same weights and see the same batches, so they are compared pair by
@@ -202,6 +208,7 @@ def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, qu
             out=out,
             figures=picture_format(figures) if out else None,
             progress=not quiet,
+            device=device,
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(out)) from None
@@ -274,8 +281,16 @@ def finished_before_interrupt(out) -> str:
     metavar="PATH",
     help="Go on from this checkpoint, bit for bit as if training had never stopped.",
 )
+@DEVICE
+@click.option(
+    "--graph/--no-graph",
+    default=None,
+    help="On a GPU, repeat whole steps as a CUDA graph.  [default: where the step allows it]",
+)
 @QUIET
-def train(task, data, precision, seed, epochs, steps, dial, save, every, resume, quiet):
+def train(
+    task, data, precision, seed, epochs, steps, dial, save, every, resume, device, graph, quiet
+):
     """Train TASK once, and save checkpoints.
 
     TASK is one that `minifp compare` knows: mlp, lenet, charlstm, or one of your own, as
@@ -288,6 +303,7 @@ def train(task, data, precision, seed, epochs, steps, dial, save, every, resume,
       minifp train lenet --save runs/lenet.safetensors
       minifp train charlstm --precision mixed --save runs/lstm.safetensors --every 200
       minifp train charlstm --resume runs/lstm.safetensors
+      minifp train charlstm --device cuda --no-graph
     """
     from minifp.lab.resume import train_one
     from minifp.report.table import run_table
@@ -301,6 +317,8 @@ def train(task, data, precision, seed, epochs, steps, dial, save, every, resume,
             every=every,
             resume=resume,
             progress=not quiet,
+            device=device,
+            graph=graph,
         )
     except KeyboardInterrupt:
         said = f"Go on with --resume {path}." if path else "With --save PATH one could go on."

@@ -1,23 +1,49 @@
 """Devices: which there are, where an array is, and how it gets to another."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from minifp.cuda import capturing
+from minifp.cuda import arrays, capturing
 from minifp.cuda.arrays import cupy, is_on_device, to_device, to_host
 from minifp.errors import ArgumentError, DeviceError
+
+_default: str | None = None
+
+
+def set_default_device(device: str | None) -> None:
+    """Where tensors and modules are made from now on; None is what MINIFP_DEVICE says.
+
+    Raises DeviceError for a device that is not there.
+    """
+    global _default
+    _default = None if device is None else as_device(device)
+
+
+@contextmanager
+def default_device(device: str | None) -> Iterator[None]:
+    """`set_default_device` in a `with` block; None changes nothing."""
+    global _default
+    before = _default
+    if device is not None:
+        set_default_device(device)
+    try:
+        yield
+    finally:
+        _default = before
 
 
 def as_device(device: Any) -> str:
     """The device's name, "cpu" or "cuda". Raises DeviceError for one that is not there.
 
-    None is what MINIFP_DEVICE says, or else "cpu". An integer is the number of a GPU, as in
-    PyTorch; which of several is number 0 is chosen by CUDA_VISIBLE_DEVICES.
+    None is the default: what `set_default_device` or MINIFP_DEVICE says, or else "cpu". An integer
+    is the number of a GPU, as in PyTorch; CUDA_VISIBLE_DEVICES chooses which of several is 0.
     """
     if device is None:
-        device = os.environ.get("MINIFP_DEVICE") or "cpu"
+        device = _default or os.environ.get("MINIFP_DEVICE") or "cpu"
     if isinstance(device, int) and not isinstance(device, bool):
         device = f"cuda:{device}"
     if device == "cpu":
@@ -65,7 +91,7 @@ def as_array(value: Any) -> Any:
 
 def empty(shape: tuple[int, ...], dtype: Any, like: Any) -> Any:
     """An array where `like` is, C-contiguous, in which nothing is set yet."""
-    return cupy().ndarray(shape, dtype) if is_on_device(like) else np.empty(shape, dtype)
+    return arrays.empty(shape, dtype) if is_on_device(like) else np.empty(shape, dtype)
 
 
 def full(shape: Any, value: float, dtype: Any, like: Any) -> Any:
@@ -78,7 +104,7 @@ def full_on(device: str, shape: Any, value: float, dtype: Any) -> Any:
     if device == "cpu":
         return np.full(shape, value, dtype)
     capturing.launched("fill", (value,))
-    made = cupy().ndarray(shape, dtype)
+    made = arrays.empty(tuple(shape), dtype)
     made.fill(value)
     return made
 

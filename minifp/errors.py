@@ -29,6 +29,10 @@ class DeviceError(MinifpError, RuntimeError):
     """A device that this machine does not have."""
 
 
+class OutOfMemory(DeviceError, MemoryError):
+    """A GPU's memory is full."""
+
+
 class CaptureError(DeviceError):
     """A step that no graph can repeat: it reads a result, or changes from time to time."""
 

@@ -22,6 +22,7 @@ TIMES = Formula(times, 1)
 
 @twin
 def squared_norm(*arrays):
+    """The sum of squares of all elements, in double; None for other formats."""
     if any(a.dtype not in FLOATS for a in arrays):
         return None
     blocks = [min(MOST, blocks_for(a.size, each=8)) for a in arrays]
@@ -36,4 +37,5 @@ def squared_norm(*arrays):
 
 @twin
 def multiplied(array, factor):
+    """factor times an array, in float32; None for other formats."""
     return run(TIMES, (array,), SINGLE, (factor,)) if array.dtype in FLOATS else None

@@ -56,7 +56,7 @@ class CapturedStep:
 
     def __init__(self, step: Callable[..., Any], device: str) -> None:
         self.step, self.device = step, device
-        self.runs: dict[tuple, Run] = {}
+        self.runs: dict[tuple, Any] = {}
         self.__doc__ = step.__doc__
         if device == "cuda":
             self.stream = cupy().cuda.Stream(non_blocking=True)
@@ -144,7 +144,8 @@ class Run:
     """
 
     def __init__(self, owner):
-        self.owner, self.graph = owner, None
+        self.owner = owner
+        self.graph: Any = None
         self.pool = cupy().cuda.MemoryPool()
         self.seen: list[Notes] = []
         self.inputs: list = []

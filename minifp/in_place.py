@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minifp import ops, random
+from minifp.device import device_of, is_writeable, moved
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.formats import is_float, narrow
 from minifp.ops.creation import Data, as_array
@@ -34,7 +35,7 @@ def _refuse(name):
 def _write(self, name, value):
     if self.requires_grad and is_recording():
         _refuse(name)
-    if not self.array.flags.writeable:
+    if not is_writeable(self.array):
         raise TapeError(
             f"{name} on a tensor that cannot be written to (expanded, or of a state_dict): clone it"
         )
@@ -103,9 +104,9 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
             "x[index] = value, where value requires a gradient: its gradient would be lost; "
             "build the result with fp.where, fp.cat or fp.stack"
         )
-    changed = self.array.copy()
+    changed = moved(self.array, "cpu").copy()
     try:
-        assign(changed, index, narrow(as_array(value), self.dtype))
+        assign(changed, index, narrow(moved(as_array(value), "cpu"), self.dtype))
     except (ValueError, IndexError) as error:
         if isinstance(error, MinifpError):
             raise
@@ -126,7 +127,7 @@ def _augmented(function: str) -> Callable[[Tensor, Operand], Tensor]:
         if not isinstance(other, (Tensor, np.ndarray, np.generic, bool, int, float)):
             return NotImplemented
         if isinstance(other, (np.ndarray, np.generic)):
-            other = Tensor(np.asarray(other))
+            other = Tensor(moved(np.asarray(other), device_of(self.array)))
         if is_recording():
             if self.requires_grad and self.is_leaf:
                 _refuse(f"{function}_")

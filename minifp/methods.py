@@ -24,7 +24,7 @@ from minifp.walk import backward, register_hook, retain_grad
 def _operator(operation: Callable[..., Tensor], swapped: bool = False) -> Callable[..., Tensor]:
     def apply(self: Tensor, other: Operand) -> Tensor:
         if isinstance(other, (np.ndarray, np.generic)):
-            other = Tensor(np.asarray(other))
+            other = Tensor(moved(np.asarray(other), device_of(self.array)))
         elif not isinstance(other, (Tensor, int, float)):
             return NotImplemented
         return operation(other, self) if swapped else operation(self, other)

@@ -7,15 +7,17 @@ optimizer.step()            unscale in float32, check, clip, update the masters,
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from minifp.checks import check_range
-from minifp.cuda import capturing
+from minifp.cuda import arrays, capturing
 from minifp.cuda.arrays import is_on_device
 from minifp.device import moved
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
@@ -64,7 +66,7 @@ class PendingResult(StepResult):
 
     def copied(self) -> "PendingResult":
         """The same, in memory that no later step writes to."""
-        return PendingResult(self.outcome.copied())  # type: ignore[attr-defined]
+        return PendingResult(self.outcome.copied())
 
     def __repr__(self) -> str:
         return repr(StepResult(*(getattr(self, f.name) for f in fields(StepResult))))
@@ -76,6 +78,19 @@ class PendingResult(StepResult):
         return object.__getattribute__(self, name)
 
 
+holding: WeakSet = WeakSet()  # all MixedOptimizers, for who asks what memory is held for
+
+
+def bytes_held() -> dict[str, int]:
+    """Bytes on GPUs that all MixedOptimizers hold, by kind."""
+    held: Counter = Counter()
+    for optimizer in holding:
+        if is_on_device(optimizer.parameters[0].array):
+            held.update(optimizer.memory())
+    return dict(held)
+
+
+arrays.holders.append(bytes_held)
 FIELDS = frozenset(f.name for f in fields(StepResult))
 
 
@@ -126,6 +141,7 @@ class MixedOptimizer:
         self.losses: list[Tensor] = []  # whose gradients the next step uses
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
+        holding.add(self)
         self._memory: Any = None  # of steps that are decided on a GPU: see optim/step_cuda.py
 
     @property

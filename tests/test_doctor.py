@@ -44,15 +44,18 @@ def test_it_says_which_kernels_are_live_for_which_device():
     twins = sum(kernel.twin is not None for kernel in backend.KERNELS)
     assert f"{len(backend.KERNELS) - twins} kernels on NumPy (the references)" in row(text, "cpu")
     assert not twins or f"{twins} kernels on numba" in row(text, "cpu")
-    assert "everything runs on the CPU" in row(text, "cuda")
+    there = sum(kernel.device_twin is not None for kernel in backend.KERNELS)
+    assert row(text, "cuda").startswith(f"{there} kernels in CUDA C++, ")
     assert row(text, "threads") == str(minifp.get_num_threads())
     assert row(text, "sums in float16").split(":")[0] in ("numba", "NumPy, slow")
 
 
 def test_a_twin_counts_as_live(monkeypatch):
-    kernels = [SimpleNamespace(name="x.y", twin=print), SimpleNamespace(name="x.z", twin=None)]
+    twins = [("x.y", print), ("x.z", None)]
+    kernels = [SimpleNamespace(name=n, twin=twin, device_twin=twin) for n, twin in twins]
     monkeypatch.setattr(backend, "KERNELS", kernels)
     assert "1 kernels on numba, 1 kernels on NumPy" in str(doctor.kernels())
+    assert "1 kernels in CUDA C++, 1 that run on the CPU" in str(doctor.kernels())
     monkeypatch.setenv("MINIFP_KERNELS", "numpy")
     assert "MINIFP_KERNELS" in doctor.sequential_text(np.dtype("float16"))
 
@@ -83,11 +86,14 @@ def test_a_cupy_without_a_gpu_is_no_error(monkeypatch):
 
 def test_a_gpu_is_named(monkeypatch):
     runtime = SimpleNamespace(
-        getDeviceCount=lambda: 1, getDeviceProperties=lambda i: {"name": b"H200"}
+        getDeviceCount=lambda: 1, getDeviceProperties=lambda i: {"name": b"K80"}
     )
-    fake = SimpleNamespace(__version__="14.0", cuda=SimpleNamespace(runtime=runtime))
+    of_device = SimpleNamespace(compute_capability="37")
+    cuda = SimpleNamespace(runtime=runtime, Device=lambda i: of_device)
+    fake = SimpleNamespace(__version__="14.0", cuda=cuda)
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    assert doctor.cupy_text() == "14.0, GPUs: H200"
+    assert doctor.cupy_text().startswith("14.0, GPUs: K80; ")
+    assert "Volta" in doctor.cupy_text()  # the first that will do
 
 
 def test_a_data_folder_that_is_not_there_is_said_and_no_error(monkeypatch, tmp_path):

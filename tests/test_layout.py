@@ -54,7 +54,7 @@ ROOMS = {
     "checkpoint": "mixed data tensor_file",
     "task": "errors",
     "tasks": "task models optim data",
-    "lab": "tasks checkpoint report",
+    "lab": "tasks checkpoint report graphs",
     "report": "lab minifp",
     "cli": "lab minifp",
     "__main__": "cli",

@@ -1,13 +1,16 @@
 """Arrays on a GPU, which are CuPy's, and what asks CuPy for them."""
 
 import importlib
+from collections import Counter
+from collections.abc import Callable
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from minifp.cuda import capturing
-from minifp.errors import DeviceError
+from minifp.errors import DeviceError, OutOfMemory
 
 INSTALL = 'pip install "minifp[cuda13]" (or "minifp[cuda12]", for an older driver)'
 
@@ -40,8 +43,38 @@ def is_on_device(a: Any) -> bool:
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array on the current device, C-contiguous, in which nothing is set yet."""
-    return cupy().ndarray(shape, dtype)
+    """An array on the current device, C-contiguous, in which nothing is set yet.
+
+    Raises OutOfMemory where there is no room for it.
+    """
+    try:
+        return cupy().ndarray(shape, dtype)
+    except cupy().cuda.memory.OutOfMemoryError:
+        raise out_of_memory(shape, dtype) from None
+
+
+# What knows of memory that is held: functions that return bytes by kind.
+holders: list[Callable[[], dict[str, int]]] = []
+
+
+def out_of_memory(shape: tuple[int, ...], dtype: Any) -> OutOfMemory:
+    """The error for an array that does not fit: what was asked for, what is held, what to do."""
+    pool, (free, total) = cupy().get_default_memory_pool(), cupy().cuda.Device().mem_info
+    held: Counter = Counter()
+    for told in holders:
+        held.update(told())
+    known = ", ".join(f"{kind} {_mebibytes(n)}" for kind, n in held.items() if n)
+    return OutOfMemory(
+        f"no room on the GPU for {_mebibytes(prod(shape) * np.dtype(dtype).itemsize)} "
+        f"({np.dtype(dtype)} {tuple(shape)}): {_mebibytes(pool.used_bytes())} are in use"
+        f"{f' ({known}; the rest mostly activations)' if known else ''}, {_mebibytes(free)} of "
+        f"{_mebibytes(total)} are free. Take a smaller batch, precision 'mixed', or an optimizer "
+        "with less state; in a notebook, delete tensors that are still named"
+    )
+
+
+def _mebibytes(n):
+    return f"{n / 2**20:,.1f} MiB"
 
 
 def lasting(shape: tuple[int, ...], dtype: Any) -> Any:

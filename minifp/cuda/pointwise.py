@@ -40,7 +40,7 @@ class Formula:
         self.function, self.name, self.arrays = function, function.__name__, arrays
         self.texts: dict = {}
 
-    def module(self, kind: str, formats: tuple, numbers: int, axes: int, wide: bool) -> Any:
+    def module(self, kind: str, formats: tuple, numbers: int, axes: Any, wide: bool) -> Any:
         """The module of kernels. kind: of the text. formats: of the arrays, None for a number that
         takes an array's place, and last of the result. axes: how many an index has, those that are
         kept and those that are summed over. wide: whether 32 bits cannot count the elements."""

@@ -40,7 +40,8 @@ class Module:
     """A text with its types, compiled at the first launch of one of its kernels."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.kernels = common() + text, {}
+        self.text = common() + text
+        self.kernels: dict[str, Any] = {}
 
     def launch(self, name: str, blocks: Any, threads: Any, *args: Any) -> None:
         """Launch a kernel on the current stream.

@@ -20,18 +20,18 @@ import numpy as np
 from minifp.cuda.arrays import empty, is_on_device
 from minifp.cuda.source import Text
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError
-from minifp.formats import as_dtype, float16, float32, float64, narrow
 
 TEXT = Text(__name__, "teaching.cu")
 TILE, WARP = 16, 32
 ROUNDINGS = "toward zero", "nearest"
+HALF, SINGLE, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
 
 
 def matmul(a: Any, b: Any, accumulate: str = "float32", dtype: Any = "float16") -> Any:
     """Multiply (m, k) by (k, n), both in float16 on a GPU, on its tensor cores, tile by tile.
 
     accumulate: the format of sums, float32 or float16. dtype: of the result, which is rounded to it
-    once from the sums; likewise. How the hardware rounds is told at `emulated`.
+    once from the sums: one of these too. How the hardware rounds is told at `emulated`.
     """
     accumulate, dtype = _checked(a, b, accumulate, dtype)
     if not (is_on_device(a) and is_on_device(b)):
@@ -76,27 +76,27 @@ def emulated(a: np.ndarray, b: np.ndarray, accumulate: str = "float32", dtype: A
             f"teaching.emulated: block={block!r}, rounding={rounding!r}: expected a block of 1 or "
             f"more, and one of {', '.join(ROUNDINGS)}"
         )
-    cut = accumulate == float32 and rounding == "toward zero"
-    zero = float32.type(0)
+    cut = accumulate == SINGLE and rounding == "toward zero"
+    zero = SINGLE.type(0)
     sums = np.zeros((a.shape[0], b.shape[1]), accumulate)
     with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
         for k in range(0, a.shape[1], block):
-            products = a[:, k : k + block].astype(float64) @ b[k : k + block].astype(float64)
+            products = a[:, k : k + block].astype(DOUBLE) @ b[k : k + block].astype(DOUBLE)
             exact = products + sums
-            sums = narrow(exact, accumulate)
+            sums = exact.astype(accumulate)
             if cut:
                 sums = np.where(np.abs(sums) > np.abs(exact), np.nextafter(sums, zero), sums)
-    return narrow(sums, dtype)
+        return sums.astype(dtype)
 
 
 def _checked(a, b, accumulate, dtype):
     """The formats of sums and of the result. Raises where there is no such product."""
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         raise ShapeError(f"teaching: {a.shape} times {b.shape}: expected (m, k) times (k, n)")
-    if a.dtype != float16 or b.dtype != float16:
+    if a.dtype != HALF or b.dtype != HALF:
         raise DTypeError(f"teaching: {a.dtype} times {b.dtype}: expected float16 times float16")
-    found = as_dtype(accumulate), as_dtype(dtype)
-    if not {*found} <= {float16, float32}:
+    found = np.dtype(accumulate), np.dtype(dtype)
+    if not {*found} <= {HALF, SINGLE}:
         raise ArgumentError(
             f"teaching: accumulate={accumulate!r}, dtype={dtype!r}: expected float32 or float16"
         )

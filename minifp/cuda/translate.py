@@ -67,7 +67,8 @@ class Translation:
         function = getattr(function, "py_func", function)
         self.function, self.absent, self.real = function, frozenset(absent), real
         source = textwrap.dedent(inspect.getsource(function))
-        (self.tree,) = ast.parse(source).body
+        (tree,) = ast.parse(source).body
+        self.tree: Any = tree
         self.known = {**function.__globals__, **_closure(function)}
         self.needed = {} if needed is None else needed  # texts of the functions it calls, by name
         self.declared: set = set()

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from importlib import import_module
 from typing import Any
 
 from minifp import random
@@ -10,6 +11,7 @@ from minifp.data.dataset import AnyDataset, Fields, as_dataset, name_of, rows, t
 from minifp.data.order import Order
 from minifp.data.prefetch import ahead
 from minifp.data.transforms import Draws, Transform
+from minifp.device import as_device
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data, tensor
 from minifp.tape import Tensor
@@ -20,7 +22,7 @@ HINTS = {
     "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready",
     "prefetch_factor": "prefetch=2 keeps two batches ready",
     "persistent_workers": "there are no workers; prefetch=2 keeps two batches ready on a thread",
-    "pin_memory": "leave it out",
+    "pin_memory": "device='cuda' copies through pinned memory",
     "collate_fn": "a data set returns whole batches; give transform= to change them",
     "batch_sampler": "give sampler= and batch_size=",
     "generator": "give seed=",
@@ -45,6 +47,8 @@ class DataLoader:
     transform: what changes each batch, such as `fp.data.transforms.RandomCrop(32, padding=4)`.
     prefetch: how many batches are prepared beforehand, on a thread that ends with the epoch or
         when it is left. Nothing else changes: numbers, order, errors, states are the same.
+    device: where the tensors are; None is the default device when an epoch begins. To a GPU they
+        are copied through pinned memory, while it works on the batch before.
 
     Each iteration begins a new epoch, counted in `.epoch` at its first batch, also where the one
     before was left early; to go on inside an epoch, use `state_dict` and `load_state_dict`. Raises
@@ -62,6 +66,7 @@ class DataLoader:
         seed: int | None = None,
         transform: Transform | None = None,
         prefetch: int = 0,
+        device: str | None = None,
         **others: Any,
     ) -> None:
         for name in others:
@@ -77,6 +82,8 @@ class DataLoader:
         self.prefetch = _at_least(0, "prefetch", prefetch)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
         self.sampler, self.transform = sampler, transform
+        self.device = None if device is None else as_device(device)
+        self._upload: Any = None
         self.seed = None if seed is None else random.Streams(seed).seed
         self._order = Order(dataset, self.shuffle, sampler, self._seed_now())
         if len(self._order) == 0:
@@ -100,7 +107,16 @@ class DataLoader:
     def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
         with closing(self.arrays()) as batches:
             for batch in batches:
-                yield tuple(tensor(field) for field in batch)
+                yield self.placed(batch)
+
+    def placed(self, batch: Fields) -> tuple[Tensor, ...]:
+        """The tensors of a batch's arrays, on the loader's device."""
+        made = tuple(tensor(field, device="cpu") for field in batch)
+        if as_device(self.device) == "cpu":
+            return made
+        if self._upload is None:
+            self._upload = import_module("minifp.cuda.transfer").Upload()
+        return tuple(Tensor(self._upload(t.array)) for t in made)
 
     def arrays(self) -> Generator[Fields, None, None]:
         """Iterate over an epoch whose batches are tuples of arrays, as the data set gives them.

@@ -14,6 +14,7 @@ from collections import Counter
 from contextlib import contextmanager
 
 from minifp import tape
+from minifp.cuda.arrays import is_on_device
 
 KINDS = ("weights", "masters", "optimizer_state", "activations", "gradients")
 
@@ -41,7 +42,7 @@ class Ledger:
     """An observer of the tape that knows what is held now, and what was held at the peak."""
 
     def __init__(self, weights):
-        self.weights = {id(buffer(t.data)) for t in weights}
+        self.weights = {key_of(buffer(t.data)) for t in weights}
         self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
         self.of_node = {}  # node -> the buffers that go with it
         self.used_up = []  # the buffers of the node released last
@@ -62,7 +63,7 @@ class Ledger:
     def hold(self, vertex, kind, arrays):
         for array in arrays:
             whole = buffer(array)
-            key = id(whole)
+            key = key_of(whole)
             if key not in self.weights:
                 entry = self.held.setdefault(key, [whole, kind, 0])
                 self.now[entry[1]] += whole.nbytes if entry[2] == 0 else 0
@@ -84,6 +85,11 @@ def buffer(array):
     while isinstance(array.base, type(array)):
         array = array.base
     return array
+
+
+def key_of(whole):
+    """What stands for an array that owns memory: the memory, as a GPU's may be owned twice."""
+    return (whole.data.ptr, whole.nbytes) if is_on_device(whole) else id(whole)
 
 
 def arrays_in(saved):

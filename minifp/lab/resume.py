@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from minifp import checkpoint, tensor_file
+from minifp.device import default_device
 from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.run import COLUMNS, Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
@@ -16,14 +17,16 @@ DEFAULT_PRECISION, DEFAULT_SEED = "mixed", 0
 
 def train_one(
     task, precision=None, seed=None, epochs=None, steps=None, dial=None,
-    *, save=None, every=None, resume=None, progress=True,
+    *, save=None, every=None, resume=None, progress=True, device=None, graph=None,
 ) -> Run:  # fmt: skip
     """Train a task once, and return its Run.
 
     task, epochs, steps, dial: as `compare` takes them. precision, seed: by default those of the
     checkpoint, or "mixed" and 0. save: the checkpoint's path (by default `resume`'s), written
     after every `every` steps (by default at each evaluation, about once an epoch) and at the end.
-    resume: the checkpoint of the same task to go on from.
+    resume: the checkpoint of the same task to go on from, on any device. device: by default
+    MINIFP_DEVICE's. graph: on a GPU, whether steps are captured as a CUDA graph (see fp.capture);
+    None: where the step allows it.
     Raises ArgumentError for arguments that cannot be, CheckpointError for a checkpoint that cannot
     be read or belongs to another run.
     """
@@ -47,10 +50,12 @@ def train_one(
 
         def on_step(run):
             bar.update()
-            bar.set_postfix(loss=f"{run.history['loss'][-1]:.4g}", refresh=False)
+            if run.history["loss"]:
+                bar.set_postfix(loss=f"{run.history['loss'][-1]:.4g}", refresh=False)
 
         bar.set_postfix_str(f"{precision}, seed {seed}")
-        return train(task, precision, seed, data, on_step, checkpoints)
+        with default_device(device):
+            return train(task, precision, seed, data, on_step, checkpoints, graph)
 
 
 def saved_run(path) -> dict:
@@ -119,6 +124,7 @@ class Checkpoints:
         steps, total = training.run.steps, training.total
         due = evaluation_steps(total, len(training.loader))
         if steps in due if self.every is None else steps % self.every == 0 or steps == total:
+            training.read()
             run = asdict(training.run)  # with its history as arrays, which JSON would write out
             run["history"] = {name: np.array(column) for name, column in run["history"].items()}
             extra = {"run": run, "settings": self.settings}

@@ -10,16 +10,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Any
 
 import numpy as np
 
 from minifp import policy, random
 from minifp.cpu.blas import one_thread
 from minifp.data import DataLoader
-from minifp.errors import DataError, TrainingError
+from minifp.device import device_of
+from minifp.errors import CaptureError, DataError, TrainingError
+from minifp.graphs import capture
 from minifp.lab.memory import measure_bytes
 from minifp.mixed import MixedOptimizer
-from minifp.ops.creation import tensor
 from minifp.tape import no_grad
 from minifp.task import Task
 
@@ -27,6 +29,7 @@ FINISHED, DIVERGED, STOPPED = "finished", "diverged", "stopped"
 
 COLUMNS = ("step", "loss", "grad_norm", "scale", "skipped")  # of a run's history
 MOST_EVALUATIONS = 20  # over one run, about
+READ_AFTER = 20  # steps on a GPU, which are waited for together
 LAST_STEPS = 10  # whose mean loss is compared with the first step's
 TOLERANCE = 0.05  # how far, relatively, that mean may lie above the first step's loss
 
@@ -67,12 +70,13 @@ class Run:
 
 def train(
     task: Task, precision: str, seed: int, data=None, on_step: Callable | None = None,
-    checkpoints=None,
+    checkpoints=None, graph: bool | None = None,
 ) -> Run:  # fmt: skip
     """Train `task` once and return its Run. Divergence is a result, not an error.
 
     precision: as `fp.precision` takes it. data: what `task.data()` returned, if it was called
-    before. on_step(run): called after each step. checkpoints: see resume.py. BLAS has one thread
+    before. on_step(run): called after each step. checkpoints: see resume.py. graph: on a GPU,
+    whether steps are captured as a CUDA graph; None: where the step allows it. BLAS has one thread
     meanwhile, so that the numbers do not depend on how many cores there are. Raises DataError for
     NaN in the data, naming the batch. Leaves the global seed and precision as they were.
     """
@@ -80,7 +84,7 @@ def train(
     try:
         random.manual_seed(seed)
         with one_thread(), policy.precision(precision) as active:
-            training = Training(task, Run(str(active), seed), data or task.data())
+            training = Training(task, Run(str(active), seed), data or task.data(), graph)
             return training.to_the_end(on_step, checkpoints)
     finally:
         random.set_state(before)
@@ -89,7 +93,7 @@ def train(
 class Training:
     """A run that is under way."""
 
-    def __init__(self, task, run, data):
+    def __init__(self, task, run, data, graph=None):
         self.task, self.run = task, run
         self.train_set, self.test_set = data
         self.loader = DataLoader(self.train_set, batch_size=task.batch_size, shuffle=True)
@@ -99,6 +103,11 @@ class Training:
         self.optimizer = MixedOptimizer(optimizer, dial=task.dial, clip_norm=task.clip_norm)
         self.scheduler = task.schedule(optimizer, self.total) if task.schedule else None
         self.seconds = []
+        self.pending = []  # (loss, result) of steps whose numbers have not been read
+        self.since = time.perf_counter()
+        self.on_device = device_of(self.model.parameters()[0].array) != "cpu"
+        self.repeated: Any = capture(self.update) if graph is not False and self.on_device else None
+        self.graph, self.refusal = graph, None  # why there is no graph
 
     def parts(self):
         """What has a state, by the names that `fp.save` and `fp.load` have for it."""
@@ -115,12 +124,14 @@ class Training:
             for inputs, targets in self.batches():
                 self.step(inputs, targets)
                 if self.run.steps in due:
+                    self.read()
                     self.evaluate()
                 self.run.seconds = before + time.perf_counter() - started
                 if checkpoints is not None:
                     checkpoints.after_step(self)
                 if on_step is not None:
                     on_step(self.run)
+            self.read()
         except TrainingError as error:
             self.run.status, self.run.note = STOPPED, str(error)
             self.evaluate()
@@ -155,26 +166,53 @@ class Training:
             self.one_step(inputs, targets)
 
     def one_step(self, inputs, targets):
-        """Forward, backward, update."""
-        started, scale = time.perf_counter(), self.optimizer.scale
-        self.optimizer.zero_grad()
-        loss = self.task.loss(self.model(inputs), targets)
-        self.optimizer.backward(loss)
-        try:
-            result = self.optimizer.step()
-        except TrainingError:  # this step was skipped too, and is the last
-            self.record(loss.item(), math.nan, scale, skipped=1)
-            raise
-        if result.stepped and self.scheduler is not None:
-            self.scheduler.step()
-        self.record(loss.item(), result.grad_norm, scale, skipped=int(not result.stepped))
-        self.seconds.append(time.perf_counter() - started)
-
-    def record(self, loss, grad_norm, scale, skipped):
-        """The line of one step in the history."""
+        """Forward, backward, update; as a graph on a GPU, where the step allows it."""
         self.run.steps += 1
+        try:
+            loss, result = (self.repeat if self.repeated else self.update)(inputs, targets)
+        except TrainingError:  # this step was skipped too, and is the last
+            self.read()
+            scale = self.optimizer.scale
+            self.record(self.run.steps, self.loss.item(), math.nan, scale, skipped=1)
+            raise
+        self.pending.append((self.run.steps, loss, result))
+        if self.scheduler is not None and result.stepped:
+            self.scheduler.step()
+        if len(self.pending) >= (READ_AFTER if self.on_device else 1):
+            self.read()
+
+    def update(self, inputs, targets):
+        """What a step does."""
+        self.optimizer.zero_grad()
+        self.loss = self.task.loss(self.model(inputs), targets)
+        self.optimizer.backward(self.loss)
+        return self.loss.detach(), self.optimizer.step()
+
+    def repeat(self, inputs, targets):
+        """The step as a graph. A task whose step cannot be one goes on without, unless told."""
+        try:
+            return self.repeated(inputs, targets)
+        except CaptureError as error:
+            if self.graph:
+                raise
+            self.repeated, self.refusal = None, str(error)
+            return self.update(inputs, targets)
+
+    def read(self):
+        """Write down the numbers of the steps since: on a GPU this waits for them."""
+        if not self.pending:
+            return
+        for step, loss, result in self.pending:
+            skipped = int(not result.stepped)
+            self.record(step, loss.item(), result.grad_norm, result.scale_before, skipped)
+        now = time.perf_counter()
+        self.seconds += [(now - self.since) / len(self.pending)] * len(self.pending)
+        self.pending, self.since = [], now
+
+    def record(self, step, loss, grad_norm, scale, skipped):
+        """The line of one step in the history."""
         self.run.skipped += skipped
-        line = (self.run.steps, float(loss), float(grad_norm), float(scale), skipped)
+        line = (step, float(loss), float(grad_norm), float(scale), skipped)
         for name, value in zip(COLUMNS, line):
             self.run.history[name].append(value)
 
@@ -226,7 +264,7 @@ def checked(loader, where: str):
                     f"in example {bad.any(axis=1).argmax()} of the batch; expected numbers: remove "
                     "or replace what is missing before training"
                 )
-        yield tuple(tensor(values) for values in arrays)
+        yield loader.placed(arrays)
 
 
 def total_steps(task: Task, train_set) -> int:

@@ -100,7 +100,7 @@ class Parameter(Tensor):
 
     def move(self, device: str) -> None:
         """Bring the numbers, and a gradient, to a device."""
-        if device != self.device:  # type: ignore[attr-defined]
+        if device != self.device:
             exact = self.exact
             self.array = moved(self.array, device)
             self.storage.version += 1

@@ -9,12 +9,15 @@ float32.
 The sums are in `reduce`; y and dx are rounded once. In evaluation m and v are constants.
 """
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from minifp.backend import kernel
 from minifp.checks import check_range
+from minifp.cuda.arrays import is_on_device
+from minifp.device import full, moved
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import narrow, widen
 from minifp.ops.arguments import check_parameters, check_positive, check_tensors
@@ -105,11 +108,12 @@ def batch_norm(
                 f"batch_norm in training: {count} value a channel in shape {input.shape}"
             )
         mean, var = batch_norm_statistics(as_array(input))
-    weight = np.ones(mean.shape, mean.dtype) if weight is None else weight
-    bias = np.zeros(mean.shape, mean.dtype) if bias is None else bias
+    format, like = mean.dtype, as_array(input)
+    weight = full(mean.shape, 1, format, like) if weight is None else weight
+    bias = full(mean.shape, 0, format, like) if bias is None else bias
     y = batch_norm_(input, weight, bias, mean, var, eps=float(eps), constant=constant)
     if running_mean is not None and not constant:
-        mix_in(((running_mean, mean), (running_var, var * (count / (count - 1)))), momentum)
+        mix_in(running_mean, running_var, mean, var, count / (count - 1), momentum)
     return y
 
 
@@ -134,14 +138,21 @@ def check_running(function, input, running_mean, running_var, momentum):
             raise DTypeError(f"{function}: {name} is an array: expected a tensor, to be updated")
 
 
-def mix_in(pairs, momentum):
-    """running <- (1 - momentum) running + momentum new, if all stay finite as they are stored."""
-    mixed = []
+def mix_in(running_mean, running_var, mean, var, factor, momentum):
+    """running <- (1 - momentum) running + momentum new, if all stay finite as they are stored.
+
+    mean, var: arrays. factor: what the new variance is multiplied by, to be unbiased.
+    """
+    if is_on_device(mean):
+        device = import_module("minifp.ops.running_cuda")
+        if device.mix_in(running_mean, running_var, mean, var, factor, momentum):
+            return
+    pairs, mixed = ((running_mean, mean), (running_var, var * factor)), []
     for running, new in pairs:
         wide = np.promote_types(running.dtype, new.dtype)
         with np.errstate(all="ignore"):
             sums = (1 - momentum) * widen(running.array, wide) + momentum * widen(new, wide)
         mixed.append(narrow(sums, running.dtype))
-    if all(np.isfinite(values).all() for values in mixed):
+    if all(np.isfinite(moved(values, "cpu")).all() for values in mixed):
         for (running, _), values in zip(pairs, mixed):
             running.data = values

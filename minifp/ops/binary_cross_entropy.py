@@ -11,6 +11,7 @@ the first is negative, so nothing cancels. What is stored and where sums are: se
 
 import numpy as np
 
+from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError
 from minifp.ops.batch_norm import as_array
 from minifp.ops.loss import (
@@ -104,12 +105,15 @@ def binary_cross_entropy(
 
     weight: of elements, broadcast to input's shape. A float32 scalar unless "none". Raises
     DTypeError for what are no floating tensors, ShapeError where shapes do not fit, ArgumentError
-    for weights that require a gradient and for numbers outside of 0 to 1 (NaN is passed on).
+    for weights that require a gradient and for numbers outside of 0 to 1 (NaN is passed on; and on
+    a GPU the numbers are not looked at, as one would have to wait for them).
     """
     check_reduction("binary_cross_entropy", reduction)
     check_pair("binary_cross_entropy", input, target)
     check_weights("binary_cross_entropy", input.shape, weight=weight)
     for name, v in (("input", as_array(input)), ("target", as_array(target))):
+        if is_on_device(v):
+            continue
         outside = (v < 0) | (v > 1)
         if outside.any():
             where = tuple(int(i) for i in np.argwhere(outside)[0])

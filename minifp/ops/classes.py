@@ -6,6 +6,7 @@ targets have no such axis. Rows whose target is `ignore_index` weigh 0.
 
 import numpy as np
 
+from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.arguments import check_constants, check_parameters, check_tensors
 from minifp.ops.batch_norm import as_array
@@ -70,6 +71,9 @@ def check_scores(function, input, weight, ignore_index):
 def as_classes(function, input, target, ignore_index):
     """The targets, a list as an array. Raises DTypeError for what is no array of integers,
     ShapeError for a shape that is not input's without its classes, ArgumentError for no class.
+
+    On a GPU the classes are not looked at, as one would have to wait for them: there the loss and
+    the gradient of a row whose target is no class are NaN.
     """
     try:
         target = target if hasattr(target, "ndim") else np.asarray(target)
@@ -83,6 +87,8 @@ def as_classes(function, input, target, ignore_index):
             f"{function}: input of shape {input.shape} with target of shape {t.shape}: "
             "expected (N, C, ...) and (N, ...), or (C) and ()"
         )
+    if is_on_device(t):
+        return target
     outside = (t != ignore_index) & ((t < 0) | (t >= input.shape[axis]))
     if outside.any():
         where = tuple(int(i) for i in np.argwhere(outside)[0])

@@ -37,9 +37,9 @@ def storage_dtype(dtype: DType | None = None) -> np.dtype:
 
 def as_array(data: Data) -> np.ndarray:
     """Anything array-like as a NumPy array of numbers. Raises DTypeError where it is none."""
-    data = data.array if isinstance(data, Tensor) else data
+    given: Any = data.array if isinstance(data, Tensor) else data
     try:
-        array = data if is_on_device(data) else np.asarray(data)
+        array = given if is_on_device(given) else np.asarray(given)
     except ValueError as error:
         raise DTypeError(f"data is no array: {error}") from None
     if array.dtype.kind not in "fiub":

@@ -183,8 +183,8 @@ def cross_entropy(
     Rows whose target is `ignore_index` count neither in the sum nor in the mean, which without any
     row is NaN. Result: a float32 scalar, or with reduction "none" a tensor of target's shape (with
     probabilities, without its classes). Raises DTypeError for targets that are neither, ShapeError
-    where shapes do not fit, ArgumentError for a target that is no class and for weights that
-    require a gradient.
+    where shapes do not fit, ArgumentError for a target that is no class (on a GPU its row gives NaN
+    instead) and for weights that require a gradient.
     """
     check_reduction("cross_entropy", reduction)
     check_range("cross_entropy: label_smoothing", label_smoothing, high=1.0)

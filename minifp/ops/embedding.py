@@ -9,9 +9,12 @@ a sum would stop at 2048 equal parts.
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.arguments import check_tensors
 from minifp.ops.indexing import add_rows
+from minifp.ops.indexing_cuda import read_places
+from minifp.ops.reduce import array_of
 from minifp.policy import GIVEN
 from minifp.recording import op
 from minifp.tape import Tensor
@@ -29,9 +32,15 @@ def embedding_backward(dy, i, rows, to, padding_idx):
     return None, embedding_dw(dy, i, rows=rows, padding_idx=padding_idx, to=to[1])
 
 
+def rows_of(w, i):
+    """w[i]."""
+    read = read_places(w[None], i) if is_on_device(w) and is_on_device(i) else None
+    return w[i] if read is None else read[0]
+
+
 @op(weights=("w",))
 def embedding_(i, w, *, padding_idx):
-    return w[i], (i, w.shape[0]), embedding_backward
+    return rows_of(w, i), (i, w.shape[0]), embedding_backward
 
 
 def as_padding_idx(padding_idx, rows, name="embedding"):
@@ -53,15 +62,16 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     """The rows of `weight` (V, D) that `input` (integers, any shape) names: (..., D).
 
     padding_idx: a row that gets no gradient; counted from the end where it is negative.
-    Raises ArgumentError for an index that names no row.
+    Raises ArgumentError for an index that names no row. On a GPU the indices are not looked at, as
+    one would have to wait for them: what such an index reads is NaN, and it adds to no gradient.
     """
-    i = input.array if isinstance(input, Tensor) else np.asarray(input)
+    i = array_of(input)
     if i.dtype.kind not in "iu":
         raise DTypeError(f"embedding: indices of {i.dtype}: expected integers")
     check_tensors("embedding", weight=weight)
     if weight.ndim != 2:
         raise ShapeError(f"embedding: weight of shape {weight.shape}, expected (V, D)")
-    if i.size and (i.min() < 0 or i.max() >= weight.shape[0]):
+    if i.size and not is_on_device(i) and (i.min() < 0 or i.max() >= weight.shape[0]):
         bad = i.min() if i.min() < 0 else i.max()
         raise ArgumentError(f"embedding: index {bad}: expected 0 to {weight.shape[0] - 1}")
     padding_idx = as_padding_idx(padding_idx, weight.shape[0])

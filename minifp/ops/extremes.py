@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, cast, overload
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.cuda.arrays import is_on_device
 from minifp.errors import ShapeError
 from minifp.ops import pointwise
 from minifp.ops.dims import as_axis
@@ -127,12 +128,17 @@ def selection(name):
     return op(apply)
 
 
+def as_int64(found):
+    """Places as an array of 64 bits, which they are on a GPU."""
+    return found if is_on_device(found) else np.asarray(found, "int64")
+
+
 def along(name, find, select, input, dim, keepdim):
     """(values, indices) of max or min along one axis."""
     x = array_of(input)
     axis = as_axis(dim, x.ndim, f"{name}: dim")
     check_not_empty(name, x.shape, (axis,), dim)
-    indices = np.asarray(find(x, axis=axis, keepdims=True), "int64")
+    indices = as_int64(find(x, axis=axis, keepdims=True))
     values = select(input, indices, axis=axis, keepdims=keepdim)
     return ValuesAndIndices(values, Tensor(indices if keepdim else indices.squeeze(axis)))
 
@@ -193,7 +199,7 @@ def _arg(name, input, dim, keepdim):
     x = array_of(input)
     axis = None if dim is None else as_axis(dim, x.ndim, f"{name}: dim")
     check_not_empty(name, x.shape, range(x.ndim) if axis is None else (axis,), dim)
-    return Tensor(np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdim), "int64"))
+    return Tensor(as_int64(getattr(np, name)(x, axis=axis, keepdims=keepdim)))
 
 
 @takes_tensor

@@ -11,11 +11,14 @@ dx = 0. What meets at a place, x[place] among it, is summed in `reduce` and roun
 import numpy as np
 
 from minifp.backend import kernel
-from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.cuda.arrays import is_on_device, to_device
+from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from minifp.formats import is_float
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import as_numbers, pass_to
+from minifp.ops.gathering_cuda import gathered
 from minifp.ops.indexing import add_rows
+from minifp.ops.on_host import on_host
 from minifp.ops.reduce import array_of
 from minifp.ops.selection import masked_fill
 from minifp.ops.shape import reshape
@@ -25,20 +28,28 @@ from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
 
 
-def as_indices(index, n, name):
-    """A tensor of places of an axis of size n, as an array of its own.
+def as_indices(index, n, name, input):
+    """A tensor of places of an axis of size n, as an array of its own, where `input` is.
 
-    Raises DTypeError for what are no integers, ArgumentError for a place that is not there.
+    Raises DTypeError for what are no integers, ArgumentError for a place that is not there. On a
+    GPU the places are not looked at, as one would have to wait for them: what is read of one that
+    is not there is NaN, and nothing is added to it. Raises DeviceError for one on a GPU of an input
+    that is not.
     """
     if not hasattr(index, "ndim"):
         raise DTypeError(f"{name}: index is a {type(index).__name__}: expected a tensor")
-    i = np.array(array_of(index))
+    i = index if is_on_device(index) else array_of(index)
+    on_device = is_on_device(input if is_on_device(input) else array_of(input))
     if i.dtype.kind not in "iu":
         raise DTypeError(f"{name}: index of {i.dtype}: expected integers")
-    if i.size and (i.min() < 0 or i.max() >= n):
+    if is_on_device(i) and not on_device:
+        raise DeviceError(f"{name}: an index on the GPU for an input on the CPU: move one of them")
+    if i.size and not is_on_device(i) and (i.min() < 0 or i.max() >= n):
         bad = i.min() if i.min() < 0 else i.max()
         raise ArgumentError(f"{name}: index {bad}: expected 0 to {n - 1}")
-    return np.asarray(i, np.intp)
+    if is_on_device(i):
+        return i.copy()
+    return to_device(i) if on_device else np.array(i, np.intp)
 
 
 def mesh(index, axis):
@@ -46,6 +57,12 @@ def mesh(index, axis):
     return tuple(
         index if k == axis else i for k, i in enumerate(np.indices(index.shape, sparse=True))
     )
+
+
+def read(x, index, axis):
+    """x[.., index[.., j, ..], ..]."""
+    y = gathered(x, index, axis) if is_on_device(x) and is_on_device(index) else None
+    return x[mesh(index, axis)] if y is None else y
 
 
 def places_of(index, axis, shape):
@@ -82,7 +99,7 @@ def gather_backward(dy, index, shape, to, axis):
 
 @op
 def gather_(x, index, *, axis):
-    return x[mesh(index, axis)], (index, x.shape), gather_backward
+    return read(x, index, axis), (index, x.shape), gather_backward
 
 
 @takes_tensor
@@ -92,7 +109,7 @@ def gather(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
     Raises ArgumentError for a place that is not there, ShapeError where the shapes do not fit.
     """
     axis = as_axis(dim, input.ndim, "gather: dim")
-    places = as_indices(index, input.shape[axis], "gather")
+    places = as_indices(index, input.shape[axis], "gather", input)
     check_gather("gather", input, axis, places)
     return gather_(input, places, axis=axis)
 
@@ -126,11 +143,18 @@ def scatter_add_forward(x, src, index, *, axis, sum):
 
 def scatter_add_backward(dy, index, src_shape, to, axis):
     dx = pass_to(dy, dy.shape, to[0])
-    if to[1] is None:
-        return dx, None, None
-    read = np.zeros(src_shape, dy.dtype)
-    read[tuple(slice(n) for n in index.shape)] = dy[mesh(index, axis)]
-    return dx, pass_to(read, src_shape, to[1]), None
+    return dx, source_gradient(dy, index, src_shape, to[1], axis), None
+
+
+def source_gradient(dy, index, shape, dtype, axis):
+    """dy at the places of index, and 0 where a source is longer; None where `dtype` is."""
+    if dtype is None:
+        return None
+    d = read(dy, index, axis)
+    if d.shape != shape:
+        d, d_read = np.zeros_like(dy, shape=shape), d
+        d[tuple(slice(n) for n in index.shape)] = d_read
+    return pass_to(d, shape, dtype)
 
 
 @op
@@ -146,7 +170,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor
     src may be longer than index: the rest is left out. Raises as `gather` does.
     """
     axis = as_axis(dim, input.ndim, "scatter_add: dim")
-    places = as_indices(index, input.shape[axis], "scatter_add")
+    places = as_indices(index, input.shape[axis], "scatter_add", input)
     check_gather("scatter_add", input, axis, places)
     check_source("scatter_add", input, src)
     check_gather("scatter_add: src", src, None, places)
@@ -157,11 +181,7 @@ def scatter_backward(dy, index, src_shape, to, axis):
     dx = np.array(dy)
     dx[mesh(index, axis)] = 0
     dx = pass_to(dx, dx.shape, to[0])
-    if to[1] is None:
-        return dx, None, None
-    read = np.zeros(src_shape, dy.dtype)
-    read[tuple(slice(n) for n in index.shape)] = dy[mesh(index, axis)]
-    return dx, pass_to(read, src_shape, to[1]), None
+    return dx, source_gradient(dy, index, src_shape, to[1], axis), None
 
 
 @op
@@ -171,6 +191,7 @@ def scatter_(x, src, index, *, axis):
     return y, (index, src.shape), scatter_backward
 
 
+@on_host
 @takes_tensor
 def scatter(
     input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor | float | None = None, *,
@@ -185,7 +206,7 @@ def scatter(
     if (src is None) == (value is None):
         raise ArgumentError("scatter: expected src or value, and not both")
     axis = as_axis(dim, input.ndim, "scatter: dim")
-    places = as_indices(index, input.shape[axis], "scatter")
+    places = as_indices(index, input.shape[axis], "scatter", input)
     check_gather("scatter", input, axis, places)
     given = value if src is None else src
     if not hasattr(given, "ndim"):
@@ -224,8 +245,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes == -1:
         if not i.size:
             raise ArgumentError("one_hot of no numbers: say how many classes there are")
-        num_classes = int(i.max()) + 1
-    i = as_indices(i, num_classes, "one_hot")
-    y = np.zeros((*i.shape, num_classes), np.int64)
-    np.put_along_axis(y, i[..., None], 1, -1)
-    return Tensor(y)
+        num_classes = int(np.max(i)) + 1
+    i, classes = as_indices(i, num_classes, "one_hot", i), np.arange(num_classes)
+    classes = to_device(classes) if is_on_device(i) else classes
+    return Tensor(np.where(i[..., None] == classes, 1, 0))

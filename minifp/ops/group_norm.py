@@ -152,6 +152,5 @@ def instance_norm(
     y = instance_norm_(input, weight, bias, eps=float(eps))
     if running_mean is not None and input.shape[0] and positions:
         mean, var = instance_norm_statistics(as_array(input))
-        unbiased = var * (positions / (positions - 1))
-        mix_in(((running_mean, mean), (running_var, unbiased)), momentum)
+        mix_in(running_mean, running_var, mean, var, positions / (positions - 1), momentum)
     return y

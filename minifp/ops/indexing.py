@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp.backend import kernel
+from minifp.backend import is_array, kernel
+from minifp.cuda.arrays import is_on_device, to_host
 from minifp.errors import DTypeError, ShapeError
+from minifp.ops.indexing_cuda import read as read_on_device
 from minifp.policy import GIVEN
 from minifp.recording import explained, op, takes_tensor
 from minifp.tape import Tensor
@@ -62,7 +64,7 @@ def two_steps(index, shape):
     arrays: list[Any] = []  # of slices and arrays
     axis = 0
     for p in parts:
-        if isinstance(p, np.ndarray):
+        if is_array(p):
             places = as_places(p, shape[axis : axis + axes_taken(p)], axis)
             basic += [slice(None)] * len(places)
             arrays += places
@@ -73,13 +75,13 @@ def two_steps(index, shape):
             basic.append(p if p is None or isinstance(p, slice) else in_range(p, shape[axis], axis))
             arrays += [] if isinstance(p, int) else [slice(None)]
         axis += axes_taken(p)
-    has_arrays = any(isinstance(a, np.ndarray) for a in arrays)
+    has_arrays = any(map(is_array, arrays))
     return (*basic, ...), tuple(arrays) if has_arrays else None  # with dots it is a view, always
 
 
 def axes_taken(part):
     """Of how many axes a part of an index takes."""
-    if isinstance(part, np.ndarray):
+    if is_array(part):
         return part.ndim if part.dtype.kind == "b" else 1
     return int(isinstance(part, (slice, int)) and not isinstance(part, bool))
 
@@ -93,12 +95,12 @@ def as_part(p):
     if isinstance(p, (list, tuple, range)):
         p = as_list(p)
     a = p.array if isinstance(p, Tensor) else p
-    if not isinstance(a, (np.ndarray, np.generic, int)):
+    if not is_array(a) and not isinstance(a, (np.generic, int)):
         raise DTypeError(
             f"getitem: an index of type {type(a).__name__}: only integers, slices, None, "
             "an ellipsis, and tensors of integers or booleans are indices"
         )
-    a = np.asarray(a)
+    a = a if is_array(a) else np.asarray(a)
     if a.dtype.kind not in "iub":
         raise DTypeError(f"getitem: an index of {a.dtype}: expected integers or booleans")
     if a.ndim and a.dtype == "uint8":
@@ -133,12 +135,17 @@ def in_range(i, n, axis):
 
 
 def as_places(a, sizes, axis):
-    """An array of an index as a list of arrays of places, one for each axis it takes: copies."""
+    """An array of an index as a list of arrays of places, one for each axis it takes: copies.
+
+    Of booleans on a GPU it is waited for how many are true. Integers there are not looked at.
+    """
     if a.dtype.kind == "b":
         if a.shape != sizes:
             raise ShapeError(f"boolean index of shape {a.shape} from axis {axis} on, {sizes}")
-        return list(a.nonzero())
+        return list((to_host(a) if is_on_device(a) else a).nonzero())
     (n,) = sizes
+    if is_on_device(a):
+        return [np.where(a < 0, a + n, a)]
     if a.size:
         in_range(int(a.min()), n, axis), in_range(int(a.max()), n, axis)
     places = np.array(a, np.intp)
@@ -151,6 +158,7 @@ def as_places(a, sizes, axis):
 
 def scatter(dy, arrays, shape, sum):
     """The sum of dy at each place of a shape: what x[arrays] read there."""
+    arrays = [to_host(a) if is_on_device(a) else a for a in arrays]
     axes = [i for i, a in enumerate(arrays) if isinstance(a, np.ndarray)]
     places = np.broadcast_arrays(*(arrays[i] for i in axes))
     first = axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
@@ -176,17 +184,25 @@ def getitem_backward(dy, shape, to, basic, arrays):
     return (getitem_dx(dy, shape=shape, basic=basic, arrays=arrays, to=to[0]),)
 
 
+def read(x, arrays):
+    """x[arrays]."""
+    y = read_on_device(x, arrays) if is_on_device(x) else None
+    return x[arrays] if y is None else y
+
+
 @op
 def getitem_(x, *, basic, arrays):
     view = x[basic]
-    return view if arrays is None else view[arrays], (x.shape,), getitem_backward
+    return view if arrays is None else read(view, arrays), (x.shape,), getitem_backward
 
 
 @takes_tensor
 def getitem(input: Tensor, index: Any) -> Tensor:
     """input[index], with integers, slices, None, an ellipsis, and arrays of integers or booleans.
 
-    Without arrays it is a view. Raises ShapeError where the index does not fit input's shape.
+    Without arrays it is a view. Raises ShapeError where the index does not fit input's shape; but
+    integers on a GPU are not looked at, as one would have to wait for them: what is read of a
+    place that is not there is NaN.
     """
     try:
         basic, arrays = two_steps(index, input.shape)

@@ -13,6 +13,7 @@ import numpy as np
 
 from minifp.backend import kernel
 from minifp.checks import check_flag
+from minifp.device import device_of, moved
 from minifp.ops.pool_windows import (
     adaptive_axes,
     blocks,
@@ -125,7 +126,8 @@ def pooled(name, input, axes, return_indices):
     if not return_indices:
         return y
     array = input.array if isinstance(input, Tensor) else input
-    return y, Tensor(places_of(max_pool_forward(array, axes=axes)[1], axes))
+    chosen = moved(max_pool_forward(array, axes=axes)[1], "cpu")
+    return y, Tensor(moved(places_of(chosen, axes), device_of(array)))
 
 
 @takes_tensor

@@ -71,7 +71,8 @@ def nll_loss(
     Rows whose target is `ignore_index` count neither in the sum nor in the mean, which without any
     row is NaN. Result: a float32 scalar, or with reduction "none" a tensor of target's shape.
     Raises DTypeError for targets that are not integers, ShapeError where shapes do not fit,
-    ArgumentError for a target that is no class and for weights that require a gradient.
+    ArgumentError for a target that is no class (on a GPU its row gives NaN instead) and for weights
+    that require a gradient.
     """
     check_reduction("nll_loss", reduction)
     check_scores("nll_loss", input, weight, ignore_index)

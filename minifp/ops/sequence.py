@@ -55,8 +55,20 @@ def state_before(states, first, steps, k):
 def states_before(states, first, steps):
     """The state that each row read, (N, H)."""
     before = np.empty_like(states)
-    for k, (start, stop) in enumerate(steps):
-        before[start:stop] = state_before(states, first, steps, k)
+    pieces: list[list] = []  # [array, start, stop] of pieces, for rows in order
+    for k in sorted(range(len(steps)), key=steps.__getitem__):
+        n = steps[k][1] - steps[k][0]
+        start, stop = steps[k - 1] if k else (0, 0)
+        known = min(n, stop - start)
+        for array, here, end in (states, start, start + known), (first, known, n):
+            if pieces and pieces[-1][0] is array and pieces[-1][2] == here:
+                pieces[-1][2] = end
+            elif end > here:
+                pieces.append([array, here, end])
+    row = 0
+    for array, start, stop in pieces:
+        before[row : row + stop - start] = array[start:stop]
+        row += stop - start
     return before
 
 

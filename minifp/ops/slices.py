@@ -10,11 +10,13 @@ is summed in `reduce` and rounded once.
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, ShapeError
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.gathering import as_indices, check_source
 from minifp.ops.indexing import add_rows
+from minifp.ops.indexing_cuda import as_one, read_places
 from minifp.ops.reduce import array_of
 from minifp.ops.shape import reshape
 from minifp.policy import GIVEN
@@ -31,14 +33,23 @@ def index_select_backward(dy, index, n, to, axis):
     return index_select_dx(dy, index, axis=axis, n=n, to=to[0]), None
 
 
+def read(x, index, axis):
+    """The slices along an axis that index names."""
+    if is_on_device(x) and is_on_device(index):
+        y = read_places(as_one(x, axis), index)
+        if y is not None:
+            return y.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+    return np.take(x, index, axis)
+
+
 @op
 def index_select_(x, index, *, axis):
-    return np.take(x, index, axis), (index, x.shape[axis]), index_select_backward
+    return read(x, index, axis), (index, x.shape[axis]), index_select_backward
 
 
-def as_vector(index, n, name):
+def as_vector(index, n, name, input):
     """`as_indices`, of one axis at most."""
-    places = as_indices(index, n, name)
+    places = as_indices(index, n, name, input)
     if places.ndim > 1:
         raise ShapeError(f"{name}: index of shape {places.shape}: expected one dimension")
     return places.reshape(-1)
@@ -48,7 +59,8 @@ def as_vector(index, n, name):
 def index_select(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
     """The slices along `dim` that index (integers, one axis) names, in its order."""
     axis = as_axis(dim, input.ndim, "index_select: dim")
-    return index_select_(input, as_vector(index, input.shape[axis], "index_select"), axis=axis)
+    places = as_vector(index, input.shape[axis], "index_select", input)
+    return index_select_(input, places, axis=axis)
 
 
 @kernel("reduce", "x")
@@ -59,8 +71,8 @@ def index_add_forward(x, src, index, *, axis, alpha, sum):
 
 
 def index_add_backward(dy, index, to, axis, alpha):
-    read = np.take(dy, index, axis)
-    return pass_to(dy, dy.shape, to[0]), pass_to(read, read.shape, to[1], alpha), None
+    dsrc = read(dy, index, axis)
+    return pass_to(dy, dy.shape, to[0]), pass_to(dsrc, dsrc.shape, to[1], alpha), None
 
 
 @op
@@ -74,7 +86,7 @@ def index_add(
 ) -> Tensor:
     """input, with alpha times each slice of source added to the slice that index names."""
     axis = as_axis(dim, input.ndim, "index_add: dim")
-    places = as_vector(index, input.shape[axis], "index_add")
+    places = as_vector(index, input.shape[axis], "index_add", input)
     check_source("index_add", input, source)
     expected = (*input.shape[:axis], places.size, *input.shape[axis + 1 :])
     if source.shape != expected:

@@ -22,7 +22,8 @@ class Rule:
     """The kernels of one `Update` of block_numba.py."""
 
     def __init__(self, update: Any) -> None:
-        self.update, self.modules = update, {}
+        self.update = update
+        self.modules: dict[tuple, Any] = {}
 
     def in_place(self, w: Any, copy: Any, g: Any, states: list, control: Any) -> None:
         """Update w and states (None for one that is not kept), all (n), with gradients g (n).
@@ -108,7 +109,7 @@ class Numbers:
         unknown = {*names} - {*settings, "step", "first"}
         if unknown:
             raise DeviceError(f"{function.__name__}: {', '.join(sorted(unknown))} are not settings")
-        pairs = {n: len(settings[n]) for n in names if isinstance(settings.get(n), tuple)}
+        pairs = {n: len(settings[n]) for n in names if isinstance(settings.get(n), (tuple, list))}
         text, count = translated(function, (), "double", pairs)
         self.names, self.count = [n for n in names if n not in ("step", "first")], count
         places, given = iter(range(64)), []
@@ -128,7 +129,7 @@ class Numbers:
         flat: list[float] = []
         for name in self.names:
             value = settings[name]
-            flat += map(float, value) if isinstance(value, tuple) else [float(value)]
+            flat += map(float, value) if isinstance(value, (tuple, list)) else [float(value)]
         return np.array(flat or [0.0])
 
     def launch(self, state, optimizer, settings, base, sign, control):

@@ -16,8 +16,10 @@ from typing import Any
 import minifp
 from minifp import accumulate, backend
 from minifp.cpu.threads import get_num_threads
+from minifp.cuda.cublas import load
+from minifp.cuda.devices import generation
 from minifp.data import files, pictures
-from minifp.errors import DataError
+from minifp.errors import DataError, DeviceError
 from minifp.lab import environment
 
 # What is worth having: the module, what it is for, and the name to install it by.
@@ -101,17 +103,31 @@ def cupy_text() -> str:
         return "not installed"
     except Exception as error:  # CuPy has an error of its own for each way to lack a driver
         return f"installed, but it sees no GPU: {str(error).splitlines()[0]}"
-    return f"{cupy.__version__}, GPUs: {', '.join(names) or 'none'}"
+    return f"{cupy.__version__}, GPUs: {', '.join(names) or 'none'}{gpu_text(cupy)}"
+
+
+def gpu_text(cupy) -> str:
+    """What the first GPU is, and which cuBLAS multiplies on it."""
+    try:
+        found = generation(cupy.cuda.Device(0).compute_capability)
+        path = load(cupy.cuda.runtime.runtimeGetVersion() // 1000).path
+    except DeviceError as error:
+        return f"; {error}"
+    free, total = cupy.cuda.Device(0).mem_info
+    return (
+        f"; {found.name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, products by {path}"
+    )
 
 
 def kernels() -> list:
     """For each device how many kernels run on what, and how sequential float16 sums are made."""
     on_cpu = Counter(live_twin(kernel) for kernel in backend.KERNELS)
+    on_gpu = Counter(kernel.device_twin is not None for kernel in backend.KERNELS)
     families = sorted({kernel.name.partition(".")[0] for kernel in backend.KERNELS})
     return [
         ("cpu", counted(on_cpu)),
         ("", f"of {', '.join(families)}"),
-        ("cuda", f"none in minifp {minifp.__version__}: everything runs on the CPU"),
+        ("cuda", f"{on_gpu[True]} kernels in CUDA C++, {on_gpu[False]} that run on the CPU"),
         ("threads", str(get_num_threads())),
         *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.TWINS),
     ]

@@ -39,7 +39,8 @@ def folder():
 def built(text, *flags, link=()):
     """The path of a library made of a C++ text. link: libraries that it needs."""
     command = [compiler(), *FLAGS, *flags]
-    known = "\n".join([*command, (HERE / "shim.h").read_text(), *map(str, link), text])
+    headers = [path.read_text() for path in sorted([HERE / "shim.h", *HERE.glob("include/*")])]
+    known = "\n".join([*command, *headers, *map(str, link), text])
     path = folder() / f"{hashlib.sha256(known.encode()).hexdigest()[:24]}.so"
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=folder()) as made:

@@ -1,4 +1,4 @@
-"""fp.capture: the same losses as without, and a refusal that names the line where there can be none.
+"""fp.capture: the same losses as without, and a refusal that names the line.
 
 Where there is a GPU its graphs are tested; on the imitation what is launched is noted and repeated,
 in memory that is really given back, and what would read a result is refused (see fake_cupy.py).
@@ -81,7 +81,7 @@ def test_losses_are_the_same_as_without_a_graph_over_1000_steps(precision):
 
 
 def test_the_scale_adapts_inside_of_a_graph():
-    scale = dict(init_scale=2.0**24, growth_interval=3)
+    scale = {"init_scale": 2.0**24, "growth_interval": 3}
     found = [
         trained(c, 30, loss_scale=fp.DynamicLossScale(**scale), clip_norm=0.5)
         for c in (False, True)

@@ -78,6 +78,7 @@ def texts():
                 update(kernel)
         half = fp.ones(2, 2, dtype="float16", device="cuda")
         fp.dropout(half)
+        nn.BatchNorm1d(2).to(device="cuda")(half)
         squared_norm(half.array)
         for accumulate in ("float16", "float32"):
             teaching.matmul(half.array, half.array, accumulate)

@@ -100,3 +100,18 @@ def test_indexing_is_that_of_the_cpu(rng, name, dtype):
     near = 2e-3 if dtype == "float16" else 2e-6
     np.testing.assert_allclose(found[0], found[2], rtol=near, atol=near)
     np.testing.assert_allclose(found[1], found[3], rtol=near, atol=near)
+
+
+def test_places_on_the_cpu_are_moved_and_an_input_is_not():
+    x = Tensor(to_device(np.arange(12.0, dtype="float32").reshape(3, 4)), requires_grad=True)
+    fp.repeat_interleave(x, 2, 0).sum().backward()
+    assert (x.grad.numpy() == 2).all()
+    y = fp.gather(x, 1, np.array([[3], [0], [1]]))
+    assert y.numpy().tolist() == [[3], [4], [9]]
+    with pytest.raises(fp.DeviceError, match="gather: an index on the GPU"):
+        fp.gather(x.to("cpu"), 1, Tensor(to_device(np.array([[3]]))))
+
+
+def test_one_hot():
+    y = fp.nn.functional.one_hot(Tensor(to_device(np.array([[2, 0]]))))
+    assert y.dtype == "int64" and y.numpy().tolist() == [[[0, 0, 1], [1, 0, 0]]]

@@ -5,6 +5,9 @@ import pytest
 from checked import check
 
 import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim
+from minifp.backend import ran_on_host
 from minifp.cuda.arrays import to_device
 from minifp.ops.sequence import states_before, steps_of
 from minifp.tape import Tensor
@@ -118,3 +121,41 @@ def test_a_layer_is_that_of_the_cpu(mode):
             )
     for a, b in zip(*found):
         np.testing.assert_allclose(a.astype(float), b.astype(float), rtol=0.01, atol=0.01)
+
+
+class Reader(nn.Module):
+    """A model of text, of what this folder tests: embedding, recurrence, attention, and a loss."""
+
+    def __init__(self):
+        self.embed, self.lstm, self.gru = nn.Embedding(30, 12), nn.LSTM(12, 16, 2), nn.GRU(16, 16)
+        self.attend, self.out = nn.MultiheadAttention(16, 2), nn.Linear(16, 30)
+
+    def forward(self, i):
+        h = self.gru(self.lstm(self.embed(i))[0])[0]
+        return self.out(h + self.attend(h, h, h)[0])
+
+
+def losses_of(device, captured):
+    """Losses of a short training."""
+    fp.manual_seed(0)
+    with fp.precision("mixed,loss_scale=1024"):
+        model = Reader().to(device)
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
+
+        def step(i, t):
+            loss = F.cross_entropy(model(i).reshape(-1, 30), t.reshape(-1))
+            optimizer.minimize(loss)
+            return loss
+
+        run = fp.capture(step, device="cuda") if captured else step
+        texts = [np.random.default_rng(k).integers(0, 30, size=(7, 4)) for k in range(8)]
+        found = [run(*(fp.tensor(a, device=device) for a in (i, np.roll(i, -1)))) for i in texts]
+        return [loss.item() for loss in found]
+
+
+def test_a_reader_trains_on_a_gpu_as_on_the_cpu_and_in_a_graph():
+    before = set(ran_on_host)
+    alone, captured = losses_of("cuda", False), losses_of("cuda", True)
+    assert set(ran_on_host) == before
+    assert alone == captured
+    np.testing.assert_allclose(alone, losses_of("cpu", False), rtol=1e-3)

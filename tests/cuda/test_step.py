@@ -191,6 +191,7 @@ def test_a_state_moves_between_devices(there, back):
     assert its.optimizer.steps == 3 and its.optimizer.attempts == 4
     losses_of(model, optimizer, 3, there)
     losses_of(other, its, 3, back)
+    assert (its._memory is not None) == (back == "cuda")
     assert_close(model, other, ulps=2.0**12 if there != back else 0)
 
 

@@ -80,7 +80,7 @@ def placed_on_device(a):
     if owner is a or not a.size or 0 in a.strides or owner.dtype != a.dtype:
         return to_device(np.ascontiguousarray(a)).reshape(a.shape)
     first = (a.ctypes.data - owner.ctypes.data) // a.itemsize
-    flat = to_device(owner.reshape(-1, order="K"))
+    flat = to_device(owner.ravel(order="K"))
     return strided(flat, first, a.shape, tuple(s // a.itemsize for s in a.strides))
 
 

@@ -1,0 +1,124 @@
+"""The twins of norm.py for a GPU: for p = 0, 1 and 2; others are left to the CPU."""
+
+import math
+
+import numpy as np
+
+from minifp.cpu import twin
+from minifp.cuda.arrays import empty
+from minifp.cuda.pointwise import FLOATS, Formula, run, summed
+from minifp.cuda.rows import contiguous, rows_along
+from minifp.cuda.source import Text
+from minifp.formats import float32
+from minifp.ops.indexing_cuda import as_one
+from minifp.ops.reduce_numba import kept
+
+TEXT = Text(__name__, "norm.cu")
+
+
+def found(x):
+    return 1.0 if x != 0 else 0.0
+
+
+def absolute(x):
+    return abs(x)
+
+
+def square(x):
+    return x * x
+
+
+def root(x):
+    return math.sqrt(x)
+
+
+def slope_of_found(dy, x, y):
+    return 0 * dy
+
+
+def slope_of_size(dy, x, y):
+    return dy * (1.0 if x > 0 else -1.0 if x < 0 else x)
+
+
+def slope_of_root(dy, x, y):
+    return dy * (0.0 if y == 0 else x / y)
+
+
+ROOT = Formula(root, 1)
+ADDENDS = {0: Formula(found, 1), 1: Formula(absolute, 1), 2: Formula(square, 1)}
+SLOPES = {0: Formula(slope_of_found, 3), 1: Formula(slope_of_size, 3), 2: Formula(slope_of_root, 3)}
+
+
+def format_of(x, axes, keepdims, dtype):
+    """In what a reduction of x is stored: see `Kernel.twin`."""
+    return dtype or (x.dtype if (x.ndim if keepdims else x.ndim - len(axes)) else float32)
+
+
+def shape_of(x, axes, keepdims):
+    """The shape of a reduction of x."""
+    return kept(x.shape, axes) if keepdims else [n for i, n in enumerate(x.shape) if i not in axes]
+
+
+def norm_of(x, p, axes, dtype):
+    """The norm; None for what there is no kernel for."""
+    y = summed(ADDENDS[p], (x,), axes, float32 if p == 2 else dtype)
+    return y if y is None or p != 2 else run(ROOT, (y,), dtype, ())
+
+
+@twin
+def norm_forward(x, *, p, axes, keepdims, to):
+    if p not in ADDENDS:
+        return None
+    y = norm_of(x, p, axes, format_of(x, axes, keepdims, to[0]))
+    return None if y is None else y.reshape(shape_of(x, axes, keepdims))
+
+
+@twin
+def norm_dx(dy, x, *, p, axes, to):
+    if p not in ADDENDS or x.dtype not in FLOATS:
+        return None
+    y = norm_of(x, p, axes, float32) if p == 2 else x
+    shape = kept(x.shape, axes)
+    return run(SLOPES[p], (dy.reshape(shape), x, y.reshape(shape) if p == 2 else y), to[0], ())
+
+
+# ---- log-sum-exp --------------------------------------------------------------------------------
+
+
+def as_three(x, axes):
+    """x (A, n, D), with the numbers that are reduced along the middle axis."""
+    if axes != tuple(range(axes[0], axes[0] + len(axes))):
+        x = np.moveaxis(x, axes, range(-len(axes), 0))
+        axes = tuple(range(x.ndim - len(axes), x.ndim))
+    return as_one(contiguous(x), axes[0], len(axes))
+
+
+def launch(x, y, dx, gradient):
+    """Launch the kernel of log-sum-exp for x as by `as_three`."""
+    rows, arrays = rows_along(x.shape, 1), (x, y, dx)
+    types = {"X": x.dtype, "D": y.dtype, "Y": dx.dtype, "PACKED": rows.packed(x, dx)}
+    TEXT(**types).launch("logsumexp", rows.blocks, rows.threads, *arrays, *rows.sizes, gradient)
+
+
+@twin
+def logsumexp_forward(x, *, axes, keepdims, to):
+    dtype = format_of(x, axes, keepdims, to[0])
+    if not x.size or not axes or not FLOATS.issuperset((x.dtype, dtype)):
+        return None
+    y, x_rows = empty(shape_of(x, axes, keepdims), dtype), as_three(x, axes)
+    launch(x_rows, y, x_rows, 0)
+    return y
+
+
+@twin
+def logsumexp_dx(dy, x, *, axes, to):
+    if not x.size or not axes or not FLOATS.issuperset((dy.dtype, x.dtype, to[0])):
+        return None
+    rows = as_three(x, axes)
+    dx = empty(rows.shape, to[0])
+    launch(rows, contiguous(dy), dx, 1)
+    others = [i for i in range(x.ndim) if i not in axes]
+    if axes == tuple(range(axes[0], axes[0] + len(axes))):
+        return dx.reshape(x.shape)
+    dx = dx.reshape([x.shape[i] for i in (*others, *axes)])
+    return contiguous(np.moveaxis(dx, range(-len(axes), 0), axes))

@@ -1,0 +1,136 @@
+"""Tensors, modules and batches that go to a GPU and come back."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim
+from minifp.cuda import arrays
+from minifp.cuda.transfer import Upload
+from minifp.formats import float16
+
+
+def test_tensors_go_there_and_back():
+    x = fp.tensor([[1.0, 2.0], [3.0, 4.0]], dtype="float16")
+    there = x.to("cuda")
+    assert (there.device, there.is_cuda, there.dtype, there.shape) == (
+        "cuda",
+        True,
+        float16,
+        (2, 2),
+    )
+    assert x.device == "cpu" and not x.is_cuda
+    assert there.to("cuda") is there and x.cpu() is x
+    assert there.cpu().tolist() == there.tolist() == x.tolist()
+    assert there[1, 0].item() == 3 and float(there.sum()) == 10
+    assert "device=cuda" in repr(there) and "device" not in repr(x)
+    assert x.to(there).device == "cuda" and x.cuda(0).device if False else x.cuda().is_cuda
+    assert there.to("cpu", "float32").dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int64", "bool"])
+def test_every_format_keeps_its_bits(dtype):
+    a = np.array([0, 1, 0, 1]).astype(dtype)
+    assert fp.tensor(a, dtype=dtype, device="cuda").numpy().tobytes() == a.tobytes()
+
+
+def test_gradients_go_back_to_where_the_leaf_is():
+    leaf = fp.tensor([1.0, 2.0], requires_grad=True)
+    (leaf.to("cuda") * 3.0).sum().backward()
+    assert leaf.grad.device == "cpu" and leaf.grad.tolist() == [3, 3]
+
+
+def test_numpy_must_be_asked_for():
+    x = fp.ones(2, device="cuda")
+    assert x.numpy().tolist() == [1, 1]
+    with pytest.raises(fp.DeviceError, match=r"call \.numpy\(\)"):
+        np.asarray(x)
+
+
+def test_tensors_of_two_devices_do_not_meet():
+    with pytest.raises(fp.DeviceError, match=r"add.*CPU and on the GPU.*to\(device='cuda'\)"):
+        fp.ones(2) + fp.ones(2, device="cuda")
+    x = fp.ones(2, device="cuda")
+    assert (x * np.float32(2)).tolist() == [2, 2]
+    one = np.ones(2, np.float32)
+    for y in (x + one, one + x, fp.add(x, one)):  # NumPy's arrays are on no device
+        assert (y.device, y.tolist()) == ("cuda", [2, 2])
+
+
+def test_a_module_moves_with_its_buffers_and_unrounded_numbers():
+    with fp.precision("mixed"):
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    before = {name: v.numpy().copy() for name, v in model.state_dict().items()}
+    assert model.to("cuda") is model
+    owned = [*model.parameters(), *model.buffers()]
+    assert {t.device for t in owned} == {"cuda"}
+    for name, value in model.cpu().state_dict().items():
+        assert value.numpy().tobytes() == before[name].tobytes()
+
+
+def test_a_copied_module_is_where_the_first_is():
+    model = nn.Linear(2, 2).to("cuda")
+    other = copy.deepcopy(model)
+    assert other.weight.device == "cuda" and other.weight.array is not model.weight.array
+
+
+def test_environment_variable(monkeypatch):
+    monkeypatch.setenv("MINIFP_DEVICE", "cuda")
+    assert fp.ones(2).device == nn.Linear(2, 2).weight.device == "cuda"
+    assert fp.tensor([1, 2], device="cpu").device == "cpu"
+
+
+def test_in_place_changes_and_assignments():
+    x = fp.zeros(2, 3, device="cuda")
+    x += 1.0
+    x[0, 1] = 5.0
+    x.mul_(2.0)
+    assert x.tolist() == [[2, 10, 2], [2, 2, 2]]
+    x.data = np.ones((2, 3))
+    assert x.sum().item() == 6
+
+
+def test_batches_arrive_on_the_gpu_as_on_the_cpu():
+    train, _ = fp.data.digits()
+    settings = {"batch_size": 100, "shuffle": True, "seed": 3}
+    here = fp.data.DataLoader(train, **settings)
+    there = fp.data.DataLoader(train, device="cuda", prefetch=2, **settings)
+    with fp.precision("mixed"):
+        for (x, t), (y, u) in zip(here, there):
+            assert (y.device, u.device, y.dtype) == ("cuda", "cuda", float16)
+            assert y.numpy().tobytes() == x.numpy().tobytes() and u.tolist() == t.tolist()
+    assert there.state_dict() == here.state_dict()
+
+
+def test_memory_for_uploads_is_used_again_and_nothing_is_written_over():
+    upload, random = Upload(), np.random.default_rng(0)
+    sent = [random.normal(size=(7, 5)) for _ in range(9)]
+    there = [upload(a) for a in sent]
+    assert all(np.array_equal(a, arrays.to_host(b)) for a, b in zip(sent, there))
+    assert [len(slots) for slots in upload.slots.values()] == [2]
+    assert upload(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_a_full_memory_is_an_error_that_says_what_is_held():
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    with fp.precision("mixed"):
+        model = nn.Linear(64, 64).to("cuda")
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+    optimizer.minimize(
+        F.mse_loss(model(fp.ones(2, 64, device="cuda")), fp.ones(2, 64, device="cuda"))
+    )
+    pool.set_limit(size=pool.total_bytes() + 2**20)
+    try:
+        with pytest.raises(fp.OutOfMemory, match="no room on the GPU for 512.0 MiB") as caught:
+            fp.zeros(2**27, device="cuda", dtype="float32")
+    finally:
+        pool.set_limit(size=0)
+    text = str(caught.value)
+    assert "float32 (134217728,)" in text and "masters 0.0 MiB" in text and "smaller batch" in text
+    assert isinstance(caught.value, MemoryError)
+    assert fp.zeros(4, device="cuda").tolist() == [0, 0, 0, 0]
