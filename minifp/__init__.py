@@ -83,7 +83,8 @@ from minifp.nn import functional
 
 # Mixed precision: the loss scale, and the optimizer that joins it with master weights.
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
-from minifp.mixed import MixedOptimizer, StepResult
+from minifp.mixed import MixedOptimizer
+from minifp.step_result import StepResult
 from minifp.graphs import capture
 from minifp.device import set_default_device
 

@@ -104,7 +104,9 @@ class Kernel:
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
-            twin = self.device_twin if computed == {float32} else None
+            twin = self.device_twin
+            if computed != {float32}:
+                twin = self._with_half_sums(formats, found)
             return formats, partial(self._on_device, twin), by_rule
         return formats, (self.twin if computed == {float32} else None), by_rule
 
@@ -125,6 +127,18 @@ class Kernel:
     def device_twin(self) -> Callable[..., Any] | None:
         """The twin for arrays on a GPU, or None. It is called as `twin` is."""
         return twin_of(self.reference, "cuda")
+
+    def _with_half_sums(self, formats, found):
+        """The twin that leaves sums of products in float16 to cuBLAS, whose order is its own; None
+        where it has none, or something else is summed in float16 or computed in float64."""
+        single = formats.compute == float32 and (
+            formats.sum_in == float32 or "sum" not in self.wants
+        )
+        halves = {dtype for dtype, _ in filter(None, found)} == {formats.dot_in}
+        twin = self.device_twin
+        if twin is None or not (single and halves and getattr(twin, "sums_in_half", False)):
+            return None
+        return partial(twin, compute=formats.dot_in.name)
 
     def _check_places(self, kinds):
         for kind in map(_dtype_of, kinds):

@@ -12,6 +12,7 @@ import numpy as np
 
 from minifp.backend import twin_of
 from minifp.checks import check_flag, check_range
+from minifp.cuda.arrays import is_on_device
 from minifp.device import device_of, full, moved
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.formats import float32, float64, widen
@@ -57,6 +58,8 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
     for p in _with_unscaled_gradients(parameters, "clip_grad_value_"):
         wide = _wide(p.grad.array)
         beyond = np.isfinite(wide) & (np.abs(wide) > clip_value)
+        if not is_on_device(wide) and not beyond.any():
+            continue
         limit = np.copysign(full(wide.shape, clip_value, wide.dtype, like=wide), wide)
         p.grad = Tensor(np.where(beyond, limit, wide))
 

@@ -8,6 +8,7 @@ What is repeated is what was launched: see minifp/cuda/capturing.py for what tha
 import gc
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from minifp.cuda.arrays import cupy, is_on_device, to_device
 from minifp.cuda.capturing import Notes, beside_the_step, noting
 from minifp.device import as_device
 from minifp.errors import ArgumentError, CaptureError
-from minifp.mixed import PendingResult
+from minifp.step_result import PendingResult
 from minifp.tape import Tensor
 
 WARM_UP = 3  # steps before the first that is captured: kernels are compiled, memory is laid out
@@ -39,8 +40,9 @@ def capture(step: Callable[..., Any], *, device: str | None = None) -> "Captured
     smaller batch, another graph is made. Arguments on the CPU are copied to the GPU.
 
     The optimizer is a MixedOptimizer; learning rates and the loss scale may change at any time.
-    device: by default MINIFP_DEVICE's. On the CPU nothing is captured, but the step is looked at in
-    the same way: what would not go on a GPU is refused.
+    device: by default "cuda" if an argument is there, or else the default device. On the CPU
+    nothing is captured, but the step is looked at in the same way: what would not go on a GPU is
+    refused.
 
     Raises CaptureError, before anything is changed by that call, for a step that cannot be
     captured, with the line that did it: one that reads a result on the CPU (`loss.item()`, `if`),
@@ -48,18 +50,21 @@ def capture(step: Callable[..., Any], *, device: str | None = None) -> "Captured
     """
     if not callable(step):
         raise ArgumentError(f"capture: a {type(step).__name__}: expected a function")
-    return CapturedStep(step, as_device(device))
+    return CapturedStep(step, None if device is None else as_device(device))
 
 
 class CapturedStep:
     """What `fp.capture` returns: call it as the step itself. `graphs` says how many there are."""
 
-    def __init__(self, step: Callable[..., Any], device: str) -> None:
+    def __init__(self, step: Callable[..., Any], device: str | None) -> None:
         self.step, self.device = step, device
         self.runs: dict[tuple, Any] = {}
         self.__doc__ = step.__doc__
-        if device == "cuda":
-            self.stream = cupy().cuda.Stream(non_blocking=True)
+
+    @cached_property
+    def stream(self) -> Any:
+        """The stream of all its graphs."""
+        return cupy().cuda.Stream(non_blocking=True)
 
     @property
     def graphs(self) -> int:
@@ -68,6 +73,9 @@ class CapturedStep:
 
     def __call__(self, *args: Any) -> Any:
         """Do the step. Raises CaptureError: see `fp.capture`."""
+        if self.device is None:
+            there = any(is_on_device(getattr(a, "array", a)) for a in args)
+            self.device = "cuda" if there else as_device(None)
         key = tuple(_kind(a) for a in args)
         run = self.runs.get(key)
         if run is None:

@@ -7,17 +7,14 @@ optimizer.step()            unscale in float32, check, clip, update the masters,
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
 from minifp.checks import check_range
-from minifp.cuda import arrays, capturing
+from minifp.cuda import arrays
 from minifp.cuda.arrays import is_on_device
 from minifp.device import moved
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
@@ -28,70 +25,11 @@ from minifp.masters import MasterWeights
 from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
 from minifp.policy import get_precision
+from minifp.step_result import StepResult
 from minifp.tape import Tensor
 
 observers: list[Any] = []  # objects with on_step(optimizer, result)
 FROM_PRECISION: Any = object()
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """What a step did.
-
-    stepped: whether weights were updated (by every optimizer). reason: None, or why not.
-    grad_norm: the norm of all gradients, unscaled and before clipping; NaN if they were not finite.
-    parameters: the names of those whose gradients were not finite. each: `stepped` of each
-    optimizer.
-    """
-
-    stepped: bool
-    reason: str | None
-    scale_before: float
-    scale_after: float
-    grad_norm: float
-    parameters: tuple = ()
-    each: tuple = ()
-
-    @property
-    def skipped(self) -> bool:
-        """Whether no weight was updated, or not every optimizer's."""
-        return not self.stepped
-
-
-class PendingResult(StepResult):
-    """A StepResult whose step is decided on the GPU: asking it something waits for the step."""
-
-    def __init__(self, outcome: Any) -> None:
-        object.__setattr__(self, "outcome", outcome)
-
-    def copied(self) -> "PendingResult":
-        """The same, in memory that no later step writes to."""
-        return PendingResult(self.outcome.copied())
-
-    def __repr__(self) -> str:
-        return repr(StepResult(*(getattr(self, f.name) for f in fields(StepResult))))
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in FIELDS and vars(self)["outcome"] is not None:
-            found = vars(self)["outcome"].read()
-            vars(self).update(found, outcome=None)
-        return object.__getattribute__(self, name)
-
-
-holding: WeakSet = WeakSet()  # all MixedOptimizers, for who asks what memory is held for
-
-
-def bytes_held() -> dict[str, int]:
-    """Bytes on GPUs that all MixedOptimizers hold, by kind."""
-    held: Counter = Counter()
-    for optimizer in holding:
-        if is_on_device(optimizer.parameters[0].array):
-            held.update(optimizer.memory())
-    return dict(held)
-
-
-arrays.holders.append(bytes_held)
-FIELDS = frozenset(f.name for f in fields(StepResult))
 
 
 class MixedOptimizer:
@@ -141,7 +79,8 @@ class MixedOptimizer:
         self.losses: list[Tensor] = []  # whose gradients the next step uses
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
-        holding.add(self)
+        if is_on_device(self.parameters[0].array):
+            arrays.holders.add(self)
         self._memory: Any = None  # of steps that are decided on a GPU: see optim/step_cuda.py
 
     @property
@@ -190,18 +129,12 @@ class MixedOptimizer:
             self._memory.settle()
         return self.loss_scale.value
 
-    def _on_device(self):
-        """What steps are decided with on the GPU, or None: on the CPU, or where only the host knows
-        the rule."""
+    def _on_device(self) -> Any:
+        """What decides steps on the GPU (see optim/step_cuda.py); None on the CPU, or where only
+        the host knows the rule."""
         if not is_on_device(self.parameters[0].array):
             return None
-        step_cuda = import_module("minifp.optim.step_cuda")
-        if not step_cuda.fits(self):
-            return None
-        if self._memory is None:
-            self._memory = step_cuda.StepMemory(self)
-            for o in self.optimizers:
-                o.settle = self._memory.settle
+        self._memory = import_module("minifp.optim.step_cuda").memory_of(self)
         return self._memory
 
     def backward(self, loss: Tensor, retain_graph: bool = False) -> None:
@@ -210,9 +143,7 @@ class MixedOptimizer:
         if memory is None:
             seed = math.ldexp(self.scale, -self.dial)
         else:
-            if capturing.now is None or not capturing.now.captures:
-                memory.prepare()
-            seed = memory.seed
+            seed = memory.begin()
         loss.backward(seed=seed, retain_graph=retain_graph)
         self.losses.append(loss.detach())
 
@@ -244,8 +175,13 @@ class MixedOptimizer:
         gradients = [o.gradients() for o in self.optimizers]
         tensors = [t for found in gradients for of_block in found for t in of_block.tensors]
         seed, memory = seed_of(tensors), self._on_device()
-        if memory is not None and seed is memory.seed and _are_whole(gradients):
-            return self._step_on_device(memory, gradients)
+        if memory is not None and memory.takes(seed, gradients):
+            result = memory.step(gradients)
+            for observer in observers:
+                observer.on_step(self, result)
+            self.losses = []
+            memory.check_patience()
+            return result
         inverse = 1 / seed
         squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
         finite = [math.isfinite(s) for s in squares]
@@ -269,33 +205,12 @@ class MixedOptimizer:
         result = StepResult(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted))
         return self._reported(result)
 
-    def _step_on_device(self, memory, gradients):
-        """The step, decided on the GPU. A skipped one leaves gradients: they are marked as used."""
-        result = PendingResult(memory.step(gradients))
-        for observer in observers:
-            observer.on_step(self, result)
-        memory.losses, self.losses = self.losses, []
-        self.check_patience()
-        return result
-
-    def check_patience(self) -> None:
-        """After steps that were decided on the GPU: look, now and then, whether all were skipped.
-        Raises TrainingError after `patience` skipped steps in a row."""
-        if self._memory.since < self.loss_scale.patience or not self.skip_nonfinite:
-            return
-        if capturing.now is not None:
-            return  # a step that is looked at or captured: later
-        last = self._memory.last()
-        if self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
-            given = last["parameters"], last["scale_before"], self._memory.losses
-            raise TrainingError(self._diagnosis(*given))
-
     def _reported(self, result):
         for observer in observers:
             observer.on_step(self, result)
         losses, self.losses = self.losses, []
         if self.skip_nonfinite and self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
-            raise TrainingError(self._diagnosis(result.parameters, result.scale_before, losses))
+            raise TrainingError(self.diagnosis(result.parameters, result.scale_before, losses))
         return result
 
     def minimize(self, loss: Tensor) -> StepResult:
@@ -324,7 +239,8 @@ class MixedOptimizer:
                 names.append(getattr(p, "name", None) or f"parameter {i} {p.shape}")
         return tuple(names)
 
-    def _diagnosis(self, culprits, scale, losses):
+    def diagnosis(self, culprits: tuple, scale: float, losses: list[Tensor]) -> str:
+        """What a TrainingError says after too many skipped steps."""
         finite_loss = all(np.isfinite(moved(loss.array, "cpu")).all() for loss in losses)
         where = (
             f"the loss is finite, so they arose in backward (S = {scale:g})"
@@ -384,11 +300,6 @@ class MixedOptimizer:
         self.loss_scale.load_state_dict(state_dict["loss_scale"])
         for o, state in zip(self.optimizers, state_dict["optimizers"]):
             o.load_state_dict(state)
-
-
-def _are_whole(gradients):
-    """Whether every parameter has a gradient, those of a block in one format."""
-    return all(of_block.are_alike() for found in gradients for of_block in found)
 
 
 def _was_narrowed(p):

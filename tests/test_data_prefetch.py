@@ -318,7 +318,7 @@ def test_a_count_that_cannot_be_is_refused(count):
         ("collate_fn", "transform="),
         ("generator", "seed="),
         ("batch_sampler", "sampler="),
-        ("pin_memory", "leave it out"),
+        ("pin_memory", "device='cuda' copies through pinned memory"),
         ("sheep", "no such argument"),
     ],
 )

@@ -146,7 +146,7 @@ def references(monkeypatch):
 
     def use():
         monkeypatch.setattr(optim.Optimizer, "_twin_for", lambda *_: None)
-        monkeypatch.setattr(gradient_clip, "twin_of", lambda _: None)
+        monkeypatch.setattr(gradient_clip, "twin_of", lambda *_: None)
         for kernel in OF_RULES:
             monkeypatch.setattr(kernel, "twin", None)
 

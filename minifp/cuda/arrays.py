@@ -2,10 +2,10 @@
 
 import importlib
 from collections import Counter
-from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -53,16 +53,15 @@ def empty(shape: tuple[int, ...], dtype: Any) -> Any:
         raise out_of_memory(shape, dtype) from None
 
 
-# What knows of memory that is held: functions that return bytes by kind.
-holders: list[Callable[[], dict[str, int]]] = []
+holders: WeakSet = WeakSet()  # objects whose memory() tells what they hold, by kind, in bytes
 
 
 def out_of_memory(shape: tuple[int, ...], dtype: Any) -> OutOfMemory:
     """The error for an array that does not fit: what was asked for, what is held, what to do."""
     pool, (free, total) = cupy().get_default_memory_pool(), cupy().cuda.Device().mem_info
     held: Counter = Counter()
-    for told in holders:
-        held.update(told())
+    for holder in holders:
+        held.update(holder.memory())
     known = ", ".join(f"{kind} {_mebibytes(n)}" for kind, n in held.items() if n)
     return OutOfMemory(
         f"no room on the GPU for {_mebibytes(prod(shape) * np.dtype(dtype).itemsize)} "

@@ -14,7 +14,7 @@ import numpy as np
 
 from minifp.cuda.arrays import collapsed, empty, is_aligned, is_on_device, is_whole, steps_of
 from minifp.cuda.source import THREADS, TYPES, blocks_for, module_of
-from minifp.cuda.translate import PRELUDE, translated
+from minifp.cuda.translate import PRELUDE, symbol, translated
 
 F16, F32, BOOL = (np.dtype(name) for name in ("float16", "float32", "bool"))
 FLOATS, STORED = {F16, F32}, {F16, F32, BOOL}
@@ -85,7 +85,7 @@ class Formula:
         types = [f"typedef {TYPES[formats[k]]} X{k};" for k in given]
         types += [f"typedef {TYPES[formats[-1]]} Y;", f"#define PACK {PACK}"]
         types += [f"typedef {'size' if wide else 'unsigned'} INDEX;", f"#define THREADS {THREADS}"]
-        call = f"#define f {self.name}"
+        call = f"#define f {symbol(self.function)}"
         return "\n".join([*types, PRELUDE, text, call, body])
 
 

@@ -47,7 +47,7 @@ def translated(
     function: Callable[..., Any], absent: tuple[str, ...] = (), real: str = "float",
     pairs: dict[str, int] | None = None,
 ) -> tuple[str, int]:  # fmt: skip
-    """(text, number of results) of a Python function as a C++ function of its name.
+    """(text, number of results) of a Python function as a C++ function, called its `symbol`.
 
     absent: parameters that are None, which the C++ function has not. pairs: parameters that are
     tuples, with their lengths: name_0, name_1, ... there. A function that returns a
@@ -57,6 +57,11 @@ def translated(
     made = Translation(function, absent, real, pairs=pairs)
     text = made.own()
     return "".join([*made.needed.values(), text]), made.results
+
+
+def symbol(function: Any) -> str:
+    """What a Python function is called in C++, where its own name may be taken, as isfinite is."""
+    return f"{getattr(function, 'py_func', function).__name__}_"
 
 
 class Translation:
@@ -94,7 +99,7 @@ class Translation:
         kind = "void" if self.in_array else self.real
         self.late: list[str] = []
         lines = self._block(self.tree.body)
-        head = f"__device__ inline {kind} {self.tree.name}({', '.join(given)}) {{"
+        head = f"__device__ inline {kind} {symbol(self.function)}({', '.join(given)}) {{"
         declared = [f"  {self.real} {name}_;" for name in self.late]
         return "\n".join([head, *declared, *(f"  {line}" for line in lines), "}\n"])
 
@@ -245,7 +250,7 @@ class Translation:
         if name not in self.needed:
             text = Translation(called, (), self.real, self.needed).own()
             self.needed[name] = text  # after those that it calls itself
-        return f"{name}({given})"
+        return f"{symbol(called)}({given})"
 
     def _refused(self, node):
         line = ast.unparse(node)

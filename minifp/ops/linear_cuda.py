@@ -1,19 +1,18 @@
 """The twins of linear.py: one product of cuBLAS each, with the bias in it."""
 
-from minifp.cpu import twin
-from minifp.cuda.product import product
+from minifp.cuda.product import product, product_twin
 
 
-@twin
-def linear_forward(x, w, b, *, to):
-    return product(x, w.T, to[0], b)
+@product_twin
+def linear_forward(x, w, b, *, to, compute="float32"):
+    return product(x, w.T, to[0], b, compute=compute)
 
 
-@twin
-def linear_dx(dy, w, *, to):
-    return product(dy, w, to[0])
+@product_twin
+def linear_dx(dy, w, *, to, compute="float32"):
+    return product(dy, w, to[0], compute=compute)
 
 
-@twin
-def linear_dw(dy, x, *, to):
-    return product(dy.T, x, to[0])
+@product_twin
+def linear_dw(dy, x, *, to, compute="float32"):
+    return product(dy.T, x, to[0], compute=compute)

@@ -4,7 +4,7 @@ import numpy as np
 
 from minifp.cpu import twin
 from minifp.cuda.pointwise import cast, sum_over
-from minifp.cuda.product import product
+from minifp.cuda.product import product, product_twin
 from minifp.ops.matmul_numba import scaled_and_added
 
 SINGLE = np.dtype("float32")
@@ -27,9 +27,9 @@ def summed_to(a, b, shape, dtype):
     return sum_over(product(a, b, SINGLE), axes, dtype).reshape(shape)
 
 
-@twin
-def matmul_forward(x, y, *, to):
-    return product(x, y, to[0])
+@product_twin
+def matmul_forward(x, y, *, to, compute="float32"):
+    return product(x, y, to[0], compute=compute)
 
 
 @twin

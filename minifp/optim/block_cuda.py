@@ -12,7 +12,7 @@ import numpy as np
 from minifp.cuda.arrays import empty, is_on_device, to_device
 from minifp.cuda.pointwise import FLOATS
 from minifp.cuda.source import THREADS, TYPES, Text, blocks_for, module_of
-from minifp.cuda.translate import translated
+from minifp.cuda.translate import symbol, translated
 from minifp.errors import DeviceError
 
 UPDATE, NUMBERS = Text(__name__, "update.cu"), Text(__name__, "numbers.cu")
@@ -55,7 +55,7 @@ class Rule:
             "STORES": "\n    ".join(stores),
         }
         types = [f"typedef {TYPES[g.dtype]} G;", f"#define RESULTS {results}"]
-        body = [f"#define rule {element.__name__}", filled(UPDATE.read(), parts)]
+        body = [f"#define rule {symbol(element)}", filled(UPDATE.read(), parts)]
         return "\n".join([*types, text, *body])
 
 
@@ -120,7 +120,7 @@ class Numbers:
                 given.append("(step == 1.0 ? 1.0 : 0.0)")
             else:
                 given += [f"settings[{next(places)}]" for _ in range(pairs.get(name, 1))]
-        lines = [f"#define COUNT {count}", f"#define rule_numbers {function.__name__}", text]
+        lines = [f"#define COUNT {count}", f"#define rule_numbers {symbol(function)}", text]
         body = filled(NUMBERS.read(), {"SETTINGS": ", ".join(given)})
         self.module = module_of("\n".join([*lines, body]))
 

@@ -17,10 +17,11 @@ from minifp.cuda.arrays import empty, is_on_device, to_device, to_host, zeros
 from minifp.cuda.capturing import beside_the_step
 from minifp.cuda.pointwise import FLOATS
 from minifp.cuda.source import THREADS, TYPES, Text, module_of
-from minifp.errors import DeviceError
+from minifp.errors import DeviceError, TrainingError
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
 from minifp.optim.block_cuda import Numbers, filled, rule_of
 from minifp.optim.optimizer import Optimizer
+from minifp.step_result import PendingResult
 
 GATHER, STEP, SEED = (Text(__name__, f"{name}.cu") for name in ("gather", "step", "seed"))
 MOST, CHUNK = 24, 8192  # gradients of one launch; elements of one block
@@ -122,7 +123,17 @@ class StepMemory:
         self.is_ahead, self.seed = True, Seed(self)
         self.since += 1
 
-    def step(self, gradients: list) -> "Outcome":
+    def begin(self) -> Seed:
+        """The seed of a backward pass, after the host's part of the next step."""
+        if capturing.now is None or not capturing.now.captures:
+            self.prepare()
+        return self.seed
+
+    def takes(self, seed: Any, gradients: list) -> bool:
+        """Whether it made the seed, and every parameter has a gradient, alike in a block."""
+        return seed is self.seed and all(g.are_alike() for found in gradients for g in found)
+
+    def step(self, gradients: list) -> PendingResult:
         """A step with these gradients, a list of each optimizer's `Gradients` of each block."""
         if capturing.now is not None:
             capturing.now.before[id(self)], capturing.now.after[id(self)] = self.prepare, self.wait
@@ -142,7 +153,21 @@ class StepMemory:
                 self._update(n, b, o, block)
                 g.consume()
         self.finish()
-        return Outcome(self)
+        self.losses = owner.losses
+        return PendingResult(Outcome(self))
+
+    def check_patience(self) -> None:
+        """Look, now and then, whether all steps were skipped. Raises TrainingError after the loss
+        scale's `patience` of them in a row."""
+        scale = self.owner.loss_scale
+        if self.since < scale.patience or not self.owner.skip_nonfinite:
+            return
+        if capturing.now is not None:
+            return  # a step that is looked at or captured: later
+        last = self.last()
+        if scale.skipped_in_a_row >= scale.patience:
+            given = last["parameters"], last["scale_before"], self.losses
+            raise TrainingError(self.owner.diagnosis(*given))
 
     def last(self) -> dict[str, Any]:
         """What the last step did: the fields of a StepResult. The host is up to date then."""
@@ -152,7 +177,7 @@ class StepMemory:
     def wait(self) -> None:
         """After a graph: as after a step, and now and then look whether all steps are skipped."""
         self.finish()
-        self.owner.check_patience()
+        self.check_patience()
 
     def _gather(self, n, found, first):
         """Gradients of optimizer n in one array for each block; the squares of their chunks."""
@@ -284,6 +309,18 @@ class Outcome:
             "parameters": culprits,
             "each": each,
         }
+
+
+def memory_of(owner: Any) -> StepMemory | None:
+    """The memory of a MixedOptimizer's steps, made at its first; None where `fits` is False."""
+    if not fits(owner):
+        return None
+    if owner._memory is not None:
+        return owner._memory
+    made = StepMemory(owner)
+    for o in owner.optimizers:
+        o.settle = made.settle
+    return made
 
 
 def fits(owner: Any) -> bool:

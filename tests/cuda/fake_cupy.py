@@ -8,6 +8,7 @@ compiled for the host (see shim.h). What CuPy has and this has not is an Attribu
 
 import ctypes
 import math
+import os
 import threading
 from contextlib import contextmanager
 from functools import cache
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 __version__ = "14.0-imitated"
+WORKSPACE = 2**20  # bytes from which on memory is aligned, whatever else is wanted
 POISON = 0xFF  # bytes of a NaN in every floating format
 COPIED_ANYWAY = (bool, int, float, complex, np.generic)
 
@@ -63,7 +65,7 @@ class MemoryPool:
 
     def malloc(self, size):
         """A place of at least so many bytes, which hold NaN."""
-        size = max(512, -(-size // 512) * 512)
+        size = max(512, -(-size // 512) * 512) if not flags or size >= WORKSPACE else max(size, 1)
         held = self.freed.get(size)
         if not held:
             if self.limit and self.total + size > self.limit:
@@ -71,8 +73,9 @@ class MemoryPool:
                     f"Out of memory allocating {size:,} bytes (allocated so far: {self.used:,} "
                     f"bytes, limit set to: {self.limit:,} bytes)."
                 )
-            block = np.empty(size + 512, np.uint8)
-            start = -block.ctypes.data % 512
+            aligned = size % 512 == 0
+            block = np.empty(size + 512 * aligned, np.uint8)
+            start = -block.ctypes.data % 512 if aligned else 0
             bytes = block[start : start + size]
             self.total += size
         else:
@@ -616,7 +619,9 @@ def _library(text, flags):
     return build.kernels(text, *flags)
 
 
-flags: tuple = ()  # more of them, for the host's compiler
+# More of them for the host's compiler, such as -fsanitize=address; then memory has the size that
+# was asked for, so that one byte beyond it is seen.
+flags = tuple(os.environ.get("MINIFP_IMITATED_FLAGS", "").split())
 launches: list = []  # (name of a kernel, grid, block) of each launch, where somebody appends None
 
 

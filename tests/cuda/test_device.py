@@ -1,13 +1,18 @@
 """Tensors, modules and batches that go to a GPU and come back."""
 
 import copy
+import re
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import IMITATED
+from minifp.models import LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import nn, optim
+from minifp import backend, nn, optim
 from minifp.cuda import arrays
 from minifp.cuda.transfer import Upload
 from minifp.formats import float16
@@ -134,3 +139,49 @@ def test_a_full_memory_is_an_error_that_says_what_is_held():
     assert "float32 (134217728,)" in text and "masters 0.0 MiB" in text and "smaller batch" in text
     assert isinstance(caught.value, MemoryError)
     assert fp.zeros(4, device="cuda").tolist() == [0, 0, 0, 0]
+
+
+def test_the_program_in_the_readme_runs():
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    train, _ = fp.data.digits()
+    train = fp.data.TensorDataset(*train[np.arange(64 * 6)])
+    known = {"fp": fp, "F": F, "optim": optim, "LeNet": LeNet, "train": train, "print": print}
+    with fp.precision("mixed"):
+        exec(program, known)
+    assert known["step"].graphs == 1 and np.isfinite(known["loss"].item())
+
+
+def test_accumulate_float16_sums_products_in_float16():
+    """4,096 ones stop at 2,048, where half an ulp is 1; in float32 they do not."""
+    x, w = np.ones((2, 4096)), np.ones((3, 4096))
+    for accumulate, expected in (("float32", 4096), ("float16", 2048)):
+        with fp.precision(f"mixed,accumulate={accumulate}"), warnings.catch_warnings():
+            warnings.simplefilter("error")  # it is cuBLAS that sums, not the CPU
+            y = F.linear(fp.tensor(x, device="cuda"), fp.tensor(w, device="cuda"))
+        if IMITATED or accumulate == "float32":  # a GPU sums in blocks
+            assert y.tolist() == [[expected] * 3] * 2
+
+
+def test_what_runs_on_the_cpu_says_so_once():
+    x = fp.tensor(np.arange(6.0).reshape(2, 3), device="cuda", dtype="float64")
+    backend.ran_on_host.discard("pointwise.mul_forward")
+    with pytest.warns(backend.OnHostWarning, match="pointwise.mul_forward runs on the CPU"):
+        y = x * x
+    assert (y.device, y.dtype) == ("cuda", "float64")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (x * x).tolist() == [[0, 1, 4], [9, 16, 25]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_comparisons_are_those_of_the_cpu(dtype):
+    values = np.array([0, -0.0, 1, -1, 2, np.inf, -np.inf, np.nan, 65504, 6e-8]).astype(dtype)
+    x, y = np.meshgrid(values, values)
+    places = {"cpu": [], "cuda": []}
+    for place, found in places.items():
+        a, b = (fp.tensor(v, dtype=dtype, device=place) for v in (x, y))
+        found += [getattr(fp, name)(a, b).tolist() for name in ("eq", "ne", "lt", "le", "gt", "ge")]
+        found += [getattr(fp, name)(a).tolist() for name in ("isfinite", "isinf", "isnan")]
+        found.append(fp.logical_not(a).tolist())
+    assert places["cpu"] == places["cuda"]

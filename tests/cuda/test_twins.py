@@ -5,6 +5,8 @@ storage formats, and the same with arrays that lie in strides.
 """
 
 from functools import cache
+from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,21 +14,21 @@ from bounds import Call, Calls
 from cases import CASES, LAYOUTS
 
 import minifp as fp
-from minifp.backend import KERNELS
+from minifp.backend import KERNELS, Kernel
 from minifp.cuda.arrays import is_on_device, to_device, to_host
 from minifp.policy import precision
 
 MOST = 60  # calls of one kernel
-# What no case calls: casts, which are tested in test_training.py, and a step of an optimizer.
-ELSEWHERE = {"pointwise.copy", "lamb.lamb_step"}
+# What no case calls: casts, and dropout that draws its own numbers.
+ELSEWHERE = {"pointwise.copy", "dropout.dropped"}
 
 
 @cache
 def calls():
     """By the name of a kernel, the calls of it, no two alike."""
     found: dict = {}
-    for storage in ("float16", "float32"):
-        for case in CASES:
+    with patch.object(Kernel, "twin", None):  # the references: nothing is compiled for the CPU
+        for storage, case in product(("float16", "float32"), CASES):
             with precision(f"float32,storage={storage}"), Calls() as made:
                 run(case)
             for call in made:
@@ -100,7 +102,13 @@ def strided(flat, first, shape, steps):
     )
 
 
-NAMES = [k.name for k in KERNELS if k.device_twin is not None]
+# Update rules are tested in test_step.py, what gives no numbers in test_device.py.
+OTHERS = ("minifp.optim.", "minifp.ops.comparison")
+NAMES = [
+    k.name
+    for k in KERNELS
+    if k.device_twin is not None and not k.reference.__module__.startswith(OTHERS)
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

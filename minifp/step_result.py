@@ -1,0 +1,51 @@
+"""What a step did; of one that is decided on a GPU, when somebody asks."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step did.
+
+    stepped: whether weights were updated (by every optimizer). reason: None, or why not.
+    grad_norm: the norm of all gradients, unscaled and before clipping; NaN if they were not finite.
+    parameters: the names of those whose gradients were not finite. each: `stepped` of each
+    optimizer.
+    """
+
+    stepped: bool
+    reason: str | None
+    scale_before: float
+    scale_after: float
+    grad_norm: float
+    parameters: tuple = ()
+    each: tuple = ()
+
+    @property
+    def skipped(self) -> bool:
+        """Whether no weight was updated, or not every optimizer's."""
+        return not self.stepped
+
+
+class PendingResult(StepResult):
+    """A StepResult whose step is decided on the GPU: asking it something waits for the step."""
+
+    def __init__(self, outcome: Any) -> None:
+        object.__setattr__(self, "outcome", outcome)
+
+    def copied(self) -> "PendingResult":
+        """The same, in memory that no later step writes to."""
+        return PendingResult(self.outcome.copied())
+
+    def __repr__(self) -> str:
+        return repr(StepResult(*(getattr(self, f.name) for f in fields(StepResult))))
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in FIELDS and vars(self)["outcome"] is not None:
+            found = vars(self)["outcome"].read()
+            vars(self).update(found, outcome=None)
+        return object.__getattribute__(self, name)
+
+
+FIELDS = frozenset(f.name for f in fields(StepResult))

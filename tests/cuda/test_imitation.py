@@ -1,0 +1,194 @@
+"""The imitation of a GPU finds what it is there to find: planted faults, and reads beyond memory.
+
+Each fault is one change to a text that minifp launches. The check that finds it passes without.
+"""
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import build
+import numpy as np
+import pytest
+from conftest import IMITATED
+
+import minifp as fp
+from minifp import nn, optim
+from minifp.cuda import pointwise, source
+from minifp.cuda.arrays import to_device, to_host
+from minifp.optim import block_cuda
+
+if not IMITATED:
+    pytest.skip("it is about the imitation", allow_module_level=True)
+
+HERE = Path(__file__).parent
+
+
+def in_orders(check):
+    """Run a check with blocks and threads in several orders."""
+    seed = ctypes.c_uint.in_dll(build.runtime(), "rig_seed")
+    try:
+        for seed.value in (0, 3, 5, 8):
+            check()
+    finally:
+        seed.value = 0
+
+
+def sums_are_right():
+    """Sums over rows and over columns, of more than one block's share."""
+    x = np.random.default_rng(0).normal(size=(37, 1000)).astype(np.float16)
+    formula = pointwise.Formula(pointwise.identity, 1)
+    for axis in (0, 1):
+        y = to_host(pointwise.summed(formula, (to_device(x),), (axis,), np.dtype("float32")))
+        assert np.allclose(y, x.astype(np.float64).sum(axis), atol=1e-3)
+
+
+def norms_are_right():
+    """Layer normalisation, whose sums are those of whole blocks."""
+    x = np.random.default_rng(0).normal(size=(3, 5000)).astype(np.float32)
+    y = fp.nn.functional.layer_norm(fp.tensor(x, device="cuda"), (5000,)).numpy()
+    expected = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    assert np.allclose(y, expected, atol=1e-4)
+
+
+def steps_are_right():
+    """Three steps of Adam on scaled gradients, as on the CPU."""
+    found = []
+    for device in ("cpu", "cuda"):
+        fp.manual_seed(0)
+        with fp.precision("mixed"):
+            model = nn.Linear(5, 3).to(device)
+            for rule in optim.Adam(model.parameters(), lr=0.1), optim.SGD(model.parameters(), lr=1):
+                optimizer = fp.MixedOptimizer(rule, loss_scale=256.0)
+                for _ in range(3):
+                    x = fp.tensor(np.linspace(-1, 1, 20).reshape(4, 5), device=device)
+                    optimizer.minimize((model(x) * 1e-2).square().mean())
+        found.append(model.state_dict()["weight"].numpy())
+    assert np.allclose(*found, atol=1e-4), np.abs(found[0] - found[1]).max()
+
+
+FAULTS = {
+    "a barrier is missing before a tree": (
+        *(sums_are_right, "sums.cu"),
+        *("] = total;\n    __syncthreads();", "] = total;"),
+    ),
+    "a barrier is missing in a tree": (
+        *(sums_are_right, "sums.cu"),
+        *("lane + o];\n      __syncthreads();", "lane + o];"),
+    ),
+    "a stride is wrong": (sums_are_right, "sums.cu", "r += along)", "r += along + 1)"),
+    "the last addend is left out": (sums_are_right, "sums.cu", "r < stop;", "r + 1 < stop;"),
+    "a barrier is missing in the sum of a block": (
+        *(norms_are_right, "common.cuh"),
+        *("parts[threadIdx.x / 32] = v;\n  __syncthreads();", "parts[threadIdx.x / 32] = v;"),
+    ),
+    "a gradient is not unscaled": (
+        steps_are_right,
+        "update.cu",
+        "load(g, i) * scale",
+        "load(g, i)",
+    ),
+    "a count of steps is off by one": (
+        *(steps_are_right, "numbers.cu", "step = base + own[2]", "step = base + own[2] + 1.0"),
+    ),
+    "a scale is not divided by": (
+        *(steps_are_right, "step.cu", "1.0 / (state[SCALE] * dial)", "state[SCALE] * dial"),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault, monkeypatch):
+    check, name, right, wrong = FAULTS[fault]
+    in_orders(check)
+    launched = source.Module.__init__
+    planted = []
+
+    def init(self, text):
+        launched(self, text)
+        if right in self.text:
+            planted.append(name)
+            self.text = self.text.replace(right, wrong)
+
+    monkeypatch.setattr(source.Module, "__init__", init)
+    forget()
+    try:
+        with pytest.raises(AssertionError):
+            in_orders(check)
+    finally:
+        forget()
+    assert planted
+
+
+def forget():
+    """Let all texts be made anew."""
+    source.module_of.cache_clear()
+    for module in list(sys.modules.values()):
+        for found in vars(module).values() if module.__name__.startswith("minifp") else ():
+            if isinstance(found, source.Text):
+                found.modules.clear()
+            elif hasattr(getattr(found, "kernels", None), "fn"):
+                found.kernels.__dict__.pop("formula", None)
+            elif isinstance(found, pointwise.Formula):
+                found.texts.clear()
+            if getattr(found, "on_device", None) is not None and hasattr(found, "element"):
+                found.on_device = None
+
+
+def test_texts_are_those_that_are_changed():
+    """Each fault's text is in the file it names: or it would be planted nowhere."""
+    for _, name, right, _ in FAULTS.values():
+        folders = Path(pointwise.__file__).parent, Path(block_cuda.__file__).parent
+        (path,) = (folder / name for folder in folders if (folder / name).exists())
+        assert right in path.read_text(encoding="utf-8"), name
+
+
+# ---- beyond memory ------------------------------------------------------------------------------
+
+SANITIZED = """
+import sys
+sys.path[:0] = {paths!r}
+import fake_cupy
+sys.modules["cupy"] = fake_cupy
+import numpy as np
+import minifp as fp
+from minifp.cuda import pointwise, source
+from minifp.cuda.arrays import to_device
+if {wrong}:
+    right = pointwise.template
+    pointwise.template = lambda name: right(name).replace("i < n", "i <= n")
+x = to_device(np.ones(1003, np.float16)[:1001])
+print(pointwise.run(pointwise.IDENTITY, (x,), np.dtype("float32"), ()).get().sum())
+"""
+
+
+def sanitized(command):
+    """A command run with the address sanitizer in every kernel."""
+    library = subprocess.run(
+        [build.compiler(), "-print-file-name=libasan.so"], capture_output=True, text=True
+    ).stdout.strip()
+    if not os.path.isabs(library):
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("the compiler has no libasan")
+    environment = os.environ | {
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "MINIFP_IMITATED_FLAGS": "-fsanitize=address",
+    }
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=HERE)
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_write_beyond_memory_is_found(wrong):
+    text = SANITIZED.format(paths=[str(HERE)], wrong=wrong)
+    done = sanitized([sys.executable, "-c", text])
+    assert (done.returncode != 0) == wrong, done.stderr
+    assert ("heap-buffer-overflow" in done.stderr) == wrong
+
+
+def test_kernels_stay_in_their_memory():
+    """One call or two of every kernel that has a text of its own, with the sanitizer in it."""
+    done = sanitized([sys.executable, str(HERE / "sanitized.py")])
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert "kernels" in done.stdout
