@@ -126,7 +126,7 @@ def test_every_variable_that_the_code_reads_is_listed():
     read = {
         name
         for path in folder.rglob("*.py")
-        for name in re.findall(r'environ(?:\.get\(|\[)"(MINIFP_\w+)"', path.read_text("utf-8"))
+        for name in re.findall(r'environ(?:ment)?(?:\.get\(|\[)"(MINIFP_\w+)"', path.read_text("utf-8"))
     }
     assert read == {name for name in doctor.VARIABLES if name.startswith("MINIFP_")}
 

@@ -117,7 +117,7 @@ def compare(first: Notes, second: Notes) -> None:
                 f"launched {b[0]}, and {a[0]} before)"
             )
         if a[1] != b[1]:
-            changed = next((x, y) for x, y in zip(a[1], b[1]) if x != y)
+            changed = next(((x, y) for x, y in zip(a[1], b[1]) if x != y), (a[1], b[1]))
             raise CaptureError(
                 f"a step cannot be captured with a number that changes: {changed[0]!r} became "
                 f"{changed[1]!r} at {b[2]} (in {b[0]}); a graph would keep it: make it a tensor on "

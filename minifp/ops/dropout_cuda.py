@@ -38,7 +38,7 @@ class Draw:
     def given(self):
         """What kernels are given of it."""
         key = (Uncounted(np.uint32(word)) for word in self.key)
-        return *key, Uncounted(int(self.call)), self.stream
+        return *key, Uncounted(int(self.call)), Uncounted(0 if self.stream is None else self.stream)
 
 
 class GraphStream:

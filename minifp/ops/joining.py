@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from minifp.cuda.arrays import is_on_device
+from minifp.device import empty
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import is_float
 from minifp.ops.dims import as_axis, as_integers, is_integer
@@ -49,7 +51,21 @@ def cat_(*xs, dim):
     ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
     floating = [x.dtype for x in xs if is_float(x.dtype)]
     dtype = promote(floating) if floating else None
-    return np.concatenate(xs, axis=axis, dtype=dtype, casting="unsafe"), (axis, ends), cat_backward
+    return joined(xs, axis, dtype), (axis, ends), cat_backward
+
+
+def joined(arrays, axis, dtype):
+    """Arrays joined along an axis, in a dtype or, None, in NumPy's common one."""
+    if not any(map(is_on_device, arrays)):
+        return np.concatenate(arrays, axis=axis, dtype=dtype, casting="unsafe")
+    # One by one: CuPy's own would copy a table of addresses from the host, which no graph can.
+    sizes, first = [a.shape[axis] for a in arrays], arrays[0]
+    shape = (*first.shape[:axis], sum(sizes), *first.shape[axis + 1 :])
+    y, start = empty(shape, dtype or np.result_type(*(a.dtype for a in arrays)), like=first), 0
+    for a, n in zip(arrays, sizes):
+        y[(*(slice(None),) * axis, slice(start, start + n))] = a
+        start += n
+    return y
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:

@@ -34,6 +34,8 @@ WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 VARIABLES = {
     "MINIFP_PRECISION": "the default precision",
     "MINIFP_DEVICE": "the default device",
+    "MINIFP_CONVOLUTIONS": '"cudnn": those of cuDNN on a GPU',
+    "MINIFP_CUBLAS": "the cuBLAS library to use",
     "MINIFP_DATA": "where data sets lie",
     "MINIFP_KERNELS": '"numpy": the references alone',
     "MINIFP_THREADS": "how many threads kernels use",

@@ -4,6 +4,7 @@ A library is kept in a folder for temporary files, under a hash of its text, its
 """
 
 import ctypes
+import getpass
 import hashlib
 import os
 import re
@@ -31,7 +32,7 @@ def compiler():
 @cache
 def folder():
     """Where libraries are kept: one for each user, as others must not write into it."""
-    path = Path(tempfile.gettempdir()) / f"minifp-imitated-gpu-{os.getuid()}"
+    path = Path(tempfile.gettempdir()) / f"minifp-imitated-gpu-{getpass.getuser()}"
     path.mkdir(mode=0o700, exist_ok=True)
     return path
 

@@ -518,6 +518,16 @@ def _views(function):
     return apply
 
 
+def _with_table(function):
+    """Those for which CuPy copies a table of addresses from the host."""
+
+    def apply(*args, **settings):
+        _refuse_in_capture("a copy from the host")
+        return function(*args, **settings)
+
+    return apply
+
+
 def _writeable(host):
     host.flags.writeable = True
     return host
@@ -542,7 +552,8 @@ FUNCTIONS = {
     **{f: _views(f) for f in (np.broadcast_to, np.expand_dims, np.moveaxis, np.swapaxes)},
     **{f: _views(f) for f in (np.transpose, np.squeeze, np.flip)},
     np.diagonal: _views(lambda a, *args: _writeable(np.diagonal(a, *args))),
-    **{f: _results(f) for f in (np.concatenate, np.stack, np.where, np.zeros_like, np.ones_like)},
+    **{f: _with_table(_results(f)) for f in (np.concatenate, np.stack)},
+    **{f: _results(f) for f in (np.where, np.zeros_like, np.ones_like)},
     **{f: _results(f) for f in (np.empty_like, np.full_like, np.sum, np.any, np.all, np.max)},
     **{f: _results(f) for f in (np.min, np.take, np.take_along_axis, np.argmax, np.argmin)},
     **{f: _results(f) for f in (np.count_nonzero, np.roll, np.tril, np.triu, np.repeat, np.tile)},
