@@ -14,7 +14,7 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint
+.PHONY: help demo test lint gpu
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -34,6 +34,19 @@ test: $(VENV)/installed-test ## check style and types, and run all tests
 	$(RUN) -m mypy
 	PYTHONWARNDEFAULTENCODING=1 $(RUN) -m pytest $(WORKERS) $(COVERED)
 	MINIFP_KERNELS=numpy $(RUN) -m pytest $(WORKERS) $(NUMBERS)
+
+# In the Python that there is, with its CuPy and PyTorch, as a GPU's machine may have no network:
+# nothing is installed. What fails is said at the end; it keeps nothing else from running.
+GPU_OUT ?= scripts/results/gpu
+GPU_TESTS = tests/cuda --quiet -p no:cacheprovider
+# These need none, and take minutes: `make test` runs them.
+GPU_TESTS += --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py
+
+gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scripts/bench_gpu.py
+	@status=0; \
+	timeout --kill-after=5 180 $(PYTHON) -m pytest $(GPU_TESTS) || status=$$?; \
+	$(PYTHON) scripts/bench_gpu.py --out $(GPU_OUT) || status=$$?; \
+	exit $$status
 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .

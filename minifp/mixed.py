@@ -81,7 +81,10 @@ class MixedOptimizer:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
         if is_on_device(self.parameters[0].array):
             arrays.holders.add(self)
-        self._memory: Any = None  # of steps that are decided on a GPU: see optim/step_cuda.py
+        # Of steps that are decided on a GPU: see memory_of in optim/step_cuda.py.
+        self._memory: Any = None
+        self._memory_there: Any = None  # while they are
+        self._asked: list = []
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -134,8 +137,7 @@ class MixedOptimizer:
         the host knows the rule."""
         if not is_on_device(self.parameters[0].array):
             return None
-        self._memory = import_module("minifp.optim.step_cuda").memory_of(self)
-        return self._memory
+        return import_module("minifp.optim.step_cuda").memory_of(self)
 
     def backward(self, loss: Tensor, retain_graph: bool = False) -> None:
         """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""

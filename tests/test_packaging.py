@@ -165,7 +165,7 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
 
 def test_the_extras_are_there(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"cuda12", "cuda13", "cuda-test", "plot", "images"} | {
+    assert extras == {"cuda12", "cuda13", "cudnn", "cuda-test", "plot", "images"} | {
         *("test", "parity", "bench", "dev"),
     }
     texts = metadata.get_all("Requires-Dist")

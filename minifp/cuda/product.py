@@ -33,9 +33,10 @@ SUMS = {"float16": "float16", "float64": "float64"}  # in what a compute type su
 
 def workspace(device: int) -> tuple[Any, int]:
     """(memory of the current device, its bytes) for cuBLAS, as much as its reference recommends."""
-    cuda = arrays.cupy().cuda
-    size = generation(cuda.Device(device).compute_capability).workspace
-    return cuda.alloc(size), size
+    cupy = arrays.cupy()
+    size = generation(cupy.cuda.Device(device).compute_capability).workspace
+    with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):  # not a graph's own
+        return cupy.cuda.alloc(size), size
 
 
 @cache

@@ -11,6 +11,7 @@ from. With one channel in each group there are kernels without products of matri
 from typing import NamedTuple
 
 from minifp.cpu import twin
+from minifp.cuda import cudnn
 from minifp.cuda.arrays import empty, is_aligned, zeros
 from minifp.cuda.cublas import supported
 from minifp.cuda.pointwise import F16, F32, FLOATS, cast, sum_over
@@ -200,6 +201,10 @@ def depthwise(name, x, w, b, shape, dtype, groups, windows):
 def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
     given = windows_of(x.shape[2:], w.shape[2:], counts, stride, padding, dilation)
     shape = (len(x), len(w), *counts)
+    if cudnn.is_chosen():
+        found = cudnn.convolution("fprop", x, w, b, shape, to[0], stride, padding, dilation)
+        if found is not None:
+            return found
     if is_depthwise(w.shape, groups):
         return depthwise("depthwise", x, w, b, shape, to[0], groups, given)
     w = whole(w).reshape(groups, len(w) // groups, -1)
@@ -208,6 +213,11 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
 
 @twin
 def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to):
+    if cudnn.is_chosen():
+        shape = (len(dy), w.shape[1] * groups, *x_sizes)
+        found = cudnn.convolution("dgrad", dy, w, None, shape, to[0], stride, padding, dilation)
+        if found is not None:
+            return found
     return gradient(dy, w, None, x_sizes, stride, padding, dilation, groups, to)
 
 
@@ -222,6 +232,10 @@ def gradient(dy, w, b, x_sizes, stride, padding, dilation, groups, to):
 
 @twin
 def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
+    if cudnn.is_chosen():
+        found = cudnn.convolution("wgrad", x, dy, None, w_shape, to[0], stride, padding, dilation)
+        if found is not None:
+            return found
     kind = entered(to[0], dy, x)
     if kind is None:
         return None

@@ -312,15 +312,24 @@ class Outcome:
 
 
 def memory_of(owner: Any) -> StepMemory | None:
-    """The memory of a MixedOptimizer's steps, made at its first; None where `fits` is False."""
-    if not fits(owner):
-        return None
-    if owner._memory is not None:
-        return owner._memory
-    made = StepMemory(owner)
+    """The memory of a MixedOptimizer's steps, made at its first; None where `fits` is False, which
+    is asked again when something has changed."""
+    key = [type(owner.loss_scale), bool(backend.observers)]
     for o in owner.optimizers:
-        o.settle = made.settle
-    return made
+        for block in o.blocks:
+            alike = block.steps.count(block.steps[0]) == len(block.steps)
+            key += [id(block), alike, *block.state]
+    if key != owner._asked:
+        if not fits(owner):
+            owner._memory_there = None
+        elif owner._memory is None:
+            owner._memory = owner._memory_there = StepMemory(owner)
+            for o in owner.optimizers:
+                o.settle = owner._memory.settle
+        else:
+            owner._memory_there = owner._memory
+        owner._asked = key
+    return owner._memory_there
 
 
 def fits(owner: Any) -> bool:

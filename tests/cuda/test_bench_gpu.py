@@ -13,7 +13,16 @@ from conftest import IMITATED
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import bench_gpu
-from benchmarks import gpu_bars, gpu_child, gpu_conv, gpu_networks, gpu_parent, gpu_timing
+from benchmarks import (
+    gpu_bars,
+    gpu_child,
+    gpu_conv,
+    gpu_gemm,
+    gpu_loading,
+    gpu_networks,
+    gpu_parent,
+    gpu_timing,
+)
 
 pytestmark = pytest.mark.skipif(not IMITATED, reason="make gpu runs the script itself")
 LINES = """
@@ -153,8 +162,8 @@ def test_an_error_is_a_row_and_the_rest_goes_on(timed, given, monkeypatch):
         raise ValueError("no luck\nat all")
 
     given.only = ["gemm", "loading"]
-    monkeypatch.setattr(sys.modules["benchmarks.gpu_gemm"], "multiply", fails)
-    monkeypatch.setattr(sys.modules["benchmarks.gpu_loading"], "_pinned", fails)
+    monkeypatch.setattr(gpu_gemm, "multiply", fails)
+    monkeypatch.setattr(gpu_loading, "_pinned", fails)
     found = bench_gpu.run(given, gpu_parent.in_this_process)
     assert all("ValueError: no luck" == r["sides"]["minifp"]["error"] for r in found.rows["gemm"])
     sides = found.rows["loading"][0]["sides"]

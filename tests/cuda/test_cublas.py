@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -120,9 +121,16 @@ def device(library, monkeypatch):
         ),
         get_current_stream=lambda: SimpleNamespace(ptr=state.stream),
         alloc=alloc,
+        using_allocator=lambda allocator: nullcontext(),
         runtime=SimpleNamespace(runtimeGetVersion=lambda: 12080),
     )
-    monkeypatch.setattr(arrays, "cupy", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(
+        arrays,
+        "cupy",
+        lambda: SimpleNamespace(
+            cuda=cuda, get_default_memory_pool=lambda: SimpleNamespace(malloc=alloc)
+        ),
+    )
     monkeypatch.setattr(arrays, "empty", lambda shape, dtype: poisoned(shape, dtype))
     monkeypatch.setattr(
         arrays, "cast", lambda x, dtype: Device(x.array.astype(dtype)) if x.dtype != dtype else x

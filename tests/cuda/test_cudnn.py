@@ -1,0 +1,546 @@
+"""Convolutions by cuDNN: the graphs that are asked for, and what becomes of them.
+
+The frontend itself is asked on machines without a GPU whether it takes the graphs: that needs no
+more of cuDNN than its version. What comes after is imitated: `Imitated` is the frontend's module
+as far as minifp uses it, and computes what the graph says on the arrays that it is pointed to.
+Where there is a GPU and cuDNN, these are real.
+"""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+import build
+import numpy as np
+import pytest
+from conftest import IMITATED
+from drawn import checked, drawn
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim
+from minifp.cuda import capturing, cudnn
+from minifp.cuda.arrays import cupy, to_device, to_host
+from minifp.cuda.cudnn import Geometry
+from minifp.errors import ArgumentError, DeviceError
+from minifp.ops.conv import conv_dw, conv_dx, conv_forward
+from minifp.ops.windows import window_count
+
+ONE = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+CASES = [  # pictures, weights, what is not one
+    ((2, 3, 9, 8), (4, 3, 3, 3), {"padding": (1, 1)}),
+    ((3, 4, 9, 7), (6, 2, 2, 3), {"groups": 2, "stride": (2, 3), "dilation": (3, 2)}),
+    ((2, 6, 7, 7), (5, 6, 1, 1), {"stride": (2, 2)}),
+    ((2, 3, 5, 5), (4, 3, 2, 2), {"padding": (4, 3), "stride": (3, 3)}),
+    ((2, 6, 8, 5), (12, 1, 3, 3), {"padding": (1, 1), "groups": 6}),
+    ((1, 1, 1, 1), (1, 1, 1, 1), {}),
+    ((3, 4, 19), (5, 4, 3), {"stride": (2,), "padding": (2,), "dilation": (2,)}),  # sequences
+]
+
+
+# ---- the imitation ------------------------------------------------------------------------------
+
+
+class NotSupported(Exception):
+    """What the frontend raises where no engine is left."""
+
+
+class Tensor:
+    """A tensor of a graph."""
+
+    def __init__(self, dim=None, stride=None, data_type=None, uid=None):
+        self.dim, self.stride, self.data_type, self.uid = dim, stride, data_type, uid
+        self.is_output = False
+
+    def __getattr__(self, name):
+        if not name.startswith("set_"):
+            raise AttributeError(name)
+
+        def set_it(value):
+            setattr(self, "is_output" if name == "set_output" else name[4:], value)
+            return self
+
+        return set_it
+
+    def at(self, pointer):
+        """The numbers that lie there."""
+        expected = np.empty(self.dim, self.data_type)
+        assert self.stride == [s // expected.itemsize for s in expected.strides]
+        assert pointer % 16 == 0
+        memory = (ctypes.c_char * expected.nbytes).from_address(pointer)
+        return np.frombuffer(memory, self.data_type).reshape(self.dim)
+
+
+class Graph:
+    """The frontend's pygraph. `asked` is what it was told, in order."""
+
+    def __init__(self, module, **settings):
+        self.module, self.settings, self.asked, self.nodes = module, settings, [], []
+        module.graphs.append(self)
+
+    tensor = staticmethod(Tensor)
+
+    def conv_fprop(self, image, weight, **geometry):
+        return self._node(forward, geometry, image, weight)
+
+    def conv_dgrad(self, loss, filter, **geometry):
+        return self._node(backward, geometry, loss, filter)
+
+    def conv_wgrad(self, image, loss, **geometry):
+        return self._node(of_weights, geometry, image, loss)
+
+    def bias(self, input, bias):
+        return self._node(lambda x, b, y, **_: np.add(x, b, out=y), {}, input, bias)
+
+    def _node(self, compute, geometry, *inputs):
+        made = Tensor()
+        self.nodes.append((compute, geometry, inputs, made))
+        return made
+
+    def __getattr__(self, name):
+        known = "validate build_operation_graph create_execution_plans check_support build_plans "
+        if name not in known + "deselect_numeric_notes deselect_workspace_greater_than":
+            raise AttributeError(name)
+
+        def ask(*args):
+            assert not cupy().cuda.get_current_stream().is_capturing()
+            self.asked.append((name, *args))
+            if name == self.module.fails_at:
+                raise self.module.error("no engine is left")
+
+        return ask
+
+    def get_workspace_size(self):
+        return self.module.workspace
+
+    def execute(self, pointers, workspace, handle):
+        """Enqueue it."""
+        assert self.asked[-1][0] == "build_plans"
+        stream = cupy().cuda.get_current_stream()
+        assert self.module.streams[handle] == stream.ptr
+        self.module.executed.append((self, workspace))
+        sys.modules["cupy"]._do(lambda: self.compute(pointers, workspace))
+
+    def compute(self, pointers, workspace):
+        """Do it, each node rounded once to its tensor's format."""
+        if workspace:
+            ctypes.memset(workspace, 0xAB, self.module.workspace)
+        held = {}
+        for compute, geometry, inputs, result in self.nodes:
+            given = [held[t] if t in held else t.at(pointers[t.uid]) for t in inputs]
+            y = np.zeros(result.dim)
+            compute(*[a.astype(float) for a in given], y, **geometry)
+            held[result] = y.astype(result.data_type or self.settings["intermediate_data_type"])
+        outputs = [t for t in held if t.is_output]
+        assert outputs == [result]
+        result.at(pointers[result.uid])[...] = held[result]
+
+
+def places(w, y, stride, dilation, **_):
+    """For each place of a window: where it is in all windows of padded pictures, and where in w."""
+    for i, j in np.ndindex(w.shape[-2:]):
+        starts = i * dilation[0], j * dilation[1]
+        each = zip(starts, y.shape[-2:], stride)
+        yield (..., *(slice(a, a + s * (n - 1) + 1, s) for a, n, s in each)), (..., i, j)
+
+
+def by_groups(x, w, y, padding):
+    """x (N, G, C/G, ...) with its padding, w (G, O/G, C/G, ...) and y (N, G, O/G, ...)."""
+    groups = x.shape[1] // w.shape[1]
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    x, y = (a.reshape(len(a), groups, -1, *a.shape[2:]) for a in (x, y))
+    return x, w.reshape(groups, -1, *w.shape[1:]), y
+
+
+def forward(x, w, y, padding, **geometry):
+    x, w, y = by_groups(x, w, y, padding)
+    for there, place in places(w, y, **geometry):
+        y += np.einsum("ngchw,goc->ngohw", x[there], w[place])
+
+
+def backward(dy, w, dx, padding, **geometry):
+    padded, w, dy = by_groups(dx, w, dy, padding)
+    for there, place in places(w, dy, **geometry):
+        padded[there] += np.einsum("ngohw,goc->ngchw", dy, w[place])
+    inner = (slice(p, p + n) for p, n in zip(padding, dx.shape[2:]))
+    dx[...] = padded[(..., *inner)].reshape(dx.shape)
+
+
+def of_weights(x, dy, dw, padding, **geometry):
+    x, dw, dy = by_groups(x, dw, dy, padding)
+    for there, place in places(dw, dy, **geometry):
+        dw[place] = np.einsum("ngohw,ngchw->goc", dy, x[there])
+
+
+class Imitated:
+    """The module of the frontend. fails_at: the call that raises `error`."""
+
+    data_type = SimpleNamespace(HALF="float16", FLOAT="float32")
+    numerical_note = SimpleNamespace(**{name: name for name in (*cudnn.FORBIDDEN, "TENSOR_CORE")})
+    heur_mode = SimpleNamespace(A="A", FALLBACK="FALLBACK")
+    build_plan_policy = SimpleNamespace(HEURISTICS_CHOICE="HEURISTICS_CHOICE")
+    cudnnGraphNotSupportedError = NotSupported
+
+    def __init__(self):
+        self.graphs, self.executed, self.streams, self.workspace = [], [], {}, 4096
+        self.fails_at, self.error = None, NotSupported
+
+    def backend_version(self):
+        return 92800
+
+    def pygraph(self, **settings):
+        return Graph(self, **settings)
+
+    def create_handle(self):
+        self.streams[len(self.streams) + 1] = None
+        return len(self.streams)
+
+    def set_stream(self, handle, stream):
+        self.streams[handle] = stream
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known(monkeypatch):
+    """Each test begins without a choice, plans and places."""
+    monkeypatch.setattr(cudnn, "chosen", None)
+    monkeypatch.setattr(cudnn, "plans", {})
+    monkeypatch.delenv("MINIFP_CONVOLUTIONS", raising=False)
+    cudnn.place.cache_clear()
+    yield
+    cudnn.place.cache_clear()
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """cuDNN is chosen: an imitated one where the GPU is."""
+    if IMITATED:
+        monkeypatch.setitem(sys.modules, "cudnn", Imitated())
+    try:
+        cudnn.use(True)
+    except DeviceError as error:
+        pytest.skip(str(error))
+    return sys.modules["cudnn"]
+
+
+only_imitated = pytest.mark.skipif(not IMITATED, reason="looks into the imitation")
+
+
+# ---- results ------------------------------------------------------------------------------------
+
+
+def calls(shape, w_shape, given, dtype="float16", bias=None, to=None):
+    """(kernel, arguments, parameters) of a convolution and both gradients."""
+    given, to = {**ONE, **given}, (to or dtype,)
+    each = zip(shape[2:], w_shape[2:], given["stride"], given["padding"], given["dilation"])
+    counts = tuple(window_count(n, k, s, p, d) for n, k, s, p, d in each)
+    x, w, dy = drawn(shape, dtype), drawn(w_shape, dtype, seed=1), (shape[0], w_shape[0], *counts)
+    b, dy = drawn(w_shape[:1], bias, seed=2) if bias else None, drawn(dy, dtype, seed=3)
+    yield conv_forward, (x, w, b), {"counts": counts, "to": to, **given}
+    yield conv_dx, (dy, w), {"x_sizes": shape[2:], "to": to, **given}
+    yield conv_dw, (dy, x), {"w_shape": w_shape, "to": to, **given}
+
+
+FORMATS = [
+    ("float16", "float16", "float16"),
+    ("float16", "float32", "float32"),
+    ("float32", "float16", "float32"),
+    ("float32", None, "float16"),
+]
+
+
+@pytest.mark.parametrize("dtype, bias, to", FORMATS)
+@pytest.mark.parametrize("case", CASES)
+def test_results_are_within_the_bound_as_those_of_products_are(case, dtype, bias, to, library):
+    for kernel, args, params in calls(*case, dtype, bias, to):
+        by_cudnn = checked(kernel, *args, **params)
+        cudnn.use(False)
+        by_products = checked(kernel, *args, **params)
+        cudnn.use(True)
+        assert (by_cudnn.shape, by_cudnn.dtype) == (by_products.shape, by_products.dtype)
+    if IMITATED:
+        assert len(library.graphs) == 3 == len({id(graph) for graph, _ in library.executed})
+        assert not cudnn.refused()
+
+
+def test_a_bias_is_added_before_the_only_rounding(library):
+    x, w = np.ones((1, 3, 2, 2), "float16"), np.float16([2048, 0.5, 0.5]).reshape(1, 3, 1, 1)
+    given = {**ONE, "counts": (2, 2), "to": ("float16",)}
+    y = checked(conv_forward, x, w, np.float16([1]), **given)
+    assert (y == 2050).all()  # 2049, rounded before it, would be 2048, and so would the result
+
+
+def test_sums_are_beyond_the_largest_half_on_the_way(library):
+    x, w = np.full((1, 64, 4, 4), 60000, "float16"), np.ones((2, 64, 1, 1), "float16")
+    w[0, 1::2] = -1
+    y = checked(conv_forward, x, w, None, counts=(4, 4), to=("float16",), **ONE)
+    assert not y[:, 0].any() and np.isposinf(y[:, 1]).all()
+
+
+def test_arrays_in_another_order_or_place_are_copied(library):
+    x, w = to_device(drawn((8, 7, 3, 5))), to_device(drawn((65,), seed=1))
+    x, w = x.transpose(3, 2, 0, 1), w[1:49].reshape(4, 3, 2, 2)
+    y = cudnn.convolution(
+        *("fprop", x, w, None, (5, 4, 7, 6), np.dtype("float16")), (1, 1), (0, 0), (1, 1)
+    )
+    assert y is not None or not IMITATED
+    if y is not None:
+        given = {**ONE, "counts": (7, 6), "to": ("float16",)}
+        same = checked(conv_forward, to_host(x.copy()), to_host(w.copy()), None, **given)
+        assert np.array_equal(to_host(y), same)
+
+
+# ---- plans --------------------------------------------------------------------------------------
+
+
+@only_imitated
+def test_a_plan_is_made_once_for_each_geometry_and_device(library):
+    (first, *_), (second, *_) = (list(calls(*case)) for case in CASES[:2])
+    for kernel, args, params in (first, second, first, second):
+        kernel(*[a if a is None else to_device(a) for a in args], **params)
+    assert len(library.graphs) == 2 and len(library.executed) == 4
+    assert [device for device, _ in cudnn.plans] == [0, 0]
+
+
+@only_imitated
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_what_would_break_the_promise_of_float32_sums_is_struck_out(dtype, library):
+    for kernel, args, params in calls(*CASES[0], dtype):
+        checked(kernel, *args, **params)
+    for graph in library.graphs:
+        assert graph.settings["compute_data_type"] == "float32"
+        assert graph.settings["intermediate_data_type"] == "float32"
+        names = [name for name, *_ in graph.asked]
+        listed, struck, built = map(
+            names.index, ("create_execution_plans", "deselect_numeric_notes", "check_support")
+        )
+        assert listed < struck < built  # before, the frontend would forget it
+        notes = set(graph.asked[struck][1])
+        assert notes >= {"NONDETERMINISTIC", "REDUCED_PRECISION_REDUCTION", "DOWN_CONVERT_INPUTS"}
+        assert ("TENSOR_CORE" in notes) == (dtype == "float32")  # as they round float32
+
+
+@only_imitated
+@pytest.mark.parametrize("error", [NotSupported, RuntimeError])
+@pytest.mark.parametrize("step", ["build_operation_graph", "check_support", "build_plans"])
+def test_what_cudnn_does_not_know_goes_to_products_and_is_remembered(step, error, library):
+    library.fails_at, library.error = step, error
+    for kernel, args, params in calls(*CASES[0]):
+        found = [checked(kernel, *args, **params)]
+        cudnn.use(False)
+        found.append(checked(kernel, *args, **params))
+        cudnn.use(True)
+        assert found[0].tobytes() == found[1].tobytes()
+    assert len(library.graphs) == 3 and not library.executed
+    why = cudnn.refused()
+    assert [g.kind for g in why] == ["fprop", "dgrad", "wgrad"]
+    assert {*why.values()} == {"no engine is left"}
+
+
+@only_imitated
+def test_what_it_does_not_do_is_left_without_a_graph(library):
+    def asked(x="float16", w="float16", b=None, to="float16", shape=(2, 4, 6, 6), pictures=2):
+        x, w = to_device(drawn((pictures, 3, 8, 8), x)), to_device(drawn((4, 3, 3, 3), w))
+        b = b if b is None else to_device(drawn((4,), b))
+        steps = (1, 1), (0, 0), (1, 1)
+        return cudnn.convolution("fprop", x, w, b, shape, np.dtype(to), *steps)
+
+    assert asked() is not None
+    before = len(library.graphs)
+    assert asked(x="float32") is None
+    assert asked(x="float64", w="float64", to="float64") is None
+    assert asked(b="float64") is None and asked(to="float64") is None
+    assert asked(pictures=0, shape=(0, 4, 6, 6)) is None
+    assert asked(shape=(2, 4, 5, 6)) is None
+    assert len(library.graphs) == before
+
+
+@only_imitated
+def test_each_stream_has_a_handle_and_memory_of_its_own(library):
+    (kernel, args, params), *_ = calls(*CASES[0])
+    args = [a if a is None else to_device(a) for a in args]
+    streams = [cupy().cuda.Stream(non_blocking=True) for _ in range(2)]
+    for stream in [*streams, *streams]:
+        with stream:
+            kernel(*args, **params)
+    assert [*library.streams.values()] == [stream.ptr for stream in streams]
+    first, second, *again = [workspace for _, workspace in library.executed]
+    assert first != second and again == [first, second] and len(library.graphs) == 1
+
+
+@only_imitated
+def test_memory_that_grows_is_not_given_back():
+    here, of_a_graph = cudnn.Place(Imitated(), 0), cupy().cuda.MemoryPool()
+    with cupy().cuda.using_allocator(of_a_graph.malloc):
+        one, two, three, none = map(here.workspace, (100, 5000, 3000, 0))
+    assert not of_a_graph.used_bytes()  # which other graphs' steps must not write into
+    assert one != two == three and none == 0
+    assert [len(memory) for memory in here.memory] == [100, 5000]
+
+
+# ---- a captured step ----------------------------------------------------------------------------
+
+
+def trained(captured, steps=8):
+    """(losses, weights) of a small net, with or without a graph."""
+    fp.manual_seed(1)
+    with fp.precision("mixed"):
+        layers = nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 6, 3, stride=2)
+        model = nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 9, 5)).to("cuda")
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+
+        def step(x, t):
+            loss = F.cross_entropy(model(x), t)
+            optimizer.minimize(loss)
+            return loss
+
+        step, losses = fp.capture(step, device="cuda") if captured else step, []
+        random = np.random.default_rng(0)
+        for _ in range(steps):
+            x = fp.tensor(random.normal(size=(6, 1, 8, 8)).astype("float32"), device="cuda")
+            t = fp.tensor(random.integers(0, 5, 6), device="cuda")
+            losses.append(step(x, t))
+        weights = [v.numpy().tobytes() for v in model.state_dict().values()]
+        return [loss.item() for loss in losses], weights
+
+
+def test_a_captured_step_is_the_same_bit_for_bit(library):
+    eager = trained(False)
+    graphs = len(library.graphs) if IMITATED else 0
+    assert trained(True) == eager
+    if IMITATED:
+        # Two convolutions forward, two for weights, one for what enters the second.
+        assert graphs == len(library.graphs) == 5 and not cudnn.refused()
+        assert len(library.executed) == 8 * 5 + 4 * 5  # three steps before, one that is captured
+
+
+@only_imitated
+def test_no_plan_is_made_while_a_stream_captures(library):
+    x, w = to_device(drawn((2, 3, 8, 8))), to_device(drawn((4, 3, 3, 3)))
+    asked = "fprop", x, w, None, (2, 4, 6, 6), np.dtype("float16"), (1, 1), (0, 0), (1, 1)
+    with capturing.noting(capturing.Notes(captures=True)):
+        assert cudnn.convolution(*asked) is None
+    assert not library.graphs and not cudnn.plans
+    with capturing.noting(capturing.Notes(captures=False)) as notes:
+        assert cudnn.convolution(*asked) is not None
+    assert notes.launches[0][0] == "cudnn.fprop" and len(notes.launches[0][1]) == 18
+
+
+# ---- the choice ---------------------------------------------------------------------------------
+
+
+def test_products_are_the_default_and_need_no_cudnn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cudnn", None)
+    for kernel, args, params in calls(*CASES[0]):
+        checked(kernel, *args, **params)
+    assert not cudnn.is_chosen()
+
+
+@pytest.mark.parametrize("value, expected", [("", False), ("gemm", False), ("cudnn", True)])
+def test_the_environment_chooses(value, expected, library, monkeypatch):
+    monkeypatch.setattr(cudnn, "chosen", None)
+    monkeypatch.setenv("MINIFP_CONVOLUTIONS", value)
+    assert cudnn.is_chosen() is expected
+    cudnn.use(not expected)
+    assert cudnn.is_chosen() is not expected  # the program's word is the last
+
+
+def test_another_value_is_an_error_that_names_both(monkeypatch):
+    monkeypatch.setenv("MINIFP_CONVOLUTIONS", "cuDNN")
+    with pytest.raises(ArgumentError, match="MINIFP_CONVOLUTIONS='cuDNN': expected gemm or cudnn"):
+        cudnn.is_chosen()
+    with pytest.raises(ArgumentError, match="expected True or False"):
+        cudnn.use("cudnn")
+
+
+@pytest.mark.parametrize("missing", ["the frontend", "cuDNN itself"])
+def test_what_is_missing_is_named_with_the_line_that_installs_it(missing, monkeypatch):
+    def no_symbol():
+        raise RuntimeError("Unable to find symbol cudnnGetVersion")
+
+    found = None if missing == "the frontend" else SimpleNamespace(backend_version=no_symbol)
+    monkeypatch.setitem(sys.modules, "cudnn", found)
+    with pytest.raises(DeviceError, match=r'pip install "minifp\[cudnn\]"'):
+        cudnn.use(True)
+    assert not cudnn.is_chosen()
+    monkeypatch.setattr(cudnn, "chosen", None)
+    monkeypatch.setenv("MINIFP_CONVOLUTIONS", "cudnn")
+    (kernel, args, params), *_ = calls(*CASES[0])
+    with pytest.raises(DeviceError, match="MINIFP_CONVOLUTIONS=cudnn"):
+        checked(kernel, *args, **params)
+
+
+# ---- the frontend -------------------------------------------------------------------------------
+
+# All that a graph is asked before cuDNN itself is.
+STUB = 'extern "C" __SIZE_TYPE__ cudnnGetVersion() { return 92800; }'
+ASK = """
+import ctypes, json, sys
+import cudnn
+stub = ctypes.CDLL(sys.argv[1])
+cudnn._pybind_module._set_dlhandle_cudnn(stub._handle)
+from minifp.cuda import cudnn as ours
+
+def told(geometry):
+    graph = ours.graph_of(cudnn, geometry, 0)
+    graph.validate()
+    y = graph.query_tensor_attributes_of_uid(ours.RESULT)
+    return y.get_dim(), y.get_stride(), y.get_data_type().name
+
+answers, shaped = [], ours._shape
+for given in json.load(sys.stdin):
+    geometry = ours.Geometry(*[tuple(v) if isinstance(v, list) else v for v in given])
+    answers.append([*told(geometry), None])
+    if geometry.kind == "fprop":  # the shape that the frontend finds by itself
+        ours._shape = lambda tensor, shape: tensor
+        answers[-1][-1] = told(geometry)[0]
+        ours._shape = shaped
+notes = [getattr(cudnn.numerical_note, name).name for name in (*ours.FORBIDDEN, "TENSOR_CORE")]
+modes = [cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK, cudnn.build_plan_policy.HEURISTICS_CHOICE]
+known = [name for name in dir(cudnn.pygraph) + dir(cudnn) if not name.startswith("_")]
+json.dump([answers, notes, known], sys.stdout)
+"""
+
+
+def geometries():
+    """Those of the cases in all formats."""
+    for shape, w_shape, given in CASES:
+        given, one = {**ONE, **given}, (1,) * (4 - len(shape))
+        x, w = shape[:2] + one + shape[2:], w_shape[:2] + one + w_shape[2:]
+        stride, dilation = one + given["stride"][-2:], one + given["dilation"][-2:]
+        padding = (0,) * len(one) + given["padding"]
+        each = zip(x[2:], w[2:], stride[-2:], padding[-2:], dilation[-2:])
+        y = (x[0], w[0], *(window_count(n, k, s, p, d) for n, k, s, p, d in each))
+        for dtype, bias, to in FORMATS:
+            steps = stride[-2:], padding[-2:], dilation[-2:]
+            yield Geometry("fprop", x, w, y, dtype, to, bias, *steps)
+            yield Geometry("dgrad", y, w, x, dtype, to, None, *steps)
+            yield Geometry("wgrad", x, y, w, dtype, to, None, *steps)
+
+
+def test_the_frontend_takes_all_graphs_and_finds_the_shapes_that_minifp_stores():
+    if find_spec("cudnn") is None:
+        fails = os.environ.get("CI") and sys.platform != "darwin"
+        (pytest.fail if fails else pytest.skip)(
+            "cuDNN's frontend is not installed: pip install minifp[cuda-test]"
+        )
+    asked = [*geometries()]
+    assert all(g.is_usual for g in asked)
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, str(build.built(STUB))],
+        input=json.dumps(asked), capture_output=True, encoding="utf-8",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answers, notes, known = json.loads(done.stdout)
+    for g, (dim, stride, data_type, inferred) in zip(asked, answers, strict=True):
+        stored = np.empty(g.result, g.out)
+        assert tuple(dim) == g.result and data_type == cudnn.FORMATS[g.out]
+        assert stride == [s // stored.itemsize for s in stored.strides]
+        assert inferred is None or tuple(inferred) == g.result
+    assert notes == [*cudnn.FORBIDDEN, "TENSOR_CORE"]
+    used = "create_handle set_stream backend_version execute get_workspace_size check_support "
+    used += "build_operation_graph create_execution_plans build_plans deselect_numeric_notes "
+    assert {*used.split(), "deselect_workspace_greater_than"} <= {*known}
