@@ -7,7 +7,7 @@ What is repeated is what was launched: see minifp/cuda/capturing.py for what tha
 
 import gc
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -204,25 +204,35 @@ class Run:
             prepare()
         stream = self.owner.stream
         stream.synchronize()
-        with without_collecting(), noting(Notes(captures=True)) as notes:
-            stream.begin_capture()
-            try:
-                outputs = self.owner.step(*self.inputs)
-                with beside_the_step():
-                    for finish in notes.last:
-                        finish()
-            except CaptureError:
-                raise
-            except Exception as error:
-                raise CaptureError(
-                    f"a step could not be captured ({type(error).__name__}: {error}): "
-                    f"{_line(error)}"
-                ) from error
-            finally:
-                graph = stream.end_capture()
-        capturing.compare(self.seen[-1], notes)
+        notes = Notes(captures=True)
+        try:
+            with without_collecting(), noting(notes):
+                outputs, graph = self._captured(stream, notes)
+            capturing.compare(self.seen[-1], notes)
+        except BaseException:
+            for undo in (self.seen[-1].undo | notes.undo).values():
+                undo()
+            raise
         self.graph, self.outputs, self.notes = graph, outputs, notes
         self.seen.clear()
+
+    def _captured(self, stream, notes):
+        stream.begin_capture()
+        try:
+            outputs = self.owner.step(*self.inputs)
+            with beside_the_step():
+                for finish in notes.last:
+                    finish()
+            return outputs, stream.end_capture()
+        except BaseException as error:
+            if stream.is_capturing():  # or every later call on it would fail
+                with suppress(Exception):
+                    stream.end_capture()
+            if isinstance(error, CaptureError) or not isinstance(error, Exception):
+                raise
+            raise CaptureError(
+                f"a step could not be captured ({type(error).__name__}: {error}): {_line(error)}"
+            ) from error
 
 
 def _on_device(a, copied=False):

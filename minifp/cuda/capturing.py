@@ -31,7 +31,8 @@ class Notes:
 
     launches: (kernel, numbers it was given, line) in order. refused: (what, line) of what no graph
     can do. before, after: what the host has to do before and after each launch of the graph. last:
-    what launches the last kernels of the graph.
+    what launches the last kernels of the graph. undo: what takes back what the host did, where there
+    is no graph in the end.
     captures: whether the stream captures, so that nothing is done but noted.
     """
 
@@ -42,6 +43,7 @@ class Notes:
         self.before: dict[Any, Callable[[], None]] = {}
         self.after: dict[Any, Callable[[], None]] = {}
         self.last: list[Callable[[], None]] = []
+        self.undo: dict[Any, Callable[[], None]] = {}
         self.streams: dict[str, Any] = {}  # of random numbers: see ops/dropout_cuda.py
         self.own_work = 0  # how deep in what minifp does beside the step
 

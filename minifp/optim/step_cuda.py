@@ -125,6 +125,8 @@ class StepMemory:
 
     def begin(self) -> Seed:
         """The seed of a backward pass, after the host's part of the next step."""
+        if capturing.now is not None:
+            capturing.now.undo[id(self)] = self.owner.zero_grad
         if capturing.now is None or not capturing.now.captures:
             self.prepare()
         return self.seed

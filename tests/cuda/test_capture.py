@@ -273,3 +273,32 @@ def test_tensors_are_joined_inside_of_a_graph():
         found, expected = captured(x, y), step(x, y)
         assert [t.tolist() for t in found] == [t.tolist() for t in expected]
     assert captured.graphs == 1
+
+
+def test_after_a_refusal_the_same_step_goes_on_without_a_graph():
+    """Also where an error comes in the middle of the capture, and gradients are there already."""
+
+    def losses(captured):
+        model, optimizer = made()
+        calls = []
+
+        def step(x, t):
+            calls.append(1)
+            optimizer.backward(F.cross_entropy(model(x), t))
+            if captured and len(calls) == WARM_UP + 1:
+                raise KeyError("in the middle")
+            optimizer.step()
+            optimizer.zero_grad()
+            return F.cross_entropy(model(x), t)
+
+        found, tried = [], fp.capture(step, device="cuda")
+        for i, (x, t) in enumerate(batches(8)):
+            x, t = x.to("cuda"), t.to("cuda")
+            if captured and i == WARM_UP:
+                with pytest.raises(fp.CaptureError, match="KeyError: 'in the middle'.*capture.py"):
+                    tried(x, t)
+            use = tried if captured and i < WARM_UP else step
+            found.append(use(x, t).item())
+        return found
+
+    assert losses(True) == losses(False)
