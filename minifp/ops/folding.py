@@ -13,9 +13,9 @@ import math
 import numpy as np
 
 from minifp.backend import kernel
+from minifp.cuda.arrays import is_on_device
 from minifp.errors import ShapeError
 from minifp.ops.indexing import add_rows
-from minifp.ops.on_host import on_host
 from minifp.ops.shape import reshape
 from minifp.ops.windows import as_sizes, window_count, windows
 from minifp.policy import GIVEN
@@ -59,7 +59,8 @@ def unfold_backward(dy, size, to, **window):
 
 @op
 def unfold_(x, **window):
-    return columns_of(x, **window), (x.shape[2:],), unfold_backward
+    y = unfold_columns(x, to=x.dtype, **window) if is_on_device(x) else columns_of(x, **window)
+    return y, (x.shape[2:],), unfold_backward
 
 
 def fold_backward(dy, to, size, **window):
@@ -89,7 +90,6 @@ def check_windows(name, size, window):
     return counts
 
 
-@on_host
 @takes_tensor
 def unfold(
     input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
@@ -111,7 +111,6 @@ def unfold(
     return reshape(y, y.shape[1:])
 
 
-@on_host
 @takes_tensor
 def fold(
     input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,

@@ -14,7 +14,8 @@ import numpy as np
 
 from minifp.backend import kernel
 from minifp.checks import check_choice
-from minifp.device import full, moved, placed
+from minifp.cuda.arrays import is_on_device
+from minifp.device import empty, full
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.dims import as_integers
 from minifp.ops.elementwise import as_numbers, pass_to
@@ -35,6 +36,39 @@ def windows_of(shape, widths):
     inside = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(shape, widths))
     kept = (s.stop - s.start for s in inside)
     return inside, tuple(slice(max(b, 0), max(b, 0) + n) for n, (b, _) in zip(kept, widths))
+
+
+def borders_of(widths, shape, mode):
+    """For each border of an array (axis, where it is, which of the array's places it repeats).
+
+    These are indices of the padded array, for axes in front the whole, for those behind x alone.
+    """
+    inside = [slice(b, b + n) for n, (b, _) in zip(shape, widths)]
+    for i, (n, (before, after)) in enumerate(zip(shape, widths)):
+        end = before + n
+        first, last = {
+            "reflect": (slice(2 * before, before, -1), _downwards(end - 2, after)),
+            "replicate": (slice(before, before + 1), slice(end - 1, end)),
+            "circular": (slice(n, end), slice(before, before + after)),
+        }[mode]
+        for width, where, read in ((before, slice(before), first), (after, slice(end, None), last)):
+            if width:
+                yield i, *((slice(None),) * i + (s, *inside[i + 1 :]) for s in (where, read))
+
+
+def _downwards(start, count):
+    return slice(start, start - count if start >= count else None, -1)
+
+
+def padded(x, widths, mode):
+    """x with the borders that a mode repeats, by copying."""
+    if not is_on_device(x):
+        return np.pad(x, widths, mode=MODES[mode])
+    y = empty(tuple(n + b + a for n, (b, a) in zip(x.shape, widths)), x.dtype, like=x)
+    y[windows_of(x.shape, widths)[1]] = x
+    for _, where, read in borders_of(widths, x.shape, mode):
+        y[where] = y[read]
+    return y
 
 
 @kernel("map", "x")
@@ -67,8 +101,7 @@ def pad_backward(dy, shape, to, widths, mode, value):
 def pad_(x, *, widths, mode, value):
     if mode == "constant":
         return pad_forward(x, widths=widths, value=value), (x.shape,), pad_backward
-    padded = placed(np.pad(moved(x, "cpu"), widths, mode=MODES[mode]), like=x)
-    return padded, (x.shape,), pad_backward
+    return padded(x, widths, mode), (x.shape,), pad_backward
 
 
 @takes_tensor

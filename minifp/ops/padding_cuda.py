@@ -1,8 +1,11 @@
-"""The twin of padding.py for what is constant: fill, and copy the middle."""
+"""The twins of padding.py for a GPU: borders are filled, or added up, in slices."""
+
+import numpy as np
 
 from minifp.cpu import twin
+from minifp.cuda.pointwise import F32, FLOATS, cast, sum_over
 from minifp.device import full
-from minifp.ops.padding import windows_of
+from minifp.ops.padding import borders_of, windows_of
 
 
 @twin
@@ -12,3 +15,17 @@ def pad_forward(x, *, widths, value, to):
     source, target = windows_of(x.shape, widths)
     y[target] = x[source]
     return y
+
+
+@twin
+def pad_around_dx(dy, *, shape, widths, mode, to):
+    dtype = to[0] or (dy.dtype if shape else F32)
+    if not FLOATS.issuperset((dy.dtype, dtype)):
+        return None
+    total = cast(dy, F32)
+    for axis, where, read in reversed(list(borders_of(widths, shape, mode))):
+        border, place = total[where], total[read]
+        if mode == "replicate":
+            border = sum_over(border, (axis,), F32).reshape(place.shape)
+        np.add(place, border, out=place)
+    return cast(total[windows_of(shape, widths)[1]], dtype)

@@ -3,7 +3,9 @@
 import math
 
 from minifp.cpu import twin
-from minifp.cuda.pointwise import Formula, formula, summed_to
+from minifp.cuda.arrays import zeros
+from minifp.cuda.pointwise import F32, FLOATS, IDENTITY, Formula, formula, summed_to
+from minifp.ops.comparison_cuda import exact
 
 
 @formula
@@ -32,11 +34,51 @@ def pow_dy(dz, x, y, *, shape, to):
     return summed_to(SLOPE_OF_EXPONENT, (dz, x, y), dz.shape, shape, to[0])
 
 
-@formula
-def floor_divide_forward(x, y):
-    return math.floor(x / y)
+# ---- divisions without a fraction ----------------------------------------------------------------
+
+
+def in_single(name, x, y, dtype):
+    return exact(name, x, y, dtype) if dtype in FLOATS else None
+
+
+@twin
+def floor_divide_forward(x, y, *, to):
+    return in_single("floor_divide", x, y, to[0])
 
 
 @formula
 def trunc_divide_forward(x, y):
     return math.trunc(x / y)
+
+
+@twin
+def floor_divide_dx(dz, x, y, *, shape, to):
+    return zeros(shape, to[0]) if to[0] in FLOATS else None
+
+
+floor_divide_dy = trunc_divide_dx = trunc_divide_dy = floor_divide_dx
+
+
+@twin
+def remainder_forward(x, y, *, to):
+    return in_single("remainder", x, y, to[0])
+
+
+@twin
+def remainder_dx(dz, x, y, *, shape, to):
+    return summed_to(IDENTITY, (dz,), dz.shape, shape, to[0])
+
+
+def slope_of_steps(dz, steps):
+    return -dz * steps
+
+
+SLOPE_OF_STEPS = Formula(slope_of_steps, 2)
+
+
+@twin
+def remainder_dy(dz, x, y, *, shape, to):
+    steps = in_single("floor_divide", x, y, F32)
+    if steps is None:
+        return None
+    return summed_to(SLOPE_OF_STEPS, (dz, steps), dz.shape, shape, to[0])
