@@ -116,9 +116,7 @@ def gpu_text(cupy) -> str:
     except DeviceError as error:
         return f"; {error}"
     free, total = cupy.cuda.Device(0).mem_info
-    return (
-        f"; {found.name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, products by {path}"
-    )
+    return f"; {found.name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, products by {path}"
 
 
 def kernels() -> list:
