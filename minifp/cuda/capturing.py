@@ -31,8 +31,8 @@ class Notes:
 
     launches: (kernel, numbers it was given, line) in order. refused: (what, line) of what no graph
     can do. before, after: what the host has to do before and after each launch of the graph. last:
-    what launches the last kernels of the graph. undo: what takes back what the host did, where there
-    is no graph in the end.
+    what launches the last kernels of the graph. undo: what takes back what the host did, where
+    there is no graph in the end.
     captures: whether the stream captures, so that nothing is done but noted.
     """
 
