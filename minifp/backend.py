@@ -158,14 +158,7 @@ class Kernel:
         It is how the few kernels that no GPU has yet, and sums in other formats than float32, are
         computed everywhere. Warns once for each kernel.
         """
-        if self.name not in ran_on_host:
-            ran_on_host.add(self.name)
-            warnings.warn(
-                f"{self.name} runs on the CPU, as there is no kernel for the GPU: its arrays are "
-                "copied there and back",
-                OnHostWarning,
-                stacklevel=5,
-            )
+        warn_of_host(self.name, stacklevel=6)
         on_host = self(*[to_host(a) if is_on_device(a) else a for a in args], to=to, **params)
         if isinstance(on_host, tuple):
             return tuple([to_device(y) for y in on_host])
@@ -228,6 +221,18 @@ def kernel(role: str, *out: str) -> Callable[[Callable[..., Any]], Kernel]:
 
 class OnHostWarning(UserWarning):
     """Something was computed on the CPU though its arrays are on the GPU."""
+
+
+def warn_of_host(name: str, stacklevel: int) -> None:
+    """Warn, once for each name, that it runs on the CPU."""
+    if name not in ran_on_host:
+        ran_on_host.add(name)
+        warnings.warn(
+            f"{name} runs on the CPU, as there is no kernel for the GPU: what it is given is "
+            "copied there, and its results back",
+            OnHostWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _is_floating(a):

@@ -1,11 +1,10 @@
 """Operations for which no GPU has a kernel: on the CPU, with tensors copied there and back."""
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from minifp.backend import OnHostWarning, ran_on_host
+from minifp.backend import warn_of_host
 from minifp.device import device_of
 from minifp.ops.pointwise import move
 from minifp.tape import Tensor
@@ -21,14 +20,7 @@ def on_host(fn: F) -> F:
         places = {device_of(a.array) for a in args if isinstance(a, Tensor)} - {"cpu"}
         if not places:
             return fn(*args, **settings)
-        if fn.__name__ not in ran_on_host:
-            ran_on_host.add(fn.__name__)
-            warnings.warn(
-                f"{fn.__name__} runs on the CPU, as there is no kernel for the GPU: its tensors "
-                "are copied there and back",
-                OnHostWarning,
-                stacklevel=2,
-            )
+        warn_of_host(fn.__name__, stacklevel=3)
         given = [_at(a, "cpu") for a in args]
         there = fn(*given, **{name: _at(v, "cpu") for name, v in settings.items()})
         return _all_at(there, places.pop())

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
@@ -224,7 +225,10 @@ void run_block(int threads) {
     if (!fibers[i]->idle) die("a fiber did not end");
 }
 
+std::mutex alone;  // there is one block at a time, whatever threads of Python's launch
+
 void launch(void (*call)(void **), const unsigned *grid, const unsigned *size, void **args) {
+  std::lock_guard<std::mutex> lock(alone);
   rig_grid_dim = {grid[0], grid[1], grid[2]};
   rig_block_dim = {size[0], size[1], size[2]};
   block.call = call;

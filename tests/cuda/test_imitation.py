@@ -166,9 +166,9 @@ print(pointwise.run(pointwise.IDENTITY, (x,), np.dtype("float32"), ()).get().sum
 
 def sanitized(command):
     """A command run with the address sanitizer in every kernel."""
-    library = subprocess.run(
-        [build.compiler(), "-print-file-name=libasan.so"], capture_output=True, text=True
-    ).stdout.strip()
+    told = {"capture_output": True, "text": True, "encoding": "utf-8"}
+    asked = subprocess.run([build.compiler(), "-print-file-name=libasan.so"], **told)
+    library = asked.stdout.strip()
     if not os.path.isabs(library):
         (pytest.fail if os.environ.get("CI") else pytest.skip)("the compiler has no libasan")
     environment = os.environ | {
@@ -176,7 +176,7 @@ def sanitized(command):
         "ASAN_OPTIONS": "detect_leaks=0",
         "MINIFP_IMITATED_FLAGS": "-fsanitize=address",
     }
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=HERE)
+    return subprocess.run(command, env=environment, cwd=HERE, **told)
 
 
 @pytest.mark.parametrize("wrong", [False, True])
