@@ -136,7 +136,8 @@ def test_a_full_memory_is_an_error_that_says_what_is_held():
     finally:
         pool.set_limit(size=0)
     text = str(caught.value)
-    assert "float32 (134217728,)" in text and "masters 0.0 MiB" in text and "smaller batch" in text
+    assert "float32 (134217728,)" in text and "smaller batch" in text
+    assert re.search(r"masters \d+\.\d MiB", text)  # of all optimizers that there are
     assert isinstance(caught.value, MemoryError)
     assert fp.zeros(4, device="cuda").tolist() == [0, 0, 0, 0]
 
