@@ -44,9 +44,10 @@ def capture(step: Callable[..., Any], *, device: str | None = None) -> "Captured
     nothing is captured, but the step is looked at in the same way: what would not go on a GPU is
     refused.
 
-    Raises CaptureError, before anything is changed by that call, for a step that cannot be
-    captured, with the line that did it: one that reads a result on the CPU (`loss.item()`, `if`),
-    copies from it, does something else every time, or uses a number that changes.
+    Raises CaptureError for a step that cannot be captured, with the line that did it (on a GPU
+    before anything is changed by that call; on the CPU its third call was made): one that reads a
+    result on the CPU (`loss.item()`, `if`), copies from it, does something else every time, or uses
+    a number that changes.
     """
     if not callable(step):
         raise ArgumentError(f"capture: a {type(step).__name__}: expected a function")

@@ -94,6 +94,10 @@ def test_a_gpu_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", fake)
     assert doctor.cupy_text().startswith("14.0, GPUs: K80; ")
     assert "Volta" in doctor.cupy_text()  # the first that will do
+    of_device.compute_capability, runtime.runtimeGetVersion = "70", lambda: 13000
+    text = doctor.cupy_text()
+    assert "Volta" in text and "no tensor cores for bfloat16" in text
+    assert "CUDA 13 no longer compiles for" in text and "pip install cupy-cuda12x" in text
 
 
 def test_a_data_folder_that_is_not_there_is_said_and_no_error(monkeypatch, tmp_path):

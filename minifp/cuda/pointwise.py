@@ -37,7 +37,7 @@ class Formula:
     """
 
     def __init__(self, function: Any, arrays: int) -> None:
-        self.function, self.name, self.arrays = function, function.__name__, arrays
+        self.function, self.arrays = function, arrays
         self.texts: dict = {}
 
     def module(self, kind: str, formats: tuple, numbers: int, axes: Any, wide: bool) -> Any:

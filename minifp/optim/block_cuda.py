@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.cuda.arrays import empty, is_on_device, to_device
+from minifp.cuda.arrays import empty, to_device
 from minifp.cuda.pointwise import FLOATS
 from minifp.cuda.source import THREADS, TYPES, Text, blocks_for, module_of
 from minifp.cuda.translate import symbol, translated
@@ -138,8 +138,3 @@ class Numbers:
             *("numbers", 1, 1, state, np.int32(optimizer), settings, np.float64(base)),
             *(float(sign), control),
         )
-
-
-def is_everywhere(gradients: list) -> bool:
-    """Whether all gradients of all blocks are on the device."""
-    return all(is_on_device(a) for found in gradients for a in found.arrays)

@@ -319,6 +319,8 @@ def memory_of(owner: Any) -> StepMemory | None:
     key = [type(owner.loss_scale), bool(backend.observers)]
     for o in owner.optimizers:
         for block in o.blocks:
+            if not is_on_device(block.weights.flat):
+                block.weights.check_formats()  # which were moved since
             alike = block.steps.count(block.steps[0]) == len(block.steps)
             key += [id(block), alike, *block.state]
     if key != owner._asked:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from minifp.device import empty, placed
-from minifp.errors import PrecisionError
+from minifp.device import device_of, empty, placed
+from minifp.errors import DeviceError, PrecisionError
 from minifp.formats import narrow
 
 
@@ -23,6 +23,11 @@ class Weights:
         ends = self.starts.tolist()
         self.slices = [slice(*pair) for pair in zip(ends, ends[1:])]
         first = self.parameters[0].array
+        if len({device_of(p.array) for p in self.parameters}) > 1:
+            raise DeviceError(
+                "parameters of one optimizer on the CPU and on the GPU: move the whole module, by "
+                "module.to('cuda'), before the optimizer is made"
+            )
         self.flat = self.stored = empty((ends[-1],), first.dtype, like=first)
         self.views: list = [None] * len(self.parameters)
         for i in range(len(self.parameters)):
@@ -36,8 +41,16 @@ class Weights:
         p.array = self.views[i] = self.stored[s].reshape(p.shape)
 
     def check_formats(self):
-        """Raise PrecisionError for a parameter that was given another format, or shape, since."""
+        """Raise PrecisionError for a parameter that was given another format, or shape, since, and
+        DeviceError for one that was moved."""
         for p, view, n in zip(self.parameters, self.views, self.sizes):
+            if p.array is not view and device_of(p.array) != device_of(view):
+                name = getattr(p, "name", None) or "a parameter"
+                raise DeviceError(
+                    f"{name} was on device {device_of(view)!r} when the optimizer was made, and is "
+                    f"on {device_of(p.array)!r} now: move the module first (module.to), then make "
+                    "the optimizer; its state goes along by state_dict and load_state_dict"
+                )
             if p.array is not view and (p.dtype, p.array.size) != (self.stored.dtype, n):
                 name = getattr(p, "name", None) or "a parameter"
                 raise PrecisionError(

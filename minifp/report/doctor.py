@@ -17,7 +17,7 @@ import minifp
 from minifp import accumulate, backend
 from minifp.cpu.threads import get_num_threads
 from minifp.cuda.cublas import load
-from minifp.cuda.devices import generation
+from minifp.cuda.devices import generation, lacks
 from minifp.data import files, pictures
 from minifp.errors import DataError, DeviceError
 from minifp.lab import environment
@@ -109,14 +109,18 @@ def cupy_text() -> str:
 
 
 def gpu_text(cupy) -> str:
-    """What the first GPU is, and which cuBLAS multiplies on it."""
+    """What the first GPU is and lacks, and which cuBLAS multiplies on it."""
+    told, device = "", cupy.cuda.Device(0)
     try:
-        found = generation(cupy.cuda.Device(0).compute_capability)
-        path = load(cupy.cuda.runtime.runtimeGetVersion() // 1000).path
+        found = generation(device.compute_capability)
+        cuda = cupy.cuda.runtime.runtimeGetVersion() // 1000
+        missing = [lacks(found, feature) for feature in ("bfloat16", "tf32", "float8", cuda)]
+        told = "".join(f"; {sentence}" for sentence in [found.name, *filter(None, missing)])
+        path = load(cuda).path
     except DeviceError as error:
-        return f"; {error}"
-    free, total = cupy.cuda.Device(0).mem_info
-    return f"; {found.name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, products by {path}"
+        return f"{told}; {error}"
+    free, total = device.mem_info
+    return f"{told}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free; products by {path}"
 
 
 def kernels() -> list:

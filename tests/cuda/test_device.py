@@ -186,3 +186,20 @@ def test_comparisons_are_those_of_the_cpu(dtype):
         found += [getattr(fp, name)(a).tolist() for name in ("isfinite", "isinf", "isnan")]
         found.append(fp.logical_not(a).tolist())
     assert places["cpu"] == places["cuda"]
+
+
+@pytest.mark.parametrize("there, now", [("cpu", "cuda"), ("cuda", "cpu")])
+def test_a_module_that_moves_after_its_optimizer_was_made_is_refused(there, now):
+    model = nn.Linear(3, 4).to(there)
+    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+    model.to(now)
+    before = model.weight.numpy().copy()
+    with pytest.raises(fp.DeviceError, match=f"weight was on device '{there}'.*on '{now}' now"):
+        optimizer.minimize(model(fp.ones(2, 3, device=now)).sum())
+    assert np.array_equal(model.weight.numpy(), before)
+
+
+def test_parameters_of_two_devices_are_refused():
+    parameters = [*nn.Linear(3, 3).parameters(), *nn.Linear(3, 3).to("cuda").parameters()]
+    with pytest.raises(fp.DeviceError, match=r"CPU and on the GPU.*module\.to\('cuda'\)"):
+        fp.MixedOptimizer(optim.Adam(parameters))
