@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from minifp.checks import check_range
+from minifp.checks import check_flag, check_range
 from minifp.cuda import arrays
 from minifp.cuda.arrays import is_on_device
 from minifp.device import moved
+from minifp.diagnosis import Recorded, diagnose
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.formats import FORMATS
 from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of
@@ -27,9 +28,11 @@ from minifp.optim.weights import Weights
 from minifp.policy import get_precision
 from minifp.step_result import StepResult
 from minifp.tape import Tensor
+from minifp.walk import forget, propagate
 
 observers: list[Any] = []  # objects with on_step(optimizer, result)
 FROM_PRECISION: Any = object()
+MOST_KEPT = 4  # backwards of one step whose operations can be done again: each keeps its batch
 
 
 class MixedOptimizer:
@@ -47,13 +50,15 @@ class MixedOptimizer:
         many terms would.
     skip: with several optimizers, whether "each" skips for itself or all "together".
     skip_nonfinite: False updates even with Inf and NaN, on purpose, to see what that does.
+    diagnose: whether a skipped step is done once more, observed, to say which operation made the
+        first Inf or NaN (in the StepResult); nothing is changed by it. On a GPU it is not.
     """
 
     def __init__(
         self, optimizer: Optimizer | Iterable[Optimizer],
         loss_scale: StaticLossScale | float | str | None = FROM_PRECISION,
         master_weights: bool = FROM_PRECISION, *, clip_norm: float | None = None, dial: int = 0,
-        skip: str = "each", skip_nonfinite: bool = True,
+        skip: str = "each", skip_nonfinite: bool = True, diagnose: bool = True,
     ) -> None:  # fmt: skip
         self.optimizers = list(optimizer) if hasattr(optimizer, "__iter__") else [optimizer]
         if not self.optimizers or not all(isinstance(o, Optimizer) for o in self.optimizers):
@@ -64,6 +69,7 @@ class MixedOptimizer:
             raise ArgumentError(f"skip={skip!r}: expected 'each' or 'together'")
         if clip_norm is not None:
             check_range("clip_norm", clip_norm)
+        check_flag("diagnose", diagnose)
         if not isinstance(dial, int) or not 0 <= dial <= 64:
             raise ArgumentError(f"dial={dial!r}: expected an integer from 0 to 64")
         self.precision = _precision_of(self.parameters)
@@ -75,8 +81,8 @@ class MixedOptimizer:
             else master_weights
         )
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
-        self.skip, self.skip_nonfinite = skip, skip_nonfinite
-        self.losses: list[Tensor] = []  # whose gradients the next step uses
+        self.skip, self.skip_nonfinite, self.diagnose = skip, skip_nonfinite, bool(diagnose)
+        self.backwards: list[Recorded] = []  # whose gradients the next step uses
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
         if is_on_device(self.parameters[0].array):
@@ -146,8 +152,10 @@ class MixedOptimizer:
             seed = math.ldexp(self.scale, -self.dial)
         else:
             seed = memory.begin()
-        loss.backward(seed=seed, retain_graph=retain_graph)
-        self.losses.append(loss.detach())
+        order = propagate(loss, None, seed, retain_graph)
+        self.backwards.append(Recorded(loss, order))
+        if len(self.backwards) > MOST_KEPT:
+            forget(self.backwards[-1 - MOST_KEPT].order)
 
     def unscale_(self) -> None:
         """Divide all gradients by S, in float32, where `.grad` stays: to read, clip or change them.
@@ -181,8 +189,8 @@ class MixedOptimizer:
             result = memory.step(gradients)
             for observer in observers:
                 observer.on_step(self, result)
-            self.losses = []
             memory.check_patience()
+            self._forget()
             return result
         inverse = 1 / seed
         squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
@@ -201,19 +209,32 @@ class MixedOptimizer:
                 o.zero_grad()
         before = self.scale
         self.loss_scale.update(all(finite))
-        reason = (
-            None if all(wanted) else "the gradient of " + ", ".join(culprits) + " is not finite"
+        reason, diagnosis = None, None
+        if not all(wanted):
+            diagnosis = diagnose(self.backwards, seed, before) if self.diagnose else None
+            reason = "the gradient of " + ", ".join(culprits) + " is not finite"
+            reason += f": {diagnosis}" if diagnosis else ""
+        result = StepResult(
+            *(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted), diagnosis)
         )
-        result = StepResult(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted))
         return self._reported(result)
 
     def _reported(self, result):
         for observer in observers:
             observer.on_step(self, result)
-        losses, self.losses = self.losses, []
+        losses = self._forget()
         if self.skip_nonfinite and self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
-            raise TrainingError(self.diagnosis(result.parameters, result.scale_before, losses))
+            given = result.parameters, result.scale_before, losses, result.diagnosis
+            raise TrainingError(self.advice(*given))
         return result
+
+    def _forget(self):
+        """Let go of the graphs of this step; their losses."""
+        losses = [backward.loss.detach() for backward in self.backwards]
+        for backward in self.backwards:
+            forget(backward.order)
+        self.backwards = []
+        return losses
 
     def minimize(self, loss: Tensor) -> StepResult:
         """backward, step and zero_grad in one."""
@@ -226,7 +247,7 @@ class MixedOptimizer:
         """Drop all gradients. Raises ArgumentError for set_to_none=False: zeros are not kept."""
         for o in self.optimizers:
             o.zero_grad(set_to_none)
-        self.losses = []
+        self._forget()
 
     def _clip(self, squares, wanted, inverse):
         if self.clip_norm is None:
@@ -241,11 +262,13 @@ class MixedOptimizer:
                 names.append(getattr(p, "name", None) or f"parameter {i} {p.shape}")
         return tuple(names)
 
-    def diagnosis(self, culprits: tuple, scale: float, losses: list[Tensor]) -> str:
+    def advice(self, culprits: tuple, scale: float, losses: list, diagnosis: Any = None) -> str:
         """What a TrainingError says after too many skipped steps."""
         finite_loss = all(np.isfinite(moved(loss.array, "cpu")).all() for loss in losses)
         where = (
-            f"the loss is finite, so they arose in backward (S = {scale:g})"
+            f"they arose in {diagnosis.phase}: {diagnosis}"
+            if diagnosis
+            else f"the loss is finite, so they arose in backward (S = {scale:g})"
             if finite_loss
             else "the loss is not finite either: they arose in forward, which no loss scale mends"
         )

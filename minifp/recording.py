@@ -5,7 +5,9 @@ of the module, not a closure, so that no array is kept alive unseen.
 """
 
 import inspect
+import linecache
 import re
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
@@ -14,23 +16,27 @@ import numpy as np
 
 from minifp import autocast, policy
 from minifp.cuda.arrays import to_device
+from minifp.cuda.capturing import PACKAGE
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.tape import Node, Tensor, is_recording, observers
 from minifp.typing import F
 
 
 def op(
-    fn: Callable[..., Any] | None = None, *, weights: tuple[str, ...] = ()
-) -> Callable[..., Any]:
+    fn: Callable[..., Any] | None = None, *, weights: tuple[str, ...] = (),
+    derived: Callable[..., tuple] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """Make `fn(*arrays, **params) -> (y, saved, backward)` an operation on Tensors.
 
     Positional arguments are Tensors (or arrays, Python numbers, None); keywords are parameters. y
     is an array or a tuple of them; `backward(*dys, *saved, to=, **params)` returns a gradient for
     each argument: to[i] is the format it is stored in, None where none is wanted.
     weights: the arguments that are weights of a layer, which meet activations in their format.
+    derived(*arrays, **params): the arguments, with those without gradient that follow from others
+        made again, for an operation that is repeated on other numbers.
     """
     if fn is None:
-        return lambda fn: op(fn, weights=weights)
+        return lambda fn: op(fn, weights=weights, derived=derived)
     name = fn.__name__.rstrip("_")
     autocast.operations.add(name)
     parameters = inspect.signature(fn).parameters
@@ -65,6 +71,12 @@ def op(
         if has_gradient and is_recording():
             parents = tuple([(a.vertex, a.index) if isinstance(a, Tensor) else NONE for a in args])
             node = Node(name, params, parents, saved, backward, outputs)
+            frame: Any = sys._getframe(1)
+            while INSIDE[frame.f_code.co_filename]:
+                frame = frame.f_back
+            pairs = zip(parents, arrays)
+            given = tuple([a if parent[0] is None else None for parent, a in pairs])
+            node.call = recorded, given, frame.f_code, frame.f_lasti
         results = tuple(
             [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
         )
@@ -74,7 +86,30 @@ def op(
                 observer.on_record(node, results)
         return results if several else results[0]
 
+    recorded.derived = derived  # type: ignore[attr-defined]
     return recorded
+
+
+class _Inside(dict):
+    """By file, whether it is one of minifp's own."""
+
+    def __missing__(self, file):
+        self[file] = file.startswith(PACKAGE)
+        return self[file]
+
+
+INSIDE = _Inside()
+
+
+def line_of(node: Node) -> str:
+    """Where, outside of minifp, an operation was called, "file:line: text"; "" if forgotten."""
+    if node.call is None:
+        return ""
+    *_, code, instruction = node.call
+    lines = [n for start, end, n in code.co_lines() if start <= instruction < end]
+    number = next((n for n in lines if n), code.co_firstlineno)
+    text = linecache.getline(code.co_filename, number).strip()
+    return f"{code.co_filename}:{number}" + (f": {text}" if text else "")
 
 
 def takes_tensor(fn: F) -> F:

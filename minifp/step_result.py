@@ -11,7 +11,8 @@ class StepResult:
     stepped: whether weights were updated (by every optimizer). reason: None, or why not.
     grad_norm: the norm of all gradients, unscaled and before clipping; NaN if they were not finite.
     parameters: the names of those whose gradients were not finite. each: `stepped` of each
-    optimizer.
+    optimizer. diagnosis: where the first value that is not finite arose (a diagnosis.Diagnosis),
+    which `reason` says in words; None for a step that was not skipped, or not done again.
     """
 
     stepped: bool
@@ -21,6 +22,7 @@ class StepResult:
     grad_norm: float
     parameters: tuple = ()
     each: tuple = ()
+    diagnosis: Any = None
 
     @property
     def skipped(self) -> bool:

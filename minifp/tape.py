@@ -173,11 +173,13 @@ class Node:
     without gradient. saved: the arrays backward reads. formats, shapes: of the gradient of each
     output. precision: under which it ran; backward runs under it too. module: the path of the
     module that called it. watched: (storage, version) of each saved array that others can write.
+    call: what it takes to do it again, until that is forgotten: the recorded operation, its
+    arguments without gradient (None for the others), and the code and instruction that called it.
     """
 
     __slots__ = (
         *("op", "params", "parents", "saved", "backward", "shapes", "formats"),
-        *("precision", "module", "watched", "hooks", "__weakref__"),
+        *("precision", "module", "watched", "hooks", "call", "__weakref__"),
     )
     op: str
     params: dict
@@ -190,6 +192,7 @@ class Node:
     module: str
     watched: Any
     hooks: dict | None
+    call: Any
 
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
@@ -197,6 +200,7 @@ class Node:
     ) -> None:  # fmt: skip
         self.op, self.params, self.parents = op, params, parents
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
+        self.call = None
         self.precision, self.module = policy.get_precision(), module_path.get()
         self.shapes = tuple([out.shape for out in outputs])
         self.formats = tuple(

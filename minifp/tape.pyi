@@ -504,6 +504,7 @@ class Node:
     module: str
     watched: Any
     hooks: dict | None
+    call: Any
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable, outputs: tuple
     ) -> None: ...

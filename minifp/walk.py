@@ -16,7 +16,7 @@ from minifp.device import full, placed
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.formats import narrow
 from minifp.gradient_sum import GradientSum, unshared
-from minifp.tape import CONSUMED, Tensor, observers
+from minifp.tape import CONSUMED, Node, Tensor, observers
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
@@ -33,16 +33,34 @@ def backward(
     backward needs what the first released, a stored tensor was changed in place since, or a
     leaf holds a gradient of another seed or one that a step has consumed.
     """
-    if self.vertex is None:
+    order = propagate(self, gradient, seed, retain_graph)
+    if not retain_graph:
+        forget(order)
+
+
+def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list:
+    """Do what `backward` does, and return the vertices it went through, the last first.
+
+    They can be replayed (see replay.py) until somebody forgets them.
+    """
+    if y.vertex is None:
         raise TapeError("backward() with nothing to differentiate: no tensor requires a gradient")
-    order = list(toposort([self.vertex]))
+    order = list(toposort([y.vertex]))
     for leaf in order:
         if isinstance(leaf, Tensor):
             _check_seed(leaf, seed)
-    arrived = _walk(order, [(self, _first_gradient(self, gradient, seed))], seed, retain_graph)
+    arrived = _walk(order, [(y, first_gradient(y, gradient, seed))], seed, retain_graph)
     leaves = [(vertex, found[0]) for vertex, found in arrived if isinstance(vertex, Tensor)]
     for leaf, gradient in unshared(leaves):
         leaf.grad = _added(leaf, gradient, seed)
+    return order
+
+
+def forget(order: list) -> None:
+    """Let go of what operations were called with, which was kept to do them again."""
+    for vertex in order:
+        if type(vertex) is Node:
+            vertex.call = None
 
 
 def grad(
@@ -71,7 +89,7 @@ def grad(
         for i, t in enumerate(tensors):
             if t.vertex is None:
                 raise TapeError(f"grad: {name} {i}, of shape {t.shape}, requires no gradient")
-    firsts = [(y, _first_gradient(y, g, seed)) for y, g in zip(outputs, given)]
+    firsts = [(y, first_gradient(y, g, seed)) for y, g in zip(outputs, given)]
     wanted = {(x.vertex, x.index) for x in inputs}
     order = _leading_to({v for v, _ in wanted}, list(toposort([y.vertex for y in outputs])))
     found = {
@@ -99,7 +117,8 @@ def _several(name, tensors):
     return tensors
 
 
-def _first_gradient(y, gradient, seed):
+def first_gradient(y, gradient, seed):
+    """What the walk begins with: seed times `gradient`, or times 1, as it is stored."""
     if gradient is None and y.array.size != 1:
         raise ShapeError(
             f"backward() starts from a scalar, not from shape {y.shape}: "
@@ -173,7 +192,7 @@ def _walk(order, firsts, seed, retain_graph):
         if vertex in goes_on:
             _check_before_backward(vertex)
     for y, first in firsts:
-        _meet(sums, y.vertex, y.index, first)
+        meet(sums, y.vertex, y.index, first)
     for vertex in order:
         if vertex not in sums:
             continue
@@ -191,12 +210,13 @@ def _walk(order, firsts, seed, retain_graph):
             vertex.parents, run_backward(vertex, arrived, wanted), wanted
         ):
             if go:
-                _meet(sums, parent, i, g, vertex.precision)
+                meet(sums, parent, i, g, vertex.precision)
         if not retain_graph:
             vertex.release()
 
 
-def _meet(sums, vertex, index, gradient, precision=None):
+def meet(sums, vertex, index, gradient, precision=None):
+    """Add a gradient to those that have arrived at one output of a vertex."""
     met = sums.setdefault(vertex, {})
     if index in met:
         met[index].add(gradient, precision or policy.get_precision())

@@ -155,7 +155,7 @@ class StepMemory:
                 self._update(n, b, o, block)
                 g.consume()
         self.finish()
-        self.losses = owner.losses
+        self.losses = [backward.loss.detach() for backward in owner.backwards]
         return PendingResult(Outcome(self))
 
     def check_patience(self) -> None:
@@ -169,7 +169,7 @@ class StepMemory:
         last = self.last()
         if scale.skipped_in_a_row >= scale.patience:
             given = last["parameters"], last["scale_before"], self.losses
-            raise TrainingError(self.owner.diagnosis(*given))
+            raise TrainingError(self.owner.advice(*given))
 
     def last(self) -> dict[str, Any]:
         """What the last step did: the fields of a StepResult. The host is up to date then."""
