@@ -30,7 +30,9 @@ from minifp.step_result import StepResult
 from minifp.tape import Tensor
 from minifp.walk import forget, propagate
 
-observers: list[Any] = []  # objects with on_step(optimizer, result)
+# Objects with on_update(optimizer, gradients, factor), called before weights change (not for steps
+# that are decided on a GPU), and on_step(optimizer, result).
+observers: list[Any] = []
 FROM_PRECISION: Any = object()
 MOST_KEPT = 4  # backwards of one step whose operations can be done again: each keeps its batch
 
@@ -201,6 +203,9 @@ class MixedOptimizer:
         if not self.skip_nonfinite:
             wanted = [True] * len(finite)
         factor = inverse * self._clip(squares, wanted, inverse)
+        if any(wanted):
+            for observer in observers:
+                observer.on_update(self, gradients, factor)
         for o, go, found in zip(self.optimizers, wanted, gradients):
             o.count_attempt()
             if go and any(of_block.there_are_any() for of_block in found):

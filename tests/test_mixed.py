@@ -151,6 +151,9 @@ def test_the_precision_is_that_of_the_modules_wherever_the_optimizer_is_made():
 
 def test_an_observer_sees_every_step_skipped_or_not():
     class Observer(list):
+        def on_update(self, optimizer, gradients, factor):
+            pass
+
         def on_step(self, optimizer, result):
             self.append((optimizer, result))
 

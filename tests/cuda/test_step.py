@@ -233,6 +233,9 @@ def test_many_parameters_take_several_launches():
 
 def test_observers_see_results_of_both_devices(monkeypatch):
     class Seen(list):
+        def on_update(self, optimizer, gradients, factor):
+            pass
+
         def on_step(self, optimizer, result):
             self.append(result)
 

@@ -1,0 +1,197 @@
+"""Exact histograms: how many numbers of an array lie in each power of two, by integer arithmetic.
+
+The exponent of a stored number is in its bits (of a subnormal one: where the first of them is set),
+so counting needs no logarithm, and no bin is a rounded one. Bin e holds the numbers from 2^e to
+below 2^(e+1), counted in three parts:
+
+    0   2^e itself
+    1   what lies between
+    2   (2 - 2^-11) 2^e and above: what rounds to 2^(e+1) in float16
+
+because of the numbers around a border of float16 only the parts differ: 2^-25 is rounded to 0 and
+what is above it is not; 65520 = (2 - 2^-11) 2^15 is rounded to Inf and what is below it is not. So
+it is exact also how many are lost when all are multiplied by a power of two: the loss scale.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from minifp import cpu
+from minifp.device import moved
+from minifp.errors import DTypeError
+from minifp.formats import FORMATS, Format, float16, format_of
+
+PARTS = 3
+POWER, BETWEEN, ROUNDS_UP = range(PARTS)
+HALF = FORMATS[float16.name]
+UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+@dataclass
+class Histogram:
+    """Counts of the numbers of one array, or of several.
+
+    lowest: the exponent of the first bin. counts: (bins, 3), int64; see the module. zeros, infs,
+    nans: counts. largest, smallest: magnitudes of finite numbers other than 0; 0 if there are none.
+    """
+
+    lowest: int = 0
+    counts: np.ndarray = field(default_factory=lambda: np.zeros((0, PARTS), np.int64))
+    zeros: int = 0
+    infs: int = 0
+    nans: int = 0
+    largest: float = 0.0
+    smallest: float = 0.0
+
+    @staticmethod
+    def of(array: Any) -> "Histogram":
+        """The histogram of a floating array, on any device. Raises DTypeError for another."""
+        if array.dtype.kind != "f" or array.dtype.name not in FORMATS:
+            raise DTypeError(f"a histogram of exponents of {array.dtype}: expected a float dtype")
+        format, x = format_of(array.dtype), np.ascontiguousarray(moved(array, "cpu"))
+        counts, low, high = count(x.reshape(-1), format)
+        zeros, infs, nans = (int(n) for n in counts[-PARTS:])
+        bins = counts[:-PARTS].reshape(-1, PARTS)
+        used = np.flatnonzero(bins.any(axis=1))
+        first, last = (used[0], used[-1] + 1) if used.size else (0, 0)
+        lowest = first_exponent(format) + int(first)
+        return Histogram(lowest, bins[first:last].copy(), zeros, infs, nans, high, low)
+
+    @property
+    def highest(self) -> int:
+        """The exponent after that of the last bin."""
+        return self.lowest + len(self.counts)
+
+    @property
+    def nonzero(self) -> int:
+        """How many finite numbers there are other than 0."""
+        return int(self.counts.sum())
+
+    @property
+    def total(self) -> int:
+        """How many numbers there are."""
+        return self.nonzero + self.zeros + self.infs + self.nans
+
+    @property
+    def exponents(self) -> dict[int, int]:
+        """How many numbers lie in each power of two, by exponent."""
+        sums = self.counts.sum(axis=1).tolist()
+        return {e: n for e, n in enumerate(sums, self.lowest) if n}
+
+    def __add__(self, other: "Histogram") -> "Histogram":
+        if not len(self.counts) or not len(other.counts):
+            one = self if len(self.counts) else other
+            lowest, counts = one.lowest, one.counts.copy()
+        else:
+            lowest, highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+            counts = np.zeros((highest - lowest, PARTS), np.int64)
+            for one in (self, other):
+                counts[one.lowest - lowest : one.highest - lowest] += one.counts
+        found = [s for s in (self.smallest, other.smallest) if s]
+        return Histogram(
+            *(lowest, counts, self.zeros + other.zeros, self.infs + other.infs),
+            *(self.nans + other.nans, max(self.largest, other.largest), min(found, default=0.0)),
+        )
+
+    # ---- in another format, multiplied by 2^shift ----
+
+    def flushed(self, shift: int = 0, format: Format = HALF) -> int:
+        """How many that are not 0 would be rounded to 0."""
+        border = math.frexp(format.smallest_subnormal)[1] - 2 - shift  # half of the smallest
+        return self._below(border) + int(self._bin(border)[POWER])
+
+    def subnormal(self, shift: int = 0, format: Format = HALF) -> int:
+        """How many would lie below the smallest normal number, and not be rounded to 0."""
+        border = math.frexp(format.smallest_normal)[1] - 1 - shift
+        return self._below(border) - self.flushed(shift, format)
+
+    def overflowing(self, shift: int = 0, format: Format = HALF) -> int:
+        """How many finite ones would be rounded to Inf. Exact for float16."""
+        border = format.bias - shift
+        above = self.nonzero - self._below(border + 1)
+        return above + int(self._bin(border)[ROUNDS_UP])
+
+    def headroom(self, format: Format = HALF) -> float:
+        """Bits between the largest number and the format's: log2(65504 / largest); Inf for none."""
+        return math.log2(format.max / self.largest) if self.largest else math.inf
+
+    def _bin(self, exponent):
+        inside = self.lowest <= exponent < self.highest
+        return self.counts[exponent - self.lowest] if inside else np.zeros(PARTS, np.int64)
+
+    def _below(self, exponent):
+        return int(self.counts[: max(0, exponent - self.lowest)].sum())
+
+
+def total_of(histograms: Iterable[Histogram]) -> Histogram:
+    """The histogram of all numbers together."""
+    return sum(histograms, start=Histogram())
+
+
+# ---- counting -----------------------------------------------------------------------------------
+
+
+def first_exponent(format: Format) -> int:
+    """The exponent of a format's smallest number, which has the first bin."""
+    return 1 - format.bias - format.mantissa_bits
+
+
+def count(x: np.ndarray, format: Format) -> tuple[np.ndarray, float, float]:
+    """Counts (3 bins + 3) of the numbers of x (n): of each bin's three parts, then of zeros, Inf
+    and NaN. And the smallest and largest finite magnitude other than 0, or 0, 0."""
+    bits = x.view(UNSIGNED[format.bytes])
+    compiled = bits.itemsize < 8 and bits.size and cpu.can_compile()
+    if compiled:
+        counts, low, high = import_module("minifp.scope.histogram_numba").counted(bits, format)
+    else:
+        counts, low, high = counted(bits, format)
+    ends = np.array([low, high], bits.dtype).view(x.dtype)
+    return counts, float(ends[0]), float(ends[1])
+
+
+def counted(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int]:
+    """The reference: counts, and the magnitudes as bits."""
+    magnitudes = bits & bits.dtype.type(2 ** (8 * format.bytes - 1) - 1)
+    if format == HALF:
+        classes = of_halves()[bits]
+    else:
+        classes = classes_of(magnitudes, format)
+    counts = np.bincount(classes, minlength=number_of_classes(format)).astype(np.int64)
+    infinity = (2**format.exponent_bits - 1) << format.mantissa_bits
+    found = magnitudes[(magnitudes > 0) & (magnitudes < infinity)]
+    return counts, *((int(found.min()), int(found.max())) if found.size else (0, 0))
+
+
+def number_of_classes(format: Format) -> int:
+    """Three for each bin, and three more."""
+    return PARTS * (format.mantissa_bits + 2**format.exponent_bits - 2) + PARTS
+
+
+def classes_of(magnitudes: np.ndarray, format: Format) -> np.ndarray:
+    """For each number, given as bits without sign, where it is counted."""
+    m, last = format.mantissa_bits, 2**format.exponent_bits - 1
+    magnitudes = magnitudes.astype(np.int64)
+    exponents, fractions = magnitudes >> m, magnitudes & (2**m - 1)
+    # Of a subnormal number the first bit that is set is what is implied of the others.
+    lengths = np.frexp(fractions.astype(np.float64))[1].astype(np.int64)
+    small = exponents == 0
+    bins = np.where(small, lengths - 1, m + exponents - 1)
+    normalised = np.where(small, (fractions << (m + 1 - lengths)) & (2**m - 1), fractions)
+    up = normalised >= (2.0 - 2.0 ** -(HALF.mantissa_bits + 1) - 1) * 2**m
+    parts = np.where(normalised == 0, POWER, np.where(up, ROUNDS_UP, BETWEEN))
+    others = PARTS * (m + last - 1)
+    classes = np.where(magnitudes == 0, others, PARTS * bins + parts)
+    return np.where(exponents == last, others + 1 + (fractions > 0), classes)
+
+
+@cache
+def of_halves() -> np.ndarray:
+    """The class of each of the 65,536 halves, signs included, one byte each."""
+    magnitudes = np.arange(65536, dtype=np.uint32) & 0x7FFF
+    return classes_of(magnitudes, HALF).astype(np.uint8)

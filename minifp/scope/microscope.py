@@ -1,0 +1,103 @@
+"""The microscope: watches some of the steps of a training run, at a cost one can afford.
+
+Between the steps it looks at, it only counts them. It changes no number.
+"""
+
+from typing import Any
+
+from minifp import backend, mixed, tape
+from minifp.checks import check_count
+from minifp.errors import ArgumentError
+from minifp.mixed import MixedOptimizer
+from minifp.scope.observed import ObservedStep
+from minifp.scope.updates import became_of, wanted_updates
+from minifp.scope.watching import Watch
+
+
+class Microscope:
+    """What `fp.microscope` returns: use it in a `with` block around training.
+
+    steps: an ObservedStep for each step that was looked at. scales, skipped: of every step, the
+    loss scale before it and whether it was skipped. diagnoses: (step, Diagnosis) of skipped steps.
+    """
+
+    def __init__(self, model: Any, optimizer: Any, every: int = 20) -> None:
+        if not hasattr(model, "named_parameters"):
+            raise ArgumentError(f"microscope: model is a {type(model).__name__}: expected a Module")
+        if not isinstance(optimizer, MixedOptimizer):
+            raise ArgumentError(
+                f"microscope: optimizer is a {type(optimizer).__name__}: expected an "
+                "fp.MixedOptimizer, which under float32 is the plain optimizer"
+            )
+        self.model, self.optimizer = model, optimizer
+        self.every = check_count("every", every)
+        self.steps: list[ObservedStep] = []
+        self.scales: list[float] = []
+        self.skipped: list[bool] = []
+        self.diagnoses: list[tuple] = []
+        self.watch: Watch | None = None
+        self.wanted: list = []
+
+    @property
+    def count(self) -> int:
+        """How many steps were made."""
+        return len(self.scales)
+
+    def __enter__(self) -> "Microscope":
+        mixed.observers.append(self)
+        self._look()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._look_away()
+        if self in mixed.observers:
+            mixed.observers.remove(self)
+
+    def _look(self):
+        self.watch = Watch(self.model, ObservedStep(self.count + 1, dial=self.optimizer.dial))
+        tape.observers.append(self.watch)
+        backend.observers.append(self.watch)
+
+    def _look_away(self):
+        for observers in (tape.observers, backend.observers):
+            if self.watch in observers:
+                observers.remove(self.watch)
+        self.watch = None
+
+    def on_update(self, optimizer: Any, gradients: list, factor: float) -> None:
+        """Called by a MixedOptimizer that is about to change weights."""
+        if optimizer is self.optimizer and self.watch is not None:
+            self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
+
+    def on_step(self, optimizer: Any, result: Any) -> None:
+        """Called by a MixedOptimizer after each step."""
+        if optimizer is not self.optimizer:
+            return
+        self.scales.append(result.scale_before)
+        self.skipped.append(result.skipped)
+        if result.diagnosis is not None:
+            self.diagnoses.append((self.count, result.diagnosis))
+        if self.watch is not None:
+            self._finish(self.watch.seen, result)
+        if self.count % self.every == 0:
+            self._look()
+
+    def _finish(self, seen, result):
+        seen.stepped, seen.reason = result.stepped, result.reason
+        seen.scale, seen.grad_norm = result.scale_before, result.grad_norm
+        seen.updates, self.wanted = became_of(self.wanted), []
+        self.steps.append(seen)
+        self._look_away()
+
+
+def microscope(model: Any, optimizer: Any, every: int = 20) -> Microscope:
+    """Watch a training run: every so many of its steps are looked at.
+
+        with fp.microscope(model, optimizer, every=20) as scope:
+            ...train...
+        scope.report("scope.html")
+
+    model: the Module that is trained. optimizer: its MixedOptimizer. every: which steps are looked
+    at: the first, and every so many after it. Raises ArgumentError for others.
+    """
+    return Microscope(model, optimizer, every)

@@ -1,0 +1,92 @@
+"""Watching one step: the histograms of all that is stored in it.
+
+The tape says what operations make and what gradients arrive; kernels say what is stored inside of
+one operation (the gradients of an LSTM's gates).
+"""
+
+import weakref
+from typing import Any
+
+from minifp.device import is_array
+from minifp.lab.memory import arrays_in, buffer
+from minifp.scope.histogram import Histogram
+from minifp.scope.observed import (
+    ACTIVATION_GRADIENTS,
+    ACTIVATIONS,
+    WEIGHT_GRADIENTS,
+    WEIGHTS,
+    ObservedStep,
+)
+from minifp.tape import Node, Tensor
+
+OUTSIDE = "outside of modules"
+GATES = "_dz"  # how kernels are called whose first result is the gradient of what enters the gates
+
+
+class Watch:
+    """An observer of the tape and of kernels, for one step."""
+
+    def __init__(self, model: Any, seen: ObservedStep) -> None:
+        self.seen, self.names = seen, {}
+        self.root = type(model).__name__
+        self.known: dict[int, Any] = {}  # buffers whose numbers are counted, or are none of ours
+        self.views: set[Node] = set()  # operations that made nothing but views
+        self.at: Node | None = None  # the operation whose backward runs
+        for name, p in model.named_parameters():
+            self.names[id(p)] = name
+            self._is_new(p.array)
+            self._count(WEIGHTS, name, p.array)
+        for b in model.buffers():
+            self._is_new(b.array)
+
+    def layer(self, node: Node) -> str:
+        """What a layer is called: the path of its module below the model."""
+        path = node.module
+        if path == self.root:
+            return path
+        return path.removeprefix(f"{self.root}.") or OUTSIDE
+
+    def on_record(self, node: Node, outputs: tuple) -> None:
+        """Activations: what an operation returns and keeps, each array once."""
+        for given in node.call[1] if node.call else ():
+            if is_array(given):
+                self._is_new(given)
+        made = [t.array for t in outputs]
+        new = [a for a in (*made, *arrays_in(node.saved)) if self._is_new(a)]
+        if not any(a is b for a in new for b in made):
+            self.views.add(node)
+        for array in new:
+            self._count(ACTIVATIONS, self.layer(node), array)
+
+    def on_gradient(self, vertex: Any, gradient: Any) -> None:
+        """Gradients: of weights at leaves, of activations elsewhere."""
+        if isinstance(vertex, Tensor):
+            name = self.names.get(id(vertex))
+            kind = ACTIVATION_GRADIENTS if name is None else WEIGHT_GRADIENTS
+            self._count(kind, name or OUTSIDE, gradient)
+            return
+        self.at = vertex
+        if vertex not in self.views:
+            self._count(ACTIVATION_GRADIENTS, self.layer(vertex), gradient)
+
+    def on_release(self, node: Node) -> None:
+        """Nothing to do."""
+
+    def on_kernel(self, kernel: Any, args: tuple, results: tuple, formats: Any) -> None:
+        """The gradients of what enters the gates of a recurrent layer."""
+        is_product = kernel.rule.role == "dot"
+        if self.at is not None and is_product and kernel.name.endswith(GATES):
+            self._count(ACTIVATION_GRADIENTS, f"{self.layer(self.at)} gates", results[0])
+
+    def _count(self, kind, layer, array):
+        if array.dtype.kind == "f" and array.ndim:
+            self.seen.add(kind, layer, Histogram.of(array))
+
+    def _is_new(self, array):
+        """Whether these numbers have not been seen in this step; they have now."""
+        whole = buffer(array)
+        held = self.known.get(id(whole))
+        if held is not None and held() is whole:
+            return False
+        self.known[id(whole)] = weakref.ref(whole)
+        return True
