@@ -9,17 +9,14 @@ from minifp import backend, mixed, tape
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
 from minifp.mixed import MixedOptimizer
+from minifp.scope.findings import Findings
 from minifp.scope.observed import ObservedStep
 from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
 
 
-class Microscope:
-    """What `fp.microscope` returns: use it in a `with` block around training.
-
-    steps: an ObservedStep for each step that was looked at. scales, skipped: of every step, the
-    loss scale before it and whether it was skipped. diagnoses: (step, Diagnosis) of skipped steps.
-    """
+class Microscope(Findings):
+    """What `fp.microscope` returns: use it in a `with` block around training; see Findings."""
 
     def __init__(self, model: Any, optimizer: Any, every: int = 20) -> None:
         if not hasattr(model, "named_parameters"):
@@ -31,17 +28,9 @@ class Microscope:
             )
         self.model, self.optimizer = model, optimizer
         self.every = check_count("every", every)
-        self.steps: list[ObservedStep] = []
-        self.scales: list[float] = []
-        self.skipped: list[bool] = []
-        self.diagnoses: list[tuple] = []
+        super().__init__(about_run(model, optimizer, self.every))
         self.watch: Watch | None = None
         self.wanted: list = []
-
-    @property
-    def count(self) -> int:
-        """How many steps were made."""
-        return len(self.scales)
 
     def __enter__(self) -> "Microscope":
         mixed.observers.append(self)
@@ -76,7 +65,7 @@ class Microscope:
         self.scales.append(result.scale_before)
         self.skipped.append(result.skipped)
         if result.diagnosis is not None:
-            self.diagnoses.append((self.count, result.diagnosis))
+            self.diagnoses.append({"step": self.count, **told(result.diagnosis)})
         if self.watch is not None:
             self._finish(self.watch.seen, result)
         if self.count % self.every == 0:
@@ -88,6 +77,27 @@ class Microscope:
         seen.updates, self.wanted = became_of(self.wanted), []
         self.steps.append(seen)
         self._look_away()
+
+
+def told(diagnosis: Any) -> dict:
+    """A Diagnosis as a file keeps it."""
+    names = "phase", "operation", "module", "line", "persists"
+    return {**{name: getattr(diagnosis, name) for name in names}, "text": str(diagnosis)}
+
+
+def about_run(model: Any, optimizer: MixedOptimizer, every: int) -> dict[str, Any]:
+    """What is looked at, in words."""
+    inner = ", ".join(type(o).__name__ for o in optimizer.optimizers)
+    return {
+        "model": type(model).__name__,
+        "parameters": sum(p.array.size for p in model.parameters()),
+        "precision": str(optimizer.precision),
+        "optimizer": inner,
+        "master weights": "on" if optimizer.master_weights else "off",
+        "loss scale": type(optimizer.loss_scale).__name__,
+        "exponent dial": optimizer.dial,
+        "looked at": f"every {every} steps",
+    }
 
 
 def microscope(model: Any, optimizer: Any, every: int = 20) -> Microscope:

@@ -27,6 +27,7 @@ class ObservedStep:
     reason: str | None = None
     scale: float = 1.0
     dial: int = 0
+    in_half: bool = False
     grad_norm: float = math.nan
     histograms: dict[str, dict[str, Histogram]] = field(
         default_factory=lambda: {kind: {} for kind in KINDS}
@@ -35,8 +36,9 @@ class ObservedStep:
 
     @property
     def shift(self) -> int:
-        """The power of two by which its gradients were multiplied, the nearest one."""
-        return round(math.log2(self.scale)) - self.dial
+        """log2 of the loss scale, to the nearest whole number. An exponent dial stays in what is
+        then called unscaled: it stands for a loss that is a mean over more terms."""
+        return round(math.log2(self.scale))
 
     def add(self, kind: str, layer: str, histogram: Histogram) -> None:
         """Count the numbers of one more array of a layer."""

@@ -8,11 +8,13 @@ import weakref
 from typing import Any
 
 from minifp.device import is_array
+from minifp.formats import float16
 from minifp.lab.memory import arrays_in, buffer
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import (
     ACTIVATION_GRADIENTS,
     ACTIVATIONS,
+    GRADIENTS,
     WEIGHT_GRADIENTS,
     WEIGHTS,
     ObservedStep,
@@ -81,6 +83,7 @@ class Watch:
     def _count(self, kind, layer, array):
         if array.dtype.kind == "f" and array.ndim:
             self.seen.add(kind, layer, Histogram.of(array))
+            self.seen.in_half |= kind in GRADIENTS and array.dtype == float16
 
     def _is_new(self, array):
         """Whether these numbers have not been seen in this step; they have now."""
