@@ -96,6 +96,10 @@ from minifp.task import Task
 from minifp.tasks import load_task
 from minifp.lab import Comparison, compare
 
+# What number formats do to numbers; and how a Tensor shows itself in a notebook.
+from minifp.scope.explain import explain
+from minifp.scope import in_notebooks
+
 # The threads of kernels on the CPU.
 from minifp.cpu.threads import get_num_threads, set_num_threads
 
@@ -124,8 +128,8 @@ __all__ = [
     "conv2d", "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
     "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "data", "detach",
     "diagonal", "div", "dot", "double", "dropout", "einsum", "embedding", "empty", "empty_like",
-    "enable_grad", "eq", "equal", "erf", "errors", "exp", "expand", "expm1", "eye", "finfo",
-    "flatten", "flip", "float", "float16", "float32", "float64", "floor", "floor_divide",
+    "enable_grad", "eq", "equal", "erf", "errors", "exp", "expand", "explain", "expm1", "eye",
+    "finfo", "flatten", "flip", "float", "float16", "float32", "float64", "floor", "floor_divide",
     "from_numpy", "full", "full_like", "functional", "gather", "ge", "get_num_threads",
     "get_precision", "get_state", "grad", "gradcheck", "group_norm", "gt", "half", "hstack",
     "iinfo", "index_add", "index_select", "inf", "int", "int32", "int64", "is_floating_point",

@@ -1,10 +1,12 @@
-"""The command line: `minifp compare`, `minifp train`, `minifp demo` and `minifp doctor`.
+"""The command line: `minifp compare`, `train`, `demo`, `explain` and `doctor`.
 
 Exit codes: 0, 2 for a wrong argument or another error that minifp explains, 130 after Ctrl-C.
 """
 
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import minifp
 from minifp.errors import MinifpError
@@ -96,6 +98,7 @@ def main():
       minifp demo                        four experiments in a few minutes, with a report to read
       minifp compare lenet --seeds 3     a small convolutional network, in float32 and mixed
       minifp train lenet --save PATH     train once, with checkpoints to go on from
+      minifp explain 0.1                 what each number format makes of a number, bit by bit
       minifp doctor                      what minifp finds on this machine
     """
 
@@ -364,6 +367,72 @@ def demo(out, quiet):
     if picture_format("png"):
         story.save_overview(done, Path(out) / "demo.png")
     click.echo("\n" + where(report, "png"))
+
+
+# What gives a piece of an explanation its colour, in any terminal of 8 colours, light or dark.
+COLOURS: dict[str, dict[str, Any]] = {
+    "title": {"bold": True},
+    "sign": {"fg": "magenta", "bold": True},
+    "exponent": {"fg": "green"},
+    "mantissa": {"fg": "cyan"},
+    "lost": {"fg": "red"},
+    "bad": {"fg": "red", "bold": True},
+    "good": {"fg": "green", "bold": True},
+    "muted": {"dim": True},
+}
+
+
+def coloured(text, role) -> str:
+    """A piece of an explanation in the colour of its role."""
+    return click.style(text, **COLOURS[role])
+
+
+def wants_colour() -> bool:
+    """Whether the output is a terminal, of one who has not said NO_COLOR (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+@main.command(
+    short_help="Show a number, or a sum, in every number format, bit by bit.",
+    context_settings={"ignore_unknown_options": True},  # -0.1 is a number
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="NUMBER [+|-|*|/ NUMBER]")
+def explain(words):
+    """Show what each number format makes of NUMBER, or of a calculation with two.
+
+    The formats are float64, float32, float16, bfloat16 and both float8: e4m3fn (no Inf, at most
+    448) and e5m2 (at most 57344). For a number: its bits, value, neighbours and rounding error, and
+    whether it is normal, subnormal, flushed to zero or too large. For a calculation: how the
+    operands are rounded, what falls off when a sum is aligned or a product is cut, and whether an
+    addend vanishes.
+
+    A number is 0.1, 1e-8, 0x1.8p-3, 2^-24, inf or nan. It is read exactly and rounded once,
+    directly to each format. All that is printed is exact, or correctly rounded after a "~".
+
+    \b
+    Examples:
+      minifp explain 0.1
+      minifp explain -65520
+      minifp explain 2^-25
+      minifp explain 1 + 0.0005
+      minifp explain "256 - 0.009"
+      minifp explain "3e4 * 3"           in quotes, because of the *; or x: 3e4 x 3
+
+    In colour, where the output is a terminal and the variable NO_COLOR is not set.
+    """
+    from minifp.scope import explained_text
+
+    if not words:
+        raise click.UsageError(
+            'which number? `minifp explain 0.1`, or a calculation: `minifp explain "1 + 0.0005"`'
+        )
+    if len(words) > 3:
+        raise click.UsageError(
+            f"{len(words)} words: expected a number, or two with +, -, * or / between. Put a "
+            'calculation with * in quotes, as in "3 * 0.1": the shell takes a bare * for files'
+        )
+    style = coloured if wants_colour() else explained_text.plain
+    click.echo(minifp.explain(" ".join(words)).text(style))
 
 
 @main.command(short_help="Print what minifp finds on this machine, and what is missing.")

@@ -3,7 +3,8 @@
 A format with e exponent bits and m mantissa bits (IEEE 754) holds, with bias b = 2^(e-1) - 1,
 normal numbers from 2^(1-b) to (2 - 2^-m) 2^b and, below them, subnormal multiples of 2^(1-b-m).
 Rounding is to nearest, ties to even. A further format is one more entry of FORMATS, and a way to
-round into it where NumPy's own cast is not good enough.
+round into it where NumPy's own cast is not good enough. DESCRIBED has, besides, formats that can be
+looked at (minifp/scope/) and not trained in.
 """
 
 import sys
@@ -20,15 +21,20 @@ from minifp.typing import DType
 
 @dataclass(frozen=True)
 class Format:
-    """One number format. Limits are Python floats; `eps` is the gap between 1 and the next."""
+    """One number format. Limits are Python floats; `eps` is the gap between 1 and the next.
+
+    has_inf: whether the highest exponent is that of Inf and NaN, as in IEEE 754. In a format
+    without Inf it is one of numbers too, and only all ones, in both fields, are NaN.
+    """
 
     name: str
     exponent_bits: int
     mantissa_bits: int
+    has_inf: bool = True
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype that stores it, on NumPy and on CuPy."""
+        """The dtype that stores it, on NumPy and on CuPy, of the formats in FORMATS."""
         return np.dtype(self.name)
 
     @property
@@ -44,7 +50,9 @@ class Format:
     @property
     def max(self) -> float:
         """The largest finite number."""
-        return (2.0 - 2.0**-self.mantissa_bits) * 2.0**self.bias
+        if self.has_inf:
+            return (2.0 - 2.0**-self.mantissa_bits) * 2.0**self.bias
+        return (2.0 - 2.0 ** (1 - self.mantissa_bits)) * 2.0 ** (self.bias + 1)
 
     @property
     def smallest_normal(self) -> float:
@@ -70,6 +78,17 @@ class Format:
 FORMATS = {
     f.name: f
     for f in (Format("float16", 5, 10), Format("float32", 8, 23), Format("float64", 11, 52))
+}
+# All that can be explained, the widest first. float8: E4M3 without Inf ("fn": finite, with NaN) and
+# E5M2, as in the OCP's 8-bit Floating Point Specification (OFP8), revision 1.0.
+DESCRIBED = {
+    f.name: f
+    for f in (
+        *reversed(FORMATS.values()),
+        Format("bfloat16", 8, 7),
+        Format("float8_e4m3fn", 4, 3, has_inf=False),
+        Format("float8_e5m2", 5, 2),
+    )
 }
 
 float16, float32, float64 = (f.dtype for f in FORMATS.values())

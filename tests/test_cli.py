@@ -47,7 +47,7 @@ TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
 # ---- help ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["", "compare", "train", "demo", "doctor"])
+@pytest.mark.parametrize("command", ["", "compare", "train", "demo", "doctor", "explain"])
 def test_help_explains_every_command_with_examples(command):
     result = call(*command.split(), "--help")
     assert result.exit_code == 0

@@ -26,7 +26,8 @@ GATHERING = (
     *("minifp.optim", "minifp.optim.lr_scheduler", "minifp.data"),
 )
 DEFINING = ("minifp.errors", "minifp.nn.init", "minifp.nn.utils.rnn", "minifp.data.transforms")
-FOR_THEIR_EFFECT = {"in_place", "methods"}  # imported, because that attaches methods to Tensor
+# Imported, because that attaches methods to Tensor.
+FOR_THEIR_EFFECT = {"in_place", "methods", "in_notebooks"}
 # Methods with an underscore that users call, by a name or by an operator.
 CALLED = {"__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setitem__"}
 

@@ -148,7 +148,9 @@ def count(x: np.ndarray, format: Format) -> tuple[np.ndarray, float, float]:
     bits = x.view(UNSIGNED[format.bytes])
     compiled = bits.itemsize < 8 and bits.size and cpu.can_compile()
     if compiled:
-        counts, low, high = import_module("minifp.scope.histogram_numba").counted(bits, format)
+        twin, number = import_module("minifp.scope.histogram_numba"), number_of_classes(format)
+        given = of_halves() if format == HALF else None
+        counts, low, high = twin.counted(bits, number, given)
     else:
         counts, low, high = counted(bits, format)
     ends = np.array([low, high], bits.dtype).view(x.dtype)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from minifp.cpu.pool import chunked, spans
-from minifp.scope.histogram import HALF, number_of_classes, of_halves
 
 RUN = 65536  # numbers that are worth a chunk
 BANKS = 4  # neighbours are mostly of one bin, and a counter waits for its last increment
@@ -53,14 +52,12 @@ def singles(chunk, scratch, length, bits, classes, counts, ends):
     ends[chunk, 0], ends[chunk, 1] = low, high
 
 
-def counted(bits, format):
+def counted(bits, number, classes):
+    """number: of classes. classes: of each half, or None for bits of float32."""
     chunks, length = spans(bits.size, RUN)
-    counts = np.zeros((chunks, BANKS, number_of_classes(format)), np.int64)
+    counts = np.zeros((chunks, BANKS, number), np.int64)
     ends = np.zeros((chunks, 2), np.int64)
-    if format == HALF:
-        kernel, classes = halves, of_halves()
-    else:
-        kernel, classes = singles, counts.shape[-1] - 3
-    kernel(chunks, length, bits, classes, counts, ends, cost=bits.size * NANOSECONDS)
+    kernel, given = (singles, number - 3) if classes is None else (halves, classes)
+    kernel(chunks, length, bits, given, counts, ends, cost=bits.size * NANOSECONDS)
     low, high = int(ends[:, 0].min()), int(ends[:, 1].max())
     return counts.sum(axis=(0, 1)), low if high else 0, high

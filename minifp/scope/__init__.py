@@ -1,0 +1,1 @@
+"""The microscope: see what each number format does to a training run."""

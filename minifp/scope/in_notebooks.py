@@ -1,0 +1,66 @@
+"""How a Tensor shows itself in a notebook. Importing this module attaches it."""
+
+import numpy as np
+
+from minifp.formats import is_float
+from minifp.methods import method, read
+from minifp.tape import Tensor
+
+FEW = 100  # elements that are all shown
+Facts = list[tuple[str, str]]
+
+
+@method
+def _repr_html_(self: Tensor) -> str:
+    """A table: shape, format, device, values, and where the numbers lie in their format."""
+    from minifp.report.explained import tensor_table
+
+    array = read(self)
+    rows = [*identity(self), *(of_floats(array) if is_float(self.dtype) else of_others(array))]
+    return tensor_table(rows, values(array))
+
+
+def identity(t: Tensor) -> Facts:
+    """What it is, and where it comes from."""
+    rows = [("shape", str(tuple(t.shape))), ("dtype", str(t.dtype)), ("device", t.device)]
+    if t.node is not None:
+        return [*rows, ("made by", t.node.op)]
+    return [*rows, ("requires_grad", "True")] if t.requires_grad else rows
+
+
+def values(array: np.ndarray) -> str:
+    """The numbers, of large arrays only those at the edges."""
+    return np.array2string(array, separator=", ", threshold=FEW, edgeitems=3, max_line_width=96)
+
+
+def of_floats(array: np.ndarray) -> Facts:
+    """The exact counts of each kind of number, the limits and the headroom."""
+    from minifp.scope.tensor_counts import counted
+
+    counts = counted(array)
+    kinds = {"zeros": counts.zeros, "subnormals": counts.subnormals, "normals": counts.normals,
+             "Inf": counts.infinite, "NaN": counts.nan}  # fmt: skip
+    rows = [(name, share(count, counts.size)) for name, count in kinds.items()]
+    if counts.headroom is None:
+        return rows
+    return [
+        *rows,
+        ("smallest magnitude", f"{counts.smallest:.6g}"),
+        ("largest magnitude", f"{counts.largest:.6g}"),
+        ("headroom", f"{counts.headroom:.1f} bits to the largest {array.dtype}"),
+    ]
+
+
+def share(count: int, size: int) -> str:
+    """A count and what part of all it is."""
+    return f"{count:,} ({100 * count / size:.3g}%)" if count and size else "0"
+
+
+def of_others(array: np.ndarray) -> Facts:
+    """Of booleans how many are True; of integers the least and the largest."""
+    if array.dtype == np.bool_:
+        return [("True", share(int(np.count_nonzero(array)), array.size))]
+    rows = [("zeros", share(array.size - int(np.count_nonzero(array)), array.size))]
+    if array.size:
+        rows.append(("range", f"{array.min()} to {array.max()}"))
+    return rows

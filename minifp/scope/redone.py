@@ -1,0 +1,86 @@
+"""What doing a recorded step again has in common, whatever for: names, places, gradients that meet.
+
+Vertices are always those of the step itself, also where a copy of its graph is walked.
+"""
+
+import inspect
+from typing import Any
+
+from minifp.cuda.arrays import is_on_device
+from minifp.device import is_array
+from minifp.diagnosis import Recorded
+from minifp.errors import DeviceError, TapeError
+from minifp.gradient_sum import GradientSum
+from minifp.policy import Precision
+from minifp.tape import Node, Tensor
+
+WEIGHT = "weight"  # in the place of an operation, of a leaf
+
+
+def check_recorded(what: str, recorded: Recorded) -> None:
+    """Raise TapeError for a step that was forgotten, DeviceError for one on a GPU."""
+    for vertex in recorded.order:
+        if isinstance(vertex, Tensor):
+            given: tuple = (vertex.array,)
+        elif vertex.call is None:
+            raise TapeError(
+                f"{what}: what {vertex.op} was called with is let go: ask between "
+                "optimizer.backward(loss) and optimizer.step()"
+            )
+        else:
+            given = vertex.call[1]
+        if any(is_array(a) and is_on_device(a) for a in given):
+            raise DeviceError(
+                f"{what}: the step is on a GPU, and doing it again is for the CPU only: train one "
+                "step with the model and its batch on device='cpu'"
+            )
+
+
+def operation_of(vertex: Any) -> str:
+    """The name of an operation, WEIGHT for a leaf."""
+    return vertex.op if isinstance(vertex, Node) else WEIGHT
+
+
+def module_of(vertex: Any) -> str:
+    """The path of the module that called an operation; the name of a parameter."""
+    if isinstance(vertex, Node):
+        return vertex.module
+    return getattr(vertex, "name", None) or ""
+
+
+def arguments_named(node: Node) -> list[str]:
+    """What an operation calls its positional arguments, one for each of them."""
+    parameters = inspect.signature(node.call[0]).parameters.values()
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "argument")
+    return names + [f"{rest}{i}" for i in range(len(node.parents) - len(names))]
+
+
+class Arrivals:
+    """Gradients on their way: by vertex and output, all that arrive, and who sent them."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[Any, dict[int, list]] = {}
+
+    def add(self, vertex: Any, index: int, gradient: Any, precision: Precision) -> None:
+        """One has arrived. precision: that of the operation that sent it."""
+        self.waiting.setdefault(vertex, {}).setdefault(index, []).append((gradient, precision))
+
+    def send(self, node: Node, gradients: tuple, precision: Precision) -> None:
+        """Add those that an operation sends to what it read."""
+        for (parent, index), gradient in zip(node.parents, gradients):
+            if parent is not None:
+                self.add(parent, index, gradient, precision)
+
+    def take(self, vertex: Any) -> dict[int, list]:
+        """All that has arrived at a vertex, by output: lists for `summed`."""
+        return self.waiting.pop(vertex, {})
+
+
+def summed(arrived: list, format: Any) -> Any:
+    """The sum of gradients that meet, rounded once, as walk.backward makes it."""
+    (first, _), *others = arrived
+    total = GradientSum(first)
+    for gradient, precision in others:
+        total.add(gradient, precision)
+    return total.rounded(format)

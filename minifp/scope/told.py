@@ -1,0 +1,210 @@
+"""What is told of a rounded number and of an operation: rows of a label and of pieces of text.
+
+A piece is (role, text): "sign", "exponent" and "mantissa" for bits, "lost" for what rounding takes
+away, "good" and "bad" for verdicts, "muted" for what is beside the point, "" for all else. The
+terminal and the page give roles their colours. Texts are ASCII, so that every terminal shows them.
+"""
+
+from fractions import Fraction
+
+from minifp.scope import verdicts
+from minifp.scope.arithmetic import Alignment, Operation
+from minifp.scope.bit_fields import Stored
+from minifp.scope.exact import decimal, power
+from minifp.scope.rounding import Rounded, binade
+
+Pieces = list[tuple[str, str]]
+Rows = list[tuple[str, Pieces]]
+FEW = 20  # digits of what stands beside others,
+FEWER = 8  # and of errors
+DROPPED = 24  # bits of what is dropped that are shown
+
+
+# ---- one number ---------------------------------------------------------------------------------
+
+
+def number(x: Rounded) -> Rows:
+    """The rows of one number in one format."""
+    return [
+        ("bits", bits(x)),
+        ("reads as", reading(x)),
+        ("value", [("", str(x.number))]),
+        ("error", error(x)),
+        ("neighbours", neighbours(x)),
+        ("status", [verdicts.of_number(x)]),
+    ]
+
+
+def bits(x: Stored) -> Pieces:
+    """Sign, exponent and mantissa apart."""
+    sign, exponent, mantissa = x.fields
+    return [("sign", sign), ("", " "), ("exponent", exponent), ("", " "), ("mantissa", mantissa)]
+
+
+def reading(x: Stored) -> Pieces:
+    """How the fields give the value."""
+    if not x.is_finite:
+        return [("muted", "no number: this code is kept for "), ("", str(x))]
+    stored, width = x.exponent_field, 2**x.format.mantissa_bits
+    pieces = [("sign", "-" if x.negative else "+"), ("", f"({int(stored > 0)} + ")]
+    pieces += [("mantissa", str(x.mantissa_field)), ("", f"/{width}) x 2^(")]
+    note = "" if stored else "  the exponent 0 counts as 1, and no leading 1 is added"
+    return [*pieces, ("exponent", str(max(stored, 1))), ("", f" - {x.format.bias})"),
+            ("muted", note)]  # fmt: skip
+
+
+def error(x: Rounded) -> Pieces:
+    """What is stored minus what was given: absolute, relative, in ulp."""
+    if x.error is None or x.error_in_ulp is None:
+        return [("muted", "none: there is no difference of Inf and NaN with others")]
+    if not x.error:
+        return [("good", "0"), ("muted", f"  (1 ulp here is {power_text(x.ulp)})")]
+    relative = "" if x.relative_error is None else f", relative {brief(x.relative_error)}"
+    pieces = [("lost", brief(x.error)), ("", f"{relative}, {brief(x.error_in_ulp)} ulp")]
+    return [*pieces, ("muted", f"  (1 ulp here is {power_text(x.ulp)})")]
+
+
+def neighbours(x: Stored) -> Pieces:
+    """The next number below and the next above."""
+    below, above = (short(n.value) if n else "none" for n in (x.below, x.above))
+    return [("muted", "below "), ("", below), ("muted", "   above "), ("", above)]
+
+
+# ---- one operation ------------------------------------------------------------------------------
+
+
+def steps(x: Operation) -> Rows:
+    """The rows of one operation in one format."""
+    rows = [("a", stored(x.a)), ("b", stored(x.b))]
+    if x.alignment is not None:
+        rows += aligned(x, x.alignment)
+    if x.product is not None:
+        rows += multiplied(x, x.product)
+    rows.append(("exact", [("", verdicts.before_rounding(x)), *kept_and_dropped(x.result)]))
+    return [
+        *rows,
+        ("rounded", [("", verdicts.decision(x.result))]),
+        ("result", stored(x.result, with_status=False)),
+        ("error", total(x)),
+        ("status", [verdicts.of_operation(x)]),
+    ]
+
+
+def stored(x: Rounded, with_status: bool = True) -> Pieces:
+    """A number with its bits, and whether rounding changed it."""
+    pieces = [*bits(x), ("", f"  {short(x.value)}")]
+    if not with_status:
+        return pieces
+    changed = verdicts.of_operand(x)
+    return [*pieces, ("muted" if x.is_exact else "lost", f"  {changed}")]
+
+
+def aligned(x: Operation, a: Alignment) -> Rows:
+    """The two significands under each other, with the bits that have no place any more."""
+    m, power = x.format.mantissa_bits, a.larger.exponent
+    subtract = (x.a.negative != x.b.negative) != (x.symbol == "-")
+    first = [("mantissa", pointed(a.larger.significand, m)), ("", f" x 2^{power}")]
+    second = [("mantissa", pointed(a.staying, m)), ("muted", "|"), ("lost", fallen(a, m))]
+    moved = "the exponents are equal: nothing has to move"
+    if a.shift:
+        moved = f"the smaller one moves right by {bit_count(a.shift)}"
+    if a.fallen:
+        moved += ", and what is behind the bar falls off"
+    if a.larger is x.b:
+        moved = f"magnitudes, that of b first; {moved}"
+    return [
+        ("align", [("", "  "), *first]),
+        ("", [("", "- " if subtract else "+ "), *(second if a.shift else second[:1]),
+              ("", f" x 2^{power}")]),
+        ("", [("muted", moved)]),
+    ]  # fmt: skip
+
+
+def fallen(a: Alignment, m: int) -> str:
+    """The bits that fall off; long runs of zeros before the first are counted."""
+    zeros = a.shift - (m + 1)
+    if zeros <= 8:
+        return f"{a.fallen:0{a.shift}b}"
+    return f"({zeros} zeros){a.fallen:0{m + 1}b}"
+
+
+def multiplied(x: Operation, product: int) -> Rows:
+    """The significands, as integers of the last place, their product, and the exponents' sum."""
+    m, sum_of_both = x.format.mantissa_bits, x.a.exponent + x.b.exponent
+    point = ""
+    if product and (higher := binade(x.exact, x.format)) != sum_of_both:
+        point = f"  before it is rounded, the result has 2^{higher}"
+    return [
+        ("multiply", [("mantissa", str(x.a.significand)), ("", " x "),
+                      ("mantissa", str(x.b.significand)), ("", f" = {product}"),
+                      ("muted", f"  significands, in units of 2^-{m}: {product.bit_length()} bits "
+                                f"in all, {m + 1} can be kept")]),
+        ("exponents", [("exponent", str(x.a.exponent)), ("", " + "),
+                       ("exponent", addend(x.b.exponent)), ("", f" = {sum_of_both}"),
+                       ("muted", point)]),
+    ]  # fmt: skip
+
+
+def kept_and_dropped(x: Rounded) -> Pieces:
+    """The exact result in binary, a bar where the format ends, and what is behind the bar."""
+    if not x.exact.is_finite or x.exact.is_zero:
+        return []
+    m, exponent = x.format.mantissa_bits, power(x.ulp, 2) + x.format.mantissa_bits
+    sign = "-" if x.exact.negative else ""
+    pieces = [("muted", "  in binary "), ("", sign), ("mantissa", pointed(int(x.kept), m))]
+    if x.rest:
+        pieces += [("muted", "|"), ("lost", dropped(x.rest))]
+    return [*pieces, ("", f" x 2^{exponent}")]
+
+
+def dropped(rest: Fraction) -> str:
+    """The bits behind the last place; dots after DROPPED of them, if there are more."""
+    scaled = rest * 2**DROPPED
+    digits = f"{int(scaled):0{DROPPED}b}"
+    return digits.rstrip("0") if scaled.denominator == 1 else digits + "..."
+
+
+def total(x: Operation) -> Pieces:
+    """The result against that of the numbers as given."""
+    if x.total_error is None:
+        return [("muted", f"none: without rounding it would be {short(x.true.value)}")]
+    if not x.total_error:
+        return [("good", "0"), ("muted", "  against the numbers as given")]
+    pieces = [("lost", brief(x.total_error))]
+    if not x.true.is_zero:
+        pieces.append(("", f", relative {brief(x.total_error / Fraction(x.true.value))}"))
+    return [*pieces, ("muted", f"  against {short(x.true.value)}, without any rounding")]
+
+
+# ---- texts --------------------------------------------------------------------------------------
+
+
+def pointed(significand: int, m: int) -> str:
+    """A significand in binary with its point: 1.0011."""
+    digits = f"{significand:0{m + 1}b}"
+    return f"{digits[:-m]}.{digits[-m:]}"
+
+
+def short(value: Fraction | float) -> str:
+    """A number of at most FEW digits."""
+    return decimal(value, FEW)
+
+
+def brief(value: Fraction) -> str:
+    """An error, of at most FEWER digits."""
+    return decimal(value, FEWER)
+
+
+def power_text(x: Fraction) -> str:
+    """A power of two as such."""
+    return f"2^{power(x, 2)}"
+
+
+def addend(n: int) -> str:
+    """An integer behind a plus sign: in brackets if it is negative."""
+    return f"({n})" if n < 0 else str(n)
+
+
+def bit_count(n: int) -> str:
+    """1 bit, 2 bits."""
+    return f"{n:,} bit" if n == 1 else f"{n:,} bits"

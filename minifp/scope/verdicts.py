@@ -1,0 +1,172 @@
+"""What happened to a number, or in an operation, in one sentence: (role, text)."""
+
+from minifp.scope.arithmetic import Operation
+from minifp.scope.exact import decimal
+from minifp.scope.rounding import Rounded
+
+Verdict = tuple[str, str]
+NO_INF = (
+    "the format has no Inf, and plain rounding gives NaN (many GPU instructions saturate instead, "
+    "to {})"
+)
+
+
+# ---- one number ---------------------------------------------------------------------------------
+
+
+def of_number(x: Rounded) -> Verdict:
+    """Normal, subnormal, zero, underflow, overflow, Inf or NaN."""
+    if x.event == "overflow":
+        return "bad", overflow(x)
+    if not x.is_finite:
+        return special(x)
+    if x.kind == "zero":
+        return ("bad", flushed(x)) if x.event else ("", "zero, exact")
+    how = "exact" if x.is_exact else f"rounded {x.direction.replace('tie, ', 'from a tie, ')}"
+    if x.kind == "normal":
+        return ("good" if x.is_exact else ""), f"normal, {how}"
+    left = x.significand.bit_length()
+    of = x.format.mantissa_bits + 1
+    return (
+        "" if x.is_exact else "bad",
+        f"subnormal, {how}: {left} of {of} significant bits are left",
+    )
+
+
+def special(x: Rounded) -> Verdict:
+    """Inf and NaN that were so before."""
+    if x.exact.special == "nan":
+        return "", "NaN, as it was"
+    if x.kind == "inf":
+        return "", f"{x}, as it was"
+    return "bad", "NaN: " + NO_INF.format(largest(x))
+
+
+def overflow(x: Rounded) -> str:
+    """Why a finite number is none any more."""
+    limit = f"it is at least half an ulp beyond the largest number, {largest(x)}"
+    if x.format.has_inf:
+        return f"overflow to {x}: {limit}"
+    limit = limit.replace("at least", "more than")
+    return f"overflow to NaN: {limit}; {NO_INF.format(largest(x))}"
+
+
+def flushed(x: Rounded) -> str:
+    """Why a number became 0."""
+    smallest = f"the smallest subnormal, 2^{1 - x.format.bias - x.format.mantissa_bits}"
+    if "tie" in x.direction:
+        return f"underflow, flushed to {x}: exactly half of {smallest}, and ties go to even"
+    return f"underflow, flushed to {x}: below half of {smallest}"
+
+
+def largest(x: Rounded) -> str:
+    """The largest finite number of the format, with the number's sign."""
+    return ("-" if x.exact.negative else "") + decimal_of(x.format.max)
+
+
+def decimal_of(value: float) -> str:
+    """A float in digits."""
+    return f"{value:.10g}"
+
+
+# ---- one operation ------------------------------------------------------------------------------
+
+
+def of_operand(x: Rounded) -> str:
+    """What storing did to an operand."""
+    if x.is_exact:
+        return "exact"
+    if x.event == "overflow" or not x.is_finite:
+        return f"overflow, from {decimal(x.exact.value, 20)}"
+    if x.kind == "zero":
+        return f"flushed to zero, from {decimal(x.exact.value, 20)}"
+    subnormal = "to a subnormal, " if x.kind == "subnormal" else ""
+    return f"rounded {x.direction.removeprefix('tie, ')}, {subnormal}from {x.exact}"
+
+
+def before_rounding(x: Operation) -> str:
+    """The exact result of what is stored, in digits."""
+    return decimal(x.exact.value, 20)
+
+
+def decision(x: Rounded) -> str:
+    """Which way it is rounded, and why."""
+    if not x.exact.is_finite:
+        return "not rounded"
+    if x.direction == "exact":
+        return "not needed: it fits" if x.is_finite else "it fits the mantissa, not the exponent"
+    why = {True: "above", False: "below"}[x.rest * 2 > 1] + " half an ulp"
+    if "tie" in x.direction:
+        why = "exactly half an ulp, and the even neighbour is there"
+    way = x.direction.removeprefix("tie, ")
+    if x.exact.negative:  # whose bits are shown without the sign
+        way += ", away from zero" if x.is_outward else ", toward zero"
+    return f"{way}: what is dropped is {why}"
+
+
+def of_operation(x: Operation) -> Verdict:
+    """What the operation lost, in a sentence."""
+    if not x.result.is_finite:
+        return not_finite(x)
+    if x.vanishing is not None:
+        return "bad", vanishes(x)
+    lost = [name for name, o in (("a", x.a), ("b", x.b)) if o.kind == "zero" and not o.is_exact]
+    if lost:
+        return "bad", f"{both(lost, 'was', 'were')} flushed to zero when stored"
+    if x.result.event:
+        return of_number(x.result)
+    if x.cancelled > 1 or (x.alignment and not x.result.code):
+        return cancels(x)
+    if not x.is_exact:
+        return "", "rounded once, by less than half an ulp of the result" if (
+            x.result.rest * 2 != 1
+        ) else "rounded once, by half an ulp: a tie"
+    operands = x.a.is_exact and x.b.is_exact
+    return "good", "exact: nothing is lost" + ("" if operands else " but what storing a and b lost")
+
+
+def not_finite(x: Operation) -> Verdict:
+    """Why the result is Inf or NaN."""
+    if x.result.event == "overflow":
+        return "bad", overflow(x.result)
+    if not (x.a.is_finite and x.b.is_finite):
+        spoiled = [n for n, o in (("a", x.a), ("b", x.b)) if not o.is_finite]
+        return "bad", f"{x.result}, because {both(spoiled, 'is', 'are')} not finite here"
+    if x.exact.special == "nan":
+        return "bad", f"{x.result}: zero divided by zero is no number"
+    why = "a division by zero" + (", which b became when it was stored" if x.b.event else "")
+    return "bad", f"{x.result}: {why}" + (
+        "" if x.format.has_inf else f"; {NO_INF.format(largest(x.result))}"
+    )
+
+
+def both(names: list[str], one: str, many: str) -> str:
+    """ "a is", "a and b are"."""
+    return f"{' and '.join(names)} {one if len(names) == 1 else many}"
+
+
+def vanishes(x: Operation) -> str:
+    """A sum in which the smaller operand changes nothing."""
+    assert x.vanishing is not None and x.half_gap is not None
+    larger, smaller = x.vanishing.larger, x.vanishing.smaller
+    side = "next number on that side of"
+    relation = "exactly" if smaller.number.magnitude == x.half_gap else "below"
+    even = ", and the tie goes back to the even one" if relation == "exactly" else ""
+    name = "a" if smaller is x.a else "the addend" if x.symbol == "+" else "b"
+    return (
+        f"{name} vanishes: {decimal(smaller.number.magnitude, 20)} is {relation} half the gap to "
+        f"the {side} {decimal(larger.number.magnitude, 20)}, which is {decimal(x.half_gap, 20)}"
+        f"{even}"
+    )
+
+
+def cancels(x: Operation) -> Verdict:
+    """A difference of numbers that are nearly equal."""
+    inherited = "" if x.a.is_exact and x.b.is_exact else (
+        ", so the error of storing a and b is all the larger beside it"
+    )  # fmt: skip
+    if not x.result.code:
+        return ("bad" if inherited else "good"), f"all bits cancel{inherited}"
+    how = "exact" if x.is_exact else "rounded"
+    role = "bad" if inherited else "good"
+    return role, f"{how}; {x.cancelled} leading bits cancel{inherited}"

@@ -1,0 +1,112 @@
+"""What a Tensor shows in a notebook: its numbers counted by kind, exactly, for every dtype."""
+
+import math
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minifp as fp
+from minifp.formats import FORMATS
+from minifp.scope.tensor_counts import BLOCK, counted
+
+
+def facts(tensor):
+    """The rows of the table, by name."""
+    html = tensor._repr_html_()
+    return dict(re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td></tr>', html))
+
+
+def by_numpy(x):
+    """The counts, by float arithmetic in the widest format."""
+    size, tiny = np.abs(x.astype(np.float64)), FORMATS[x.dtype.name].smallest_normal
+    there = size[np.isfinite(size) & (size > 0)]
+    return (
+        (size == 0).sum(), ((size > 0) & (size < tiny)).sum(),
+        (np.isfinite(size) & (size >= tiny)).sum(), np.isinf(size).sum(), np.isnan(size).sum(),
+        there.min(initial=math.inf) if there.size else 0.0, there.max(initial=0.0),
+    )  # fmt: skip
+
+
+def by_bits(x):
+    """The counts as minifp makes them."""
+    c = counted(x)
+    return c.zeros, c.subnormals, c.normals, c.infinite, c.nan, c.smallest, c.largest
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_counts_are_exact(name, data):
+    shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)
+    x = data.draw(hnp.arrays(name, shapes))
+    for view in (x, x.T, x[..., ::2] if x.ndim else x, x.astype(x.dtype.newbyteorder(">"))):
+        np.testing.assert_array_equal(by_bits(view), by_numpy(view))
+
+
+def test_all_halves_are_counted_over_several_blocks():
+    every = np.tile(np.arange(65536, dtype=np.uint16), 3)[:-5].view(np.float16)
+    assert every.size > 2 * BLOCK
+    np.testing.assert_array_equal(by_bits(every), by_numpy(every))
+    np.testing.assert_array_equal(by_bits(every[::3]), by_numpy(every[::3]))
+
+
+def test_a_tensor_of_halves_tells_where_its_numbers_lie():
+    x = fp.tensor([[0.0, 2.0**-20, 1.0], [-math.inf, math.nan, -16384.0]], dtype="float16")
+    assert facts(x) == {
+        "shape": "(2, 3)", "dtype": "float16", "device": "cpu", "zeros": "1 (16.7%)",
+        "subnormals": "1 (16.7%)", "normals": "2 (33.3%)", "Inf": "1 (16.7%)", "NaN": "1 (16.7%)",
+        "smallest magnitude": "9.53674e-07", "largest magnitude": "16384",
+        "headroom": "2.0 bits to the largest float16",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "tensor, expected",
+    [
+        (fp.zeros(0, 3), {"shape": "(0, 3)", "zeros": "0", "normals": "0"}),
+        (fp.zeros(2), {"zeros": "2 (100%)", "NaN": "0"}),
+        (fp.tensor([3, -1, 0]), {"dtype": "int64", "zeros": "1 (33.3%)", "range": "-1 to 3"}),
+        (fp.tensor(np.zeros(0, np.uint8)), {"dtype": "uint8", "zeros": "0"}),
+        (fp.tensor([True, False]), {"dtype": "bool", "True": "1 (50%)"}),
+        (fp.tensor(2.5, requires_grad=True), {"shape": "()", "requires_grad": "True"}),
+        (fp.tensor([2.0], requires_grad=True) * 2, {"made by": "mul", "normals": "1 (100%)"}),
+    ],
+)
+def test_every_kind_of_tensor_has_its_table(tensor, expected):
+    found = facts(tensor)
+    assert {name: found.get(name) for name in expected} == expected
+    assert "headroom" not in found or found["normals"] != "0"
+
+
+def test_values_are_escaped_and_those_of_large_tensors_abbreviated():
+    html = fp.zeros(300, 300)._repr_html_()
+    assert "..., " in html and len(html) < 20_000
+    assert html.count("<pre>") == 1 and "<script" not in html and "http" not in html
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_large_tensor_is_counted_without_a_copy_of_it(step):
+    x = np.full(10_000_000, 0.5, np.float16)[::step]
+    tracemalloc.start()
+    counts = counted(x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert counts.normals == x.size and peak < 20 * BLOCK  # bytes; x has up to 20,000,000
+
+
+def test_nothing_is_written_into_the_tensor():
+    x = fp.tensor([0.0, -1.0, math.nan], dtype="float32")
+    before = x.array.tobytes()
+    x._repr_html_()
+    assert x.array.tobytes() == before and x.storage.version == 0
+
+
+@pytest.mark.gpu
+def test_a_tensor_on_a_gpu_is_counted_on_the_host():
+    x = fp.tensor([0.0, 1.0], device="cuda")
+    assert facts(x)["device"] == "cuda" and facts(x)["zeros"] == "1 (50%)"
+    assert fp.explain(x[1])["float16"].value == 1
