@@ -98,6 +98,7 @@ def main():
       minifp demo                        four experiments in a few minutes, with a report to read
       minifp compare lenet --seeds 3     a small convolutional network, in float32 and mixed
       minifp train lenet --save PATH     train once, with checkpoints to go on from
+      minifp inspect charlstm --out DIR  where the numbers of a run lie, and what is lost
       minifp explain 0.1                 what each number format makes of a number, bit by bit
       minifp doctor                      what minifp finds on this machine
     """
@@ -433,6 +434,80 @@ def explain(words):
         )
     style = coloured if wants_colour() else explained_text.plain
     click.echo(minifp.explain(" ".join(words)).text(style))
+
+
+@main.command(short_help="See what each number format does to a training run.")
+@click.argument("task")
+@DATA
+@click.option(
+    "-p",
+    "--precision",
+    metavar="NAME",
+    help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
+)
+@click.option("--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]")
+@EPOCHS
+@STEPS
+@DIAL
+@click.option(
+    "--every",
+    type=int,
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Look at every N-th step.",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(dir_okay=False),
+    metavar="PATH",
+    help="Begin from this checkpoint, and make one step with one batch; the file stays as it is.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Then train with constant loss scales inside and outside of the advised range.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write report.html, scope.npz, scope.txt and a picture into this folder.",
+)
+@DEVICE
+@QUIET
+def inspect(
+    task, data, precision, seed, epochs, steps, dial, every, checkpoint, check, out, device, quiet
+):
+    """Train TASK under the microscope: where its numbers lie, and what is lost.
+
+    The report has exact histograms of weights, activations and gradients by power of two, with a
+    slider for the loss scale; advice on the loss scale; why steps were skipped, down to the
+    operation; updates that were lost. TASK is one that `minifp compare` knows.
+
+    \b
+    Examples:
+      minifp inspect charlstm --data shakespeare --steps 500 --dial 11 --out runs/scope
+      minifp inspect lenet --precision float32 --steps 200 --out runs/lenet
+      minifp inspect charlstm --steps 300 --dial 11 --check
+      minifp inspect lenet --checkpoint runs/lenet.safetensors --out runs/one-batch
+    """
+    from minifp.scope.inspecting import inspect as look
+    from minifp.tasks import load_task
+
+    found = look(
+        *(load_task(task, data), precision, seed, epochs, steps, dial),
+        every=every,
+        checkpoint=checkpoint,
+        check=check,
+        progress=not quiet,
+        device=device,
+    )
+    click.echo(found.summary())
+    if out is None:
+        click.echo("\nNothing was written: with --out DIR there are a report and all numbers.")
+        return
+    click.echo(f"\nReport: {found.write(out)}")
 
 
 @main.command(short_help="Print what minifp finds on this machine, and what is missing.")

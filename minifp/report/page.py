@@ -22,17 +22,23 @@ def write_page(comparison, path) -> Path:
     return files.write(path, document(title, body(comparison)))
 
 
-def document(title, content) -> str:
-    """A complete page. The policy forbids it to fetch anything, even by mistake."""
+def document(title, content, script_hash="", script="") -> str:
+    """A complete page. The policy forbids it to fetch anything, even by mistake.
+
+    script: one that it runs at its end; script_hash: its SHA-256 in base 64, by which it may.
+    """
+    allowed = f"; script-src 'sha256-{script_hash}'" if script else ""
+    at_the_end = f"<script>{script}</script>\n" if script else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+        f"content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:{allowed}\">\n"
         '<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>\n{CSS}body {{ margin: 0; }}\n</style>\n"
-        f'</head>\n<body class="minifp">\n<main>\n{content}\n</main>\n</body>\n</html>\n'
+        f'</head>\n<body class="minifp">\n<main>\n{content}\n</main>\n{at_the_end}'
+        "</body>\n</html>\n"
     )
 
 

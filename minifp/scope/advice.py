@@ -9,9 +9,9 @@ the error of a layer's gradient as a vector,
     e(S)^2 = sum of the squared errors of all its numbers / sum of their squares
 
 where a flushed number errs by itself, and one below 2^-14 / S by a share of the fixed gap there.
-The histograms give both sums, to within the width of their bins. (The choice of constants from 8 to 32K
-"so that its product with the maximum absolute gradient value is below 65,504": Micikevicius et al.
-2018, section 3.2. The tolerance is minifp's own.)
+The histograms give both sums, to within the width of their bins. (A constant "so that its product
+with the maximum absolute gradient value is below 65,504": Micikevicius et al. 2018, section 3.2.
+The tolerance is minifp's own.)
 """
 
 import math
@@ -120,15 +120,20 @@ def power(k: int) -> str:
     return f"2^{k} ({2**k})" if 0 <= k <= 16 else f"2^{k}"
 
 
-def advise(steps: list[ObservedStep], tolerance: float = TOLERANCE) -> Advice:
+def advise(
+    steps: list[ObservedStep], tolerance: float = TOLERANCE, too_large: float = math.inf
+) -> Advice:
     """Advice from observed steps; see Advice. tolerance: the largest error of a layer's gradient.
+    too_large: the smallest loss scale at which a step overflowed, observed or not.
 
     Gradients may have been stored in any format and at any scale.
     """
     ks = np.array(SCALES)
     errors, names = np.zeros(len(ks)), [""] * len(ks)
     flushed, overflowing, nonzero, peaks = np.zeros(len(ks)), np.zeros(len(ks)), 0, []
-    high = ks[-1]
+    high = int(ks[-1])
+    if too_large < math.inf:
+        high = math.ceil(math.log2(too_large)) - 1
     for step in steps:
         layers = {name: h for kind in GRADIENTS for name, h in step.histograms[kind].items()}
         for name, h in layers.items():

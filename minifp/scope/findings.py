@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from minifp import files
 from minifp.errors import ArgumentError
-from minifp.scope.advice import Advice, advise
+from minifp.scope.advice import TOLERANCE, Advice, advise
 from minifp.scope.histogram import PARTS, Histogram, total_of
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.scope.updates import Updates
@@ -53,9 +54,10 @@ class Findings:
         found = (step.histograms[kind] for step in self.steps)
         return total_of(h for of in found for name, h in of.items() if layer in (None, name))
 
-    def advice(self, tolerance: float | None = None) -> Advice:
+    def advice(self, tolerance: float = TOLERANCE) -> Advice:
         """Advice on the loss scale. tolerance: see advice.advise."""
-        return advise(self.steps) if tolerance is None else advise(self.steps, tolerance)
+        overflowed = [self.scales[d["step"] - 1] for d in self.diagnoses if not d["persists"]]
+        return advise(self.steps, tolerance, min(overflowed, default=math.inf))
 
     # ---- as text, page and picture ----
 
@@ -69,6 +71,16 @@ class Findings:
     def report(self, path: str | Path) -> Path:
         """Write all of it as one page of HTML that needs nothing else; return its path."""
         return import_module("minifp.report.scope_page").write_page(self, path)
+
+    def write(self, folder: str | Path) -> Path:
+        """Write page (report.html), data (scope.npz), text and picture into a folder; return the
+        page's path."""
+        folder, picture = Path(folder), self._repr_png_()
+        self.save(folder / "scope.npz")
+        files.write(folder / "scope.txt", self.summary() + "\n")
+        if picture is not None:
+            files.write(folder / "scope.png", picture)
+        return self.report(folder / "report.html")
 
     def _repr_html_(self) -> str:
         return import_module("minifp.report.scope_page").fragment(self)

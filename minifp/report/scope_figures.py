@@ -1,0 +1,262 @@
+"""Pictures of what a microscope has found, drawn by matplotlib: as inline SVG and as PNG.
+
+What the page's script moves (bars, cells, the window of float16) is found by its id; what it moves
+it to is in the page's data (scope_data.py). Without the script the last observed step is shown.
+"""
+
+import io
+import math
+from html import escape
+
+import numpy as np
+
+from minifp.report import drawing, words
+from minifp.scope.findings import Findings, unscaled
+from minifp.scope.histogram import HALF, total_of
+from minifp.scope.observed import ACTIVATIONS, GRADIENTS, ObservedStep
+
+KEPT, LOST, SHADE = drawing.STYLES[1].color, drawing.STYLES[2].color, drawing.STYLES[0].color
+GOOD, WARN = drawing.STYLES[3].color, drawing.STYLES[5].color
+WIDTH = 7.4  # inches
+ROW = 0.17  # inches of a layer
+MOST_LAYERS = 60  # that have a row; the others are in the table
+SMALLEST = round(math.log2(HALF.smallest_subnormal))
+NORMAL = round(math.log2(HALF.smallest_normal))
+LARGEST = HALF.bias
+TITLES = {
+    "weights": "Weights",
+    ACTIVATIONS: "Activations",
+    "activation gradients": "Gradients of activations",
+    "weight gradients": "Gradients of weights",
+}
+
+
+def key_of(kind: str) -> str:
+    """A kind as part of an id."""
+    return kind.replace(" ", "-")
+
+
+# ---- exponents ----------------------------------------------------------------------------------
+
+
+def span(findings: Findings, kind: str) -> range:
+    """The exponents that a picture of a kind has room for: of all its numbers, unscaled, and of
+    float16's window."""
+    ends = [SMALLEST - 2, LARGEST + 1]
+    for step in findings.steps:
+        for h in step.histograms[kind].values():
+            if h.nonzero:
+                ends += [h.lowest - unscaled(step, kind), h.highest - unscaled(step, kind) - 1]
+    return range(max(min(ends), -80), min(max(ends), 40) + 1)
+
+
+def shares(step: ObservedStep, kind: str, layers: list[str], exponents: range) -> np.ndarray:
+    """(layers + 1, exponents + 1): shares of each layer's numbers, first of zeros; first of all."""
+    held = step.histograms[kind]
+    rows = [total_of(held.values()), *(held.get(name) for name in layers)]
+    found = np.zeros((len(rows), len(exponents) + 1))
+    for row, h in zip(found, rows):
+        if h is not None and h.total:
+            row[0] = h.zeros
+            for e, n in h.exponents.items():
+                place = e - unscaled(step, kind) - exponents[0]
+                row[1 + min(max(place, 0), len(exponents) - 1)] += n
+            row /= h.total
+    return found
+
+
+def color_of(exponent: int, shift: int) -> str:
+    """Of a number stored in float16 after it was multiplied by 2^shift: kept, or lost."""
+    return KEPT if SMALLEST - 1 <= exponent + shift <= LARGEST else LOST
+
+
+def kind_figure(findings: Findings, kind: str, step: ObservedStep):
+    """All layers together as bars, and each layer as a row of cells, with float16's window."""
+    from matplotlib.colors import to_rgba
+    from matplotlib.figure import Figure
+
+    layers, exponents = findings.layers(kind)[:MOST_LAYERS], span(findings, kind)
+    found = shares(step, kind, layers, exponents)
+    shift = step.shift if kind in GRADIENTS else 0
+    tall = 1.35 + ROW * len(layers)
+    drawn = Figure(figsize=(WIDTH, tall + 0.75))
+    drawn.set_layout_engine("constrained", h_pad=0.03, w_pad=0.03, hspace=0.02)
+    above, below = drawn.subplots(
+        2, 1, sharex=True, gridspec_kw={"height_ratios": [1.35, max(ROW * len(layers), 0.2)]}
+    )
+    places = [exponents[0] - 2, *exponents]
+    colors = [SHADE, *(color_of(e, shift) for e in exponents)]
+    for axes in (above, below):
+        window(axes, key_of(kind), shift)
+        axes.grid(False)
+    for i, (e, share, color) in enumerate(zip(places, found[0], colors)):
+        (bar,) = above.bar([e], [share], width=0.86, color=color)
+        bar.set_gid(f"bar-{i}")
+    above.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
+    above.set_ylabel("share")
+    above.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    strongest = found[1:].max(axis=1, keepdims=True, initial=1e-9)
+    strength = np.sqrt(found[1:] / np.maximum(strongest, 1e-9))
+    edges = [exponents[0] - 2.5, exponents[0] - 1.5]
+    grid = [to_rgba(c, s) for row in strength for c, s in zip(colors[1:], row[1:])]
+    ys = np.arange(len(layers) + 1)
+    if layers:
+        put(below, [e - 0.5 for e in exponents] + [exponents[-1] + 0.5], ys, grid, "cells")
+        zeros = [to_rgba(SHADE, s) for s in strength[:, 0]]
+        put(below, edges, ys, zeros, "zero-cells")
+    below.set_ylim(max(len(layers), 1), 0)
+    below.set_yticks(ys[:-1] + 0.5, [short(name) for name in layers], fontsize=7)
+    ticks = [e for e in exponents if e % 8 == 0]
+    below.set_xticks([exponents[0] - 2, *ticks], ["0", *(words.superscript(e) for e in ticks)])
+    below.set_xlim(exponents[0] - 2.7, exponents[-1] + 0.7)
+    gradient = ", before the loss scale" if kind in GRADIENTS else ""
+    below.set_xlabel(f"magnitude{gradient}")
+    return drawn
+
+
+def put(axes, xs, ys, colors, gid):
+    """Cells with these colours, row by row."""
+    cells = axes.pcolormesh(xs, ys, np.zeros((len(ys) - 1, len(xs) - 1)), edgecolors="none")
+    cells.set_array(None)
+    cells.set_facecolor(colors)
+    cells.set_gid(gid)
+
+
+def window(axes, key, shift):
+    """What float16 holds of numbers that are multiplied by 2^shift: normal ones, subnormal ones."""
+    drawn = (("normal", NORMAL, LARGEST + 1, 0.22), ("subnormal", SMALLEST, NORMAL, 0.1))
+    for name, low, high, alpha in drawn:
+        band = axes.axvspan(low - shift - 0.5, high - shift - 0.5, color=GOOD, alpha=alpha, lw=0)
+        band.set_gid(f"window-{name}")
+        band.set_zorder(0)
+
+
+def highest_bar(findings: Findings, kind: str, exponents: range) -> float:
+    """The largest share of one exponent, or of zeros, in any step."""
+    return max(shares(step, kind, [], exponents)[0].max() for step in findings.steps)
+
+
+def short(name: str, most: int = 30) -> str:
+    """A name that fits beside a row."""
+    return name if len(name) <= most else "…" + name[1 - most :]
+
+
+def kind_svg(findings: Findings, kind: str, prefix: str) -> str:
+    """The figure of a kind as inline SVG, of the last observed step."""
+    step = findings.steps[-1]
+    with drawing.settings():
+        drawn = kind_figure(findings, kind, step)
+        drawing.settle(drawn)
+    total = step.total(kind)
+    said = (
+        f"{TITLES[kind]}: the share of numbers in each power of two, of all layers as bars and of "
+        f"each layer as a row of cells. {total.total:,} numbers in step {step.step}; the table "
+        "below has the figures."
+    )
+    name = f"{prefix}-{key_of(kind)}"
+    return drawing.inline_svg(drawn, name, escape(TITLES[kind]), escape(said))
+
+
+# ---- over scales and steps ----------------------------------------------------------------------
+
+
+def advice_figure(findings: Findings):
+    """What each constant scale would flush, and how far off it makes the worst layer's gradient."""
+    from matplotlib.figure import Figure
+
+    advice = findings.advice()
+    ks = [k for k in advice.errors if -2 <= k <= max(advice.high + 6, 26)]
+    drawn = Figure(figsize=(WIDTH, 2.5))
+    drawn.set_layout_engine("constrained")
+    axes = drawn.subplots()
+    if advice.low <= advice.high:
+        axes.axvspan(max(advice.low, ks[0]), advice.high, color=GOOD, alpha=0.16, lw=0)
+    axes.plot(ks, [advice.flushed[k] for k in ks], color=KEPT, label="share flushed to 0")
+    worst = "error of the worst layer's gradient"
+    axes.plot(ks, [advice.errors[k] for k in ks], color=LOST, dashes=(5, 1.6), label=worst)
+    over = [advice.overflowing[k] for k in ks]
+    axes.plot(ks, over, color=SHADE, dashes=(1.2, 1.2), label="share that overflows")
+    axes.set_ylim(-0.02, 1.02)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.set_xticks([k for k in ks if k % 4 == 0], [words.superscript(k) for k in ks if k % 4 == 0])
+    axes.set_xlabel("loss scale S; shaded: the advised range")
+    axes.legend(fontsize=8)
+    return drawn
+
+
+def scale_figure(findings: Findings):
+    """The loss scale over the steps, and which were skipped."""
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(WIDTH, 1.9))
+    drawn.set_layout_engine("constrained")
+    axes = drawn.subplots()
+    steps = np.arange(1, findings.count + 1)
+    logs = np.log2(findings.scales)
+    axes.step(steps, logs, where="mid", color=KEPT)
+    skipped = steps[np.array(findings.skipped, bool)]
+    if skipped.size:
+        axes.plot(skipped, logs[skipped - 1], "x", color=LOST, markersize=5, label="skipped")
+        axes.legend(fontsize=8)
+    low, high = logs.min(), logs.max()
+    axes.set_ylim(low - 1.5, high + 1.5)
+    axes.yaxis.set_major_formatter(lambda k, _: words.superscript(round(k)) if k % 1 == 0 else "")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("step")
+    return drawn
+
+
+def updates_figure(findings: Findings):
+    """Of each parameter: the share of wanted updates that were lost, step by step."""
+    from matplotlib.figure import Figure
+
+    steps = [step for step in findings.steps if step.updates]
+    names = list(dict.fromkeys(name for step in steps for name in step.updates))[:MOST_LAYERS]
+    drawn = Figure(figsize=(WIDTH, 0.95 + ROW * len(names)))
+    drawn.set_layout_engine("constrained", wspace=0.04)
+    pairs = (("lost", "lost in this run"), ("lost_in_half", "lost if float16 weights were all"))
+    for axes, (what, title) in zip(drawn.subplots(1, 2, sharey=True), pairs):
+        lost = [
+            [s.updates[n].share(what) if n in s.updates else np.nan for s in steps] for n in names
+        ]
+        edges = np.arange(len(steps) + 1)
+        colors = rgba(np.array(lost).reshape(len(names), len(steps)))
+        put(axes, edges, np.arange(len(names) + 1), colors, f"{what}-cells")
+        axes.set_title(title, fontsize=9)
+        axes.set_ylim(len(names), 0)
+        axes.grid(False)
+        axes.set_yticks(np.arange(len(names)) + 0.5, [short(n) for n in names], fontsize=7)
+        few = sorted({0, len(steps) // 2, len(steps) - 1})
+        axes.set_xticks([i + 0.5 for i in few], [str(steps[i].step) for i in few])
+        axes.set_xlabel("step")
+    return drawn
+
+
+def rgba(lost):
+    """Colours of shares: the more, the stronger."""
+    from matplotlib.colors import to_rgba
+
+    return [to_rgba(LOST, float(np.nan_to_num(share))) for row in lost for share in row]
+
+
+# ---- as SVG and PNG -----------------------------------------------------------------------------
+
+
+def svg_of(draw, findings: Findings, name: str, title: str, said: str) -> str:
+    """One of these figures as inline SVG."""
+    with drawing.settings():
+        drawn = draw(findings)
+        drawing.settle(drawn)
+    return drawing.inline_svg(drawn, name, escape(title), escape(said))
+
+
+def png_of(findings: Findings) -> bytes | None:
+    """The four histograms in one picture; None without matplotlib or without an observed step."""
+    from minifp.report.scope_overview import overview
+
+    if not findings.steps or not drawing.is_available():
+        return None
+    out = io.BytesIO()
+    with drawing.settings():
+        overview(findings).savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()

@@ -1,0 +1,176 @@
+"""The page of a microscope: one file, no network, light and dark, usable by keyboard."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from html import escape
+from importlib import resources
+from pathlib import Path
+
+from minifp import files
+from minifp.report import drawing, words
+from minifp.report.markup import details, facts, paragraph, section, table
+from minifp.report.page import document
+from minifp.report.scope_figures import advice_figure, scale_figure, svg_of, updates_figure
+from minifp.report.scope_lens import lens, percent
+from minifp.scope.findings import Findings
+
+SCRIPT = resources.files("minifp.report").joinpath("scope.js").read_text(encoding="utf-8")
+
+
+def write_page(findings: Findings, path) -> Path:
+    """Write the page, aside first, and return its path."""
+    title = f"microscope: {findings.about.get('model', 'a run')}"
+    return files.write(path, document(title, body(findings, "s"), script_hash(), SCRIPT))
+
+
+def script_hash() -> str:
+    """What the page's policy allows to run: this script, and no other."""
+    return base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+
+
+def fragment(findings: Findings) -> str:
+    """The same inside a notebook."""
+    from minifp.report.sheet import CSS
+
+    prefix = "s" + hashlib.sha256(repr(findings.about).encode()).hexdigest()[:8]
+    content = body(findings, prefix)
+    return (
+        f'<style>\n{CSS}</style>\n<div class="minifp"><main>\n{content}\n</main></div>\n'
+        f"<script>{{\n{SCRIPT}}}</script>\n"
+    )
+
+
+def body(findings: Findings, prefix: str) -> str:
+    """What page and notebook share: the answers first, then what they rest on."""
+    parts = [heading(findings), lens(findings, prefix)]
+    parts += [part(findings, prefix) for part in SECTIONS]
+    return "\n".join(part for part in parts if part)
+
+
+def heading(findings: Findings) -> str:
+    """What was looked at, and what came of it in a few sentences."""
+    about = findings.about
+    seen = f"{words.plural(findings.count, 'step')}, of which {len(findings.steps)} were looked at"
+    kicker = f"minifp microscope: {about.get('model', '')}, {about.get('precision', '')}, {seen}"
+    said = [f"<li><span>{escape(words.raised(text))}</span></li>" for text in headlines(findings)]
+    return (
+        f'<header>\n<p class="kicker">{escape(kicker)}</p>\n'
+        f"<h1>{escape(words.raised(headlines(findings)[0].split('. ')[0]))}.</h1>\n"
+        f'<ul class="verdicts">\n{chr(10).join(said)}\n</ul>\n</header>'
+    )
+
+
+def headlines(findings: Findings) -> list[str]:
+    """The answers: on the loss scale, on skipped steps, on updates, on misuse."""
+    said = [str(findings.advice())]
+    skipped = sum(findings.skipped)
+    if skipped:
+        first = findings.diagnoses[0]["text"] if findings.diagnoses else ""
+        said.append(f"{words.plural(skipped, 'step')} of {findings.count} skipped. {first}".strip())
+    last = next((s for s in reversed(findings.steps) if s.updates), None)
+    if last is not None:
+        wanted = sum(u.wanted for u in last.updates.values())
+        lost, half = (
+            sum(getattr(u, name) for u in last.updates.values())
+            for name in ("lost", "lost_in_half")
+        )
+        said.append(
+            f"In step {last.step}, {percent(lost, wanted)} of the updates that were wanted were "
+            f"lost; with float16 weights alone it would have been {percent(half, wanted)}."
+        )
+    return said + findings.warnings
+
+
+def advice_section(findings: Findings, prefix: str) -> str:
+    """The curve, and the table under it."""
+    advice = findings.advice()
+    if not findings.steps or not advice.largest:
+        return ""
+    ks = [k for k in advice.errors if -2 <= k <= max(advice.high + 4, 24)]
+    rows = [
+        (
+            words.superscript(k),
+            *(f"{x[k]:.2%}" for x in (advice.flushed, advice.overflowing, advice.errors)),
+            "advised" if advice.low <= k <= advice.high else "",
+        )
+        for k in ks
+    ]
+    said = "Flushed and overflowing: of all gradients that are not 0. Error: of the worst layer."
+    heads, caption = (
+        ("scale", "flushed", "overflow", "error", ""),
+        "What each scale would have done",
+    )
+    drawn = figure(findings, advice_figure, f"{prefix}-advice", "Loss scales", said)
+    return section(
+        "Which loss scale",
+        paragraph(words.raised(str(advice))),
+        drawn,
+        details(caption, table(caption, heads, rows, text_columns=(4,))),
+    )
+
+
+def figure(findings: Findings, draw: Callable, name: str, title: str, said: str) -> str:
+    """A figure, nothing without matplotlib."""
+    if not drawing.is_available():
+        return ""
+    drawn = svg_of(draw, findings, name, title, said)
+    return f'<figure class="wide">\n{drawn}\n<figcaption>{escape(said)}</figcaption>\n</figure>'
+
+
+def skip_section(findings: Findings, prefix: str) -> str:
+    """The loss scale over the steps, and why steps were skipped."""
+    if not findings.count:
+        return ""
+    said = "The loss scale before each step; a cross marks a step that was skipped."
+    rows = [
+        (
+            str(d["step"]), escape(d["phase"]), escape(d["operation"]), escape(d["module"]),
+            escape(d["line"]), "a fault" if d["persists"] else "the scale was too large",
+        )
+        for d in findings.diagnoses
+    ]  # fmt: skip
+    heads = ("step", "phase", "operation", "module", "line", "why")
+    caption = "Skipped steps: the first operation that made Inf or NaN"
+    listed = table(caption, heads, rows, text_columns=(1, 2, 3, 4, 5)) if rows else ""
+    drawn = figure(findings, scale_figure, f"{prefix}-scale", "Loss scale", said)
+    return section("The loss scale, and skipped steps", drawn, listed)
+
+
+def updates_section(findings: Findings, prefix: str) -> str:
+    """What became of updates."""
+    steps = [step for step in findings.steps if step.updates]
+    if not steps:
+        return ""
+    said = (
+        "An update is lost where the rule wanted one that is not 0 and the weight that is kept "
+        "(the float32 master, if there is one) did not change. Left: in this run; right: what "
+        "float16 weights alone would have lost. The stronger the colour, the larger the share."
+    )
+    rows = [
+        (
+            escape(name), f"{u.count:,}", percent(u.zero_gradients, u.count),
+            percent(u.lost, u.wanted), percent(u.waiting, u.wanted),
+            percent(u.lost_in_half, u.wanted), f"{u.ratio:.1e}",
+        )
+        for name, u in steps[-1].updates.items()
+    ]  # fmt: skip
+    heads = (
+        *("parameter", "elements", "zero gradient", "lost", "held in master only"),
+        *("lost in float16", "update / weight"),
+    )
+    drawn = figure(findings, updates_figure, f"{prefix}-updates", "Lost updates", said)
+    return section("Updates that were lost", drawn, table(f"Step {steps[-1].step}", heads, rows))
+
+
+def about_section(findings: Findings, prefix: str) -> str:
+    """The run."""
+    return section("What was looked at", facts(findings.about.items()))
+
+
+SECTIONS: list[Callable[[Findings, str], str]] = [
+    advice_section,
+    skip_section,
+    updates_section,
+    about_section,
+]

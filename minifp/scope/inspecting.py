@@ -1,0 +1,134 @@
+"""A task under the microscope: `minifp inspect`; and its advice, checked by training with it."""
+
+import math
+from contextlib import ExitStack
+from statistics import mean
+from typing import Any
+
+from minifp import checkpoint, policy, random
+from minifp.cpu.blas import one_thread
+from minifp.device import default_device
+from minifp.errors import ArgumentError, CheckpointError
+from minifp.lab.resume import DEFAULT_PRECISION, DEFAULT_SEED, saved_run
+from minifp.lab.run import LAST_STEPS, Run, Training, total_steps, train
+from minifp.lab.settings import adjusted, canonical, check_data
+from minifp.scope.microscope import Microscope, microscope
+from minifp.tasks import load_task
+
+CHECKED_WITH = "mixed"  # instead of precisions that store nothing in float16
+
+
+def inspect(
+    task: Any, precision: str | None = None, seed: int | None = None, epochs: int | None = None,
+    steps: int | None = None, dial: int | None = None, *, every: int = 20,
+    checkpoint: str | None = None, check: bool = False, progress: bool = True,
+    device: str | None = None,
+) -> Microscope:  # fmt: skip
+    """Train a task under the microscope, and return what was seen.
+
+    task, epochs, steps, dial, device: as `fp.compare` takes them. precision, seed: by default those
+    of the checkpoint, or "mixed" and 0. every: which steps are looked at. checkpoint: a file of
+    `minifp train` or `fp.save`; from there one single step is made, with one batch, and the file
+    stays as it is. check: afterwards also train with constant loss scales, inside of the advised
+    range and outside, to see whether the advice is right (`details["check"]`).
+    Raises ArgumentError and CheckpointError as these do.
+    """
+    task = adjusted(load_task(task), epochs, steps, dial)
+    before = {} if checkpoint is None else run_in(checkpoint)
+    precision = canonical(precision or before.get("precision", DEFAULT_PRECISION))[0]
+    seed = before.get("seed", DEFAULT_SEED) if seed is None else seed
+    data = check_data(task.data())
+    total = 1 if checkpoint is not None else total_steps(task, data[0])
+    with ExitStack() as stack:
+        stack.enter_context(default_device(device))
+        bar = stack.enter_context(bar_of(task, total, progress))
+        found = watched(task, precision, seed, data, every, checkpoint, bar)
+        found.about |= {"task": task.name, "seed": seed}
+        if check:
+            found.details["check"] = checked(task, precision, seed, data, found, bar)
+    return found
+
+
+def bar_of(task, total, progress):
+    """The progress bar."""
+    from tqdm.auto import tqdm
+
+    shown = {"desc": task.name, "unit": "step", "mininterval": 0.5}
+    return tqdm(total=total, disable=not progress, **shown)
+
+
+def run_in(path) -> dict:
+    """What is known of the run in a checkpoint; nothing of one that `fp.save` wrote."""
+    try:
+        return saved_run(path)
+    except CheckpointError as error:
+        if "not written by" in str(error):
+            return {}
+        raise
+
+
+def watched(task, precision, seed, data, every, path, bar) -> Microscope:
+    """The training itself."""
+    before = random.get_state()
+    try:
+        random.manual_seed(seed)
+        with one_thread(), policy.precision(precision) as active:
+            training = Training(task, Run(str(active), seed), data, graph=False)
+            if path is not None:
+                take_up(path, training)
+            with microscope(training.model, training.optimizer, every) as scope:
+                if path is None:
+                    training.to_the_end(lambda run: bar.update())
+                else:
+                    training.one_step(*next(iter(training.loader)))
+                    bar.update()
+            return scope
+    finally:
+        random.set_state(before)
+
+
+def take_up(path, training) -> None:
+    """Load what is in a checkpoint: all of a run, or the weights alone."""
+    try:
+        checkpoint.load(path, **training.parts())
+    except CheckpointError as error:
+        try:
+            checkpoint.load(path, model=training.model)
+        except CheckpointError:
+            raise error from None
+
+
+# ---- is the advice right? -----------------------------------------------------------------------
+
+
+def checked(task, precision, seed, data, found, bar) -> list[dict]:
+    """Train as often with constant scales: none, the ends of the range, its middle, and beyond.
+
+    Each is {"scale": log2 or None, "advised", "status", "loss": the mean of the last steps,
+    "skipped"}; the first is float32, whose scale is "float32".
+    """
+    advice = found.advice()
+    if not advice.largest:
+        raise ArgumentError("inspect: check=True, but no gradients were seen: train more steps")
+    base = policy.as_precision(precision)
+    half = base.gradients == policy.HALF or base.operations is not None
+    name = precision if half else CHECKED_WITH
+    inside = sorted({max(advice.low, 0), advice.choice, advice.high})
+    tried: list = [None, *(k for k in inside if advice.low <= k), advice.high + 4]
+    bar.total = (bar.total or 0) + total_steps(task, data[0]) * (1 + len(tried))
+    rows = [{"scale": "float32", "advised": True, **ended(task, policy.SINGLE, seed, data, bar)}]
+    for k in tried:
+        scale = "off" if k is None else f"{2.0**k:.17g}"
+        texts = [part for part in name.split(",") if not part.startswith("loss_scale=")]
+        advised = advice.low <= (k or 0) <= advice.high
+        run = ended(task, ",".join([*texts, f"loss_scale={scale}"]), seed, data, bar)
+        rows.append({"scale": k, "advised": advised, **run})
+    return rows
+
+
+def ended(task, precision, seed, data, bar) -> dict:
+    """How one run ends."""
+    run = train(task, precision, seed, data, lambda run: bar.update())
+    last = [loss for loss in run.history["loss"][-LAST_STEPS:] if math.isfinite(loss)]
+    loss = mean(last) if last else None
+    return {"status": run.status, "loss": loss, "skipped": run.skipped, "steps": run.steps}
