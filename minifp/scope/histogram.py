@@ -25,12 +25,13 @@ import numpy as np
 from minifp import cpu
 from minifp.device import moved
 from minifp.errors import DTypeError
-from minifp.formats import FORMATS, Format, float16, format_of
+from minifp.formats import FORMATS, Format, float16
 
 PARTS = 3
 POWER, BETWEEN, ROUNDS_UP = range(PARTS)
 HALF = FORMATS[float16.name]
 UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+OF_DTYPE = {format.dtype: format for format in FORMATS.values()}
 
 
 @dataclass
@@ -52,16 +53,16 @@ class Histogram:
     @staticmethod
     def of(array: Any) -> "Histogram":
         """The histogram of a floating array, on any device. Raises DTypeError for another."""
-        if array.dtype.kind != "f" or array.dtype.name not in FORMATS:
+        format = OF_DTYPE.get(array.dtype)
+        if format is None:
             raise DTypeError(f"a histogram of exponents of {array.dtype}: expected a float dtype")
-        format, x = format_of(array.dtype), np.ascontiguousarray(moved(array, "cpu"))
-        counts, low, high = count(x.reshape(-1), format)
-        zeros, infs, nans = (int(n) for n in counts[-PARTS:])
-        bins = counts[:-PARTS].reshape(-1, PARTS)
-        used = np.flatnonzero(bins.any(axis=1))
-        first, last = (used[0], used[-1] + 1) if used.size else (0, 0)
-        lowest = first_exponent(format) + int(first)
-        return Histogram(lowest, bins[first:last].copy(), zeros, infs, nans, high, low)
+        x = array if type(array) is np.ndarray else moved(array, "cpu")
+        counts, low, high = count(np.ascontiguousarray(x).reshape(-1), format)
+        used = counts[:-PARTS].nonzero()[0]
+        first, last = (int(used[0]) // PARTS, int(used[-1]) // PARTS + 1) if used.size else (0, 0)
+        bins = counts[first * PARTS : last * PARTS].reshape(-1, PARTS).copy()
+        lowest = 1 - format.bias - format.mantissa_bits + first  # the first bin: the smallest
+        return Histogram(lowest, bins, *counts[-PARTS:].tolist(), high, low)
 
     @property
     def highest(self) -> int:
@@ -137,24 +138,29 @@ def total_of(histograms: Iterable[Histogram]) -> Histogram:
 # ---- counting -----------------------------------------------------------------------------------
 
 
-def first_exponent(format: Format) -> int:
-    """The exponent of a format's smallest number, which has the first bin."""
-    return 1 - format.bias - format.mantissa_bits
-
-
 def count(x: np.ndarray, format: Format) -> tuple[np.ndarray, float, float]:
     """Counts (3 bins + 3) of the numbers of x (n): of each bin's three parts, then of zeros, Inf
     and NaN. And the smallest and largest finite magnitude other than 0, or 0, 0."""
-    bits = x.view(UNSIGNED[format.bytes])
+    bits = x.view(UNSIGNED[x.itemsize])
     compiled = bits.itemsize < 8 and bits.size and cpu.can_compile()
-    if compiled:
-        twin, number = import_module("minifp.scope.histogram_numba"), number_of_classes(format)
-        given = of_halves() if format == HALF else None
-        counts, low, high = twin.counted(bits, number, given)
-    else:
-        counts, low, high = counted(bits, format)
+    found = compiled_count(bits, format) if compiled else None
+    counts, low, high = found or counted(bits, format)
     ends = np.array([low, high], bits.dtype).view(x.dtype)
     return counts, float(ends[0]), float(ends[1])
+
+
+def compiled_count(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int] | None:
+    """What `counted` returns, by the twin; None for subnormal numbers of float32, which are few."""
+    counted = import_module("minifp.scope.histogram_numba").counted
+    if format == HALF:
+        return counted(bits, of_halves(), number_of_classes(format))
+    raw, low, high = counted(bits, None, PARTS * 2**format.exponent_bits)
+    if raw[1:PARTS].any():
+        return None
+    counts = np.zeros(number_of_classes(format), np.int64)
+    counts[PARTS * format.mantissa_bits : -PARTS] = raw[PARTS:-PARTS]
+    counts[-PARTS:] = raw[0], raw[-PARTS], raw[1 - PARTS :].sum()
+    return counts, low, high
 
 
 def counted(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int]:

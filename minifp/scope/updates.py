@@ -97,26 +97,27 @@ def _wide(array):
 
 def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
     """What became of these updates, asked after the step: by parameter."""
-    return {name: part_of(run, part) for run in wanted for name, part in run.parts}
+    found: dict[str, Updates] = {}
+    for run in wanted:
+        starts = [part.start for _, part in run.parts]
+        columns = [np.add.reduceat(x, starts).tolist() for x in counted(run)]
+        for (name, part), (*counts, size, length) in zip(run.parts, zip(*columns)):
+            ratio = float(np.sqrt(length / size)) if size else 0.0
+            found[name] = Updates(part.stop - part.start, *map(int, counts), ratio)
+    return found
 
 
-def part_of(run: Wanted, part: slice) -> Updates:
-    """The counts of one parameter."""
-    weights, update = run.weights, run.update[part]
-    kept, stored = run.kept[part], run.stored[part]
-    kept_now, stored_now = (moved(a[run.at][part], "cpu") for a in (weights.flat, weights.stored))
-    wants = update != 0
-    stays = kept_now == kept
+def counted(run: Wanted) -> tuple:
+    """For each element whether it counts as what Updates names; the squares of weight, update."""
+    kept_now, stored_now = (moved(a[run.at], "cpu") for a in (run.weights.flat, run.weights.stored))
+    wants, stays = run.update != 0, kept_now == run.kept
     with np.errstate(all="ignore"):
-        half = widen(narrow(kept, float16), float64)
-        moved_half = narrow(half + update, float16) != narrow(half, float16)
-        size, length = (float(np.linalg.norm(widen(a, float64))) for a in (kept, update))
-    return Updates(
-        count=update.size,
-        wanted=int(wants.sum()),
-        lost=int((wants & stays).sum()),
-        waiting=int((wants & ~stays & (stored_now == stored)).sum()),
-        lost_in_half=int((wants & ~moved_half).sum()),
-        zero_gradients=int((run.gradient[part] == 0).sum()),
-        ratio=length / size if size else 0.0,
+        half = narrow(run.kept, float16)
+        stays_in_half = narrow(widen(half, float64) + run.update, float16) == half
+        squares = np.square(widen(run.kept, float64)), np.square(run.update)
+    return (
+        *(wants.astype(np.int64), (wants & stays).astype(np.int64)),
+        (wants & ~stays & (stored_now == run.stored)).astype(np.int64),
+        *((wants & stays_in_half).astype(np.int64), (run.gradient == 0).astype(np.int64)),
+        *squares,
     )
