@@ -6,6 +6,7 @@ applying it to copies in float64; a weight that then changed by less than its fo
 not change where it is kept.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -99,25 +100,22 @@ def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
     """What became of these updates, asked after the step: by parameter."""
     found: dict[str, Updates] = {}
     for run in wanted:
-        starts = [part.start for _, part in run.parts]
-        columns = [np.add.reduceat(x, starts).tolist() for x in counted(run)]
-        for (name, part), (*counts, size, length) in zip(run.parts, zip(*columns)):
-            ratio = float(np.sqrt(length / size)) if size else 0.0
-            found[name] = Updates(part.stop - part.start, *map(int, counts), ratio)
+        masks = masks_of(run)
+        for name, part in run.parts:
+            counts = [int(np.count_nonzero(mask[part])) for mask in masks]
+            weights, update = widen(run.kept[part], float64), run.update[part]
+            size, length = float(weights @ weights), float(update @ update)
+            ratio = math.sqrt(length / size) if size else 0.0
+            found[name] = Updates(part.stop - part.start, *counts, ratio)
     return found
 
 
-def counted(run: Wanted) -> tuple:
-    """For each element whether it counts as what Updates names; the squares of weight, update."""
+def masks_of(run: Wanted) -> tuple:
+    """For each element whether it counts as what Updates names, in its order."""
     kept_now, stored_now = (moved(a[run.at], "cpu") for a in (run.weights.flat, run.weights.stored))
     wants, stays = run.update != 0, kept_now == run.kept
     with np.errstate(all="ignore"):
         half = narrow(run.kept, float16)
         stays_in_half = narrow(widen(half, float64) + run.update, float16) == half
-        squares = np.square(widen(run.kept, float64)), np.square(run.update)
-    return (
-        *(wants.astype(np.int64), (wants & stays).astype(np.int64)),
-        (wants & ~stays & (stored_now == run.stored)).astype(np.int64),
-        *((wants & stays_in_half).astype(np.int64), (run.gradient == 0).astype(np.int64)),
-        *squares,
-    )
+    waits = wants & ~stays & (stored_now == run.stored)
+    return wants, wants & stays, waits, wants & stays_in_half, run.gradient == 0

@@ -1,0 +1,245 @@
+"""Why a step was skipped: the operation, its module, phase and line, and whether S is to blame."""
+
+import gc
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim, replay, tape
+from minifp.diagnosis import BACKWARD, FORWARD, INPUT, SUM, UNSCALE
+from minifp.models import CharLSTM, LeNet
+
+
+class Net(nn.Module):
+    """Three layers with dropout and batch norm; `gain` is multiplied in before the second."""
+
+    def __init__(self):
+        self.a, self.norm = nn.Linear(8, 16), nn.BatchNorm1d(16)
+        self.b, self.drop, self.c = nn.Linear(16, 16), nn.Dropout(0.3), nn.Linear(16, 3)
+        self.gain = 1.0
+
+    def forward(self, x):
+        h = F.relu(self.norm(self.a(x)))
+        h = self.drop(F.relu(self.b(h * self.gain)))  # the planted line
+        return self.c(h)
+
+
+def setup(precision="mixed", make=Net, **settings):
+    """A model, its optimizer, and a batch."""
+    fp.manual_seed(0)
+    numbers = np.random.default_rng(0)
+    with fp.precision(precision):
+        model = make()
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()), **settings)
+        x = fp.tensor(numbers.normal(size=(32, 8)))
+    return model, optimizer, x, fp.tensor(numbers.integers(0, 3, 32))
+
+
+def state_of(model, optimizer):
+    """All bytes that a step could change, but for the scale."""
+    held = [model.state_dict()[name].numpy().tobytes() for name in model.state_dict()]
+    for o in optimizer.optimizers:
+        for block in o.blocks:
+            held += [block.weights.flat.tobytes(), block.weights.stored.tobytes()]
+            held += [a.tobytes() for a in block.state.values()] + [tuple(block.steps)]
+    return held, fp.get_state()
+
+
+# ---- what is found ------------------------------------------------------------------------------
+
+
+def test_a_scale_too_large_is_told_from_a_fault():
+    model, optimizer, x, t = setup(loss_scale=2.0**30)
+    result = optimizer.minimize(F.cross_entropy(model(x), t))
+    d = result.diagnosis
+    assert (result.skipped, d.phase, d.persists) == (True, BACKWARD, False)
+    assert d.operation == "cross_entropy" and d.module == ""
+    assert str(d) in result.reason and "was too large" in result.reason
+    assert "c.weight" in result.reason  # the parameters are still named
+
+
+def test_an_overflow_planted_in_forward_is_found_with_its_module_and_line():
+    model, optimizer, x, t = setup()
+    model.gain = 1e6
+    result = optimizer.minimize(F.cross_entropy(model(x), t))
+    d = result.diagnosis
+    assert (d.phase, d.operation, d.module, d.persists) == (FORWARD, "mul", "Net", True)
+    assert "test_diagnosis.py" in d.line and "the planted line" in d.line
+    (given,) = d.inputs
+    assert given.dtype == "float16" and given.finite and 0 < given.high < 65504
+    assert "no loss scale mends" in result.reason
+
+
+def test_an_overflow_planted_in_backward_is_found():
+    @fp.op
+    def exploding(x):
+        return x * 1, (), exploding_backward
+
+    def exploding_backward(dy, to):
+        return (np.full_like(dy, np.inf),)
+
+    class Planted(Net):
+        def forward(self, x):
+            return self.c(exploding(F.relu(self.a(x))))
+
+    model, optimizer, x, t = setup(make=Planted, loss_scale=None)
+    result = optimizer.minimize(F.cross_entropy(model(x), t) * 1000)
+    d = result.diagnosis
+    assert (d.phase, d.operation, d.module, d.persists) == (BACKWARD, "exploding", "Planted", True)
+
+
+def test_a_fault_that_persists_is_the_one_that_is_named():
+    """With S = 2^16 the seed of a sum overflows first; without S it is 0 / 0 in sqrt."""
+    model, optimizer, x, t = setup(loss_scale=2.0**16)
+    d = optimizer.minimize((model(x) * 0).sqrt().sum()).diagnosis
+    assert (d.operation, d.persists) == ("sqrt", True)
+
+
+def test_gradients_that_overflow_where_they_meet():
+    model, optimizer, x, t = setup(loss_scale=1.0)
+    y = model.c(F.relu(model.a(x)))
+    d = optimizer.minimize((y * 300).sum() * 200 + (y * 300).sum() * 200).diagnosis
+    assert (d.phase, d.operation, d.persists) == (BACKWARD, SUM, True)
+
+
+def test_a_batch_that_is_not_finite_is_what_is_named():
+    model, optimizer, x, t = setup()
+    x.data[3, 2] = np.nan
+    d = optimizer.minimize(F.cross_entropy(model(x), t)).diagnosis
+    assert (d.phase, d.operation, d.module) == (FORWARD, INPUT, "Net.a")
+    assert not d.inputs[0].finite
+
+
+def test_a_weight_that_is_not_finite_is_what_is_named():
+    model, optimizer, x, t = setup()
+    model.b.weight.data = np.full((16, 16), np.inf, np.float32)
+    d = optimizer.minimize(F.cross_entropy(model(x), t)).diagnosis
+    assert (d.phase, d.operation, d.module) == (FORWARD, INPUT, "b.weight")
+
+
+def test_what_somebody_did_to_finite_gradients_is_told_apart():
+    model, optimizer, x, t = setup(loss_scale=1.0)
+    optimizer.backward(F.cross_entropy(model(x), t))
+    model.a.weight.grad.data[:] = np.inf
+    d = optimizer.step().diagnosis
+    assert d.phase == UNSCALE and "between backward and step" in str(d)
+
+
+def test_one_bad_micro_batch_among_good_ones_is_found():
+    model, optimizer, x, t = setup(loss_scale=1.0)
+    for gain in (1.0, 1e6, 1.0):
+        model.gain = gain
+        optimizer.backward(F.cross_entropy(model(x), t))
+    d = optimizer.step().diagnosis
+    assert (d.phase, d.operation) == (FORWARD, "mul")
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32", "float16", "autocast"])
+@pytest.mark.parametrize("make", ["lenet", "charlstm"])
+def test_whole_networks_can_be_done_again(make, precision):
+    fp.manual_seed(0)
+    with fp.precision(f"{precision},loss_scale={2.0**90:.17g}"):
+        if make == "lenet":
+            model, x = LeNet(classes=10, size=8), fp.rand(4, 1, 8, 8)
+            t = fp.tensor(np.arange(4))
+        else:
+            model, x = CharLSTM(20, hidden=8), fp.tensor(np.arange(12).reshape(3, 4))
+            t = fp.tensor(np.arange(12).reshape(3, 4))
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), loss_scale=2.0**126)
+        d = optimizer.minimize(F.cross_entropy(model(x), t) * 1e9).diagnosis
+    assert (d.phase, d.persists) == (BACKWARD, d.persists) and d.operation
+
+
+# ---- what is not changed ------------------------------------------------------------------------
+
+
+def test_nothing_is_changed_by_a_replay():
+    model, optimizer, x, t = setup(loss_scale=2.0**30)
+    optimizer.backward(F.cross_entropy(model(x), t))
+    before = state_of(model, optimizer)
+    assert optimizer.step().diagnosis is not None
+    after = state_of(model, optimizer)
+    assert after == before
+
+
+def trained(diagnose):
+    """The weights after a few steps of which some are skipped, and their results."""
+    scale = fp.DynamicLossScale(2.0**24, growth_interval=3)
+    model, optimizer, x, t = setup(loss_scale=scale, diagnose=diagnose)
+    results = [optimizer.minimize(F.cross_entropy(model(x), t)) for _ in range(14)]
+    return [p.array.tobytes() for p in model.parameters()], results
+
+
+def test_training_is_the_same_with_and_without_replays():
+    (weights, results), (others, plain) = trained(True), trained(False)
+    assert weights == others
+    assert {r.skipped for r in results} == {True, False}
+    assert [r.diagnosis is not None for r in results] == [r.skipped for r in results]
+    assert all(r.diagnosis is None for r in plain)
+
+
+def test_observers_do_not_see_a_replay():
+    class Seen(list):
+        def on_record(self, node, outputs):
+            self.append(node)
+
+        def on_gradient(self, vertex, gradient):
+            self.append(vertex)
+
+        def on_release(self, node):
+            pass
+
+    model, optimizer, x, t = setup(loss_scale=2.0**30)
+    seen = Seen()
+    tape.observers.append(seen)
+    optimizer.backward(F.cross_entropy(model(x), t))
+    count = len(seen)
+    optimizer.step()
+    assert len(seen) == count and tape.observers == [seen]
+    tape.observers.remove(seen)
+
+
+def test_what_calls_were_given_is_let_go_after_the_step():
+    model, optimizer, x, t = setup()
+    loss = F.cross_entropy(model(x), t)
+    held = weakref.ref(x.array)
+    del x
+    optimizer.minimize(loss)
+    gc.collect()
+    assert held() is None and loss.node.call is None
+
+
+def test_a_plain_backward_lets_go_at_once_unless_the_graph_is_retained():
+    w = fp.tensor(np.ones(3, np.float32), requires_grad=True)
+    y = (w * 2).sum()
+    y.backward(retain_graph=True)
+    assert y.node.call is not None
+    y.backward()
+    assert y.node.call is None
+    with pytest.raises(fp.TapeError, match="cannot be done again"):
+        replay.again(y.node, [])
+
+
+def test_diagnose_takes_true_or_false():
+    with pytest.raises(fp.ArgumentError, match="diagnose=3"):
+        setup(diagnose=3)
+
+
+def test_patience_ends_with_the_diagnosis():
+    model, optimizer, x, t = setup(loss_scale=fp.DynamicLossScale(4.0, patience=4))
+    model.gain = 1e6
+    with pytest.raises(fp.TrainingError, match="forward of mul in Net .*the planted line"):
+        for _ in range(4):
+            optimizer.minimize(F.cross_entropy(model(x), t))
+    assert optimizer.scale == 1.0  # at the floor
+
+
+def test_a_line_is_kept_as_code_and_not_as_text():
+    w = fp.tensor(np.ones(3, np.float32), requires_grad=True)
+    y = w * 2
+    code = sys._getframe().f_code
+    assert y.node.call[2] is code
