@@ -6,12 +6,12 @@ import weakref
 
 import numpy as np
 import pytest
+from minifp.models import CharLSTM, LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim, replay, tape
 from minifp.diagnosis import BACKWARD, FORWARD, INPUT, SUM, UNSCALE
-from minifp.models import CharLSTM, LeNet
 
 
 class Net(nn.Module):

@@ -40,7 +40,8 @@ class Advice:
     largest: the largest gradient, unscaled. deviation: the standard deviation of log2 of the
         largest gradient from step to step, in bits. steps: how many were observed.
     hidden: log2 of the scale above which the tail could not be seen, as smaller numbers had been
-        flushed when they were stored; None where they were not stored in float16.
+        flushed when they were stored; None where they were not stored in float16. zeros: the share
+        of all gradients that were stored as 0.
     """
 
     low: int
@@ -51,6 +52,7 @@ class Advice:
     steps: int
     worst: str
     hidden: int | None
+    zeros: float = 0.0
     flushed: dict[int, float] = field(repr=False, default_factory=dict)
     overflowing: dict[int, float] = field(repr=False, default_factory=dict)
     errors: dict[int, float] = field(repr=False, default_factory=dict)
@@ -93,10 +95,11 @@ class Advice:
         else:
             said = (
                 f"Scaling is needed: a constant from {power(self.low)} to {power(self.high)}, such "
-                f"as {power(self.choice)}. Without it {self.worst} is off by "
-                f"{self.errors[0]:.0%}, and {self.flushed[0]:.0%} of all gradients that are not 0 "
-                "are flushed to 0"
+                f"as {power(self.choice)}. Without it {self.worst} is off by {self.errors[0]:.0%}"
             )
+            if self.flushed[0] >= 0.01:
+                said += f", and {self.flushed[0]:.0%} of all gradients that are not 0 are flushed"
+
         return f"{said}. {self.confidence}"
 
     @property
@@ -109,8 +112,9 @@ class Advice:
         )
         if self.hidden is not None and self.low >= self.hidden:
             said += (
-                f". Numbers that {power(self.hidden)} had flushed could not be seen: observe a run "
-                "in float32, or with a larger scale"
+                f". {self.zeros:.0%} of all gradients were stored as 0, and what of them "
+                f"{power(self.hidden)} had flushed could not be seen: observe a run in float32, or "
+                "with a larger scale"
             )
         return said + "."
 
@@ -130,7 +134,8 @@ def advise(
     """
     ks = np.array(SCALES)
     errors, names = np.zeros(len(ks)), [""] * len(ks)
-    flushed, overflowing, nonzero, peaks = np.zeros(len(ks)), np.zeros(len(ks)), 0, []
+    flushed, overflowing, peaks = np.zeros(len(ks)), np.zeros(len(ks)), []
+    nonzero = zeros = 0
     high = int(ks[-1])
     if too_large < math.inf:
         high = math.ceil(math.log2(too_large)) - 1
@@ -145,6 +150,7 @@ def advise(
         flushed += [whole.flushed(s) for s in shifts]
         over = np.array([whole.overflowing(s) for s in shifts])
         overflowing, nonzero = overflowing + over, nonzero + whole.nonzero
+        zeros += whole.zeros
         safe = ks[over == 0]
         high = min(high, safe[-1] if safe.size else ks[0])
         if whole.infs or whole.nans:
@@ -166,6 +172,7 @@ def advise(
         steps=len(steps),
         worst=names[max(low - 1, 0)],
         hidden=hidden_above(steps),
+        zeros=zeros / max(1, zeros + nonzero),
         flushed=shares[0],
         overflowing=shares[1],
         errors=dict(zip(ks.tolist(), errors.tolist())),

@@ -57,6 +57,7 @@ class Microscope(Findings):
         """Called by a MixedOptimizer that is about to change weights."""
         if optimizer is self.optimizer and self.watch is not None:
             self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
+            backend.observers.remove(self.watch)  # so that the update is what it always is
 
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from minifp import policy
 from minifp.device import moved
-from minifp.formats import float16, float64, narrow, widen
+from minifp.formats import float16, float32, float64, narrow, widen
 from minifp.replay import unobserved
 
 
@@ -22,11 +22,11 @@ from minifp.replay import unobserved
 class Updates:
     """What became of one parameter's updates in one step: counts of elements.
 
-    count: all. wanted: those whose update is not zero. lost: of these, those that did not change
-    where weights are kept (in float32 masters, or else as they are stored). waiting: changed in the
-    masters, but not (yet) in the stored copy. lost_in_half: those that would be lost, or are, if
-    float16 weights were kept alone. zero_gradients: those whose gradient was 0. ratio: the norm of
-    the update over that of the weights.
+    count: all. wanted: those whose update a float32 weight would have felt. lost: of these, those
+    that did not change where weights are kept (in float32 masters, or else as they are stored).
+    waiting: changed in the masters, but not (yet) in the stored copy. lost_in_half: those that
+    would be lost, or are, if float16 weights were kept alone. zero_gradients: those whose gradient
+    was 0. ratio: the norm of the update over that of the weights.
     """
 
     count: int
@@ -113,8 +113,10 @@ def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
 def masks_of(run: Wanted) -> tuple:
     """For each element whether it counts as what Updates names, in its order."""
     kept_now, stored_now = (moved(a[run.at], "cpu") for a in (run.weights.flat, run.weights.stored))
-    wants, stays = run.update != 0, kept_now == run.kept
+    stays = kept_now == run.kept
     with np.errstate(all="ignore"):
+        wide = widen(run.kept, np.promote_types(run.kept.dtype, float32))
+        wants = narrow(widen(wide, float64) + run.update, wide.dtype) != wide
         half = narrow(run.kept, float16)
         stays_in_half = narrow(widen(half, float64) + run.update, float16) == half
     waits = wants & ~stays & (stored_now == run.stored)

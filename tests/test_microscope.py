@@ -1,0 +1,391 @@
+"""The microscope: its counts are exact, its advice holds in training, and it changes nothing."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from minifp.models import MLP, CharLSTM, LeNet
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import backend, mixed, nn, optim, tape
+from minifp.scope import histogram
+from minifp.scope.advice import advise, errors_of
+from minifp.scope.findings import Findings
+from minifp.scope.histogram import Histogram, total_of
+from minifp.scope.observed import (
+    ACTIVATION_GRADIENTS,
+    ACTIVATIONS,
+    GRADIENTS,
+    KINDS,
+    WEIGHT_GRADIENTS,
+    WEIGHTS,
+    ObservedStep,
+)
+from minifp.tasks import CHARACTERS
+
+FLOATS = (np.float16, np.float32, np.float64)
+
+# ---- histograms ---------------------------------------------------------------------------------
+
+
+def by_hand(x):
+    """{exponent: count} of the finite numbers of x that are not 0, by frexp in float64."""
+    y = np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
+    found, counts = np.unique(np.frexp(y)[1] - 1, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist()))
+
+
+def check(x):
+    """All that a histogram says of an array, against NumPy."""
+    h = Histogram.of(x)
+    finite = np.abs(x[np.isfinite(x) & (x != 0)].astype(np.float64))
+    assert h.exponents == by_hand(x)
+    counts = ((x == 0).sum(), np.isinf(x).sum(), np.isnan(x).sum())
+    assert (h.zeros, h.infs, h.nans) == tuple(map(int, counts)) and h.total == x.size
+    assert h.largest == finite.max(initial=0.0)
+    assert h.smallest == (finite.min() if finite.size else 0.0)
+    for shift in (-30, -7, -1, 0, 1, 5, 12, 40):
+        with np.errstate(all="ignore"):
+            scaled = np.ldexp(finite, shift)
+            half = scaled.astype(np.float16)
+        assert h.flushed(shift) == (half == 0).sum()
+        assert h.overflowing(shift) == np.isinf(half).sum()
+        lower = (scaled < 2.0**-14) & (half != 0)
+        assert h.subnormal(shift) == lower.sum()
+
+
+def test_every_half_is_counted_where_it_lies():
+    check(np.arange(65536).astype(np.uint16).view(np.float16))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_random_bits_of_any_format_are_counted_exactly(dtype):
+    size = np.dtype(dtype).itemsize
+    x = np.frombuffer(np.random.default_rng(0).bytes(size * 70001), dtype)
+    check(x)
+    normal = np.random.default_rng(1).normal(size=70001).astype(dtype)
+    normal[::7], normal[::11], normal[::13] = 0, np.inf, np.nan
+    check(normal)  # without subnormal numbers: the compiled way for float32
+
+
+@settings(max_examples=100, deadline=None)
+@given(arrays.arrays(st.sampled_from(FLOATS), st.integers(0, 40)))
+def test_any_array_is_counted_exactly(x):
+    check(x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS[:2])
+def test_the_compiled_count_is_that_of_the_reference(dtype):
+    x = np.random.default_rng(2).normal(size=200_003).astype(dtype) * dtype(1e-3)
+    bits, format = x.view(histogram.UNSIGNED[x.itemsize]), histogram.OF_DTYPE[x.dtype]
+    counts, *ends = histogram.counted(bits, format)
+    others, *other_ends = histogram.compiled_count(bits, format)
+    assert np.array_equal(counts, others) and ends == other_ends
+
+
+def test_borders_are_those_of_rounding_to_nearest_even():
+    h = Histogram.of(np.float32([2.0**-25, np.nextafter(np.float32(2.0**-25), np.float32(1))]))
+    assert h.flushed() == 1
+    h = Histogram.of(np.float32([65519.996, 65520.0, 65536.0]))
+    assert h.overflowing() == 2 and h.headroom() < 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(*[arrays.arrays(np.float32, st.integers(0, 20))] * 2)
+def test_a_sum_of_histograms_is_the_histogram_of_all(x, y):
+    both, one = Histogram.of(x) + Histogram.of(y), Histogram.of(np.concatenate([x, y]))
+    assert both.exponents == one.exponents and both.total == one.total
+    assert (both.largest, both.smallest) == (one.largest, one.smallest)
+    assert both.flushed(3) == one.flushed(3) and both.overflowing(3) == one.overflowing(3)
+
+
+def test_integers_have_no_exponents():
+    with pytest.raises(fp.DTypeError, match="int64"):
+        Histogram.of(np.arange(3))
+
+
+# ---- what is looked at --------------------------------------------------------------------------
+
+
+def char_lstm(precision, *, dial=0, steps=1, every=20, hidden=64, length=32, **given):
+    """A character LSTM after some steps of training: its microscope, and its last losses."""
+    fp.manual_seed(0)
+    train, _ = fp.data.shakespeare(length=length)
+    with fp.precision(precision):
+        model = CharLSTM(CHARACTERS, hidden=hidden)
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=2e-3), dial=dial, **given)
+        loader = fp.data.DataLoader(train, batch_size=32, shuffle=True)
+        losses = []
+        with fp.microscope(model, optimizer, every=every) as scope:
+            while len(losses) < steps:
+                for x, t in loader:
+                    losses.append(F.cross_entropy(model(x), t))
+                    optimizer.minimize(losses[-1])
+                    if len(losses) == steps:
+                        break
+    return scope, float(np.mean([loss.item() for loss in losses[-10:]]))
+
+
+def small(precision="mixed", every=1, steps=1, **given):
+    """LeNet on a few digits."""
+    fp.manual_seed(0)
+    train, _ = fp.data.digits()
+    with fp.precision(precision):
+        model = LeNet(classes=10, size=8)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), **given)
+        x, t = next(iter(fp.data.DataLoader(train, batch_size=16)))
+        with fp.microscope(model, optimizer, every=every) as scope:
+            for _ in range(steps):
+                optimizer.minimize(F.cross_entropy(model(x), t))
+    return scope
+
+
+def test_weights_and_their_gradients_are_counted_whole():
+    fp.manual_seed(0)
+    with fp.precision("mixed"):
+        model = MLP(64, 32, 10)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        x, t = fp.rand(8, 64), fp.tensor(np.arange(8))
+        before = {n: by_hand(p.array) for n, p in model.named_parameters()}
+        with fp.microscope(model, optimizer) as scope:
+            optimizer.backward(F.cross_entropy(model(x), t))
+            gradients = {n: by_hand(p.grad.array) for n, p in model.named_parameters()}
+            optimizer.step()
+    (step,) = scope.steps
+    assert {n: h.exponents for n, h in step.histograms[WEIGHTS].items()} == before
+    found = {n: h.exponents for n, h in step.histograms[WEIGHT_GRADIENTS].items()}
+    assert found == gradients
+    assert (step.scale, step.shift, step.in_half) == (2.0**16, 16, True)
+
+
+def test_activations_are_counted_once_each_and_by_module():
+    class Net(nn.Module):
+        def __init__(self):
+            self.a = nn.Linear(6, 4)
+
+        def forward(self, x):
+            return F.relu(self.a(x)).reshape(2, 12).reshape(24)  # views are not counted again
+
+    with fp.precision("float32"):
+        net = Net()
+        optimizer = fp.MixedOptimizer(optim.SGD(net.parameters(), lr=0.1))
+        with fp.microscope(net, optimizer) as scope:
+            optimizer.minimize(net(fp.rand(6, 6)).sum())
+    (step,) = scope.steps
+    totals = {n: h.total for n, h in step.histograms[ACTIVATIONS].items()}
+    assert totals == {"a": 24, "Net": 24}
+    gradients = {n: h.total for n, h in step.histograms[ACTIVATION_GRADIENTS].items()}
+    assert gradients == {"a": 24, "Net": 24}
+
+
+def test_the_gradients_of_gates_are_seen_inside_of_the_lstm():
+    scope, _ = char_lstm("float32", hidden=16, length=8)
+    held = scope.steps[0].histograms[ACTIVATION_GRADIENTS]
+    assert held["lstm gates"].total == 32 * 8 * 4 * 16
+    assert not any("gates" in name for name in held if name != "lstm gates")
+
+
+def test_every_so_many_steps_are_looked_at_and_each_is_counted():
+    scope = small(every=3, steps=8)
+    assert [step.step for step in scope.steps] == [1, 4, 7]
+    assert (scope.count, len(scope.skipped)) == (8, 8)
+
+
+def trained(watched, precision):
+    """The weights after four steps."""
+    fp.manual_seed(0)
+    train, _ = fp.data.digits()
+    with fp.precision(precision):
+        model = LeNet(classes=10, size=8)
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
+        x, t = next(iter(fp.data.DataLoader(train, batch_size=16)))
+        scope = fp.microscope(model, optimizer, every=1)
+        if watched:
+            scope.__enter__()
+        for _ in range(4):
+            optimizer.minimize(F.cross_entropy(model(x), t))
+        scope.__exit__()
+    return [p.array.tobytes() for p in model.parameters()], fp.get_state()
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32", "autocast", "float64"])
+def test_looking_changes_no_number(precision):
+    assert trained(True, precision) == trained(False, precision)
+
+
+def test_nothing_is_left_behind_also_after_an_error():
+    with pytest.raises(KeyError), fp.precision("mixed"):
+        model = MLP(4, 2)
+        with fp.microscope(model, fp.MixedOptimizer(optim.SGD(model.parameters(), lr=1.0))):
+            raise KeyError
+    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((3, None), "model is a int"),
+        ((MLP(4, 2), optim.SGD(MLP(4, 2).parameters(), lr=1.0)), "expected an fp.MixedOptimizer"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(arguments, said):
+    with pytest.raises(fp.ArgumentError, match=said):
+        fp.microscope(*arguments)
+
+
+def test_every_must_be_a_number_of_steps():
+    model = MLP(4, 2)
+    optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=1.0))
+    with pytest.raises(fp.ArgumentError, match="every"):
+        fp.microscope(model, optimizer, every=0)
+
+
+# ---- updates that were lost ---------------------------------------------------------------------
+
+
+def lost_share(precision):
+    """The paper's figure 2a on digits: what of the updates of a small learning rate is lost."""
+    fp.manual_seed(0)
+    train, _ = fp.data.digits()
+    with fp.precision(precision):
+        model = MLP(64, 128, 64, 10)
+        for p in model.parameters():
+            if p.ndim == 2:
+                nn.init.kaiming_normal_(p, nonlinearity="relu")
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-5))
+        with fp.microscope(model, optimizer, every=100) as scope:
+            for _ in range(4):
+                for x, t in fp.data.DataLoader(train, batch_size=32, shuffle=True):
+                    optimizer.minimize(F.cross_entropy(model(x), t))
+    found = scope.steps[-1].updates.values()
+    wanted = sum(u.wanted for u in found)
+    return [sum(getattr(u, n) for u in found) / wanted for n in ("lost", "lost_in_half")]
+
+
+def test_without_masters_nine_of_ten_updates_are_lost_and_with_them_none():
+    lost, in_half = lost_share("mixed,loss_scale=1024,master_weights=off")
+    assert lost > 0.9 and lost == in_half
+    lost, in_half = lost_share("mixed,loss_scale=1024")
+    assert lost == 0 and in_half > 0.9
+
+
+def test_an_update_is_lost_below_half_a_gap_and_not_above():
+    with fp.precision("mixed,master_weights=off,loss_scale=off"):
+        p = nn.Parameter(np.float32([1.0, 1.0, 1.0, 1.0]))
+        holder = nn.Module()
+        holder.p = p
+        optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0))
+        gradient = fp.tensor(np.float16([2.0**-13, 2.0**-12, 2.0**-11, 0.0]))
+        with fp.microscope(holder, optimizer) as scope:
+            optimizer.minimize((p * gradient).sum())
+    (found,) = scope.steps[0].updates.values()
+    # Below 1 the gap is 2^-11: 2^-13 is less than half of it, 2^-12 is half, and rounds to even.
+    assert (found.count, found.wanted, found.lost, found.zero_gradients) == (4, 3, 2, 1)
+
+
+# ---- advice -------------------------------------------------------------------------------------
+
+
+def test_the_advice_has_the_scale_that_works_and_not_the_one_that_fails():
+    """The exponent dial at 11: as if the loss were a mean over 2,048 times as many terms."""
+    scope, loss = char_lstm("float32", dial=11, steps=200)
+    advice = scope.advice()
+    assert advice.low <= 7 <= advice.high and advice.low > 0 and advice.needed
+    scaled, advised = char_lstm("mixed", dial=11, steps=200, loss_scale=128.0)
+    _, unscaled = char_lstm("mixed", dial=11, steps=200, loss_scale=None)
+    assert abs(advised - loss) < 0.05 and unscaled > loss + 1
+    # Seen in the mixed run itself the advice is the same.
+    assert abs(scaled.advice().low - advice.low) <= 1
+
+
+def test_no_scaling_is_needed_where_gradients_are_large():
+    advice = small("float32", steps=3).advice()
+    assert not advice.needed and "No scaling needed" in str(advice)
+
+
+def test_a_step_overflows_above_the_ceiling_and_not_at_it():
+    scope = small("float32")
+    k = scope.advice().high
+    assert not small(f"mixed,loss_scale={2.0**k:.17g}").skipped[0]
+    assert small(f"mixed,loss_scale={2.0 ** (k + 2):.17g}").skipped[0]
+
+
+def test_a_scale_that_overflowed_between_two_looks_is_not_advised():
+    scope = small("mixed", every=50, steps=30, loss_scale=fp.DynamicLossScale(2.0**24))
+    failed = [s for s, was in zip(scope.scales, scope.skipped) if was]
+    assert failed and 2.0 ** scope.advice().high < min(failed)
+
+
+def test_advice_without_gradients_says_so():
+    assert "no advice" in str(advise([])) and str(advise([ObservedStep(1)]))
+
+
+def test_the_error_of_a_scale_is_that_of_rounding_the_gradient():
+    x = (np.random.default_rng(0).normal(size=100_000) * 2.0**-22).astype(np.float32)
+    shifts = np.arange(-6, 14)
+    found = errors_of(Histogram.of(x), shifts)
+    for shift, error in zip(shifts.tolist(), found):
+        scaled = np.ldexp(x.astype(np.float64), shift)
+        rounded = scaled.astype(np.float16).astype(np.float64)
+        true = np.linalg.norm(rounded - scaled) / np.linalg.norm(scaled)
+        assert true / 1.4 < error < true * 1.4  # a bin is a factor of 2 wide
+
+
+def test_the_share_of_gate_gradients_below_the_smallest_half():
+    """16% of those of the gate matrix, as TEACHING has it, are reached at the dial's 7th notch."""
+    scope, _ = char_lstm("float32", dial=7, steps=200, hidden=128)
+    names = ("lstm.weight_ih_l0", "lstm.weight_hh_l0")
+    h = total_of(s.histograms[WEIGHT_GRADIENTS][name] for s in scope.steps for name in names)
+    below = sum(n for e, n in h.exponents.items() if e < -24) / h.nonzero
+    assert 0.08 < below < 0.24
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def test_findings_come_back_from_a_file(tmp_path):
+    scope = small("mixed", steps=4, loss_scale=fp.DynamicLossScale(2.0**24))
+    back = Findings.load(scope.save(tmp_path / "scope.npz"))
+    assert back.about == scope.about and back.diagnoses == scope.diagnoses
+    assert (back.scales, back.skipped) == (scope.scales, scope.skipped)
+    for a, b in zip(scope.steps, back.steps):
+        assert (a.step, a.scale, a.stepped, a.in_half) == (b.step, b.scale, b.stepped, b.in_half)
+        assert a.updates == b.updates
+        for kind in KINDS:
+            for name, h in a.histograms[kind].items():
+                other = b.histograms[kind][name]
+                assert np.array_equal(h.counts, other.counts) and h.largest == other.largest
+                assert (h.lowest, h.zeros, h.infs) == (other.lowest, other.zeros, other.infs)
+    assert back.summary() == scope.summary()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", None])
+def test_a_file_that_is_none_of_ours_is_refused(tmp_path, content):
+    path = tmp_path / "other.npz"
+    if content is not None:
+        path.write_bytes(content)
+    else:
+        np.savez(path, x=np.zeros(3))
+    with pytest.raises(fp.ArgumentError, match=r"other\.npz"):
+        Findings.load(path)
+    with pytest.raises(fp.ArgumentError, match="no such file"):
+        Findings.load(tmp_path / "missing.npz")
+
+
+def test_a_look_takes_less_than_40_kilobytes_a_step():
+    scope = small("mixed", steps=5)
+    sizes = [h.counts.nbytes for s in scope.steps for k in KINDS for h in s.histograms[k].values()]
+    assert sum(sizes) / 5 < 40_000
+
+
+def test_gradients_are_those_before_the_scale():
+    """The same numbers, with and without a loss scale, lie in the same place."""
+    plain, scaled = small("float32"), small("float32", loss_scale=1024.0)
+    for kind in GRADIENTS:
+        a, b = plain.steps[0].total(kind), scaled.steps[0].total(kind)
+        assert b.lowest - scaled.steps[0].shift == a.lowest
+        assert math.isclose(b.largest / 1024, a.largest, rel_tol=1e-6)
