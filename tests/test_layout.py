@@ -70,6 +70,7 @@ DRAW_NUMBERS = {
     "nn",
     "data",
     "lab",
+    "scope",
     "checkpoint",
 }  # what may import random itself
 DECIDE_FORMATS = {"minifp", "formats", "autocast", "policy", "accumulate", "cpu", "cuda"}

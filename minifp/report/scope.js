@@ -1,7 +1,8 @@
 // Moves what the figures of a microscope's page show: to another step, to another loss scale.
 // The figures are matplotlib's; their bars, cells and the window of float16 are found by their ids.
 "use strict";
-for (const root of document.querySelectorAll(".scope-lens")) {
+for (const root of document.querySelectorAll(".scope-lens:not([data-awake])")) {
+  root.dataset.awake = "";
   const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
   const stepSlider = root.querySelector(".scope-step"), scaleSlider = root.querySelector(".scope-scale");
   const SMALLEST = -24, NORMAL = -14, LARGEST = 15, MAX = Math.log2(65504);

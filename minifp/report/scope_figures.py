@@ -4,7 +4,6 @@ What the page's script moves (bars, cells, the window of float16) is found by it
 it to is in the page's data (scope_data.py). Without the script the last observed step is shown.
 """
 
-import io
 import math
 from html import escape
 
@@ -86,8 +85,8 @@ def kind_figure(findings: Findings, kind: str, step: ObservedStep):
     )
     places = [exponents[0] - 2, *exponents]
     colors = [SHADE, *(color_of(e, shift) for e in exponents)]
-    for axes in (above, below):
-        window(axes, key_of(kind), shift)
+    for axes, name in ((above, "bars"), (below, "rows")):
+        window(axes, name, shift)
         axes.grid(False)
     for i, (e, share, color) in enumerate(zip(places, found[0], colors)):
         (bar,) = above.bar([e], [share], width=0.86, color=color)
@@ -122,12 +121,12 @@ def put(axes, xs, ys, colors, gid):
     cells.set_gid(gid)
 
 
-def window(axes, key, shift):
+def window(axes, where, shift):
     """What float16 holds of numbers that are multiplied by 2^shift: normal ones, subnormal ones."""
     drawn = (("normal", NORMAL, LARGEST + 1, 0.22), ("subnormal", SMALLEST, NORMAL, 0.1))
     for name, low, high, alpha in drawn:
         band = axes.axvspan(low - shift - 0.5, high - shift - 0.5, color=GOOD, alpha=alpha, lw=0)
-        band.set_gid(f"window-{name}")
+        band.set_gid(f"{where}-window-{name}")
         band.set_zorder(0)
 
 
@@ -248,15 +247,3 @@ def svg_of(draw, findings: Findings, name: str, title: str, said: str) -> str:
         drawn = draw(findings)
         drawing.settle(drawn)
     return drawing.inline_svg(drawn, name, escape(title), escape(said))
-
-
-def png_of(findings: Findings) -> bytes | None:
-    """The four histograms in one picture; None without matplotlib or without an observed step."""
-    from minifp.report.scope_overview import overview
-
-    if not findings.steps or not drawing.is_available():
-        return None
-    out = io.BytesIO()
-    with drawing.settings():
-        overview(findings).savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()

@@ -1,5 +1,6 @@
 """The four histograms in one picture, for where pages cannot be shown."""
 
+import io
 import textwrap
 
 from minifp.report import drawing, words
@@ -47,3 +48,13 @@ def overview(findings: Findings):
         color=drawing.MUTED,
     )
     return drawn
+
+
+def png_of(findings: Findings) -> bytes | None:
+    """The picture as PNG; None without matplotlib or without an observed step."""
+    if not findings.steps or not drawing.is_available():
+        return None
+    out = io.BytesIO()
+    with drawing.settings():
+        overview(findings).savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()

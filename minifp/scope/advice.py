@@ -192,14 +192,12 @@ def errors_of(histogram: Histogram, shifts: np.ndarray) -> np.ndarray:
     middle = histogram.lowest + len(exponents) // 2  # so that nothing leaves the range of float64
     sizes = SIZES * 4.0 ** (exponents - middle)[:, None]
     smallest = int(math.log2(HALF.smallest_subnormal))
-    found = []
-    for shift in shifts:
-        stored = exponents[:, None] + int(shift) + np.zeros((1, PARTS), int)
-        gap = np.maximum(stored - HALF.mantissa_bits, smallest) - int(shift) - middle
-        rounding = 4.0**gap / 12
-        rounding[:, POWER] = 0  # powers of two are exact
-        is_flushed = stored < smallest - 1
-        is_flushed[:, POWER] |= stored[:, POWER] == smallest - 1
-        squared = np.where(is_flushed, sizes, rounding)
-        found.append((histogram.counts * squared).sum() / (histogram.counts * sizes).sum())
+    stored = (exponents + np.asarray(shifts)[:, None])[:, :, None] + np.zeros(PARTS, int)
+    gap = np.maximum(stored - HALF.mantissa_bits, smallest)
+    rounding = 4.0 ** (gap - np.asarray(shifts)[:, None, None] - middle) / 12
+    rounding[:, :, POWER] = 0  # powers of two are exact
+    is_flushed = stored < smallest - 1
+    is_flushed[:, :, POWER] |= stored[:, :, POWER] == smallest - 1
+    squared = np.where(is_flushed, sizes, rounding)
+    found = (histogram.counts * squared).sum(axis=(1, 2)) / (histogram.counts * sizes).sum()
     return np.sqrt(np.minimum(found, 1.0))

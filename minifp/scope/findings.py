@@ -39,6 +39,7 @@ class Findings:
     diagnoses: list[dict] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
+    _advised: tuple | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def count(self) -> int:
@@ -56,8 +57,11 @@ class Findings:
 
     def advice(self, tolerance: float = TOLERANCE) -> Advice:
         """Advice on the loss scale. tolerance: see advice.advise."""
-        overflowed = [self.scales[d["step"] - 1] for d in self.diagnoses if not d["persists"]]
-        return advise(self.steps, tolerance, min(overflowed, default=math.inf))
+        key = len(self.steps), self.count, tolerance
+        if self._advised is None or self._advised[0] != key:
+            failed = [self.scales[d["step"] - 1] for d in self.diagnoses if not d["persists"]]
+            self._advised = key, advise(self.steps, tolerance, min(failed, default=math.inf))
+        return self._advised[1]
 
     # ---- as text, page and picture ----
 
@@ -86,7 +90,7 @@ class Findings:
         return import_module("minifp.report.scope_page").fragment(self)
 
     def _repr_png_(self) -> bytes | None:
-        return import_module("minifp.report.scope_figures").png_of(self)
+        return import_module("minifp.report.scope_overview").png_of(self)
 
     # ---- as a file ----
 

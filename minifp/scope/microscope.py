@@ -6,10 +6,11 @@ Between the steps it looks at, it only counts them. It changes no number.
 from typing import Any
 
 from minifp import backend, mixed, tape
-from minifp.checks import check_count
+from minifp.checks import check_count, check_flag
 from minifp.errors import ArgumentError
 from minifp.mixed import MixedOptimizer
 from minifp.scope.findings import Findings
+from minifp.scope.live import Live
 from minifp.scope.observed import ObservedStep
 from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
@@ -18,7 +19,7 @@ from minifp.scope.watching import Watch
 class Microscope(Findings):
     """What `fp.microscope` returns: use it in a `with` block around training; see Findings."""
 
-    def __init__(self, model: Any, optimizer: Any, every: int = 20) -> None:
+    def __init__(self, model: Any, optimizer: Any, every: int = 20, *, live: bool = False) -> None:
         if not hasattr(model, "named_parameters"):
             raise ArgumentError(f"microscope: model is a {type(model).__name__}: expected a Module")
         if not isinstance(optimizer, MixedOptimizer):
@@ -31,6 +32,8 @@ class Microscope(Findings):
         super().__init__(about_run(model, optimizer, self.every))
         self.watch: Watch | None = None
         self.wanted: list = []
+        check_flag("live", live)
+        self.live = Live(self) if live else None
 
     def __enter__(self) -> "Microscope":
         mixed.observers.append(self)
@@ -41,6 +44,8 @@ class Microscope(Findings):
         self._look_away()
         if self in mixed.observers:
             mixed.observers.remove(self)
+        if self.live is not None:
+            self.live.follow(last=True)
 
     def _look(self):
         self.watch = Watch(self.model, ObservedStep(self.count + 1, dial=self.optimizer.dial))
@@ -78,6 +83,8 @@ class Microscope(Findings):
         seen.updates, self.wanted = became_of(self.wanted), []
         self.steps.append(seen)
         self._look_away()
+        if self.live is not None:
+            self.live.follow()
 
 
 def told(diagnosis: Any) -> dict:
@@ -101,7 +108,7 @@ def about_run(model: Any, optimizer: MixedOptimizer, every: int) -> dict[str, An
     }
 
 
-def microscope(model: Any, optimizer: Any, every: int = 20) -> Microscope:
+def microscope(model: Any, optimizer: Any, every: int = 20, *, live: bool = False) -> Microscope:
     """Watch a training run: every so many of its steps are looked at.
 
         with fp.microscope(model, optimizer, every=20) as scope:
@@ -109,6 +116,7 @@ def microscope(model: Any, optimizer: Any, every: int = 20) -> Microscope:
         scope.report("scope.html")
 
     model: the Module that is trained. optimizer: its MixedOptimizer. every: which steps are looked
-    at: the first, and every so many after it. Raises ArgumentError for others.
+    at: the first, and every so many after it. live: in a notebook, a picture that follows.
+    Raises ArgumentError for others.
     """
-    return Microscope(model, optimizer, every)
+    return Microscope(model, optimizer, every, live=live)

@@ -1,0 +1,94 @@
+"""Why a kernel works in the formats it does: its rule, met by the switches of a precision."""
+
+from typing import Any
+
+from minifp import autocast
+from minifp.diagnosis import FORWARD
+from minifp.policy import COMPUTE, GIVEN, Formats, Precision, Rule
+
+SUMMED = {
+    "dot": "products summed in {dot} ({accumulate})",
+    "reduce": "summed in {sum} ({reduce})",
+    "norm": "statistics and sums in {sum} ({reduce})",
+    "loss": "summed in {sum} ({reduce})",
+    "map": "element by element in {compute}",
+}
+PLAIN = {"norm": "element by element in {compute}", "loss": "element by element in {compute}"}
+
+
+def why(kernel: Any, formats: Formats, results: list, precision: Precision, phase: str) -> str:
+    """One sentence on a call: "dot: products summed in float32 (accumulate=float32), rounded once
+    to float16, the format of x".
+    """
+    rule = kernel.rule
+    sums = {"dot", "sum", "cumsum", "prod"} & {*kernel.wants}
+    text = SUMMED[rule.role] if sums else PLAIN.get(rule.role, SUMMED[rule.role])
+    words = text.format(
+        dot=formats.dot_in.name,
+        sum=formats.sum_in.name,
+        compute=formats.compute.name,
+        accumulate=switch("accumulate", precision.accumulate, formats.dot_in),
+        reduce=switch("reduce", precision.reduce, formats.sum_in),
+    )
+    ends = [ending(rule, spec, r, formats, precision, phase) for spec, r in zip(rule.out, results)]
+    return f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))
+
+
+def switch(name: str, value: str, used: Any) -> str:
+    """A switch of the precision; and what an argument's wider format has made of it."""
+    if used.name == value:
+        return f"{name}={value}"
+    return f"{name}={value}, but {used.name} as an argument is"
+
+
+def ending(
+    rule: Rule, spec: str, result: Any, formats: Formats, precision: Precision, phase: str
+) -> str:
+    """What is said of one result."""
+    if result.dtype.kind != "f":
+        return f"{result.dtype.name}, not rounded"
+    stored = result.dtype.name
+    if rule.role == "reduce" and result.ndim == 0 and result.dtype == formats.compute:
+        return f"kept in {stored}, as one number is not rounded"
+    if spec == COMPUTE:
+        return f"kept in {stored}, not rounded"
+    rounded = f"rounded once to {stored}"
+    if result.dtype == formats.compute:
+        rounded = f"stored in {stored} as it is"
+    if spec == GIVEN:
+        return f"{rounded}, {given(stored, precision, phase)}"
+    return f"{rounded}, the format of {' and '.join(spec.split())}"
+
+
+def given(stored: str, precision: Precision, phase: str) -> str:
+    """Where a result's format comes from that its rule leaves to the caller."""
+    if phase == FORWARD:
+        return "the format that was asked for"
+    if stored == precision.gradients:
+        return f"the format of that gradient (gradients={stored})"
+    return "the format of the value that it is the gradient of"
+
+
+def of_operation(operation: str, precision: Precision) -> str:
+    """What autocast's table says of an operation; "" without autocast."""
+    if precision.operations is None:
+        return ""
+    row = autocast.OpList(precision.operations)[operation]
+    works = "works in the formats it is given" if row.format == autocast.GIVEN else row.format
+    return f"autocast: {operation}: {works}: {row.reason}"
+
+
+def of_cast(reader: str, stored: str, precision: Precision) -> str:
+    """Why something is cast that `reader` reads."""
+    if precision.operations is None:
+        return f"what {reader} reads beside its weights" if reader else ""
+    said = of_operation(reader, precision) if reader else ""
+    return said if f": {stored}: " in said or autocast.WIDEST in said else ""
+
+
+def of_sum(summed_in: Any, stored: Any, precision: Precision) -> str:
+    """Why gradients that meet are summed as they are."""
+    return (
+        f"gradients that meet: summed in {summed_in.name} "
+        f"({switch('reduce', precision.reduce, summed_in)}), rounded once to {stored.name}"
+    )

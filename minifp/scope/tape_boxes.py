@@ -1,0 +1,101 @@
+"""What there is to draw of a tape: boxes of vertices and of what they were given, and edges."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from minifp.device import is_array
+from minifp.diagnosis import Recorded
+from minifp.replay import Outputs, unobserved
+from minifp.scope.redone import WEIGHT, arguments_named, check_recorded, module_of, operation_of
+from minifp.scope.visits import forward
+from minifp.tape import Tensor
+
+GIVEN = "given"  # the operation of a box that none made
+
+
+@dataclass(frozen=True)
+class Box:
+    """A vertex. operation: its name, "weight", or "given". label: what is written in it: the
+    operation, or the weight's name. module: of the module that it belongs to. format: of what it
+    makes. x, y: its place: layers are 0, 1, ... in y, and in each x is 0, 1, ... about a middle
+    that all layers have in common.
+    """
+
+    number: int
+    operation: str
+    label: str
+    module: str
+    format: str
+    x: float = 0.0
+    y: int = 0
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A value that box `source` makes and `target` reads. label: "float16 (32, 128)"."""
+
+    source: int
+    target: int
+    label: str
+    format: str
+
+
+def graph(recorded: Recorded) -> tuple[list[Box], list[Edge]]:
+    """The boxes, each after those that it reads from, and the edges. The step is done again, as the
+    tape does not keep what is between.
+    """
+    check_recorded("the graph of the tape", recorded)
+    outputs: Outputs = {}
+    order = recorded.order[::-1]
+    with unobserved(), np.errstate(all="ignore"):
+        for _ in forward(order, outputs, []):
+            pass
+    drawn = Drawn(outputs)
+    for vertex in order:
+        drawn.vertex(vertex)
+    return drawn.boxes, drawn.edges
+
+
+class Drawn:
+    """Boxes and edges as they are found."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self.outputs = outputs
+        self.boxes: list[Box] = []
+        self.edges: list[Edge] = []
+        self.numbers: dict[Any, int] = {}
+
+    def vertex(self, vertex: Any) -> None:
+        """One of the step."""
+        if isinstance(vertex, Tensor):
+            name = module_of(vertex) or WEIGHT
+            self.numbers[vertex] = self.box(WEIGHT, name, "", vertex.array)
+            return
+        reads = [self.read(vertex, i) for i in range(len(vertex.parents))]
+        made = self.outputs[vertex][0].array
+        number = self.box(operation_of(vertex), vertex.op, module_of(vertex), made)
+        self.numbers[vertex] = number
+        for source, array in filter(None, reads):
+            text = f"{array.dtype.name} {array.shape}"
+            self.edges.append(Edge(source, number, text, array.dtype.name))
+            if self.boxes[source].operation == WEIGHT and not self.boxes[source].module:
+                self.boxes[source] = replace(self.boxes[source], module=vertex.module)
+
+    def read(self, vertex: Any, i: int) -> tuple[int, Any] | None:
+        """(the box, the array) of an argument; None for one that is no array with dimensions."""
+        parent, index = vertex.parents[i]
+        if parent is not None:
+            return self.numbers[parent], self.outputs[parent][index].array
+        given = vertex.call[1][i]
+        if not is_array(given) or not given.ndim:
+            return None
+        name = arguments_named(vertex)[i]
+        return self.box(GIVEN, f"{name} of {vertex.op}", vertex.module, given), given
+
+    def box(self, operation: str, label: str, module: str, array: Any) -> int:
+        """A further box; its number."""
+        number = len(self.boxes)
+        self.boxes.append(Box(number, operation, label, module, array.dtype.name))
+        return number

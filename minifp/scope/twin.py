@@ -1,0 +1,155 @@
+"""The twin run: a step beside itself in a wider precision, and where they part.
+
+    def on_update(self, optimizer, gradients, factor):       # of an observer in fp.mixed.observers
+        print(twin(optimizer.backwards[-1], seed))
+
+For every value of the step it says how much error its operation adds and how much it inherits (see
+thrice.py), and of those that add most what comes of it (see effects.py). A weight adds what storing
+it has rounded away, where its unrounded numbers are known. A batch is what the step was given.
+Gradient hooks are not called.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minifp.diagnosis import Recorded
+from minifp.errors import ArgumentError
+from minifp.formats import float32, float64
+from minifp.policy import as_precision
+from minifp.replay import unobserved
+from minifp.scope.effects import Effect, effect_of, relative
+from minifp.scope.redone import check_recorded, module_of, operation_of
+from minifp.scope.thrice import Thrice
+from minifp.scope.twin_rows import TwinRow, row_of
+
+REFERENCES = (float32.name, float64.name)
+MEASURED = 16  # operations whose effect is measured: each takes one more step of the reference
+
+
+class Contribution(NamedTuple):
+    """An operation, the largest error it adds to a value (relative), and what comes of it."""
+
+    operation: str
+    module: str
+    line: str
+    number: int
+    added: float
+    effect: Effect
+
+    def __str__(self) -> str:
+        where = f" in {self.module}" if self.module else ""
+        return (
+            f"{self.operation}{where}: {self.effect.gradients:.2e} of the weights' gradients, "
+            f"{self.effect.loss:+.2e} of the loss"
+        )
+
+
+@dataclass(frozen=True)
+class TwinRun:
+    """What a twin run found.
+
+    reference: the precision beside it. loss, loss_reference: of both. gradients: the error of all
+    weights' gradients together, relative; weights: that of each, by name. contributions: of the
+    operations whose effect was measured, the largest effect on the gradients first. sources: how
+    many operations and weights add an error at all.
+    """
+
+    rows: list[TwinRow]
+    reference: str
+    loss: float
+    loss_reference: float
+    gradients: float
+    weights: dict[str, float] = field(default_factory=dict)
+    contributions: list[Contribution] = field(default_factory=list)
+    sources: int = 0
+
+    def worst(self, n: int = 8, by: str = "added", phase: str | None = None) -> list[TwinRow]:
+        """The n rows with the largest error `by`: "added" or "inherited"; of one phase, or both."""
+        if by not in ("added", "inherited"):
+            raise ArgumentError(f"worst: by={by!r}: expected 'added' or 'inherited'")
+        rows = [row for row in self.rows if phase in (None, row.phase)]
+        return sorted(rows, key=lambda row: -getattr(row, by))[:n]
+
+    @property
+    def most(self) -> Contribution | None:
+        """What contributes most to the error of the weights' gradients; None if nothing does."""
+        first = self.contributions[0] if self.contributions else None
+        return first if first and first.effect.gradients else None
+
+    def __str__(self) -> str:
+        lines = [
+            f"beside {self.reference}: loss {self.loss:.7g} instead of {self.loss_reference:.7g}, "
+            f"the weights' gradients are off by {self.gradients:.2e} of their norm"
+        ]
+        if not any(row.added for row in self.rows):
+            return lines[0] + "; no operation adds an error"
+        lines += ["what that comes from, one operation at a time:"]
+        lines += [f"  {each}" for each in self.contributions[:8]]
+        lines += [f"  (measured: {len(self.contributions)} of {self.sources} that add an error)"]
+        lines += ["the values with the largest errors of their own:"]
+        return "\n".join(lines + [f"  {row}" for row in self.worst()])
+
+
+def twin(
+    recorded: Recorded, seed: float, reference: str = float64.name, measured: int | None = MEASURED
+) -> TwinRun:
+    """Do a step again beside a reference, "float64" or "float32", and tell their errors.
+
+    recorded: a backward of the step, whose operations are not forgotten yet: between
+    optimizer.backward(loss) and the end of optimizer.step(), as in an observer's on_update. seed:
+    what its gradients were multiplied by; they keep it, in both. measured: of how many operations,
+    those that add most, the effect is measured; None for all. Nothing is changed by it.
+    Raises ArgumentError for another reference, or one narrower than what the step stores, TapeError
+    for a step that is forgotten, DeviceError for one on a GPU.
+    """
+    check_recorded("twin", recorded)
+    check_reference(recorded, reference)
+    t = Thrice(recorded, seed, as_precision(reference))
+    with unobserved(), np.errstate(all="ignore"):
+        found = [(value.vertex, row_of(value)) for value in t.values()]
+        sources = sources_of(found)
+        contributions = [contribution_of(t, *source) for source in sources[:measured]]
+        loss, exact = (o[t.loss.vertex][t.loss.index].array for o in (t.stored, t.reference))
+        return TwinRun(
+            rows=[row for _, row in found],
+            reference=reference,
+            loss=float(loss),
+            loss_reference=float(exact),
+            gradients=relative(list(t.gradients.values())),
+            weights={name_of(leaf): relative([pair]) for leaf, pair in t.gradients.items()},
+            contributions=sorted(contributions, key=lambda each: -each.effect.gradients),
+            sources=len(sources),
+        )
+
+
+def check_reference(recorded: Recorded, reference: str) -> None:
+    """Raise ArgumentError for a reference that is none, or too narrow for the step."""
+    if reference not in REFERENCES:
+        raise ArgumentError(f"twin: reference={reference!r}: expected {' or '.join(REFERENCES)}")
+    formats = {
+        d for v in recorded.order for d in getattr(v, "formats", (getattr(v, "dtype", None),))
+    }
+    if reference == float32.name and float64 in formats:
+        raise ArgumentError("twin: reference='float32' for a step that stores float64: it is wider")
+
+
+def name_of(leaf: Any) -> str:
+    """A weight's name, or what it looks like."""
+    return module_of(leaf) or f"leaf {leaf.shape} at {id(leaf):x}"
+
+
+def sources_of(found: list) -> list:
+    """(vertex, the row with its largest error) of all that add one, the largest first."""
+    largest: dict[Any, TwinRow] = {}
+    for vertex, row in found:
+        if row.added and (vertex not in largest or row.added > largest[vertex].added):
+            largest[vertex] = row
+    return sorted(largest.items(), key=lambda item: -item[1].added)
+
+
+def contribution_of(t: Thrice, vertex: Any, row: TwinRow) -> Contribution:
+    """What comes of the error of one vertex."""
+    of_it = operation_of(vertex), row.module, row.line, row.number, row.added
+    return Contribution(*of_it, effect_of(t, vertex))

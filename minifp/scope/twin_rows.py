@@ -1,0 +1,77 @@
+"""The rows of a twin run: what each value of the step got wrong, and what was wrong before."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from minifp.formats import FORMATS
+from minifp.recording import line_of
+from minifp.scope.effects import norm, ratio
+from minifp.scope.redone import module_of
+from minifp.scope.thrice import Value
+from minifp.tape import Node
+
+
+class Ulps(NamedTuple):
+    """Errors in units of the gap between numbers of the stored format, where they should lie."""
+
+    max: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class TwinRow:
+    """One value of the step: what its operation got wrong, and what was wrong before.
+
+    number: of the visit to its operation, in the order of the step. phase: "forward", "backward".
+    operation: its name; "weight" for a parameter, "sum of gradients" where they meet. module: the
+    path of the module that called it, or the parameter's name. value: "y", or "dx" for the gradient
+    of its argument x. line: "file:line: text". format, shape: as stored.
+    added, inherited: the norm of each error over that of the reference; *_ulp: the same in ulp.
+    """
+
+    number: int
+    phase: str
+    operation: str
+    module: str
+    value: str
+    line: str
+    format: str
+    shape: tuple[int, ...]
+    added_ulp: Ulps
+    inherited_ulp: Ulps
+    added: float
+    inherited: float
+
+    def __str__(self) -> str:
+        where = f" in {self.module}" if self.module else ""
+        return (
+            f"{self.phase} of {self.operation}{where}, {self.value} {self.format} {self.shape}: "
+            f"adds {self.added:.2e} (at most {self.added_ulp.max:.3g} ulp), "
+            f"inherits {self.inherited:.2e}"
+        )
+
+
+def row_of(value: Value) -> TwinRow:
+    """What is told of one value."""
+    vertex, stored = value.vertex, value.stored
+    added, inherited, size = value.added, value.inherited, norm([value.reference])
+    return TwinRow(
+        *(value.number, value.phase, value.operation, module_of(vertex), value.name),
+        line_of(vertex) if isinstance(vertex, Node) else "",
+        *(stored.dtype.name, stored.shape),
+        in_ulp(added, value.local, stored.dtype.name),
+        in_ulp(inherited, value.reference, stored.dtype.name),
+        ratio(norm([added]), size),
+        ratio(norm([inherited]), size),
+    )
+
+
+def in_ulp(errors: np.ndarray, at: np.ndarray, format: str) -> Ulps:
+    """The largest and the mean error, in ulp of a format at the numbers `at`."""
+    if not errors.size:
+        return Ulps(0.0, 0.0)
+    finite = np.where(np.isfinite(at), at, 0)
+    ulps = np.abs(errors) / FORMATS[format].ulp(finite)
+    return Ulps(float(ulps.max()), float(ulps.mean()))

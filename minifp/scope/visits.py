@@ -1,0 +1,128 @@
+"""A step done again with its kernels looked at: what each operation was given, called and made.
+
+Kernels are looked at where they are called: `Kernel.__call__` is wrapped for as long as it takes,
+because observers of kernels are told neither parameters nor when a call began.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from minifp.backend import Kernel
+from minifp.diagnosis import BACKWARD, FORWARD, SUM, Recorded
+from minifp.policy import Precision, get_precision
+from minifp.replay import Outputs, again, arguments_of, leaf_like
+from minifp.scope.redone import Arrivals, summed
+from minifp.tape import Tensor
+from minifp.walk import first_gradient, format_of, run_backward
+
+
+class Call(NamedTuple):
+    """A call of a kernel, the precision under which it ran, and how long it took."""
+
+    kernel: Any
+    args: tuple
+    params: dict
+    results: tuple
+    precision: Precision
+    seconds: float
+
+
+class Visit(NamedTuple):
+    """One operation, forward or backward, or the sum of the gradients that meet at a vertex.
+
+    given, made: what it read and made, arrays or tensors. seconds: all that it took.
+    """
+
+    phase: str
+    vertex: Any
+    operation: str
+    given: list
+    made: list
+    calls: list[Call]
+    seconds: float
+    precision: Precision
+
+
+@contextmanager
+def calls_heard() -> Iterator[list[Call]]:
+    """A list of all calls of kernels in the `with` block. On the CPU no kernel calls another."""
+    calls: list[Call] = []
+    original = Kernel.__call__
+
+    def heard(kernel: Any, *args: Any, to: Any = None, **params: Any) -> Any:
+        start = perf_counter()
+        results = original(kernel, *args, to=to, **params)
+        seconds = perf_counter() - start
+        several = results if isinstance(results, tuple) else (results,)
+        calls.append(Call(kernel, args, params, several, get_precision(), seconds))
+        return results
+
+    kind: Any = Kernel
+    kind.__call__ = heard
+    try:
+        yield calls
+    finally:
+        kind.__call__ = original
+
+
+def visits(recorded: Recorded, seed: float) -> Iterator[Visit]:
+    """All that a step does, in order, done again; what is used up is let go as the step does."""
+    outputs: Outputs = {}
+    with calls_heard() as calls:
+        yield from forward(recorded.order[::-1], outputs, calls)
+        yield from backward(recorded, seed, outputs, calls)
+
+
+def visit(
+    place: tuple, precision: Precision, given: Any, calls: list, do: Callable, *args: Any
+) -> Visit:
+    """Do one operation. place: the first three fields of a Visit."""
+    calls.clear()
+    start = perf_counter()
+    made = do(*args)
+    phase, vertex, name = place
+    seconds = perf_counter() - start
+    return Visit(phase, vertex, name, list(given), list(made), [*calls], seconds, precision)
+
+
+def forward(order: list, outputs: Outputs, calls: list[Call]) -> Iterator[Visit]:
+    """All operations, whose outputs are put into `outputs`."""
+    for vertex in order:
+        if isinstance(vertex, Tensor):
+            outputs[vertex] = (leaf_like(vertex),)
+            continue
+        arguments, place = arguments_of(vertex, outputs), (FORWARD, vertex, vertex.op)
+        done = visit(place, vertex.precision, arguments, calls, again, vertex, arguments)
+        outputs[vertex] = tuple(done.made)
+        yield done
+
+
+def backward(
+    recorded: Recorded, seed: float, outputs: Outputs, calls: list[Call]
+) -> Iterator[Visit]:
+    """All operations backward, and where gradients meet their sums."""
+    arrivals, loss = Arrivals(), recorded.loss
+    first = first_gradient(outputs[loss.vertex][loss.index], None, seed)
+    arrivals.add(loss.vertex, loss.index, first, get_precision())
+    for vertex in recorded.order:
+        own, sums = outputs.pop(vertex)[0].vertex, {}
+        for i, met in arrivals.take(vertex).items():
+            given, place = [g for g, _ in met], (BACKWARD, vertex, SUM)
+            do = added_up, met, format_of(own, i)
+            done = visit(place, met[-1][1], given, calls, *do)
+            sums[i] = done.made[0]
+            if len(met) > 1:
+                yield done
+        if isinstance(vertex, Tensor) or not sums:
+            continue
+        place, given = (BACKWARD, vertex, vertex.op), list(sums.values())
+        done = visit(place, vertex.precision, given, calls, run_backward, own, sums)
+        arrivals.send(vertex, tuple(done.made), vertex.precision)
+        yield done
+
+
+def added_up(met: list, format: Any) -> list:
+    """The sum of the gradients that meet, as the only thing made."""
+    return [summed(met, format)]

@@ -1,0 +1,315 @@
+"""The microscope's page: in a real browser its sliders move and the numbers follow, exactly."""
+
+import json
+import os
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from test_microscope import char_lstm, small
+
+import minifp as fp
+from minifp.report import scope_data, scope_page
+from minifp.report.scope_lens import percent
+from minifp.scope.findings import Findings
+from minifp.scope.histogram import Histogram
+from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
+
+matplotlib = pytest.importorskip("matplotlib")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+@pytest.fixture(scope="module")
+def scope():
+    """A character LSTM in mixed precision with an exponent dial, and a skipped step or two."""
+    return char_lstm("mixed", dial=8, steps=12, every=4, hidden=16, length=8)[0]
+
+
+@pytest.fixture(scope="module")
+def large():
+    """50 observed steps of 50 layers, in all four kinds."""
+    numbers, found = np.random.default_rng(0), Findings({"model": "Deep", "precision": "mixed"})
+    shape = numbers.normal(size=2_000)
+    for i in range(50):
+        step = ObservedStep(20 * i + 1, scale=2.0**16, in_half=True)
+        for kind in KINDS:
+            for layer in range(50):
+                factor = 2.0 ** (-14 - layer % 9 if kind in GRADIENTS else -3)
+                spread = np.exp(numbers.normal(size=2_000))
+                step.add(kind, f"blocks.{layer}.conv", Histogram.of(
+                    (shape * spread * factor * 2.0**8).astype(np.float16)))  # fmt: skip
+        found.steps.append(step)
+        found.scales += [2.0**16] * 20
+        found.skipped += [False] * 20
+    return found
+
+
+# ---- without a browser --------------------------------------------------------------------------
+
+
+class Wellformed(HTMLParser):
+    """Notes elements that are not closed, ids that are given twice, and what is fetched."""
+
+    VOID = {"meta", "link", "br", "input", "img", "hr"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.fetched = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.ids += [given["id"]] if "id" in given else []
+        address = given.get("src") or (given.get("href") if tag == "link" else None) or ""
+        self.fetched += [address] * bool(re.match(r"(https?:)?//", address))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_one_file_that_fetches_nothing(written):
+    text = written.read_text(encoding="utf-8")
+    parsed = Wellformed(text)
+    assert parsed.open == [] and parsed.fetched == []
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert "default-src 'none'" in text and scope_page.script_hash() in text
+
+
+def test_50_steps_of_50_layers_stay_below_10_megabytes(large, tmp_path):
+    path = large.report(tmp_path / "large.html")
+    assert path.stat().st_size < 10e6
+    assert "blocks.49.conv" in path.read_text(encoding="utf-8")
+
+
+def test_too_much_data_is_thinned_and_said_so(large, monkeypatch):
+    whole, steps = scope_data.data_of(large)
+    assert steps == 50
+    monkeypatch.setattr(scope_data, "MOST_BYTES", len(whole) // 3)
+    thinned, steps = scope_data.data_of(large)
+    assert len(thinned) <= len(whole) // 3 and steps < 20
+    assert json.loads(thinned)["steps"][-1]["step"] == large.steps[-1].step
+    assert f"{steps} of the 50 observed steps are in this page" in scope_page.fragment(large)
+
+
+def test_the_data_of_the_page_are_the_counts(scope):
+    told = json.loads(scope_data.data_of(scope)[0])
+    step, kind = scope.steps[1], ACTIVATION_GRADIENTS
+    layers = told["kinds"]["activation-gradients"]["layers"]
+    rows = {layers[row[0]]: row for row in told["steps"][1]["held"]["activation-gradients"]}
+    assert rows.keys() == step.histograms[kind].keys()
+    for name, h in step.histograms[kind].items():
+        _, lowest, counts, *_ = rows[name]
+        assert {e: n for e, n in enumerate(counts, lowest) if n} == h.exponents
+
+
+def test_a_name_cannot_end_the_script(tmp_path):
+    scope = small("mixed")
+    layers = scope.steps[0].histograms[KINDS[0]]
+    layers["</script><b>"] = layers.pop(next(iter(layers)))
+    parsed = Wellformed(scope.report(tmp_path / "odd.html").read_text(encoding="utf-8"))
+    assert parsed.open == []
+
+
+def test_findings_without_steps_have_a_page_a_text_and_no_picture(tmp_path):
+    empty = Findings()
+    assert "no advice" in empty.summary() and empty._repr_png_() is None
+    assert empty.report(tmp_path / "empty.html").stat().st_size > 1000
+
+
+def test_the_picture_is_a_png(scope):
+    assert scope._repr_png_().startswith(b"\x89PNG")
+
+
+def test_the_summary_fits_100_columns_and_names_every_layer(scope):
+    text = scope.summary()
+    assert max(map(len, text.splitlines())) <= 100 and text.isascii()
+    assert all(name in text for kind in KINDS for name in scope.layers(kind))
+
+
+def test_write_makes_a_folder_with_page_data_text_and_picture(scope, tmp_path):
+    page = scope.write(tmp_path / "new" / "folder")
+    names = {path.name for path in page.parent.iterdir()}
+    assert names == {"report.html", "scope.npz", "scope.txt", "scope.png"}
+
+
+def test_without_matplotlib_the_page_has_its_tables(scope, monkeypatch, tmp_path):
+    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+    text = scope.report(tmp_path / "plain.html").read_text(encoding="utf-8")
+    assert "<svg" not in text and "lstm gates" in text
+
+
+# ---- in a browser -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium, where there is one."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("no chromium: apt-get install chromium")
+    with playwright.sync_playwright() as engine:
+        held = engine.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield held
+        held.close()
+
+
+@pytest.fixture(scope="module")
+def written(scope, tmp_path_factory):
+    """The path of the page."""
+    return scope.report(tmp_path_factory.mktemp("scope") / "scope.html")
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(request, browser, written):
+    """The page, opened offline; every message of its console is an error."""
+    shown = browser.new_page(
+        viewport={"width": 1100, "height": 900}, color_scheme=request.param, offline=True
+    )
+    said: list[str] = []
+    shown.on("console", lambda message: said.append(message.text))
+    shown.on("pageerror", lambda error: said.append(str(error)))
+    shown.goto(written.as_uri())
+    yield shown
+    shown.close()
+    assert said == []
+
+
+def cells(page, kind, layer):
+    """The cells of one layer's row."""
+    row = page.locator(f'[data-kind="{kind}"] tr[data-layer="{layer}"] td')
+    return row.all_text_contents()
+
+
+def expected(step, kind, shift):
+    """What the row of all layers must say."""
+    h = step.total(kind)
+    return [
+        f"{h.total:,}",
+        *(percent(h.zeros, h.total), percent(h.flushed(shift), h.nonzero)),
+        *(percent(h.subnormal(shift), h.nonzero), percent(h.overflowing(shift), h.nonzero)),
+    ]
+
+
+def test_the_numbers_follow_both_sliders_exactly(page, scope):
+    for position, step in enumerate(scope.steps):
+        page.locator(".scope-step").evaluate(MOVE, position)
+        for k in (0, 7, step.shift, 30):
+            page.locator(".scope-scale").evaluate(MOVE, k)
+            for kind in KINDS:
+                shift = k - step.shift if kind in GRADIENTS else 0
+                key = kind.replace(" ", "-")
+                assert cells(page, key, "all")[:5] == expected(step, kind, shift)
+            assert f"2^{k}" in page.locator(".scope-scale-said").inner_text()
+        assert page.locator(".scope-step-said").inner_text() == f"step {step.step}"
+
+
+MOVE = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }"
+
+
+def test_the_sliders_are_moved_by_keys(page):
+    slider = page.locator(".scope-scale")
+    slider.focus()
+    before = int(slider.input_value())
+    page.keyboard.press("ArrowLeft")
+    assert int(slider.input_value()) == before - 1
+    assert f"S = 2^{before - 1}" in page.locator(".scope-scale-said").inner_text()
+
+
+def test_the_bars_and_the_window_move(page):
+    def drawn(what):
+        return page.locator(f'[data-kind="weight-gradients"] [id*="{what}"] path').evaluate_all(
+            "paths => paths.map(path => path.getAttribute('d') + path.style.fill)"
+        )
+
+    page.locator(".scope-scale").evaluate(MOVE, 16)
+    before = drawn("window-normal"), drawn("-bar-")
+    page.locator(".scope-scale").evaluate(MOVE, 0)
+    after = drawn("window-normal"), drawn("-bar-")
+    assert before[0] != after[0] and before[1] != after[1]  # what is lost changes its colour
+    assert any("--series-2" in bar for bar in after[1])
+
+
+def test_every_section_is_shown_and_a_picture_is_kept_of_it(page, tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp() / "screenshots"
+    folder.mkdir(exist_ok=True)
+    sections = page.locator("section").all()
+    assert len(sections) >= 5
+    for section in sections:
+        title = re.sub(r"\W+", "-", section.locator("h2").inner_text().lower())
+        picture = section.screenshot(path=folder / f"{title}.png")
+        assert len(picture) > 3000
+        assert section.bounding_box()["width"] <= 1100
+    print(f"screenshots: {folder}", *sorted(os.listdir(folder)))
+
+
+def test_nothing_is_wider_than_a_phone(browser, written):
+    shown = browser.new_page(viewport={"width": 390, "height": 800})
+    shown.goto(written.as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+    shown.close()
+
+
+def test_50_steps_of_50_layers_can_be_moved_through(browser, large, tmp_path):
+    path = large.report(tmp_path / "large.html")
+    shown = browser.new_page(viewport={"width": 1100, "height": 900})
+    shown.goto(path.as_uri())
+    milliseconds = shown.locator(".scope-step").evaluate(
+        "s => { const t = performance.now(); for (let i = 0; i < 10; i++) { s.value = i; "
+        "s.dispatchEvent(new Event('input')); } return (performance.now() - t) / 10; }"
+    )
+    assert milliseconds < 1000  # a guard against what is quadratic, not a measurement
+    assert shown.locator(".scope-step-said").inner_text() == f"step {large.steps[9].step}"
+    shown.close()
+
+
+# ---- in a notebook ------------------------------------------------------------------------------
+
+CELLS = """
+import minifp as fp, minifp.nn.functional as F
+from minifp import optim
+from minifp.models import MLP
+train, _ = fp.data.digits()
+with fp.precision("mixed"):
+    model = MLP(64, 16, 10)
+    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-3))
+    with fp.microscope(model, optimizer, every=2, live=True) as scope:
+        for i, (x, t) in enumerate(fp.data.DataLoader(train, batch_size=32)):
+            optimizer.minimize(F.cross_entropy(model(x), t))
+            if i == 5:
+                break
+|||
+scope
+"""
+
+
+def test_a_notebook_shows_the_same_inline_and_a_view_that_follows(tmp_path):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    book = nbformat.v4.new_notebook()
+    book.cells = [nbformat.v4.new_code_cell(text.strip()) for text in CELLS.split("|||")]
+    client = nbclient.NotebookClient(
+        book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    first, second = book.cells
+    (live,) = [out for out in first.outputs if out.output_type == "display_data"]
+    assert live.data["image/png"] and "data:image/png" in live.data["text/html"]
+    assert "loss scale" in live.data["text/plain"] or "scaling" in live.data["text/plain"]
+    (shown,) = second.outputs
+    assert "scope-lens" in shown.data["text/html"] and "<script>" in shown.data["text/html"]
+    assert shown.data["image/png"]
+
+
+def test_a_live_view_is_for_notebooks():
+    with fp.precision("mixed"):
+        model = fp.nn.Linear(2, 2)
+        optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=1.0))
+    with pytest.raises(fp.ArgumentError, match="notebooks"):
+        fp.microscope(model, optimizer, live=True)

@@ -1,0 +1,341 @@
+"""Claims about the precision trace: what is told of each kernel's call and why, what it costs, and
+how the tape is drawn.
+"""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bounds import Calls
+from cases import CASES
+from snapshots import frozen
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import backend, nn, optim, tape
+from minifp.backend import Kernel
+from minifp.diagnosis import SUM, Recorded
+from minifp.errors import ArgumentError, TapeError
+from minifp.scope.cost import Count, cost_of
+from minifp.scope.tape_boxes import Edge
+from minifp.scope.tape_graph import graph_text, layout, ordered
+from minifp.scope.trace import trace
+from minifp.scope.trace_rows import NO_ARITHMETIC
+from minifp.walk import propagate
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from benchmarks import ours, workloads
+from benchmarks.tracing import Trace as Benchmark
+
+ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
+
+
+def mlp():
+    """Two layers, a view and a residual connection."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(20, 20), nn.Linear(40, 3)
+
+        def forward(self, x):
+            h = F.relu(self.first(x))
+            return self.second((h + F.tanh(h)).reshape(-1, 40))
+
+    return Net()
+
+
+def step_of(precision, look=lambda recorded: trace(recorded, 8.0, repeats=1)):
+    """What `look` finds in a step between backward and update, and its optimizer."""
+    numbers = np.random.default_rng(0)
+    x, t = numbers.normal(0, 1, (32, 20)).astype("float32"), numbers.integers(0, 3, 16)
+    with fp.precision(precision):
+        model = mlp()
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), loss_scale=8.0)
+        optimizer.backward(F.cross_entropy(model(fp.tensor(x)), fp.tensor(t)))
+    return look(optimizer.backwards[-1]), optimizer
+
+
+def rows_of(found, **wanted):
+    """The rows with these fields."""
+    return [r for r in found.rows if all(getattr(r, k) == v for k, v in wanted.items())]
+
+
+# ---- what is told of a call ---------------------------------------------------------------------
+
+
+class Told(list):
+    """An observer of kernels that keeps their names."""
+
+    def on_kernel(self, kernel, args, results, formats):
+        self.append(kernel.name)
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", "float16"])
+def test_the_kernels_are_those_that_the_step_calls_in_their_order(precision):
+    told = Told()
+    backend.observers.append(told)
+    found, _ = step_of(precision, lambda recorded: recorded)
+    backend.observers.remove(told)
+    rows = trace(found, 8.0, repeats=1).rows
+    called = [name for name in told if not name.startswith("pointwise.copy")]
+    of_step = [row.kernel for row in rows if row.kernel and row.kernel != "pointwise.copy"]
+    assert of_step == called and len(called) > 10
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+    phases = [row.phase for row in rows]
+    assert phases == sorted(phases, key=["forward", "backward"].index)
+
+
+def test_a_dot_product_in_mixed_precision_is_told_with_its_rule():
+    first, _ = rows_of(step_of("mixed")[0], kernel="linear.linear_forward")
+    assert (first.operation, first.module, first.role) == ("linear", "Net.first", "dot")
+    assert first.inputs == ("float16 (32, 20)", "float16 (20, 20)", "float16 (20,)")
+    assert first.outputs == ("float16 (32, 20)",)
+    assert (first.computes_in, first.sums_in, first.dot_in) == ("float32", "", "float32")
+    assert first.why == (
+        "dot: products summed in float32 (accumulate=float32), rounded once to float16, the format "
+        "of x"
+    )
+    assert first.bytes_read == 2 * (32 * 20 + 20 * 20 + 20) and first.bytes_written == 2 * 32 * 20
+    assert first.products == ((32, 20, 20, 1),)
+    assert first.flops == 2 * 32 * 20 * 20 + 32 * 20  # and the bias
+    assert first.intensity == first.flops / (first.bytes_read + first.bytes_written)
+    assert "self.first(x)" in first.line and first.seconds > 0
+
+
+def test_gradients_name_the_switch_that_gives_their_format():
+    found, _ = step_of("mixed,gradients=float32")
+    (row,) = rows_of(found, kernel="activation.relu_dx")
+    assert row.outputs == ("float32 (32, 20)",)
+    assert row.why.endswith("stored in float32 as it is, the format of that gradient "
+                            "(gradients=float32)")  # fmt: skip
+
+
+def test_sums_in_float16_are_told():
+    found, _ = step_of("float16")
+    bias = rows_of(found, kernel="linear.linear_db")[0]
+    assert bias.sums_in == "float16" and "summed in float16 (reduce=float16)" in bias.why
+    dot = rows_of(found, kernel="linear.linear_dw")[0]
+    assert dot.dot_in == "float16" and "in float16 (accumulate=float16)" in dot.why
+
+
+def test_under_autocast_the_row_of_its_table_is_told_also_of_casts():
+    found, _ = step_of("autocast")
+    reason = fp.op_list("autocast")["linear"].reason
+    told = rows_of(found, phase="forward", operation="cast", module="Net.first")
+    told += rows_of(found, kernel="linear.linear_forward")
+    assert len(told) > 2
+    for row in told:
+        assert row.why.endswith(f"; autocast: linear: float16: {reason}")
+    (loss,) = rows_of(found, kernel="cross_entropy.cross_entropy_total")
+    assert "autocast: cross_entropy: float32: a loss" in loss.why
+    assert "kept in float32, not rounded" in loss.why
+
+
+def test_views_and_moves_have_no_arithmetic():
+    (view, _) = rows_of(step_of("mixed")[0], operation="reshape")
+    assert (view.role, view.kernel, view.flops) == (NO_ARITHMETIC, "", 0)
+    assert view.bytes_read == view.bytes_written == 0 and view.intensity == 0
+    with fp.precision("mixed"):
+        x = fp.tensor(np.ones((6, 4)), requires_grad=True)
+        found = trace(recorded_of(fp.cat([x, x * 2]).sum()), 1.0, repeats=1)
+    (move,) = rows_of(found, operation="cat", phase="forward")
+    assert move.bytes_written == 2 * 6 * 4 * 2 and move.flops == 0 and "moved" in move.why
+
+
+def test_gradients_that_meet_are_told_where_they_do():
+    (row,) = rows_of(step_of("mixed")[0], operation=SUM)
+    assert row.inputs == ("float16 (32, 20)",) * 2 and row.outputs == ("float16 (32, 20)",)
+    assert row.flops == 32 * 20 and row.sums_in == "float32"
+    assert "summed in float32 (reduce=float32), rounded once to float16" in row.why
+
+
+def recorded_of(loss):
+    """A loss after its backward."""
+    return Recorded(loss, propagate(loss, None, 1.0, True))
+
+
+# ---- what it costs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["lenet", "lstm", "mlp"])
+def test_products_are_those_that_the_benchmarks_know_by_operation(name):
+    model = workloads.find("model", name)
+    with fp.precision("mixed"):
+        made = ours.Side.make(None, model)
+        with Benchmark() as known:
+            steps = made.step()
+            for phase in steps:
+                if phase == "backward":
+                    break
+        counted = trace(made.optimizer.backwards[-1], made.optimizer.scale, repeats=1).products
+    assert not known.unknown
+    matched = Counter()
+    for ways, times in known.products.items():
+        same = [way for way in set(ways) if way in counted]
+        assert same, f"{ways} was not counted: {sorted(counted)}"
+        matched[same[0]] += times
+    assert matched == counted
+
+
+@pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
+def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
+    with fp.precision("float32"), Calls() as calls:
+        y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
+        y = [t for t in (y if isinstance(y, tuple) else (y,)) if getattr(t, "vertex", None)]
+        if y:
+            sum((t * t).sum() for t in y).backward()
+    for call in calls:
+        before = frozen(call.args)
+        cost = cost_of(call.kernel, call.args, call.params)
+        assert frozen(call.args) == before
+        assert cost.flops >= sum(2 * m * n * k * times for m, n, k, times in cost.products)
+
+
+@pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
+def test_what_counts_computes_the_same(case):
+    with fp.precision("float32"), Calls() as calls:
+        case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
+    for call in calls:
+        if "dot" in call.kernel.wants:
+            continue  # whose products are not computed
+        count, results = Count(), []
+        for watch, primitive in ((count.watch, count.primitive), (np.asarray, plain_primitive)):
+            args = [watch(a) if isinstance(a, np.ndarray) else a for a in call.args]
+            given = {want: primitive(want) for want in call.kernel.wants}
+            with np.errstate(all="ignore"):
+                found = call.kernel.reference(*args, **call.params, **given)
+            results.append(frozen([np.asarray(r) for r in as_tuple(found)]))
+        assert results[0] == results[1]
+
+
+def plain_primitive(name):
+    """As the backend gives it in float32."""
+    return getattr(backend.primitives(np.dtype("float32")), name, lambda x: x)
+
+
+def as_tuple(found):
+    return found if isinstance(found, tuple) else (found,)
+
+
+def test_sums_functions_and_products_are_counted():
+    def reference(x, y, *, dot, sum, prod):
+        z = np.maximum(np.tanh(x) + 1, 0) * x  # 4 for each of 6
+        z += z.max(1, keepdims=True)  # 6 of the largest, and 6
+        return sum(dot(z, y), axis=0) > prod(x)  # 2 * 2 * 5 * 3, 10, 6; a comparison is none
+
+    fake = type("Fake", (), {"reference": staticmethod(reference), "wants": ("dot", "sum", "prod")})
+    cost = cost_of(fake, (np.ones((2, 3), "float32"), np.ones((3, 5), "float32")), {})
+    assert cost == (4 * 6 + 12 + 60 + 10 + 6, ((2, 5, 3, 1),))
+
+
+# ---- nothing is changed, and what is refused ----------------------------------------------------
+
+
+def test_counting_is_no_part_of_the_time(monkeypatch):
+    called, original = [], Kernel.__call__
+
+    def noted(*args):
+        called.append(Kernel.__call__ is original)
+        return cost_of(*args)
+
+    monkeypatch.setattr("minifp.scope.trace_rows.cost_of", noted)
+    found, _ = step_of("mixed")
+    assert called and all(called)
+    assert found.seconds == sum(row.seconds for row in found.rows) > 0
+
+
+def test_training_goes_on_as_if_nobody_had_asked():
+    ends = []
+    for look in (lambda recorded: None, lambda recorded: trace(recorded, 8.0, repeats=2)):
+        fp.manual_seed(0)
+        told = Told()
+        _, optimizer = step_of("mixed", look=look)
+        backend.observers.append(told)
+        assert optimizer.step().stepped
+        backend.observers.remove(told)
+        ends.append((frozen(optimizer.state_dict()), list(told), str(fp.random.get_state())))
+    assert ends[0] == ends[1] and not tape.observers
+
+
+def test_a_kernel_that_fails_leaves_kernels_as_they_were(monkeypatch):
+    before = Kernel.__call__
+
+    def fails(*_, **__):
+        raise ValueError("planted")
+
+    with pytest.raises(ValueError, match="planted"):
+        step_of("mixed", lambda recorded: trace_with(recorded, monkeypatch, fails))
+    assert Kernel.__call__ is before
+
+
+def trace_with(recorded, monkeypatch, fails):
+    """A trace in which the first operation backward fails."""
+    monkeypatch.setattr("minifp.scope.visits.run_backward", fails)
+    return trace(recorded, 8.0)
+
+
+def test_a_forgotten_step_and_no_repeats_are_refused():
+    found, optimizer = step_of("mixed", lambda recorded: recorded)
+    with pytest.raises(ArgumentError, match=r"repeats=0"):
+        trace(found, 8.0, repeats=0)
+    optimizer.step()
+    for ask in (lambda: trace(found, 8.0), lambda: layout(found), lambda: graph_text(found)):
+        with pytest.raises(TapeError, match=r"is let go: ask between"):
+            ask()
+
+
+def test_the_table_has_a_line_for_each_row():
+    found, _ = step_of("mixed")
+    lines = str(found).splitlines()
+    assert len(lines) == len(found.rows) + 2 and lines[0].startswith("mixed")
+    assert "linear.linear_forward" in lines[2] and lines[2].endswith("the format of x")
+
+
+# ---- the graph of the tape ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["mixed", "autocast"])
+def test_every_edge_leads_down_and_no_two_boxes_share_a_place(precision):
+    found, _ = step_of(precision, layout)
+    places = [(b.x, b.y) for b in found.boxes]
+    assert len({*places}) == len(places)
+    assert all(found.boxes[e.source].y < found.boxes[e.target].y for e in found.edges)
+    assert {b.y for b in found.boxes} == set(range(found.height))
+    assert max(Counter(b.y for b in found.boxes).values()) == found.width
+    assert [b.number for b in found.boxes] == list(range(len(found.boxes)))
+    last = max(found.boxes, key=lambda b: b.y)
+    assert (last.operation, last.format) == ("cross_entropy", "float32")
+
+
+def test_a_row_of_boxes_is_ordered_so_that_edges_need_not_cross():
+    edges = [Edge(a, b, "", "") for a, b in ((0, 5), (1, 4), (2, 3), (5, 6), (4, 7), (3, 8))]
+    places = ordered([[0, 1, 2], [3, 4, 5], [6, 7, 8]], edges)
+    assert [places[e.source] - places[e.target] for e in edges] == [0.0] * 6
+
+
+def test_the_text_for_graphviz_has_all_boxes_edges_and_modules():
+    (text, drawn), _ = step_of("mixed", lambda r: (graph_text(r), layout(r)))
+    nodes = re.findall(r"^ +v(\d+) \[label=", text, re.M)
+    edges = re.findall(r"^  v(\d+) -> v(\d+) \[label=\"(.*?)\", color", text, re.M)
+    assert sorted(map(int, nodes)) == list(range(len(drawn.boxes)))
+    assert [(int(a), int(b), label) for a, b, label in edges] == [
+        (e.source, e.target, e.label) for e in drawn.edges
+    ]
+    assert text.count("{") == text.count("}") == 1 + text.count("subgraph cluster_")
+    for module in ("Net", "Net.first", "Net.second"):
+        assert f'label="{module}"' in text
+    assert "float16 (32, 20)" in text and "float32 ()" not in text  # a loss is read by nobody
+
+
+def test_a_name_with_quotes_does_not_break_the_text():
+    def renamed(recorded):
+        leaf = next(v for v in recorded.order if isinstance(v, nn.Parameter))
+        leaf.name = 'a "b" \\ c'
+        return graph_text(recorded)
+
+    text, _ = step_of("mixed", renamed)
+    assert '[label="a \\"b\\" \\\\ c", ' in text
