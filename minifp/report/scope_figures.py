@@ -200,7 +200,8 @@ def scale_figure(findings: Findings):
     low, high = logs.min(), logs.max()
     axes.set_ylim(low - 1.5, high + 1.5)
     axes.yaxis.set_major_formatter(lambda k, _: words.superscript(round(k)) if k % 1 == 0 else "")
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("step")
     return drawn
 

@@ -8,10 +8,17 @@ from importlib import resources
 from pathlib import Path
 
 from minifp import files
-from minifp.report import drawing, words
+from minifp.report import words
 from minifp.report.markup import details, facts, paragraph, section, table
 from minifp.report.page import document
-from minifp.report.scope_figures import advice_figure, scale_figure, svg_of, updates_figure
+from minifp.report.scope_details import (
+    figure,
+    hardware_section,
+    memory_section,
+    trace_section,
+    twin_section,
+)
+from minifp.report.scope_figures import advice_figure, scale_figure, updates_figure
 from minifp.report.scope_lens import lens, percent
 from minifp.scope.findings import Findings
 
@@ -43,8 +50,11 @@ def fragment(findings: Findings) -> str:
 
 def body(findings: Findings, prefix: str) -> str:
     """What page and notebook share: the answers first, then what they rest on."""
-    parts = [heading(findings), lens(findings, prefix)]
-    parts += [part(findings, prefix) for part in SECTIONS]
+    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+
+    shown = {"desc": "the microscope's page", "unit": "section", "delay": 2, "leave": False}
+    parts = [heading(findings)]
+    parts += [part(findings, prefix) for part in tqdm((lens, *SECTIONS), **shown)]
     return "\n".join(part for part in parts if part)
 
 
@@ -110,12 +120,28 @@ def advice_section(findings: Findings, prefix: str) -> str:
     )
 
 
-def figure(findings: Findings, draw: Callable, name: str, title: str, said: str) -> str:
-    """A figure, nothing without matplotlib."""
-    if not drawing.is_available():
+def check_section(findings: Findings, prefix: str) -> str:
+    """Training with constant scales: whether the advice was right."""
+    found = findings.details.get("check")
+    if not found:
         return ""
-    drawn = svg_of(draw, findings, name, title, said)
-    return f'<figure class="wide">\n{drawn}\n<figcaption>{escape(said)}</figcaption>\n</figure>'
+    rows = [
+        (
+            name_of(c["scale"]), "yes" if c["advised"] else "no", escape(c["status"]),
+            "-" if c["loss"] is None else f"{c['loss']:.4g}", f"{c['skipped']} of {c['steps']}",
+        )
+        for c in found
+    ]  # fmt: skip
+    heads = ("loss scale", "advised", "training", "loss at the end", "skipped")
+    caption = "The same training with constant loss scales, from the same weights and batches"
+    return section("The advice, checked", table(caption, heads, rows, text_columns=(1, 2)))
+
+
+def name_of(scale) -> str:
+    """A scale in the table of checks: log2, None for none, or float32's own name."""
+    if scale is None or isinstance(scale, str):
+        return scale or "none"
+    return words.superscript(scale)
 
 
 def skip_section(findings: Findings, prefix: str) -> str:
@@ -170,7 +196,12 @@ def about_section(findings: Findings, prefix: str) -> str:
 
 SECTIONS: list[Callable[[Findings, str], str]] = [
     advice_section,
+    check_section,
     skip_section,
     updates_section,
+    twin_section,
+    trace_section,
+    memory_section,
+    hardware_section,
     about_section,
 ]

@@ -19,6 +19,7 @@ def text_of(findings: Findings) -> str:
     head = f"{about.get('model', 'a model')} in {about.get('precision', '?')}: {seen}."
     blocks = [fill(head), *(fill(said, hang="  ") for said in headlines(findings))]
     blocks += [block_of(findings, kind) for kind in KINDS if findings.layers(kind)]
+    blocks += [checks_of(findings)] if "check" in findings.details else []
     return "\n\n".join(blocks)
 
 
@@ -30,6 +31,17 @@ def block_of(findings: Findings, kind: str) -> str:
     stored = f", times S = {words.scale_text(step.scale)}" if kind in GRADIENTS else ""
     left = f"\n(and {len(held) - MOST} more)" if len(held) > MOST else ""
     return f"{TITLES[kind]} of step {step.step}{stored}\n" + columns([HEADS, *rows]) + left
+
+
+def checks_of(findings: Findings) -> str:
+    """How training ends with constant scales."""
+    rows = [("loss scale", "advised", "loss at the end", "skipped", "training")]
+    for c in findings.details["check"]:
+        scale = f"2^{c['scale']}" if isinstance(c["scale"], int) else c["scale"] or "none"
+        loss = "-" if c["loss"] is None else f"{c['loss']:.4g}"
+        skipped = f"{c['skipped']} of {c['steps']}"
+        rows.append((scale, "yes" if c["advised"] else "no", loss, skipped, c["status"]))
+    return "The advice, checked: trained again with constant loss scales\n" + columns(rows)
 
 
 def plain(h: Histogram) -> list[str]:

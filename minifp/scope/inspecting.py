@@ -15,6 +15,7 @@ from minifp.lab.settings import adjusted, canonical, check_data
 from minifp.scope.microscope import Microscope, microscope
 from minifp.tasks import load_task
 
+DETAILS = 2  # the step of which all details are taken: not the first, which makes state and caches
 CHECKED_WITH = "mixed"  # instead of precisions that store nothing in float16
 
 
@@ -76,7 +77,8 @@ def watched(task, precision, seed, data, every, path, bar) -> Microscope:
             training = Training(task, Run(str(active), seed), data, graph=False)
             if path is not None:
                 take_up(path, training)
-            with microscope(training.model, training.optimizer, every) as scope:
+            step = min(DETAILS, 1 if path is not None else training.total)
+            with microscope(training.model, training.optimizer, every, details=step) as scope:
                 if path is None:
                     training.to_the_end(lambda run: bar.update())
                 else:

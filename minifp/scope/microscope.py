@@ -3,13 +3,16 @@
 Between the steps it looks at, it only counts them. It changes no number.
 """
 
+import math
 from typing import Any
 
 from minifp import backend, mixed, tape
 from minifp.checks import check_count, check_flag
 from minifp.errors import ArgumentError
 from minifp.mixed import MixedOptimizer
+from minifp.scope.details import of_memory, of_step
 from minifp.scope.findings import Findings
+from minifp.scope.ledger import MemoryLedger
 from minifp.scope.live import Live
 from minifp.scope.observed import ObservedStep
 from minifp.scope.updates import became_of, wanted_updates
@@ -19,7 +22,10 @@ from minifp.scope.watching import Watch
 class Microscope(Findings):
     """What `fp.microscope` returns: use it in a `with` block around training; see Findings."""
 
-    def __init__(self, model: Any, optimizer: Any, every: int = 20, *, live: bool = False) -> None:
+    def __init__(
+        self, model: Any, optimizer: Any, every: int = 20, *, details: int | None = None,
+        live: bool = False,
+    ) -> None:  # fmt: skip
         if not hasattr(model, "named_parameters"):
             raise ArgumentError(f"microscope: model is a {type(model).__name__}: expected a Module")
         if not isinstance(optimizer, MixedOptimizer):
@@ -32,16 +38,21 @@ class Microscope(Findings):
         super().__init__(about_run(model, optimizer, self.every))
         self.watch: Watch | None = None
         self.wanted: list = []
+        self.due = None if details is None else check_count("details", details)
+        self.ledger: MemoryLedger | None = None
         check_flag("live", live)
         self.live = Live(self) if live else None
 
     def __enter__(self) -> "Microscope":
         mixed.observers.append(self)
         self._look()
+        self._look_closely()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._look_away()
+        if self.ledger is not None:
+            self.ledger.finish()
         if self in mixed.observers:
             mixed.observers.remove(self)
         if self.live is not None:
@@ -52,6 +63,13 @@ class Microscope(Findings):
         tape.observers.append(self.watch)
         backend.observers.append(self.watch)
 
+    def _look_closely(self):
+        """From the step on whose details are wanted, until there is one that is not skipped."""
+        if self.due is not None and self.count + 1 >= self.due:
+            self.ledger = MemoryLedger(self.model, self.optimizer, float32=True)
+            self.ledger.begin()
+            mixed.observers.remove(self.ledger)  # which is told what this one is told, before it
+
     def _look_away(self):
         for observers in (tape.observers, backend.observers):
             if self.watch in observers:
@@ -60,6 +78,10 @@ class Microscope(Findings):
 
     def on_update(self, optimizer: Any, gradients: list, factor: float) -> None:
         """Called by a MixedOptimizer that is about to change weights."""
+        if optimizer is self.optimizer and self.ledger is not None and optimizer.backwards:
+            self.ledger.on_update(optimizer, gradients, factor)
+            seed = math.ldexp(optimizer.scale, -optimizer.dial)
+            self.details = {"step": self.count + 1, **of_step(optimizer.backwards[-1], seed)}
         if optimizer is self.optimizer and self.watch is not None:
             self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
             backend.observers.remove(self.watch)  # so that the update is what it always is
@@ -74,8 +96,19 @@ class Microscope(Findings):
             self.diagnoses.append({"step": self.count, **told(result.diagnosis)})
         if self.watch is not None:
             self._finish(self.watch.seen, result)
+        if self.ledger is not None:
+            self.ledger.on_step(optimizer, result)
+            self._finish_details()
         if self.count % self.every == 0:
             self._look()
+        self._look_closely()
+
+    def _finish_details(self):
+        self.ledger.finish()
+        if self.details:  # the step was not skipped
+            self.details["memory"] = of_memory(self.ledger, self.details.get("batch"))
+            self.due = None
+        self.ledger = None
 
     def _finish(self, seen, result):
         seen.stepped, seen.reason = result.stepped, result.reason
@@ -108,7 +141,9 @@ def about_run(model: Any, optimizer: MixedOptimizer, every: int) -> dict[str, An
     }
 
 
-def microscope(model: Any, optimizer: Any, every: int = 20, *, live: bool = False) -> Microscope:
+def microscope(
+    model: Any, optimizer: Any, every: int = 20, *, details: int | None = None, live: bool = False
+) -> Microscope:
     """Watch a training run: every so many of its steps are looked at.
 
         with fp.microscope(model, optimizer, every=20) as scope:
@@ -116,7 +151,9 @@ def microscope(model: Any, optimizer: Any, every: int = 20, *, live: bool = Fals
         scope.report("scope.html")
 
     model: the Module that is trained. optimizer: its MixedOptimizer. every: which steps are looked
-    at: the first, and every so many after it. live: in a notebook, a picture that follows.
-    Raises ArgumentError for others.
+    at: the first, and every so many after it. details: the number of a step, from 1 on, that is
+    also done again, some tens of times, for its twin run beside float32 and float64, its precision
+    trace, its memory and advice on hardware; None for no such step. live: in a notebook, a picture
+    that follows training. Raises ArgumentError for others.
     """
-    return Microscope(model, optimizer, every, live=live)
+    return Microscope(model, optimizer, every, details=details, live=live)

@@ -1,0 +1,119 @@
+"""One step in all detail, as plain data: the twin run, the precision trace, the tape, the memory
+ledger and what they say of hardware.
+
+It is taken of one step of a run, as it does that step again some tens of times. What it holds is
+what a file can keep (see findings.py): texts, numbers, lists and dicts.
+"""
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from minifp.diagnosis import Recorded
+from minifp.errors import DeviceError
+from minifp.formats import float32, float64
+from minifp.scope import machines
+from minifp.scope.batch_sizes import BatchMemory, largest_batch
+from minifp.scope.hardware import SPEED_UPS, amdahl, bounds
+from minifp.scope.ledger import MemoryLedger
+from minifp.scope.memory import KINDS, Memory
+from minifp.scope.tape_graph import graph_text, layout
+from minifp.scope.tensor_shapes import shape_advice
+from minifp.scope.trace import trace
+from minifp.scope.twin import TwinRun, twin
+
+MEASURED = 8  # operations whose effect on the weights' gradients is measured
+GB = 10**9
+
+
+def of_step(recorded: Recorded, seed: float) -> dict[str, Any]:
+    """Twin run, trace and tape of a step that is under way (see diagnosis.Recorded)."""
+    try:
+        rows = trace(recorded, seed)
+        found: dict[str, Any] = {
+            "trace": {
+                "precision": rows.precision, "flops": rows.flops, "bytes": rows.bytes,
+                "seconds": rows.seconds,
+                "rows": [{**asdict(row), "intensity": row.intensity} for row in rows.rows],
+            },
+            "tape": {"text": graph_text(recorded), **asdict(layout(recorded))},
+            "hardware": of_hardware(rows.rows),
+            "batch": batch_of(recorded),
+        }  # fmt: skip
+        found["twin"] = twins_of(recorded, seed, rows.precision)
+    except DeviceError as error:
+        return {"refused": str(error)}
+    return found
+
+
+def twins_of(recorded: Recorded, seed: float, precision: str) -> list[dict]:
+    """Beside float32, with the effect of each operation, and beside float64, "exact"."""
+    references = [float32.name, float64.name]
+    if precision in references:
+        references = [float64.name]
+    return [told(twin(recorded, seed, reference, MEASURED)) for reference in references]
+
+
+def told(run: TwinRun) -> dict:
+    """A twin run as plain data."""
+    return {
+        **{name: getattr(run, name) for name in ("reference", "loss", "loss_reference")},
+        **{name: getattr(run, name) for name in ("gradients", "weights", "sources")},
+        "rows": [asdict(row) for row in run.rows],
+        "contributions": [
+            {
+                **{n: getattr(c, n) for n in ("operation", "module", "line", "number", "added")},
+                **{"on gradients": c.effect.gradients, "on loss": c.effect.loss},
+            }
+            for c in run.contributions
+        ],
+    }
+
+
+def of_hardware(rows: list) -> dict:
+    """Dimensions, bounds on this machine and on GPUs, and Amdahl's law."""
+    found = {}
+    for machine in (machines.measured(), *machines.KNOWN.values()):
+        on = bounds(rows, machine)
+        found[machine.name] = {
+            "text": str(machine), "source": machine.source, "ridge": machine.ridge(),
+            "rate": machine.half_rate, "bandwidth": machine.bandwidth,
+            "float16": on.half_floor, "float32": on.single_floor, "shares": on.shares(),
+            "bound": [b.half for b in on.rows],
+        }  # fmt: skip
+    law = amdahl(rows)
+    advice = shape_advice(rows)
+    return {
+        "machines": found,
+        "shapes": [{**asdict(p), "text": str(p)} for p in advice.paddings],
+        "products": law.share,
+        "amdahl": {str(s): law.bound(s) for s in SPEED_UPS if math.isfinite(s)},
+    }
+
+
+def of_memory(ledger: MemoryLedger, batch: int | None) -> dict:
+    """What a ledger has found, beside float32, and the largest batches that fit."""
+    here, single = ledger.finish(), ledger.float32
+    found = {"kinds": list(KINDS), "here": plain(here)}
+    if single is not None:
+        found["float32"] = plain(single)
+    if single is not None and batch:
+        both = BatchMemory.of(here, batch), BatchMemory.of(single, batch)
+        sizes = sorted({m for machine in machines.KNOWN.values() for m in machine.memory})
+        found["batches"] = [asdict(largest_batch(*both, size)) for size in (4 * GB, *sizes)]
+    return found
+
+
+def plain(memory: Memory) -> dict:
+    """A Memory as plain data."""
+    return {**asdict(memory), "peak": memory.peak, "growth": memory.growth}
+
+
+def batch_of(recorded: Recorded) -> int | None:
+    """How many examples a step had: the first dimension of what the loss was given beside the
+    model's output, its targets; None where it was given nothing."""
+    for vertex in recorded.order:
+        for a in vertex.call[1] if getattr(vertex, "call", None) else ():
+            if getattr(a, "ndim", 0):
+                return int(a.shape[0])
+    return None
