@@ -98,6 +98,7 @@ from minifp.lab import Comparison, compare
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.microscope import Microscope, microscope
+from minifp.scope.misuse import MisuseWarning
 from minifp.scope.explain import explain
 from minifp.scope import in_notebooks
 
@@ -119,7 +120,7 @@ from minifp.errors import TrainingError
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
     "DeviceError", "DynamicLossScale", "GradcheckError", "Microscope", "MinifpError",
-    "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision", "PrecisionError",
+    "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision", "PrecisionError",
     "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task",
     "Tensor", "TrainingError", "abs", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add",
     "addmm", "all", "allclose", "amax", "amin", "any", "arange", "argmax", "argmin", "argsort",

@@ -16,7 +16,7 @@ from minifp.ops.elementwise import Operand
 from minifp.ops.indexing import getitem
 from minifp.ops.pointwise import cast, move
 from minifp.ops.reduce import as_axis
-from minifp.tape import Tensor
+from minifp.tape import Tensor, observers
 from minifp.typing import DType, F, Ints
 from minifp.walk import backward, register_hook, retain_grad
 
@@ -145,8 +145,16 @@ def is_contiguous(self: Tensor) -> bool:
     return bool(self.array.flags.c_contiguous)
 
 
+def tell_readers(t: Tensor) -> None:
+    """Let observers of the tape that have an `on_read` know that a tensor's numbers are read."""
+    for observer in observers:
+        if hasattr(observer, "on_read"):
+            observer.on_read(t)
+
+
 def read(t: Tensor) -> np.ndarray:
     """The array, for the host to read: a copy of a GPU's. No step that is captured may do that."""
+    tell_readers(t)
     if t.device == "cpu":
         capturing.refuse("reads a result on the CPU")
     return moved(t.array, "cpu")
@@ -326,6 +334,7 @@ def where(self: Tensor, condition: Tensor | np.ndarray | bool, other: Operand) -
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     if self.device != "cpu":
         raise DeviceError("a tensor on the GPU as a NumPy array: call .numpy(), which copies it")
+    tell_readers(self)
     if copy:
         return np.array(self.array, dtype)
     if copy is False and dtype is not None and self.dtype != dtype:

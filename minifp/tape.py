@@ -16,7 +16,8 @@ from minifp.device import as_array, is_array, placed
 from minifp.errors import ShapeError, TapeError
 from minifp.formats import narrow
 
-# With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node).
+# With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
+# on_read(tensor), called when a tensor's numbers are given to NumPy or to Python.
 observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
 _recording: ContextVar[bool] = ContextVar("recording", default=True)

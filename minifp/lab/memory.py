@@ -7,7 +7,8 @@
 
 Arrays that share memory count once; the workspace inside an operation does not count.
 An operation holds what it reads and what it has made at once, so what it has used up is taken off
-only when the next operation is done.
+only when the next operation is done. (scope/ledger.py watches until arrays are really freed, names
+who holds them, and measures the workspace.)
 """
 
 from collections import Counter
@@ -15,8 +16,12 @@ from contextlib import contextmanager
 
 from minifp import tape
 from minifp.cuda.arrays import is_on_device
+from minifp.tape import Node, Tensor
 
 KINDS = ("weights", "masters", "optimizer_state", "activations", "gradients")
+ACTIVATIONS = "activations"
+ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS = "activation_gradients", "weight_gradients"
+GRADIENTS = (ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS)
 
 
 @contextmanager
@@ -34,12 +39,17 @@ def measure_bytes(model, optimizer):
         tape.observers.remove(ledger)
         always = optimizer.memory()
         after = always.pop("gradients")  # the update may leave them in a wider format
-        peak = ledger.peak if ledger.peak.total() > after else Counter(gradients=after)
+        peak = ledger.peak if ledger.peak.total() > after else Counter({WEIGHT_GRADIENTS: after})
+        peak["gradients"] = sum(peak[kind] for kind in GRADIENTS)
         found.update({kind: int(always.get(kind, 0) + peak[kind]) for kind in KINDS})
 
 
 class Ledger:
-    """An observer of the tape that knows what is held now, and what was held at the peak."""
+    """An observer of the tape that knows what is held now, and what was held at the peak.
+
+    weights: tensors that are held all the time, which it does not count. now, peak: bytes by kind:
+    activations, activation_gradients, weight_gradients.
+    """
 
     def __init__(self, weights):
         self.weights = {key_of(buffer(t.data)) for t in weights}
@@ -49,30 +59,40 @@ class Ledger:
         self.now: Counter = Counter()
         self.peak: Counter = Counter()
 
-    def on_record(self, node, outputs):
-        self.hold(node, "activations", arrays_in(node.saved))
+    def on_record(self, node: Node, outputs: tuple) -> None:
+        """What an operation keeps for backward is an activation, if it is no weight."""
+        self.hold(node, ACTIVATIONS, arrays_in(node.saved))
 
-    def on_gradient(self, vertex, gradient):
-        self.hold(vertex, "gradients", [gradient])
+    def on_gradient(self, vertex: Node | Tensor, gradient) -> None:
+        """A gradient has arrived where it is used: at an operation, or where it stays."""
+        is_leaf = isinstance(vertex, Tensor) and key_of(buffer(vertex.array)) in self.weights
+        self.hold(vertex, WEIGHT_GRADIENTS if is_leaf else ACTIVATION_GRADIENTS, [gradient])
 
-    def on_release(self, node):
+    def on_release(self, node: Node) -> None:
+        """Backward of an operation is over."""
         for key in self.used_up:
             self.let_go(key)
         self.used_up = self.of_node.pop(node, [])
 
     def hold(self, vertex, kind, arrays):
+        """Count those arrays that are no weights, once each, for a vertex."""
         for array in arrays:
             whole = buffer(array)
             key = key_of(whole)
             if key not in self.weights:
-                entry = self.held.setdefault(key, [whole, kind, 0])
-                self.now[entry[1]] += whole.nbytes if entry[2] == 0 else 0
-                entry[2] += 1
-                self.of_node.setdefault(vertex, []).append(key)
+                self.take(vertex, kind, key, whole)
         if self.now.total() > self.peak.total():
             self.peak = self.now.copy()
 
+    def take(self, vertex, kind, key, whole):
+        """Count a buffer until its vertex, and the others that hold it, let go of it."""
+        entry = self.held.setdefault(key, [whole, kind, 0])
+        self.now[entry[1]] += whole.nbytes if entry[2] == 0 else 0
+        entry[2] += 1
+        self.of_node.setdefault(vertex, []).append(key)
+
     def let_go(self, key):
+        """One that held a buffer does so no more."""
         entry = self.held[key]
         entry[2] -= 1
         if entry[2] == 0:

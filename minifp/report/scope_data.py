@@ -9,14 +9,14 @@ import json
 import math
 
 from minifp.report.scope_figures import highest_bar, key_of, span
-from minifp.scope.findings import Findings
 from minifp.scope.histogram import POWER, ROUNDS_UP, Histogram
 from minifp.scope.observed import GRADIENTS, KINDS
+from minifp.scope.record import Record
 
 MOST_BYTES = 6_000_000  # of the data in a page
 
 
-def data_of(findings: Findings) -> tuple[str, int]:
+def data_of(findings: Record) -> tuple[str, int]:
     """The JSON, and of how many observed steps: every second, third, ... where all are too much."""
     thinned = 1
     while True:
@@ -27,7 +27,7 @@ def data_of(findings: Findings) -> tuple[str, int]:
         thinned += 1
 
 
-def json_of(findings: Findings, steps: list) -> str:
+def json_of(findings: Record, steps: list) -> str:
     """The JSON of some of the steps; it cannot end the script element that holds it."""
     kinds = {}
     for kind in KINDS:

@@ -4,7 +4,7 @@ import numpy as np
 
 from minifp.report import drawing, words
 from minifp.report.scope_figures import GOOD, KEPT, LOST, SHADE, WARN, WIDTH, short
-from minifp.scope.findings import Findings
+from minifp.scope.record import Record
 from minifp.scope.redone import WEIGHT
 
 MOST_BARS = 16
@@ -40,7 +40,7 @@ def label_of(row: dict) -> str:
 # ---- errors -------------------------------------------------------------------------------------
 
 
-def twin_figure(findings: Findings):
+def twin_figure(findings: Record):
     """The values whose operations add most: what is added, and what is inherited."""
     rows = findings.details["twin"][0]["rows"]
     worst = sorted(rows, key=lambda row: -row["added"])[:MOST_BARS]
@@ -61,7 +61,7 @@ def twin_figure(findings: Findings):
 # ---- the tape -----------------------------------------------------------------------------------
 
 
-def tape_figure(findings: Findings):
+def tape_figure(findings: Record):
     """The tape from what is given (top) to the loss, coloured by format."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -91,7 +91,7 @@ def tape_figure(findings: Findings):
 # ---- memory -------------------------------------------------------------------------------------
 
 
-def memory_figure(findings: Findings):
+def memory_figure(findings: Record):
     """By kind at the peak, beside float32; and over the step."""
     memory = findings.details["memory"]
     runs = [("this run", memory["here"])]
@@ -119,7 +119,7 @@ def memory_figure(findings: Findings):
 # ---- the roofline -------------------------------------------------------------------------------
 
 
-def roofline_figure(findings: Findings):
+def roofline_figure(findings: Record):
     """Each kernel by its arithmetic intensity and the rate it reached, under the roof here."""
     machines = findings.details["hardware"]["machines"]
     here = next(iter(machines.values()))

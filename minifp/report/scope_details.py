@@ -13,14 +13,14 @@ from minifp.report.scope_detail_figures import (
     twin_figure,
 )
 from minifp.report.scope_figures import svg_of
-from minifp.scope.findings import Findings
+from minifp.scope.record import Record
 from minifp.scope.redone import WEIGHT
 
 MOST_ROWS = 40  # of a long table
 MOST_BOXES = 60  # of a tape that is drawn; a longer one is given as text
 
 
-def figure(findings: Findings, draw: Callable, name: str, title: str, said: str) -> str:
+def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -> str:
     """A figure, nothing without matplotlib."""
     if not drawing.is_available():
         return ""
@@ -44,7 +44,7 @@ def layer_of(row: dict) -> str:
 # ---- the twin run -------------------------------------------------------------------------------
 
 
-def twin_section(findings: Findings, prefix: str) -> str:
+def twin_section(findings: Record, prefix: str) -> str:
     """Where the errors come from."""
     runs = findings.details.get("twin")
     if not runs:
@@ -110,7 +110,7 @@ def twin_table(run: dict) -> str:
 # ---- the precision trace ------------------------------------------------------------------------
 
 
-def trace_section(findings: Findings, prefix: str) -> str:
+def trace_section(findings: Record, prefix: str) -> str:
     """Every kernel, and the tape."""
     trace = findings.details.get("trace")
     if not trace:
@@ -141,7 +141,7 @@ def trace_section(findings: Findings, prefix: str) -> str:
 TEXTS = (1, 2, 3, 4, 5, 6, 7)
 
 
-def tape_of(findings: Findings, prefix: str) -> str:
+def tape_of(findings: Record, prefix: str) -> str:
     """The tape as a picture, and as Graphviz's text."""
     tape = findings.details["tape"]
     said = (
@@ -157,7 +157,7 @@ def tape_of(findings: Findings, prefix: str) -> str:
 # ---- memory -------------------------------------------------------------------------------------
 
 
-def memory_section(findings: Findings, prefix: str) -> str:
+def memory_section(findings: Record, prefix: str) -> str:
     """Who holds how many bytes."""
     memory = findings.details.get("memory")
     if not memory:
@@ -204,7 +204,7 @@ def batches(found) -> str:
 # ---- hardware -----------------------------------------------------------------------------------
 
 
-def hardware_section(findings: Findings, prefix: str) -> str:
+def hardware_section(findings: Record, prefix: str) -> str:
     """What decides the time, here and on GPUs."""
     hardware = findings.details.get("hardware")
     if not hardware:
@@ -264,7 +264,7 @@ def padded(size: int, multiple: int) -> str:
     return "fits" if to == size else f"{to} (+{to / size - 1:.0%})"
 
 
-def bounds_table(findings: Findings) -> str:
+def bounds_table(findings: Record) -> str:
     """What decides each kernel's time on each machine."""
     machines = findings.details["hardware"]["machines"]
     rows = [

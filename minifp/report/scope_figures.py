@@ -10,9 +10,9 @@ from html import escape
 import numpy as np
 
 from minifp.report import drawing, words
-from minifp.scope.findings import Findings, unscaled
 from minifp.scope.histogram import HALF, total_of
 from minifp.scope.observed import ACTIVATIONS, GRADIENTS, ObservedStep
+from minifp.scope.record import Record, unscaled
 
 KEPT, LOST, SHADE = drawing.STYLES[1].color, drawing.STYLES[2].color, drawing.STYLES[0].color
 GOOD, WARN = drawing.STYLES[3].color, drawing.STYLES[5].color
@@ -38,7 +38,7 @@ def key_of(kind: str) -> str:
 # ---- exponents ----------------------------------------------------------------------------------
 
 
-def span(findings: Findings, kind: str) -> range:
+def span(findings: Record, kind: str) -> range:
     """The exponents that a picture of a kind has room for: of all its numbers, unscaled, and of
     float16's window."""
     ends = [SMALLEST - 2, LARGEST + 1]
@@ -69,7 +69,7 @@ def color_of(exponent: int, shift: int) -> str:
     return KEPT if SMALLEST - 1 <= exponent + shift <= LARGEST else LOST
 
 
-def kind_figure(findings: Findings, kind: str, step: ObservedStep):
+def kind_figure(findings: Record, kind: str, step: ObservedStep):
     """All layers together as bars, and each layer as a row of cells, with float16's window."""
     from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
@@ -130,7 +130,7 @@ def window(axes, where, shift):
         band.set_zorder(0)
 
 
-def highest_bar(findings: Findings, kind: str, exponents: range) -> float:
+def highest_bar(findings: Record, kind: str, exponents: range) -> float:
     """The largest share of one exponent, or of zeros, in any step."""
     return max(shares(step, kind, [], exponents)[0].max() for step in findings.steps)
 
@@ -140,7 +140,7 @@ def short(name: str, most: int = 30) -> str:
     return name if len(name) <= most else "…" + name[1 - most :]
 
 
-def kind_svg(findings: Findings, kind: str, prefix: str) -> str:
+def kind_svg(findings: Record, kind: str, prefix: str) -> str:
     """The figure of a kind as inline SVG, of the last observed step."""
     step = findings.steps[-1]
     with drawing.settings():
@@ -159,7 +159,7 @@ def kind_svg(findings: Findings, kind: str, prefix: str) -> str:
 # ---- over scales and steps ----------------------------------------------------------------------
 
 
-def advice_figure(findings: Findings):
+def advice_figure(findings: Record):
     """What each constant scale would flush, and how far off it makes the worst layer's gradient."""
     from matplotlib.figure import Figure
 
@@ -183,9 +183,10 @@ def advice_figure(findings: Findings):
     return drawn
 
 
-def scale_figure(findings: Findings):
+def scale_figure(findings: Record):
     """The loss scale over the steps, and which were skipped."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     drawn = Figure(figsize=(WIDTH, 1.9))
     drawn.set_layout_engine("constrained")
@@ -201,12 +202,12 @@ def scale_figure(findings: Findings):
     axes.set_ylim(low - 1.5, high + 1.5)
     axes.yaxis.set_major_formatter(lambda k, _: words.superscript(round(k)) if k % 1 == 0 else "")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.get_major_locator().set_params(integer=True)
+        axis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("step")
     return drawn
 
 
-def updates_figure(findings: Findings):
+def updates_figure(findings: Record):
     """Of each parameter: the share of wanted updates that were lost, step by step."""
     from matplotlib.figure import Figure
 
@@ -242,7 +243,7 @@ def rgba(lost):
 # ---- as SVG and PNG -----------------------------------------------------------------------------
 
 
-def svg_of(draw, findings: Findings, name: str, title: str, said: str) -> str:
+def svg_of(draw, findings: Record, name: str, title: str, said: str) -> str:
     """One of these figures as inline SVG."""
     with drawing.settings():
         drawn = draw(findings)

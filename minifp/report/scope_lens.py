@@ -12,9 +12,9 @@ from minifp.report.markup import paragraph, section
 from minifp.report.scope_data import data_of
 from minifp.report.scope_figures import TITLES, key_of, kind_svg
 from minifp.report.words import raised
-from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
+from minifp.scope.record import Record
 
 LEAST, MOST = -4, 32  # log2 of the scales that the slider has
 HEADS = ("layer", "numbers", "0", "flushed", "subnormal", "overflow", "headroom", "Inf, NaN")
@@ -31,7 +31,7 @@ HOW_TO_READ = (
 )
 
 
-def lens(findings: Findings, prefix: str) -> str:
+def lens(findings: Record, prefix: str) -> str:
     """The section; nothing where no step was observed."""
     if not findings.steps:
         return ""
@@ -47,7 +47,7 @@ def lens(findings: Findings, prefix: str) -> str:
     return section("Where the numbers lie", f'<div class="scope-lens">\n{content}\n</div>')
 
 
-def sliders(findings: Findings, shown: int) -> str:
+def sliders(findings: Record, shown: int) -> str:
     """One for the step, one for the loss scale; the script wakes them up."""
     last = findings.steps[-1]
     scale = min(max(last.shift, LEAST), MOST)
@@ -62,7 +62,7 @@ def sliders(findings: Findings, shown: int) -> str:
     )
 
 
-def panel(findings: Findings, kind: str, prefix: str) -> str:
+def panel(findings: Record, kind: str, prefix: str) -> str:
     """One kind: its figure, what it says, and the table."""
     step = findings.steps[-1]
     drawn = kind_svg(findings, kind, prefix) if drawing.is_available() else ""

@@ -14,11 +14,11 @@ from minifp.report.scope_figures import (
     window,
 )
 from minifp.report.scope_page import headlines
-from minifp.scope.findings import Findings
 from minifp.scope.observed import GRADIENTS, KINDS
+from minifp.scope.record import Record
 
 
-def overview(findings: Findings):
+def overview(findings: Record):
     """The last observed step: all layers of each kind, as they were stored, unscaled."""
     from matplotlib.figure import Figure
 
@@ -50,7 +50,7 @@ def overview(findings: Findings):
     return drawn
 
 
-def png_of(findings: Findings) -> bytes | None:
+def png_of(findings: Record) -> bytes | None:
     """The picture as PNG; None without matplotlib or without an observed step."""
     if not findings.steps or not drawing.is_available():
         return None

@@ -20,12 +20,12 @@ from minifp.report.scope_details import (
 )
 from minifp.report.scope_figures import advice_figure, scale_figure, updates_figure
 from minifp.report.scope_lens import lens, percent
-from minifp.scope.findings import Findings
+from minifp.scope.record import Record
 
 SCRIPT = resources.files("minifp.report").joinpath("scope.js").read_text(encoding="utf-8")
 
 
-def write_page(findings: Findings, path) -> Path:
+def write_page(findings: Record, path) -> Path:
     """Write the page, aside first, and return its path."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
     return files.write(path, document(title, body(findings, "s"), script_hash(), SCRIPT))
@@ -36,7 +36,7 @@ def script_hash() -> str:
     return base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 
 
-def fragment(findings: Findings) -> str:
+def fragment(findings: Record) -> str:
     """The same inside a notebook."""
     from minifp.report.sheet import CSS
 
@@ -48,7 +48,7 @@ def fragment(findings: Findings) -> str:
     )
 
 
-def body(findings: Findings, prefix: str) -> str:
+def body(findings: Record, prefix: str) -> str:
     """What page and notebook share: the answers first, then what they rest on."""
     from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
 
@@ -58,7 +58,7 @@ def body(findings: Findings, prefix: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def heading(findings: Findings) -> str:
+def heading(findings: Record) -> str:
     """What was looked at, and what came of it in a few sentences."""
     about = findings.about
     seen = f"{words.plural(findings.count, 'step')}, of which {len(findings.steps)} were looked at"
@@ -71,7 +71,7 @@ def heading(findings: Findings) -> str:
     )
 
 
-def headlines(findings: Findings) -> list[str]:
+def headlines(findings: Record) -> list[str]:
     """The answers: on the loss scale, on skipped steps, on updates, on misuse."""
     said = [str(findings.advice())]
     skipped = sum(findings.skipped)
@@ -92,7 +92,7 @@ def headlines(findings: Findings) -> list[str]:
     return said + findings.warnings
 
 
-def advice_section(findings: Findings, prefix: str) -> str:
+def advice_section(findings: Record, prefix: str) -> str:
     """The curve, and the table under it."""
     advice = findings.advice()
     if not findings.steps or not advice.largest:
@@ -120,7 +120,7 @@ def advice_section(findings: Findings, prefix: str) -> str:
     )
 
 
-def check_section(findings: Findings, prefix: str) -> str:
+def check_section(findings: Record, prefix: str) -> str:
     """Training with constant scales: whether the advice was right."""
     found = findings.details.get("check")
     if not found:
@@ -144,7 +144,7 @@ def name_of(scale) -> str:
     return words.superscript(scale)
 
 
-def skip_section(findings: Findings, prefix: str) -> str:
+def skip_section(findings: Record, prefix: str) -> str:
     """The loss scale over the steps, and why steps were skipped."""
     if not findings.count:
         return ""
@@ -163,7 +163,7 @@ def skip_section(findings: Findings, prefix: str) -> str:
     return section("The loss scale, and skipped steps", drawn, listed)
 
 
-def updates_section(findings: Findings, prefix: str) -> str:
+def updates_section(findings: Record, prefix: str) -> str:
     """What became of updates."""
     steps = [step for step in findings.steps if step.updates]
     if not steps:
@@ -189,12 +189,12 @@ def updates_section(findings: Findings, prefix: str) -> str:
     return section("Updates that were lost", drawn, table(f"Step {steps[-1].step}", heads, rows))
 
 
-def about_section(findings: Findings, prefix: str) -> str:
+def about_section(findings: Record, prefix: str) -> str:
     """The run."""
     return section("What was looked at", facts(findings.about.items()))
 
 
-SECTIONS: list[Callable[[Findings, str], str]] = [
+SECTIONS: list[Callable[[Record, str], str]] = [
     advice_section,
     check_section,
     skip_section,

@@ -5,14 +5,14 @@ from minifp.report.scope_figures import TITLES, short
 from minifp.report.scope_lens import HEADS, cells
 from minifp.report.scope_page import headlines
 from minifp.report.table import fill
-from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS
+from minifp.scope.record import Record
 
 MOST = 40  # layers of a kind that have a line
 
 
-def text_of(findings: Findings) -> str:
+def text_of(findings: Record) -> str:
     """The answers, and for the last observed step a line for each layer and parameter."""
     seen = f"{words.plural(findings.count, 'step')}, of which {len(findings.steps)} were looked at"
     about = findings.about
@@ -23,7 +23,7 @@ def text_of(findings: Findings) -> str:
     return "\n\n".join(blocks)
 
 
-def block_of(findings: Findings, kind: str) -> str:
+def block_of(findings: Record, kind: str) -> str:
     """The layers of a kind: counts as they are stored, and shares that float16 would lose."""
     step = findings.steps[-1]
     held = step.histograms[kind]
@@ -33,7 +33,7 @@ def block_of(findings: Findings, kind: str) -> str:
     return f"{TITLES[kind]} of step {step.step}{stored}\n" + columns([HEADS, *rows]) + left
 
 
-def checks_of(findings: Findings) -> str:
+def checks_of(findings: Record) -> str:
     """How training ends with constant scales."""
     rows = [("loss scale", "advised", "loss at the end", "skipped", "training")]
     for c in findings.details["check"]:

@@ -2,8 +2,7 @@
 
 import io
 import json
-import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,56 +11,17 @@ import numpy as np
 
 from minifp import files
 from minifp.errors import ArgumentError
-from minifp.scope.advice import TOLERANCE, Advice, advise
-from minifp.scope.histogram import PARTS, Histogram, total_of
-from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
+from minifp.scope.histogram import PARTS, Histogram
+from minifp.scope.observed import KINDS, ObservedStep
+from minifp.scope.record import Record
 from minifp.scope.updates import Updates
 
 VERSION = 1
 PLAIN = ("step", "stepped", "reason", "scale", "dial", "in_half", "grad_norm")  # of a step
 
 
-@dataclass
-class Findings:
-    """What was seen of a training run.
-
-    about: of the model, the precision and the optimizer, as texts. steps: those that were looked
-    at. scales, skipped: of every step, the loss scale before it and whether it was skipped.
-    diagnoses: of skipped steps, {"step", "phase", "operation", "module", "line", "persists",
-    "text"}. warnings: misuse that was seen, as texts.
-    details: of one step, what was asked for: see details.py.
-    """
-
-    about: dict[str, Any] = field(default_factory=dict)
-    steps: list[ObservedStep] = field(default_factory=list)
-    scales: list[float] = field(default_factory=list)
-    skipped: list[bool] = field(default_factory=list)
-    diagnoses: list[dict] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
-    _advised: tuple | None = field(default=None, init=False, repr=False, compare=False)
-
-    @property
-    def count(self) -> int:
-        """How many steps were made."""
-        return len(self.scales)
-
-    def layers(self, kind: str) -> list[str]:
-        """The layers of a kind, in the order in which they were first seen."""
-        return list(dict.fromkeys(name for step in self.steps for name in step.histograms[kind]))
-
-    def total(self, kind: str, layer: str | None = None) -> Histogram:
-        """The histogram of one layer, or of all, over all steps, as numbers were stored."""
-        found = (step.histograms[kind] for step in self.steps)
-        return total_of(h for of in found for name, h in of.items() if layer in (None, name))
-
-    def advice(self, tolerance: float = TOLERANCE) -> Advice:
-        """Advice on the loss scale. tolerance: see advice.advise."""
-        key = len(self.steps), self.count, tolerance
-        if self._advised is None or self._advised[0] != key:
-            failed = [self.scales[d["step"] - 1] for d in self.diagnoses if not d["persists"]]
-            self._advised = key, advise(self.steps, tolerance, min(failed, default=math.inf))
-        return self._advised[1]
+class Findings(Record):
+    """What was seen of a training run: see Record. It shows, saves and reads itself."""
 
     # ---- as text, page and picture ----
 
@@ -143,10 +103,10 @@ def restored(told: dict, rows: list, ends: list, counts: np.ndarray) -> Findings
     """Findings from what a file holds."""
     steps = [ObservedStep(**step) for step in told["steps"]]
     start = 0
-    for (i, k, name, lowest, bins, *others), (largest, smallest) in zip(rows, ends):
+    for (i, k, name, lowest, bins, zeros, infs, nans), (largest, smallest) in zip(rows, ends):
         part = counts[start : start + bins]
         start += bins
-        h = Histogram(lowest, part, *others, largest, smallest)
+        h = Histogram(lowest, part, zeros, infs, nans, largest, smallest)
         steps[i].histograms[told["kinds"][k]][told["names"][name]] = h
     for step, updates in zip(steps, told["updates"]):
         step.updates = {name: Updates(**found) for name, found in updates.items()}
@@ -159,14 +119,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, (np.integer, np.floating, np.bool_)):
         return value.item()
     raise TypeError(f"{type(value).__name__} in a microscope's findings")
-
-
-def share_lost(findings: Findings) -> dict[str, float]:
-    """For each kind, the share of numbers other than 0 that float16 would flush, as stored."""
-    found = {kind: findings.total(kind) for kind in KINDS}
-    return {kind: h.flushed() / max(1, h.nonzero) for kind, h in found.items()}
-
-
-def unscaled(step: ObservedStep, kind: str) -> int:
-    """What to subtract from a stored exponent to have the number's own."""
-    return step.shift if kind in GRADIENTS else 0

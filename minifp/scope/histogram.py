@@ -62,7 +62,8 @@ class Histogram:
         first, last = (int(used[0]) // PARTS, int(used[-1]) // PARTS + 1) if used.size else (0, 0)
         bins = counts[first * PARTS : last * PARTS].reshape(-1, PARTS).copy()
         lowest = 1 - format.bias - format.mantissa_bits + first  # the first bin: the smallest
-        return Histogram(lowest, bins, *counts[-PARTS:].tolist(), high, low)
+        zeros, infs, nans = counts[-PARTS:].tolist()
+        return Histogram(lowest, bins, zeros, infs, nans, high, low)
 
     @property
     def highest(self) -> int:

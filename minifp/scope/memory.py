@@ -77,8 +77,12 @@ class Memory:
 def in_bytes(count: int) -> str:
     """Bytes with a unit, such as "1.23 MB" (of 10^6)."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}" if count < 999.5 * size else f"{count / size:,.0f} {unit}"
+        if count >= 0.9995 * size:
+            return (
+                f"{count / size:.3g} {unit}"
+                if count < 999.5 * size
+                else f"{count / size:,.0f} {unit}"
+            )
     return f"{count} B"
 
 

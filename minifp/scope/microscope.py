@@ -14,6 +14,7 @@ from minifp.scope.details import of_memory, of_step
 from minifp.scope.findings import Findings
 from minifp.scope.ledger import MemoryLedger
 from minifp.scope.live import Live
+from minifp.scope.misuse import Guard
 from minifp.scope.observed import ObservedStep
 from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
@@ -36,6 +37,8 @@ class Microscope(Findings):
         self.model, self.optimizer = model, optimizer
         self.every = check_count("every", every)
         super().__init__(about_run(model, optimizer, self.every))
+        self.guard = Guard(model, optimizer)
+        self.warnings = self.guard.found
         self.watch: Watch | None = None
         self.wanted: list = []
         self.due = None if details is None else check_count("details", details)
@@ -45,6 +48,7 @@ class Microscope(Findings):
 
     def __enter__(self) -> "Microscope":
         mixed.observers.append(self)
+        self.guard.checks_at_start()
         self._look()
         self._look_closely()
         return self
@@ -55,6 +59,7 @@ class Microscope(Findings):
             self.ledger.finish()
         if self in mixed.observers:
             mixed.observers.remove(self)
+        self.guard.close()
         if self.live is not None:
             self.live.follow(last=True)
 
@@ -62,6 +67,7 @@ class Microscope(Findings):
         self.watch = Watch(self.model, ObservedStep(self.count + 1, dial=self.optimizer.dial))
         tape.observers.append(self.watch)
         backend.observers.append(self.watch)
+        self.guard.look()
 
     def _look_closely(self):
         """From the step on whose details are wanted, until there is one that is not skipped."""
@@ -75,9 +81,11 @@ class Microscope(Findings):
             if self.watch in observers:
                 observers.remove(self.watch)
         self.watch = None
+        self.guard.look_away()
 
     def on_update(self, optimizer: Any, gradients: list, factor: float) -> None:
         """Called by a MixedOptimizer that is about to change weights."""
+        self.guard.on_update(optimizer, gradients, factor)
         if optimizer is self.optimizer and self.ledger is not None and optimizer.backwards:
             self.ledger.on_update(optimizer, gradients, factor)
             seed = math.ldexp(optimizer.scale, -optimizer.dial)
@@ -88,6 +96,7 @@ class Microscope(Findings):
 
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""
+        self.guard.on_step(optimizer, result)
         if optimizer is not self.optimizer:
             return
         self.scales.append(result.scale_before)
@@ -98,17 +107,17 @@ class Microscope(Findings):
             self._finish(self.watch.seen, result)
         if self.ledger is not None:
             self.ledger.on_step(optimizer, result)
-            self._finish_details()
+            self._finish_details(self.ledger)
+            self.ledger = None
         if self.count % self.every == 0:
             self._look()
         self._look_closely()
 
-    def _finish_details(self):
-        self.ledger.finish()
+    def _finish_details(self, ledger):
+        ledger.finish()
         if self.details:  # the step was not skipped
-            self.details["memory"] = of_memory(self.ledger, self.details.get("batch"))
+            self.details["memory"] = of_memory(ledger, self.details.get("batch"))
             self.due = None
-        self.ledger = None
 
     def _finish(self, seen, result):
         seen.stepped, seen.reason = result.stepped, result.reason

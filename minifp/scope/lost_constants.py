@@ -1,0 +1,96 @@
+"""Constants that the format of a result cannot hold: an epsilon that is 0, a mask that is Inf.
+
+A Python number enters a kernel in the format it computes in, float32, and is lost only when the
+result is stored. So a sum with 1e-8, stored in float16 (which rounds 2^-25 = 3e-8 and less to 0),
+is the other addend, also where that is 0; and a choice of -1e9 is -Inf. What multiplies is not
+looked at for being small: 1e-9 x may well be meant.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minifp.cuda.capturing import line_of_user
+from minifp.device import is_array
+from minifp.formats import FORMATS, is_float
+from minifp.recording import line_of
+
+FORWARD = "_forward"
+ADDS, CHOOSES = ("add", "sub"), ("maximum", "minimum", "where", "masked_fill")
+LOOKED_AT = {
+    **{f"pointwise.{name}{FORWARD}": name for name in (*ADDS, "mul", *CHOOSES[:2])},
+    **{f"selection.{name}{FORWARD}": name for name in CHOOSES[2:]},
+}
+LIMITS = {"clamp": ("min", "max")}  # operations whose numbers are settings, which the tape has
+
+
+class LostConstants:
+    """Tells of them as they happen. tell(kind, place, text): see misuse.Guard."""
+
+    def __init__(self, tell: Callable[[str, Any, str], None]) -> None:
+        self.tell = tell
+
+    def on_kernel(self, kernel: Any, args: tuple, results: tuple) -> None:
+        """Look at the numbers among the arguments of a kernel that adds, chooses or scales."""
+        name = LOOKED_AT.get(kernel.name)
+        if name is None or type(results[0]) is not np.ndarray or not is_float(results[0].dtype):
+            return
+        for v in args:
+            if isinstance(v, (int, float)) and not isinstance(v, bool):
+                self._look(name, v, args, results[0])
+
+    def on_record(self, node: Any, outputs: tuple) -> None:
+        """Look at the settings of a recorded operation that limits."""
+        for setting in LIMITS.get(node.op, ()):
+            v, y = node.params.get(setting), outputs[0].array
+            if v and becomes(v, y.dtype) == 0:
+                self._tell_of_zero(f"{node.op}({setting}={v:g})", v, y.dtype, line_of(node))
+
+    def _look(self, name, v, args, y):
+        stored = becomes(v, y.dtype)
+        if v and stored == 0 and name != "mul" and vanished(name, args, y):
+            self._tell_of_zero(f"{name} with {v:g}", v, y.dtype, line_of_user())
+        elif math.isfinite(v) and math.isinf(stored) and made_infinite(args, y):
+            self._tell_of_infinite(name, v, y, line_of_user())
+
+    def _tell_of_zero(self, what, v, dtype, line):
+        format = FORMATS[dtype.name]
+        self.tell("vanished", line, (
+            f"{what}, stored in {dtype}, at {line} : {v:g} is 0 there (half of the smallest "
+            f"number, {format.smallest_subnormal:.2g}, and less rounds to 0), so it protects from "
+            f"no division by 0 and no log of 0. Use {format.smallest_normal:.1g} or more, or "
+            "compute in float32 there: x.float()"
+        ))  # fmt: skip
+
+    def _tell_of_infinite(self, name, v, y, line):
+        count, largest = int(np.isinf(y).sum()), FORMATS[y.dtype.name].max
+        inf = 'float("-inf")' if v < 0 else 'float("inf")'
+        self.tell("infinite", line, (
+            f"{name} with {v:g}, stored in {y.dtype}, at {line} : {v:g} is beyond the largest "
+            f"number there, {largest:g}, and {count:,} of {y.size:,} results are Inf: Inf times 0 "
+            "and Inf minus Inf are NaN, and a row of softmax of nothing else is NaN. Say "
+            f"x.masked_fill(mask, {inf}) where Inf is meant, or "
+            f"{math.copysign(10.0 ** int(math.log10(largest)), v):g} where a large number is"
+        ))  # fmt: skip
+
+
+def becomes(v: float, dtype: np.dtype) -> float:
+    """A Python number, rounded to a format."""
+    with np.errstate(all="ignore"):
+        return float(np.float64(v).astype(dtype))
+
+
+def vanished(name: str, args: tuple, y: np.ndarray) -> bool:
+    """Whether the result of a sum is its other addend; what chooses has lost its number anyway."""
+    if name not in ADDS:
+        return True
+    others = [a for a in args if is_array(a)]
+    return all(np.array_equal(np.abs(y), np.abs(a), equal_nan=True) for a in others)
+
+
+def made_infinite(args: tuple, y: np.ndarray) -> bool:
+    """Whether a result has Inf and no argument had."""
+    given = [a for a in args if is_array(a) and is_float(a.dtype)]
+    return bool(np.isinf(y).any()) and not any(np.isinf(a).any() for a in given)

@@ -1,0 +1,138 @@
+"""What machines can do: this one, measured, and GPUs from their datasheets.
+
+A kernel that reads and writes B bytes and does F operations takes at least max(B / bandwidth,
+F / rate, launch) (Williams et al. 2009, "Roofline"). Where F / B is above rate / bandwidth, the
+ridge, arithmetic decides, below it memory does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
+
+import numpy as np
+
+from minifp.cpu.threads import get_num_threads
+from minifp.errors import ArgumentError
+from minifp.formats import float16, float32
+from minifp.ops.linear import linear_dx
+from minifp.ops.pointwise import add_forward
+from minifp.policy import Precision, precision
+from minifp.replay import unobserved
+
+GB = 10**9
+# No datasheet has it. One short kernel after the other takes about this in NVIDIA's "Getting
+# Started with CUDA Graphs" (developer.nvidia.com/blog/cuda-graphs, V100), none waited for.
+LAUNCH = 4e-6
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a machine can do at best.
+
+    half_rate: products of float16 summed in float32, operations a second (a multiplication and an
+    addition are two): of tensor cores, dense. single_rate: float32. bandwidth: of memory, bytes a
+    second. memory: bytes, of each variant; () for this machine. launch: seconds that the smallest
+    kernel takes. source: where the numbers are from. launches_steps: whether the steps of a
+    recurrent layer, each of which waits for the one before, are kernels of their own.
+    """
+
+    name: str
+    half_rate: float
+    single_rate: float
+    bandwidth: float
+    memory: tuple[int, ...]
+    launch: float
+    source: str
+    launches_steps: bool = True
+
+    def ridge(self, half: bool = True) -> float:
+        """Operations for each byte above which arithmetic, not memory, decides."""
+        return (self.half_rate if half else self.single_rate) / self.bandwidth
+
+    def __str__(self) -> str:
+        sizes = " or ".join(f"{m // GB}" for m in self.memory)
+        return (
+            f"{self.name}: {self.half_rate / 1e12:.3g} and {self.single_rate / 1e12:.3g} Tflop/s "
+            f"(float16, float32), {self.bandwidth / 1e9:.4g} GB/s, ridge at {self.ridge():.0f} and "
+            f"{self.ridge(False):.0f} flop/byte" + (f", {sizes} GB" if sizes else "")
+        )
+
+
+DATASHEETS = "https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center"
+KNOWN = {
+    "V100": Machine(
+        *("V100", 125e12, 15.7e12, 900e9, (16 * GB, 32 * GB), LAUNCH),
+        "V100 datasheet, SXM2: https://images.nvidia.com/content/technologies/volta/pdf/"
+        "volta-v100-datasheet-update-us-1165301-r5.pdf",
+    ),
+    "T4": Machine(
+        *("T4", 65e12, 8.1e12, 320e9, (16 * GB,), LAUNCH),
+        f"T4 datasheet (300 GB/s there, 320 in others of NVIDIA's texts, from the clock): "
+        f"{DATASHEETS}/tesla-t4/t4-tensor-core-datasheet-951643.pdf",
+    ),
+    "A100": Machine(
+        *("A100", 312e12, 19.5e12, 1555e9, (40 * GB,), LAUNCH),
+        f"A100 datasheet, 40 GB SXM: {DATASHEETS}/a100/pdf/"
+        "nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf",
+    ),
+    "H100": Machine(
+        *("H100", 989e12, 67e12, 3350e9, (80 * GB,), LAUNCH),
+        "H100 datasheet, SXM, without sparsity: "
+        "https://resources.nvidia.com/en-us-tensor-core/nvidia-tensor-core-gpu-datasheet",
+    ),
+}
+
+
+def machine(name: str) -> Machine:
+    """The machine of this name: one of KNOWN, or "here". Raises ArgumentError for another."""
+    if name == "here":
+        return measured()
+    if name not in KNOWN:
+        raise ArgumentError(f"machine {name!r}: expected here, {', '.join(KNOWN)}")
+    return KNOWN[name]
+
+
+# ---- this machine -------------------------------------------------------------------------------
+
+STREAMED = 2**24  # bytes of each array: more than the caches that a core has for itself
+SQUARE = 768  # rows and columns: a product of 20 ms at 50 Gflop/s, whose blocks fit caches
+SECONDS = 0.2  # for each of the four
+
+
+def measured() -> Machine:
+    """This machine, on the threads that minifp uses, with its own kernels; once in a process.
+
+    bandwidth: of adding arrays of 16 MiB; what a core has in its own cache is faster. Rates: of a
+    large product, of float32 and of stored float16, which is computed in float32.
+    """
+    return _measured(get_num_threads())
+
+
+@cache
+def _measured(threads: int) -> Machine:
+    with unobserved(), precision(Precision()):
+        x, y = np.ones((2, STREAMED // 4), np.float32)
+        bandwidth = 3 * STREAMED / fastest(lambda: add_forward(x, y, alpha=1))
+        one = np.ones(1, np.float32)
+        launch = fastest(lambda: add_forward(one, one, alpha=1))
+        half, single = (rate_of_products(dtype) for dtype in (float16, float32))
+    source = f"measured, {threads} thread{'s' * (threads > 1)}"
+    return Machine("here", half, single, bandwidth, (), launch, source, launches_steps=False)
+
+
+def rate_of_products(dtype: np.dtype) -> float:
+    """Operations a second of a large product of arrays stored in this format."""
+    a, b = np.ones((2, SQUARE, SQUARE), dtype)
+    return 2 * SQUARE**3 / fastest(lambda: linear_dx(a, b))
+
+
+def fastest(call: Callable[[], object], seconds: float = SECONDS) -> float:
+    """Seconds of the fastest of many calls, of which the first, which loads things, is none."""
+    call()
+    best, end = np.inf, perf_counter() + seconds
+    while perf_counter() < end:
+        start = perf_counter()
+        call()
+        best = min(best, perf_counter() - start)
+    return best

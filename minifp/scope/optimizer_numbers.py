@@ -1,0 +1,123 @@
+"""What an optimizer keeps in too few bits: masters made of rounded weights, second moments.
+
+A float32 number has 13 bits of mantissa more than a float16 one. That they are all 0 has a chance
+of 2^-13 for a number drawn at random, and so 2^-832 for 64 of them: a parameter whose masters are
+all numbers of float16 was rounded, or is made of round numbers. The latter are told apart by their
+last stored bits. Multiples of one step, such as k/8 or integers, are odd multiples of float16's ulp
+in the one binade at most where the ulp is that step, and even ones in the others. Of numbers that
+were rounded, half are odd in every binade: so a parameter counts only if in its two fullest binades
+between 1/4 and 3/4 are. (Of 16 rounded numbers, 2 times in 100 fewer or more are odd, and so a
+small parameter is missed.) Zeros and powers of two do not count, and 64 different numbers must be
+left.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minifp.device import moved
+from minifp.formats import FORMATS, float16, float64, narrow, widen
+
+MANY = 64  # different numbers that a parameter must have
+FEW = 16  # numbers in a binade, for its share of odd ones to count
+SAMPLE = 4096  # masters whose last bits are looked at, at most
+SQUARES = ("exp_avg_sq", "square_avg", "sum")  # state that keeps squares of gradients
+
+
+# ---- masters ----
+
+
+def rounded_parameters(optimizer: Any, assigned: bool = False) -> list:
+    """The parameters of a MixedOptimizer whose masters were made from rounded numbers.
+
+    assigned: of those only to which something was assigned since the last step.
+    """
+    return [
+        p
+        for o in optimizer.optimizers
+        for block in o.blocks
+        if block.weights.is_master and block.weights.stored.dtype != block.weights.flat.dtype
+        for p, masters in of_weights(block.weights, assigned)
+        if were_rounded(masters, p.dtype)
+    ]
+
+
+def of_weights(weights: Any, assigned: bool) -> list[tuple]:
+    """(parameter, masters) of each: those they have, or will have of what was assigned since."""
+    found = []
+    for p, version, masters in zip(weights.parameters, weights.versions, weights.masters):
+        exact = getattr(p, "exact", None) if p.storage.version != version else None
+        if exact is not None or not assigned:
+            found.append((p, masters if exact is None else exact))
+    return found
+
+
+def were_rounded(masters: Any, dtype: np.dtype) -> bool:
+    """Whether these numbers are all ones of a narrower format, and made so by rounding."""
+    flat = masters.reshape(-1)
+    first = moved(flat[:MANY], "cpu")
+    if len(first) < MANY or not are_numbers_of(dtype, first):  # nearly always
+        return False
+    flat = moved(flat, "cpu")
+    return are_numbers_of(dtype, flat) and look_rounded(flat[:: -(-len(flat) // SAMPLE)], dtype)
+
+
+def are_numbers_of(dtype: np.dtype, x: np.ndarray) -> bool:
+    """Whether storing x in this format would change nothing."""
+    return bool(np.array_equal(widen(narrow(x, dtype), x.dtype), x))
+
+
+def look_rounded(x: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether last bits are odd as often as chance has it, in more than one binade."""
+    format = FORMATS[dtype.name]
+    x = np.abs(widen(x[np.isfinite(x) & (np.abs(x) >= format.smallest_normal)], float64))
+    x = x[np.frexp(x)[0] != 0.5]
+    if len(np.unique(x)) < MANY:
+        return False
+    fraction, power = np.frexp(x)
+    odd = np.ldexp(fraction, format.mantissa_bits + 1) % 2 == 1
+    binades, sizes = np.unique(power, return_counts=True)
+    fullest = np.argsort(sizes)[-2:]
+    if len(fullest) < 2 or sizes[fullest].min() < FEW:
+        return False
+    return all(0.25 <= odd[power == binades[i]].mean() <= 0.75 for i in fullest)
+
+
+def told_of_masters(parameters: list, names: str) -> str:
+    """What is told of masters made from rounded numbers."""
+    dtype, count = parameters[0].dtype, sum(p.array.size for p in parameters)
+    return (
+        f"the masters of {names} ({count:,} numbers) are all numbers of {dtype}: they were made "
+        f"from rounded weights, as of a checkpoint in {dtype}. What trained weights had below half "
+        f"an ulp, up to {FORMATS[dtype.name].eps / 2:.2g} of each, is lost, and with it the small "
+        "updates that had gathered there. Save masters with the weights, by "
+        "fp.save(path, model, optimizer), and load them by fp.load(path, model, optimizer)"
+    )
+
+
+# ---- second moments ----
+
+
+def told_of_state(optimizer: Any) -> dict[str, str]:
+    """By the kind of optimizer, what is told of squares of gradients kept in float16."""
+    return {
+        type(o).__name__: told_of_squares(o, block, name)
+        for o in optimizer.optimizers
+        for block in o.blocks
+        for name in [*filter(block.state.__contains__, SQUARES)][:1]
+        if block.state_format == float16
+    }
+
+
+def told_of_squares(o: Any, block: Any, name: str) -> str:
+    """(1 - b) g^2 is stored, b a decay, and half of the smallest subnormal, and less, becomes 0."""
+    group, tiny = block.group, FORMATS[block.state_format.name].smallest_subnormal
+    b = group["betas"][1] if "betas" in group else group.get("alpha", group.get("rho", 0.0))
+    least, eps = math.sqrt(tiny / 2 / (1 - b)) if b < 1 else math.inf, group["eps"]
+    return (
+        f"{type(o).__name__} keeps {name} in {block.state_format}: it is 0 where gradients are "
+        f"below {least:.2g} (2^{math.log2(least):.1f}), and then eps={eps:g} is all that is "
+        f"divided by: a gradient of {least:.2g} is made {least / eps if eps else math.inf:.2g}. "
+        'Keep it in float32: fp.precision("mixed,optimizer_state=float32")'
+    )

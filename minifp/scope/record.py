@@ -1,0 +1,57 @@
+"""What was seen of a training run, as its pages and texts read it; see findings.py."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from minifp.scope.advice import TOLERANCE, Advice, advise
+from minifp.scope.histogram import Histogram, total_of
+from minifp.scope.observed import GRADIENTS, ObservedStep
+
+
+@dataclass
+class Record:
+    """What was seen of a training run.
+
+    about: of the model, the precision and the optimizer, as texts. steps: those that were looked
+    at. scales, skipped: of every step, the loss scale before it and whether it was skipped.
+    diagnoses: of skipped steps, {"step", "phase", "operation", "module", "line", "persists",
+    "text"}. warnings: misuse that was seen, as texts.
+    details: of one step, what was asked for: see details.py.
+    """
+
+    about: dict[str, Any] = field(default_factory=dict)
+    steps: list[ObservedStep] = field(default_factory=list)
+    scales: list[float] = field(default_factory=list)
+    skipped: list[bool] = field(default_factory=list)
+    diagnoses: list[dict] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    _advised: tuple | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def count(self) -> int:
+        """How many steps were made."""
+        return len(self.scales)
+
+    def layers(self, kind: str) -> list[str]:
+        """The layers of a kind, in the order in which they were first seen."""
+        return list(dict.fromkeys(name for step in self.steps for name in step.histograms[kind]))
+
+    def total(self, kind: str, layer: str | None = None) -> Histogram:
+        """The histogram of one layer, or of all, over all steps, as numbers were stored."""
+        found = (step.histograms[kind] for step in self.steps)
+        return total_of(h for of in found for name, h in of.items() if layer in (None, name))
+
+    def advice(self, tolerance: float = TOLERANCE) -> Advice:
+        """Advice on the loss scale. tolerance: see advice.advise."""
+        key = len(self.steps), self.count, tolerance
+        if self._advised is None or self._advised[0] != key:
+            failed = [self.scales[d["step"] - 1] for d in self.diagnoses if not d["persists"]]
+            self._advised = key, advise(self.steps, tolerance, min(failed, default=math.inf))
+        return self._advised[1]
+
+
+def unscaled(step: ObservedStep, kind: str) -> int:
+    """What to subtract from a stored exponent to have the number's own."""
+    return step.shift if kind in GRADIENTS else 0

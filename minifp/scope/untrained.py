@@ -1,0 +1,83 @@
+"""Parameters that nobody trains: no optimizer has them, or no gradient comes to them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from minifp.tape import Tensor
+
+PATIENCE = 2  # observed updates without a gradient before a parameter is told of
+SHOWN = 4  # names in a text, of many
+
+
+class Untrained:
+    """Tells of them. name(p): what a parameter is called. tell(kind, place, text): see Guard."""
+
+    def __init__(
+        self, model: Any, optimizer: Any, name: Callable[[Tensor], str],
+        tell: Callable[[str, Any, str], None],
+    ) -> None:  # fmt: skip
+        self.model, self.optimizer, self.name, self.tell = model, optimizer, name, tell
+        self.without = {id(p): p for p in optimizer.parameters}  # a gradient so far
+        self.updates = 0
+
+    def at_start(self) -> None:
+        """Compare the model's parameters with the optimizer's."""
+        parameters, trained = self.model.parameters(), self.optimizer.parameters
+        left = [p for p in without(parameters, trained) if p.requires_grad and not is_bound(p)]
+        if left:
+            share = sum(p.array.size for p in left) / sum(p.array.size for p in parameters)
+            self.tell("no optimizer", None, (
+                f"{listed(left, self.name)} of the model: no optimizer has them, {share:.0%} of "
+                "all weights, so they stay as they began. Make the optimizer of all of them, after "
+                "the last layer is in place: optimizer = fp.MixedOptimizer(optim.Adam("
+                "model.parameters())), or say p.requires_grad_(False) of what is frozen on purpose"
+            ))  # fmt: skip
+        strange = without(trained, parameters)
+        if strange:
+            self.tell("not the model's", None, (
+                f"{len(strange)} of the optimizer's parameters are not the model's "
+                f"({listed(strange, self.name)}): perhaps a layer was replaced after the optimizer "
+                "was made, which then trains the old one. Make it last: "
+                "optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))"
+            ))  # fmt: skip
+
+    def on_update(self, gradients: list) -> None:
+        """Take note of whose gradients are there; tell of the others once it is time."""
+        if not self.without:
+            return
+        used = [t for found in gradients for given in found for t in given.tensors]
+        came = {id(t) for t in used if t is not None}
+        left = self.without.items()
+        self.without = {i: p for i, p in left if p.requires_grad and id(p.grad) not in came}
+        self.updates += 1
+        if self.updates == PATIENCE:
+            self.at_end()
+
+    def at_end(self) -> None:
+        """Tell of parameters to which no gradient came in the updates so far, if there were any."""
+        left, self.without = list(self.without.values()), {}
+        if left and self.updates:
+            self.tell("no gradient", None, (
+                f"{listed(left, self.name)}: the optimizer has them, and no gradient came in the "
+                "first steps that were looked at. Either the loss does not depend on them (a layer "
+                "that forward does not call, or whose result was detached or made under "
+                "fp.no_grad()), or they are frozen: then say so, p.requires_grad_(False)"
+            ))  # fmt: skip
+
+
+def without(parameters: list[Tensor], others: list[Tensor]) -> list[Tensor]:
+    """Those that are not among the others."""
+    ids = {id(p) for p in others}
+    return [p for p in parameters if id(p) not in ids]
+
+
+def is_bound(p: Tensor) -> bool:
+    """Whether an optimizer has (or had) a parameter: its array is then a view of a flat buffer."""
+    return p.array.base is not None
+
+
+def listed(parameters: list[Tensor], name: Callable[[Tensor], str]) -> str:
+    """Their names, of many the first."""
+    names = [name(p) for p in parameters]
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

@@ -1,0 +1,324 @@
+"""What decides a step's time, what tensor cores could do, and how large a batch may be."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp import cpu, nn, optim
+from minifp.data import DataLoader
+from minifp.errors import ArgumentError
+from minifp.nn import functional as F
+from minifp.scope import machines
+from minifp.scope.batch_sizes import BatchMemory, largest_batch, scratch_of
+from minifp.scope.hardware import amdahl, bounds, bytes_in
+from minifp.scope.ledger import MemoryLedger
+from minifp.scope.tensor_shapes import shape_advice
+from minifp.scope.trace import trace
+from minifp.tasks import load_task
+
+V100 = machines.KNOWN["V100"]
+HALF = machines.Machine("a machine", 100e12, 10e12, 1e12, (16 * machines.GB,), 1e-6, "made up")
+rng = np.random.default_rng(0)
+
+
+@dataclass
+class Row:
+    """What hardware advice reads of a row of a trace."""
+
+    number: int = 1
+    phase: str = "forward"
+    operation: str = "linear"
+    module: str = "Model.head"
+    kernel: str = "linear.linear_forward"
+    role: str = "dot"
+    inputs: tuple = ("float16 (64, 256)", "float16 (65, 256)")
+    outputs: tuple = ("float16 (64, 65)",)
+    bytes_read: int = 2 * (64 + 65) * 256
+    bytes_written: int = 2 * 64 * 65
+    flops: int = 2 * 64 * 65 * 256
+    products: tuple = ((64, 65, 256, 1),)
+    seconds: float = 1e-3
+
+    @property
+    def intensity(self):
+        return self.flops / (self.bytes_read + self.bytes_written)
+
+
+def step_of(name):
+    """The rows of one step of a built-in task, in mixed precision."""
+    task = load_task(name)
+    with fp.precision("mixed"):
+        fp.manual_seed(0)
+        model = task.model()
+        optimizer = fp.MixedOptimizer(task.optimizer(model.parameters()))
+        x, t = next(iter(DataLoader(task.data()[0], batch_size=task.batch_size)))
+        optimizer.backward(task.loss(model(x), t))
+        return trace(optimizer.backwards[0], optimizer.scale, repeats=1).rows
+
+
+# What references hold, which compute in float32 what compiled kernels compute in place, is larger
+# in mixed precision, and no line.
+compiled = pytest.mark.skipif(not cpu.can_compile(), reason="of compiled kernels")
+
+
+@pytest.fixture(scope="module")
+def lenet():
+    return step_of("lenet")
+
+
+@pytest.fixture(scope="module")
+def charlstm():
+    return step_of("charlstm")
+
+
+def told(advice):
+    return [(p.module, p.dimension, p.size, p.padded()) for p in advice.unfit]
+
+
+# ---- shapes -------------------------------------------------------------------------------------
+
+
+def test_the_vocabulary_of_65_is_padded_to_72(charlstm):
+    """Forward and in both products of backward: one line for the layer."""
+    advice = shape_advice(charlstm)
+    assert told(advice) == [("head", "outputs", 65, 72)]
+    (padding,) = advice.unfit
+    assert padding.extra() == pytest.approx(100 * 7 / 65)
+    assert padding.padded(16) == 80
+    assert padding.flops == 3 * 2 * (32 * 64) * 65 * 256
+    assert "head: 65 outputs" in str(advice) and "72 (+11%)" in str(advice)
+
+
+def test_lenet_has_one_input_channel_and_ten_classes(lenet):
+    found = told(shape_advice(lenet))
+    assert found == [("conv1", "input channels", 1, 8), ("fc2", "outputs", 10, 16)]
+
+
+def test_a_batch_that_is_no_multiple_is_named():
+    row = Row(products=((60, 64, 256, 1),))
+    assert told(shape_advice([row])) == [("head", "rows", 60, 64)]
+
+
+def test_a_multiple_of_8_is_for_int8_only():
+    advice = shape_advice([Row(products=((64, 24, 256, 1),))])
+    assert advice.unfit == []
+    (padding,) = advice.paddings
+    assert (padding.padded(), padding.padded(16)) == (24, 32)
+    assert padding.share == 1
+
+
+def test_products_of_no_known_layer_are_told_by_their_letters():
+    row = Row(operation="matmul", module="", kernel="matmul.matmul_forward",
+              products=((7, 8, 16, 3),))  # fmt: skip
+    assert told(shape_advice([row])) == [("", "M", 7, 8)]
+
+
+def test_of_multiples_of_16_nothing_is_said():
+    advice = shape_advice([Row(products=((64, 64, 256, 1),))])
+    assert advice.paddings == [] and "nothing to pad" in str(advice)
+
+
+def recurrent_step(layer, size):
+    with fp.precision("mixed"):
+        model = nn.Sequential(layer(12, size))
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        out, _ = model(fp.tensor(rng.standard_normal((5, 16, 12)).astype(np.float32)))
+        optimizer.backward(out.sum())
+        return trace(optimizer.backwards[0], optimizer.scale, repeats=1).rows
+
+
+@pytest.mark.parametrize("layer, gates", [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])
+def test_of_a_recurrent_layer_inputs_hidden_units_and_gates_are_named(layer, gates):
+    advice = shape_advice(recurrent_step(layer, 13))
+    expected = {("gates", gates * 13), ("inputs", 12), ("hidden units", 13)}
+    found = {(name, size) for _, name, size, _ in told(advice)}
+    assert found == expected - {("gates", 13)}  # of which an RNN has none
+    assert max(p.share for p in advice.paddings) == pytest.approx(1)
+
+
+# ---- machines -----------------------------------------------------------------------------------
+
+
+def test_the_ridge_of_a_v100_is_that_of_nvidias_guide():
+    """ "GPU Performance Background": 125 Tflop/s and 900 GB/s are 138.9 flop/byte."""
+    assert V100.ridge() == pytest.approx(138.9, abs=0.1)
+    assert V100.ridge(half=False) == pytest.approx(15.7e12 / 900e9)
+
+
+def test_every_known_machine_has_a_source_and_tensor_cores():
+    assert set(machines.KNOWN) == {"V100", "T4", "A100", "H100"}
+    for name, known in machines.KNOWN.items():
+        assert known.name == name and "https://" in known.source
+        assert known.half_rate > 4 * known.single_rate
+        assert known.memory and known.launch > 0
+        assert len(str(known)) <= 100
+    with pytest.raises(ArgumentError, match="V100"):
+        machines.machine("P100")
+
+
+def test_this_machine_is_measured_once_and_plausibly():
+    here = machines.measured()
+    assert machines.measured() is here is machines.machine("here")
+    assert 1e8 < here.bandwidth < 1e13 and here.launch < 1e-3
+    assert here.launch > 1e-7, "no Python call is that fast"
+    assert here.single_rate > 1e8
+
+
+# ---- bounds -------------------------------------------------------------------------------------
+
+
+def only(row, machine=HALF):
+    (bound,) = bounds([row], machine).rows
+    return bound
+
+
+def test_a_large_product_is_bound_by_arithmetic_and_runs_on_tensor_cores():
+    n = 4096
+    bound = only(Row(
+        inputs=(f"float16 ({n}, {n})",) * 2, outputs=(f"float16 ({n}, {n})",),
+        bytes_read=4 * n * n, bytes_written=2 * n * n, flops=2 * n**3, products=((n, n, n, 1),),
+    ))  # fmt: skip
+    assert (bound.half, bound.single) == ("arithmetic", "arithmetic")
+    assert bound.half_floor == pytest.approx(2 * n**3 / 100e12)
+    assert bound.single_floor == pytest.approx(2 * n**3 / 10e12)
+
+
+def test_a_map_is_bound_by_memory_and_takes_half_the_time_in_float16():
+    n = 10**8
+    row = Row(role="map", kernel="activation.relu_forward", inputs=(f"float16 ({n},)",),
+              outputs=(f"float16 ({n},)",), bytes_read=2 * n, bytes_written=2 * n, flops=n,
+              products=())  # fmt: skip
+    bound = only(row)
+    assert (bound.half, bound.single) == ("memory", "memory")
+    assert bound.half_floor == pytest.approx(4 * n / 1e12)
+    assert bound.single_floor == pytest.approx(8 * n / 1e12)
+
+
+def test_a_small_kernel_is_bound_by_latency_and_a_view_by_nothing():
+    assert only(Row()).half == "latency" and only(Row()).half_floor == 1e-6
+    view = Row(role="no arithmetic", kernel="", bytes_read=0, bytes_written=0, flops=0, products=())
+    assert (only(view).half, only(view).half_floor) == ("nothing", 0.0)
+
+
+def test_integers_and_losses_keep_their_bytes():
+    row = Row(inputs=("float16 (10, 3)", "int64 (10,)"), outputs=("float32 ()",),
+              bytes_read=60 + 80, bytes_written=4)  # fmt: skip
+    assert bytes_in(row, 2) == 144
+    assert bytes_in(row, 4) == 204
+
+
+def test_the_steps_of_an_lstm_are_started_one_after_the_other_on_a_gpu(charlstm):
+    on_gpu = {b.row.kernel: b for b in bounds(charlstm, V100).rows}["lstm.lstm_forward"]
+    assert on_gpu.half == "latency" and on_gpu.half_floor == pytest.approx(64 * V100.launch)
+    here = {b.row.kernel: b for b in bounds(charlstm, machines.measured()).rows}
+    assert here["lstm.lstm_forward"].half == "arithmetic"
+
+
+def test_floors_add_up_and_measured_seconds_stand_beside(lenet):
+    found = bounds(lenet, V100)
+    assert found.half_floor == pytest.approx(sum(b.half_floor for b in found.rows))
+    assert found.half_floor <= found.single_floor
+    assert found.seconds == pytest.approx(sum(row.seconds for row in lenet))
+    assert sum(found.shares().values()) == pytest.approx(1)
+    assert found.shares()["latency"] > 0.9  # LeNet on digits is far too small for a V100
+
+
+def test_all_texts_are_at_most_100_columns_wide(lenet, charlstm):
+    for rows in (lenet, charlstm):
+        texts = [shape_advice(rows), amdahl(rows), *(bounds(rows, m) for m in (HALF, V100))]
+        for text in texts:
+            assert max(map(len, str(text).splitlines())) <= 100, text
+
+
+# ---- Amdahl -------------------------------------------------------------------------------------
+
+
+def test_amdahls_bound_by_hand():
+    rows = [Row(seconds=3.0), Row(role="map", seconds=1.0)]
+    found = amdahl(rows)
+    assert found.share == 0.75
+    assert [found.bound(s) for s in (2, 4, 8)] == [1.6, 1 / 0.4375, 1 / 0.34375]
+    assert found.bound(math.inf) == 4
+    assert amdahl(rows, seconds=6.0).share == 0.5
+
+
+def test_a_step_of_products_alone_has_no_bound():
+    assert amdahl([Row()]).bound(math.inf) == math.inf
+
+
+def test_most_of_charlstm_is_products(charlstm):
+    assert 0.8 < amdahl(charlstm).share < 1
+
+
+# ---- the largest batch --------------------------------------------------------------------------
+
+
+def ledger_at(batch, precision="mixed"):
+    """The memory of one step of a small convolutional network at a batch size."""
+    with fp.precision(precision):
+        model = nn.Sequential(
+            *(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Flatten(), nn.Linear(8 * 64, 100), nn.ReLU(), nn.Linear(100, 10)),
+        )
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+        x, t = rng.random((batch, 1, 16, 16)), rng.integers(0, 10, batch)
+        for _ in range(2):
+            ledger = MemoryLedger(model, optimizer, float32=True)
+            ledger.begin()
+            optimizer.zero_grad()
+            optimizer.backward(F.cross_entropy(model(fp.tensor(x)), fp.tensor(t)))
+            optimizer.step()
+            ledger.finish()
+    return ledger
+
+
+OBJECTS = 16_384  # bytes of Python's own objects in one operation's workspace
+
+
+@compiled
+def test_two_ledgers_tell_what_a_third_batch_holds():
+    """Eight times as far as they lie apart, so is what they know to 16 kB each."""
+    small, large, third = (ledger_at(n) for n in (32, 64, 256))
+    for name in ("memory", "float32"):
+        a, b, c = (getattr(ledger, name) for ledger in (small, large, third))
+        known = BatchMemory.of(a, 32, b, 64)
+        told = known.peak(256) - max(map(scratch_of, (a, b)))
+        assert abs(told - (c.peak - scratch_of(c))) <= 8 * OBJECTS
+        assert known.peak(64) >= b.peak
+
+
+@compiled
+def test_one_ledger_counts_workspace_as_proportional():
+    one, third = ledger_at(64).memory, ledger_at(256).memory
+    told = BatchMemory.of(one, 64).peak(256) - scratch_of(one)
+    assert abs(told - (third.peak - scratch_of(third))) <= 4 * OBJECTS
+
+
+@compiled
+def test_more_fit_in_mixed_precision_and_at_most_twice_as_many():
+    small, large = ledger_at(32), ledger_at(64)
+    mixed = BatchMemory.of(small.memory, 32, large.memory, 64)
+    single = BatchMemory.of(small.float32, 32, large.float32, 64)
+    found = largest_batch(mixed, single, V100.memory[0])
+    assert 1.5 < found.ratio < 2.1
+    assert found.mixed_bytes <= found.capacity < mixed.peak(found.mixed + 1)
+    assert found.float32_bytes <= found.capacity < single.peak(found.float32 + 1)
+    assert f"{found.mixed:,} examples" in str(found)
+
+
+def test_a_memory_too_small_for_the_weights_fits_no_batch():
+    known = BatchMemory(((1000.0, 10.0), (500.0, 100.0)))
+    assert known.largest(999) == 0
+    assert known.largest(1500) == 10
+    assert known.peak(10) == 1500
+
+
+def test_ledgers_of_different_steps_are_refused():
+    ledger = ledger_at(32).memory
+    with pytest.raises(ArgumentError, match="larger_batch"):
+        BatchMemory.of(ledger, 32, ledger, 16)
+    with pytest.raises(ArgumentError, match="nothing"):
+        BatchMemory(((10.0, 0.0),)).largest(20)

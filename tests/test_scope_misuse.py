@@ -1,0 +1,746 @@
+"""Claims about misuse: each is told once, with its numbers and the way out; right programs hear
+nothing."""
+
+import re
+import sys
+import warnings
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import backend, mixed, models, nn, optim, tape
+from minifp.data import DataLoader
+from minifp.lab.run import Run, Training
+from minifp.optim.lr_scheduler import LambdaLR
+from minifp.scope.changed_gradients import Change, what_was_done
+from minifp.scope.misuse import Guard, MisuseWarning
+from minifp.scope.optimizer_numbers import were_rounded
+from minifp.tasks import load_task
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = "test_scope_misuse.py"
+S = 2.0**12
+
+
+@contextmanager
+def guarded(model, optimizer, warn=False):
+    """A Guard that looks at every step of a `with` block."""
+    guard = Guard(model, optimizer, warn)
+    mixed.observers.append(guard)
+    try:
+        guard.checks_at_start()
+        guard.look()
+        yield guard
+        guard.close()
+    finally:
+        guard.look_away()
+        mixed.observers.remove(guard)
+
+
+def mlp(precision="mixed", scale=S, rule=optim.SGD, clip_norm=None, **settings):
+    """A perceptron on 16 numbers and 4 classes, with its optimizer."""
+    with fp.precision(precision):
+        model = models.MLP(16, 32, 4)
+        settings = {"lr": 0.1, **settings}
+        optimizer = fp.MixedOptimizer(
+            rule(model.parameters(), **settings), loss_scale=scale, clip_norm=clip_norm
+        )
+    return model, optimizer
+
+
+def batch(n=24, seed=0):
+    """Inputs and targets."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(n, 16)).astype(np.float32)
+    return fp.tensor(x), fp.tensor(random.integers(0, 4, n))
+
+
+def told_of(between, model=None, optimizer=None, steps=1, after=None):
+    """What is told of `steps` steps, each with `between(model, optimizer)` after backward."""
+    if model is None:
+        model, optimizer = mlp()
+    with guarded(model, optimizer) as guard:
+        for i in range(steps):
+            x, t = batch(seed=i)
+            optimizer.zero_grad()
+            optimizer.backward(F.cross_entropy(model(x), t))
+            between(model, optimizer)
+            optimizer.step()
+            if after is not None:
+                after(model, optimizer)
+    return guard.found
+
+
+def told_alone(found, *words):
+    """The only text, in which all these words are."""
+    assert len(found) == 1, found
+    for word in words:
+        assert word in found[0], (word, found[0])
+    return found[0]
+
+
+def unscaled(fault):
+    """The corrected program: the same after unscale_()."""
+
+    def right(model, optimizer):
+        optimizer.unscale_()
+        fault(model, optimizer)
+
+    return right
+
+
+# ---- gradients that are changed while they are scaled ----
+
+
+def clip_by_numpy(model, optimizer):
+    """Clip by the norm, into the arrays."""
+    arrays = [p.grad.array for p in model.parameters() if p.grad is not None]
+    norm = np.sqrt(sum(float(np.sum(a.astype(np.float64) ** 2)) for a in arrays))
+    for a in arrays:
+        a *= np.float32(min(1, 1 / norm))
+
+
+def clip_by_operations(model, optimizer):
+    """Clip by the norm, by operations in place."""
+    norm = sum((p.grad.norm() ** 2).item() for p in model.parameters()) ** 0.5
+    for p in model.parameters():
+        p.grad.mul_(min(1.0, 1 / norm))
+
+
+def clip_each(model, optimizer):
+    """Clip the norm of each parameter's gradient to 1/2, through .data."""
+    for p in model.parameters():
+        a = p.grad.array.astype(np.float32)
+        p.grad.data = a * min(1, 0.5 / np.linalg.norm(a))
+
+
+def cut(model, optimizer):
+    """Clip by value."""
+    for p in model.parameters():
+        p.grad.array.clip(-0.5, 0.5, out=p.grad.array)
+
+
+def fold_decay(model, optimizer):
+    """Add a weight decay."""
+    for p in model.parameters():
+        p.grad.data = p.grad.array + 0.5 * p.array.astype(np.float32)
+
+
+def add_noise(model, optimizer):
+    """Add noise of a variance."""
+    for p in model.parameters():
+        p.grad.data = p.grad.array + np.random.default_rng(0).normal(size=p.shape)
+
+
+FAULTS = {
+    clip_by_numpy: ("as clipping by a norm does", "multiplied by 4096", "clip_norm=1"),
+    clip_by_operations: ("as clipping by a norm does", HERE, "p.grad.mul_", "clip_norm=1"),
+    clip_each: ("as clipping by a norm does", "to 0."),
+    cut: ("cut at 0.5", "limit of 0.00012", "clip_grad_value_"),
+    fold_decay: ("0.5 times the weights", "4096 times weaker", "weight_decay=0.5"),
+    add_noise: ("changed (", "multiplied by 4096"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_change_of_scaled_gradients_is_told_with_its_kind_and_the_way_out(fault):
+    text = told_alone(told_of(fault), *FAULTS[fault])
+    assert "unscale_()" in text
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_the_same_change_after_unscale_is_right(fault):
+    assert told_of(unscaled(fault)) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_the_same_change_without_a_loss_scale_is_right(fault):
+    model, optimizer = mlp("float32", None)
+    assert told_of(fault, model, optimizer) == []
+
+
+def test_the_norm_that_is_told_is_the_true_one():
+    model, optimizer = mlp(clip_norm=1.0)
+    x, t = batch()
+    truth = [0.0]
+
+    def fault(model, optimizer):
+        truth[0] = float(np.sqrt(sum(np.sum((p.grad.array / S) ** 2, dtype=float)
+                                     for p in model.parameters())))  # fmt: skip
+        clip_by_numpy(model, optimizer)
+
+    text = told_alone(told_of(fault, model, optimizer))
+    told = float(re.search(r"and ([\d.e+-]+) in truth", text)[1])
+    # The factor that was found is that of float16 numbers, rounded by up to 2^-11, and more where
+    # they became subnormal; the text has three digits
+    assert told == pytest.approx(truth[0], rel=0.01)
+
+
+def average(model, optimizer):
+    """The mean over 3 micro-batches."""
+    for p in model.parameters():
+        p.grad.array[...] = p.grad.array / 3
+
+
+def average_by_operations(model, optimizer):
+    """The mean over 3 micro-batches, in place."""
+    for p in model.parameters():
+        p.grad /= 3
+
+
+def mask(model, optimizer):
+    """Leave half of the weights of the first layer as they are."""
+    model.parameters()[0].grad.array[:, ::2] = 0
+
+
+def drop(model, optimizer):
+    """Leave a layer as it is."""
+    model.parameters()[0].grad.zero_()
+
+
+@pytest.mark.parametrize(
+    "right", [average, average_by_operations, mask, drop], ids=lambda right: right.__name__
+)
+def test_what_commutes_with_the_loss_scale_is_right(right):
+    assert told_of(right) == []
+
+
+def test_new_tensors_made_of_scaled_gradients_are_told_and_ones_divided_by_the_scale_are_not():
+    def forget(model, optimizer):
+        for p in model.parameters():
+            p.grad = p.grad * 0.5
+
+    def divide(model, optimizer):
+        inverse = 1 / S
+        for p in model.parameters():
+            p.grad = p.grad.float() * inverse
+
+    told_alone(told_of(forget), "replaced", "2.05e+03 times too large", HERE)
+    assert told_of(divide) == []
+
+
+def step_over_micro_batches(model, optimizer, between=None):
+    """One step of three micro-batches; `between` is done before the last."""
+    optimizer.zero_grad()
+    for i in range(3):
+        x, t = batch(seed=i)
+        if i == 2 and between is not None:
+            between(model, optimizer)
+        optimizer.backward(F.cross_entropy(model(x), t))
+    optimizer.step()
+
+
+@pytest.mark.parametrize("fault", [None, clip_by_numpy, cut])
+def test_gradients_that_add_up_are_compared_with_their_sum(fault):
+    model, optimizer = mlp()
+    with guarded(model, optimizer) as guard:
+        step_over_micro_batches(model, optimizer, fault)
+    assert len(guard.found) == (fault is not None), guard.found
+
+
+def test_a_tensor_read_twice_a_hook_and_gradients_asked_for_beside_are_right():
+    model, optimizer = mlp()
+    first = model.parameters()[0]
+    first.register_hook(lambda g: g * 0.3)
+    with guarded(model, optimizer) as guard:
+        for retain in (True, False):
+            x, t = batch()
+            loss = F.cross_entropy(model(x) + model(x), t) + (first * first).sum()
+            fp.grad(loss, [first], retain_graph=True)
+            optimizer.backward(loss, retain_graph=retain)
+            if retain:
+                fp.grad(loss, [first], retain_graph=True)
+                optimizer.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+    assert guard.found == []
+
+
+# ---- gradients that are read while they are scaled ----
+
+
+def read_norm(model, optimizer):
+    """By an operation."""
+    fp.norm(model.parameters()[0].grad)
+
+
+def read_numpy(model, optimizer):
+    """By NumPy, through detach."""
+    np.abs(model.parameters()[0].grad.detach().numpy()).max()
+
+
+def read_asarray(model, optimizer):
+    """By a function of NumPy's."""
+    np.asarray(model.parameters()[0].grad, np.float64)
+
+
+def read_item(model, optimizer):
+    """As one number."""
+    model.parameters()[1].grad[0].item()
+
+
+def read_text(model, optimizer):
+    """Printed."""
+    str(model.parameters()[1].grad)
+
+
+READS = read_norm, read_numpy, read_asarray, read_item, read_text
+
+
+@pytest.mark.parametrize("fault", READS, ids=lambda fault: fault.__name__)
+def test_reading_a_scaled_gradient_is_told_with_the_true_norm_and_the_line(fault):
+    model, optimizer = mlp()
+    text = told_alone(told_of(fault, model, optimizer, steps=3), "4096", HERE, "unscale_()")
+    read, true = map(
+        float, re.search(r"norm is (\S+) as it is read and (\S+) in truth", text).groups()
+    )
+    assert read / true == pytest.approx(S, rel=0.01)  # both have three digits
+
+
+@pytest.mark.parametrize("fault", READS, ids=lambda fault: fault.__name__)
+def test_reading_an_unscaled_gradient_is_right(fault):
+    assert told_of(unscaled(fault), steps=3) == []
+    assert told_of(fault, *mlp("float32", None), steps=3) == []
+
+
+def test_a_line_that_divides_by_the_scale_is_right():
+    def right(model, optimizer):
+        p = model.parameters()[0]
+        p.grad.norm().item() / p.grad.seed
+        p.grad.norm().item() / optimizer.scale
+
+    assert told_of(right) == []
+
+
+def test_reading_after_the_step_that_used_them_is_told_too():
+    model, optimizer = mlp()
+    text = told_alone(
+        told_of(lambda *_: None, model, optimizer, 2, after=read_norm),
+        "4096",
+        "before optimizer.step()",
+    )
+    assert "norm" in text
+    model, optimizer = mlp()
+    assert told_of(lambda m, o: o.unscale_(), model, optimizer, 2, after=read_norm) == []
+
+
+def test_what_is_the_same_of_scaled_gradients_may_be_read():
+    def right(model, optimizer):
+        for p in model.parameters():
+            assert fp.isfinite(p.grad).all()
+            assert (p.grad == 0).sum().numpy() < p.grad.numel()
+
+    assert told_of(right) == []
+
+
+@pytest.mark.parametrize("looked_at", [0, 1])
+def test_the_steps_of_two_optimizers_in_turn_are_right(looked_at):
+    pairs = [mlp(), mlp(rule=optim.LAMB)]  # whose kernels are given each gradient by itself
+    with guarded(*pairs[looked_at]) as guard:
+        for i in range(2):
+            for _, optimizer in pairs:
+                x, t = batch(seed=i)
+                optimizer.zero_grad()
+                losses = [F.cross_entropy(model(x), t) for model, _ in pairs]
+                optimizer.backward(losses[0] + losses[1])
+                optimizer.step()
+                for _, other in pairs:
+                    other.zero_grad()
+    assert guard.found == []
+
+
+def test_the_gradient_of_an_input_is_scaled_too():
+    model, optimizer = mlp()
+    x, t = batch()
+    x.requires_grad_()
+    with guarded(model, optimizer) as guard:
+        optimizer.backward(F.cross_entropy(model(x), t))
+        x.grad.numpy()
+        optimizer.step()
+    told_alone(guard.found, "(24, 16)", ".seed")
+
+
+def test_clipping_and_norms_of_minifp_are_right():
+    def clip(model, optimizer):
+        optimizer.unscale_()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        nn.utils.clip_grad_value_(model.parameters(), 0.1)
+
+    assert told_of(clip) == []
+    model, optimizer = mlp(clip_norm=0.1)
+    assert told_of(lambda *_: None, model, optimizer, steps=3) == []
+
+
+# ---- constants ----
+
+
+def told_by(compute, precision="mixed"):
+    """What is told of operations on float16 numbers, some of them 0."""
+    model, optimizer = mlp(precision)
+    with guarded(model, optimizer) as guard, fp.precision(precision):
+        for _ in range(2):
+            compute(fp.tensor([[0.0, 1.0, 2.0, -1.0]], requires_grad=True))
+    return guard.found
+
+
+FALSE_TRUE = np.array([[False, True, False, True]])
+LOST = {
+    "1e-08 is 0 there": [
+        lambda x: 1 / (x + 1e-8),
+        lambda x: 1 / (x.abs() - -1e-8),
+        lambda x: fp.maximum(x, 1e-8).log(),
+        lambda x: x.clamp(min=1e-8).log(),
+        lambda x: fp.where(FALSE_TRUE, x, 1e-8),
+    ],
+    "is beyond the largest": [
+        lambda x: fp.where(FALSE_TRUE, -1e9, x),
+        lambda x: F.softmax(x + -1e30, dim=1),
+        lambda x: x * -1e9,
+        lambda x: fp.maximum(x, 1e9),
+    ],
+}
+LOST_CASES = [(words, compute) for words, them in LOST.items() for compute in them]
+
+
+@pytest.mark.parametrize(("words", "compute"), LOST_CASES)
+def test_a_constant_that_float16_cannot_hold_is_told_once_with_its_line(words, compute):
+    told_alone(told_by(compute), words, HERE, "float16")
+
+
+@pytest.mark.parametrize(("words", "compute"), LOST_CASES)
+def test_float32_holds_the_same_constant(words, compute):
+    assert told_by(compute, "float32") == []
+
+
+@pytest.mark.parametrize("compute", [
+    lambda x: x * 1e-9,
+    lambda x: x + 1e-6,
+    lambda x: x + 0.0,
+    lambda x: x.clamp(min=-1e9, max=1e9),
+    lambda x: fp.maximum(x, -1e9),
+    lambda x: F.softmax(x.masked_fill(FALSE_TRUE, float("-inf")), dim=1),
+    lambda x: fp.where(FALSE_TRUE, float("-inf"), x) + -6e4,
+    lambda x: F.layer_norm(x, (4,), eps=1e-8),
+    lambda x: x.sum(dtype="float32") * 1e9 + 1e-8,
+    lambda x: x.float() + 1e-8,
+])  # fmt: skip
+def test_constants_that_mean_what_they_say_are_right(compute):
+    assert told_by(compute) == []
+
+
+@pytest.mark.parametrize("rule", [optim.Adam, optim.RMSprop, optim.Adagrad, optim.Adadelta])
+def test_second_moments_in_float16_are_told_at_the_start(rule):
+    model, optimizer = mlp("mixed,optimizer_state=float16", rule=rule)
+    with guarded(model, optimizer) as guard:
+        pass
+    text = told_alone(guard.found, rule.__name__, "optimizer_state=float32", "eps=")
+    assert (rule is not optim.Adam) or "2^-7.5" in text
+    with guarded(*mlp(rule=rule)) as guard:
+        pass
+    assert guard.found == []
+
+
+def test_momentum_in_float16_is_right():
+    with guarded(*mlp("mixed,optimizer_state=float16", momentum=0.9)) as guard:
+        pass
+    assert guard.found == []
+
+
+# ---- masters ----
+
+
+def rounded_state(model):
+    """The weights as a checkpoint in float16 has them."""
+    return {name: t.to("float16") for name, t in model.state_dict().items()}
+
+
+def test_masters_made_of_a_float16_checkpoint_are_told_at_the_start():
+    model, optimizer = mlp()
+    model.load_state_dict(rounded_state(model))
+    told_alone(
+        told_of(lambda *_: None, model, optimizer), "masters", "fp.load(path, model, optimizer)"
+    )
+    model, _ = mlp()
+    model.load_state_dict(rounded_state(model))
+    optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+    told_alone(told_of(lambda *_: None, model, optimizer), "float16")
+
+
+def test_masters_that_are_rounded_in_the_middle_are_told():
+    model, optimizer = mlp()
+
+    def round_them(model, optimizer):
+        if optimizer.optimizer.steps == 1:
+            for p in model.parameters():
+                p.data = p.array.copy()
+
+    told_alone(told_of(round_them, model, optimizer, steps=3), "masters")
+
+
+def test_masters_of_a_checkpoint_of_minifp_are_right(tmp_path):
+    model, optimizer = mlp()
+    told_of(lambda *_: None, model, optimizer, steps=2)
+    fp.save(tmp_path / "both.safetensors", model, optimizer)
+    fp.save(tmp_path / "weights.safetensors", model)
+    for name, parts in (("both", 2), ("weights", 1)):
+        new = mlp()
+        fp.load(tmp_path / f"{name}.safetensors", *new[:parts])
+        assert told_of(lambda *_: None, *new) == []
+
+
+ROUND = {
+    "zeros": np.zeros(4096),
+    "ones": np.ones(4096),
+    "powers of two": np.ldexp(1.0, np.arange(4096) % 24 - 14),
+    "integers": np.arange(4096) % 2048,
+    "eighths": (np.arange(4096) % 2048 - 1024) / 8,
+    "steps of 1/1024": np.random.default_rng(0).integers(-1024, 1024, 4096) / 1024,
+    "a few numbers": np.random.default_rng(0).normal(size=40).astype(np.float16).repeat(100),
+    "float32": np.random.default_rng(0).normal(size=4096),
+    "uniform": np.random.default_rng(0).uniform(-0.1, 0.1, 4096),
+}
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_round_numbers_and_numbers_of_float32_are_not_taken_for_rounded_ones(name):
+    assert not were_rounded(ROUND[name].astype(np.float32), np.dtype("float16"))
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform"])
+@pytest.mark.parametrize("size", [128, 4096, 100_000])
+def test_rounded_numbers_are_seen(draw, size):
+    x = getattr(np.random.default_rng(0), draw)(size=size) * 0.05
+    assert were_rounded(x.astype(np.float16).astype(np.float32), np.dtype("float16"))
+
+
+# ---- schedules ----
+
+
+def test_a_schedule_stepped_after_a_skipped_step_does_not_advance_so_nothing_is_told():
+    model, optimizer = mlp(scale=fp.DynamicLossScale(2.0**20))
+    schedule = LambdaLR(optimizer, lambda n: 1 / (1 + n))
+    counts, skipped = [], []
+    with guarded(model, optimizer) as guard:
+        for i in range(6):
+            x, t = batch(seed=i)
+            optimizer.zero_grad()
+            optimizer.backward(F.cross_entropy(model(x), t) * (1e4 if i < 2 else 1.0))
+            skipped.append(optimizer.step().skipped)
+            schedule.step()
+            counts.append(schedule.count)
+    assert sum(skipped) >= 2 and counts == list(np.cumsum(np.logical_not(skipped)))
+    assert guard.found == []
+
+
+# ---- parameters ----
+
+
+def test_parameters_that_no_optimizer_has_are_told_at_the_start():
+    with fp.precision("mixed"):
+        model = models.MLP(16, 32, 4)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters()[:2], lr=0.1))
+    with guarded(model, optimizer) as guard:
+        pass
+    told_alone(guard.found, model.parameters()[2].name, "no optimizer has", "20%")
+    for p in model.parameters()[2:]:
+        p.requires_grad_(False)
+    with guarded(model, optimizer) as guard:
+        pass
+    assert guard.found == []
+
+
+def test_parameters_that_another_optimizer_has_are_right():
+    model, _ = mlp("float32")
+    first, second = (
+        fp.MixedOptimizer(optim.SGD(p, lr=0.1))
+        for p in (model.parameters()[:2], model.parameters()[2:])
+    )
+    with guarded(model, first) as guard:
+        pass
+    assert guard.found == []
+
+
+def test_a_layer_that_was_replaced_after_the_optimizer_was_made_is_told_twice():
+    model, optimizer = mlp()
+    names = [name for name, child in model.named_modules() if isinstance(child, nn.Linear)]
+    parent, _, last = names[-1].rpartition(".")
+    owner = dict(model.named_modules())[parent]
+    with fp.precision("mixed"):
+        setattr(owner, last, nn.Linear(32, 4))
+    with guarded(model, optimizer) as guard:
+        pass
+    missing, strange = guard.found
+    assert "no optimizer has" in missing and "are not the model's" in strange
+
+
+class TwoHeads(nn.Module):
+    """Of whose heads forward calls one, or both in turn."""
+
+    def __init__(self):
+        self.used, self.other, self.in_turn = nn.Linear(16, 4), nn.Linear(16, 4), False
+
+    def forward(self, x):
+        """The result of a head."""
+        return (self.other if self.in_turn and len(x) % 2 else self.used)(x)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_a_parameter_without_a_gradient_is_told_after_the_first_steps(steps):
+    model = TwoHeads()
+    optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+    told_alone(
+        told_of(lambda *_: None, model, optimizer, steps), "other.weight", "no gradient came"
+    )
+    for p in model.other.parameters():
+        p.requires_grad_(False)
+    assert told_of(lambda *_: None, model, optimizer, steps) == []
+
+
+def test_heads_that_are_used_in_turn_are_right():
+    model = TwoHeads()
+    model.in_turn = True
+    optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+    with guarded(model, optimizer) as guard:
+        for i in range(3):
+            optimizer.minimize(F.cross_entropy(model(batch(24 + i)[0]), batch(24 + i)[1]))
+    assert guard.found == []
+
+
+# ---- how it is told ----
+
+
+def test_a_warning_is_given_once_and_names_the_line_of_the_program():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model, optimizer = mlp()
+        with guarded(model, optimizer, warn=True) as guard:
+            for i in range(3):
+                x, t = batch(seed=i)
+                optimizer.zero_grad()
+                optimizer.backward(F.cross_entropy(model(x), t))
+                cut(model, optimizer)
+                optimizer.step()
+    (warning,) = caught
+    assert issubclass(warning.category, MisuseWarning) and warning.filename == __file__
+    assert [str(warning.message)] == guard.found
+
+
+def test_a_guard_leaves_no_observer_and_sees_nothing_of_steps_between():
+    model, optimizer = mlp()
+    with guarded(model, optimizer) as guard:
+        assert guard in tape.observers and guard in backend.observers
+        guard.look_away()
+        assert not tape.observers and not backend.observers
+        step_over_micro_batches(model, optimizer, clip_by_numpy)
+    assert guard.found == [] and not tape.observers and not backend.observers
+
+
+def test_a_guard_changes_no_bit():
+    def weights(looks):
+        fp.manual_seed(0)
+        model, optimizer = mlp(rule=optim.Adam, lr=0.01)
+        with guarded(model, optimizer) as guard:
+            if not looks:
+                guard.look_away()
+            for _ in range(3):
+                step_over_micro_batches(model, optimizer)
+        return np.concatenate([p.array.reshape(-1) for p in model.parameters()]).tobytes()
+
+    assert weights(True) == weights(False)
+
+
+# ---- right programs ----
+
+
+@pytest.mark.parametrize(
+    "precision", ["float32", "mixed", "autocast", "float16", "mixed,loss_scale=off"]
+)
+@pytest.mark.parametrize("name", ["mlp", "lenet", "charlstm"])
+def test_nothing_is_told_of_the_tasks_in_any_precision(name, precision):
+    task = load_task(name)
+    steps = 1 if "16" in precision and name != "mlp" else 3
+    with fp.precision(precision):
+        training = Training(task, Run(precision, 0), small_data(task))
+        with guarded(training.model, training.optimizer) as guard:
+            for inputs, targets in islice(training.batches(), steps):
+                training.step(inputs, targets)
+            training.read()
+            training.evaluate()
+    assert guard.found == []
+
+
+DATA = {}
+
+
+def small_data(task):
+    """The task's data, of its test set a little."""
+    if task.name not in DATA:
+        train, test = task.data()
+        DATA[task.name] = train, fp.data.TensorDataset(*test[np.arange(8)])
+    return DATA[task.name]
+
+
+def test_nothing_is_told_of_a_step_of_the_readme():
+    train, _ = fp.data.digits()
+    with fp.precision("mixed"):
+        model = models.LeNet(classes=10, size=8)
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3))
+        with guarded(model, optimizer) as guard:
+            for x, t in islice(DataLoader(train, batch_size=64, shuffle=True), 3):
+                result = optimizer.minimize(F.cross_entropy(model(x), t))
+                assert result.stepped, str(result)
+    assert guard.found == []
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments"), [("train_cnn", "--epochs=1"), ("train_lstm", "--steps=2")]
+)
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_nothing_is_told_of_the_scripts(script, arguments, precision, monkeypatch, capsys):
+    path = ROOT / "scripts" / f"{script}.py"
+    text = path.read_text(encoding="utf-8")
+    head, loop = text.split("    for ", 1)
+    # The loop, as it is, in a `with` block
+    body = "".join(
+        f"    {line}\n" if line.strip() else "\n" for line in ("    for " + loop).splitlines()
+    )
+    text = f"{head}    with looked_at(model, optimizer):\n{body}"
+    found = []
+
+    @contextmanager
+    def looked_at(model, optimizer):
+        with guarded(model, optimizer) as guard:
+            yield
+        found.append(guard.found)
+
+    monkeypatch.setattr(sys, "argv", [str(path), f"--precision={precision}", arguments])
+    exec(
+        compile(text, str(path), "exec"),
+        {"__name__": "__main__", "__doc__": "", "looked_at": looked_at},
+    )
+    assert found == [[]] and "loss scale" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("factor", "norm", "kind"),
+    [
+        (-1.0, 10.0, None),  # turned round
+        (3.7, 37.123, None),  # larger
+        (1 / 7, 10.123 / 7, None),  # a mean over micro-batches
+        (0.3, 3.0369, None),  # a round number
+        (0.3, 1.0, "norm"),  # a round norm
+        (0.27182, 3.1234, "norm"),
+    ],
+)
+def test_a_factor_is_clipping_if_it_is_below_1_and_no_round_number_or_leaves_a_round_norm(
+    factor, norm, kind
+):
+    random = np.random.default_rng(0)
+    old, w = random.normal(size=(2, 1000))
+    change = Change("w", old, factor * old, w, np.dtype("float32"), S, S, norm)
+    assert getattr(what_was_done([change], norm), "kind", None) == kind
