@@ -98,8 +98,8 @@ from minifp.lab import Comparison, compare
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.microscope import Microscope, microscope
-from minifp.scope.misuse import MisuseWarning
-from minifp.scope.explain import explain
+from minifp.scope.misuse.guard import MisuseWarning
+from minifp.scope.explaining.explain import explain
 from minifp.scope import in_notebooks
 
 # The threads of kernels on the CPU.

@@ -421,7 +421,7 @@ def explain(words):
 
     In colour, where the output is a terminal and the variable NO_COLOR is not set.
     """
-    from minifp.scope import explained_text
+    from minifp.scope.explaining import explained_text
 
     if not words:
         raise click.UsageError(

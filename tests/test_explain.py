@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import minifp as fp
 from minifp.errors import ArgumentError, DTypeError, MinifpError, ShapeError
 from minifp.formats import DESCRIBED, FORMATS
-from minifp.scope.bit_fields import Stored
-from minifp.scope.exact import Exact, combine, decimal
-from minifp.scope.rounding import rounded
+from minifp.scope.explaining.bit_fields import Stored
+from minifp.scope.explaining.exact import Exact, combine, decimal
+from minifp.scope.explaining.rounding import rounded
 
 HALF = DESCRIBED["float16"]
 SMALL = ("bfloat16", "float8_e4m3fn", "float8_e5m2")

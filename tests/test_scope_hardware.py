@@ -11,12 +11,12 @@ from minifp import cpu, nn, optim
 from minifp.data import DataLoader
 from minifp.errors import ArgumentError
 from minifp.nn import functional as F
-from minifp.scope import machines
-from minifp.scope.batch_sizes import BatchMemory, largest_batch, scratch_of
-from minifp.scope.hardware import amdahl, bounds, bytes_in
-from minifp.scope.ledger import MemoryLedger
-from minifp.scope.tensor_shapes import shape_advice
-from minifp.scope.trace import trace
+from minifp.scope.hardware import machines
+from minifp.scope.hardware.bounds import amdahl, bounds, bytes_in
+from minifp.scope.hardware.tensor_shapes import shape_advice
+from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch, scratch_of
+from minifp.scope.memory.ledger import MemoryLedger
+from minifp.scope.tracing.trace import trace
 from minifp.tasks import load_task
 
 V100 = machines.KNOWN["V100"]

@@ -16,10 +16,10 @@ from minifp import nn, optim, recording
 from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.nn import functional as F
-from minifp.scope.account import Account
-from minifp.scope.ledger import MemoryLedger
-from minifp.scope.memory import KINDS, WORKSPACE, Held, Memory, beside
-from minifp.scope.threads import ask_threads
+from minifp.scope.memory.account import Account
+from minifp.scope.memory.ledger import MemoryLedger
+from minifp.scope.memory.summary import KINDS, WORKSPACE, Held, Memory, beside
+from minifp.scope.memory.threads import ask_threads
 
 B, I, H, C = 32, 20, 50, 10
 NUMBERS = I * H + H + H * C + C
@@ -346,8 +346,8 @@ import minifp as fp
 from minifp import nn, optim
 from minifp.models import CharLSTM
 from minifp.nn import functional as F
-from minifp.scope.account import Account
-from minifp.scope.ledger import MemoryLedger
+from minifp.scope.memory.account import Account
+from minifp.scope.memory.ledger import MemoryLedger
 
 def status(name):
     text = open("/proc/self/status", encoding="utf-8").read()

@@ -17,9 +17,9 @@ from minifp import backend, mixed, models, nn, optim, tape
 from minifp.data import DataLoader
 from minifp.lab.run import Run, Training
 from minifp.optim.lr_scheduler import LambdaLR
-from minifp.scope.changed_gradients import Change, what_was_done
-from minifp.scope.misuse import Guard, MisuseWarning
-from minifp.scope.optimizer_numbers import were_rounded
+from minifp.scope.misuse.changed_gradients import Change, what_was_done
+from minifp.scope.misuse.guard import Guard, MisuseWarning
+from minifp.scope.misuse.optimizer_numbers import were_rounded
 from minifp.tasks import load_task
 
 ROOT = Path(__file__).resolve().parents[1]

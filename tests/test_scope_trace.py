@@ -19,11 +19,11 @@ from minifp import backend, nn, optim, tape
 from minifp.backend import Kernel
 from minifp.diagnosis import SUM, Recorded
 from minifp.errors import ArgumentError, TapeError
-from minifp.scope.cost import Count, cost_of
-from minifp.scope.tape_boxes import Edge
-from minifp.scope.tape_graph import graph_text, layout, ordered
-from minifp.scope.trace import trace
-from minifp.scope.trace_rows import NO_ARITHMETIC
+from minifp.scope.tracing.cost import Count, cost_of
+from minifp.scope.tracing.tape_boxes import Edge
+from minifp.scope.tracing.tape_graph import graph_text, layout, ordered
+from minifp.scope.tracing.trace import trace
+from minifp.scope.tracing.trace_rows import NO_ARITHMETIC
 from minifp.walk import propagate
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
@@ -242,7 +242,7 @@ def test_counting_is_no_part_of_the_time(monkeypatch):
         called.append(Kernel.__call__ is original)
         return cost_of(*args)
 
-    monkeypatch.setattr("minifp.scope.trace_rows.cost_of", noted)
+    monkeypatch.setattr("minifp.scope.tracing.trace_rows.cost_of", noted)
     found, _ = step_of("mixed")
     assert called and all(called)
     assert found.seconds == sum(row.seconds for row in found.rows) > 0
@@ -274,7 +274,7 @@ def test_a_kernel_that_fails_leaves_kernels_as_they_were(monkeypatch):
 
 def trace_with(recorded, monkeypatch, fails):
     """A trace in which the first operation backward fails."""
-    monkeypatch.setattr("minifp.scope.visits.run_backward", fails)
+    monkeypatch.setattr("minifp.scope.tracing.visits.run_backward", fails)
     return trace(recorded, 8.0)
 
 

@@ -14,9 +14,9 @@ from minifp.diagnosis import SUM, Recorded
 from minifp.errors import ArgumentError, DeviceError, TapeError
 from minifp.formats import float64, narrow, widen
 from minifp.policy import as_precision
-from minifp.scope.effects import backward, forward
-from minifp.scope.thrice import Thrice, difference
-from minifp.scope.twin import twin
+from minifp.scope.tracing.effects import backward, forward
+from minifp.scope.tracing.thrice import Thrice, difference
+from minifp.scope.tracing.twin import twin
 from minifp.walk import propagate
 
 ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
@@ -318,7 +318,7 @@ def test_a_forgotten_step_another_reference_and_a_narrower_one_are_refused(monke
     with pytest.raises(ArgumentError, match=r"'float32' for a step that stores float64"):
         twin(step_of("float64")[2], 8.0, "float32")
     with monkeypatch.context() as patch:
-        patch.setattr("minifp.scope.redone.is_on_device", lambda a: True)
+        patch.setattr("minifp.scope.tracing.redone.is_on_device", lambda a: True)
         with pytest.raises(DeviceError, match=r"twin: the step is on a GPU.*device='cpu'"):
             twin(recorded, 8.0)
     optimizer.step()

@@ -5,7 +5,7 @@ from html import escape
 
 from minifp.report.sheet import CSS
 from minifp.report.words import MINUS, SUPERSCRIPTS
-from minifp.scope.told import Pieces, Rows
+from minifp.scope.explaining.told import Pieces, Rows
 
 STYLE = """
 .minifp.explained { padding: 0.75rem 1rem; border-radius: 10px; font-size: 15px; }

@@ -5,7 +5,7 @@ import numpy as np
 from minifp.report import drawing, words
 from minifp.report.scope_figures import GOOD, KEPT, LOST, SHADE, WARN, WIDTH, short
 from minifp.scope.record import Record
-from minifp.scope.redone import WEIGHT
+from minifp.scope.tracing.redone import WEIGHT
 
 MOST_BARS = 16
 PALETTE = {

@@ -14,7 +14,7 @@ from minifp.report.scope_detail_figures import (
 )
 from minifp.report.scope_figures import svg_of
 from minifp.scope.record import Record
-from minifp.scope.redone import WEIGHT
+from minifp.scope.tracing.redone import WEIGHT
 
 MOST_ROWS = 40  # of a long table
 MOST_BOXES = 60  # of a tape that is drawn; a longer one is given as text

@@ -12,15 +12,15 @@ from typing import Any
 from minifp.diagnosis import Recorded
 from minifp.errors import DeviceError
 from minifp.formats import float32, float64
-from minifp.scope import machines
-from minifp.scope.batch_sizes import BatchMemory, largest_batch
-from minifp.scope.hardware import SPEED_UPS, amdahl, bounds
-from minifp.scope.ledger import MemoryLedger
-from minifp.scope.memory import KINDS, Memory
-from minifp.scope.tape_graph import graph_text, layout
-from minifp.scope.tensor_shapes import shape_advice
-from minifp.scope.trace import trace
-from minifp.scope.twin import TwinRun, twin
+from minifp.scope.hardware import machines
+from minifp.scope.hardware.bounds import SPEED_UPS, amdahl, bounds
+from minifp.scope.hardware.tensor_shapes import shape_advice
+from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch
+from minifp.scope.memory.ledger import MemoryLedger
+from minifp.scope.memory.summary import KINDS, Memory
+from minifp.scope.tracing.tape_graph import graph_text, layout
+from minifp.scope.tracing.trace import trace
+from minifp.scope.tracing.twin import TwinRun, twin
 
 MEASURED = 8  # operations whose effect on the weights' gradients is measured
 GB = 10**9

@@ -12,9 +12,9 @@ from minifp.errors import ArgumentError
 from minifp.mixed import MixedOptimizer
 from minifp.scope.details import of_memory, of_step
 from minifp.scope.findings import Findings
-from minifp.scope.ledger import MemoryLedger
 from minifp.scope.live import Live
-from minifp.scope.misuse import Guard
+from minifp.scope.memory.ledger import MemoryLedger
+from minifp.scope.misuse.guard import Guard
 from minifp.scope.observed import ObservedStep
 from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minifp.formats import format_of
-from minifp.scope.bit_fields import infinity
+from minifp.scope.explaining.bit_fields import infinity
 
 BLOCK = 65536
 

@@ -102,7 +102,7 @@ def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
     for run in wanted:
         masks = masks_of(run)
         for name, part in run.parts:
-            wants, lost, waiting, in_half, zeros = (np.count_nonzero(m[part]) for m in masks)
+            wants, lost, waiting, in_half, zeros = (int(np.count_nonzero(m[part])) for m in masks)
             weights, update = widen(run.kept[part], float64), run.update[part]
             size, length = float(weights @ weights), float(update @ update)
             ratio = math.sqrt(length / size) if size else 0.0

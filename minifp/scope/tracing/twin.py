@@ -19,10 +19,10 @@ from minifp.errors import ArgumentError
 from minifp.formats import float32, float64
 from minifp.policy import as_precision
 from minifp.replay import unobserved
-from minifp.scope.effects import Effect, effect_of, relative
-from minifp.scope.redone import check_recorded, module_of, operation_of
-from minifp.scope.thrice import Thrice
-from minifp.scope.twin_rows import TwinRow, row_of
+from minifp.scope.tracing.effects import Effect, effect_of, relative
+from minifp.scope.tracing.redone import check_recorded, module_of, operation_of
+from minifp.scope.tracing.thrice import Thrice
+from minifp.scope.tracing.twin_rows import TwinRow, row_of
 
 REFERENCES = (float32.name, float64.name)
 MEASURED = 16  # operations whose effect is measured: each takes one more step of the reference

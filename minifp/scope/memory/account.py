@@ -16,9 +16,9 @@ from minifp.lab.memory import (
     buffer,
     key_of,
 )
-from minifp.scope.memory import KINDS, WORKSPACE, Event
-from minifp.scope.rerun import Inside
-from minifp.scope.threads import ask_threads
+from minifp.scope.memory.rerun import Inside
+from minifp.scope.memory.summary import KINDS, WORKSPACE, Event
+from minifp.scope.memory.threads import ask_threads
 from minifp.tape import Node, Tensor, module_path
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"

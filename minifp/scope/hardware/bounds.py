@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from minifp.scope.machines import Machine
-from minifp.scope.tensor_shapes import RECURRENT, shape_of
+from minifp.scope.hardware.machines import Machine
+from minifp.scope.hardware.tensor_shapes import RECURRENT, shape_of
 
 MEMORY, ARITHMETIC, LATENCY, NOTHING = "memory", "arithmetic", "latency", "nothing"
 MOST_ROWS = 15  # that are told in the text

@@ -8,8 +8,14 @@ import numpy as np
 from minifp.device import is_array
 from minifp.diagnosis import Recorded
 from minifp.replay import Outputs, unobserved
-from minifp.scope.redone import WEIGHT, arguments_named, check_recorded, module_of, operation_of
-from minifp.scope.visits import forward
+from minifp.scope.tracing.redone import (
+    WEIGHT,
+    arguments_named,
+    check_recorded,
+    module_of,
+    operation_of,
+)
+from minifp.scope.tracing.visits import forward
 from minifp.tape import Tensor
 
 GIVEN = "given"  # the operation of a box that none made

@@ -18,10 +18,10 @@ from typing import Any
 
 from minifp import backend, tape
 from minifp.cuda.capturing import PACKAGE
-from minifp.scope.lost_constants import LostConstants
-from minifp.scope.optimizer_numbers import rounded_parameters, told_of_masters, told_of_state
-from minifp.scope.scaled_gradients import ScaledGradients
-from minifp.scope.untrained import Untrained, listed
+from minifp.scope.misuse.lost_constants import LostConstants
+from minifp.scope.misuse.optimizer_numbers import rounded_parameters, told_of_masters, told_of_state
+from minifp.scope.misuse.scaled_gradients import ScaledGradients
+from minifp.scope.misuse.untrained import Untrained, listed
 from minifp.tape import Tensor
 
 

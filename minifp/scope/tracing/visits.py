@@ -13,7 +13,7 @@ from minifp.backend import Kernel
 from minifp.diagnosis import BACKWARD, FORWARD, SUM, Recorded
 from minifp.policy import Precision, get_precision
 from minifp.replay import Outputs, again, arguments_of, leaf_like
-from minifp.scope.redone import Arrivals, summed
+from minifp.scope.tracing.redone import Arrivals, summed
 from minifp.tape import Tensor
 from minifp.walk import first_gradient, format_of, run_backward
 

@@ -1,8 +1,8 @@
 """What happened to a number, or in an operation, in one sentence: (role, text)."""
 
-from minifp.scope.arithmetic import Operation
-from minifp.scope.exact import decimal
-from minifp.scope.rounding import Rounded
+from minifp.scope.explaining.arithmetic import Operation
+from minifp.scope.explaining.exact import decimal
+from minifp.scope.explaining.rounding import Rounded
 
 Verdict = tuple[str, str]
 NO_INF = (

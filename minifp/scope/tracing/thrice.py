@@ -16,7 +16,7 @@ from minifp.diagnosis import BACKWARD, FORWARD, SUM, Recorded
 from minifp.formats import FORMATS, float64, narrow, widen
 from minifp.policy import Precision
 from minifp.replay import Outputs, again, arguments_of, leaf_like
-from minifp.scope.redone import Arrivals, arguments_named, operation_of, summed
+from minifp.scope.tracing.redone import Arrivals, arguments_named, operation_of, summed
 from minifp.tape import Node, Tensor
 from minifp.walk import first_gradient, format_of, run_backward
 

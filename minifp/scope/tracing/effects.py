@@ -15,8 +15,8 @@ import numpy as np
 
 from minifp.formats import float64, widen
 from minifp.replay import Outputs, arguments_of, leaf_like
-from minifp.scope.redone import Arrivals, summed
-from minifp.scope.thrice import Thrice, added_to, difference, nested
+from minifp.scope.tracing.redone import Arrivals, summed
+from minifp.scope.tracing.thrice import Thrice, added_to, difference, nested
 from minifp.tape import Tensor
 from minifp.walk import first_gradient, format_of, run_backward
 

@@ -22,8 +22,8 @@ from minifp.formats import float64, widen
 from minifp.gradient_clip import squared_norm
 from minifp.gradient_sum import GradientSum
 from minifp.policy import get_precision
-from minifp.scope.changed_gradients import Change, what_was_done
-from minifp.scope.gradient_readings import GradientReadings, is_scaled
+from minifp.scope.misuse.changed_gradients import Change, what_was_done
+from minifp.scope.misuse.gradient_readings import GradientReadings, is_scaled
 from minifp.tape import CONSUMED, Tensor
 
 SAMPLE = 4096

@@ -8,10 +8,10 @@ from minifp.diagnosis import FORWARD, SUM
 from minifp.lab.memory import buffer
 from minifp.policy import meeting_format, resolve
 from minifp.recording import line_of
-from minifp.scope.cost import Product, cost_of
-from minifp.scope.reasons import of_cast, of_operation, of_sum, why
-from minifp.scope.redone import module_of
-from minifp.scope.visits import Call, Visit
+from minifp.scope.tracing.cost import Product, cost_of
+from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, why
+from minifp.scope.tracing.redone import module_of
+from minifp.scope.tracing.visits import Call, Visit
 from minifp.tape import Node
 
 NO_ARITHMETIC, CAST = "no arithmetic", "cast"

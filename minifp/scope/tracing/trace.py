@@ -14,9 +14,9 @@ import numpy as np
 from minifp.checks import check_count
 from minifp.diagnosis import Recorded
 from minifp.replay import unobserved
-from minifp.scope.redone import check_recorded
-from minifp.scope.trace_rows import TraceRow, rows_of
-from minifp.scope.visits import Visit, visits
+from minifp.scope.tracing.redone import check_recorded
+from minifp.scope.tracing.trace_rows import TraceRow, rows_of
+from minifp.scope.tracing.visits import Visit, visits
 from minifp.tape import Node
 
 REPEATS = 5  # after the first time, in which caches and compiled kernels are loaded

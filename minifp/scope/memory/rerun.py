@@ -18,7 +18,7 @@ from minifp import backend, tape
 from minifp.diagnosis import Recorded
 from minifp.policy import Precision
 from minifp.replay import Outputs, again, arguments_of, leaf_like, unobserved
-from minifp.scope.threads import ask_threads
+from minifp.scope.memory.threads import ask_threads
 from minifp.tape import Node, Tensor
 from minifp.walk import propagate
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
-from minifp.scope.memory import WORKSPACE, Memory, in_bytes
+from minifp.scope.memory.summary import WORKSPACE, Memory, in_bytes
 
 FIXED = ("weights", "masters", "optimizer_state", "weight_gradients")
 

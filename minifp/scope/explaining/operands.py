@@ -12,7 +12,7 @@ from minifp.device import is_array, moved
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.formats import DESCRIBED
 from minifp.methods import read
-from minifp.scope.exact import Exact, decimal
+from minifp.scope.explaining.exact import Exact, decimal
 from minifp.tape import Tensor
 
 LARGEST_EXPONENT = 9999  # in a text, so that 1e999999999 does not fill the memory

@@ -32,10 +32,10 @@ from minifp.formats import float32, widen
 from minifp.lab.memory import WEIGHT_GRADIENTS
 from minifp.mixed import MixedOptimizer
 from minifp.policy import Precision
-from minifp.scope.account import UPDATE, Account
-from minifp.scope.memory import ALWAYS_HELD, KINDS, MASTERS, STATE, WORKSPACE, Held, Memory
-from minifp.scope.rerun import Inside, Unseen, can_be_done, do_again, tracing, workspaces
-from minifp.scope.threads import ask_threads
+from minifp.scope.memory.account import UPDATE, Account
+from minifp.scope.memory.rerun import Inside, Unseen, can_be_done, do_again, tracing, workspaces
+from minifp.scope.memory.summary import ALWAYS_HELD, KINDS, MASTERS, STATE, WORKSPACE, Held, Memory
+from minifp.scope.memory.threads import ask_threads
 from minifp.tape import Tensor
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minifp.formats import DESCRIBED
-from minifp.scope import explained_text, told
-from minifp.scope.arithmetic import Operation, operation
-from minifp.scope.operands import Operand
-from minifp.scope.rounding import Rounded, rounded
+from minifp.scope.explaining import explained_text, told
+from minifp.scope.explaining.arithmetic import Operation, operation
+from minifp.scope.explaining.operands import Operand
+from minifp.scope.explaining.rounding import Rounded, rounded
 
 ONCE = "Rounded once, directly to each format, to nearest, ties to even."
 STEPWISE = (

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from minifp.formats import Format
-from minifp.scope.bit_fields import Stored, infinity, not_a_number
-from minifp.scope.exact import Exact, power
+from minifp.scope.explaining.bit_fields import Stored, infinity, not_a_number
+from minifp.scope.explaining.exact import Exact, power
 
 HALF = Fraction(1, 2)
 

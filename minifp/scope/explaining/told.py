@@ -7,11 +7,11 @@ terminal and the page give roles their colours. Texts are ASCII, so that every t
 
 from fractions import Fraction
 
-from minifp.scope import verdicts
-from minifp.scope.arithmetic import Alignment, Operation
-from minifp.scope.bit_fields import Stored
-from minifp.scope.exact import decimal, power
-from minifp.scope.rounding import Rounded, binade
+from minifp.scope.explaining import verdicts
+from minifp.scope.explaining.arithmetic import Alignment, Operation
+from minifp.scope.explaining.bit_fields import Stored
+from minifp.scope.explaining.exact import decimal, power
+from minifp.scope.explaining.rounding import Rounded, binade
 
 Pieces = list[tuple[str, str]]
 Rows = list[tuple[str, Pieces]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from minifp.formats import Format
-from minifp.scope.exact import NAN, Exact
+from minifp.scope.explaining.exact import NAN, Exact
 
 
 def infinity(format: Format) -> int:

@@ -7,9 +7,9 @@ import numpy as np
 
 from minifp.formats import FORMATS
 from minifp.recording import line_of
-from minifp.scope.effects import norm, ratio
-from minifp.scope.redone import module_of
-from minifp.scope.thrice import Value
+from minifp.scope.tracing.effects import norm, ratio
+from minifp.scope.tracing.redone import module_of
+from minifp.scope.tracing.thrice import Value
 from minifp.tape import Node
 
 

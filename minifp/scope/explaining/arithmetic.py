@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from minifp.formats import Format
-from minifp.scope.bit_fields import Stored
-from minifp.scope.exact import SYMBOLS, Exact, combine
-from minifp.scope.rounding import Rounded, rounded
+from minifp.scope.explaining.bit_fields import Stored
+from minifp.scope.explaining.exact import SYMBOLS, Exact, combine
+from minifp.scope.explaining.rounding import Rounded, rounded
 
 
 @dataclass(frozen=True)

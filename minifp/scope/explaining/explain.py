@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from minifp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from minifp.scope.explanations import Explained
+    from minifp.scope.explaining.explanations import Explained
 
 
 def explain(x: Any, symbol: str | None = None, y: Any = None) -> "Explained":
@@ -24,9 +24,9 @@ def explain(x: Any, symbol: str | None = None, y: Any = None) -> "Explained":
     or to the steps of the operation; in a notebook and a terminal it shows itself. Raises
     ArgumentError, DTypeError or ShapeError for what cannot be explained.
     """
-    from minifp.scope.exact import SYMBOLS
-    from minifp.scope.explanations import ExplainedNumber, ExplainedOperation
-    from minifp.scope.operands import calculation, operand
+    from minifp.scope.explaining.exact import SYMBOLS
+    from minifp.scope.explaining.explanations import ExplainedNumber, ExplainedOperation
+    from minifp.scope.explaining.operands import calculation, operand
 
     if symbol is None and y is None:
         parts = calculation(x) if isinstance(x, str) else None

@@ -1,0 +1,1 @@
+"""Formats explained: the bits of a number, and what an operation does to it."""

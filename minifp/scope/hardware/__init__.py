@@ -1,0 +1,1 @@
+"""What decides a step's time, here and on GPUs."""

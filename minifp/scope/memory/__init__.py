@@ -1,0 +1,1 @@
+"""The memory ledger: what a step holds, by kind and by holder."""

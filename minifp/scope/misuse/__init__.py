@@ -1,0 +1,1 @@
+"""Misuse of mixed precision, caught: each told once, with the fix."""

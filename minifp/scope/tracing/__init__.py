@@ -1,0 +1,1 @@
+"""One step done again: beside a wider precision, kernel by kernel, and as a graph."""
