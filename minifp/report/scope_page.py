@@ -28,7 +28,8 @@ SCRIPT = resources.files("minifp.report").joinpath("scope.js").read_text(encodin
 def write_page(findings: Record, path) -> Path:
     """Write the page, aside first, and return its path."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
-    return files.write(path, document(title, body(findings, "s"), script_hash(), SCRIPT))
+    content = body(findings, "s", progress=True)
+    return files.write(path, document(title, content, script_hash(), SCRIPT))
 
 
 def script_hash() -> str:
@@ -48,11 +49,17 @@ def fragment(findings: Record) -> str:
     )
 
 
-def body(findings: Record, prefix: str) -> str:
+def body(findings: Record, prefix: str, progress: bool = False) -> str:
     """What page and notebook share: the answers first, then what they rest on."""
     from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
 
-    shown = {"desc": "the microscope's page", "unit": "section", "delay": 2, "leave": False}
+    shown = {
+        "disable": not progress,
+        "delay": 2,
+        "desc": "the microscope's page",
+        "unit": "section",
+        "leave": False,
+    }
     parts = [heading(findings)]
     parts += [part(findings, prefix) for part in tqdm((lens, *SECTIONS), **shown)]
     return "\n".join(part for part in parts if part)
