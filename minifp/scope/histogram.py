@@ -152,15 +152,15 @@ def count(x: np.ndarray, format: Format) -> tuple[np.ndarray, float, float]:
 
 def compiled_count(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int] | None:
     """What `counted` returns, by the twin; None for subnormal numbers of float32, which are few."""
-    counted = import_module("minifp.scope.histogram_numba").counted
+    twin = import_module("minifp.scope.histogram_numba")
     if format == HALF:
-        return counted(bits, of_halves(), number_of_classes(format))
-    raw, low, high = counted(bits, None, PARTS * 2**format.exponent_bits)
-    if raw[1:PARTS].any():
+        return twin.of_halves(bits, of_halves(), number_of_classes(format))
+    raw, low, high = twin.of_singles(bits)
+    if low and low < 2**format.mantissa_bits:
         return None
     counts = np.zeros(number_of_classes(format), np.int64)
-    counts[PARTS * format.mantissa_bits : -PARTS] = raw[PARTS:-PARTS]
-    counts[-PARTS:] = raw[0], raw[-PARTS], raw[1 - PARTS :].sum()
+    counts[PARTS * format.mantissa_bits : -PARTS] = raw[1:-1].reshape(-1)
+    counts[-PARTS:] = raw[0].sum(), raw[-1, POWER], raw[-1, 1:].sum()
     return counts, low, high
 
 
