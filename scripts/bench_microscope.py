@@ -2,7 +2,8 @@
 
     python scripts/bench_microscope.py --out scripts/results/microscope.json
 
-For LeNet (digits) and the character LSTM (Shakespeare), in float32 and mixed: the time of runs of
+For LeNet (on digits of 8x8, 64 at once; and of 28x28, 128 at once, as scripts/bench.py has it) and
+the character LSTM (Shakespeare), in float32 and mixed: the time of runs of
 steps without a microscope, and with one that looks at every 20th; both from the same weights and on
 the same batches, in turn, round after round; and the memory that its findings hold. The ratio is
 the median of the rounds' ratios, as other programs take time from both alike.
@@ -16,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
+from minifp.models import LeNet
 from tqdm import tqdm
 
 import minifp as fp
@@ -29,14 +31,17 @@ class Rig:
     """One model with its batches, which goes on training."""
 
     def __init__(self, name, precision, batches):
+        name, large, _ = name.partition("28")
         task = load_task(name)
         fp.manual_seed(0)
         self.loss = task.loss
         with fp.precision(precision):
-            self.model = task.model()
+            self.model = LeNet(classes=10) if large else task.model()
             self.optimizer = fp.MixedOptimizer(task.optimizer(self.model.parameters()))
             loader = fp.data.DataLoader(task.data()[0], batch_size=task.batch_size, shuffle=True)
             self.batches = list(islice(loader, batches))
+            if large:
+                self.batches = [(fp.rand(128, 1, 28, 28), fp.randint(10, (128,)))] * batches
 
     def run(self, steps):
         """Seconds of so many steps."""
@@ -77,13 +82,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--steps", type=int, default=2 * EVERY, help="of each round")
+    parser.add_argument("--steps", type=int, default=5 * EVERY, help="of each round")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     given = parser.parse_args()
     found = {"environment": environment(), "every": EVERY, "steps": given.steps}
     for threads in given.threads:
         fp.set_num_threads(threads)
-        for name in ("lenet", "charlstm"):
+        for name in ("lenet", "lenet28", "charlstm"):
             for precision in ("float32", "mixed"):
                 result = measure(name, precision, given.rounds, given.steps)
                 found[f"{name}, {precision}, {threads} threads"] = result

@@ -74,6 +74,21 @@ def test_an_overflow_planted_in_forward_is_found_with_its_module_and_line():
     assert "no loss scale mends" in result.reason
 
 
+def test_an_overflow_planted_in_a_named_layer_is_found_in_that_layer():
+    class Gain(nn.Module):
+        def forward(self, x):
+            return x * 1e6
+
+    model, optimizer, x, t = setup()
+    model.drop = Gain()
+    with fp.microscope(model, optimizer) as scope:
+        optimizer.minimize(F.cross_entropy(model(x), t))
+    (found,) = scope.diagnoses
+    assert (found["module"], found["operation"], found["phase"]) == ("Net.drop", "mul", FORWARD)
+    assert found["persists"] and found["step"] == 1
+    assert "mul in Net.drop" in " ".join(scope.summary().split())
+
+
 def test_an_overflow_planted_in_backward_is_found():
     @fp.op
     def exploding(x):
