@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp import backend
+from minifp import backend, mixed, tape
 from minifp.cuda import capturing
 from minifp.cuda.arrays import cupy, is_on_device, to_device
 from minifp.cuda.capturing import Notes, beside_the_step, noting
@@ -37,7 +37,8 @@ def capture(step: Callable[..., Any], *, device: str | None = None) -> "Captured
     (or a StepResult, None, or tuples, lists and dicts of these). What it returns is a copy, which
     the next step does not change. Its first calls are ordinary steps; so is nothing lost, and
     losses are the same, bit for bit, as without. For arguments of another shape, such as a last,
-    smaller batch, another graph is made. Arguments on the CPU are copied to the GPU.
+    smaller batch, another graph is made. Arguments on the CPU are copied to the GPU. While somebody
+    observes (see fp.microscope), steps are ordinary ones.
 
     The optimizer is a MixedOptimizer; learning rates and the loss scale may change at any time.
     device: by default "cuda" if an argument is there, or else the default device. On the CPU
@@ -77,6 +78,8 @@ class CapturedStep:
         if self.device is None:
             there = any(is_on_device(getattr(a, "array", a)) for a in args)
             self.device = "cuda" if there else as_device(None)
+        if self.device == "cuda" and any((tape.observers, backend.observers, mixed.observers)):
+            return self.step(*[_on_device(a) for a in args])  # a graph has nothing to observe
         key = tuple(_kind(a) for a in args)
         run = self.runs.get(key)
         if run is None:

@@ -81,7 +81,7 @@ def test_an_overflow_planted_in_a_named_layer_is_found_in_that_layer():
 
     model, optimizer, x, t = setup()
     model.drop = Gain()
-    with fp.microscope(model, optimizer) as scope:
+    with fp.microscope(model, optimizer) as scope, pytest.warns(fp.MisuseWarning, match="1e.06"):
         optimizer.minimize(F.cross_entropy(model(x), t))
     (found,) = scope.diagnoses
     assert (found["module"], found["operation"], found["phase"]) == ("Net.drop", "mul", FORWARD)
