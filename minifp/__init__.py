@@ -97,6 +97,7 @@ from minifp.tasks import load_task
 from minifp.lab import Comparison, compare
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
+from minifp.scope.findings import Findings
 from minifp.scope.microscope import Microscope, microscope
 from minifp.scope.misuse.guard import MisuseWarning
 from minifp.scope.explaining.explain import explain
@@ -119,7 +120,7 @@ from minifp.errors import TrainingError
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
-    "DeviceError", "DynamicLossScale", "GradcheckError", "Microscope", "MinifpError",
+    "DeviceError", "DynamicLossScale", "Findings", "GradcheckError", "Microscope", "MinifpError",
     "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision", "PrecisionError",
     "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task",
     "Tensor", "TrainingError", "abs", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add",
