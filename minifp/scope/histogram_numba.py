@@ -96,5 +96,5 @@ def added(counts, number):
 
 def ends_of(ends):
     """The least and the largest of all chunks."""
-    low, high = int(ends[:, 0].min()) + 1, int(ends[:, 1].max())
-    return low if high else 0, high
+    lows, highs = zip(*ends.tolist())
+    return min(lows) + 1 if max(highs) else 0, max(highs)
