@@ -1,4 +1,5 @@
-"""The command line: `minifp compare`, `train`, `demo`, `explain` and `doctor`.
+"""The command line: `minifp compare`, `train`, `demo`, `inspect`, `explain` and
+`doctor`.
 
 Exit codes: 0, 2 for a wrong argument or another error that minifp explains, 130 after Ctrl-C.
 """
@@ -472,7 +473,7 @@ def explain(words):
     "--out",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Write report.html, scope.npz, scope.txt and a picture into this folder.",
+    help="Write report.html, scope.npz, scope.txt and scope.png into this folder.",
 )
 @DEVICE
 @QUIET
@@ -483,7 +484,9 @@ def inspect(
 
     The report has exact histograms of weights, activations and gradients by power of two, with a
     slider for the loss scale; advice on the loss scale; why steps were skipped, down to the
-    operation; updates that were lost. TASK is one that `minifp compare` knows.
+    operation; updates that were lost. Of one step it has every kernel and its format, the error
+    that each operation adds, who holds memory, and what bounds the time, here and on GPUs. TASK is
+    one that `minifp compare` knows.
 
     \b
     Examples:
@@ -507,7 +510,7 @@ def inspect(
     if out is None:
         click.echo("\nNothing was written: with --out DIR there are a report and all numbers.")
         return
-    click.echo(f"\nReport: {found.write(out)}")
+    click.echo(f"\nReport: {found.write(out, progress=not quiet)}")
 
 
 @main.command(short_help="Print what minifp finds on this machine, and what is missing.")

@@ -333,3 +333,17 @@ def test_a_real_interrupt_leaves_no_traceback(tmp_path):
         said = process.stderr.read()
     assert process.returncode == cli.INTERRUPTED, said
     assert b"Interrupted. No run was finished." in said and b"Traceback" not in said
+
+
+def test_a_quiet_inspect_shows_no_bar_for_the_page_either(tmp_path, monkeypatch):
+    import tqdm.auto
+
+    bars = []
+    bar = tqdm.auto.tqdm
+    monkeypatch.setattr(
+        "tqdm.auto.tqdm", lambda *given, **named: bars.append(named) or bar(*given, **named)
+    )
+    result = call("inspect", "mlp", "--steps", "2", "--out", tmp_path, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "report.html").is_file()
+    assert all(named.get("disable") for named in bars)

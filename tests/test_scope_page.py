@@ -12,9 +12,12 @@ from test_microscope import char_lstm, small
 
 import minifp as fp
 from minifp.report import scope_data, scope_page
+from minifp.report.scope_figures import TITLES
 from minifp.report.scope_lens import percent
+from minifp.report.words import bytes_text, superscript
 from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram
+from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -143,6 +146,58 @@ def test_without_matplotlib_the_page_has_its_tables(scope, monkeypatch, tmp_path
     assert "<svg" not in text and "lstm gates" in text
 
 
+@pytest.fixture(scope="module")
+def detailed():
+    """A run with one step in all detail."""
+    return inspect("mlp", steps=2, progress=False)
+
+
+def test_a_table_is_under_every_figure(detailed):
+    _, *after = scope_page.body(detailed, "s").split("<svg")
+    assert len(after) == 11 and all("<table>" in text for text in after)
+
+
+def test_the_tables_hold_what_the_figures_draw(detailed):
+    text = scope_page.body(detailed, "s")
+    for box in detailed.details["tape"]["boxes"]:
+        assert f'<th scope="row">{box["number"]}</th><td class="text">{box["label"]}</td>' in text
+    events = detailed.details["memory"]["here"]["timeline"]
+    listed = text.split('aria-label="Bytes over the operations of the step"')[1].split("</table>")[
+        0
+    ]
+    assert listed.count("<tr>") == 1 + len(events)
+    assert bytes_text(events[0]["bytes"]["activations"]) in listed
+    for row in detailed.details["trace"]["rows"]:
+        assert not row["flops"] or f"{row['flops'] / row['seconds']:.2e}" in text
+    assert '<th scope="row">1 to 2</th><td>2¹⁶</td><td>0</td>' in text
+    assert "Lost updates of every step" in text
+
+
+def test_what_does_most_is_said_with_its_share(detailed):
+    run = detailed.details["twin"][0]
+    most = run["contributions"][0]["on gradients"]
+    assert f": {most:.2g}.</p>" in scope_page.body(detailed, "s") and most < run["gradients"]
+
+
+def test_the_answer_is_given_once(scope):
+    text = scope_page.heading(scope)
+    title = re.search("<h1>(.*)</h1>", text)[1]
+    assert text.count(title.rstrip(".")) == 1
+
+
+def test_no_lost_update_is_none_and_not_zero_of_them(detailed):
+    said = " ".join(scope_page.headlines(detailed))
+    assert "none of the updates that were wanted were lost" in said and ", 0 of the" not in said
+
+
+def test_two_findings_of_one_model_share_no_id_in_a_notebook(scope):
+    again = char_lstm("mixed", dial=8, steps=8, every=4, hidden=16, length=8)[0]
+    assert again.about == scope.about
+    ids = [set(Wellformed(found._repr_html_()).ids) for found in (scope, again)]
+    assert ids[0] and not ids[0] & ids[1]
+    assert scope._repr_html_() == scope._repr_html_()
+
+
 # ---- in a browser -------------------------------------------------------------------------------
 
 
@@ -205,7 +260,7 @@ def test_the_numbers_follow_both_sliders_exactly(page, scope):
                 shift = k - step.shift if kind in GRADIENTS else 0
                 key = kind.replace(" ", "-")
                 assert cells(page, key, "all")[:5] == expected(step, kind, shift)
-            assert f"2^{k}" in page.locator(".scope-scale-said").inner_text()
+            assert superscript(k) in page.locator(".scope-scale-said").inner_text()
         assert page.locator(".scope-step-said").inner_text() == f"step {step.step}"
 
 
@@ -218,7 +273,18 @@ def test_the_sliders_are_moved_by_keys(page):
     before = int(slider.input_value())
     page.keyboard.press("ArrowLeft")
     assert int(slider.input_value()) == before - 1
-    assert f"S = 2^{before - 1}" in page.locator(".scope-scale-said").inner_text()
+    assert f"S = {superscript(before - 1)}" in page.locator(".scope-scale-said").inner_text()
+    assert slider.get_attribute("aria-valuetext") == f"2 to the {before - 1}"
+
+
+def test_one_sentence_is_said_when_a_slider_has_come_to_rest(page, scope):
+    live = page.locator("output:not([aria-live=off]), [role=status], [aria-live=polite]")
+    assert live.count() == 1  # six at once would talk over each other
+    page.locator(".scope-scale").evaluate(MOVE, 0)
+    page.locator(".scope-status", has_text="flushed").wait_for(state="attached")
+    for said, kind in zip(live.inner_text().split(". "), GRADIENTS):
+        assert said.startswith(TITLES[kind]) and "flushed to 0" in said
+        assert expected(scope.steps[-1], kind, -scope.steps[-1].shift)[2] in said
 
 
 def test_the_bars_and_the_window_move(page):
@@ -252,6 +318,33 @@ def test_nothing_is_wider_than_a_phone(browser, written):
     shown = browser.new_page(viewport={"width": 390, "height": 800})
     shown.goto(written.as_uri())
     assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+    shown.close()
+
+
+def test_letters_of_figures_can_be_read_on_a_phone(browser, written):
+    shown = browser.new_page(viewport={"width": 390, "height": 800})
+    shown.goto(written.as_uri())
+    heights = shown.locator("svg text").evaluate_all(
+        "all => all.map(text => text.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 8  # pixels, the line's height
+    for kind in KINDS:
+        bars = shown.locator(f'[data-kind="{kind.replace(" ", "-")}"] [id*="-bar-"] path').all()
+        tallest = max((bar.bounding_box() for bar in bars[1:]), key=lambda box: box["height"])
+        assert 0 < tallest["x"] < 390  # in sight without scrolling
+    shown.close()
+
+
+def test_without_matplotlib_the_sliders_move_the_tables(browser, scope, monkeypatch, tmp_path):
+    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+    path, said = scope.report(tmp_path / "plain.html"), []
+    shown = browser.new_page()
+    shown.on("pageerror", lambda error: said.append(str(error)))
+    shown.goto(path.as_uri())
+    shown.locator(".scope-scale").evaluate(MOVE, 3)
+    kind, step = GRADIENTS[0], scope.steps[-1]
+    held = cells(shown, kind.replace(" ", "-"), "all")
+    assert held[:5] == expected(step, kind, 3 - step.shift) and said == []
     shown.close()
 
 

@@ -55,7 +55,14 @@ for (const root of document.querySelectorAll(".scope-lens:not([data-awake])")) {
     constructor(element) {
       this.key = element.dataset.kind;
       this.about = data.kinds[this.key];
-      const svg = element.querySelector("svg");
+      this.said = element.querySelector(".scope-said");
+      this.rows = new Map([...element.querySelectorAll("tbody tr")].map((row) => [row.dataset.layer, row]));
+      this.cells = [], this.zeroCells = [];
+      this.svg = element.querySelector("svg"); // null where matplotlib was missing
+      if (this.svg) this.find(this.svg);
+    }
+
+    find(svg) {
       this.bars = Array.from({length: this.about.bins + 1}, (_, i) => ends(svg, `-bar-${i}`)[0].querySelector("path"));
       const paths = (id) => { const [group] = ends(svg, id); return group ? [...group.querySelectorAll("path")] : []; };
       this.cells = paths("-cells").filter((path) => !path.closest("[id$='zero-cells']"));
@@ -71,8 +78,6 @@ for (const root of document.querySelectorAll(".scope-lens:not([data-awake])")) {
       this.high = this.frames[0].bottom - this.frames[0].top;
       this.top = Math.max(0.02, 1.08 * this.about.top);
       this.right = this.start + this.bin * this.about.bins;
-      this.said = element.querySelector(".scope-said");
-      this.rows = new Map([...element.querySelectorAll("tbody tr")].map((row) => [row.dataset.layer, row]));
     }
 
     show(step, scale) {
@@ -98,19 +103,31 @@ for (const root of document.querySelectorAll(".scope-lens:not([data-awake])")) {
           cell.style.fillOpacity = Math.sqrt(n / most);
         });
       }
+      if (this.svg) this.draw(whole, total.total, shift);
+      this.write(this.rows.get("all"), total);
+      const [, zeros, flushed, subnormal, over, headroom] = cells(total);
+      this.said.textContent = `Step ${step.step}${this.about.gradient ? `, S = ${power(scale)}` : ""}: of the numbers that are not 0, ` +
+        `${flushed} flushed to 0, ${subnormal} subnormal, ${over} overflow; ${zeros} of all are 0; headroom ${headroom} bits.`;
+      this.short = `${this.about.title}: ${flushed} flushed to 0, ${over} overflow`;
+    }
+
+    draw(whole, total, shift) {
       whole.forEach((n, i) => {
         const at = box(this.bars[i]);
         at.bottom = this.bottom;
-        at.top = this.bottom - this.high * (total.total ? n / total.total : 0) / this.top;
+        at.top = this.bottom - this.high * (total ? n / total : 0) / this.top;
         place(this.bars[i], at);
         this.bars[i].style.fill = i ? this.color(i, shift) : ZERO;
       });
       this.move(this.normal, NORMAL - shift, LARGEST + 1 - shift);
       this.move(this.subnormal, SMALLEST - shift, NORMAL - shift);
-      this.write(this.rows.get("all"), total);
-      const [, zeros, flushed, subnormal, over, headroom] = cells(total);
-      this.said.textContent = `Step ${step.step}${this.about.gradient ? `, S = ${power(scale)}` : ""}: of the numbers that are not 0, ` +
-        `${flushed} flushed to 0, ${subnormal} subnormal, ${over} overflow; ${zeros} of all are 0; headroom ${headroom} bits.`;
+    }
+
+    centre() { // on a narrow screen the figure scrolls: begin at its tallest bar
+      if (!this.svg) return;
+      const frame = this.svg.parentElement, boxes = this.bars.slice(1).map((bar) => bar.getBoundingClientRect());
+      const tallest = boxes.reduce((a, b) => b.height > a.height ? b : a);
+      frame.scrollLeft += tallest.left - frame.getBoundingClientRect().left - frame.clientWidth / 2;
     }
 
     color(i, shift) {
@@ -126,7 +143,8 @@ for (const root of document.querySelectorAll(".scope-lens:not([data-awake])")) {
     write(row, found) { cells(found).forEach((text, i) => { row.cells[i + 1].textContent = text; }); }
   }
 
-  const power = (k) => k >= 0 && k <= 16 ? `2^${k} (${2 ** k})` : `2^${k}`.replace("-", "−");
+  const raised = (k) => "2" + [...String(k)].map((c) => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("");
+  const power = (k) => raised(k) + (k >= 0 && k <= 16 ? ` (${2 ** k})` : "");
   const panels = [...root.querySelectorAll("[data-kind]")].map((element) => new Panel(element));
 
   function show() {
@@ -134,9 +152,20 @@ for (const root of document.querySelectorAll(".scope-lens:not([data-awake])")) {
     root.querySelector(".scope-step-said").textContent = `step ${step.step}`;
     root.querySelector(".scope-scale-said").textContent = `S = ${power(scale)}` + (scale === step.shift ? ", as in this step" : "");
     for (const panel of panels) panel.show(step, scale);
+    stepSlider.setAttribute("aria-valuetext", `step ${step.step}`);
+    scaleSlider.setAttribute("aria-valuetext", `2 to the ${scale}`);
   }
-  stepSlider.addEventListener("input", () => { show(); });
-  scaleSlider.addEventListener("input", () => { show(); });
-  for (const slider of [stepSlider, scaleSlider]) slider.disabled = false;
+
+  let saying = 0; // one sentence for those who listen, when the slider has come to rest
+  function say() {
+    clearTimeout(saying);
+    const status = root.querySelector(".scope-status");
+    saying = setTimeout(() => { status.textContent = panels.filter((p) => p.about.gradient).map((p) => p.short).join(". "); }, 700);
+  }
+  for (const slider of [stepSlider, scaleSlider]) {
+    slider.addEventListener("input", () => { show(); say(); });
+    slider.disabled = false;
+  }
   show();
+  for (const panel of panels) panel.centre();
 }

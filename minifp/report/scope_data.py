@@ -8,7 +8,7 @@ each power of two from 2^lowest on; of these, those that are 2^e itself and thos
 import json
 import math
 
-from minifp.report.scope_figures import highest_bar, key_of, span
+from minifp.report.scope_figures import TITLES, highest_bar, key_of, span
 from minifp.scope.histogram import POWER, ROUNDS_UP, Histogram
 from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.record import Record
@@ -35,6 +35,7 @@ def json_of(findings: Record, steps: list) -> str:
         kinds[key_of(kind)] = {
             "layers": findings.layers(kind), "first": exponents[0], "bins": len(exponents),
             "gradient": kind in GRADIENTS, "top": highest_bar(findings, kind, exponents),
+            "title": TITLES[kind],
         }  # fmt: skip
     told = []
     for step in steps:

@@ -17,6 +17,7 @@ PALETTE = {
     "weight_gradients": drawing.STYLES[2].color,
     "workspace": drawing.STYLES[0].color,
 }
+LINES = {"float16": ("-", 0.9), "float32": ("-", 1.9), "float64": ("-", 2.6)}  # style and width
 FORMATS = {"float16": KEPT, "float32": WARN, "float64": drawing.STYLES[4].color}
 
 
@@ -54,7 +55,7 @@ def twin_figure(findings: Record):
     axes.set_xscale("symlog", linthresh=1e-8)
     axes.set_xlim(left=0)
     axes.set_xlabel("error, relative to the value's norm")
-    drawn.legend(fontsize=8, loc="outside upper right", ncols=2)
+    drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
     return drawn
 
 
@@ -71,13 +72,17 @@ def tape_figure(findings: Record):
     drawn, (axes,) = new_figure(0.4 + 0.5 * tape["height"])
     for edge in tape["edges"]:
         a, b = boxes[edge["source"]], boxes[edge["target"]]
-        color = FORMATS.get(edge["format"], SHADE)
-        axes.plot([a["x"], b["x"]], [-a["y"] - 0.3, -b["y"] + 0.3], color=color, lw=0.9, zorder=1)
+        style, width = LINES.get(edge["format"], ("--", 0.9))
+        axes.plot(
+            [a["x"], b["x"]], [-a["y"] - 0.3, -b["y"] + 0.3], ls=style, lw=width, zorder=1,
+            color=FORMATS.get(edge["format"], SHADE),
+        )  # fmt: skip
     for box in boxes.values():
-        color = FORMATS.get(box["format"], SHADE)
+        style, width = LINES.get(box["format"], ("--", 0.9))
         patch = FancyBboxPatch(
-            (box["x"] - 0.42, -box["y"] - 0.3), 0.84, 0.6, boxstyle="round,pad=0.02", lw=0.8,
-            facecolor=drawing.PAPER, edgecolor=color, zorder=2,
+            (box["x"] - 0.42, -box["y"] - 0.3), 0.84, 0.6, boxstyle="round,pad=0.02", ls=style,
+            lw=width, facecolor=drawing.PAPER, edgecolor=FORMATS.get(box["format"], SHADE),
+            zorder=2,
         )  # fmt: skip
         axes.add_patch(patch)
         text = short(box["label"], 22)
@@ -110,6 +115,7 @@ def memory_figure(findings: Record):
     steps = np.arange(len(events))
     heights = [[e["bytes"].get(kind, 0) / 2**20 for e in events] for kind in memory["kinds"]]
     right.stackplot(steps, heights, colors=[PALETTE[k] for k in memory["kinds"]], step="mid", lw=0)
+    right.set_ylabel("MiB")
     right.set_xlabel("operations of the step, forward and backward")
     right.set_xlim(0, max(len(events) - 1, 1))
     drawn.legend(loc="outside upper center", ncols=4, fontsize=7)
@@ -144,7 +150,7 @@ def roofline_figure(findings: Record):
     axes.set_yscale("log")
     axes.set_xlabel(f"flop for each byte; the ridge of this machine is at {here['ridge']:.3g}")
     axes.set_ylabel("flop/s")
-    axes.legend(fontsize=8)
+    drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
     return drawn
 
 

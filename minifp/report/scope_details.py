@@ -25,6 +25,7 @@ def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -
     if not drawing.is_available():
         return ""
     drawn = svg_of(draw, findings, name, title, said)
+    drawn = f'<div class="drawn">\n{drawn}\n</div>'
     return f'<figure class="wide">\n{drawn}\n<figcaption>{escape(said)}</figcaption>\n</figure>'
 
 
@@ -49,7 +50,8 @@ def twin_section(findings: Record, prefix: str) -> str:
     runs = findings.details.get("twin")
     if not runs:
         return ""
-    parts = [paragraph(said_of_twin(run)) for run in runs]
+    step = findings.details["step"]
+    parts = [paragraph(f"Step {step}. {said_of_twin(run)}") for run in runs]
     said = (
         "The operations that add most: what each adds to its value by itself, and what it inherits "
         f"from those before it, beside {runs[0]['reference']}."
@@ -64,14 +66,17 @@ def said_of_twin(run: dict) -> str:
     """The result of a twin run in a sentence."""
     said = (
         f"Beside {run['reference']}, from the same weights and batch: the loss is "
-        f"{run['loss']:.6g} instead of {run['loss_reference']:.6g}, and the gradients of the "
-        f"weights are off by {run['gradients']:.2g} (relative)."
+        f"{run['loss']:.6g}, off by {abs(run['loss'] - run['loss_reference']):.1e}, and the "
+        f"gradients of the weights are off by {run['gradients']:.2g} (relative)."
     )
     most = next(iter(run["contributions"]), None)
     if most and most["on gradients"]:
         is_weight = most["operation"] == WEIGHT
         what = "rounding" if is_weight else f"{most['operation']} in"
-        said += f" Most of that is due to {what} {most['module'] or 'the loss'}."
+        said += (
+            f" What does most by itself is {what} {most['module'] or 'the loss'}: "
+            f"{most['on gradients']:.2g}."
+        )
     return said
 
 
@@ -116,7 +121,7 @@ def trace_section(findings: Record, prefix: str) -> str:
     if not trace:
         return ""
     said = (
-        f"Step {findings.details['step']}, kernel by kernel: {trace['flops']:.4g} flop, "
+        f"Step {findings.details['step']}, kernel by kernel: {trace['flops'] / 1e6:,.1f} Mflop, "
         f"{words.bytes_text(trace['bytes'])} read and written, "
         f"{words.seconds_text(trace['seconds'])} in kernels."
     )
@@ -145,13 +150,33 @@ def tape_of(findings: Record, prefix: str) -> str:
     """The tape as a picture, and as Graphviz's text."""
     tape = findings.details["tape"]
     said = (
-        "The tape: what is given at the top, the loss at the bottom. Blue: float16; yellow: "
-        "float32; grey: integers."
+        "The tape: what is given at the top, the loss at the bottom. Blue: float16; yellow and "
+        "thicker: float32; grey and dashed: integers."
     )
     few = len(tape["boxes"]) <= MOST_BOXES
     drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", said) if few else ""
     text = f"<pre>{escape(tape['text'])}</pre>"
-    return drawn + details("The tape as a text for Graphviz (dot -Tsvg)", text)
+    return "\n".join(
+        (drawn, tape_table(tape), details("The tape as a text for Graphviz (dot -Tsvg)", text))
+    )
+
+
+def tape_table(tape: dict) -> str:
+    """The boxes of the tape, and what goes into each."""
+    rows = [
+        (
+            str(box["number"]), escape(box["label"]), escape(box["module"]), escape(box["format"]),
+            escape(", ".join(f"{e['label']} of {e['source']}" for e in entering(tape, box))),
+        )
+        for box in tape["boxes"]
+    ]  # fmt: skip
+    heads = ("", "operation", "module", "makes", "from")
+    return folded("The tape as a table", heads, rows, (1, 2, 3, 4))
+
+
+def entering(tape: dict, box: dict) -> list:
+    """The edges that end at a box."""
+    return [edge for edge in tape["edges"] if edge["target"] == box["number"]]
 
 
 # ---- memory -------------------------------------------------------------------------------------
@@ -188,8 +213,22 @@ def memory_section(findings: Record, prefix: str) -> str:
         figure(findings, memory_figure, f"{prefix}-memory", "Memory", caption),
         table("Bytes at the peak", heads, rows),
         folded("Who holds them at the peak", ("holder", "kind", "bytes"), held, (1,)),
+        timeline_table(memory["kinds"], here["timeline"]),
         batches(memory.get("batches", ())),
     )
+
+
+def timeline_table(kinds: list, events: list) -> str:
+    """What is held after each operation of the step."""
+    rows = [
+        (
+            str(i), escape(e["phase"]), escape(f"{e['module']} {e['operation']}".strip()),
+            *(words.bytes_text(e["bytes"].get(kind, 0)) for kind in kinds),
+        )
+        for i, e in enumerate(events)
+    ]  # fmt: skip
+    heads = ("", "phase", "operation", *map(kinds_in_words, kinds))
+    return folded("Bytes over the operations of the step", heads, rows, (1, 2))
 
 
 def batches(found) -> str:
@@ -209,10 +248,12 @@ def hardware_section(findings: Record, prefix: str) -> str:
     hardware = findings.details.get("hardware")
     if not hardware:
         return ""
-    law = ", ".join(f"{float(s):g} times: {b:.2f}" for s, b in hardware["amdahl"].items())
+    law = words.listed([f"{b:.2f}" for b in hardware["amdahl"].values()])
+    times = words.listed([f"{float(s):g}" for s in hardware["amdahl"]])
     said = (
-        f"{hardware['products']:.0%} of the time in kernels was products, which tensor cores could "
-        f"speed up. If they did, the kernels together would be faster by at most (Amdahl) {law}."
+        f"{hardware['products']:.0%} of the time in kernels, here, went into products, which "
+        f"tensor cores could speed up. Products that are {times} times faster make all kernels "
+        f"together at most {law} times faster (Amdahl's law)."
     )
     caption = "Each kernel: its arithmetic intensity, and the rate it reached under the roof."
     return section(
@@ -236,8 +277,8 @@ def machines_table(machines: dict) -> str:
         for name, m in machines.items()
     ]  # fmt: skip
     heads = (
-        *("machine", "Tflop/s", "GB/s", "ridge, flop/byte", "least us, float16", "float32"),
-        *("by memory", "arithmetic", "latency"),
+        *("machine", "Tflop/s", "GB/s", "ridge, flop/byte", "least µs, float16", "float32"),
+        *("by memory", "by arithmetic", "by latency"),
     )
     return table("What the step's kernels take at least, and what decides it", heads, rows)
 
@@ -269,12 +310,19 @@ def bounds_table(findings: Record) -> str:
     machines = findings.details["hardware"]["machines"]
     rows = [
         (
-            str(r["number"]), escape(r["phase"]), layer_of(r), f"{r['intensity']:.2f}",
+            str(r["number"]), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
+            f"{r['intensity']:.2f}", rate_of(r),
             *(escape(m["bound"][i]) for m in machines.values()),
         )
         for i, r in enumerate(findings.details["trace"]["rows"])
         if r["flops"] or r["bytes_read"]
     ]  # fmt: skip
-    heads = ("", "phase", "operation", "flop/byte", *machines)
-    columns = (1, 2, *range(4, 4 + len(machines)))
-    return folded("What decides each kernel's time, in float16", heads, rows, columns)
+    heads = ("", "phase", "operation", "kernel", "flop/byte", "flop/s reached", *machines)
+    columns = (1, 2, 3, *range(6, 6 + len(machines)))
+    caption = "Each kernel: its rate here, and what decides its time in float16 on each machine"
+    return folded(caption, heads, rows, columns)
+
+
+def rate_of(row: dict) -> str:
+    """The flop/s that a kernel reached."""
+    return f"{row['flops'] / row['seconds']:.2e}" if row["flops"] and row["seconds"] else "-"

@@ -18,6 +18,7 @@ KEPT, LOST, SHADE = drawing.STYLES[1].color, drawing.STYLES[2].color, drawing.ST
 GOOD, WARN = drawing.STYLES[3].color, drawing.STYLES[5].color
 WIDTH = 7.4  # inches
 ROW = 0.17  # inches of a layer
+MANY_LAYERS = 12  # from here on the axis below them is far from the bars
 MOST_LAYERS = 60  # that have a row; the others are in the table
 SMALLEST = round(math.log2(HALF.smallest_subnormal))
 NORMAL = round(math.log2(HALF.smallest_normal))
@@ -93,7 +94,7 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
         bar.set_gid(f"bar-{i}")
     above.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
     above.set_ylabel("share")
-    above.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    above.yaxis.set_major_formatter(percents)
     strongest = found[1:].max(axis=1, keepdims=True, initial=1e-9)
     strength = np.sqrt(found[1:] / np.maximum(strongest, 1e-9))
     edges = [exponents[0] - 2.5, exponents[0] - 1.5]
@@ -105,12 +106,18 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
         put(below, edges, ys, zeros, "zero-cells")
     below.set_ylim(max(len(layers), 1), 0)
     below.set_yticks(ys[:-1] + 0.5, [short(name) for name in layers], fontsize=7)
-    ticks = [e for e in exponents if e % 8 == 0]
+    ticks = [e for e in exponents[2:] if e % 8 == 0]  # not beside the one of zeros
     below.set_xticks([exponents[0] - 2, *ticks], ["0", *(words.superscript(e) for e in ticks)])
+    above.tick_params(labelbottom=len(layers) > MANY_LAYERS)
     below.set_xlim(exponents[0] - 2.7, exponents[-1] + 0.7)
     gradient = ", before the loss scale" if kind in GRADIENTS else ""
     below.set_xlabel(f"magnitude{gradient}")
     return drawn
+
+
+def percents(share, _=None) -> str:
+    """The label of a tick: 10%, and 2.5% where ticks are that close."""
+    return f"{100 * share:.3g}%"
 
 
 def put(axes, xs, ys, colors, gid):
@@ -150,7 +157,7 @@ def kind_svg(findings: Record, kind: str, prefix: str) -> str:
     said = (
         f"{TITLES[kind]}: the share of numbers in each power of two, of all layers as bars and of "
         f"each layer as a row of cells. {total.total:,} numbers in step {step.step}; the table "
-        "below has the figures."
+        "below has them."
     )
     name = f"{prefix}-{key_of(kind)}"
     return drawing.inline_svg(drawn, name, escape(TITLES[kind]), escape(said))
@@ -176,10 +183,10 @@ def advice_figure(findings: Record):
     over = [advice.overflowing[k] for k in ks]
     axes.plot(ks, over, color=SHADE, dashes=(1.2, 1.2), label="share that overflows")
     axes.set_ylim(-0.02, 1.02)
-    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.yaxis.set_major_formatter(percents)
     axes.set_xticks([k for k in ks if k % 4 == 0], [words.superscript(k) for k in ks if k % 4 == 0])
     axes.set_xlabel("loss scale S; shaded: the advised range")
-    axes.legend(fontsize=8)
+    drawn.legend(fontsize=8, loc="outside upper left", ncols=3)
     return drawn
 
 

@@ -11,7 +11,7 @@ from minifp.report import drawing
 from minifp.report.markup import paragraph, section
 from minifp.report.scope_data import data_of
 from minifp.report.scope_figures import TITLES, key_of, kind_svg
-from minifp.report.words import raised
+from minifp.report.words import raised, superscript
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.scope.record import Record
@@ -25,9 +25,9 @@ INTRODUCTION = (
     "what it shows is counted, not guessed."
 )
 HOW_TO_READ = (
-    "Bars: all layers together; cells: each layer by itself, the darker the more. Share of numbers "
-    "that are 0 in grey. Flushed, subnormal, overflow: of the numbers that are not 0, if they were "
-    "stored in float16. Headroom: bits between the largest number and 65504."
+    "Bars: all layers together; cells: each layer by itself, the stronger the more. In grey, "
+    "on the left: numbers that are 0. Flushed, subnormal, overflow: of the numbers that are not 0, "
+    "if they were stored in float16. Headroom: bits between the largest number and 65504."
 )
 
 
@@ -55,27 +55,29 @@ def sliders(findings: Record, shown: int) -> str:
         '<div class="scope-controls">\n'
         f'<label>Observed step <input type="range" class="scope-step" min="0" max="{shown - 1}" '
         f'value="{shown - 1}" disabled autocomplete="off"> '
-        f'<output class="scope-step-said">step {last.step}</output></label>\n'
+        f'<output class="scope-step-said" aria-live="off">step {last.step}</output></label>\n'
         f'<label>Loss scale <input type="range" class="scope-scale" min="{LEAST}" max="{MOST}" '
         f'value="{scale}" disabled autocomplete="off"> '
-        f'<output class="scope-scale-said">S = 2^{last.shift}</output></label>\n</div>'
+        f'<output class="scope-scale-said" aria-live="off">S = {superscript(last.shift)}</output>'
+        '</label>\n<p class="scope-status" role="status"></p>\n</div>'
     )
 
 
 def panel(findings: Record, kind: str, prefix: str) -> str:
     """One kind: its figure, what it says, and the table."""
     step = findings.steps[-1]
-    drawn = kind_svg(findings, kind, prefix) if drawing.is_available() else ""
+    drawn = ""
+    if drawing.is_available():
+        drawn = f'<div class="drawn">\n{kind_svg(findings, kind, prefix)}\n</div>'
     layers = findings.layers(kind)
     all_of = [("all", "all layers", step.total(kind))]
     rows = [
         (str(i), name, step.histograms[kind].get(name, Histogram()))
         for i, name in enumerate(layers)
     ]
-    hidden = "" if drawn else " hidden"
     return (
         f'<figure data-kind="{key_of(kind)}">\n<h3>{escape(TITLES[kind])}</h3>\n{drawn}\n'
-        f'<p class="scope-said" aria-live="polite"{hidden}></p>\n'
+        f'<p class="scope-said"></p>\n'
         f"{table(kind, all_of + rows, step)}\n</figure>"
     )
 

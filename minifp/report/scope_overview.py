@@ -9,6 +9,7 @@ from minifp.report.scope_figures import (
     TITLES,
     color_of,
     highest_bar,
+    percents,
     shares,
     span,
     window,
@@ -34,7 +35,7 @@ def overview(findings: Record):
         window(axes, kind, shift)
         axes.bar(places, found, width=0.86, color=colors)
         axes.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
-        axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        axes.yaxis.set_major_formatter(percents)
         ticks = [e for e in exponents if e % 16 == 0]
         axes.set_xticks([exponents[0] - 2, *ticks], ["0", *(words.superscript(e) for e in ticks)])
         axes.set_xlim(exponents[0] - 2.7, exponents[-1] + 0.7)

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable
 from html import escape
 from importlib import resources
+from itertools import groupby
 from pathlib import Path
 
 from minifp import files
@@ -13,6 +14,7 @@ from minifp.report.markup import details, facts, paragraph, section, table
 from minifp.report.page import document
 from minifp.report.scope_details import (
     figure,
+    folded,
     hardware_section,
     memory_section,
     trace_section,
@@ -22,13 +24,14 @@ from minifp.report.scope_figures import advice_figure, scale_figure, updates_fig
 from minifp.report.scope_lens import lens, percent
 from minifp.scope.record import Record
 
+UNNAMED = "scope-not-named-yet"  # stands for the name that is made of all that is shown
 SCRIPT = resources.files("minifp.report").joinpath("scope.js").read_text(encoding="utf-8")
 
 
-def write_page(findings: Record, path) -> Path:
+def write_page(findings: Record, path, progress: bool = True) -> Path:
     """Write the page, aside first, and return its path."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
-    content = body(findings, "s", progress=True)
+    content = body(findings, "s", progress)
     return files.write(path, document(title, content, script_hash(), SCRIPT))
 
 
@@ -38,11 +41,11 @@ def script_hash() -> str:
 
 
 def fragment(findings: Record) -> str:
-    """The same inside a notebook."""
+    """The same inside a notebook; its ids cannot meet those of other findings."""
     from minifp.report.sheet import CSS
 
-    prefix = "s" + hashlib.sha256(repr(findings.about).encode()).hexdigest()[:8]
-    content = body(findings, prefix)
+    content = body(findings, UNNAMED)
+    content = content.replace(UNNAMED, "s" + hashlib.sha256(content.encode()).hexdigest()[:8])
     return (
         f'<style>\n{CSS}</style>\n<div class="minifp"><main>\n{content}\n</main></div>\n'
         f"<script>{{\n{SCRIPT}}}</script>\n"
@@ -51,29 +54,33 @@ def fragment(findings: Record) -> str:
 
 def body(findings: Record, prefix: str, progress: bool = False) -> str:
     """What page and notebook share: the answers first, then what they rest on."""
-    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+    parts = [lens, *SECTIONS]
+    shown = with_bar(parts) if progress else parts
+    found = [heading(findings), *(part(findings, prefix) for part in shown)]
+    return "\n".join(part for part in found if part)
 
-    shown = {
-        "disable": not progress,
-        "delay": 2,
-        "desc": "the microscope's page",
-        "unit": "section",
-        "leave": False,
-    }
-    parts = [heading(findings)]
-    parts += [part(findings, prefix) for part in tqdm((lens, *SECTIONS), **shown)]
-    return "\n".join(part for part in parts if part)
+
+def with_bar(parts: list):
+    """The sections as they are made, beside a progress bar; not for notebooks, whose outputs are
+    kept, and where tqdm complains if there are no widgets."""
+    from tqdm.auto import tqdm
+
+    options = {"delay": 2, "desc": "the microscope's page", "unit": "section", "leave": False}
+    return tqdm(parts, **options)
 
 
 def heading(findings: Record) -> str:
     """What was looked at, and what came of it in a few sentences."""
     about = findings.about
-    seen = f"{words.plural(findings.count, 'step')}, of which {len(findings.steps)} were looked at"
+    seen = f"{len(findings.steps)} of {words.plural(findings.count, 'step')} looked at"
     kicker = f"minifp microscope: {about.get('model', '')}, {about.get('precision', '')}, {seen}"
-    said = [f"<li><span>{escape(words.raised(text))}</span></li>" for text in headlines(findings)]
+    first, *others = headlines(findings)
+    title, _, rest = first.partition(". ")
+    texts = [text for text in (rest, *others) if text]
+    said = [f"<li><span>{escape(words.raised(text))}</span></li>" for text in texts]
     return (
         f'<header>\n<p class="kicker">{escape(kicker)}</p>\n'
-        f"<h1>{escape(words.raised(headlines(findings)[0].split('. ')[0]))}.</h1>\n"
+        f"<h1>{escape(words.raised(title.rstrip('.')))}.</h1>\n"
         f'<ul class="verdicts">\n{chr(10).join(said)}\n</ul>\n</header>'
     )
 
@@ -92,10 +99,11 @@ def headlines(findings: Record) -> list[str]:
             sum(getattr(u, name) for u in last.updates.values())
             for name in ("lost", "lost_in_half")
         )
-        said.append(
-            f"In step {last.step}, {percent(lost, wanted)} of the updates that were wanted were "
-            f"lost; with float16 weights alone it would have been {percent(half, wanted)}."
-        )
+        told = f"In step {last.step}, {percent(lost, wanted) if lost else 'none'} of the updates "
+        told += "that were wanted were lost"
+        if half != lost:
+            told += f"; with float16 weights alone it would have been {percent(half, wanted)}"
+        said.append(f"{told}.")
     return said + findings.warnings
 
 
@@ -113,7 +121,10 @@ def advice_section(findings: Record, prefix: str) -> str:
         )
         for k in ks
     ]
-    said = "Flushed and overflowing: of all gradients that are not 0. Error: of the worst layer."
+    said = (
+        "Flushed and overflowing: of all gradients that are not 0. Error: how far off the gradient "
+        "of the worst layer would be, relative to its norm."
+    )
     heads, caption = (
         ("scale", "flushed", "overflow", "error", ""),
         "What each scale would have done",
@@ -121,7 +132,10 @@ def advice_section(findings: Record, prefix: str) -> str:
     drawn = figure(findings, advice_figure, f"{prefix}-advice", "Loss scales", said)
     return section(
         "Which loss scale",
-        paragraph(words.raised(str(advice))),
+        paragraph(
+            "What constant scales would have done in the steps that were looked at. Advised is "
+            "where no layer's gradient is off by more than 5% and nothing overflows."
+        ),
         drawn,
         details(caption, table(caption, heads, rows, text_columns=(4,))),
     )
@@ -167,7 +181,18 @@ def skip_section(findings: Record, prefix: str) -> str:
     caption = "Skipped steps: the first operation that made Inf or NaN"
     listed = table(caption, heads, rows, text_columns=(1, 2, 3, 4, 5)) if rows else ""
     drawn = figure(findings, scale_figure, f"{prefix}-scale", "Loss scale", said)
-    return section("The loss scale, and skipped steps", drawn, listed)
+    return section("The loss scale, and skipped steps", drawn, listed, scales_table(findings))
+
+
+def scales_table(findings: Record) -> str:
+    """From which step to which the loss scale was what."""
+    rows, first = [], 0
+    for scale, steps in groupby(findings.scales):
+        end = first + len(list(steps))
+        skipped = str(sum(findings.skipped[first:end]))
+        rows.append((f"{first + 1} to {end}", words.raised(words.scale_text(scale)), skipped))
+        first = end
+    return folded("The loss scale as a table", ("steps", "loss scale", "skipped"), rows)
 
 
 def updates_section(findings: Record, prefix: str) -> str:
@@ -178,7 +203,8 @@ def updates_section(findings: Record, prefix: str) -> str:
     said = (
         "An update is lost where the rule wanted one that is not 0 and the weight that is kept "
         "(the float32 master, if there is one) did not change. Left: in this run; right: what "
-        "float16 weights alone would have lost. The stronger the colour, the larger the share."
+        "float16 weights alone would have lost. The stronger the colour, the larger the share. "
+        "Held in master only: the master changed, but not its float16 copy."
     )
     rows = [
         (
@@ -193,7 +219,19 @@ def updates_section(findings: Record, prefix: str) -> str:
         *("lost in float16", "update / weight"),
     )
     drawn = figure(findings, updates_figure, f"{prefix}-updates", "Lost updates", said)
-    return section("Updates that were lost", drawn, table(f"Step {steps[-1].step}", heads, rows))
+    listed = table(f"Step {steps[-1].step}", heads, rows)
+    return section("Updates that were lost", drawn, listed, lost_table(steps))
+
+
+def lost_table(steps: list) -> str:
+    """The two pictures' shares, step by step."""
+    rows = [
+        (str(step.step), escape(name), percent(u.lost, u.wanted), percent(u.lost_in_half, u.wanted))
+        for step in steps
+        for name, u in step.updates.items()
+    ]
+    heads = ("step", "parameter", "lost in this run", "lost if float16 weights were all")
+    return folded("Lost updates of every step that was looked at", heads, rows, (1,))
 
 
 def about_section(findings: Record, prefix: str) -> str:

@@ -14,7 +14,7 @@ MOST = 40  # layers of a kind that have a line
 
 def text_of(findings: Record) -> str:
     """The answers, and for the last observed step a line for each layer and parameter."""
-    seen = f"{words.plural(findings.count, 'step')}, of which {len(findings.steps)} were looked at"
+    seen = f"{len(findings.steps)} of {words.plural(findings.count, 'step')} looked at"
     about = findings.about
     head = f"{about.get('model', 'a model')} in {about.get('precision', '?')}: {seen}."
     blocks = [fill(head), *(fill(said, hang="  ") for said in headlines(findings))]

@@ -42,7 +42,7 @@ RULES = """
 .minifp .lede { font-size: 1.1rem; color: var(--ink); }
 .minifp .small { font-size: 0.88rem; color: var(--muted); }
 
-.minifp .verdicts { list-style: none; padding: 0; margin: 1.25rem 0; display: grid; gap: 0.6rem; }
+.minifp ul.verdicts { list-style: none; padding: 0; margin: 1.25rem 0; display: grid; gap: 0.6rem; }
 .minifp .verdicts li { background: var(--paper); border: 1px solid var(--edge);
   border-radius: 10px; padding: 0.8rem 1rem; max-width: none; margin: 0; }
 .minifp .verdicts code { font-weight: 600; }
@@ -105,16 +105,25 @@ RULES = """
 .minifp .scope-controls input { width: 100%; accent-color: var(--link); }
 .minifp .scope-controls output { font-variant-numeric: tabular-nums; font-weight: 600; }
 .minifp .scope-lens svg.panel, .minifp .wide svg.panel { max-width: none; }
+.minifp .scope-status { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); }
+.minifp .drawn { overflow-x: auto; }
+.minifp :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .minifp .scope-lens h3 { margin: 0 0 0.5rem; }
 .minifp .scope-said { font-size: 0.92rem; max-width: none; font-variant-numeric: tabular-nums; }
 @media (max-width: 40rem) {
   .minifp main { padding: 1.5rem 1rem 3rem; }
   .minifp figure { padding: 0.8rem 0.75rem; }
   .minifp th, .minifp td { padding: 0.4rem 0.55rem; }
+  .minifp .drawn svg.panel { min-width: 44rem; }
 }
 @media print {
   .minifp { background: none; }
-  .minifp figure, .minifp li { break-inside: avoid; }
+  .minifp figure, .minifp li, .minifp tr { break-inside: avoid; }
+  .minifp h2 { break-after: avoid; }
+  .minifp .scope-controls { position: static; }
+  .minifp .scroll { overflow: visible; }
+  .minifp .scroll th, .minifp .scroll td { white-space: normal; padding: 0.2rem 0.35rem; }
 }
 """
 

@@ -32,11 +32,11 @@ class Findings(Record):
     def __str__(self) -> str:
         return self.summary()
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, progress: bool = True) -> Path:
         """Write all of it as one page of HTML that needs nothing else; return its path."""
-        return import_module("minifp.report.scope_page").write_page(self, path)
+        return import_module("minifp.report.scope_page").write_page(self, path, progress)
 
-    def write(self, folder: str | Path) -> Path:
+    def write(self, folder: str | Path, progress: bool = True) -> Path:
         """Write page (report.html), data (scope.npz), text and picture into a folder; return the
         page's path."""
         folder, picture = Path(folder), self._repr_png_()
@@ -44,7 +44,7 @@ class Findings(Record):
         files.write(folder / "scope.txt", self.summary() + "\n")
         if picture is not None:
             files.write(folder / "scope.png", picture)
-        return self.report(folder / "report.html")
+        return self.report(folder / "report.html", progress)
 
     def _repr_html_(self) -> str:
         return import_module("minifp.report.scope_page").fragment(self)
