@@ -7,6 +7,7 @@ large, as is expected once in a while; what is not is a fault that no loss scale
 fault is what is told.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,13 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.device import moved
+from minifp.errors import MinifpError
 from minifp.recording import line_of
 from minifp.replay import again, arguments_of, arrays_among, leaf_like, unobserved
 from minifp.tape import Node, Tensor
-from minifp.walk import first_gradient, format_of, meet, run_backward
+from minifp.walk import first_gradient, forget, format_of, meet, run_backward
 
-FORWARD, BACKWARD, UNSCALE = "forward", "backward", "unscale"
+FORWARD, BACKWARD, UNSCALE, UNKNOWN = "forward", "backward", "unscale", "unknown"
 INPUT, SUM = "input", "sum of gradients"  # in the place of an operation
+CHANGED, LET_GO = "changed since", "let go"  # the same, where the phase is unknown
+WITHOUT_OPERATION = {
+    UNSCALE: "the step done again has finite gradients: what changed them between backward and "
+    "step, or in a hook, or adding them up, made Inf or NaN",
+    CHANGED: "the step done again is another: its batch or its weights were changed in place since "
+    "backward, so what made Inf or NaN cannot be told",
+    LET_GO: "the last backwards of this step, done again, have finite gradients: it was one before "
+    "them, which was not kept, that made Inf or NaN",
+}
 
 
 class Range(NamedTuple):
@@ -50,9 +61,10 @@ class Place(NamedTuple):
 class Diagnosis:
     """Where the first value that is not finite arose.
 
-    phase: "forward", "backward", or "unscale" for what happened to finite gradients between
-        backward and step. operation: its name; "input" for a batch or a weight that was not finite,
-        "sum of gradients" where gradients meet. module: the path of the module that called it.
+    phase: "forward", "backward", "unscale" for what happened to finite gradients between backward
+        and step, or "unknown" for a step that cannot be done again as it was. operation: its name;
+        "input" for a batch or a weight that was not finite, "sum of gradients" where gradients
+        meet. module: the path of the module that called it.
     line: where in the user's code, "file:line: text". inputs: what it was given.
     persists: whether it is not finite without a loss scale either (always so in forward).
     """
@@ -66,11 +78,8 @@ class Diagnosis:
     persists: bool = True
 
     def __str__(self) -> str:
-        if self.phase == UNSCALE:
-            return (
-                "the step done again has finite gradients: what changed them between backward and "
-                "step, or adding them up, made Inf or NaN"
-            )
+        if self.operation in WITHOUT_OPERATION and self.phase in (UNSCALE, UNKNOWN):
+            return WITHOUT_OPERATION[self.operation]
         where = f" in {self.module}" if self.module else ""
         line = f" ({self.line})" if self.line else ""
         given = "; ".join(map(str, self.inputs))
@@ -94,36 +103,62 @@ class Diagnosis:
 
 
 class Recorded(NamedTuple):
-    """One backward of a step: the loss, and the vertices it went through (see walk.propagate)."""
+    """One backward of a step: the loss, and the vertices it went through (see walk.propagate).
+
+    scale: the loss scale in it; None where only a GPU knows it. retained: whether its graph is for
+    another backward too, so that it is not for the step to let go of it.
+    """
 
     loss: Tensor
     order: list
+    scale: float | None = None
+    retained: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether all its operations can be done again."""
+        calls = [v.call for v in self.order if type(v) is Node]
+        return bool(calls) and None not in calls
+
+    def let_go(self) -> "Recorded":
+        """The loss alone, of what need not be done again."""
+        if not self.retained:
+            forget(self.order)
+        return Recorded(self.loss.detach(), [], self.scale)
 
 
-def diagnose(backwards: Sequence[Recorded], seed: float, scale: float) -> Diagnosis | None:
+def diagnose(backwards: Sequence[Recorded], scale: float, dial: int = 0) -> Diagnosis | None:
     """Do a skipped step again and say where it failed.
 
-    seed: that of the backward. scale: the loss scale in it, for what is said of it.
-    Returns None for a step that cannot be done again.
+    scale: the loss scale, of a backward that does not know its own. dial: the exponent dial.
+    Returns None for a step of which nothing can be done again.
     """
-    known = [b for b in backwards if any(type(v) is Node and v.call for v in b.order)]
+    known = [b for b in backwards if b.known]
     if not known:
         return None
+    unsure = [] if len(known) == len(backwards) else [Diagnosis(UNKNOWN, LET_GO, scale=scale)]
     with unobserved(), np.errstate(all="ignore"):
         for backward in known:
-            found = in_step(backward, seed, scale)
-            if found is not None:
+            found = in_step(backward, backward.scale or scale, dial)
+            if found is not None and found.phase != UNKNOWN:
                 return found
-    return Diagnosis(UNSCALE, UNSCALE, scale=scale)
+            unsure += [found] if found else []
+    return unsure[-1] if unsure else Diagnosis(UNSCALE, UNSCALE, scale=scale)
 
 
-def in_step(backward: Recorded, seed: float, scale: float) -> Diagnosis | None:
+def in_step(backward: Recorded, scale: float, dial: int) -> Diagnosis | None:
     """Where one forward and backward fail; None where all is finite."""
-    graph = Graph()
-    found = graph.forward(backward.order)
+    graph, seed = Graph(), math.ldexp(scale, -dial)
+    try:
+        found = graph.forward(backward.order)
+    except MinifpError:  # which it did not raise before
+        return Diagnosis(UNKNOWN, CHANGED, scale=scale)
+    loss = graph.copies[backward.loss.vertex][backward.loss.index]
+    before, now = (moved(t.array, "cpu") for t in (backward.loss, loss))
+    if not np.array_equal(before, now, equal_nan=True):
+        return Diagnosis(UNKNOWN, CHANGED, scale=scale)
     if found is not None:
         return Diagnosis(FORWARD, *found, scale=scale)
-    loss = graph.copies[backward.loss.vertex][backward.loss.index]
     found = graph.backward(loss, seed)
     if found is None:
         return None
@@ -141,26 +176,20 @@ class Graph:
 
     def forward(self, order: list) -> Place | None:
         """Do all operations again; what is known of the first that fails, or None."""
+        found = None
         for vertex in reversed(order):
             if isinstance(vertex, Tensor):
                 made: tuple[Tensor, ...] = (leaf_like(vertex),)
                 arguments: list = []
             else:
                 arguments = arguments_of(vertex, self.copies)
-                broken = [a for a in arrays_among(arguments) if not is_finite(a)]
-                if broken:
-                    return Place(INPUT, vertex.module, line_of(vertex), ranges(broken))
                 made = again(vertex, arguments)
+            found = found or first_failure(vertex, arguments, made)
             self.copies[vertex] = made
             copy = made[0].vertex
             self.originals[copy] = vertex
             self.order.append(copy)
-            if not all(map(is_finite, arrays_among(made))):
-                if isinstance(vertex, Tensor):
-                    name = getattr(vertex, "name", None) or ""
-                    return Place(INPUT, name, inputs=ranges([vertex]))
-                return Place(vertex.op, vertex.module, line_of(vertex), ranges(arguments))
-        return None
+        return found
 
     def backward(self, loss: Tensor, seed: float) -> Place | None:
         """Take gradients back; what is known of the first that is not finite, or None."""
@@ -185,6 +214,19 @@ class Graph:
                 if parent is not None:
                     meet(sums, parent, i, gradient, vertex.precision)
         return None
+
+
+def first_failure(vertex: Any, arguments: list, made: Sequence) -> Place | None:
+    """What is known of an operation, or a leaf, if it is given or makes what is not finite."""
+    broken = [a for a in arrays_among(arguments) if not is_finite(a)]
+    if not broken and all(map(is_finite, arrays_among(made))):
+        return None
+    if isinstance(vertex, Tensor):
+        return Place(INPUT, getattr(vertex, "name", None) or "", inputs=ranges([vertex]))
+    place = vertex.module, line_of(vertex)
+    if broken:
+        return Place(INPUT, *place, ranges(broken))
+    return Place(vertex.op, *place, ranges(arguments))
 
 
 def saved_by(node: Node) -> list:

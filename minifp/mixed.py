@@ -17,7 +17,7 @@ from minifp.checks import check_flag, check_range
 from minifp.cuda import arrays
 from minifp.cuda.arrays import is_on_device
 from minifp.device import moved
-from minifp.diagnosis import Recorded, diagnose
+from minifp.diagnosis import BACKWARD, FORWARD, Recorded, diagnose
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.formats import FORMATS
 from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of
@@ -28,7 +28,7 @@ from minifp.optim.weights import Weights
 from minifp.policy import get_precision
 from minifp.step_result import StepResult
 from minifp.tape import Tensor
-from minifp.walk import forget, propagate
+from minifp.walk import propagate
 
 # Objects with on_update(optimizer, gradients, factor), called before weights change (not for steps
 # that are decided on a GPU), and on_step(optimizer, result).
@@ -149,15 +149,17 @@ class MixedOptimizer:
 
     def backward(self, loss: Tensor, retain_graph: bool = False) -> None:
         """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""
-        memory = self._on_device()
+        memory, scale = self._on_device(), None
         if memory is None:
-            seed = math.ldexp(self.scale, -self.dial)
+            scale = self.scale
+            seed = math.ldexp(scale, -self.dial)
         else:
             seed = memory.begin()
         order = propagate(loss, None, seed, retain_graph)
-        self.backwards.append(Recorded(loss, order))
+        self.backwards.append(Recorded(loss, order, scale, retain_graph))
         if len(self.backwards) > MOST_KEPT:
-            forget(self.backwards[-1 - MOST_KEPT].order)
+            oldest = -1 - MOST_KEPT
+            self.backwards[oldest] = self.backwards[oldest].let_go()
 
     def unscale_(self) -> None:
         """Divide all gradients by S, in float32, where `.grad` stays: to read, clip or change them.
@@ -203,6 +205,9 @@ class MixedOptimizer:
         if not self.skip_nonfinite:
             wanted = [True] * len(finite)
         factor = inverse * self._clip(squares, wanted, inverse)
+        before, diagnosis = self.scale, None
+        if self.diagnose and not all(wanted):  # while all weights are those of backward
+            diagnosis = diagnose(self.backwards, before, self.dial)
         if any(wanted):
             for observer in observers:
                 observer.on_update(self, gradients, factor)
@@ -212,11 +217,9 @@ class MixedOptimizer:
                 o.apply(factor, found)
             elif not go:
                 o.zero_grad()
-        before = self.scale
         self.loss_scale.update(all(finite))
-        reason, diagnosis = None, None
+        reason = None
         if not all(wanted):
-            diagnosis = diagnose(self.backwards, seed, before) if self.diagnose else None
             reason = "the gradient of " + ", ".join(culprits) + " is not finite"
             reason += f": {diagnosis}" if diagnosis else ""
         result = StepResult(
@@ -235,9 +238,7 @@ class MixedOptimizer:
 
     def _forget(self):
         """Let go of the graphs of this step; their losses."""
-        losses = [backward.loss.detach() for backward in self.backwards]
-        for backward in self.backwards:
-            forget(backward.order)
+        losses = [backward.let_go().loss for backward in self.backwards]
         self.backwards = []
         return losses
 
@@ -272,6 +273,8 @@ class MixedOptimizer:
         finite_loss = all(np.isfinite(moved(loss.array, "cpu")).all() for loss in losses)
         where = (
             f"they arose in {diagnosis.phase}: {diagnosis}"
+            if diagnosis and diagnosis.phase in (FORWARD, BACKWARD)
+            else str(diagnosis)
             if diagnosis
             else f"the loss is finite, so they arose in backward (S = {scale:g})"
             if finite_loss

@@ -11,7 +11,8 @@ from minifp.models import CharLSTM, LeNet
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim, replay, tape
-from minifp.diagnosis import BACKWARD, FORWARD, INPUT, SUM, UNSCALE
+from minifp.diagnosis import BACKWARD, CHANGED, FORWARD, INPUT, LET_GO, SUM, UNKNOWN, UNSCALE
+from minifp.mixed import MOST_KEPT
 
 
 class Net(nn.Module):
@@ -167,6 +168,82 @@ def test_whole_networks_can_be_done_again(make, precision):
         optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), loss_scale=2.0**126)
         d = optimizer.minimize(F.cross_entropy(model(x), t) * 1e9).diagnosis
     assert (d.phase, d.persists) == (BACKWARD, d.persists) and d.operation
+
+
+# ---- which numbers it is done again with ---------------------------------------------------------
+
+
+def test_gradients_that_were_unscaled_are_found_at_the_scale_of_their_backward():
+    model, optimizer, x, t = setup(loss_scale=2.0**30)
+    optimizer.backward(F.cross_entropy(model(x), t))
+    optimizer.unscale_()
+    d = optimizer.step().diagnosis
+    assert (d.phase, d.operation, d.persists) == (BACKWARD, "cross_entropy", False)
+
+
+def test_one_optimizer_that_goes_on_changes_no_weight_before_the_replay():
+    """skip="each": with the new weights of the first, forward would overflow."""
+    fp.manual_seed(0)
+    with fp.precision("mixed"):
+        good, bad = nn.Linear(4, 4), nn.Linear(4, 4)
+        both = [optim.SGD(m.parameters(), lr=1e5) for m in (good, bad)]
+        optimizer = fp.MixedOptimizer(both, loss_scale=1.0)
+        x = fp.rand(8, 4)
+    optimizer.backward(good(x).sum() + (bad(x) * 0).sqrt().sum())
+    result = optimizer.step()
+    assert result.each == (True, False)
+    assert (result.diagnosis.phase, result.diagnosis.operation) == (BACKWARD, "sqrt")
+
+
+@pytest.mark.parametrize("written", ["x", "weight"])
+def test_a_batch_or_a_weight_that_was_written_to_since_backward_is_told(written):
+    model, optimizer, x, t = setup(loss_scale=2.0**30)
+    optimizer.backward(F.cross_entropy(model(x), t))
+    array = x.array if written == "x" else model.a.weight.array
+    array[...] = np.inf
+    d = optimizer.step().diagnosis
+    assert (d.phase, d.operation) == (UNKNOWN, CHANGED) and "changed in place" in str(d)
+
+
+def test_a_bad_micro_batch_that_was_let_go_is_not_said_to_be_finite():
+    model, optimizer, x, t = setup(loss_scale=1.0)
+    for gain in (1.0, 1e6, *[1.0] * MOST_KEPT):
+        model.gain = gain
+        optimizer.backward(F.cross_entropy(model(x), t))
+    d = optimizer.step().diagnosis
+    assert (d.phase, d.operation) == (UNKNOWN, LET_GO) and "not kept" in str(d)
+
+
+def test_micro_batches_that_are_let_go_hold_no_graph():
+    model, optimizer, x, t = setup()
+    held = []
+    for _ in range(MOST_KEPT + 2):
+        h = model(x)
+        held.append(weakref.ref(h.node))
+        optimizer.backward(F.cross_entropy(h, t))
+        del h
+    gc.collect()
+    assert [node() is None for node in held] == [True] * 2 + [False] * MOST_KEPT
+
+
+def test_a_trunk_that_several_losses_retain_is_still_known():
+    model, optimizer, x, t = setup(loss_scale=2.0**30)
+    h = model(x)
+    for factor in range(MOST_KEPT + 2):
+        optimizer.backward(F.cross_entropy(h * factor, t), retain_graph=True)
+    assert optimizer.step().diagnosis.operation == "cross_entropy"
+    optimizer.zero_grad()
+    optimizer.backward(F.cross_entropy(h * 2, t))  # also in the next step
+    assert optimizer.step().diagnosis.operation == "cross_entropy"
+
+
+def test_a_step_whose_trunk_was_let_go_is_skipped_without_a_diagnosis():
+    model, optimizer, x, t = setup(loss_scale=2.0**30)
+    h = model(x)
+    optimizer.backward(F.cross_entropy(h, t), retain_graph=True)
+    h.sum().backward(seed=2.0**30)  # lets go of what they share
+    result = optimizer.step()
+    assert result.skipped and result.diagnosis is None and "not finite" in result.reason
 
 
 # ---- what is not changed ------------------------------------------------------------------------

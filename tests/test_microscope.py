@@ -1,6 +1,8 @@
 """The microscope: its counts are exact, its advice holds in training, and it changes nothing."""
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from minifp.scope.observed import (
     WEIGHTS,
     ObservedStep,
 )
+from minifp.scope.watching import OUTSIDE
 from minifp.tasks import CHARACTERS
 
 FLOATS = (np.float16, np.float32, np.float64)
@@ -225,6 +228,73 @@ def test_nothing_is_left_behind_also_after_an_error():
     assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
 
 
+def simple(loss_scale=1.0):
+    """A linear layer, its optimizer and a batch."""
+    fp.manual_seed(0)
+    with fp.precision("mixed"):
+        model = nn.Linear(6, 4)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), loss_scale=loss_scale)
+        return model, optimizer, fp.rand(8, 6)
+
+
+def test_two_microscopes_on_models_that_are_alike_are_told_apart():
+    (a, first, x), (b, second, _) = simple(2.0), simple(64.0)
+    with fp.microscope(a, first) as one, fp.microscope(b, second) as other:
+        for _ in range(2):
+            first.minimize(a(x).sum())
+            second.minimize(b(x).sum())
+    assert (one.count, other.count) == (2, 2) and one.scales != other.scales
+    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+    for scope in (one, other):  # the other's weights are no activations of this one
+        assert OUTSIDE not in scope.steps[0].histograms[ACTIVATION_GRADIENTS]
+
+
+def test_a_microscope_looks_once_at_a_time_but_again_later():
+    model, optimizer, x = simple()
+    with fp.microscope(model, optimizer) as scope:
+        with pytest.raises(fp.ArgumentError, match="looks already"), scope:
+            pass
+        optimizer.minimize(model(x).sum())
+    with scope:
+        optimizer.minimize(model(x).sum())
+    assert scope.count == 2 and [step.step for step in scope.steps] == [1, 2]
+    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+
+
+def test_a_microscope_that_cannot_begin_leaves_nothing_behind():
+    """Warnings are errors here, and misuse is a warning."""
+    model, optimizer, _ = simple()
+    model.forgotten = nn.Parameter(np.ones(3, np.float32))
+    with pytest.raises(fp.MisuseWarning, match="forgotten"), fp.microscope(model, optimizer):
+        pass
+    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+
+
+def test_a_step_that_was_interrupted_can_be_made_again(monkeypatch):
+    model, optimizer, x = simple()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with fp.microscope(model, optimizer) as scope:
+        with pytest.raises(KeyboardInterrupt), monkeypatch.context() as patched:
+            patched.setattr(optimizer.optimizer, "apply", interrupted)
+            optimizer.minimize(model(x).sum())
+        optimizer.zero_grad()
+        optimizer.minimize(model(x).sum())
+    assert scope.count == 1
+
+
+def test_a_graph_that_nobody_takes_back_is_not_held():
+    model, optimizer, x = simple()
+    with fp.microscope(model, optimizer):
+        y = model(x).reshape(32)  # as in an evaluation without no_grad
+        held = weakref.ref(y.node)
+        del y
+        gc.collect()
+        assert held() is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -287,6 +357,20 @@ def test_an_update_is_lost_below_half_a_gap_and_not_above():
     assert (found.count, found.wanted, found.lost, found.zero_gradients) == (4, 3, 2, 1)
 
 
+def test_an_optimizer_that_skipped_has_no_lost_updates():
+    """skip="each": the gradients of the second are NaN, and it wants no update."""
+    fp.manual_seed(0)
+    with fp.precision("mixed"):
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+        both = [optim.SGD(m.parameters(), lr=0.1) for m in model]
+        optimizer = fp.MixedOptimizer(both, loss_scale=1.0)
+        x = fp.rand(8, 4)
+    with fp.microscope(model, optimizer) as scope:
+        result = optimizer.minimize(model[0](x).sum() + (model[1](x) * 0).sqrt().sum())
+    assert result.each == (True, False)
+    assert list(scope.steps[0].updates) == ["0.weight", "0.bias"]
+
+
 # ---- advice -------------------------------------------------------------------------------------
 
 
@@ -318,6 +402,67 @@ def test_a_scale_that_overflowed_between_two_looks_is_not_advised():
     scope = small("mixed", every=50, steps=30, loss_scale=fp.DynamicLossScale(2.0**24))
     failed = [s for s, was in zip(scope.scales, scope.skipped) if was]
     assert failed and 2.0 ** scope.advice().high < min(failed)
+
+
+@pytest.mark.parametrize("scale", [1400.0, 1500.0])
+def test_scales_that_are_no_power_of_two_are_taken_as_they_are(scale):
+    plain, found = (small(f"mixed,loss_scale={s:.17g}").advice() for s in (1024.0, scale))
+    assert math.isclose(found.largest, plain.largest, rel_tol=2.0**-10)
+    assert found.high == plain.high
+
+
+def test_a_fault_that_no_scale_mends_says_nothing_of_scales():
+    model, optimizer, x = simple(1024.0)
+    with fp.microscope(model, optimizer, every=1) as scope:
+        optimizer.minimize(model(x).sum())
+        x.data[0, 0] = np.nan
+        optimizer.minimize(model(x).sum())
+    assert scope.skipped == [False, True] and scope.diagnoses[0]["persists"]
+    assert scope.advice().high == advise(scope.steps[:1]).high > 10
+
+
+def test_a_scale_that_was_skipped_without_a_diagnosis_is_not_advised():
+    fp.manual_seed(0)
+    with fp.precision("mixed"):
+        model = nn.Linear(6, 4)
+        scale = fp.DynamicLossScale(2.0**14)
+        adam = optim.SGD(model.parameters(), lr=0.1)
+        optimizer = fp.MixedOptimizer(adam, loss_scale=scale, diagnose=False)
+        x = fp.rand(8, 6)
+    with fp.microscope(model, optimizer, every=50) as scope:
+        optimizer.minimize(model(x).sum() * 1e-3)
+        optimizer.minimize(model(x).sum() * 10)
+    assert scope.skipped == [False, True] and not scope.diagnoses
+    assert scope.advice().high == 13
+
+
+def test_gradients_that_were_all_flushed_are_no_sign_that_none_need_scaling():
+    model, optimizer, x = simple(1.0)
+    with fp.microscope(model, optimizer) as scope:
+        optimizer.minimize(model(x).sum() * 1e-9)
+    assert "stored as 0" in str(scope.advice()) and "No scaling" not in str(scope.advice())
+
+
+def test_a_step_that_overflowed_is_not_taken_for_one_that_was_flushed():
+    model, optimizer, x = simple(2.0**16)
+    with fp.microscope(model, optimizer) as scope:
+        optimizer.minimize(model(x).sum())
+    (step,) = scope.steps
+    assert not step.stepped and not scope.advice().largest
+    assert "Inf, NaN" in str(scope.advice())
+
+
+def test_a_layer_that_was_flushed_whole_is_told_beside_one_that_was_not():
+    with fp.precision("mixed"):
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), loss_scale=1.0)
+        x = fp.rand(8, 4)
+    with fp.microscope(model, optimizer) as scope:
+        optimizer.minimize(model[0](x).sum() + model[1](x).sum() * 1e-9)
+    advice = scope.advice()
+    assert not advice.needed and advice.unseen
+    assert str(advice).startswith("So far as could be seen") and "could not be seen" in str(advice)
+    assert not small("mixed", loss_scale=1024.0).advice().unseen
 
 
 def test_advice_without_gradients_says_so():

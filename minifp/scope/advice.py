@@ -25,6 +25,7 @@ from minifp.scope.observed import GRADIENTS, ObservedStep
 
 SCALES = range(-10, 65)  # log2 of those that are tried
 TOLERANCE = 0.05  # relative error of a layer's gradient that training is not expected to notice
+OVERFLOWS = 2.0 ** (HALF.bias + 1) * (1 - 2.0 ** -(HALF.mantissa_bits + 2))  # rounds to Inf: 65520
 SIZES = np.array([1.0, 7 / 3, 4.0])  # mean square of what lies in a bin's parts, over 4^exponent
 
 
@@ -41,7 +42,8 @@ class Advice:
         largest gradient from step to step, in bits. steps: how many were observed.
     hidden: log2 of the scale above which the tail could not be seen, as smaller numbers had been
         flushed when they were stored; None where they were not stored in float16. zeros: the share
-        of all gradients that were stored as 0.
+        of all gradients that were stored as 0. unseen: a layer of which so many were that what was
+        flushed of it may be more than the tolerance; "" for none. seen: how many there were.
     """
 
     low: int
@@ -53,6 +55,8 @@ class Advice:
     worst: str
     hidden: int | None
     zeros: float = 0.0
+    unseen: str = ""
+    seen: int = 0
     flushed: dict[int, float] = field(repr=False, default_factory=dict)
     overflowing: dict[int, float] = field(repr=False, default_factory=dict)
     errors: dict[int, float] = field(repr=False, default_factory=dict)
@@ -79,6 +83,16 @@ class Advice:
         return min(1.0, 3 / self.steps)
 
     def __str__(self) -> str:
+        if self.zeros == 1:
+            return (
+                f"All gradients seen, in {counted(self.steps)}, were stored as 0, so there is no "
+                "advice on the loss scale: observe a run in float32, or with a larger scale."
+            )
+        if self.seen and not self.largest:
+            return (
+                f"All gradients seen, in {counted(self.steps)}, were Inf, NaN or 0, so there is no "
+                "advice on the loss scale: observe steps that are not skipped."
+            )
         if not self.steps or not self.largest:
             return "No gradients were seen, so there is no advice on the loss scale."
         if self.low > self.high:
@@ -88,8 +102,9 @@ class Advice:
                 "layer"
             )
         elif not self.needed:
-            said = (
-                "No scaling needed: without it no layer's gradient is off by more than "
+            said = "So far as could be seen, no" if self.unseen else "No"
+            said += (
+                " scaling needed: without it no layer's gradient is off by more than "
                 f"{TOLERANCE:.0%}. Constants up to {power(self.high)} would do no harm"
             )
         else:
@@ -106,17 +121,27 @@ class Advice:
     def confidence(self) -> str:
         """How sure this is."""
         said = (
-            f"Seen in {self.steps} steps, in which the largest gradient was {self.largest:.3g} "
-            f"and varied by {self.deviation:.1f} bits (standard deviation): with 95% confidence at "
-            f"most {self.overflow_bound:.0%} of the steps overflow at {power(self.high)}"
+            f"Seen in {counted(self.steps)}, in which the largest gradient was {self.largest:.3g} "
+            f"and varied by {self.deviation:.1f} bits (standard deviation): "
         )
-        if self.hidden is not None and self.low >= self.hidden:
+        said += (
+            f"with 95% confidence at most {self.overflow_bound:.0%} of the steps overflow at "
+            f"{power(self.high)}"
+            if self.overflow_bound < 1
+            else f"too few to say how often others overflow at {power(self.high)}"
+        )
+        if self.hidden is not None and (self.unseen or self.low >= self.hidden):
             said += (
                 f". {self.zeros:.0%} of all gradients were stored as 0, and what of them "
                 f"{power(self.hidden)} had flushed could not be seen: observe a run in float32, or "
                 "with a larger scale"
             )
         return said + "."
+
+
+def counted(steps: int) -> str:
+    """How many steps, in words: 1 step, 3 steps."""
+    return f"{steps} step" + "s" * (steps != 1)
 
 
 def power(k: int) -> str:
@@ -135,7 +160,8 @@ def advise(
     ks = np.array(SCALES)
     errors, names = np.zeros(len(ks)), [""] * len(ks)
     flushed, overflowing, peaks = np.zeros(len(ks)), np.zeros(len(ks)), []
-    nonzero = zeros = 0
+    nonzero = zeros = total = 0
+    unseen = ""
     high = int(ks[-1])
     if too_large < math.inf:
         high = math.ceil(math.log2(too_large)) - 1
@@ -145,18 +171,20 @@ def advise(
             e = errors_of(h, ks - step.shift)
             for i in np.flatnonzero(e > errors):
                 errors[i], names[i] = e[i], name
+            if step.in_half and may_hide(h, tolerance):
+                unseen = unseen or name
         whole = total_of(layers.values())
         shifts = [int(k) - step.shift for k in ks]
         flushed += [whole.flushed(s) for s in shifts]
         over = np.array([whole.overflowing(s) for s in shifts])
         overflowing, nonzero = overflowing + over, nonzero + whole.nonzero
-        zeros += whole.zeros
-        safe = ks[over == 0]
-        high = min(high, safe[-1] if safe.size else ks[0])
+        zeros, total = zeros + whole.zeros, total + whole.total
         if whole.infs or whole.nans:
-            high = min(high, step.shift - 1)
-        if whole.largest:
-            peaks.append(math.log2(whole.largest) - step.shift)
+            high = min(high, math.ceil(math.log2(step.scale)) - 1)
+        if whole.largest:  # of scales that are no power of two the histograms know the nearest one
+            largest = whole.largest / step.scale
+            peaks.append(math.log2(largest))
+            high = min(high, max(math.ceil(math.log2(OVERFLOWS / largest)) - 1, int(ks[0])))
     fits = np.flatnonzero(errors <= tolerance)
     low = int(fits[0]) if fits.size else len(ks) - 1
     lossless = ks[(flushed == 0) & (ks <= high)]
@@ -172,7 +200,9 @@ def advise(
         steps=len(steps),
         worst=names[max(low - 1, 0)],
         hidden=hidden_above(steps),
-        zeros=zeros / max(1, zeros + nonzero),
+        zeros=zeros / max(1, total),
+        unseen=unseen,
+        seen=total,
         flushed=shares[0],
         overflowing=shares[1],
         errors=dict(zip(ks.tolist(), errors.tolist())),
@@ -182,6 +212,14 @@ def advise(
 def hidden_above(steps: list[ObservedStep]) -> int | None:
     """log2 of the largest scale at which gradients were stored in float16."""
     return max((step.shift for step in steps if step.in_half), default=None)
+
+
+def may_hide(histogram: Histogram, tolerance: float) -> bool:
+    """Whether numbers that were stored as 0 in float16 may have been more of a layer's gradient
+    than the tolerance: each may have been as large as what is just flushed."""
+    exponents = np.arange(histogram.lowest, histogram.highest)[:, None]
+    sizes = SIZES * 4.0 ** np.minimum(exponents - math.log2(HALF.smallest_subnormal / 2), 500)
+    return histogram.zeros > tolerance**2 * float((histogram.counts * sizes).sum())
 
 
 def errors_of(histogram: Histogram, shifts: np.ndarray) -> np.ndarray:

@@ -93,11 +93,8 @@ def take_up(path, training) -> None:
     """Load what is in a checkpoint: all of a run, or the weights alone."""
     try:
         checkpoint.load(path, **training.parts())
-    except CheckpointError as error:
-        try:
-            checkpoint.load(path, model=training.model)
-        except CheckpointError:
-            raise error from None
+    except CheckpointError:
+        checkpoint.load(path, model=training.model)
 
 
 # ---- is the advice right? -----------------------------------------------------------------------

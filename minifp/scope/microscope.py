@@ -47,10 +47,18 @@ class Microscope(Findings):
         self.live = Live(self) if live else None
 
     def __enter__(self) -> "Microscope":
+        if self in mixed.observers:
+            raise ArgumentError(
+                "microscope: this one looks already: use another, or leave it first"
+            )
         mixed.observers.append(self)
-        self.guard.checks_at_start()
-        self._look()
-        self._look_closely()
+        try:
+            self.guard.checks_at_start()
+            self._look()
+            self._look_closely()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -64,7 +72,8 @@ class Microscope(Findings):
             self.live.follow(last=True)
 
     def _look(self):
-        self.watch = Watch(self.model, ObservedStep(self.count + 1, dial=self.optimizer.dial))
+        seen = ObservedStep(self.count + 1, dial=self.optimizer.dial)
+        self.watch = Watch(self.model, seen, self.optimizer.parameters)
         tape.observers.append(self.watch)
         backend.observers.append(self.watch)
         self.guard.look()
@@ -88,11 +97,13 @@ class Microscope(Findings):
         self.guard.on_update(optimizer, gradients, factor)
         if optimizer is self.optimizer and self.ledger is not None and optimizer.backwards:
             self.ledger.on_update(optimizer, gradients, factor)
-            seed = math.ldexp(optimizer.scale, -optimizer.dial)
-            self.details = {"step": self.count + 1, **of_step(optimizer.backwards[-1], seed)}
+            last, seed = optimizer.backwards[-1], math.ldexp(optimizer.scale, -optimizer.dial)
+            if last.known:
+                self.details = {"step": self.count + 1, **of_step(last, seed)}
         if optimizer is self.optimizer and self.watch is not None:
             self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
-            backend.observers.remove(self.watch)  # so that the update is what it always is
+            if self.watch in backend.observers:
+                backend.observers.remove(self.watch)  # so that the update is what it always is
 
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""
@@ -122,7 +133,8 @@ class Microscope(Findings):
     def _finish(self, seen, result):
         seen.stepped, seen.reason = result.stepped, result.reason
         seen.scale, seen.grad_norm = result.scale_before, result.grad_norm
-        seen.updates, self.wanted = became_of(self.wanted), []
+        seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
+        self.wanted = []
         self.steps.append(seen)
         self._look_away()
         if self.live is not None:

@@ -4,12 +4,13 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from minifp.diagnosis import BACKWARD, FORWARD
 from minifp.scope.advice import TOLERANCE, Advice, advise
 from minifp.scope.histogram import Histogram, total_of
 from minifp.scope.observed import GRADIENTS, ObservedStep
 
 
-@dataclass
+@dataclass(eq=False)  # one is itself alone: lists of observers are searched for it
 class Record:
     """What was seen of a training run.
 
@@ -47,8 +48,16 @@ class Record:
         """Advice on the loss scale. tolerance: see advice.advise."""
         key = len(self.steps), self.count, tolerance
         if self._advised is None or self._advised[0] != key:
-            failed = [self.scales[d["step"] - 1] for d in self.diagnoses if not d["persists"]]
-            self._advised = key, advise(self.steps, tolerance, min(failed, default=math.inf))
+            known = {d["step"]: d for d in self.diagnoses}
+            faults = {n for n, d in known.items() if d["persists"]}  # of no loss scale's making
+            failed = [
+                scale
+                for n, (scale, skipped) in enumerate(zip(self.scales, self.skipped), 1)
+                if skipped and n not in faults
+            ]
+            broken = {n for n in faults if known[n]["phase"] in (FORWARD, BACKWARD)}
+            steps = [step for step in self.steps if step.step not in broken]
+            self._advised = key, advise(steps, tolerance, min(failed, default=math.inf))
         return self._advised[1]
 
 

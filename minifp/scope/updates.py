@@ -43,10 +43,12 @@ class Updates:
 class Wanted(NamedTuple):
     """A run of parameters just before they are updated: names, slices, and flat arrays.
 
+    of: the number of their optimizer, among several on one scale.
     kept: the weights as they are kept. stored: as they are stored. wide: in float32 (or wider), and
     updated: what the rule makes of them there.
     """
 
+    of: int
     weights: Any
     parts: list  # (parameter's name, where it lies in the arrays below)
     at: slice
@@ -64,14 +66,15 @@ def wanted_updates(optimizer: Any, gradients: list, factor: float, names: dict) 
     """
     found = []
     with unobserved(), policy.precision(policy.SINGLE), np.errstate(all="ignore"):
-        for o, of_optimizer in zip(optimizer.optimizers, gradients):
+        for i, (o, of_optimizer) in enumerate(zip(optimizer.optimizers, gradients)):
             for block, given in zip(o.blocks, of_optimizer):
-                found += of_block(o, block, given, factor, names)
+                runs = of_block(o, block, given, factor, names)
+                found += [Wanted(i, *run) for run in runs]
     return found
 
 
-def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list[Wanted]:
-    """The runs of one block."""
+def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list[tuple]:
+    """The runs of one block, each as all that a Wanted has but its optimizer."""
     block.weights.take_up_assigned()
     scale, found = -factor if block.group.get("maximize") else factor, []
     for first, last in block.runs(given, o.alone):
@@ -88,7 +91,7 @@ def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list
             (names.get(id(p)) or f"parameter {first + i}", slice(s.start - start, s.stop - start))
             for i, (p, s) in enumerate(zip(block.weights.parameters[first:last], slices))
         ]
-        found.append(Wanted(block.weights, parts, at, kept, stored, wide, updated, gradient))
+        found.append((block.weights, parts, at, kept, stored, wide, updated, gradient))
     return found
 
 

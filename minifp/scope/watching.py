@@ -5,6 +5,7 @@ one operation (the gradients of an LSTM's gates).
 """
 
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from minifp.device import is_array
@@ -26,13 +27,19 @@ GATES = "_dz"  # how kernels are called whose first result is the gradient of wh
 
 
 class Watch:
-    """An observer of the tape and of kernels, for one step."""
+    """An observer of the tape and of kernels, for one step.
 
-    def __init__(self, model: Any, seen: ObservedStep) -> None:
+    trained: the parameters of the optimizer that is watched; of others no gradients are counted,
+    unless they are the model's.
+    """
+
+    def __init__(self, model: Any, seen: ObservedStep, trained: Iterable[Tensor] = ()) -> None:
         self.seen, self.names = seen, {}
         self.root = type(model).__name__
         self.known: dict[int, Any] = {}  # buffers whose numbers are counted, or are none of ours
-        self.views: set[Node] = set()  # operations that made nothing but views
+        # Operations that made nothing but views. A graph that nobody takes back is not held.
+        self.views: weakref.WeakSet[Node] = weakref.WeakSet()
+        self.trained = {id(p) for p in trained}
         self.at: Node | None = None  # the operation whose backward runs
         for name, p in model.named_parameters():
             self.names[id(p)] = name
@@ -63,9 +70,11 @@ class Watch:
     def on_gradient(self, vertex: Any, gradient: Any) -> None:
         """Gradients: of weights at leaves, of activations elsewhere."""
         if isinstance(vertex, Tensor):
-            name = self.names.get(id(vertex))
-            kind = ACTIVATION_GRADIENTS if name is None else WEIGHT_GRADIENTS
-            self._count(kind, name or OUTSIDE, gradient)
+            name, is_weight = self.names.get(id(vertex)), vertex.precision is not None
+            if name or id(vertex) in self.trained:
+                self._count(WEIGHT_GRADIENTS, name or OUTSIDE, gradient)
+            elif not is_weight:
+                self._count(ACTIVATION_GRADIENTS, OUTSIDE, gradient)
             return
         self.at = vertex
         if vertex not in self.views:

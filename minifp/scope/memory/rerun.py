@@ -179,4 +179,4 @@ def workspaces(backwards: list[Recorded]) -> Counter:
 
 def can_be_done(recorded: Recorded) -> bool:
     """Whether what its operations were called with is still known."""
-    return all(v.call is not None for v in recorded.order if isinstance(v, Node))
+    return recorded.known
