@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 import minifp as fp
 from minifp.formats import FORMATS
-from minifp.scope.tensor_counts import BLOCK, counted
+from minifp.scope.histogram import BLOCK, Histogram
 
 
 def facts(tensor):
@@ -34,8 +34,9 @@ def by_numpy(x):
 
 def by_bits(x):
     """The counts as minifp makes them."""
-    c = counted(x)
-    return c.zeros, c.subnormals, c.normals, c.infinite, c.nan, c.smallest, c.largest
+    h = Histogram.of(x)
+    small = h.subnormal(format=FORMATS[x.dtype.name])
+    return h.zeros, small, h.nonzero - small, h.infs, h.nans, h.smallest, h.largest
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -92,10 +93,10 @@ def test_values_are_escaped_and_those_of_large_tensors_abbreviated():
 def test_a_large_tensor_is_counted_without_a_copy_of_it(step):
     x = np.full(10_000_000, 0.5, np.float16)[::step]
     tracemalloc.start()
-    counts = counted(x)
+    h = Histogram.of(x)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert counts.normals == x.size and peak < 20 * BLOCK  # bytes; x has up to 20,000,000
+    assert h.nonzero == x.size and peak < 20 * BLOCK  # bytes; x has up to 20,000,000
 
 
 def test_nothing_is_written_into_the_tensor():

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from minifp import files
+from minifp.diagnosis import UNKNOWN
 from minifp.report import words
 from minifp.report.markup import details, facts, paragraph, section, table
 from minifp.report.page import document
@@ -141,6 +142,13 @@ def advice_section(findings: Record, prefix: str) -> str:
     )
 
 
+def why_of(diagnosis: dict) -> str:
+    """What is to blame for a skipped step, in a few words."""
+    if diagnosis["phase"] == UNKNOWN:
+        return "not known"
+    return "a fault" if diagnosis["persists"] else "the scale was too large"
+
+
 def check_section(findings: Record, prefix: str) -> str:
     """Training with constant scales: whether the advice was right."""
     found = findings.details.get("check")
@@ -173,7 +181,7 @@ def skip_section(findings: Record, prefix: str) -> str:
     rows = [
         (
             str(d["step"]), escape(d["phase"]), escape(d["operation"]), escape(d["module"]),
-            escape(d["line"]), "a fault" if d["persists"] else "the scale was too large",
+            escape(d["line"]), why_of(d),
         )
         for d in findings.diagnoses
     ]  # fmt: skip

@@ -14,7 +14,7 @@ it is exact also how many are lost when all are multiplied by a power of two: th
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -30,6 +30,7 @@ from minifp.formats import FORMATS, Format, float16
 PARTS = 3
 POWER, BETWEEN, ROUNDS_UP = range(PARTS)
 HALF = FORMATS[float16.name]
+BLOCK = 65536  # numbers whose counting takes little memory
 UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 OF_DTYPE = {format.dtype: format for format in FORMATS.values()}
 
@@ -53,11 +54,10 @@ class Histogram:
     @staticmethod
     def of(array: Any) -> "Histogram":
         """The histogram of a floating array, on any device. Raises DTypeError for another."""
-        format = OF_DTYPE.get(array.dtype)
+        format = OF_DTYPE.get(array.dtype.newbyteorder("="))
         if format is None:
             raise DTypeError(f"a histogram of exponents of {array.dtype}: expected a float dtype")
-        x = array if type(array) is np.ndarray else moved(array, "cpu")
-        counts, low, high = count(np.ascontiguousarray(x).reshape(-1), format)
+        counts, low, high = count(moved(array, "cpu"), format)
         used = counts[:-PARTS].nonzero()[0]
         first, last = (int(used[0]) // PARTS, int(used[-1]) // PARTS + 1) if used.size else (0, 0)
         bins = counts[first * PARTS : last * PARTS].reshape(-1, PARTS).copy()
@@ -121,7 +121,7 @@ class Histogram:
 
     def headroom(self, format: Format = HALF) -> float:
         """Bits between the largest number and the format's: log2(65504 / largest); Inf for none."""
-        return math.log2(format.max / self.largest) if self.largest else math.inf
+        return math.log2(format.max) - math.log2(self.largest) if self.largest else math.inf
 
     def _bin(self, exponent):
         inside = self.lowest <= exponent < self.highest
@@ -140,14 +140,33 @@ def total_of(histograms: Iterable[Histogram]) -> Histogram:
 
 
 def count(x: np.ndarray, format: Format) -> tuple[np.ndarray, float, float]:
-    """Counts (3 bins + 3) of the numbers of x (n): of each bin's three parts, then of zeros, Inf
-    and NaN. And the smallest and largest finite magnitude other than 0, or 0, 0."""
-    bits = x.view(UNSIGNED[x.itemsize])
-    compiled = bits.itemsize < 8 and bits.size and cpu.can_compile()
-    found = compiled_count(bits, format) if compiled else None
-    counts, low, high = found or counted(bits, format)
-    ends = np.array([low, high], bits.dtype).view(x.dtype)
-    return counts, float(ends[0]), float(ends[1])
+    """Counts (3 bins + 3) of the numbers of x: of each bin's three parts, then of zeros, Inf and
+    NaN. And the smallest and largest finite magnitude other than 0, or 0, 0."""
+    compiles = format.bytes < 8 and x.size > 0 and cpu.can_compile()
+    counts, ends = np.zeros(number_of_classes(format), np.int64), [(0, 0)]
+    for block in blocks(x, whole=compiles):
+        bits = block.view(UNSIGNED[x.itemsize])
+        found = compiled_count(bits, format) if compiles else None
+        more, low, high = found or counted(bits, format)
+        counts += more
+        ends.append((low, high))
+    low = min((low for low, _ in ends if low), default=0)
+    edges = np.array([low, max(high for _, high in ends)], UNSIGNED[x.itemsize]).view(format.dtype)
+    return counts, float(edges[0]), float(edges[1])
+
+
+def blocks(x: np.ndarray, whole: bool) -> Iterator[np.ndarray]:
+    """The elements in any order, as contiguous arrays of one dimension, of which all but a whole
+    array are small: no copy of a large one is made."""
+    if x.flags.forc and x.dtype.isnative:  # what nditer would copy, block by block
+        flat = x.reshape(-1, order="C" if x.flags.c_contiguous else "F")
+        size = max(1, flat.size if whole else BLOCK)
+        yield from (flat[start : start + size] for start in range(0, flat.size, size))
+        return
+    settings: dict[str, Any] = {"op_dtypes": x.dtype.newbyteorder("="), "casting": "equiv"}
+    flags: Any = ["external_loop", "buffered", "zerosize_ok"]
+    with np.nditer(x, flags, buffersize=BLOCK, **settings) as found:
+        yield from (np.ascontiguousarray(block) for block in found)
 
 
 def compiled_count(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int] | None:

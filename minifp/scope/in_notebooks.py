@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.formats import is_float
+from minifp.formats import format_of, is_float
 from minifp.methods import method, read
 from minifp.tape import Tensor
 
@@ -35,19 +35,20 @@ def values(array: np.ndarray) -> str:
 
 def of_floats(array: np.ndarray) -> Facts:
     """The exact counts of each kind of number, the limits and the headroom."""
-    from minifp.scope.tensor_counts import counted
+    from minifp.scope.histogram import Histogram
 
-    counts = counted(array)
-    kinds = {"zeros": counts.zeros, "subnormals": counts.subnormals, "normals": counts.normals,
-             "Inf": counts.infinite, "NaN": counts.nan}  # fmt: skip
-    rows = [(name, share(count, counts.size)) for name, count in kinds.items()]
-    if counts.headroom is None:
+    h, format = Histogram.of(array), format_of(array.dtype.newbyteorder("="))
+    small = h.subnormal(format=format)
+    kinds = {"zeros": h.zeros, "subnormals": small, "normals": h.nonzero - small,
+             "Inf": h.infs, "NaN": h.nans}  # fmt: skip
+    rows = [(name, share(count, h.total)) for name, count in kinds.items()]
+    if not h.nonzero:
         return rows
     return [
         *rows,
-        ("smallest magnitude", f"{counts.smallest:.6g}"),
-        ("largest magnitude", f"{counts.largest:.6g}"),
-        ("headroom", f"{counts.headroom:.1f} bits to the largest {array.dtype}"),
+        ("smallest magnitude", f"{h.smallest:.6g}"),
+        ("largest magnitude", f"{h.largest:.6g}"),
+        ("headroom", f"{h.headroom(format):.1f} bits to the largest {array.dtype}"),
     ]
 
 
