@@ -192,6 +192,50 @@ def test_the_gradients_of_gates_are_seen_inside_of_the_lstm():
     assert not any("gates" in name for name in held if name != "lstm gates")
 
 
+def test_another_model_on_the_same_tape_is_not_counted():
+    class Critic(nn.Module):
+        def __init__(self):
+            self.judge = nn.Linear(10, 1)
+
+        def forward(self, x):
+            return self.judge(x)
+
+    with fp.precision("float32"):
+        model, critic = MLP(64, 16, 10), Critic()
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        with fp.microscope(model, optimizer) as scope:
+            optimizer.minimize(critic(model(fp.rand(8, 64))).sum())
+    (step,) = scope.steps
+    for kind in (ACTIVATIONS, ACTIVATION_GRADIENTS):
+        assert step.histograms[kind] and "judge" not in str(step.histograms[kind].keys())
+    assert step.total(WEIGHT_GRADIENTS).total == sum(p.array.size for p in model.parameters())
+
+
+def test_a_model_inside_of_another_and_layers_called_by_themselves_are_counted():
+    class Wrapper(nn.Module):
+        def __init__(self, inner):
+            self.inner = inner
+
+        def forward(self, x):
+            return self.inner(x)
+
+    with fp.precision("float32"):
+        model = MLP(64, 16, 10)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        found = []
+        first = next(m for m in model.modules() if isinstance(m, nn.Linear))
+        for call in (model, Wrapper(model), first):
+            scope = fp.microscope(model, optimizer)
+            if call is first:  # the others get no gradient
+                with scope, pytest.warns(fp.MisuseWarning, match="no gradient"):
+                    optimizer.minimize(call(fp.rand(8, 64)).sum())
+            else:
+                with scope:
+                    optimizer.minimize(call(fp.rand(8, 64)).sum())
+            found.append(scope.steps[0].total(ACTIVATIONS).total)
+    assert found[0] == found[1] and found[2] == 8 * 16
+
+
 def test_every_so_many_steps_are_looked_at_and_each_is_counted():
     scope = small(every=3, steps=8)
     assert [step.step for step in scope.steps] == [1, 4, 7]

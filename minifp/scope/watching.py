@@ -36,6 +36,8 @@ class Watch:
     def __init__(self, model: Any, seen: ObservedStep, trained: Iterable[Tensor] = ()) -> None:
         self.seen, self.names = seen, {}
         self.root = type(model).__name__
+        self.inside = model._name  # as an attribute of another module
+        self.ours = {m._name or type(m).__name__ for m in model.modules()}
         self.known: dict[int, Any] = {}  # buffers whose numbers are counted, or are none of ours
         # Operations that made nothing but views. A graph that nobody takes back is not held.
         self.views: weakref.WeakSet[Node] = weakref.WeakSet()
@@ -48,9 +50,13 @@ class Watch:
         for b in model.buffers():
             self._is_new(b.array)
 
-    def layer(self, node: Node) -> str:
-        """What a layer is called: the path of its module below the model."""
+    def layer(self, node: Node) -> str | None:
+        """What a layer is called: the path of its module below the model. None for another
+        model's, which is called by itself, as a GAN's other half."""
         path = node.module
+        first, *others = path.split(".")
+        if path and first not in self.ours and self.inside not in others:
+            return None
         if path == self.root:
             return path
         return path.removeprefix(f"{self.root}.") or OUTSIDE
@@ -87,9 +93,12 @@ class Watch:
         """The gradients of what enters the gates of a recurrent layer."""
         is_product = kernel.rule.role == "dot"
         if self.at is not None and is_product and kernel.name.endswith(GATES):
-            self._count(ACTIVATION_GRADIENTS, f"{self.layer(self.at)} gates", results[0])
+            layer = self.layer(self.at)
+            self._count(ACTIVATION_GRADIENTS, layer and f"{layer} gates", results[0])
 
     def _count(self, kind, layer, array):
+        if layer is None:
+            return
         if array.dtype.kind == "f" and array.ndim:
             self.seen.add(kind, layer, Histogram.of(array))
             self.seen.in_half |= kind in GRADIENTS and array.dtype == float16
