@@ -227,7 +227,7 @@ def test_a_model_inside_of_another_and_layers_called_by_themselves_are_counted()
         for call in (model, Wrapper(model), first):
             scope = fp.microscope(model, optimizer)
             if call is first:  # the others get no gradient
-                with scope, pytest.warns(fp.MisuseWarning, match="no gradient"):
+                with pytest.warns(fp.MisuseWarning, match="no gradient"), scope:
                     optimizer.minimize(call(fp.rand(8, 64)).sum())
             else:
                 with scope:
