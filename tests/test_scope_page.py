@@ -11,7 +11,7 @@ import pytest
 from test_microscope import char_lstm, small
 
 import minifp as fp
-from minifp.report import scope_data, scope_page
+from minifp.report import scope_data, scope_page, scope_training
 from minifp.report.scope_figures import TITLES
 from minifp.report.scope_lens import percent
 from minifp.report.words import bytes_text, superscript
@@ -186,7 +186,7 @@ def test_the_answer_is_given_once(scope):
 
 
 def test_no_lost_update_is_none_and_not_zero_of_them(detailed):
-    said = " ".join(scope_page.headlines(detailed))
+    said = " ".join(scope_training.headlines(detailed))
     assert "none of the updates that were wanted were lost" in said and ", 0 of the" not in said
 
 

@@ -14,7 +14,7 @@ from minifp.report.scope_figures import (
     span,
     window,
 )
-from minifp.report.scope_page import headlines
+from minifp.report.scope_training import headlines
 from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.record import Record
 

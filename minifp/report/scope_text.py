@@ -3,7 +3,7 @@
 from minifp.report import words
 from minifp.report.scope_figures import TITLES, short
 from minifp.report.scope_lens import HEADS, cells
-from minifp.report.scope_page import headlines
+from minifp.report.scope_training import headlines
 from minifp.report.table import fill
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS
