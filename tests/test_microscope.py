@@ -437,7 +437,10 @@ def test_no_scaling_is_needed_where_gradients_are_large():
 
 def test_a_step_overflows_above_the_ceiling_and_not_at_it():
     scope = small("float32")
-    k = scope.advice().high
+    advice = scope.advice()
+    k = advice.high
+    assert 2.0**k <= advice.ceiling * (1 + 2.0**-11) < 2.0 ** (k + 1)
+    assert f"up to S = {advice.ceiling:.3g}" in str(advice)
     assert not small(f"mixed,loss_scale={2.0**k:.17g}").skipped[0]
     assert small(f"mixed,loss_scale={2.0 ** (k + 2):.17g}").skipped[0]
 

@@ -122,8 +122,11 @@ class Advice:
         """How sure this is."""
         said = (
             f"Seen in {counted(self.steps)}, in which the largest gradient was {self.largest:.3g} "
-            f"and varied by {self.deviation:.1f} bits (standard deviation): "
+            f"(S times it is below 65504 up to S = {self.ceiling:.3g})"
         )
+        if self.steps > 1:
+            said += f" and varied by {self.deviation:.1f} bits (standard deviation)"
+        said += ": "
         said += (
             f"with 95% confidence at most {self.overflow_bound:.0%} of the steps overflow at "
             f"{power(self.high)}"
