@@ -79,7 +79,9 @@ def measure(name, precision, rounds, steps):
 
 def main():
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=5 * EVERY, help="of each round")

@@ -246,7 +246,9 @@ def draw_memory(axes, found):
 
 def main():
     """Train, measure, draw."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=Path("docs/microscope.png"))
     parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
