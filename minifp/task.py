@@ -64,10 +64,13 @@ class Task:
         if not isinstance(self.name, str) or not self.name.strip():
             raise ArgumentError(f"Task: name is {self.name!r}, expected a text that is not empty")
         self._check_functions()
-        if self.goal not in ("max", "min"):
+        if not isinstance(self.goal, str) or self.goal not in ("max", "min"):
             self._refuse("goal", 'expected "max" or "min"')
         if self.metric is None and self.goal == "max":
             self._refuse("goal", 'but with metric=None the metric is the loss: say goal="min"')
+        for field in ("metric_name", "metric_unit"):
+            if not isinstance(getattr(self, field), str):
+                self._refuse(field, "expected a text")
         if self.margin is None and self.metric_unit == "%":
             object.__setattr__(self, "margin", 0.5)
         for field in ("batch_size", "epochs", "steps"):
