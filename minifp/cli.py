@@ -110,6 +110,15 @@ def main():
 DATA = click.option(
     "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
 )
+PRECISION = click.option(
+    "-p",
+    "--precision",
+    metavar="NAME",
+    help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
+)
+SEED = click.option(
+    "--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]"
+)
 EPOCHS = click.option(
     "--epochs", type=int, metavar="N", help="Train so many epochs, not the task's own number."
 )
@@ -258,13 +267,8 @@ def finished_before_interrupt(out) -> str:
 @main.command(short_help="Train once, with checkpoints to go on from.")
 @click.argument("task")
 @DATA
-@click.option(
-    "-p",
-    "--precision",
-    metavar="NAME",
-    help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
-)
-@click.option("--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]")
+@PRECISION
+@SEED
 @EPOCHS
 @STEPS
 @DIAL
@@ -440,13 +444,8 @@ def explain(words):
 @main.command(short_help="See what each number format does to a training run.")
 @click.argument("task")
 @DATA
-@click.option(
-    "-p",
-    "--precision",
-    metavar="NAME",
-    help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
-)
-@click.option("--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]")
+@PRECISION
+@SEED
 @EPOCHS
 @STEPS
 @DIAL
@@ -494,7 +493,10 @@ def inspect(
       minifp inspect lenet --precision float32 --steps 200 --out runs/lenet
       minifp inspect charlstm --steps 300 --dial 11 --check
       minifp inspect lenet --checkpoint runs/lenet.safetensors --out runs/one-batch
+
+    After Ctrl-C it tells, and writes, what it has seen until then.
     """
+    from minifp.scope.inspecting import INTERRUPTED
     from minifp.scope.inspecting import inspect as look
     from minifp.tasks import load_task
 
@@ -509,8 +511,10 @@ def inspect(
     click.echo(found.summary())
     if out is None:
         click.echo("\nNothing was written: with --out DIR there are a report and all numbers.")
-        return
-    click.echo(f"\nReport: {found.write(out, progress=not quiet)}")
+    else:
+        click.echo(f"\nReport: {found.write(out, progress=not quiet)}")
+    if INTERRUPTED in found.about:
+        raise KeyboardInterrupt(f"What was seen until then is above ({found.about[INTERRUPTED]}).")
 
 
 @main.command(short_help="Print what minifp finds on this machine, and what is missing.")

@@ -42,6 +42,17 @@ def children_are_not_warned():
     os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
 
 
+@pytest.fixture
+def one_thread():
+    """Threads that are late to wake really hold more, which no test should depend on."""
+    import minifp as fp
+
+    before = fp.get_num_threads()
+    fp.set_num_threads(1)
+    yield
+    fp.set_num_threads(before)
+
+
 @pytest.fixture(autouse=True)
 def from_seed_0():
     """Every test draws the same numbers, alone or after others."""

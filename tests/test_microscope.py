@@ -581,3 +581,85 @@ def test_gradients_are_those_before_the_scale():
         a, b = plain.steps[0].total(kind), scaled.steps[0].total(kind)
         assert b.lowest - scaled.steps[0].shift == a.lowest
         assert math.isclose(b.largest / 1024, a.largest, rel_tol=1e-6)
+
+
+# ---- bad input, and what must not be lost -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda s, path: s.advice(tolerance=-1), "tolerance=-1"),
+        (lambda s, path: s.advice(tolerance="5%"), "tolerance='5%'"),
+        (lambda s, path: s.total("gradient"), "kind='gradient'.*weight gradients"),
+        (lambda s, path: s.layers("gradient"), "kind='gradient'"),
+        (lambda s, path: s.report(path), "is a folder"),
+        (lambda s, path: s.save(path), "is a folder"),
+        (lambda s, path: s.save(None), "a path is a NoneType"),
+        (lambda s, path: s.write(path / "file" / "below"), "is, or is in, a file"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_name(ask, said, tmp_path):
+    scope = small()
+    (tmp_path / "file").write_text("held", encoding="utf-8")
+    with pytest.raises(fp.ArgumentError, match=said):
+        ask(scope, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32", "float64"])
+def test_taking_details_changes_no_number(precision):
+    def weights(details):
+        fp.manual_seed(0)
+        with fp.precision(precision):
+            model = MLP(64, 16, 10)
+            optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-2))
+            x, t = fp.rand(8, 64), fp.tensor(np.arange(8))
+            with fp.microscope(model, optimizer, every=3, details=details, progress=False) as scope:
+                for _ in range(4):
+                    optimizer.minimize(F.cross_entropy(model(x), t))
+        assert ("twin" in scope.details) == (details is not None)
+        return [p.array.tobytes() for p in model.parameters()], fp.get_state()
+
+    assert weights(2) == weights(None)
+
+
+def test_an_operation_that_knows_one_format_only_ends_no_training():
+    @fp.op
+    def picky(x):
+        if x.dtype != np.float16:
+            raise fp.DTypeError(f"picky: {x.dtype}: expected float16")
+        return x * x.dtype.type(2), (), picky_backward
+
+    def picky_backward(dy, to):
+        return (dy * dy.dtype.type(2),)
+
+    with fp.precision("mixed"):
+        model = MLP(64, 16, 10)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        with fp.microscope(model, optimizer, details=1, progress=False) as scope:
+            result = optimizer.minimize(picky(model(fp.rand(8, 64))).sum())
+    assert result.stepped and "picky" in scope.details["refused"] and "trace" in scope.details
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
+    from minifp.scope import inspecting
+
+    real, made = inspecting.train if check else inspecting.Training.update, []
+
+    def interrupted(*args, **settings):
+        made.append(1)
+        if len(made) > 2:
+            raise KeyboardInterrupt
+        return real(*args, **settings)
+
+    where = (inspecting, "train") if check else (inspecting.Training, "update")
+    monkeypatch.setattr(*where, interrupted)
+    found = inspecting.inspect("mlp", steps=4, every=1, check=check, progress=False)
+    if check:
+        assert [row["scale"] for row in found.details["check"]] == ["float32", None]
+        assert found.about["interrupted"] == "while the advice was checked"
+    else:
+        assert found.count == 2 and found.about["interrupted"] == "after 2 steps"
+    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])

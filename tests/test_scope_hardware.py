@@ -24,13 +24,7 @@ HALF = machines.Machine("a machine", 100e12, 10e12, 1e12, (16 * machines.GB,), 1
 rng = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads that are late to wake really hold more, which no test should depend on."""
-    before = fp.get_num_threads()
-    fp.set_num_threads(1)
-    yield
-    fp.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @dataclass

@@ -6,11 +6,12 @@ what a file can keep (see findings.py): texts, numbers, lists and dicts.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from minifp.diagnosis import Recorded
-from minifp.errors import DeviceError
+from minifp.errors import MinifpError
 from minifp.formats import float32, float64
 from minifp.scope.hardware import machines
 from minifp.scope.hardware.bounds import SPEED_UPS, amdahl, bounds
@@ -24,26 +25,39 @@ from minifp.scope.tracing.twin import TwinRun, twin
 
 MEASURED = 8  # operations whose effect on the weights' gradients is measured
 GB = 10**9
+PARTS = 5  # of a step
 
 
-def of_step(recorded: Recorded, seed: float) -> dict[str, Any]:
-    """Twin run, trace and tape of a step that is under way (see diagnosis.Recorded)."""
-    try:
-        rows = trace(recorded, seed)
-        found: dict[str, Any] = {
-            "trace": {
-                "precision": rows.precision, "flops": rows.flops, "bytes": rows.bytes,
-                "seconds": rows.seconds,
-                "rows": [{**asdict(row), "intensity": row.intensity} for row in rows.rows],
-            },
-            "tape": {"text": graph_text(recorded), **asdict(layout(recorded))},
-            "hardware": of_hardware(rows.rows),
-            "batch": batch_of(recorded),
-        }  # fmt: skip
-        found["twin"] = twins_of(recorded, seed, rows.precision)
-    except DeviceError as error:
-        return {"refused": str(error)}
+def of_step(recorded: Recorded, seed: float, progress: bool = True) -> dict[str, Any]:
+    """Twin run, trace and tape of a step that is under way (see diagnosis.Recorded).
+
+    progress: whether a bar is shown. What the step cannot be looked at for, as on a GPU, is told
+    under "refused", and ends no training.
+    """
+    from tqdm import tqdm
+
+    found: dict[str, Any] = {}
+    shown = {"desc": "one step in detail", "unit": "part", "leave": False, "disable": not progress}
+    with tqdm(total=PARTS, **shown) as bar:
+        try:
+            for name, part in parts_of(recorded, seed):
+                found[name] = part
+                bar.update()
+        except MinifpError as error:
+            found["refused"] = str(error)
     return found
+
+
+def parts_of(recorded: Recorded, seed: float) -> Iterator[tuple[str, Any]]:
+    """The parts by name, one after the other."""
+    found = trace(recorded, seed)
+    names = "precision", "flops", "bytes", "seconds"
+    rows = [{**asdict(row), "intensity": row.intensity} for row in found.rows]
+    yield "trace", {**{name: getattr(found, name) for name in names}, "rows": rows}
+    yield "hardware", of_hardware(found.rows)
+    yield "tape", {"text": graph_text(recorded), **asdict(layout(recorded))}
+    yield "batch", batch_of(recorded)
+    yield "twin", twins_of(recorded, seed, found.precision)
 
 
 def twins_of(recorded: Recorded, seed: float, precision: str) -> list[dict]:

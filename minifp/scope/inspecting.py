@@ -1,6 +1,7 @@
 """A task under the microscope: `minifp inspect`; and its advice, checked by training with it."""
 
 import math
+from collections.abc import Iterator
 from contextlib import ExitStack
 from statistics import mean
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from minifp import checkpoint, policy, random
 from minifp.cpu.blas import one_thread
 from minifp.device import default_device
-from minifp.errors import ArgumentError, CheckpointError
+from minifp.errors import CheckpointError
 from minifp.lab.resume import DEFAULT_PRECISION, DEFAULT_SEED, saved_run
 from minifp.lab.run import LAST_STEPS, Run, Training, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data
@@ -16,6 +17,7 @@ from minifp.scope.microscope import Microscope, microscope
 from minifp.tasks import load_task
 
 DETAILS = 2  # the step of which all details are taken: not the first, which makes state and caches
+INTERRUPTED = "interrupted"  # in `about`: when, if it was
 CHECKED_WITH = "mixed"  # instead of precisions that store nothing in float16
 
 
@@ -32,6 +34,7 @@ def inspect(
     `minifp train` or `fp.save`; from there one single step is made, with one batch, and the file
     stays as it is. check: afterwards also train with constant loss scales, inside of the advised
     range and outside, to see whether the advice is right (`details["check"]`).
+    Interrupted by Ctrl-C it returns what was seen until then, and says so in `about`.
     Raises ArgumentError and CheckpointError as these do.
     """
     task = adjusted(load_task(task), epochs, steps, dial)
@@ -45,8 +48,12 @@ def inspect(
         bar = stack.enter_context(bar_of(task, total, progress))
         found = watched(task, precision, seed, data, every, checkpoint, bar)
         found.about |= {"task": task.name, "seed": seed}
-        if check:
-            found.details["check"] = checked(task, precision, seed, data, found, bar)
+        if check and INTERRUPTED not in found.about:
+            try:
+                for row in checked(task, precision, seed, data, found, bar):
+                    found.details.setdefault("check", []).append(row)
+            except KeyboardInterrupt:
+                found.about[INTERRUPTED] = "while the advice was checked"
     return found
 
 
@@ -78,12 +85,19 @@ def watched(task, precision, seed, data, every, path, bar) -> Microscope:
             if path is not None:
                 take_up(path, training)
             step = min(DETAILS, 1 if path is not None else training.total)
-            with microscope(training.model, training.optimizer, every, details=step) as scope:
-                if path is None:
-                    training.to_the_end(lambda run: bar.update())
-                else:
-                    training.one_step(*next(iter(training.loader)))
-                    bar.update()
+            given = training.model, training.optimizer, every
+            scope = microscope(*given, details=step, progress=not bar.disable)
+            try:
+                with scope:
+                    if path is None:
+                        training.to_the_end(lambda run: bar.update())
+                    else:
+                        training.one_step(*next(iter(training.loader)))
+                        bar.update()
+            except KeyboardInterrupt:
+                if not scope.count:
+                    raise
+                scope.about[INTERRUPTED] = f"after {scope.count} steps"
             return scope
     finally:
         random.set_state(before)
@@ -100,7 +114,7 @@ def take_up(path, training) -> None:
 # ---- is the advice right? -----------------------------------------------------------------------
 
 
-def checked(task, precision, seed, data, found, bar) -> list[dict]:
+def checked(task, precision, seed, data, found, bar) -> Iterator[dict]:
     """Train as often with constant scales: none, the ends of the range, its middle, and beyond.
 
     Each is {"scale": log2 or None, "advised", "status", "loss": the mean of the last steps,
@@ -108,21 +122,21 @@ def checked(task, precision, seed, data, found, bar) -> list[dict]:
     """
     advice = found.advice()
     if not advice.largest:
-        raise ArgumentError("inspect: check=True, but no gradients were seen: train more steps")
+        found.warnings.append("The advice was not checked, as no gradients were seen.")
+        return
     base = policy.as_precision(precision)
     half = base.gradients == policy.HALF or base.operations is not None
     name = precision if half else CHECKED_WITH
     inside = sorted({max(advice.low, 0), advice.choice, advice.high})
     tried: list = [None, *(k for k in inside if advice.low <= k), advice.high + 4]
     bar.total = (bar.total or 0) + total_steps(task, data[0]) * (1 + len(tried))
-    rows = [{"scale": "float32", "advised": True, **ended(task, policy.SINGLE, seed, data, bar)}]
+    yield {"scale": "float32", "advised": True, **ended(task, policy.SINGLE, seed, data, bar)}
     for k in tried:
         scale = "off" if k is None else f"{2.0**k:.17g}"
         texts = [part for part in name.split(",") if not part.startswith("loss_scale=")]
         advised = advice.low <= (k or 0) <= advice.high
         run = ended(task, ",".join([*texts, f"loss_scale={scale}"]), seed, data, bar)
-        rows.append({"scale": k, "advised": advised, **run})
-    return rows
+        yield {"scale": k, "advised": advised, **run}
 
 
 def ended(task, precision, seed, data, bar) -> dict:

@@ -10,6 +10,7 @@ from minifp import backend, mixed, tape
 from minifp.checks import check_count, check_flag
 from minifp.errors import ArgumentError
 from minifp.mixed import MixedOptimizer
+from minifp.scope.checks import check_training
 from minifp.scope.details import of_memory, of_step
 from minifp.scope.findings import Findings
 from minifp.scope.live import Live
@@ -25,15 +26,9 @@ class Microscope(Findings):
 
     def __init__(
         self, model: Any, optimizer: Any, every: int = 20, *, details: int | None = None,
-        live: bool = False,
+        live: bool = False, progress: bool = True,
     ) -> None:  # fmt: skip
-        if not hasattr(model, "named_parameters"):
-            raise ArgumentError(f"microscope: model is a {type(model).__name__}: expected a Module")
-        if not isinstance(optimizer, MixedOptimizer):
-            raise ArgumentError(
-                f"microscope: optimizer is a {type(optimizer).__name__}: expected an "
-                "fp.MixedOptimizer, which under float32 is the plain optimizer"
-            )
+        check_training("microscope", model, optimizer)
         self.model, self.optimizer = model, optimizer
         self.every = check_count("every", every)
         super().__init__(about_run(model, optimizer, self.every))
@@ -44,6 +39,8 @@ class Microscope(Findings):
         self.due = None if details is None else check_count("details", details)
         self.ledger: MemoryLedger | None = None
         check_flag("live", live)
+        check_flag("progress", progress)
+        self.progress = progress
         self.live = Live(self) if live else None
 
     def __enter__(self) -> "Microscope":
@@ -99,7 +96,7 @@ class Microscope(Findings):
             self.ledger.on_update(optimizer, gradients, factor)
             last, seed = optimizer.backwards[-1], math.ldexp(optimizer.scale, -optimizer.dial)
             if last.known:
-                self.details = {"step": self.count + 1, **of_step(last, seed)}
+                self.details = {"step": self.count + 1, **of_step(last, seed, self.progress)}
         if optimizer is self.optimizer and self.watch is not None:
             self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
             if self.watch in backend.observers:
@@ -163,8 +160,9 @@ def about_run(model: Any, optimizer: MixedOptimizer, every: int) -> dict[str, An
 
 
 def microscope(
-    model: Any, optimizer: Any, every: int = 20, *, details: int | None = None, live: bool = False
-) -> Microscope:
+    model: Any, optimizer: Any, every: int = 20, *, details: int | None = None, live: bool = False,
+    progress: bool = True,
+) -> Microscope:  # fmt: skip
     """Watch a training run: every so many of its steps are looked at.
 
         with fp.microscope(model, optimizer, every=20) as scope:
@@ -175,6 +173,7 @@ def microscope(
     at: the first, and every so many after it. details: the number of a step, from 1 on, that is
     also done again, some tens of times, for its twin run beside float32 and float64, its precision
     trace, its memory and advice on hardware; None for no such step. live: in a notebook, a picture
-    that follows training. Raises ArgumentError for others.
+    that follows training. progress: whether a bar is shown while details are taken.
+    Raises ArgumentError for others.
     """
-    return Microscope(model, optimizer, every, details=details, live=live)
+    return Microscope(model, optimizer, every, details=details, live=live, progress=progress)

@@ -4,10 +4,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from minifp.checks import check_choice, check_range
 from minifp.diagnosis import BACKWARD, FORWARD
 from minifp.scope.advice import TOLERANCE, Advice, advise
 from minifp.scope.histogram import Histogram, total_of
-from minifp.scope.observed import GRADIENTS, ObservedStep
+from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 
 
 @dataclass(eq=False)  # one is itself alone: lists of observers are searched for it
@@ -36,16 +37,21 @@ class Record:
         return len(self.scales)
 
     def layers(self, kind: str) -> list[str]:
-        """The layers of a kind, in the order in which they were first seen."""
+        """The layers of one of KINDS, in the order in which they were first seen. Raises
+        ArgumentError for no such kind, as `total` does."""
+        check_choice("kind", kind, KINDS)
         return list(dict.fromkeys(name for step in self.steps for name in step.histograms[kind]))
 
     def total(self, kind: str, layer: str | None = None) -> Histogram:
         """The histogram of one layer, or of all, over all steps, as numbers were stored."""
+        check_choice("kind", kind, KINDS)
         found = (step.histograms[kind] for step in self.steps)
         return total_of(h for of in found for name, h in of.items() if layer in (None, name))
 
     def advice(self, tolerance: float = TOLERANCE) -> Advice:
-        """Advice on the loss scale. tolerance: see advice.advise."""
+        """Advice on the loss scale. tolerance: see advice.advise. Raises ArgumentError for one that
+        is not between 0 and 1."""
+        check_range("tolerance", tolerance, high=1.0)
         key = len(self.steps), self.count, tolerance
         if self._advised is None or self._advised[0] != key:
             known = {d["step"]: d for d in self.diagnoses}

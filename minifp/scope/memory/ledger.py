@@ -21,17 +21,18 @@ GPU, what BLAS allocates for itself, and Python's own objects.
 """
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 from minifp import backend, mixed, tape
 from minifp.cuda.arrays import is_on_device
 from minifp.device import is_array
 from minifp.diagnosis import Recorded
-from minifp.errors import ArgumentError
 from minifp.formats import float32, widen
 from minifp.lab.memory import WEIGHT_GRADIENTS
 from minifp.mixed import MixedOptimizer
 from minifp.policy import Precision
+from minifp.scope.checks import check_training
 from minifp.scope.memory.account import UPDATE, Account
 from minifp.scope.memory.rerun import Inside, Unseen, can_be_done, do_again, tracing, workspaces
 from minifp.scope.memory.summary import ALWAYS_HELD, KINDS, MASTERS, STATE, WORKSPACE, Held, Memory
@@ -43,20 +44,15 @@ class MemoryLedger:
     """Watches a MixedOptimizer's next step; afterwards `memory` is its Memory.
 
     model: a Module. optimizer: its MixedOptimizer. replay: whether workspace is measured.
-    float32: whether the step is also done in float32 afterwards, whose Memory is `float32` then.
+    float32: whether the step is also done in float32 afterwards, whose Memory is `float32` then;
+        None where an operation refuses it.
     Raises ArgumentError for others.
     """
 
     def __init__(
         self, model: Any, optimizer: MixedOptimizer, replay: bool = True, float32: bool = False
     ) -> None:
-        if not hasattr(model, "named_parameters"):
-            raise ArgumentError(f"MemoryLedger: model is a {type(model).__name__}, not a Module")
-        if not isinstance(optimizer, MixedOptimizer):
-            raise ArgumentError(
-                f"MemoryLedger: optimizer is a {type(optimizer).__name__}: expected an "
-                "fp.MixedOptimizer, which under float32 is the plain optimizer"
-            )
+        check_training("MemoryLedger", model, optimizer)
         self.model, self.optimizer, self.account = model, optimizer, Account([])
         self.replay, self.wants_float32 = replay, float32
         self.memory: Memory | None = None
@@ -98,7 +94,8 @@ class MemoryLedger:
         if self.replay:
             self.inside = workspaces(known)
         if self.wants_float32 and known:
-            self.float32 = beside_float32(known, self.model, optimizer)
+            with suppress(MinifpError):  # of an operation that float32 is nothing for
+                self.float32 = beside_float32(known, self.model, optimizer)
 
     def finish(self) -> Memory:
         """Watch no more; what was found. Without a step of the optimizer no workspace is known."""
