@@ -28,6 +28,7 @@ from minifp import backend, mixed, tape
 from minifp.cuda.arrays import is_on_device
 from minifp.device import is_array
 from minifp.diagnosis import Recorded
+from minifp.errors import MinifpError
 from minifp.formats import float32, widen
 from minifp.lab.memory import WEIGHT_GRADIENTS
 from minifp.mixed import MixedOptimizer
