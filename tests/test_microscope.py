@@ -634,7 +634,7 @@ def test_an_operation_that_knows_one_format_only_ends_no_training():
     def picky_backward(dy, to):
         return (dy * dy.dtype.type(2),)
 
-    with fp.precision("mixed"):
+    with fp.precision("mixed,loss_scale=1"):
         model = MLP(64, 16, 10)
         optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
         with fp.microscope(model, optimizer, details=1, progress=False) as scope:
