@@ -286,7 +286,7 @@ def try_to_write(comparison) -> None:
     """Save what there is, before hours of training show that it cannot be saved."""
     try:
         comparison.save(comparison.out)
-    except OSError as error:
+    except (OSError, ArgumentError) as error:
         raise ArgumentError(
             f"cannot write into out={str(comparison.out)!r}: {error}; give a folder that can be "
             "written to, or one that is not there yet"
