@@ -99,7 +99,6 @@ from minifp.lab import Comparison, compare
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.findings import Findings
 from minifp.scope.microscope import Microscope, microscope
-from minifp.scope.misuse.guard import MisuseWarning
 from minifp.scope.explaining.explain import explain
 from minifp.scope import in_notebooks
 
@@ -115,8 +114,8 @@ from minifp.gradient_check import GradcheckError, gradcheck
 from minifp import errors
 from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataError, DeviceError
 from minifp.errors import DTypeError
-from minifp.errors import MinifpError, OutOfMemory, PrecisionError, ShapeError, TapeError
-from minifp.errors import TrainingError
+from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError, ShapeError
+from minifp.errors import TapeError, TrainingError
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",

@@ -49,5 +49,9 @@ class TapeError(MinifpError, RuntimeError):
     """The tape cannot do what was asked: used up, changed in place, or nothing recorded."""
 
 
+class MisuseWarning(UserWarning):
+    """Something was done that mixed precision does not forgive; the text has the way out."""
+
+
 class TrainingError(MinifpError, RuntimeError):
     """Training cannot go on."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp import backend, mixed, tape
+from minifp.callers import PACKAGE
 from minifp.cuda import capturing
 from minifp.cuda.arrays import cupy, is_on_device, to_device
 from minifp.cuda.capturing import Notes, beside_the_step, noting
@@ -287,7 +288,7 @@ def _line(error):
     found, trace = "minifp itself", error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith(capturing.PACKAGE):
+        if not name.startswith(PACKAGE):
             found = f"{name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found

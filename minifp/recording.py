@@ -15,8 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from minifp import autocast, policy
+from minifp.callers import PACKAGE
 from minifp.cuda.arrays import to_device
-from minifp.cuda.capturing import PACKAGE
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.tape import Node, Tensor, is_recording, observers
 from minifp.typing import F

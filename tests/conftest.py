@@ -62,6 +62,14 @@ def from_seed_0():
 
 
 @pytest.fixture(autouse=True)
+def nobody_was_warned():
+    """What warns once in a process warns in every test that asks for it."""
+    from minifp import callers
+
+    callers.told.clear()
+
+
+@pytest.fixture(autouse=True)
 def leaves_no_trace():
     """A test that left a precision or an observer behind would change the tests after it."""
     from minifp import policy

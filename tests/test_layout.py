@@ -19,10 +19,11 @@ ROOT = Path(__file__).resolve().parents[1]
 # the public names of all, so only what nothing else imports may import it.
 ROOMS = {
     "errors": "",
+    "callers": "errors",
     "files": "errors",
     "typing": "",
     "checks": "errors",
-    "cuda": "errors",
+    "cuda": "callers",
     "cpu": "errors cuda",
     "formats": "cpu typing",
     "random": "errors typing",

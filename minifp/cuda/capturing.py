@@ -6,16 +6,13 @@ that change from step to step must be in the GPU's memory. Whatever does one of 
 with the line of the user's that did it.
 """
 
-import linecache
-import sys
 from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from minifp.callers import line_of_user
 from minifp.errors import CaptureError
 
-PACKAGE = str(Path(__file__).resolve().parents[1])
 now: "Notes | None" = None  # of the step that is being captured or looked at
 
 
@@ -96,18 +93,6 @@ def refuse(what: str) -> None:
     """Note what no graph can do, if somebody looks."""
     if now is not None:
         now.refuse(what)
-
-
-def line_of_user() -> str:
-    """Where, outside of minifp, what is done now was called."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame = frame.f_back
-    if frame is None:
-        return "minifp itself"
-    name, line = frame.f_code.co_filename, frame.f_lineno
-    text = linecache.getline(name, line).strip()
-    return f"{name}:{line}" + (f": {text}" if text else "")
 
 
 def compare(first: Notes, second: Notes) -> None:

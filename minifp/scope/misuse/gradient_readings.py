@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.cuda.capturing import line_of_user
+from minifp.callers import line_of_user
 from minifp.gradient_clip import squared_norm
 from minifp.lab.memory import buffer
 from minifp.tape import CONSUMED, Tensor

@@ -12,21 +12,17 @@ what cannot be told from what is right: a loss multiplied by a number of the use
 just weigh it.
 """
 
-import sys
 import warnings
 from typing import Any
 
 from minifp import backend, tape
-from minifp.cuda.capturing import PACKAGE
+from minifp.callers import level_of_user
+from minifp.errors import MisuseWarning
 from minifp.scope.misuse.lost_constants import LostConstants
 from minifp.scope.misuse.optimizer_numbers import rounded_parameters, told_of_masters, told_of_state
 from minifp.scope.misuse.scaled_gradients import ScaledGradients
 from minifp.scope.misuse.untrained import Untrained, listed
 from minifp.tape import Tensor
-
-
-class MisuseWarning(UserWarning):
-    """Something was done that mixed precision does not forgive; the text has the way out."""
 
 
 class Guard:
@@ -136,12 +132,3 @@ class Guard:
         self.gradients.in_step = False
         if optimizer is self.optimizer and self.looking:
             self.gradients.on_step()
-
-
-def level_of_user() -> int:
-    """The stacklevel, for who calls warnings.warn here, of the user's own line."""
-    frame: Any = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.cuda.capturing import line_of_user
+from minifp.callers import line_of_user
 from minifp.device import is_array
 from minifp.formats import FORMATS, is_float
 from minifp.recording import line_of

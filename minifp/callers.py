@@ -1,0 +1,55 @@
+"""Who called minifp: the user's own line, and warnings that are told there, once."""
+
+import linecache
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from minifp.errors import MisuseWarning
+
+PACKAGE = str(Path(__file__).resolve().parent)
+
+
+class _Everywhere:
+    """What stands for no owner: of warnings that are told once in a process."""
+
+
+EVERYWHERE = _Everywhere()
+told: "WeakKeyDictionary[Any, set]" = WeakKeyDictionary()  # owner -> the kinds it was told of
+
+
+def warn_once(
+    kind: str, text: str, owner: Any = EVERYWHERE, category: type[Warning] = MisuseWarning
+) -> None:
+    """Warn at the user's line, unless `owner` (by default: anybody) was warned of this kind.
+
+    kind: what the warnings of one mistake share, while texts differ. owner: what the mistake was
+    made with, such as an optimizer; it must take weak references.
+    """
+    kinds = told.setdefault(owner, set())
+    if kind not in kinds:
+        kinds.add(kind)
+        warnings.warn(text, category, stacklevel=level_of_user())
+
+
+def level_of_user() -> int:
+    """The stacklevel, for the function that calls warnings.warn with it, of the user's own line."""
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def line_of_user() -> str:
+    """Where, outside of minifp, what is done now was called: "file:line: text"."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return "minifp itself"
+    name, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(name, line).strip()
+    return f"{name}:{line}" + (f": {text}" if text else "")
