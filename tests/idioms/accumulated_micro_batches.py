@@ -1,4 +1,4 @@
-"""Gradient accumulation, as tutorials have it: the loss divided by how many, a step every so many."""
+"""Gradient accumulation as tutorials have it: the loss divided by how many, then one step."""
 
 import minifp as fp
 import minifp.nn.functional as F
