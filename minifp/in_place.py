@@ -25,6 +25,14 @@ from minifp.ops.indexing import assign
 from minifp.tape import Tensor, is_recording
 
 
+def numbers_of(t: Any) -> Any:
+    """What is written into: the unrounded numbers, where there are any, or those that are stored.
+
+    Else a part that is written over, or a clamp, would round all the masters at every step.
+    """
+    return t.array if t.exact is None else t.exact
+
+
 def _refuse(name):
     raise TapeError(
         f"{name} on a tensor that requires a gradient, while recording: "
@@ -51,7 +59,7 @@ def _in_place(name, operation, assigns=False):
                 f"{name} with a tensor that requires a gradient: its gradient would be lost"
             )
         try:
-            value = operation(self.detach(), *args, **settings).array
+            value = operation(Tensor(numbers_of(self)), *args, **settings).array
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
                 raise DTypeError(f"{name}: a result of {value.dtype} for a tensor of {self.dtype}")
             return _write(self, name, value)
@@ -69,7 +77,11 @@ def _in_place(name, operation, assigns=False):
 
 
 def _assigned(self: Tensor, value: Data) -> Tensor:
-    return Tensor(as_array(value))
+    return Tensor(_numbers(value))
+
+
+def _numbers(value):
+    return numbers_of(value) if isinstance(value, Tensor) else as_array(value)
 
 
 def _zero(self: Tensor) -> Tensor:
@@ -104,9 +116,9 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
             "x[index] = value, where value requires a gradient: its gradient would be lost; "
             "build the result with fp.where, fp.cat or fp.stack"
         )
-    changed = moved(self.array, "cpu").copy()
+    changed = moved(numbers_of(self), "cpu").copy()
     try:
-        assign(changed, index, narrow(moved(as_array(value), "cpu"), self.dtype))
+        assign(changed, index, narrow(moved(_numbers(value), "cpu"), changed.dtype))
     except (ValueError, IndexError) as error:
         if isinstance(error, MinifpError):
             raise

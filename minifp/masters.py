@@ -4,8 +4,6 @@ An update smaller than half a unit in the last place of a float16 weight would v
 float32 master it counts (Micikevicius et al. 2018, arXiv:1710.03740, section 3.1).
 """
 
-import numpy as np
-
 from minifp.formats import float32, narrow, widen
 from minifp.optim.weights import Weights
 
@@ -38,21 +36,16 @@ class MasterWeights(Weights):
             self._view(i)
 
     def _assigned(self, i):
-        p, mine = self.parameters[i], self.flat[self.slices[i]]
-        exact = getattr(p, "exact", None)
-        if exact is not None:
-            mine[:] = exact.reshape(-1)
-        else:  # changed in place: where the stored number is still the rounded master, that stays
-            stored = p.array.reshape(-1)
-            same = narrow(mine, stored.dtype) == stored
-            mine[:] = np.where(same, mine, widen(stored, float32))
+        p = self.parameters[i]
+        p.storage.settle()
+        if p.exact is not None and p.exact is not self.masters[i]:
+            self.masters[i][...] = p.exact
         self._show(i)
 
     def _show(self, i):
         """Let a parameter know the numbers behind what it stores."""
-        keep_exact = getattr(self.parameters[i], "keep_exact", None)
-        if keep_exact is not None:  # a parameter, and not another leaf
-            keep_exact(self.masters[i])
+        p = self.parameters[i]
+        p.storage.keep(p.array, self.masters[i])
 
     def publish(self, first, last):
         """Round the masters of these parameters into their working copies."""

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from minifp import policy
-from minifp.device import as_array, is_array, placed
+from minifp.device import as_array, is_array
 from minifp.errors import ShapeError, TapeError
-from minifp.formats import narrow
+from minifp.storage import Storage
 
 # With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
 # on_read(tensor), called when a tensor's numbers are given to NumPy or to Python.
@@ -58,16 +58,6 @@ def is_recording() -> bool:
     return _recording.get()
 
 
-class Storage:
-    """What tensors that share memory share: how often it was written to."""
-
-    __slots__ = ("version",)
-    version: int
-
-    def __init__(self) -> None:
-        self.version = 0
-
-
 class Tensor:
     """An array, and the node that made it. Made by `fp.tensor`, layers and operations.
 
@@ -102,6 +92,8 @@ class Tensor:
         node: "Node | None" = None, index: int = 0,
     ) -> None:  # fmt: skip
         self.array, self.storage = array, storage or Storage()
+        if self.storage.sharing is not None:
+            self.storage.share(self)
         self.node, self.index = node, index
         self.gradient_dtype, self.grad, self.hooks = None, None, None
         self.seed = 1.0
@@ -147,24 +139,39 @@ class Tensor:
         precision = self.precision or policy.get_precision()
         here = policy.gradient_format(self.dtype, self.ndim == 0, precision)
         self.gradient_dtype = here if requires_grad else None
+        self.storage.share(self)  # an optimizer may move a leaf
         return self
 
     @property
-    def data(self) -> np.ndarray:
-        """The array. Assigning copies into it, rounding to its format; the tape notices."""
-        return self.array
+    def exact(self) -> np.ndarray | None:
+        """The unrounded numbers behind what is stored; None where there are none."""
+        return self.storage.exact(self.array)
+
+    @property
+    def data(self) -> "Tensor":
+        """A tensor on the same memory that remembers nothing, as `detach` makes it.
+
+        Assigning copies numbers into this tensor, rounded to its format, the unrounded ones where
+        the other has them; the tape notices, and so do master weights.
+        """
+        return self.detach()
 
     @data.setter
     def data(self, value: Any) -> None:
-        value = as_array(value.array if isinstance(value, Tensor) else value)
+        if isinstance(value, Tensor):
+            if value.array is self.array:  # x.data += y, which has written already
+                return
+            value = value.array if value.exact is None else value.exact
+        value = as_array(value)
         if value.shape != self.shape:
             raise ShapeError(f".data of shape {self.shape} cannot be set to shape {value.shape}")
-        self.array[...] = placed(narrow(value, self.dtype), like=self.array)
-        self.storage.version += 1
+        self.storage.write(self.array, value)
 
     def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""
-        return Tensor(self.array, storage=self.storage)
+        other = Tensor(self.array, storage=self.storage)
+        other.seed = self.seed
+        return other
 
 
 class Node:

@@ -32,6 +32,7 @@ from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices
 from minifp.policy import Precision
+from minifp.storage import Storage
 from minifp.typing import DType, Ints
 from minifp.walk import HookHandle
 

@@ -83,6 +83,11 @@ def lasting(shape: tuple[int, ...], dtype: Any) -> Any:
         return empty(shape, dtype)
 
 
+def restrided(a: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """A view of an array's memory in another shape, with these strides (bytes)."""
+    return cupy().lib.stride_tricks.as_strided(a, shape, strides)
+
+
 def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array of zeros on the current device."""
     made = empty(shape, dtype)

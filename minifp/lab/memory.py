@@ -52,7 +52,7 @@ class Ledger:
     """
 
     def __init__(self, weights):
-        self.weights = {key_of(buffer(t.data)) for t in weights}
+        self.weights = {key_of(buffer(t.array)) for t in weights}
         self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
         self.of_node = {}  # node -> the buffers that go with it
         self.used_up = []  # the buffers of the node released last

@@ -38,7 +38,9 @@ class Weights:
         """Move a parameter's stored numbers into the flat buffer, of which it becomes a view."""
         p, s = self.parameters[i], self.slices[i]
         self.stored[s] = p.array.reshape(-1)
-        p.array = self.views[i] = self.stored[s].reshape(p.shape)
+        self.views[i] = self.stored[s].reshape(p.shape)
+        p.storage.move(p.array, self.views[i])
+        p.array = self.views[i]
 
     def check_formats(self):
         """Raise PrecisionError for a parameter that was given another format, or shape, since, and
@@ -86,8 +88,7 @@ class Weights:
             p = self.parameters[i]
             p.storage.version += 1
             self.versions[i] = p.storage.version
-            if getattr(p, "unrounded", None) is not None:
-                p.unrounded = None  # numbers behind what was stored before
+            p.storage.unrounded = None  # behind what was stored before
 
     def assign(self, i, value):
         """Set a parameter to `value`, which may have more bits than are stored."""

@@ -12,7 +12,7 @@ import os
 import threading
 from contextlib import contextmanager
 from functools import cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import build
 import numpy as np
@@ -455,6 +455,14 @@ class ndarray(NDArrayOperatorsMixin):
         if function not in FUNCTIONS:
             raise TypeError(f"imitated CuPy: np.{function.__name__} of a CuPy array")
         return FUNCTIONS[function](*args, **settings)
+
+
+def _as_strided(x, shape=None, strides=None):
+    """A view with other strides."""
+    return x._as_view(np.lib.stride_tricks.as_strided(x.host, shape, strides))
+
+
+lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=_as_strided))
 
 
 class _Place:

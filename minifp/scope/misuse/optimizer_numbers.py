@@ -47,7 +47,7 @@ def of_weights(weights: Any, assigned: bool) -> list[tuple]:
     """(parameter, masters) of each: those they have, or will have of what was assigned since."""
     found = []
     for p, version, masters in zip(weights.parameters, weights.versions, weights.masters):
-        exact = getattr(p, "exact", None) if p.storage.version != version else None
+        exact = p.exact if p.storage.version != version else None
         if exact is not None or not assigned:
             found.append((p, masters if exact is None else exact))
     return found

@@ -107,8 +107,7 @@ class Thrice:
     # ---- forward ----
 
     def _leaf(self, number, leaf):
-        exact = getattr(leaf, "exact", None)
-        wide = self.wide(leaf.array if exact is None else exact)
+        wide = self.wide(leaf.array if leaf.exact is None else leaf.exact)
         self.stored[leaf] = (leaf_like(leaf),)
         self.reference[leaf] = (leaf_like(leaf, wide),)
         value = Value(number, FORWARD, leaf, operation_of(leaf), "y", leaf.array, wide, wide)
