@@ -238,8 +238,9 @@ def cuda(self: Tensor) -> Tensor:
 
 @method
 def numpy(self: Tensor) -> np.ndarray:
-    """The array itself, not a copy: writing into it is not noticed by the tape. Of a GPU's a copy,
-    for which is waited (where PyTorch asks for `.cpu()` first)."""
+    """The array itself, not a copy: writing into it is not noticed by the tape, nor by an optimizer
+    that is made already; write into `x.data` instead. Of a GPU's a copy, for which is waited (where
+    PyTorch asks for `.cpu()` first)."""
     return read(self)
 
 
@@ -369,6 +370,8 @@ def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
         raise TapeError(f"deepcopy is for leaves; this tensor was made by {self.node.op}")
     new = memo[id(self)] = Tensor(self.array.copy())
     new.gradient_dtype = self.gradient_dtype
+    if self.exact is not None:
+        new.storage.keep(new.array, self.exact.copy())
     if self.grad is not None:
         new.grad = Tensor(self.grad.array.copy())
         new.grad.seed = self.grad.seed

@@ -1,5 +1,7 @@
 """Claims about master weights: from where they begin, what they keep, and what they notice."""
 
+from functools import wraps
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from update_rules import RULES
 import minifp as fp
 from minifp import nn, optim
 from minifp.formats import narrow
+from minifp.nn.parameter import Buffer
 
 HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
 FINE = np.array([1.0001, -0.3333, 2.00007])  # float16 holds none of these
@@ -175,7 +178,54 @@ def double(p):
         p.mul_(2.0)
 
 
+def through_data(change):
+    """A way to change p.data, as one to change p."""
+
+    @wraps(change)
+    def way(p):
+        change(p.data)
+
+    return way
+
+
+@through_data
+def copy_data(data):
+    data.copy_(fp.tensor(NEW, dtype="float32"))
+
+
+@through_data
+def write_over_data(data):
+    data[...] = NEW
+
+
+@through_data
+def write_into_views_of_data(data):
+    for i, number in enumerate(NEW):
+        data.view(3, 1)[i].fill_(number)
+
+
+@through_data
+def initialise_data(data):
+    nn.init.constant_(data, 0.1)
+
+
+def augment_data(p):
+    p.data += fp.tensor(FINE, dtype="float32")
+
+
+def put_back_what_was_cloned(p):
+    kept = p.data.clone()
+    p.data.add_(1.0)
+    p.data = kept
+
+
 WAYS = {  # -> what the masters must be then
+    copy_data: NEW,
+    write_over_data: NEW,
+    write_into_views_of_data: NEW,
+    initialise_data: np.full(3, 0.1, np.float32),
+    augment_data: 2 * np.float32(FINE),
+    put_back_what_was_cloned: np.float32(FINE),
     assign_data: NEW,
     assign_a_tensor: NEW,
     load: NEW,
@@ -184,7 +234,7 @@ WAYS = {  # -> what the masters must be then
     zero: np.zeros(3, np.float32),
     write_over: NEW,
     double: 2 * np.float32(FINE),
-    write_through_a_detached_tensor: rounded(NEW),
+    write_through_a_detached_tensor: NEW,
 }
 
 
@@ -209,6 +259,51 @@ def test_saving_right_after_assigning_saves_what_was_assigned():
     optimizer = optimizer_of(p)
     assign_data(p)
     assert masters(optimizer)[0].tolist() == NEW.tolist()
+
+
+@pytest.mark.parametrize("write", [lambda p: p.array, lambda p: p.data.numpy()])
+def test_what_numpy_wrote_before_an_optimizer_binds_is_trained_from(write):
+    p = parameter()
+    write(p)[1:] = NEW[1:]
+    module = nn.Module()
+    module.w = p
+    expected = [SINGLE.type(FINE[0]), *rounded(NEW)[1:]]
+    assert module.state_dict()["w"].tolist() == expected
+    assert masters(optimizer_of(p))[0].tolist() == expected
+
+
+VIEWS = {
+    "detach": lambda p: p.detach(),
+    "data": lambda p: p.data,
+    "recorded": lambda p: p.view(-1),
+    "part": lambda p: p.data[1:],
+    "of a view": lambda p: p.data.view(3, 1).transpose(0, 1)[:, 1:],
+    "buffer": lambda p: Buffer(p.data),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("precision", ["mixed", "float32", "float16"])
+def test_views_taken_before_an_optimizer_moves_weights_stay_views(view, precision):
+    p = parameter(precision=precision)
+    seen = view(p)
+    optimizer = optimizer_of(p, lr=0.25)
+    step(optimizer)
+    assert seen.reshape(-1)[-1].item() == p[2].item() != FINE[2]
+    with fp.no_grad():
+        seen.fill_(0.1)
+    step(optimizer)
+    end = masters(optimizer)[0][-1]
+    expected = SINGLE.type(0.1) if precision == "mixed" else p.dtype.type(0.1)
+    assert abs(end - (expected - 0.25)) <= 2.0**-26 + (precision == "float16") * 2.0**-14
+
+
+def test_views_of_weights_in_another_format_since_keep_what_they_saw():
+    layer = nn.Linear(2, 2)
+    before, numbers = layer.weight.detach(), layer.weight.tolist()
+    layer.half()
+    layer.weight.data.zero_()
+    assert before.tolist() == numbers and before.dtype == SINGLE
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])

@@ -183,7 +183,7 @@ def trained(model, loss, steps):
     optimizer = fp.MixedOptimizer(fp.optim.Adam(model.parameters(), lr=1e-2))
     for _ in range(steps):
         optimizer.minimize(loss(model))
-    return b"".join(p.data.tobytes() for p in model.parameters())
+    return b"".join(p.array.tobytes() for p in model.parameters())
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float32"])

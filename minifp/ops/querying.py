@@ -33,8 +33,14 @@ def numel(input: Tensor) -> int:
 
 @takes_tensor
 def clone(input: Tensor) -> Tensor:
-    """A copy with memory of its own; the gradient passes through."""
-    return mul(input, 1.0) if is_float(input.dtype) else Tensor(input.array.copy())
+    """A copy with memory of its own; the gradient passes through.
+
+    Where nothing is recorded, unrounded numbers are copied too: what is put back loses nothing.
+    """
+    copy = mul(input, 1.0) if is_float(input.dtype) else Tensor(input.array.copy())
+    if copy.node is None and input.exact is not None:
+        copy.storage.keep(copy.array, input.exact.copy())
+    return copy
 
 
 @takes_tensor
