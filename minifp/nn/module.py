@@ -64,7 +64,7 @@ class Module:
                     f"{type(self).__name__}.{name} is a buffer, which has no gradient: detach() "
                     "what is assigned to it"
                 )
-            value = Buffer(value.array, held.persistent)
+            value = Buffer(value, held.persistent)
         self.__dict__[name] = value
 
     def _take_name(self, name):
@@ -129,7 +129,7 @@ class Module:
                 f"register_buffer: {name} is a {type(tensor).__name__}: expected a tensor; make "
                 "one by fp.tensor(...)"
             )
-        buffer = tensor if tensor is None else Buffer(tensor.array, persistent=persistent)
+        buffer = tensor if tensor is None else Buffer(tensor, persistent=persistent)
         setattr(self, _attribute(name), buffer)
 
     def add_module(self, name: str, module: "Module | None") -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from minifp.callers import warn_once
 from minifp.cuda.arrays import is_on_device
 from minifp.device import as_array, as_device, device_of, empty, moved
 from minifp.errors import DTypeError
-from minifp.formats import FORMATS, float32, narrow, widen
+from minifp.formats import FORMATS, float32, is_float, narrow, widen
 from minifp.policy import Precision, get_precision, gradient_format
 from minifp.storage import Storage
 from minifp.tape import Tensor
@@ -49,6 +50,14 @@ class Parameter(Tensor):
 
     @data.setter
     def data(self, value: Any) -> None:
+        if isinstance(value, Tensor) and _is_cast_of(self, value):
+            warn_once(
+                "data in another format",
+                f"p.data = p.data in {value.dtype}: numbers are copied, and the parameter stays "
+                f"{self.dtype}. module.half() and module.to(dtype) store in another format, before "
+                "an optimizer is made; fp.precision(...) makes a module in one",
+            )
+            return
         wide = np.promote_types(self.dtype, float32)
         if self.dtype != wide and self.exact is None:
             self.storage.keep(self.array, widen(self.array, wide))
@@ -92,6 +101,17 @@ class Parameter(Tensor):
         if self.exact is not None:
             new.storage.keep(new.array, self.exact.copy())
         return new
+
+
+def _is_cast_of(p, value):
+    """Whether `value` is what a parameter stores, in another format, and not numbers of its own."""
+    if value.dtype == p.dtype or not is_float(value.dtype) or value.shape != p.shape:
+        return False
+    on_host = type(p.array) is type(value.array) is np.ndarray  # a GPU would have to be waited for
+    if not on_host or not p.array.size or (p.array == p.array.flat[0]).all():
+        return False
+    narrower = min(value.dtype, p.dtype, key=lambda dtype: dtype.itemsize)
+    return np.array_equal(narrow(p.array, narrower), narrow(value.array, narrower))
 
 
 class Buffer(Tensor):
