@@ -13,17 +13,25 @@ from typing import Any
 
 import numpy as np
 
+from minifp.callers import warn_once
 from minifp.checks import check_flag, check_range
 from minifp.cuda import arrays
 from minifp.cuda.arrays import is_on_device
 from minifp.device import moved
-from minifp.diagnosis import BACKWARD, FORWARD, Recorded, diagnose
+from minifp.diagnosis import Recorded, diagnose, where_and_remedy
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.formats import FORMATS
-from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of
+from minifp.gradient_clip import (
+    clip_factor,
+    in_seed,
+    multiply_gradient,
+    seeds_of,
+    successor,
+    warn_of_consumed,
+)
 from minifp.loss_scale import StaticLossScale, as_loss_scale
 from minifp.masters import MasterWeights
-from minifp.optim.optimizer import Optimizer
+from minifp.optim.optimizer import Optimizer, name_of
 from minifp.optim.weights import Weights
 from minifp.policy import get_precision
 from minifp.step_result import StepResult
@@ -85,6 +93,7 @@ class MixedOptimizer:
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
         self.skip, self.skip_nonfinite, self.diagnose = skip, skip_nonfinite, bool(diagnose)
         self.backwards: list[Recorded] = []  # whose gradients the next step uses
+        self.last_seed: Any = 1.0  # of the gradients that the last step used
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
         if is_on_device(self.parameters[0].array):
@@ -166,18 +175,20 @@ class MixedOptimizer:
 
         Optional: step() does it as part of the update. A second call does nothing.
         """
-        inverse = 1 / seed_of([p.grad for p in self.parameters], "unscale_()")
+        seeds_of([p.grad for p in self.parameters], "unscale_()")
         for p in self.parameters:
             if p.grad is not None:
-                multiply_gradient(p, inverse)
+                multiply_gradient(p, 1 / p.grad.seed)
 
     def step(self, closure: None = None) -> StepResult:
         """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
 
-        Raises TapeError without gradients or with ones that a step consumed, ArgumentError for a
-        setting that is not allowed or a closure, PrecisionError for a parameter whose format was
-        changed since (all with nothing changed), and TrainingError after `patience` skipped steps
-        in a row.
+        Warns, once, of gradients that a step before has used, and of those of `loss.backward()`,
+        which bypass the loss scale.
+        Raises TapeError without gradients or where a step has consumed all of them, ArgumentError
+        for a setting that is not allowed or a closure, PrecisionError for a parameter whose format
+        was changed since (all with nothing changed), and TrainingError after `patience` skipped
+        steps in a row.
         """
         if closure is not None:
             raise ArgumentError(
@@ -186,9 +197,8 @@ class MixedOptimizer:
             )
         for o in self.optimizers:
             o.check_ready()
-        gradients = [o.gradients() for o in self.optimizers]
-        tensors = [t for found in gradients for of_block in found for t in of_block.tensors]
-        seed, memory = seed_of(tensors), self._on_device()
+        seed, gradients = self._of_one_seed([o.gradients() for o in self.optimizers])
+        memory, self.last_seed = self._on_device(), seed
         if memory is not None and memory.takes(seed, gradients):
             result = memory.step(gradients)
             for observer in observers:
@@ -196,6 +206,11 @@ class MixedOptimizer:
             memory.check_patience()
             self._forget()
             return result
+        if hasattr(seed, "gradient"):  # only a GPU knows it, and forgets it when S is updated
+            seed = float(seed)
+            for p in self.parameters:
+                if p.grad is not None:
+                    p.grad.seed = seed
         inverse = 1 / seed
         squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
         finite = [math.isfinite(s) for s in squares]
@@ -226,6 +241,38 @@ class MixedOptimizer:
             *(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted), diagnosis)
         )
         return self._reported(result)
+
+    def _of_one_seed(self, gradients):
+        """The seed of all gradients, and these: those of another are brought to it."""
+        present = [p.grad for p in self.parameters if p.grad is not None]
+        seeds = seeds_of(present)
+        warn_of_consumed(self, present)
+        if any(g.unseeded for g in present):
+            self._warn_of_bypass()
+        if len(seeds) == 1:
+            return seeds[0], gradients
+        for p in self.parameters:
+            if p.grad is not None and p.grad.seed != seeds[0]:
+                p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
+        return seeds[0], [o.gradients() for o in self.optimizers]
+
+    def _warn_of_bypass(self):
+        names = [
+            name_of(p, i)
+            for i, p in enumerate(self.parameters)
+            if p.grad is not None and p.grad.unseeded
+        ]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        dial = f", with the exponent dial 2^-{self.dial}," if self.dial else ""
+        if math.ldexp(self.scale, -self.dial) != 1:
+            warn_once(
+                "bypass",
+                f"step(): the gradient of {names[0]}{more} was made by loss.backward(), which "
+                f"bypasses the loss scale S = {self.scale:g}{dial}: gradients too small for their "
+                "format were flushed to 0. Write optimizer.backward(loss) instead. (Of a loss that "
+                "you multiplied by S yourself gradients are used as they are, S times too large.)",
+                owner=self,
+            )
 
     def _reported(self, result):
         for observer in observers:
@@ -265,25 +312,15 @@ class MixedOptimizer:
         names = []
         for i, p in enumerate(self.parameters):
             if p.grad is not None and not np.isfinite(moved(p.grad.array, "cpu")).all():
-                names.append(getattr(p, "name", None) or f"parameter {i} {p.shape}")
+                names.append(name_of(p, i))
         return tuple(names)
 
     def advice(self, culprits: tuple, scale: float, losses: list, diagnosis: Any = None) -> str:
         """What a TrainingError says after too many skipped steps."""
-        finite_loss = all(np.isfinite(moved(loss.array, "cpu")).all() for loss in losses)
-        where = (
-            f"they arose in {diagnosis.phase}: {diagnosis}"
-            if diagnosis and diagnosis.phase in (FORWARD, BACKWARD)
-            else str(diagnosis)
-            if diagnosis
-            else f"the loss is finite, so they arose in backward (S = {scale:g})"
-            if finite_loss
-            else "the loss is not finite either: they arose in forward, which no loss scale mends"
-        )
+        where, remedy = where_and_remedy(diagnosis, losses, scale)
         return (
             f"{self.loss_scale.skipped_in_a_row} steps in a row were skipped: gradients of "
-            f"{', '.join(culprits)} are Inf or NaN; {where}. "
-            "Look at the data and the learning rate, or lower the (initial) loss scale"
+            f"{', '.join(culprits)} are Inf or NaN; {where}. {remedy}"
         )
 
     def memory(self) -> dict:

@@ -15,7 +15,7 @@ from minifp.policy import Precision
 from minifp.typing import DType, Ints
 from minifp.walk import HookHandle
 
-CONSUMED: str
+PARTLY: int
 observers: list[Any]
 module_path: ContextVar[str]
 
@@ -42,6 +42,8 @@ class Tensor:
     gradient_dtype: np.dtype | None
     grad: Tensor | None
     seed: Any
+    consumed: builtins.int | None
+    unseeded: builtins.bool
     hooks: dict | None
     parents: tuple
     precision: Precision | None

@@ -34,7 +34,7 @@ ROOMS = {
     "backend": "accumulate checks device",
     "gradient_sum": "policy device",
     "tape": "backend gradient_sum",
-    "walk": "tape",
+    "walk": "gradient_clip",
     "gradient_clip": "tape",
     "recording": "tape",
     "ops": "recording walk random",

@@ -2,6 +2,7 @@
 
 import gc
 import math
+import warnings
 import weakref
 
 import numpy as np
@@ -581,6 +582,70 @@ def test_gradients_are_those_before_the_scale():
         a, b = plain.steps[0].total(kind), scaled.steps[0].total(kind)
         assert b.lowest - scaled.steps[0].shift == a.lowest
         assert math.isclose(b.largest / 1024, a.largest, rel_tol=1e-6)
+
+
+def by_ways(steps, every=1):
+    """A layer after steps whose gradients are made by these ways; of each (model, optimizer, x)."""
+    model, optimizer, x = simple(1024.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fp.MisuseWarning)  # of the bypass
+        with fp.microscope(model, optimizer, every=every) as scope:
+            for way in steps:
+                optimizer.zero_grad()
+                way(model, optimizer, x)
+                optimizer.step()
+    return scope
+
+
+def scaled(model, optimizer, x):
+    """As it should be."""
+    optimizer.backward(model(x).sum())
+
+
+def plain(model, optimizer, x):
+    """Past the loss scale."""
+    model(x).sum().backward()
+
+
+def asked(model, optimizer, x):
+    """And gradients asked for beside, without a scale, before and after."""
+    fp.grad(model(x).sum() * 2.0**-12, model.weight)
+    scaled(model, optimizer, x)
+    fp.grad(model(x).sum() * 2.0**-12, model.weight)
+
+
+def test_gradients_that_bypass_the_scale_are_told_as_they_are():
+    right, past = by_ways([scaled] * 3), by_ways([plain] * 3)
+    assert (right.scales, past.scales) == ([1024.0] * 3, [1.0] * 3)
+    assert [step.scale for step in past.steps] == [1.0] * 3
+    assert past.advice().high == right.advice().high
+    assert math.isclose(past.advice().largest, right.advice().largest, rel_tol=2.0**-10)
+
+
+def test_a_gradient_in_a_hand_given_scale_is_told_in_that():
+    scope = by_ways([lambda model, _, x: model(x).sum().backward(seed=64.0)] * 2, every=2)
+    assert scope.scales == [64.0, 64.0] and scope.steps[0].scale == 64
+
+
+def test_gradients_of_several_scales_in_one_step_are_brought_to_the_largest():
+    right, mixed = by_ways([scaled]), by_ways([asked])
+    assert mixed.steps[0].scale == 1024
+    kind = "weight gradients"
+    beside, alone = mixed.steps[0].histograms[kind], right.steps[0].histograms[kind]
+    assert beside["weight"].largest == alone["weight"].largest
+    assert beside["weight"].smallest == alone["weight"].smallest * 2.0**-12
+    assert beside["bias"].exponents == alone["bias"].exponents
+
+
+def test_advice_does_not_promise_what_it_cannot_bound():
+    few, many = by_ways([scaled] * 5).advice(), by_ways([scaled] * 60).advice()
+    assert few.overflow_bound == 0.6
+    assert "60 of which none does would show that at most 5% do" in str(few)
+    assert "with 95% confidence at most 5% of the steps overflow" in str(many)
+    for advice in (few, many):
+        assert "no harm" not in str(advice) and "60%" not in str(advice)
+        assert all(not advice.overflowing[k] for k in range(-10, advice.high + 1))
+        assert advice.overflowing[advice.high + 1]
 
 
 # ---- bad input, and what must not be lost -------------------------------------------------------

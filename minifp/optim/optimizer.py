@@ -12,7 +12,7 @@ from minifp.checks import check_flag, check_range
 from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.formats import as_dtype, float32
-from minifp.gradient_clip import seed_of
+from minifp.gradient_clip import seeds_of, warn_of_consumed
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.weights import Weights
@@ -208,14 +208,16 @@ class Optimizer:
                 "purpose"
             )
         loss = None if closure is None else closure()
-        seed = seed_of([p.grad for p in self.parameters])
-        if seed != 1:
-            raise TapeError(
-                f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
-                "step with the fp.MixedOptimizer that scaled them"
-            )
+        present = [p.grad for p in self.parameters if p.grad is not None]
+        for seed in seeds_of(present):
+            if seed != 1:
+                raise TapeError(
+                    f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
+                    "step with the fp.MixedOptimizer that scaled them"
+                )
         self.check_ready()
         gradients = self.gradients()
+        warn_of_consumed(self, present)
         self.count_attempt()
         self.apply(1.0, gradients)
         return loss
@@ -343,6 +345,11 @@ class Optimizer:
         """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
         saving.check(self, state_dict)
         saving.load(self, state_dict)
+
+
+def name_of(p: Tensor, i: int) -> str:
+    """What a parameter, number i of all, is called."""
+    return getattr(p, "name", None) or f"parameter {i} {p.shape}"
 
 
 def _are_same(values, others):
