@@ -109,6 +109,45 @@ def is_partly_consumed(gradient):
     return gradient.consumed == PARTLY or is_consumed(gradient)
 
 
+def in_one_seed(owner):
+    """The seed of all gradients of a MixedOptimizer's parameters: those of another are brought to
+    it. Warns, once each, of gradients that a step has used, and of those past the loss scale.
+    Raises as `seeds_of` does.
+    """
+    trained = [p for p in owner.parameters if p.grad is not None]
+    gradients = [p.grad for p in trained]
+    seeds = seeds_of(gradients)
+    warn_of_consumed(owner, gradients)
+    warn_of_bypass(owner, gradients)
+    for p in trained if len(seeds) > 1 else ():
+        if p.grad.seed != seeds[0]:
+            p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
+    return seeds[0]
+
+
+def warn_of_bypass(owner, gradients):
+    """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
+    if not any(g.unseeded for g in gradients) or math.ldexp(owner.scale, -owner.dial) == 1:
+        return
+    parameters = enumerate(owner.parameters)
+    names = [name_of(p, i) for i, p in parameters if p.grad is not None and p.grad.unseeded]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    dial = f", with the exponent dial 2^-{owner.dial}," if owner.dial else ""
+    warn_once(
+        "bypass",
+        f"step(): the gradient of {names[0]}{more} was made by loss.backward(), which bypasses the "
+        f"loss scale S = {owner.scale:g}{dial}: gradients too small for their format were flushed "
+        "to 0. Write optimizer.backward(loss) instead. (Of a loss that you multiplied by S "
+        "yourself gradients are used as they are, S times too large.)",
+        owner=owner,
+    )
+
+
+def name_of(p, i):
+    """What a parameter, number i of all, is called."""
+    return getattr(p, "name", None) or f"parameter {i} {p.shape}"
+
+
 def warn_of_consumed(owner, gradients):
     """Say once that a step of `owner` uses what one before has used. gradients: Tensors."""
     if any(g.consumed is not None and is_partly_consumed(g) for g in gradients):

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from minifp.callers import warn_once
 from minifp.checks import check_flag, check_range
 from minifp.cuda import arrays
 from minifp.cuda.arrays import is_on_device
@@ -21,17 +20,11 @@ from minifp.device import moved
 from minifp.diagnosis import Recorded, diagnose, where_and_remedy
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.formats import FORMATS
-from minifp.gradient_clip import (
-    clip_factor,
-    in_seed,
-    multiply_gradient,
-    seeds_of,
-    successor,
-    warn_of_consumed,
-)
+from minifp.gradient_clip import clip_factor, in_one_seed, multiply_gradient, name_of, seeds_of
+from minifp.interrupts import uninterrupted
 from minifp.loss_scale import StaticLossScale, as_loss_scale
 from minifp.masters import MasterWeights
-from minifp.optim.optimizer import Optimizer, name_of
+from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
 from minifp.policy import get_precision
 from minifp.step_result import StepResult
@@ -197,20 +190,16 @@ class MixedOptimizer:
             )
         for o in self.optimizers:
             o.check_ready()
-        seed, gradients = self._of_one_seed([o.gradients() for o in self.optimizers])
-        memory, self.last_seed = self._on_device(), seed
+        seed = self.last_seed = in_one_seed(self)
+        gradients, memory = [o.gradients() for o in self.optimizers], self._on_device()
         if memory is not None and memory.takes(seed, gradients):
-            result = memory.step(gradients)
+            with uninterrupted():
+                result = memory.step(gradients)
             for observer in observers:
                 observer.on_step(self, result)
             memory.check_patience()
             self._forget()
             return result
-        if hasattr(seed, "gradient"):  # only a GPU knows it, and forgets it when S is updated
-            seed = float(seed)
-            for p in self.parameters:
-                if p.grad is not None:
-                    p.grad.seed = seed
         inverse = 1 / seed
         squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
         finite = [math.isfinite(s) for s in squares]
@@ -226,13 +215,14 @@ class MixedOptimizer:
         if any(wanted):
             for observer in observers:
                 observer.on_update(self, gradients, factor)
-        for o, go, found in zip(self.optimizers, wanted, gradients):
-            o.count_attempt()
-            if go and any(of_block.there_are_any() for of_block in found):
-                o.apply(factor, found)
-            elif not go:
-                o.zero_grad()
-        self.loss_scale.update(all(finite))
+        with uninterrupted():
+            for o, go, found in zip(self.optimizers, wanted, gradients):
+                o.count_attempt()
+                if go and any(of_block.there_are_any() for of_block in found):
+                    o.apply(factor, found)
+                elif not go:
+                    o.zero_grad()
+            self.loss_scale.update(all(finite))
         reason = None
         if not all(wanted):
             reason = "the gradient of " + ", ".join(culprits) + " is not finite"
@@ -241,38 +231,6 @@ class MixedOptimizer:
             *(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted), diagnosis)
         )
         return self._reported(result)
-
-    def _of_one_seed(self, gradients):
-        """The seed of all gradients, and these: those of another are brought to it."""
-        present = [p.grad for p in self.parameters if p.grad is not None]
-        seeds = seeds_of(present)
-        warn_of_consumed(self, present)
-        if any(g.unseeded for g in present):
-            self._warn_of_bypass()
-        if len(seeds) == 1:
-            return seeds[0], gradients
-        for p in self.parameters:
-            if p.grad is not None and p.grad.seed != seeds[0]:
-                p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
-        return seeds[0], [o.gradients() for o in self.optimizers]
-
-    def _warn_of_bypass(self):
-        names = [
-            name_of(p, i)
-            for i, p in enumerate(self.parameters)
-            if p.grad is not None and p.grad.unseeded
-        ]
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        dial = f", with the exponent dial 2^-{self.dial}," if self.dial else ""
-        if math.ldexp(self.scale, -self.dial) != 1:
-            warn_once(
-                "bypass",
-                f"step(): the gradient of {names[0]}{more} was made by loss.backward(), which "
-                f"bypasses the loss scale S = {self.scale:g}{dial}: gradients too small for their "
-                "format were flushed to 0. Write optimizer.backward(loss) instead. (Of a loss that "
-                "you multiplied by S yourself gradients are used as they are, S times too large.)",
-                owner=self,
-            )
 
     def _reported(self, result):
         for observer in observers:

@@ -2,6 +2,9 @@
 
 import copy
 import math
+import signal
+import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import mixed, nn, optim
 from minifp.formats import narrow
+from minifp.optim.weights import Weights
 
 PRECISIONS = [
     *("float32", "mixed", "float16", "float64", "mixed,loss_scale=128", "mixed,loss_scale=off"),
@@ -246,6 +250,84 @@ def test_frozen_parameters_are_left_alone_and_trained_once_they_are_not(precisio
     assert frozen(layers[0].state_dict()) != before
     steps = [s["step"] for s in optimizer.state_dict()["optimizers"][0]["state"].values()]
     assert steps[:2] < steps[2:] == [max(steps)] * 2
+
+
+# ---- Ctrl-C -------------------------------------------------------------------------------------
+
+
+class Interrupts:
+    """Sends SIGINT, as Ctrl-C does, when a number of parameters has been written."""
+
+    def __init__(self, monkeypatch, after):
+        self.left, written = after, Weights.written
+
+        def counted(weights, first, last):
+            written(weights, first, last)
+            self.left -= 1
+            if self.left == 0:
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(Weights, "written", counted)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 4])
+@pytest.mark.parametrize("precision", ["mixed", "float32"])
+def test_ctrl_c_in_an_update_leaves_all_of_it_done(precision, after, monkeypatch):
+    """Two optimizers, of two blocks each under `mixed`; the scale grows in this step."""
+
+    def run(interrupt):
+        fp.manual_seed(0)
+        with fp.precision(precision):
+            models = [nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)) for _ in range(2)]
+            groups = [[{"params": part.parameters()} for part in model] for model in models]
+            scale = fp.DynamicLossScale(1024.0, growth_interval=1)
+            optimizer = fp.MixedOptimizer([optim.Adam(g) for g in groups], scale)
+            x = fp.rand(8, 4)
+            optimizer.backward((models[0](x) + models[1](x)).square().sum())
+        with monkeypatch.context() as patched:
+            count = Interrupts(patched, after if interrupt else 0)
+            with pytest.raises(KeyboardInterrupt) if interrupt else nullcontext():
+                optimizer.step()
+        assert not interrupt or count.left < 0 or after == 4
+        return kept(optimizer), optimizer.scale
+
+    assert run(True) == run(False) and run(True)[1] == 2048
+
+
+def test_ctrl_c_in_a_plain_update_leaves_all_of_it_done(monkeypatch):
+    ps = [nn.Parameter(np.float32([1.0])) for _ in range(2)]
+    optimizer = optim.SGD([{"params": [p]} for p in ps], lr=1.0)
+    (ps[0] + ps[1]).sum().backward()
+    Interrupts(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step()
+    assert [p.item() for p in ps] == [0, 0] and optimizer.steps == 1
+
+
+def test_ctrl_c_is_handled_as_before_by_whoever_handles_it(monkeypatch):
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(p.item()))
+    try:
+        p = nn.Parameter(np.float32([1.0]))
+        optimizer = optim.SGD([p], lr=1.0)
+        p.sum().backward()
+        Interrupts(monkeypatch, 1)
+        optimizer.step()
+        assert seen == [0]  # after the update, and once
+        signal.raise_signal(signal.SIGINT)
+        assert len(seen) == 2
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_step_on_another_thread_is_as_ever():
+    p, done = parameter([1.0]), []
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=1.0), loss_scale=8.0)
+    backward(optimizer, 0.5)
+    thread = threading.Thread(target=lambda: done.append(optimizer.step()))
+    thread.start()
+    thread.join()
+    assert done[0].stepped and p.item() == 0.5
 
 
 # ---- gradients are used once, and are of one scale ----------------------------------------------

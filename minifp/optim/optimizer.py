@@ -13,6 +13,7 @@ from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.formats import as_dtype, float32
 from minifp.gradient_clip import seeds_of, warn_of_consumed
+from minifp.interrupts import uninterrupted
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.weights import Weights
@@ -218,8 +219,9 @@ class Optimizer:
         self.check_ready()
         gradients = self.gradients()
         warn_of_consumed(self, present)
-        self.count_attempt()
-        self.apply(1.0, gradients)
+        with uninterrupted():
+            self.count_attempt()
+            self.apply(1.0, gradients)
         return loss
 
     def check_ready(self) -> None:
@@ -345,11 +347,6 @@ class Optimizer:
         """Take up a state_dict. Raises ArgumentError, with nothing changed, if it does not fit."""
         saving.check(self, state_dict)
         saving.load(self, state_dict)
-
-
-def name_of(p: Tensor, i: int) -> str:
-    """What a parameter, number i of all, is called."""
-    return getattr(p, "name", None) or f"parameter {i} {p.shape}"
 
 
 def _are_same(values, others):

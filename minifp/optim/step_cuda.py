@@ -19,9 +19,10 @@ from minifp.cuda.capturing import beside_the_step
 from minifp.cuda.pointwise import FLOATS
 from minifp.cuda.source import THREADS, TYPES, Text, module_of
 from minifp.errors import DeviceError, TrainingError
+from minifp.gradient_clip import name_of
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
 from minifp.optim.block_cuda import Numbers, filled, rule_of
-from minifp.optim.optimizer import Optimizer, name_of
+from minifp.optim.optimizer import Optimizer
 from minifp.step_result import PendingResult
 
 GATHER, STEP, SEED = (Text(__name__, f"{name}.cu") for name in ("gather", "step", "seed"))
@@ -37,6 +38,9 @@ class Seed:
         self.source: Any = memory.owner  # whose `scale` is S; another once that may have changed
 
     def __float__(self) -> float:
+        self.source = SimpleNamespace(
+            scale=self.source.scale
+        )  # before steps of the host's change it
         return float(self.source.scale * self.memory.dial)
 
     def __format__(self, spec: str) -> str:
