@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from lab_blobs import blobs
 from minifp.models import MLP, CharLSTM, LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, mixed, nn, optim, tape
-from minifp.scope import histogram
+from minifp import backend, mixed, nn, optim, tape, tasks
+from minifp.lab.resume import train_one
+from minifp.scope import histogram, inspecting
 from minifp.scope.advice import advise, errors_of
 from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram, total_of
@@ -709,8 +711,6 @@ def test_an_operation_that_knows_one_format_only_ends_no_training():
 
 @pytest.mark.parametrize("check", [False, True])
 def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
-    from minifp.scope import inspecting
-
     real, made = inspecting.train if check else inspecting.Training.update, []
 
     def interrupted(*args, **settings):
@@ -728,3 +728,21 @@ def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
     else:
         assert found.count == 2 and found.about["interrupted"] == "after 2 steps"
     assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+
+
+def test_a_finished_run_whose_schedule_ended_at_0_says_so(tmp_path):
+    """On the console, on the page, and after it was saved and read."""
+    task = blobs(schedule=tasks.cosine, steps=4, epochs=1)
+    path = tmp_path / "run.safetensors"
+    train_one(task, precision="mixed", save=path, progress=False)
+    found = inspecting.inspect(task, checkpoint=path, progress=False)
+    said = "The learning rate of step 1 is 0"
+    found.save(tmp_path / "scope.npz")
+    for one in (found, Findings.load(tmp_path / "scope.npz")):
+        page = one.report(tmp_path / "scope.html", progress=False).read_text(encoding="utf-8")
+        for text in (one.summary(), page):
+            assert said in " ".join(text.split()) and "that were wanted were lost" not in text
+
+
+def test_a_rate_that_is_not_0_says_nothing_of_it():
+    assert "learning rate" not in small().summary()

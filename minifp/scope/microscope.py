@@ -134,6 +134,7 @@ class Microscope(Findings):
         seen, seed = watch.seen, watch.largest_seed
         seen.stepped, seen.reason, seen.grad_norm = result.stepped, result.reason, result.grad_norm
         seen.scale = self.scales[-1] if seed is None else math.ldexp(seed, seen.dial)
+        seen.rates = [float(group["lr"]) for group in self.optimizer.param_groups]
         seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
         self.wanted = []
         self.steps.append(seen)
