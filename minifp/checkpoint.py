@@ -16,8 +16,9 @@ import minifp.tensor_file as tensor_file
 from minifp import random
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.formats import as_dtype, float32, is_float, narrow
+from minifp.gradient_clip import is_consumed
 from minifp.policy import get_precision
-from minifp.tape import CONSUMED, Tensor
+from minifp.tape import Tensor
 
 ENTRIES = {
     *("precision", "model", "optimizer", "gradients", "scheduler", "loader", "random", "extra"),
@@ -236,6 +237,6 @@ def _gradients(optimizer):
     """For each parameter its gradient and the seed it was made with; None for one used up."""
     held = [p.grad for p in optimizer.parameters]
     return [
-        None if g is None or g.seed == CONSUMED else {"gradient": g.array, "seed": float(g.seed)}
+        None if g is None or is_consumed(g) else {"gradient": g.array, "seed": float(g.seed)}
         for g in held
     ]

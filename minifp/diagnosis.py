@@ -78,6 +78,11 @@ class Diagnosis:
     persists: bool = True
 
     def __str__(self) -> str:
+        return self.place if self.phase in (UNSCALE, UNKNOWN) else f"{self.place}; {self.verdict}"
+
+    @property
+    def place(self) -> str:
+        """Which operation it was, and what it was given."""
         if self.operation in WITHOUT_OPERATION and self.phase in (UNSCALE, UNKNOWN):
             return WITHOUT_OPERATION[self.operation]
         where = f" in {self.module}" if self.module else ""
@@ -87,7 +92,7 @@ class Diagnosis:
         if self.operation == INPUT:
             what = f"{self.phase}: what is given"
         given = f", given {given}" if given else ""
-        return f"{what}{where}{line} made the first Inf or NaN{given}; {self.verdict}"
+        return f"{what}{where}{line} made the first Inf or NaN{given}"
 
     @property
     def verdict(self) -> str:
@@ -100,6 +105,37 @@ class Diagnosis:
             f"without a loss scale all is finite: S = {self.scale:g} was too large, as is expected "
             "once in a while"
         )
+
+    @property
+    def remedy(self) -> str:
+        """What to do where it goes on and on."""
+        if self.phase == UNSCALE:
+            return "Look at what changes gradients between backward and step"
+        if self.phase == UNKNOWN:
+            return f"{LOOK}, or {LOWER}"
+        if self.persists:
+            return f"No loss scale mends that. {LOOK}"
+        return f"Without a loss scale all is finite: S = {self.scale:g} is too large; {LOWER}"
+
+
+LOOK = "Look at the data and the learning rate"
+LOWER = "lower the loss scale (its init_scale and min_scale, where it is dynamic)"
+
+
+def where_and_remedy(
+    diagnosis: Diagnosis | None, losses: Sequence[Tensor], scale: float
+) -> tuple[str, str]:
+    """Where Inf or NaN arose and what to do; of a step that was not done again, from its losses."""
+    if diagnosis is not None:
+        arose = f"they arose in {diagnosis.phase}: " * (diagnosis.phase in (FORWARD, BACKWARD))
+        return arose + diagnosis.place, diagnosis.remedy
+    if not losses:
+        return "no optimizer.backward(loss) made them, so that it cannot be told where", LOOK
+    if not all(is_finite(loss.array) for loss in losses):
+        forward = "the loss is not finite either: they arose in forward"
+        return forward, f"No loss scale mends that. {LOOK}"
+    remedy = f"{LOOK}, or {LOWER}" if scale > 1 else LOOK
+    return f"the loss is finite, so they arose in backward (S = {scale:g})", remedy
 
 
 class Recorded(NamedTuple):

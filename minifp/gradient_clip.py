@@ -11,12 +11,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from minifp.backend import twin_of
+from minifp.callers import warn_once
 from minifp.checks import check_flag, check_range
 from minifp.cuda.arrays import is_on_device
 from minifp.device import device_of, full, moved
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.formats import float32, float64, widen
-from minifp.tape import CONSUMED, Tensor
+from minifp.tape import PARTLY, Tensor
 
 
 def clip_grad_norm_(
@@ -61,7 +62,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
         if not is_on_device(wide) and not beyond.any():
             continue
         limit = np.copysign(full(wide.shape, clip_value, wide.dtype, like=wide), wide)
-        p.grad = Tensor(np.where(beyond, limit, wide))
+        p.grad = successor(p.grad, np.where(beyond, limit, wide))
 
 
 def _with_unscaled_gradients(parameters, asked_by):
@@ -72,32 +73,106 @@ def _with_unscaled_gradients(parameters, asked_by):
     for p in parameters:
         if not isinstance(p, Tensor):
             raise DTypeError(f"{asked_by}: a {type(p).__name__} among the parameters")
-    seed = seed_of([p.grad for p in parameters], asked_by)
-    if seed != 1:
-        raise TapeError(
-            f"{asked_by} on gradients still multiplied by {seed:g}: call the MixedOptimizer's "
-            "unscale_() first, or give it clip_norm="
-        )
+    for seed in seeds_of([p.grad for p in parameters], asked_by):
+        if seed != 1:
+            raise TapeError(
+                f"{asked_by} on gradients still multiplied by {seed:g}: call the MixedOptimizer's "
+                "unscale_() first, or give it clip_norm="
+            )
     return [p for p in parameters if p.grad is not None]
 
 
 # ---- what an optimizer does with gradients before it uses them ----------------------------------
 
 
-def seed_of(gradients, asked_by="step()"):
-    """The seed of all gradients (None where there is none). Raises TapeError if there are several
-    seeds, or no gradients, or if they are used up.
+def seeds_of(gradients, asked_by="step()"):
+    """The seeds of all gradients (None where there is none), each once. Raises TapeError for no
+    gradients, and where a step has consumed all of them.
     """
-    seeds = {g.seed for g in gradients if g is not None}
-    if not seeds:
+    present = [g for g in gradients if g is not None]
+    if not present:
         raise TapeError(f"{asked_by} without gradients: call backward() first")
-    if CONSUMED in seeds:
+    if all(map(is_consumed, present)):
         raise TapeError(
             f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"
         )
-    if len(seeds) > 1:
-        raise TapeError(f"gradients made with different seeds {sorted(seeds)}: call zero_grad()")
-    return seeds.pop()
+    return list(dict.fromkeys([g.seed for g in present]))
+
+
+def is_consumed(gradient):
+    """Whether a step has used a gradient as it is now: what is written to it later is new."""
+    return gradient.consumed == gradient.storage.version
+
+
+def is_partly_consumed(gradient):
+    """Whether a step has used a gradient, or what backward has added to since."""
+    return gradient.consumed == PARTLY or is_consumed(gradient)
+
+
+def in_one_seed(owner):
+    """The seed of all gradients of a MixedOptimizer's parameters: those of another are brought to
+    it. Warns, once each, of gradients that a step has used, and of those past the loss scale.
+    Raises as `seeds_of` does.
+    """
+    trained = [p for p in owner.parameters if p.grad is not None]
+    gradients = [p.grad for p in trained]
+    seeds = seeds_of(gradients)
+    warn_of_consumed(owner, gradients)
+    warn_of_bypass(owner, gradients)
+    for p in trained if len(seeds) > 1 else ():
+        if p.grad.seed != seeds[0]:
+            p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
+    return seeds[0]
+
+
+def warn_of_bypass(owner, gradients):
+    """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
+    if not any(g.unseeded for g in gradients) or math.ldexp(owner.scale, -owner.dial) == 1:
+        return
+    parameters = enumerate(owner.parameters)
+    names = [name_of(p, i) for i, p in parameters if p.grad is not None and p.grad.unseeded]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    dial = f", with the exponent dial 2^-{owner.dial}," if owner.dial else ""
+    warn_once(
+        "bypass",
+        f"step(): the gradient of {names[0]}{more} was made by loss.backward(), which bypasses the "
+        f"loss scale S = {owner.scale:g}{dial}: gradients too small for their format were flushed "
+        "to 0. Write optimizer.backward(loss) instead. (Of a loss that you multiplied by S "
+        "yourself gradients are used as they are, S times too large.)",
+        owner=owner,
+    )
+
+
+def name_of(p, i):
+    """What a parameter, number i of all, is called."""
+    return getattr(p, "name", None) or f"parameter {i} {p.shape}"
+
+
+def warn_of_consumed(owner, gradients):
+    """Say once that a step of `owner` uses what one before has used. gradients: Tensors."""
+    if any(g.consumed is not None and is_partly_consumed(g) for g in gradients):
+        warn_once(
+            "consumed",
+            "step() used gradients, or parts of them, that a step before had used already: "
+            "backward adds to what is there. Call zero_grad() after each step, or before backward",
+            owner=owner,
+        )
+
+
+def successor(gradient, array, seed=1.0):
+    """The gradient that takes the place of another, with other numbers: as much of it is used."""
+    new = Tensor(array)
+    new.seed, new.unseeded = seed, gradient.unseeded
+    if is_partly_consumed(gradient):
+        new.consumed = PARTLY if gradient.consumed == PARTLY else new.storage.version
+    return new
+
+
+def in_seed(gradient, seed):
+    """The numbers of a gradient as a backward of this seed makes them: of another in float32."""
+    if gradient.seed is seed or gradient.seed == seed:
+        return gradient.array
+    return multiplied(gradient.array, float(seed) / float(gradient.seed))
 
 
 def clip_factor(norm, max_norm):
@@ -107,7 +182,7 @@ def clip_factor(norm, max_norm):
 
 def multiply_gradient(p, factor):
     """Replace p.grad by factor times it, in float32 or wider, as an unscaled gradient."""
-    p.grad = Tensor(multiplied(p.grad.array, factor))
+    p.grad = successor(p.grad, multiplied(p.grad.array, factor))
 
 
 def multiplied(array, factor):

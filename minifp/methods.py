@@ -10,6 +10,7 @@ from minifp.cuda import capturing
 from minifp.device import as_device, device_of, moved
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
 from minifp.formats import as_dtype, is_float
+from minifp.gradient_clip import successor
 from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
@@ -373,8 +374,7 @@ def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
     if self.exact is not None:
         new.storage.keep(new.array, self.exact.copy())
     if self.grad is not None:
-        new.grad = Tensor(self.grad.array.copy())
-        new.grad.seed = self.grad.seed
+        new.grad = successor(self.grad, self.grad.array.copy(), self.grad.seed)
     return new
 
 

@@ -17,10 +17,11 @@ from minifp.checks import check_flag, check_range
 from minifp.cuda import arrays
 from minifp.cuda.arrays import is_on_device
 from minifp.device import moved
-from minifp.diagnosis import BACKWARD, FORWARD, Recorded, diagnose
+from minifp.diagnosis import Recorded, diagnose, where_and_remedy
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
 from minifp.formats import FORMATS
-from minifp.gradient_clip import clip_factor, multiply_gradient, seed_of
+from minifp.gradient_clip import clip_factor, in_one_seed, multiply_gradient, name_of, seeds_of
+from minifp.interrupts import uninterrupted
 from minifp.loss_scale import StaticLossScale, as_loss_scale
 from minifp.masters import MasterWeights
 from minifp.optim.optimizer import Optimizer
@@ -85,6 +86,7 @@ class MixedOptimizer:
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
         self.skip, self.skip_nonfinite, self.diagnose = skip, skip_nonfinite, bool(diagnose)
         self.backwards: list[Recorded] = []  # whose gradients the next step uses
+        self.last_seed: Any = 1.0  # of the gradients that the last step used
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
         if is_on_device(self.parameters[0].array):
@@ -166,18 +168,20 @@ class MixedOptimizer:
 
         Optional: step() does it as part of the update. A second call does nothing.
         """
-        inverse = 1 / seed_of([p.grad for p in self.parameters], "unscale_()")
+        seeds_of([p.grad for p in self.parameters], "unscale_()")
         for p in self.parameters:
             if p.grad is not None:
-                multiply_gradient(p, inverse)
+                multiply_gradient(p, 1 / p.grad.seed)
 
     def step(self, closure: None = None) -> StepResult:
         """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
 
-        Raises TapeError without gradients or with ones that a step consumed, ArgumentError for a
-        setting that is not allowed or a closure, PrecisionError for a parameter whose format was
-        changed since (all with nothing changed), and TrainingError after `patience` skipped steps
-        in a row.
+        Warns, once, of gradients that a step before has used, and of those of `loss.backward()`,
+        which bypass the loss scale.
+        Raises TapeError without gradients or where a step has consumed all of them, ArgumentError
+        for a setting that is not allowed or a closure, PrecisionError for a parameter whose format
+        was changed since (all with nothing changed), and TrainingError after `patience` skipped
+        steps in a row.
         """
         if closure is not None:
             raise ArgumentError(
@@ -186,11 +190,11 @@ class MixedOptimizer:
             )
         for o in self.optimizers:
             o.check_ready()
-        gradients = [o.gradients() for o in self.optimizers]
-        tensors = [t for found in gradients for of_block in found for t in of_block.tensors]
-        seed, memory = seed_of(tensors), self._on_device()
+        seed = self.last_seed = in_one_seed(self)
+        gradients, memory = [o.gradients() for o in self.optimizers], self._on_device()
         if memory is not None and memory.takes(seed, gradients):
-            result = memory.step(gradients)
+            with uninterrupted():
+                result = memory.step(gradients)
             for observer in observers:
                 observer.on_step(self, result)
             memory.check_patience()
@@ -211,13 +215,14 @@ class MixedOptimizer:
         if any(wanted):
             for observer in observers:
                 observer.on_update(self, gradients, factor)
-        for o, go, found in zip(self.optimizers, wanted, gradients):
-            o.count_attempt()
-            if go and any(of_block.there_are_any() for of_block in found):
-                o.apply(factor, found)
-            elif not go:
-                o.zero_grad()
-        self.loss_scale.update(all(finite))
+        with uninterrupted():
+            for o, go, found in zip(self.optimizers, wanted, gradients):
+                o.count_attempt()
+                if go and any(of_block.there_are_any() for of_block in found):
+                    o.apply(factor, found)
+                elif not go:
+                    o.zero_grad()
+            self.loss_scale.update(all(finite))
         reason = None
         if not all(wanted):
             reason = "the gradient of " + ", ".join(culprits) + " is not finite"
@@ -265,25 +270,15 @@ class MixedOptimizer:
         names = []
         for i, p in enumerate(self.parameters):
             if p.grad is not None and not np.isfinite(moved(p.grad.array, "cpu")).all():
-                names.append(getattr(p, "name", None) or f"parameter {i} {p.shape}")
+                names.append(name_of(p, i))
         return tuple(names)
 
     def advice(self, culprits: tuple, scale: float, losses: list, diagnosis: Any = None) -> str:
         """What a TrainingError says after too many skipped steps."""
-        finite_loss = all(np.isfinite(moved(loss.array, "cpu")).all() for loss in losses)
-        where = (
-            f"they arose in {diagnosis.phase}: {diagnosis}"
-            if diagnosis and diagnosis.phase in (FORWARD, BACKWARD)
-            else str(diagnosis)
-            if diagnosis
-            else f"the loss is finite, so they arose in backward (S = {scale:g})"
-            if finite_loss
-            else "the loss is not finite either: they arose in forward, which no loss scale mends"
-        )
+        where, remedy = where_and_remedy(diagnosis, losses, scale)
         return (
             f"{self.loss_scale.skipped_in_a_row} steps in a row were skipped: gradients of "
-            f"{', '.join(culprits)} are Inf or NaN; {where}. "
-            "Look at the data and the learning rate, or lower the (initial) loss scale"
+            f"{', '.join(culprits)} are Inf or NaN; {where}. {remedy}"
         )
 
     def memory(self) -> dict:

@@ -17,12 +17,13 @@ from minifp.errors import ShapeError, TapeError
 from minifp.storage import Storage
 
 # With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
-# on_read(tensor), called when a tensor's numbers are given to NumPy or to Python.
+# on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
+# are given to NumPy or to Python.
 observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
 _recording: ContextVar[bool] = ContextVar("recording", default=True)
 
-CONSUMED = "consumed by a step"  # a seed, of a gradient that must not be used again
+PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
 
 
 class set_grad_enabled:
@@ -72,6 +73,8 @@ class Tensor:
         "gradient_dtype",
         "grad",
         "seed",
+        "consumed",
+        "unseeded",
         "hooks",
         "__weakref__",
     )
@@ -82,7 +85,9 @@ class Tensor:
     index: int  # among the outputs of the node
     gradient_dtype: np.dtype | None
     grad: "Tensor | None"
-    seed: Any  # of a gradient: what it was multiplied by, or CONSUMED
+    seed: Any  # of a gradient: what it was multiplied by
+    consumed: int | None  # of a gradient: the version of its numbers that a step used, or PARTLY
+    unseeded: bool  # of a gradient: whether a backward of seed 1 is in it
     hooks: dict | None
     parents: tuple = ()
     precision: policy.Precision | None = None  # parameters have one
@@ -96,7 +101,7 @@ class Tensor:
             self.storage.share(self)
         self.node, self.index = node, index
         self.gradient_dtype, self.grad, self.hooks = None, None, None
-        self.seed = 1.0
+        self.seed, self.consumed, self.unseeded = 1.0, None, False
         if requires_grad:
             self.requires_grad_()
 
@@ -170,7 +175,7 @@ class Tensor:
     def detach(self) -> "Tensor":
         """A tensor on the same memory that remembers nothing."""
         other = Tensor(self.array, storage=self.storage)
-        other.seed = self.seed
+        other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
 
 

@@ -16,7 +16,7 @@ from minifp.storage import Storage
 from minifp.typing import DType, Ints
 from minifp.walk import HookHandle
 
-CONSUMED: str
+PARTLY: int
 observers: list[Any]
 module_path: ContextVar[str]
 
@@ -39,6 +39,8 @@ class Tensor:
     gradient_dtype: np.dtype | None
     grad: Tensor | None
     seed: Any
+    consumed: builtins.int | None
+    unseeded: builtins.bool
     hooks: dict | None
     parents: tuple
     precision: Precision | None

@@ -4,6 +4,7 @@ A vertex is a Node or a leaf. Gradients that meet at one are summed in float32 a
 the format in which a gradient of that value is stored; then its hooks see them, then its backward.
 """
 
+import math
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
@@ -15,8 +16,9 @@ from minifp.cuda.arrays import is_on_device, to_host
 from minifp.device import full, placed
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.formats import narrow
+from minifp.gradient_clip import in_seed, is_partly_consumed
 from minifp.gradient_sum import GradientSum, unshared
-from minifp.tape import CONSUMED, Node, Tensor, observers
+from minifp.tape import PARTLY, Node, Tensor, observers
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
@@ -30,8 +32,8 @@ def backward(
         element. seed: a factor, entered here once, in the format of this tensor's gradient.
     retain_graph: keep what backward needs, for a second one (two losses on one trunk).
     Raises TapeError, with nothing changed, where there is nothing to differentiate, a second
-    backward needs what the first released, a stored tensor was changed in place since, or a
-    leaf holds a gradient of another seed or one that a step has consumed.
+    backward needs what the first released, or a stored tensor was changed in place since. A
+    gradient of another seed is brought to this one's, in float32.
     """
     order = propagate(self, gradient, seed, retain_graph)
     if not retain_graph:
@@ -46,13 +48,11 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     if y.vertex is None:
         raise TapeError("backward() with nothing to differentiate: no tensor requires a gradient")
     order = list(toposort([y.vertex]))
-    for leaf in order:
-        if isinstance(leaf, Tensor):
-            _check_seed(leaf, seed)
     arrived = _walk(order, [(y, first_gradient(y, gradient, seed))], seed, retain_graph)
     leaves = [(vertex, found[0]) for vertex, found in arrived if isinstance(vertex, Tensor)]
     for leaf, gradient in unshared(leaves):
         leaf.grad = _added(leaf, gradient, seed)
+        leaf.grad.unseeded |= seed == 1
     return order
 
 
@@ -127,6 +127,8 @@ def first_gradient(y, gradient, seed):
     is_number = isinstance(seed, (int, float, np.number)) and not isinstance(seed, bool)
     if not is_number and not hasattr(seed, "gradient"):
         raise DTypeError(f"backward: seed={seed!r}: expected a number")
+    if is_number and not (seed and math.isfinite(seed)):  # by which gradients could not be divided
+        raise ArgumentError(f"backward: seed={seed!r}: expected a finite number other than 0")
     format = format_of(y.vertex, y.index)
     if gradient is None and hasattr(seed, "gradient"):  # one that only the GPU knows
         return seed.gradient(y.shape, format)
@@ -191,6 +193,9 @@ def _walk(order, firsts, seed, retain_graph):
     for vertex in order:
         if vertex in goes_on:
             _check_before_backward(vertex)
+    for observer in observers:
+        if hasattr(observer, "on_seed"):
+            observer.on_seed(seed)
     for y, first in firsts:
         meet(sums, y.vertex, y.index, first)
     for vertex in order:
@@ -262,13 +267,6 @@ def format_of(vertex, index):
     return vertex.gradient_dtype if isinstance(vertex, Tensor) else vertex.formats[index]
 
 
-def _check_seed(leaf, seed):
-    held = seed if leaf.grad is None else leaf.grad.seed
-    if held != seed:
-        made = CONSUMED if held == CONSUMED else f"made with seed {held:g}, not {seed:g}"
-        raise TapeError(f"a gradient of shape {leaf.shape} was {made}: call zero_grad() first")
-
-
 def _check_before_backward(vertex):
     if vertex.saved is None:
         raise TapeError(
@@ -283,11 +281,14 @@ def _check_before_backward(vertex):
 
 
 def _added(leaf, gradient, seed):
-    """A leaf's gradient with this one added; from the second on, in float32."""
-    if leaf.grad is not None:
-        precision = leaf.precision or policy.get_precision()
-        gradient = GradientSum(leaf.grad.array).add(gradient, precision).total
-    return _as_gradient(gradient, seed)
+    """A leaf's gradient with this one added; from the second on, in float32, and in its seed."""
+    held = leaf.grad
+    if held is None:
+        return _as_gradient(gradient, seed)
+    precision = leaf.precision or policy.get_precision()
+    total = _as_gradient(GradientSum(in_seed(held, seed)).add(gradient, precision).total, seed)
+    total.consumed, total.unseeded = PARTLY if is_partly_consumed(held) else None, held.unseeded
+    return total
 
 
 def _as_gradient(array, seed):
@@ -347,7 +348,6 @@ class Keep:
         """Add a gradient to the tensor's own, if there still is a tensor."""
         tensor = self.tensor()
         if tensor is not None:
-            _check_seed(tensor, gradient.seed)
             tensor.grad = _added(tensor, gradient.array.copy(), gradient.seed)
 
 

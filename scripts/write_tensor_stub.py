@@ -36,7 +36,7 @@ from minifp.storage import Storage
 from minifp.typing import DType, Ints
 from minifp.walk import HookHandle
 
-CONSUMED: str
+PARTLY: int
 """
 # Unions that have a name: an annotation that has all members of one has the name instead.
 NAMED = {"Data": Data, "Operand": Operand, "DType": DType, "Ints": Ints}

@@ -19,9 +19,9 @@ def frozen(x):
 
 
 def gradients(optimizer):
-    """Each gradient and the seed it was made with."""
+    """Each gradient, the seed it was made with, and whether a step has used it."""
     grads = [p.grad for p in optimizer.parameters]
-    return frozen([None if g is None else (g, g.seed) for g in grads])
+    return frozen([None if g is None else (g, g.seed, g.consumed) for g in grads])
 
 
 def snapshot(optimizer):

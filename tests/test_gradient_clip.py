@@ -173,7 +173,18 @@ def test_clipping_scaled_gradients_is_refused_naming_unscale(clip):
 def test_gradients_of_two_seeds_are_refused(clip):
     ps = [parameter([1.0], 1.0), parameter([1.0])]
     give(ps[1], 1.0, seed=8.0)
-    refused(ps, fp.TapeError, "different seeds", call=lambda: clip(ps))
+    refused(ps, fp.TapeError, "multiplied by 8", call=lambda: clip(ps))
+
+
+@either
+def test_clipping_does_not_forget_that_a_step_has_used_a_part(clip):
+    p = parameter([0.0], 8.0)
+    optimizer = optim.SGD([p], lr=1.0)
+    optimizer.step()
+    give(p, 8.0)
+    clip([p])
+    with pytest.warns(fp.MisuseWarning, match="zero_grad"):
+        optimizer.step()
 
 
 @either

@@ -78,7 +78,32 @@ def test_one_seed_gives_a_difference_but_no_verdict():
     row = result.row("mixed")
     assert row.pairs == 1 and row.difference is not None
     assert (row.low, row.high, row.verdict, row.sd) == (None, None, None, None)
-    assert "no verdict from 1 pair of runs" in result.verdict_sentence()
+    said = "no verdict from 1 pair of runs: at least 3 seeds are needed."
+    assert said in result.verdict_sentence()
+
+
+def test_two_seeds_give_an_interval_but_no_verdict():
+    runs = [made_up(p, s, 90.0 + s) for s in range(2) for p in BOTH]
+    result = from_runs(*runs)
+    row = result.row("mixed")
+    assert (row.difference, row.low, row.verdict, row.needed) == (0, 0, None, 3)
+    said = "no verdict from 2 pairs of runs: at least 3 seeds are needed."
+    assert said in result.verdict_sentence()
+    assert "no verdict from 2 seeds; at least 3 are needed" in result.table()
+
+
+@pytest.mark.parametrize("are_same", [False, True])
+def test_ten_pairs_without_any_difference_are_of_a_metric_that_is_too_coarse(are_same):
+    """Unless the runs themselves are the same, as with a loss scale that changes no bit."""
+    runs = [made_up(p, s, 100.0) for s in range(10) for p in BOTH]
+    for run in runs:
+        run.history["loss"] = [2.0, 1.0 if are_same or run.precision == "mixed" else 1.25]
+    result = from_runs(*runs)
+    row = result.row("mixed")
+    assert (row.verdict, row.difference, row.too_coarse) == ("EQUIVALENT", 0, not are_same)
+    told = "exactly the same in all 10 pairs, where losses are not: it is too coarse"
+    for text in (result.verdict_sentence(), " ".join(result.table().split())):
+        assert (told in text) != are_same
 
 
 def test_a_precision_may_be_an_object_and_goes_by_its_canonical_text():

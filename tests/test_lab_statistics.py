@@ -12,7 +12,7 @@ from minifp.lab import statistics as stats
 TABLE = {1: 6.3138, 2: 2.9200, 3: 2.3534, 4: 2.1318, 5: 2.0150, 9: 1.8331, 29: 1.6991, 120: 1.6577}
 
 numbers = st.floats(-100, 100)
-samples = st.lists(st.tuples(numbers, numbers), min_size=2, max_size=12)
+samples = st.lists(st.tuples(numbers, numbers), min_size=3, max_size=12)
 
 
 @pytest.mark.parametrize("df", TABLE)
@@ -68,9 +68,15 @@ def test_equal_runs_have_no_deviation_and_are_equivalent():
 
 
 def test_one_constant_difference_beyond_the_margin_is_different():
-    p = stats.compare_paired([3.0, 4.0], [1.0, 2.0], margin=0.5)
+    p = stats.compare_paired([3.0, 4.0, 4.0], [1.0, 2.0, 2.0], margin=0.5)
     assert (p.sd, p.verdict, p.p_high) == (0, "DIFFERENT", 1)
     assert p.pairing_gain == math.inf
+
+
+@pytest.mark.parametrize("shift", [0.0, 5.0])
+def test_two_pairs_are_too_few_for_a_verdict(shift):
+    p = stats.compare_paired([1.0 + shift, 2.0 + shift], [1.0, 2.0], margin=0.5)
+    assert (p.verdict, p.needed, p.mean, p.low) == (None, 3, shift, shift)
 
 
 def test_three_pairs_cannot_go_below_a_sign_flip_p_of_a_quarter():

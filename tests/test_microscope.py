@@ -2,6 +2,7 @@
 
 import gc
 import math
+import warnings
 import weakref
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from lab_blobs import blobs
 from minifp.models import MLP, CharLSTM, LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, mixed, nn, optim, tape
-from minifp.scope import histogram
+from minifp import backend, mixed, nn, optim, tape, tasks
+from minifp.lab.resume import train_one
+from minifp.scope import histogram, inspecting
 from minifp.scope.advice import advise, errors_of
 from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram, total_of
@@ -583,6 +586,70 @@ def test_gradients_are_those_before_the_scale():
         assert math.isclose(b.largest / 1024, a.largest, rel_tol=1e-6)
 
 
+def by_ways(steps, every=1):
+    """A layer after steps whose gradients are made by these ways; of each (model, optimizer, x)."""
+    model, optimizer, x = simple(1024.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fp.MisuseWarning)  # of the bypass
+        with fp.microscope(model, optimizer, every=every) as scope:
+            for way in steps:
+                optimizer.zero_grad()
+                way(model, optimizer, x)
+                optimizer.step()
+    return scope
+
+
+def scaled(model, optimizer, x):
+    """As it should be."""
+    optimizer.backward(model(x).sum())
+
+
+def plain(model, optimizer, x):
+    """Past the loss scale."""
+    model(x).sum().backward()
+
+
+def asked(model, optimizer, x):
+    """And gradients asked for beside, without a scale, before and after."""
+    fp.grad(model(x).sum() * 2.0**-12, model.weight)
+    scaled(model, optimizer, x)
+    fp.grad(model(x).sum() * 2.0**-12, model.weight)
+
+
+def test_gradients_that_bypass_the_scale_are_told_as_they_are():
+    right, past = by_ways([scaled] * 3), by_ways([plain] * 3)
+    assert (right.scales, past.scales) == ([1024.0] * 3, [1.0] * 3)
+    assert [step.scale for step in past.steps] == [1.0] * 3
+    assert past.advice().high == right.advice().high
+    assert math.isclose(past.advice().largest, right.advice().largest, rel_tol=2.0**-10)
+
+
+def test_a_gradient_in_a_hand_given_scale_is_told_in_that():
+    scope = by_ways([lambda model, _, x: model(x).sum().backward(seed=64.0)] * 2, every=2)
+    assert scope.scales == [64.0, 64.0] and scope.steps[0].scale == 64
+
+
+def test_gradients_of_several_scales_in_one_step_are_brought_to_the_largest():
+    right, mixed = by_ways([scaled]), by_ways([asked])
+    assert mixed.steps[0].scale == 1024
+    kind = "weight gradients"
+    beside, alone = mixed.steps[0].histograms[kind], right.steps[0].histograms[kind]
+    assert beside["weight"].largest == alone["weight"].largest
+    assert beside["weight"].smallest == alone["weight"].smallest * 2.0**-12
+    assert beside["bias"].exponents == alone["bias"].exponents
+
+
+def test_advice_does_not_promise_what_it_cannot_bound():
+    few, many = by_ways([scaled] * 5).advice(), by_ways([scaled] * 60).advice()
+    assert few.overflow_bound == 0.6
+    assert "60 of which none does would show that at most 5% do" in str(few)
+    assert "with 95% confidence at most 5% of the steps overflow" in str(many)
+    for advice in (few, many):
+        assert "no harm" not in str(advice) and "60%" not in str(advice)
+        assert all(not advice.overflowing[k] for k in range(-10, advice.high + 1))
+        assert advice.overflowing[advice.high + 1]
+
+
 # ---- bad input, and what must not be lost -------------------------------------------------------
 
 
@@ -644,8 +711,6 @@ def test_an_operation_that_knows_one_format_only_ends_no_training():
 
 @pytest.mark.parametrize("check", [False, True])
 def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
-    from minifp.scope import inspecting
-
     real, made = inspecting.train if check else inspecting.Training.update, []
 
     def interrupted(*args, **settings):
@@ -663,3 +728,21 @@ def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
     else:
         assert found.count == 2 and found.about["interrupted"] == "after 2 steps"
     assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+
+
+def test_a_finished_run_whose_schedule_ended_at_0_says_so(tmp_path):
+    """On the console, on the page, and after it was saved and read."""
+    task = blobs(schedule=tasks.cosine, steps=4, epochs=1)
+    path = tmp_path / "run.safetensors"
+    train_one(task, precision="mixed", save=path, progress=False)
+    found = inspecting.inspect(task, checkpoint=path, progress=False)
+    said = "The learning rate of step 1 is 0"
+    found.save(tmp_path / "scope.npz")
+    for one in (found, Findings.load(tmp_path / "scope.npz")):
+        page = one.report(tmp_path / "scope.html", progress=False).read_text(encoding="utf-8")
+        for text in (one.summary(), page):
+            assert said in " ".join(text.split()) and "that were wanted were lost" not in text
+
+
+def test_a_rate_that_is_not_0_says_nothing_of_it():
+    assert "learning rate" not in small().summary()

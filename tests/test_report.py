@@ -207,7 +207,9 @@ def test_the_headline_says_the_whole_result():
     assert verdicts.headline(four()) == (
         "mixed ends where float32 ends; float16 ends worse; mixed,loss_scale=off diverges"
     )
-    assert verdicts.headline(one_seed()) == "no verdict on mixed from 1 seed"
+    few = "no verdict on mixed from {}: at least 3 are needed"
+    assert verdicts.headline(one_seed()) == few.format("1 seed")
+    assert verdicts.headline(four(2)).startswith("mixed,loss_scale=off diverges; no verdict on")
     assert verdicts.headline(made(made_run("mixed", 0))) == "mixed alone: 90.00 %"
 
 
@@ -222,6 +224,12 @@ def test_every_statement_gives_its_reasons():
     assert "90% interval +0.05 to +0.05, 3 pairs" in said["mixed"].text
     assert "3 of 3 runs did not finish" in said["mixed,loss_scale=off"].text
     assert "not finite at the end" in said["mixed,loss_scale=off"].text
+
+
+def test_two_seeds_are_too_few_for_a_verdict_and_the_page_says_how_many_are_not():
+    said = {s.precision: s for s in verdicts.statements(four(2))}
+    assert said["mixed"].verdict == "NO VERDICT"
+    assert said["mixed"].text.endswith("too few for a verdict: at least 3 are needed.")
 
 
 # ---- curves -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The tape: what is recorded, how backward walks it, what it lets go of, and what it refuses."""
 
 import gc
+import math
 import threading
 import weakref
 
@@ -453,26 +454,83 @@ def test_the_seed_multiplies_every_gradient_and_is_remembered():
     assert x.grad.tolist() == [24, 48]
 
 
-def test_gradients_of_different_seeds_do_not_meet():
-    x, y = leaf(1.0), leaf(1.0)
-    x.sum().backward(seed=8.0)
-    before = x.grad.array.copy()
-    with pytest.raises(fp.TapeError, match="made with seed 8, not 4: call zero_grad"):
-        (x + y).sum().backward(seed=4.0)
-    assert y.grad is None
-    np.testing.assert_array_equal(x.grad.array, before)
-    x.grad = None
-    (x + y).sum().backward(seed=4.0)
-    assert (x.grad.tolist(), y.grad.tolist()) == ([4], [4])
+@pytest.mark.parametrize("seeds", [(8.0, 4.0), (4.0, 8.0), (1.0, 2.0**14), (2.0**14, 1.0), (3, 7)])
+def test_gradients_of_two_seeds_meet_in_the_later_ones_in_float32(seeds):
+    with fp.precision("mixed"):
+        x, y = fp.tensor([1.0], requires_grad=True), fp.tensor([1.0], requires_grad=True)
+        (x * 2.0**-6).sum().backward(seed=seeds[0])
+        (x * 2.0**-7 + y).sum().backward(seed=seeds[1])
+    assert (x.grad.seed, y.grad.seed) == (seeds[1], seeds[1])
+    assert x.grad.dtype == np.float32
+    assert x.grad.item() / seeds[1] == pytest.approx(2.0**-6 + 2.0**-7, rel=2.0**-22)
 
 
-def test_a_gradient_that_a_step_has_consumed_is_not_added_to():
-    model = nn.Linear(1, 1)
-    optimizer = optim.SGD(model.parameters(), lr=0.1)
-    model(fp.ones(1, 1)).sum().backward()
+def test_a_gradient_that_only_its_scale_kept_is_not_lost_to_one_without():
+    with fp.precision("mixed"):
+        x = fp.tensor([1.0], requires_grad=True)
+        (x.sum() * 2.0**-30).backward(seed=2.0**16)
+        (x * 0).sum().backward()
+    assert (x.grad.item(), x.grad.seed) == (2.0**-30, 1)
+
+
+@pytest.mark.parametrize("seed", [0, math.inf, math.nan])
+def test_a_seed_by_which_nothing_can_be_divided_is_refused(seed):
+    x = leaf(1.0)
+    with pytest.raises(fp.ArgumentError, match="seed=.*finite number other than 0"):
+        x.sum().backward(seed=seed)
+    assert x.grad is None
+
+
+def plain(*values):
+    """A parameter of float32 and its plain optimizer, which subtracts the gradient."""
+    p = nn.Parameter(np.float32(values))
+    return p, optim.SGD([p], lr=1.0)
+
+
+def test_what_a_step_consumed_is_added_to_and_the_next_step_tells_it_once():
+    """Two losses, two steps, no zero_grad: as in PyTorch, the first gradient counts twice."""
+    p, optimizer = plain(0.0)
+    p.sum().backward()
     optimizer.step()
-    with pytest.raises(fp.TapeError, match="consumed by a step: call zero_grad"):
-        model(fp.ones(1, 1)).sum().backward()
+    (p * 10).sum().backward()
+    assert (p.grad.item(), p.item()) == (11, -1)
+    with pytest.warns(fp.MisuseWarning, match=r"a step before had used already.*zero_grad\(\)"):
+        optimizer.step()
+    assert p.item() == -12
+    p.sum().backward()
+    optimizer.step()  # and it is not told again
+    assert p.item() == -24
+
+
+def test_a_gradient_that_is_consumed_whole_serves_no_step():
+    p, optimizer = plain(0.0)
+    p.sum().backward()
+    optimizer.step()
+    with pytest.raises(fp.TapeError, match=r"consumed: call zero_grad\(\) and backward\(\)"):
+        optimizer.step()
+    assert p.item() == -1
+
+
+def test_what_is_written_to_a_consumed_gradient_is_new():
+    """`p.grad.zero_()` in the place of zero_grad, as old scripts have it."""
+    p, optimizer = plain(0.0)
+    for _ in range(3):
+        if p.grad is not None:
+            p.grad.zero_()
+        p.sum().backward()
+        optimizer.step()
+    assert p.item() == -3
+
+
+def test_a_gradient_that_another_step_left_is_told_where_a_part_of_the_model_is_used():
+    p, q = nn.Parameter(np.float32([0.0])), nn.Parameter(np.float32([0.0]))
+    optimizer = optim.SGD([p, q], lr=1.0)
+    p.sum().backward()
+    optimizer.step()
+    q.sum().backward()
+    with pytest.warns(fp.MisuseWarning, match="zero_grad"):
+        optimizer.step()
+    assert (p.item(), q.item()) == (-2, -1)
 
 
 def test_a_seed_beyond_float16_enters_where_the_loss_is_float32():

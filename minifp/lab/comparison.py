@@ -14,7 +14,7 @@ from minifp.lab.environment import environment
 from minifp.lab.rows import Row, TaskInfo, dial_note
 from minifp.lab.run import Run, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
-from minifp.lab.statistics import DIVERGED, compare_paired, deviation, mean
+from minifp.lab.statistics import DIVERGED, LEAST_PAIRS, compare_paired, deviation, mean
 from minifp.task import Task
 from minifp.tasks import load_task
 
@@ -82,16 +82,18 @@ class Comparison:
 
     def _compared(self, row, runs):
         """The row with its difference from the baseline, over the seeds where both finished."""
-        base = {r.seed: r.metric for r in self.runs_of(self.baseline) if _ended(r)}
-        pairs = [(r.metric, base[r.seed]) for r in runs if _ended(r) and r.seed in base]
+        base = {r.seed: r for r in self.runs_of(self.baseline) if _ended(r)}
+        both = [(r, base[r.seed]) for r in runs if _ended(r) and r.seed in base]
+        pairs = [(r.metric, b.metric) for r, b in both]
         row.pairs = len(pairs)
         if len(pairs) == 1:
-            row.difference = pairs[0][0] - pairs[0][1]
+            row.difference, row.needed = pairs[0][0] - pairs[0][1], LEAST_PAIRS
         elif pairs:
             values, baseline = zip(*pairs)
             row.paired = p = compare_paired(values, baseline, self.task.margin)
             row.difference, row.low, row.high = p.mean, p.low, p.high
             row.verdict, row.needed = p.verdict, p.needed
+            row.too_coarse = p.verdict is not None and _tell_nothing(both)
         if sum(not _ended(r) for r in runs if r.seed in base) and len(base) > 1:
             row.verdict, row.needed = DIVERGED, None
         return row
@@ -116,12 +118,22 @@ class Comparison:
         if row.verdict == DIVERGED:
             return f"{against}: DIVERGED in {row.diverged} of {row.n} runs."
         if row.verdict is None:
-            return f"{against}: no verdict from {row.pairs} pair{'s' * (row.pairs != 1)} of runs."
+            least = f": at least {row.needed} seeds are needed" if row.needed else ""
+            pairs = f"{row.pairs} pair{'s' * (row.pairs != 1)} of runs"
+            return f"{against}: no verdict from {pairs}{least}."
         more = f" about {row.needed} seeds are needed;" if row.needed else ""
+        coarse = f" But {self._too_coarse(row)}" if row.too_coarse else ""
         return (
             f"{against}: {row.verdict} at a margin of {margin};{more} difference "
             f"{row.difference:+.3g} {unit}, 90% interval {row.low:+.3g} to {row.high:+.3g}, "
-            f"{row.pairs} paired seeds."
+            f"{row.pairs} paired seeds.{coarse}"
+        )
+
+    def _too_coarse(self, row):
+        return (
+            f"{self.task.metric_name} is exactly the same in all {row.pairs} pairs, where losses "
+            "are not: it is too coarse to tell them apart. Compare the loss (metric=None), or test "
+            "on more examples."
         )
 
     def notes(self) -> list[str]:
@@ -132,6 +144,9 @@ class Comparison:
                 f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}: {FEW_SEEDS} are the least "
                 "for a band, 10 for a claim."
             )
+        for row in self.rows():
+            if row.too_coarse:
+                notes.append(f"{row.precision}: {self._too_coarse(row)}")
         for precision in self.precisions:
             for run in self.runs_of(precision):
                 if not run.finished:
@@ -215,6 +230,13 @@ class Comparison:
 
 def _ended(run):
     return run.finished and run.metric is not None
+
+
+def _tell_nothing(pairs):
+    """Whether all metrics are equal, pair by pair, of runs that are not."""
+    if any(one.metric != other.metric for one, other in pairs):
+        return False
+    return any(one.history["loss"] != other.history["loss"] for one, other in pairs)
 
 
 # ---- comparing -----------------------------------------------------------------------------------

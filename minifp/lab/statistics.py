@@ -9,6 +9,7 @@ D +- t(0.95, n - 1) s / sqrt(n). Against a margin m that was fixed before traini
     INCONCLUSIVE   neither: more seeds are needed, about (1.645 + 1.282)^2 s^2 / m^2 of them for an
                    80% chance of EQUIVALENT where there is truly no difference
 
+Below three pairs there is no verdict: a deviation of two is a guess, and two agree by chance.
 "No significant difference" is never taken for "the same": with few seeds everything passes that.
 Sources: Schuirmann 1987 (TOST); Abramowitz and Stegun 26.7.3-4 (Student's t).
 """
@@ -29,6 +30,7 @@ EQUIVALENT, DIFFERENT, INCONCLUSIVE, DIVERGED = (
 
 CONFIDENCE = 0.90  # of the interval; its ends are then the two one-sided tests at 5%
 NORMAL_95, NORMAL_90 = 1.645, 1.282  # quantiles of the normal distribution, for planning
+LEAST_PAIRS = 3  # for a verdict
 ROUNDING = 1e-14  # relative: a mean difference below it is what subtraction left
 MOST_FLIPS = 16  # seeds up to which every combination of signs is tried
 
@@ -46,8 +48,8 @@ class Paired:
     p_high: float  # of "the difference is above +margin"
     sign_flip_p: float  # of "no difference", by flipping signs; never below 2^(1-n)
     pairing_gain: float  # how many times fewer seeds pairing needs than independent runs would
-    verdict: str
-    needed: int | None  # seeds in all, when INCONCLUSIVE
+    verdict: str | None  # None for fewer than LEAST_PAIRS
+    needed: int | None  # seeds in all, when INCONCLUSIVE or too few for a verdict
 
 
 def mean(values: Sequence[float]) -> float:
@@ -108,7 +110,7 @@ def compare_paired(values: Sequence[float], baseline: Sequence[float], margin: f
         center = 0.0
     error = sd / math.sqrt(n)
     half = t_quantile((1 + CONFIDENCE) / 2, n - 1) * error
-    verdict = judge(center - half, center + half, margin)
+    verdict = judge(center - half, center + half, margin) if n >= LEAST_PAIRS else None
     return Paired(
         n=n,
         mean=center,
@@ -120,7 +122,7 @@ def compare_paired(values: Sequence[float], baseline: Sequence[float], margin: f
         sign_flip_p=sign_flip_p(differences),
         pairing_gain=pairing_gain(values, baseline, sd),
         verdict=verdict,
-        needed=max(seeds_needed(sd, margin), n + 1) if verdict == INCONCLUSIVE else None,
+        needed={INCONCLUSIVE: max(seeds_needed(sd, margin), n + 1), None: LEAST_PAIRS}.get(verdict),
     )
 
 

@@ -11,7 +11,6 @@ from minifp.errors import ShapeError
 from minifp.formats import narrow
 from minifp.gradient_clip import squared_norm
 from minifp.optim.weights import Weights
-from minifp.tape import CONSUMED
 
 
 class Gradients:
@@ -50,7 +49,7 @@ class Gradients:
         """Mark them as used up by a step."""
         for t in self.tensors:
             if t is not None:
-                t.seed = CONSUMED
+                t.consumed = t.storage.version
 
     def squared_norm(self):
         """The sum of squares of all elements, in float64; see gradient_clip.py."""

@@ -12,7 +12,8 @@ from minifp.checks import check_flag, check_range
 from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.formats import as_dtype, float32
-from minifp.gradient_clip import seed_of
+from minifp.gradient_clip import seeds_of, warn_of_consumed
+from minifp.interrupts import uninterrupted
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.weights import Weights
@@ -208,16 +209,19 @@ class Optimizer:
                 "purpose"
             )
         loss = None if closure is None else closure()
-        seed = seed_of([p.grad for p in self.parameters])
-        if seed != 1:
-            raise TapeError(
-                f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
-                "step with the fp.MixedOptimizer that scaled them"
-            )
+        present = [p.grad for p in self.parameters if p.grad is not None]
+        for seed in seeds_of(present):
+            if seed != 1:
+                raise TapeError(
+                    f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
+                    "step with the fp.MixedOptimizer that scaled them"
+                )
         self.check_ready()
         gradients = self.gradients()
-        self.count_attempt()
-        self.apply(1.0, gradients)
+        warn_of_consumed(self, present)
+        with uninterrupted():
+            self.count_attempt()
+            self.apply(1.0, gradients)
         return loss
 
     def check_ready(self) -> None:

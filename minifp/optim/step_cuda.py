@@ -7,6 +7,7 @@ is read when somebody asks. The host's own numbers are taken up when they were c
 brought up to date (`settle`) when they are asked for.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from minifp.cuda.capturing import beside_the_step
 from minifp.cuda.pointwise import FLOATS
 from minifp.cuda.source import THREADS, TYPES, Text, module_of
 from minifp.errors import DeviceError, TrainingError
+from minifp.gradient_clip import name_of
 from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
 from minifp.optim.block_cuda import Numbers, filled, rule_of
 from minifp.optim.optimizer import Optimizer
@@ -33,9 +35,13 @@ class Seed:
 
     def __init__(self, memory: "StepMemory") -> None:
         self.memory = memory
+        self.source: Any = memory.owner  # whose `scale` is S; another once that may have changed
 
     def __float__(self) -> float:
-        return float(self.memory.owner.scale * self.memory.dial)
+        self.source = SimpleNamespace(
+            scale=self.source.scale
+        )  # before steps of the host's change it
+        return float(self.source.scale * self.memory.dial)
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec)
@@ -81,6 +87,9 @@ class StepMemory:
         now = self._of_host()
         if now == self.known:
             return
+        if self.known is not None and now[0] != self.known[0]:
+            self.seed.source = SimpleNamespace(scale=self.known[0])
+            self.seed = Seed(self)
         values = np.zeros(self.state.size)
         values[:3] = now[:3]
         for n, o in enumerate(self.owner.optimizers):
@@ -154,9 +163,10 @@ class StepMemory:
             for b, (block, g) in enumerate(zip(o.blocks, found)):
                 self._update(n, b, o, block)
                 g.consume()
+        outcome = self.seed.source = Outcome(self)
         self.finish()
         self.losses = [backward.loss.detach() for backward in owner.backwards]
-        return PendingResult(Outcome(self))
+        return PendingResult(outcome)
 
     def check_patience(self) -> None:
         """Look, now and then, whether all steps were skipped. Raises TrainingError after the loss
@@ -255,11 +265,6 @@ def gather_of(dtype):
     return module_of("\n".join([*types, text]))
 
 
-def name_of(p, i):
-    """What a parameter, number i of all, is called."""
-    return getattr(p, "name", None) or f"parameter {i} {p.shape}"
-
-
 class Plan:
     """What the update of one block needs: its numbers, and the settings they come from."""
 
@@ -293,6 +298,11 @@ class Outcome:
         new = object.__new__(Outcome)
         new.owner, new.state, new.flags = self.owner, self.state.copy(), self.flags.copy()
         return new
+
+    @property
+    def scale(self) -> float:
+        """The loss scale of the gradients that the step used. Waits for the device."""
+        return float(to_host(self.state)[4])
 
     def read(self) -> dict[str, Any]:
         """The fields of a StepResult. Waits for the device."""

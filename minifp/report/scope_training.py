@@ -20,7 +20,12 @@ def headlines(findings: Record) -> list[str]:
         first = findings.diagnoses[0]["text"] if findings.diagnoses else ""
         said.append(f"{words.plural(skipped, 'step')} of {findings.count} skipped. {first}".strip())
     last = next((s for s in reversed(findings.steps) if s.updates), None)
-    if last is not None:
+    if last is not None and last.rates and not any(last.rates):
+        said.append(
+            f"The learning rate of step {last.step} is 0, as where a schedule has ended: no weight "
+            "changes, so that there are no updates to be seen."
+        )
+    elif last is not None:
         wanted = sum(u.wanted for u in last.updates.values())
         lost, half = (
             sum(getattr(u, name) for u in last.updates.values())

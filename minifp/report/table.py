@@ -93,7 +93,10 @@ def how_it_ended(row, comparison) -> tuple:
 
 
 def needed(row) -> str:
-    """What would settle an inconclusive verdict."""
+    """What would settle a verdict that is inconclusive, or for which there is too little."""
+    if row.verdict is None:
+        pairs = words.plural(row.pairs, "seed")
+        return f"{row.precision}: no verdict from {pairs}; at least {row.needed} are needed."
     return f"{row.precision}: inconclusive with {row.pairs} seeds; about {row.needed} are needed."
 
 

@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from minifp.lab.statistics import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT, INCONCLUSIVE
+from minifp.lab.statistics import (
+    CONFIDENCE,
+    DIFFERENT,
+    DIVERGED,
+    EQUIVALENT,
+    INCONCLUSIVE,
+    LEAST_PAIRS,
+)
 from minifp.report import words
 
 NO_VERDICT = "NO VERDICT"
@@ -43,7 +50,8 @@ def clause(verdict, rows, comparison) -> str:
     if verdict == DIVERGED:
         return f"{names} diverge{'' if several else 's'}"
     seeds = max(row.pairs for row in rows)
-    return f"no verdict on {names} from {words.plural(seeds, 'seed')}"
+    least = f": at least {LEAST_PAIRS} are needed" if verdict == NO_VERDICT and seeds else ""
+    return f"no verdict on {names} from {words.plural(seeds, 'seed')}{least}"
 
 
 def direction(row, comparison) -> str:
@@ -78,6 +86,8 @@ def reasons(row, base, comparison) -> str:
         return f"{words.typeset(text)} from a single pair of runs, from which nothing follows."
     ends = f"{words.signed(row.low, places)} to {words.signed(row.high, places)}"
     text += f" ({CONFIDENCE:.0%} interval {ends}, {row.pairs} pairs), "
+    if row.verdict is None:
+        return f"{words.typeset(text)}too few for a verdict: at least {row.needed} are needed."
     margin = f"the task's margin of ±{task.margin:g}"
     closing = {
         EQUIVALENT: f"inside {margin}.",

@@ -25,6 +25,8 @@ from minifp.scope.observed import GRADIENTS, ObservedStep
 
 SCALES = range(-10, 65)  # log2 of those that are tried
 TOLERANCE = 0.05  # relative error of a layer's gradient that training is not expected to notice
+RARE = 0.05  # share of steps that overflow, above which a bound on it says nothing of use
+ENOUGH = round(3 / RARE)  # steps, of which none overflows, for that bound: the rule of three
 OVERFLOWS = 2.0 ** (HALF.bias + 1) * (1 - 2.0 ** -(HALF.mantissa_bits + 2))  # rounds to Inf: 65520
 SIZES = np.array([1.0, 7 / 3, 4.0])  # mean square of what lies in a bin's parts, over 4^exponent
 
@@ -105,7 +107,7 @@ class Advice:
             said = "So far as could be seen, no" if self.unseen else "No"
             said += (
                 " scaling needed: without it no layer's gradient is off by more than "
-                f"{TOLERANCE:.0%}. Constants up to {power(self.high)} would do no harm"
+                f"{TOLERANCE:.0%}. Up to {power(self.high)} nothing overflowed either"
             )
         else:
             said = (
@@ -130,8 +132,9 @@ class Advice:
         said += (
             f"with 95% confidence at most {self.overflow_bound:.0%} of the steps overflow at "
             f"{power(self.high)}"
-            if self.overflow_bound < 1
-            else f"too few to say how often others overflow at {power(self.high)}"
+            if self.overflow_bound <= RARE
+            else f"too few to say how often others overflow at {power(self.high)} ({ENOUGH} of "
+            f"which none does would show that at most {RARE:.0%} do)"
         )
         if self.hidden is not None and (self.unseen or self.low >= self.hidden):
             said += (

@@ -17,7 +17,9 @@ from minifp.scope.record import Record
 from minifp.scope.updates import Updates
 
 VERSION = 1
-PLAIN = ("step", "stepped", "reason", "scale", "dial", "in_half", "grad_norm")  # of a step
+PLAIN = (  # of a step
+    *("step", "stepped", "reason", "scale", "dial", "in_half", "grad_norm", "rates"),
+)
 
 
 class Findings(Record):

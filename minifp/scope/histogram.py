@@ -101,6 +101,11 @@ class Histogram:
             *(self.nans + other.nans, max(self.largest, other.largest), min(found, default=0.0)),
         )
 
+    def shifted(self, shift: int) -> "Histogram":
+        """That of the numbers multiplied by 2^shift."""
+        ends = (math.ldexp(end, shift) for end in (self.largest, self.smallest))
+        return Histogram(self.lowest + shift, self.counts, self.zeros, self.infs, self.nans, *ends)
+
     # ---- in another format, multiplied by 2^shift ----
 
     def flushed(self, shift: int = 0, format: Format = HALF) -> int:

@@ -6,6 +6,8 @@ Between the steps it looks at, it only counts them. It changes no number.
 import math
 from typing import Any
 
+import numpy as np
+
 from minifp import backend, mixed, tape
 from minifp.checks import check_count, check_flag
 from minifp.errors import ArgumentError
@@ -94,7 +96,8 @@ class Microscope(Findings):
         self.guard.on_update(optimizer, gradients, factor)
         if optimizer is self.optimizer and self.ledger is not None and optimizer.backwards:
             self.ledger.on_update(optimizer, gradients, factor)
-            last, seed = optimizer.backwards[-1], math.ldexp(optimizer.scale, -optimizer.dial)
+            last = optimizer.backwards[-1]
+            seed = math.ldexp(last.scale or optimizer.scale, -optimizer.dial)
             if last.known:
                 self.details = {"step": self.count + 1, **of_step(last, seed, self.progress)}
         if optimizer is self.optimizer and self.watch is not None:
@@ -107,12 +110,12 @@ class Microscope(Findings):
         self.guard.on_step(optimizer, result)
         if optimizer is not self.optimizer:
             return
-        self.scales.append(result.scale_before)
+        self.scales.append(scale_of(optimizer, result))
         self.skipped.append(result.skipped)
         if result.diagnosis is not None:
             self.diagnoses.append({"step": self.count, **told(result.diagnosis)})
         if self.watch is not None:
-            self._finish(self.watch.seen, result)
+            self._finish(self.watch, result)
         if self.ledger is not None:
             self.ledger.on_step(optimizer, result)
             self._finish_details(self.ledger)
@@ -127,15 +130,27 @@ class Microscope(Findings):
             self.details["memory"] = of_memory(ledger, self.details.get("batch"))
             self.due = None
 
-    def _finish(self, seen, result):
-        seen.stepped, seen.reason = result.stepped, result.reason
-        seen.scale, seen.grad_norm = result.scale_before, result.grad_norm
+    def _finish(self, watch, result):
+        seen, seed = watch.seen, watch.largest_seed
+        seen.stepped, seen.reason, seen.grad_norm = result.stepped, result.reason, result.grad_norm
+        seen.scale = self.scales[-1] if seed is None else math.ldexp(seed, seen.dial)
+        seen.rates = [float(group["lr"]) for group in self.optimizer.param_groups]
         seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
         self.wanted = []
         self.steps.append(seen)
         self._look_away()
         if self.live is not None:
             self.live.follow()
+
+
+def scale_of(optimizer: MixedOptimizer, result: Any) -> float:
+    """The loss scale in the gradients of a step: that of the optimizer's last backward, or where
+    others made them what they were multiplied by."""
+    if optimizer.backwards:
+        return optimizer.backwards[-1].scale or result.scale_before
+    seed = optimizer.last_seed
+    is_known = isinstance(seed, (int, float, np.number))
+    return math.ldexp(abs(float(seed)), optimizer.dial) if is_known else result.scale_before
 
 
 def told(diagnosis: Any) -> dict:

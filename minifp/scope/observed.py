@@ -19,7 +19,8 @@ class ObservedStep:
     step: its number, from 1 on, since the microscope was set up. stepped, reason: as StepResult has
     them. scale: the loss scale in its gradients. dial: the exponent dial. histograms: by kind (of
     KINDS) and layer: the path of a module, or the name of a parameter; of numbers as they are
-    stored, so gradients are still multiplied. updates: by the name of a parameter.
+    stored, so gradients are still multiplied. updates: by the name of a parameter. rates: the
+    learning rate of each group.
     """
 
     step: int
@@ -33,6 +34,7 @@ class ObservedStep:
         default_factory=lambda: {kind: {} for kind in KINDS}
     )
     updates: dict[str, Updates] = field(default_factory=dict)
+    rates: list[float] = field(default_factory=list)
 
     @property
     def shift(self) -> int:

@@ -4,9 +4,12 @@ The tape says what operations make and what gradients arrive; kernels say what i
 one operation (the gradients of an LSTM's gates).
 """
 
+import math
 import weakref
 from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from minifp.device import is_array
 from minifp.formats import float16
@@ -43,6 +46,8 @@ class Watch:
         self.views: weakref.WeakSet[Node] = weakref.WeakSet()
         self.trained = {id(p) for p in trained}
         self.at: Node | None = None  # the operation whose backward runs
+        self.seed: Any = None  # of the backward that runs
+        self.largest_seed: float | None = None  # by what counted gradients are multiplied
         for name, p in model.named_parameters():
             self.names[id(p)] = name
             self._is_new(p.array)
@@ -73,6 +78,10 @@ class Watch:
         for array in new:
             self._count(ACTIVATIONS, self.layer(node), array)
 
+    def on_seed(self, seed: Any) -> None:
+        """A backward begins."""
+        self.seed = seed
+
     def on_gradient(self, vertex: Any, gradient: Any) -> None:
         """Gradients: of weights at leaves, of activations elsewhere."""
         if isinstance(vertex, Tensor):
@@ -100,8 +109,23 @@ class Watch:
         if layer is None:
             return
         if array.dtype.kind == "f" and array.ndim:
-            self.seen.add(kind, layer, Histogram.of(array))
+            shift = self._shift() if kind in GRADIENTS else 0
+            self.seen.add(kind, layer, Histogram.of(array).shifted(shift))
             self.seen.in_half |= kind in GRADIENTS and array.dtype == float16
+
+    def _shift(self):
+        """log2 of what brings gradients of this backward to the largest seed; 0 for seeds that only
+        a GPU knows."""
+        if not isinstance(self.seed, (int, float, np.number)):
+            return 0
+        seed = abs(float(self.seed))
+        shift = round(math.log2((self.largest_seed or seed) / seed))
+        if shift < 0:
+            for kind in GRADIENTS:
+                layers = self.seen.histograms[kind]
+                self.seen.histograms[kind] = {n: h.shifted(-shift) for n, h in layers.items()}
+        self.largest_seed = max(seed, self.largest_seed or seed)
+        return max(shift, 0)
 
     def _is_new(self, array):
         """Whether these numbers have not been seen in this step; they have now."""

@@ -1,5 +1,7 @@
 """Steps that are decided on the GPU: the same as on the CPU, and nothing waits for them."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -244,3 +246,85 @@ def test_observers_see_results_of_both_devices(monkeypatch):
     model, optimizer = made("cuda", RULES["Adam"])
     losses_of(model, optimizer, 3, "cuda")
     assert [r.stepped for r in seen] == [True] * 3
+
+
+# ---- gradients of several seeds -----------------------------------------------------------------
+
+
+def terms(model, factors):
+    """A loss whose gradient for each parameter's elements is a factor; None for no gradient."""
+    parts = [(p.sum() * f) for p, f in zip(model.parameters(), factors) if f is not None]
+    return sum(parts[1:], parts[0])
+
+
+def consumed(model, optimizer):
+    """No zero_grad between steps, after each of which the scale has doubled."""
+    for _ in range(3):
+        optimizer.backward(terms(model, [1.0] * 6))
+        yield optimizer.step()
+
+
+def consumed_by_the_host(model, optimizer):
+    """The same where one parameter has no gradient, so that the host decides on steps."""
+    for _ in range(3):
+        optimizer.backward(terms(model, [1.0, None, 1.0, 1.0, 1.0, 1.0]))
+        yield optimizer.step()
+    optimizer.backward(terms(model, [1.0] * 6))
+    yield optimizer.step()
+
+
+def unscaled(model, optimizer):
+    """More is added to gradients that were unscaled."""
+    for _ in range(2):
+        optimizer.backward(terms(model, [1.0] * 6))
+        optimizer.unscale_()
+        optimizer.backward(terms(model, [0.5] * 6))
+        yield optimizer.step()
+        optimizer.zero_grad()
+
+
+def rescaled(model, optimizer):
+    """Somebody changes the scale between two backwards."""
+    for _ in range(2):
+        optimizer.backward(terms(model, [1.0] * 6))
+        optimizer.loss_scale.value = optimizer.scale / 8
+        optimizer.backward(terms(model, [0.5] * 6))
+        yield optimizer.step()
+        optimizer.zero_grad()
+
+
+def bypassed(model, optimizer):
+    """Some by loss.backward(), some by the optimizer's, some by both."""
+    terms(model, [None, None, 1.0, 1.0, 1.0, 1.0]).backward()
+    optimizer.backward(terms(model, [1.0, 1.0, 1.0, 1.0, None, None]))
+    yield optimizer.step()
+
+
+WAYS = {consumed: "had used already", consumed_by_the_host: "had used already", unscaled: None,
+        rescaled: None, bypassed: "bypasses the loss scale S = 1024"}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_gradients_of_several_seeds_are_brought_to_one_as_on_the_cpu(way):
+    found = []
+    for device in ("cpu", "cuda"):
+        scale = fp.DynamicLossScale(init_scale=1024.0, growth_interval=1)
+        model, optimizer = made(device, RULES["SGD"], loss_scale=scale)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            results = list(way(model, optimizer))
+        assert [str(w.message) for w in told if (WAYS[way] or "") not in str(w.message)] == []
+        assert len(told) == (WAYS[way] is not None)
+        found.append((model, [(r.stepped, r.scale_before, r.scale_after) for r in results]))
+        found[-1][1].append([pytest.approx(r.grad_norm, rel=1e-5) for r in results])
+    assert found[0][1] == found[1][1]
+    assert_close(found[0][0], found[1][0], ulps=16)
+
+
+def test_a_gradient_that_is_consumed_whole_serves_no_step():
+    model, optimizer = made("cuda", RULES["SGD"])
+    losses_of(model, optimizer, 1, "cuda")
+    optimizer.backward(terms(model, [1.0] * 6))
+    optimizer.step()
+    with pytest.raises(fp.TapeError, match="consumed"):
+        optimizer.step()

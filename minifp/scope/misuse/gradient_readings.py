@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from minifp.callers import line_of_user
-from minifp.gradient_clip import squared_norm
+from minifp.gradient_clip import is_consumed, squared_norm
 from minifp.lab.memory import buffer
-from minifp.tape import CONSUMED, Tensor
+from minifp.tape import Tensor
 
 KNOWING = ("scale", "seed")  # a line with one of these is taken to divide by it
 
@@ -34,13 +34,11 @@ class GradientReadings:
     """Collects them, until they are told.
 
     leaves: those whose gradients are looked at, by id; more may come. name(leaf): see Guard.
-    used: by what the gradients were multiplied that the last step used up.
     """
 
     def __init__(self, optimizer: Any, name: Callable[[Tensor], str]) -> None:
         self.optimizer, self.name = optimizer, name
         self.by_line: dict[str, Reading] = {}
-        self.used = 1.0
         self.forget()
 
     def forget(self) -> None:
@@ -56,8 +54,6 @@ class GradientReadings:
         """By what a gradient is multiplied; 1 where it is not, or only a GPU knows."""
         if gradient is None or type(gradient.array) is not np.ndarray:
             return 1.0
-        if gradient.seed == CONSUMED:
-            return self.used
         return float(gradient.seed) if is_scaled(gradient) else 1.0
 
     def can_be(self) -> bool:
@@ -84,7 +80,7 @@ class GradientReadings:
         if seed == 1 or any(word in line.partition(": ")[2] for word in KNOWING):
             return
         if line not in self.by_line:
-            used, norm = gradient.seed == CONSUMED, math.sqrt(squared_norm(gradient.array))
+            used, norm = is_consumed(gradient), math.sqrt(squared_norm(gradient.array))
             self.by_line[line] = Reading(by, seed, used, norm)
         self.by_line[line].leaves[id(leaf)] = leaf
 

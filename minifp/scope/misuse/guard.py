@@ -100,6 +100,10 @@ class Guard:
         """An operation was recorded."""
         self.constants.on_record(node, outputs)
 
+    def on_seed(self, seed: Any) -> None:
+        """A backward begins."""
+        self.gradients.on_seed(seed)
+
     def on_gradient(self, vertex: Any, gradient: Any) -> None:
         """A gradient arrived."""
         if isinstance(vertex, Tensor):

@@ -19,12 +19,12 @@ import numpy as np
 
 from minifp.device import is_array
 from minifp.formats import float64, widen
-from minifp.gradient_clip import squared_norm
+from minifp.gradient_clip import in_seed, squared_norm
 from minifp.gradient_sum import GradientSum
 from minifp.policy import get_precision
 from minifp.scope.misuse.changed_gradients import Change, what_was_done
 from minifp.scope.misuse.gradient_readings import GradientReadings, is_scaled
-from minifp.tape import CONSUMED, Tensor
+from minifp.tape import Tensor
 
 SAMPLE = 4096
 INVARIANT = {"isfinite", "isinf", "isnan", "eq", "ne", "sign"}  # the same of scaled gradients
@@ -58,6 +58,11 @@ class ScaledGradients:
         self.delivered: dict[int, Delivered] = {}
         self.changes: dict[int, Change] = {}
         self.in_step = False
+        self.seed: Any = 1.0  # of the backward that is under way
+
+    def on_seed(self, seed: Any) -> None:
+        """A backward begins."""
+        self.seed = seed
 
     def on_gradient(self, leaf: Tensor, gradient: Any) -> None:
         """Take note of what a leaf's gradient will be; called before it is."""
@@ -65,11 +70,15 @@ class ScaledGradients:
         if type(gradient) is not np.ndarray:
             return
         held = leaf.grad
-        if held is None or held.seed == CONSUMED:
+        if held is None:
             self.delivered[id(leaf)] = Delivered((checksum(gradient),), sampled(gradient))
             return
         self._compare(leaf)
-        total = GradientSum(held.array).add(gradient, leaf.precision or get_precision()).total
+        total = (
+            GradientSum(in_seed(held, self.seed))
+            .add(gradient, leaf.precision or get_precision())
+            .total
+        )
         possible = checksum(total), checksum(held.array)
         self.delivered[id(leaf)] = Delivered(possible, sampled(total))
 
@@ -112,8 +121,6 @@ class ScaledGradients:
 
     def on_update(self, gradients: list, looking: bool) -> None:
         """Compare what the step is about to use with what was delivered; tell what was done."""
-        used = (t for found in gradients for given in found for t in given.tensors if t is not None)
-        self.readings.used = self.readings.seed_of(next(used, None))
         if looking:
             for p in self.optimizer.parameters:
                 if p.grad is not None:
