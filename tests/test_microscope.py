@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from minifp.models import MLP, CharLSTM, LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import backend, mixed, nn, optim, tape
+from minifp.models import MLP, CharLSTM, LeNet
 from minifp.scope import histogram
 from minifp.scope.advice import advise, errors_of
 from minifp.scope.findings import Findings

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import IMITATED
-from minifp.models import LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -16,6 +15,7 @@ from minifp import backend, nn, optim
 from minifp.cuda import arrays
 from minifp.cuda.transfer import Upload
 from minifp.formats import float16
+from minifp.models import LeNet
 
 
 def test_tensors_go_there_and_back():
