@@ -152,13 +152,13 @@ def bare(new_environment, wheel):
 
 @pytest.fixture(scope="session")
 def without(new_environment):
-    """An environment with NumPy and pytest, in which minifp is not installed."""
-    return new_environment("numpy", "pytest")
+    """An environment with NumPy, numba and pytest, in which minifp is not installed."""
+    return new_environment("numpy", "numba", "pytest", "pytest-xdist")
 
 
 @pytest.fixture(scope="session")
 def in_place(new_environment, checkout, wheel, needed):
-    """An environment in which the checkout is installed in place, once the wheel was built of it."""
+    """An environment in which the checkout is installed in place, after the wheel was built."""
     return install(new_environment("setuptools", *needed), "--editable", checkout)
 
 
@@ -204,15 +204,20 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
 
 def test_the_extras_are_there(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"cuda12", "cuda13", "cudnn", "cuda-test", "plot", "images"} | {
-        *("test", "parity", "bench", "dev"),
+    assert extras == {"cuda12", "cuda13", "cudnn12", "cudnn13", "cudnn-frontend", "cuda-test"} | {
+        *("plot", "images", "test", "parity", "bench", "dev"),
     }
     texts = metadata.get_all("Requires-Dist")
     named = {e: {r.name for r in requirements(texts, e)} for e in extras}
     assert named["dev"] >= named["test"] | named["parity"] | named["plot"]
     assert named["bench"] >= named["parity"] | named["plot"]
     assert "matplotlib" in named["plot"] and "torch" in named["parity"]
-    assert "cupy-cuda12x" in named["cuda12"] and "cupy-cuda13x" in named["cuda13"]
+    for major, header in ((12, "nvcc"), (13, "crt")):
+        cupy, kit = (r for r in requirements(texts, f"cuda{major}") if r not in requirements(texts))
+        assert (cupy.name, cupy.extras) == (f"cupy-cuda{major}x", {"ctk"})  # its headers
+        assert (kit.extras, str(kit.specifier)) == ({header}, f"=={major}.*")  # crt/mma.h
+        cudnn = {f"nvidia-cudnn-cu{major}", "nvidia-cudnn-frontend"}
+        assert sys.platform == "darwin" or named[f"cudnn{major}"] >= cudnn
 
 
 def test_the_version_is_that_of_the_newest_change(metadata):
@@ -265,6 +270,33 @@ def test_a_checkout_that_is_not_installed_is_imported_in_it(name, without, check
     assert imported(without, folder) == (folder / "models" / "lenet.py").resolve()
     done = run(without, "-W", "ignore", "-m", "minifp", cwd=folder, check=False)
     assert "pip install click" in done.stderr
+
+
+CUPY = """
+from types import SimpleNamespace
+__version__ = "14.2.0"
+class CUDARuntimeError(RuntimeError): pass
+class RawModule:
+    def __init__(self, **about): raise CUDARuntimeError("the first device call")
+cuda = SimpleNamespace(runtime=SimpleNamespace(
+    CUDARuntimeError=CUDARuntimeError, getDeviceCount=lambda: 1, deviceSynchronize=lambda: None))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("timeout"), reason="make gpu is for Linux")
+def test_make_gpu_in_a_bare_clone_comes_as_far_as_the_device(without, checkout, tmp_path):
+    folder = tmp_path / "clone"
+    shutil.copytree(checkout, folder)
+    copy("Makefile scripts tests", folder)
+    (packages,) = without.parents[1].glob("lib/python3*/site-packages")
+    (packages / "cupy.py").write_text(CUPY)
+    settings = (f"PYTHON={without}", "GPU_TESTS=tests/cuda/test_shown.py", "GPU_OUT=out")
+    done = run("make", "gpu", *settings, cwd=folder, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode and "ModuleNotFoundError" not in said and "Error 124" not in said
+    reached = "cannot compile a kernel (the first device call)"
+    assert reached in (folder / "out" / "tests.xml").read_text("utf-8")
+    assert reached in (folder / "out" / "bench.md").read_text("utf-8")
 
 
 def test_models_of_the_users_own_are_imported_where_a_checkout_is_installed_in_place(
