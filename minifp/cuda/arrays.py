@@ -38,8 +38,10 @@ def cupy() -> Any:
     if not count:
         raise DeviceError("device 'cuda': this machine has no GPU that CUDA can use; use 'cpu'")
     if find_spec("numba") is None:
-        raise DeviceError("device 'cuda' needs numba, from whose functions kernels are translated: "
-                          "pip install numba")  # fmt: skip
+        raise DeviceError(
+            "device 'cuda' needs numba, from whose functions kernels are translated: "
+            "pip install numba"
+        )
     _try_compiler(found)
     return found
 
@@ -50,8 +52,8 @@ def _try_compiler(found):
         found.RawModule(code=NOTHING).get_function("nothing")
     except Exception as error:  # RuntimeError without headers, others without NVRTC
         raise DeviceError(
-            f"device 'cuda': CuPy {found.__version__} cannot compile a kernel ({error}): it needs "
-            f"CUDA's compiler and headers: {INSTALL}"
+            f"device 'cuda': CuPy {found.__version__} cannot compile a kernel ({error}); CUDA's "
+            f"compiler and headers come with {INSTALL}"
         ) from None
 
 

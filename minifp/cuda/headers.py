@@ -5,8 +5,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-# Under site-packages, by CUDA's major version. CuPy looks into one folder alone, not always this.
-WHEELS = {13: "nvidia/cu13/include", 12: "nvidia/cuda_nvcc/include"}
 MISSING = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')  # as NVRTC says it
 
 
@@ -17,12 +15,12 @@ def missing(error: BaseException) -> str | None:
 
 
 def folder_of(header: str, major: int, roots: Iterable[str | Path] | None = None) -> Path | None:
-    """The folder of pip's in which a header is, None where there is none.
+    """The folder of pip's in which a header is, and CuPy may not look; None where there is none.
 
     major: the version of CUDA. roots: folders like site-packages, else those of this process.
     """
     for root in (folder for folder in sys.path if folder) if roots is None else roots:
-        folder = Path(root, WHEELS.get(major, WHEELS[13]))
+        folder = Path(root, "nvidia", "cuda_nvcc" if major == 12 else f"cu{major}", "include")
         if (folder / header).is_file():
             return folder
     return None

@@ -11,7 +11,7 @@ import pytest
 from conftest import IMITATED
 from nvrtc import compiled, spills
 
-from minifp.cuda import source
+from minifp.cuda import headers, source
 from minifp.cuda.arrays import to_device, to_host
 from minifp.cuda.teaching import TEXT, emulated, matmul
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError
@@ -208,6 +208,15 @@ def test_the_header_of_tensor_cores_is_found_in_a_package_of_its_own(tmp_path, m
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(DeviceError, match=r"crt/mma\.h is not installed.*minifp\[cuda13\]"):
         source.compiled(text, "tile_product")
+
+
+def test_headers_of_cuda_12_lie_in_the_folder_of_their_package(tmp_path):
+    folder = tmp_path / "nvidia" / "cuda_nvcc" / "include"
+    (folder / "crt").mkdir(parents=True)
+    (folder / "crt" / "mma.h").touch()
+    assert headers.folder_of("crt/mma.h", 12, [tmp_path]) == folder
+    assert headers.folder_of("crt/mma.h", 13, [tmp_path]) is None
+    assert headers.missing(ValueError("no such thing")) is None
 
 
 def test_what_there_is_no_product_of():
