@@ -36,15 +36,20 @@ test: $(VENV)/installed-test ## check style and types, and run all tests
 	MINIFP_KERNELS=numpy $(RUN) -m pytest $(WORKERS) $(NUMBERS)
 
 # In the Python that there is, with its CuPy and PyTorch, as a GPU's machine may have no network:
-# nothing is installed. What fails is said at the end; it keeps nothing else from running.
+# nothing is installed. What fails is said at the end; it keeps nothing else from running. Where
+# pytest-xdist is there, a process that an error has left without its GPU is replaced by another.
 GPU_OUT ?= scripts/results/gpu
-GPU_TESTS = tests/cuda --quiet -p no:cacheprovider
+GPU_TESTS ?= tests/cuda
+GPU_WORKERS = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null \
+	&& echo --numprocesses auto --maxprocesses 12 --max-worker-restart 100 --dist worksteal)
+GPU_FLAGS = --quiet -p no:cacheprovider --junitxml $(GPU_OUT)/tests.xml
 # These need none, and take minutes: `make test` runs them.
-GPU_TESTS += --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py
+GPU_FLAGS += --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py
 
 gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scripts/bench_gpu.py
 	@status=0; \
-	timeout --kill-after=5 180 $(PYTHON) -m pytest $(GPU_TESTS) || status=$$?; \
+	MINIFP_REQUIRE_GPU=1 timeout --signal=INT --kill-after=15 180 \
+		$(PYTHON) -m pytest $(GPU_TESTS) $(GPU_FLAGS) $(GPU_WORKERS) || status=$$?; \
 	$(PYTHON) scripts/bench_gpu.py --out $(GPU_OUT) || status=$$?; \
 	exit $$status
 

@@ -1,8 +1,25 @@
-"""The packages; all other metadata is in setup.cfg."""
+"""The packages, and where models/ goes; all other metadata is in setup.cfg."""
+
+from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+
+
+class BuildWithModels(build_py):
+    """Puts the files of models/ into the package minifp.models, as which they are imported."""
+
+    def find_package_modules(self, package, package_dir):
+        """The modules of a package: (package, module, file) of each."""
+        modules = super().find_package_modules(package, package_dir)
+        if package == "minifp.models":
+            files = sorted(Path("models").glob("[!_]*.py"))
+            modules += [(package, path.stem, str(path)) for path in files]
+        return modules
+
 
 setup(
-    packages=[*find_packages(include=["minifp", "minifp.*"]), "minifp.models"],
-    package_dir={"minifp.models": "models"},
+    packages=find_packages(include=["minifp", "minifp.*"]),
+    package_dir={"": "."},  # else an editable install is no path, and loses to a folder `minifp`
+    cmdclass={"build_py": BuildWithModels},
 )

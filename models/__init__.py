@@ -1,17 +1,14 @@
-"""Architectures, one a file. Installed and imported as `minifp.models`, never as `models`."""
+"""Architectures, one a file, which minifp/models imports as `minifp.models`; never as `models`."""
 
-if __name__ != "minifp.models":
+import sys
+from pathlib import Path
+
+# A checkout that is installed in place is on the path, where a folder of the user's own with this
+# name may come first, and is one to import from: then that is what was meant.
+_folders = [Path(folder, "models").resolve() for folder in sys.path]
+__path__ = [str(f) for f in _folders if f.is_dir() and f != Path(__file__).resolve().parent]
+if not __path__:
     raise ImportError(
         f"this folder was imported as {__name__!r}, but its name is minifp.models: write "
-        "`from minifp.models import LeNet`, and install minifp first (`pip install -e .` in the "
-        "checkout)"
+        "`from minifp.models import LeNet`"
     )
-
-from minifp.models.chargru import CharGRU
-from minifp.models.charlstm import CharLSTM
-from minifp.models.lenet import LeNet
-from minifp.models.mlp import MLP
-from minifp.models.resnet import ResNet
-from minifp.models.vgg import VGG
-
-__all__ = ["CharGRU", "CharLSTM", "LeNet", "MLP", "ResNet", "VGG"]

@@ -28,6 +28,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # minifp need not be installed
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from benchmarks import gpu_child, gpu_parent, gpu_picture, gpu_report
 from benchmarks.gpu_timing import Settings

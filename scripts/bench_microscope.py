@@ -17,11 +17,11 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from minifp.models import LeNet
 from tqdm import tqdm
 
 import minifp as fp
 from minifp.lab.environment import environment
+from minifp.models import LeNet
 from minifp.tasks import load_task
 
 EVERY = 20

@@ -19,12 +19,12 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
-from minifp.models import MLP, CharLSTM
 from tqdm import tqdm
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
+from minifp.models import MLP, CharLSTM
 from minifp.report import drawing, words
 from minifp.report.scope_figures import GOOD, KEPT, LOST, SHADE, window
 from minifp.scope.histogram import total_of

@@ -9,13 +9,18 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.pop("MINIFP_PRECISION", None)  # a test that wants another default says so
 os.environ.pop("MINIFP_DEVICE", None)
 
-import hypothesis  # noqa: E402
 import pytest  # noqa: E402
+from real_gpu import has_gpu  # noqa: E402
 
-# The same examples at every run; HYPOTHESIS_PROFILE=explore looks for new ones.
-hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, database=None)
-hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+try:
+    import hypothesis
+except ImportError:  # `make gpu` does without
+    pass
+else:
+    # The same examples at every run; HYPOTHESIS_PROFILE=explore looks for new ones.
+    hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, database=None)
+    hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_collection_modifyitems(items):
@@ -24,16 +29,6 @@ def pytest_collection_modifyitems(items):
     if needs_gpu and not has_gpu():
         for item in needs_gpu:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
-
-
-def has_gpu():
-    """Whether CuPy is installed and finds a device."""
-    try:
-        import cupy
-
-        return cupy.cuda.runtime.getDeviceCount() > 0
-    except Exception:  # CuPy has an error of its own for each way in which a driver can be missing
-        return False
 
 
 @pytest.fixture(autouse=True, scope="session")

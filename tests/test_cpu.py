@@ -243,6 +243,21 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
         compile.cache_folder.cache_clear()
 
 
+@compiled
+def test_a_checkout_that_is_not_installed_compiles_without_platformdirs_and_tqdm(tmp_path):
+    code = """
+    import sys
+    sys.modules.update(platformdirs=None, tqdm=None)
+    from pathlib import Path
+    Path.home = lambda: Path(sys.argv[-1])
+    from minifp.cpu import compile
+    print(compile.cache_folder(compile.__file__).is_relative_to(Path.home() / ".cache" / "minifp"))
+    compile.Progress()._show(lambda: None)
+    """.replace("sys.argv[-1]", repr(str(tmp_path)))
+    printed, told = run(textwrap.dedent(code), NUMBA_CACHE_DIR="")
+    assert (printed.strip(), told) == ("True", "")
+
+
 # ---- without numba ------------------------------------------------------------------------------
 
 

@@ -6,13 +6,13 @@ import weakref
 
 import numpy as np
 import pytest
-from minifp.models import CharLSTM, LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim, replay, tape
 from minifp.diagnosis import BACKWARD, CHANGED, FORWARD, INPUT, LET_GO, SUM, UNKNOWN, UNSCALE
 from minifp.mixed import MOST_KEPT
+from minifp.models import CharLSTM, LeNet
 
 
 class Net(nn.Module):

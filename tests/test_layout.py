@@ -86,10 +86,13 @@ PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.
 
 @cache
 def modules():
-    """The file of each module, by dotted name. models/ is minifp.models."""
+    """The file of each module, by dotted name. Those in models/ are in minifp.models."""
     found = {}
-    for folder, package in ((ROOT / "minifp", "minifp"), (ROOT / "models", "minifp.models")):
-        for path in sorted(folder.rglob("*.py")):
+    for folder, package, files in (
+        (ROOT / "minifp", "minifp", "**/*.py"),
+        (ROOT / "models", "minifp.models", "[!_]*.py"),
+    ):
+        for path in sorted(folder.glob(files)):
             dotted = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
             found[dotted.removesuffix(".__init__")] = path
     return found

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from lab_blobs import blobs
-from minifp.models import MLP, CharLSTM, LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import backend, mixed, nn, optim, tape, tasks
 from minifp.lab.resume import train_one
+from minifp.models import MLP, CharLSTM, LeNet
 from minifp.scope import histogram, inspecting
 from minifp.scope.advice import advise, errors_of
 from minifp.scope.findings import Findings

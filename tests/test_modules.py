@@ -4,12 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-from minifp.models import MLP, LeNet
 from snapshots import frozen
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim, tape
+from minifp.models import MLP, LeNet
 
 PRECISIONS = ["float32", "mixed", "float16", "float64"]
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)

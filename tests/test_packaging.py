@@ -1,4 +1,5 @@
-"""The wheel, away from the checkout: what is in it, and that it works with all and with little.
+"""The wheel, away from the checkout: what is in it, and that it works with all and with little; and
+a checkout that is installed in place, or not at all.
 
 The new environments borrow what they need from the one that runs the tests, so that no test needs a
 network: only the distributions that are named, and those that they declare to need.
@@ -40,19 +41,34 @@ def run(*command, cwd, check=True):
     return result
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """The wheel, built from a copy: a `build/` in the checkout would add what was there once."""
-    folder = tmp_path_factory.mktemp("wheel")
-    for name in SOURCES.split():
+def copy(names, folder):
+    """Copy files and folders of the checkout: a `build/` there would add what was there once."""
+    for name in names.split():
         if (ROOT / name).is_dir():
             ignore = shutil.ignore_patterns("__pycache__", ".*")
             shutil.copytree(ROOT / name, folder / name, ignore=ignore)
         else:
             shutil.copy(ROOT / name, folder / name)
-    command = "pip wheel --quiet --no-deps --no-index --no-build-isolation --wheel-dir dist ."
-    run(sys.executable, "-m", *command.split(), cwd=folder)
-    (built,) = (folder / "dist").glob("*.whl")
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory):
+    """A copy of the checkout in a folder named minifp, as a clone is."""
+    folder = tmp_path_factory.mktemp("home") / "minifp"
+    folder.mkdir()
+    copy(SOURCES, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def wheel(checkout, tmp_path_factory):
+    """The wheel, built of what the sdist holds, and of nothing else."""
+    folder = tmp_path_factory.mktemp("wheel")
+    sdist = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
+    run(sys.executable, "-W", "ignore", "-c", sdist, cwd=checkout)
+    command = "pip wheel --quiet --no-deps --no-index --no-build-isolation"
+    run(sys.executable, "-m", *command.split(), *folder.glob("*.tar.gz"), cwd=folder)
+    (built,) = folder.glob("*.whl")
     return built
 
 
@@ -81,8 +97,8 @@ def with_all_they_need(names):
 
 
 @pytest.fixture(scope="session")
-def new_environment(wheel, tmp_path_factory):
-    """A function that makes an environment of the wheel and some distributions, and its Python."""
+def new_environment(tmp_path_factory):
+    """A function that makes an environment with some distributions, and its Python."""
 
     def make(*names):
         folder = tmp_path_factory.mktemp("environment")
@@ -93,11 +109,17 @@ def new_environment(wheel, tmp_path_factory):
         for lent in with_all_they_need(names):
             for top in {file.parts[0] for file in lent.files} - {"..", "__pycache__"}:
                 lend(Path(lent.locate_file(top)), packages / top)
-        pip = [sys.executable, "-m", "pip", "--quiet", "--python", python]
-        run(*pip, "install", "--no-deps", "--no-index", wheel, cwd=folder)
         return python
 
     return make
+
+
+def install(interpreter, *what):
+    """Install minifp itself; gives the interpreter back."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "--python", interpreter]
+    options = ("--no-deps", "--no-index", "--no-build-isolation")
+    run(*pip, "install", *options, *what, cwd=interpreter.parent)
+    return interpreter
 
 
 def lend(source, target):
@@ -111,15 +133,33 @@ def lend(source, target):
 
 
 @pytest.fixture(scope="session")
-def full(new_environment, metadata):
-    """An environment with what `pip install minifp` brings."""
-    return new_environment(*(r.name for r in requirements(metadata.get_all("Requires-Dist"))))
+def needed(metadata):
+    """The names of what `pip install minifp` brings."""
+    return [r.name for r in requirements(metadata.get_all("Requires-Dist"))]
 
 
 @pytest.fixture(scope="session")
-def bare(new_environment):
-    """An environment with NumPy and tqdm alone."""
-    return new_environment("numpy", "tqdm")
+def full(new_environment, wheel, needed):
+    """An environment with what `pip install minifp` brings."""
+    return install(new_environment(*needed), wheel)
+
+
+@pytest.fixture(scope="session")
+def bare(new_environment, wheel):
+    """An environment with the wheel, NumPy and tqdm alone."""
+    return install(new_environment("numpy", "tqdm"), wheel)
+
+
+@pytest.fixture(scope="session")
+def without(new_environment):
+    """An environment with NumPy, numba and pytest, in which minifp is not installed."""
+    return new_environment("numpy", "numba", "pytest", "pytest-xdist")
+
+
+@pytest.fixture(scope="session")
+def in_place(new_environment, checkout, wheel, needed):
+    """An environment in which the checkout is installed in place, after the wheel was built."""
+    return install(new_environment("setuptools", *needed), "--editable", checkout)
 
 
 def python(interpreter, code, cwd):
@@ -135,13 +175,12 @@ def python(interpreter, code, cwd):
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
-    folders = {"minifp": ROOT / "minifp", "minifp/models": ROOT / "models"}
     ours = {
-        f"{package}/{path.relative_to(folder).as_posix()}"
-        for package, folder in folders.items()
-        for path in folder.rglob("*")
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "minifp").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
+    ours |= {f"minifp/models/{path.name}" for path in (ROOT / "models").glob("[!_]*.py")}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == ours
@@ -165,15 +204,20 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
 
 def test_the_extras_are_there(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
-    assert extras == {"cuda12", "cuda13", "cudnn", "cuda-test", "plot", "images"} | {
-        *("test", "parity", "bench", "dev"),
+    assert extras == {"cuda12", "cuda13", "cudnn12", "cudnn13", "cudnn-frontend", "cuda-test"} | {
+        *("plot", "images", "test", "parity", "bench", "dev"),
     }
     texts = metadata.get_all("Requires-Dist")
     named = {e: {r.name for r in requirements(texts, e)} for e in extras}
     assert named["dev"] >= named["test"] | named["parity"] | named["plot"]
     assert named["bench"] >= named["parity"] | named["plot"]
     assert "matplotlib" in named["plot"] and "torch" in named["parity"]
-    assert "cupy-cuda12x" in named["cuda12"] and "cupy-cuda13x" in named["cuda13"]
+    for major, header in ((12, "nvcc"), (13, "crt")):
+        cupy, kit = (r for r in requirements(texts, f"cuda{major}") if r not in requirements(texts))
+        assert (cupy.name, cupy.extras) == (f"cupy-cuda{major}x", {"ctk"})  # its headers
+        assert (kit.extras, str(kit.specifier)) == ({header}, f"=={major}.*")  # crt/mma.h
+        cudnn = {f"nvidia-cudnn-cu{major}", "nvidia-cudnn-frontend"}
+        assert sys.platform == "darwin" or named[f"cudnn{major}"] >= cudnn
 
 
 def test_the_version_is_that_of_the_newest_change(metadata):
@@ -183,6 +227,88 @@ def test_the_version_is_that_of_the_newest_change(metadata):
         if line[:3] == "## "
     )
     assert newest.split()[1] == metadata["Version"]
+
+
+# ---- from where it is imported ------------------------------------------------------------------
+
+WHERE = """
+    import sys
+    import minifp
+    from minifp import models
+    lenet = sys.modules[models.LeNet.__module__]
+    print(lenet.__name__, lenet.__file__, "models" in sys.modules, minifp.models.__name__, sep="|")
+"""
+
+
+def imported(interpreter, cwd):
+    """The file of LeNet as a program that is started in a folder sees it; and that it is one."""
+    script = ("-W", "ignore", "-c", textwrap.dedent(WHERE))
+    name, file, *others = run(interpreter, *script, cwd=cwd).stdout.strip().split("|")
+    assert (name, others) == ("minifp.models.lenet", ["False", "minifp.models"])
+    return Path(file).resolve()
+
+
+def test_a_checkout_that_is_installed_in_place_is_imported_from_anywhere(
+    in_place, checkout, tmp_path
+):
+    for folder in (checkout.parent, checkout, tmp_path):
+        assert imported(in_place, folder) == (checkout / "models" / "lenet.py").resolve()
+    said = run(in_place, "-m", "minifp", "doctor", cwd=checkout.parent).stdout
+    assert str(checkout / "minifp") in said
+    command = in_place.with_name("minifp" + in_place.suffix)
+    assert run(command, "--version", cwd=checkout.parent).stdout
+
+
+def test_a_wheel_is_imported_beside_a_checkout(bare, checkout):
+    assert imported(bare, checkout.parent).is_relative_to(bare.parents[1].resolve())
+
+
+@pytest.mark.parametrize("name", ["minifp", "another-name"])
+def test_a_checkout_that_is_not_installed_is_imported_in_it(name, without, checkout, tmp_path):
+    folder = tmp_path / name
+    shutil.copytree(checkout, folder)
+    assert imported(without, folder) == (folder / "models" / "lenet.py").resolve()
+    done = run(without, "-W", "ignore", "-m", "minifp", cwd=folder, check=False)
+    assert "pip install click" in done.stderr
+
+
+CUPY = """
+from types import SimpleNamespace
+__version__ = "14.2.0"
+class CUDARuntimeError(RuntimeError): pass
+class RawModule:
+    def __init__(self, **about): raise CUDARuntimeError("the first device call")
+cuda = SimpleNamespace(runtime=SimpleNamespace(
+    CUDARuntimeError=CUDARuntimeError, getDeviceCount=lambda: 1, deviceSynchronize=lambda: None))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("timeout"), reason="make gpu is for Linux")
+def test_make_gpu_in_a_bare_clone_comes_as_far_as_the_device(without, checkout, tmp_path):
+    folder = tmp_path / "clone"
+    shutil.copytree(checkout, folder)
+    copy("Makefile scripts tests", folder)
+    (packages,) = without.parents[1].glob("lib/python3*/site-packages")
+    (packages / "cupy.py").write_text(CUPY)
+    settings = (f"PYTHON={without}", "GPU_TESTS=tests/cuda/test_shown.py", "GPU_OUT=out")
+    done = run("make", "gpu", *settings, cwd=folder, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode and "ModuleNotFoundError" not in said and "Error 124" not in said
+    reached = "cannot compile a kernel (the first device call)"
+    assert reached in (folder / "out" / "tests.xml").read_text("utf-8")
+    assert reached in (folder / "out" / "bench.md").read_text("utf-8")
+
+
+def test_models_of_the_users_own_are_imported_where_a_checkout_is_installed_in_place(
+    in_place, checkout, tmp_path
+):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mine.py").write_text("x = 3\n")
+    code = "from models.mine import x; import minifp.models; print(x)"
+    assert run(in_place, "-W", "ignore", "-c", code, cwd=tmp_path).stdout == "3\n"
+    for folder in (checkout, checkout.parent):
+        done = run(in_place, "-c", "import models", cwd=folder, check=False)
+        assert "minifp.models" in done.stderr.rpartition("ImportError")[2]
 
 
 # ---- that it works ------------------------------------------------------------------------------

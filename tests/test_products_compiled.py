@@ -7,12 +7,12 @@ bounds.py; and no result depends on how many threads there were.
 import numpy as np
 import pytest
 from bounds import Calls, excess
-from minifp.models import CharLSTM, LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import cpu, nn
 from minifp.formats import float16, float32, float64
+from minifp.models import CharLSTM, LeNet
 
 pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 

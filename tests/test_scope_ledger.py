@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from minifp.models import CharLSTM, LeNet
 
 import minifp as fp
 from minifp import nn, optim, recording
 from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
+from minifp.models import CharLSTM, LeNet
 from minifp.nn import functional as F
 from minifp.scope.memory.account import Account
 from minifp.scope.memory.ledger import MemoryLedger

@@ -150,8 +150,10 @@ def cache_folder(path):
 
 
 def _user_cache():
-    import platformdirs
-
+    try:
+        import platformdirs
+    except ImportError:  # of a checkout that is not installed
+        return Path.home() / ".cache" / "minifp"
     return platformdirs.user_cache_dir("minifp")
 
 
@@ -194,8 +196,10 @@ class Progress(event.Listener):
                 self.bar.clear()
 
     def _show(self, fn):
-        from tqdm import tqdm
-
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return
         if self.bar is None:
             self.bar = tqdm(
                 desc="minifp compiles its kernels for this CPU, once",

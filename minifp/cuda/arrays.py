@@ -3,6 +3,7 @@
 import importlib
 from collections import Counter
 from functools import cache
+from importlib.util import find_spec
 from math import prod
 from typing import Any
 from weakref import WeakSet
@@ -13,11 +14,13 @@ from minifp.cuda import capturing
 from minifp.errors import DeviceError, OutOfMemory
 
 INSTALL = 'pip install "minifp[cuda13]" (or "minifp[cuda12]", for an older driver)'
+NOTHING = 'extern "C" __global__ void nothing() {}'
 
 
 @cache
 def cupy() -> Any:
-    """The module CuPy. Raises DeviceError where it is not installed or finds no GPU."""
+    """The module CuPy. Raises DeviceError where it is not installed, finds no GPU, or cannot
+    compile for it; and where numba is missing, of whose functions kernels are made."""
     try:
         found = importlib.import_module("cupy")
     except Exception as error:  # ImportError, and whatever a library that does not load raises
@@ -34,7 +37,24 @@ def cupy() -> Any:
         ) from None
     if not count:
         raise DeviceError("device 'cuda': this machine has no GPU that CUDA can use; use 'cpu'")
+    if find_spec("numba") is None:
+        raise DeviceError(
+            "device 'cuda' needs numba, from whose functions kernels are translated: "
+            "pip install numba"
+        )
+    _try_compiler(found)
     return found
+
+
+def _try_compiler(found):
+    """Compile nothing: CuPy's own kernels fail for the same reasons, with errors of CuPy's."""
+    try:
+        found.RawModule(code=NOTHING).get_function("nothing")
+    except Exception as error:  # RuntimeError without headers, others without NVRTC
+        raise DeviceError(
+            f"device 'cuda': CuPy {found.__version__} cannot compile a kernel ({error}); CUDA's "
+            f"compiler and headers come with {INSTALL}"
+        ) from None
 
 
 def is_on_device(a: Any) -> bool:

@@ -1,7 +1,8 @@
 """Convolutions by cuDNN, through its frontend: an accelerator to choose; nothing depends on it.
 
 It is chosen by the environment variable MINIFP_CONVOLUTIONS=cudnn, or by `use(True)`, and is
-installed with the extra "cudnn". The default, "gemm", is products of cuBLAS: see ops/conv_cuda.py.
+installed with the extra "cudnn13" or "cudnn12". The default, "gemm", is products of cuBLAS: see
+ops/conv_cuda.py.
 
 A convolution is a graph of one operation, or two with a bias: it is added before the result is
 rounded. Its plan, which kernel cuDNN runs for it, is made once for each geometry. cuDNN is let
@@ -30,10 +31,7 @@ import numpy as np
 from minifp.cuda import arrays, capturing
 from minifp.errors import ArgumentError, DeviceError
 
-INSTALL = (
-    'pip install "minifp[cudnn]" (for CUDA 12: '
-    "pip install nvidia-cudnn-frontend==1.22.1 nvidia-cudnn-cu12)"
-)
+INSTALL = 'pip install "minifp[cudnn13]" (or "minifp[cudnn12]", for a CuPy of CUDA 12)'
 MOST_WORKSPACE = 2**28  # bytes that a plan may ask for
 
 # ---- the choice ---------------------------------------------------------------------------------

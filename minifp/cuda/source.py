@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from minifp.cuda import capturing
+from minifp.cuda import capturing, headers
 from minifp.cuda.arrays import cupy
+from minifp.errors import DeviceError
 
 TYPES = {
     **{np.dtype(n): t for n, t in (("float16", "half"), ("float32", "float"), ("bool", "bool"))},
@@ -51,14 +52,31 @@ class Module:
         """
         kernel = self.kernels.get(name)
         if kernel is None:
-            module = cupy().RawModule(code=self.text, options=OPTIONS)
-            kernel = self.kernels[name] = module.get_function(name)
+            kernel = self.kernels[name] = compiled(self.text, name)
         grid = blocks if isinstance(blocks, tuple) else (blocks,)
         block = threads if isinstance(threads, tuple) else (threads,)
         if capturing.now is not None:
             numbers = [a for a in args if isinstance(a, (int, float, np.generic))]
             capturing.launched(name, (*grid, *numbers))
         kernel(grid, block, tuple([as_given(a) for a in args]))
+
+
+def compiled(text: str, name: str) -> Any:
+    """A kernel of a text. Raises DeviceError where a header of CUDA's is missing."""
+    try:
+        return cupy().RawModule(code=text, options=OPTIONS).get_function(name)
+    except Exception as error:  # of CuPy's, for whatever NVRTC says
+        header = headers.missing(error)
+        if header is None:
+            raise
+        major = cupy().cuda.runtime.runtimeGetVersion() // 1000
+        folder = headers.folder_of(header, major)
+        if folder is None:
+            raise DeviceError(
+                f"kernel {name}: CUDA's header {header} is not installed where CuPy looks, nor by "
+                f'pip: pip install "minifp[cuda{major}]"'
+            ) from error
+    return cupy().RawModule(code=text, options=(*OPTIONS, f"-I{folder}")).get_function(name)
 
 
 def as_given(a: Any) -> Any:

@@ -194,6 +194,9 @@ def notes_of(found):
             for name, side in row.get("sides", {}).items():
                 if "error" in side:
                     said.setdefault(f"{name}: {side['error']}", []).append(where)
+                if side.get("layout", "NCHW") != "NCHW":
+                    text = f"{name}: channels_last was faster, and is what is compared with"
+                    said.setdefault(text, []).append(where)
                 if "without_a_graph" in side:
                     text = f"{name}: not in a graph ({side['without_a_graph']})"
                     said.setdefault(text, []).append(where)

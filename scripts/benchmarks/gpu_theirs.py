@@ -13,21 +13,23 @@ class Training:
     """Steps of a model, as PyTorch's users write them, with its fused optimizers.
 
     how: "float32" (TF32 is off); "amp": autocast to float16 with a GradScaler; "compiled": that,
-    with forward and backward compiled by torch.compile(mode="reduce-overhead").
+    with forward and backward compiled by torch.compile(mode="reduce-overhead"). layout: of
+    pictures, "NCHW" or "NHWC".
     """
 
-    def __init__(self, model, how, device="cuda"):
+    def __init__(self, model, how, device="cuda", layout="NCHW"):
         self.model = theirs.ARCHITECTURES[model.architecture](*model.arguments)
         with torch.no_grad():
             for name, p in self.model.named_parameters():
                 p.copy_(torch.from_numpy(initial(name, tuple(p.shape))))
-        self.model.to(device)
+        form = torch.channels_last if layout == "NHWC" else torch.contiguous_format
+        self.model.to(device, memory_format=form)
         name, settings = model.optimizer
         parameters = self.model.parameters()
         self.optimizer = getattr(torch.optim, name)(parameters, fused=True, **settings)
         self.batches = [
             (
-                torch.from_numpy(x.copy()).to(device),
+                torch.from_numpy(x.copy()).to(device, memory_format=form),
                 theirs.Training.targets(torch.from_numpy(t.copy())).contiguous().to(device),
             )
             for x, t in model.batches()

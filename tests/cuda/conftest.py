@@ -1,24 +1,43 @@
 """Here "cuda" is a real GPU where there is one, or else the imitation of fake_cupy.py."""
 
+import os
 import sys
 
 import numpy as np
 import pytest
+from real_gpu import has_gpu, why_broken
 
 from minifp.cuda import arrays
 
-
-def has_gpu():
-    """Whether CuPy is installed and finds a GPU."""
-    try:
-        import cupy
-
-        return "imitated" not in cupy.__version__ and cupy.is_available()
-    except Exception:
-        return False
-
-
 IMITATED = not has_gpu()
+# What a machine may lack on which nothing was installed for minifp.
+OPTIONAL = {"click", "hypothesis", "tqdm"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """After a failure that leaves the GPU unusable, no further test runs in this process.
+
+    A worker of xdist ends, so that a new one takes its place; the failure is told twice then.
+    """
+    before = item.session.testsfailed
+    result = yield
+    if not IMITATED and item.session.testsfailed > before and (why := why_broken()):
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            os._exit(1)
+        item.session.shouldstop = f"the GPU cannot be used after {item.nodeid}: {why}"
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """A test that imports what is not installed is skipped."""
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        pytest.skip(f"{error.name} is not installed")
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,7 @@ from benchmarks import (
     gpu_loading,
     gpu_networks,
     gpu_parent,
+    gpu_report,
     gpu_timing,
 )
 
@@ -150,11 +151,32 @@ def test_pytorch_does_the_same_beside(timed, given, monkeypatch):
             if row.get("kind") == "float16 to float32" or row.get("workload") == "lstm":
                 missing = {"PyTorch", "PyTorch AMP"}
             assert failed <= missing, row
+            layouts = {row["sides"][n].get("layout") for n in theirs if n not in failed}
+            has_layouts = name in ("conv", "steps", "compiled")
+            assert layouts <= ({"NCHW", "NHWC"} if has_layouts else {None})
             assert not row.get("notes")
     states = [bar.state for bar in gpu_bars.bars(found.rows)]
     assert states.count("not measured") < len(states)
     text = (given.out / "bench.md").read_text(encoding="utf-8")
     assert "Without PyTorch" not in text and "PyTorch compiled" in text
+
+
+def test_of_two_layouts_the_faster_is_compared_with():
+    def contestant(seconds):
+        return gpu_timing.Contestant(lambda: seconds)
+
+    def fails():
+        raise ValueError("no such layout")
+
+    both = {"NCHW": lambda: contestant(2.0), "NHWC": lambda: contestant(1.0)}
+    found = gpu_timing.contest({"PyTorch": lambda: gpu_timing.fastest(both)}, 1)["PyTorch"]
+    assert (found["seconds"], found["layout"]) == (1.0, "NHWC")
+    row = {"sides": {"PyTorch": found}, "name": "x"}
+    notes = gpu_report.notes_of({"errors": {}, "left_out": [], "rows": {"steps": [row]}})
+    assert "channels_last" in next(notes)
+    assert gpu_timing.fastest({**both, "NHWC": fails}).about["layout"] == "NCHW"
+    with pytest.raises(ValueError, match="no such layout"):
+        gpu_timing.fastest({"NCHW": fails})
 
 
 def test_an_error_is_a_row_and_the_rest_goes_on(timed, given, monkeypatch):

@@ -463,7 +463,7 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(missing, monkey
 
     found = None if missing == "the frontend" else SimpleNamespace(backend_version=no_symbol)
     monkeypatch.setitem(sys.modules, "cudnn", found)
-    with pytest.raises(DeviceError, match=r'pip install "minifp\[cudnn\]"'):
+    with pytest.raises(DeviceError, match=r'pip install "minifp\[cudnn13\]"'):
         cudnn.use(True)
     assert not cudnn.is_chosen()
     monkeypatch.setattr(cudnn, "chosen", None)

@@ -2,13 +2,13 @@
 
 import copy
 import re
+import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import IMITATED
-from minifp.models import LeNet
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -16,6 +16,7 @@ from minifp import backend, nn, optim
 from minifp.cuda import arrays
 from minifp.cuda.transfer import Upload
 from minifp.formats import float16
+from minifp.models import LeNet
 
 
 def test_tensors_go_there_and_back():
@@ -46,6 +47,24 @@ def test_gradients_go_back_to_where_the_leaf_is():
     leaf = fp.tensor([1.0, 2.0], requires_grad=True)
     (leaf.to("cuda") * 3.0).sum().backward()
     assert leaf.grad.device == "cpu" and leaf.grad.tolist() == [3, 3]
+
+
+@pytest.mark.skipif(not IMITATED, reason="changes what CuPy finds")
+@pytest.mark.parametrize(
+    "lacks, advice",
+    [("headers", r"Failed to find CUDA headers.*\[cuda13\]"), ("numba", "pip install numba")],
+)
+def test_a_device_that_nothing_can_be_compiled_for_says_what_to_install(lacks, advice, monkeypatch):
+    def get_function(module, name):
+        raise RuntimeError("Failed to find CUDA headers")
+
+    if lacks == "headers":
+        monkeypatch.setattr(sys.modules["cupy"].RawModule, "get_function", get_function)
+    else:
+        monkeypatch.setattr(arrays, "find_spec", lambda name: None)
+    arrays.cupy.cache_clear()
+    with pytest.raises(fp.DeviceError, match=advice):
+        fp.ones(2, device="cuda")
 
 
 def test_numpy_must_be_asked_for():

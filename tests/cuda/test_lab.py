@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+
+pytest.importorskip("click")
 from click.testing import CliRunner
 
 import minifp as fp

@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
+
+pytest.importorskip("hypothesis")
 from cases import CASES
 
 import minifp as fp

@@ -1,13 +1,17 @@
 """Claims about the tensor cores' product that is there to be read, and its emulation in NumPy."""
 
 import ctypes
+import shutil
+import sys
 
 import build
 import numpy as np
+import nvrtc
 import pytest
 from conftest import IMITATED
 from nvrtc import compiled, spills
 
+from minifp.cuda import headers, source
 from minifp.cuda.arrays import to_device, to_host
 from minifp.cuda.teaching import TEXT, emulated, matmul
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError
@@ -180,6 +184,39 @@ def test_a_tensor_core_loses_ones_in_float16_and_not_in_float32():
 def test_the_text_compiles_for_tensor_cores(arch, accumulate, dtype):
     cubin, log = compiled(TEXT(ACC=accumulate, Y=dtype).text, arch)
     assert cubin and not spills(log)
+
+
+def test_the_header_of_tensor_cores_is_found_in_a_package_of_its_own(tmp_path, monkeypatch):
+    text, include = TEXT(ACC="float32", Y="float16").text, nvrtc.library()[1]
+    shutil.copytree(include, tmp_path / "include", ignore=shutil.ignore_patterns("crt"))
+    tried = []
+    to_device(np.zeros(1))  # the GPU is there, whatever it lacks then
+
+    class RawModule:
+        """As CuPy's, which looks into one folder: there, it has no crt/mma.h."""
+
+        def __init__(self, *, code, options):
+            tried.append((*options, "--gpu-architecture=sm_90", f"-I{tmp_path / 'include'}"))
+
+        def get_function(self, name):
+            return nvrtc.made(text, tried[-1])[1]
+
+    monkeypatch.setattr(sys.modules["cupy"], "RawModule", RawModule)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(include.parents[2])])
+    assert source.compiled(text, "tile_product")
+    assert len(tried) == 2 and f"-I{include}" in tried[1]
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(DeviceError, match=r"crt/mma\.h is not installed.*minifp\[cuda13\]"):
+        source.compiled(text, "tile_product")
+
+
+def test_headers_of_cuda_12_lie_in_the_folder_of_their_package(tmp_path):
+    folder = tmp_path / "nvidia" / "cuda_nvcc" / "include"
+    (folder / "crt").mkdir(parents=True)
+    (folder / "crt" / "mma.h").touch()
+    assert headers.folder_of("crt/mma.h", 12, [tmp_path]) == folder
+    assert headers.folder_of("crt/mma.h", 13, [tmp_path]) is None
+    assert headers.missing(ValueError("no such thing")) is None
 
 
 def test_what_there_is_no_product_of():

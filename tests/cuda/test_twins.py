@@ -10,6 +10,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+
+pytest.importorskip("hypothesis")
 from bounds import Call, Calls
 from cases import CASES, LAYOUTS
 
