@@ -119,7 +119,8 @@ from minifp.errors import TapeError, TrainingError
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
-    "DeviceError", "DynamicLossScale", "FileError", "Findings", "GradcheckError", "Microscope", "MinifpError",
+    "DeviceError", "DynamicLossScale", "FileError",
+    "Findings", "GradcheckError", "Microscope", "MinifpError",
     "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision", "PrecisionError",
     "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task",
     "Tensor", "TrainingError", "abs", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add",

@@ -20,9 +20,10 @@ FORGOTTEN = 3600  # seconds after which nobody writes to such a file any more
 LONGEST = 255  # of a name, on all common file systems
 ROOM = "make room there, or give a path on another disk"
 ALLOWED = "give a place that you may write to"
+FULL = errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)
 HINTS = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ALLOWED),
-    **dict.fromkeys((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)), ROOM),
+    **dict.fromkeys(FULL, ROOM),
 }
 
 
