@@ -127,8 +127,10 @@ class Checkpoints:
             if before != self.settings.get(name)
         }
         parts, scheduler = training.parts(), training.scheduler
-        if isinstance(scheduler, LRScheduler | None) and differing.pop("steps", None):
-            parts |= {} if scheduler is None else {"scheduler": Lengthened(scheduler)}
+        if "steps" in differing and isinstance(scheduler, LRScheduler | None):
+            del differing["steps"]
+            if scheduler is not None:
+                parts["scheduler"] = Lengthened(scheduler)
         for name in ("precision", "seed"):
             if getattr(run, name) != getattr(training.run, name):
                 differing[name] = getattr(run, name), getattr(training.run, name)
@@ -143,7 +145,7 @@ class Checkpoints:
             raise CheckpointError(
                 f"checkpoint {str(self.resume)!r} has done {run.steps} steps, more than the "
                 f"{training.total} of this run: give at least {run.steps}, or no number, which is "
-                f"the checkpoint's own, {extra['settings']['steps']}"
+                f"the checkpoint's own, {extra['settings'].get('steps')}"
             )
         checkpoint.load(self.resume, **parts)
         training.run = run

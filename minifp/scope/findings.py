@@ -90,7 +90,8 @@ class Findings(Record):
     def load(path: str | Path) -> "Findings":
         """What `save` has written. Raises ArgumentError, with the reason, for another file."""
         try:
-            with np.load(files.as_path(path), allow_pickle=False) as held:
+            content = files.as_path(path).read_bytes()
+            with np.load(io.BytesIO(content), allow_pickle=False) as held:
                 told = json.loads(held["json"].tobytes())
                 rows, ends, counts = held["histograms"], held["ends"], held["counts"]
             if told["version"] != VERSION:
