@@ -215,7 +215,7 @@ def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_pat
 
 @compiled
 def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
-    from minifp.cpu import cache
+    from minifp.cpu import kernel_cache as cache
 
     (tmp_path / "cpu").mkdir()
     (tmp_path / "ops").mkdir()
@@ -263,7 +263,7 @@ def half(x):
 @pytest.fixture
 def kernels(tmp_path, monkeypatch):
     """A function that uses a file of kernels as a new process would, and where it is kept."""
-    from minifp.cpu import cache
+    from minifp.cpu import kernel_cache as cache
 
     file = tmp_path / "of_tests.py"
     file.write_text(KERNEL, encoding="utf-8")
@@ -333,7 +333,7 @@ def test_a_full_or_broken_disk_costs_one_warning(kernels, monkeypatch, what):
 
 @compiled
 def test_a_folder_that_goes_away_while_a_program_runs_is_made_again(kernels):
-    from minifp.cpu import cache
+    from minifp.cpu import kernel_cache as cache
 
     use, folder = kernels
     use("float32")
@@ -343,7 +343,7 @@ def test_a_folder_that_goes_away_while_a_program_runs_is_made_again(kernels):
 
 
 def test_old_folders_of_kernels_go_first_and_others_stay(tmp_path, monkeypatch):
-    from minifp.cpu import cache
+    from minifp.cpu import kernel_cache as cache
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     place = tmp_path / "minifp-kernels"

@@ -1,7 +1,7 @@
 """Compiling kernels: numba with the flags that numerics allow, and a cache on disk.
 
-Only what is called is compiled, at its first call, and kept in a folder: see cache.py. Where that
-cannot be written or read, each process compiles anew, and a warning says so.
+Only what is called is compiled, at its first call, and kept in a folder: see kernel_cache.py. Where
+that cannot be written or read, each process compiles anew, and a warning says so.
 
 No flag allows what NaN, Inf or -0 forbid. `contract` joins a product with the sum that takes it,
 which rounds once less; `reassoc`, for sums alone, lets them run in vector registers.
@@ -18,7 +18,7 @@ from llvmlite import binding
 from numba import types
 from numba.core import event
 
-from minifp.cpu.cache import cache_folder, warn_unkept
+from minifp.cpu.kernel_cache import cache_folder, warn_unkept
 
 if numba.config.DISABLE_JIT:
     raise ImportError("NUMBA_DISABLE_JIT is set: these kernels only work compiled")

@@ -116,6 +116,6 @@ def summary() -> str:
     try:
         folder = place()
     except ImportError:
-        return "nowhere: platformdirs is not installed"
+        return "nothing: platformdirs is not installed"
     used, most = (f"{n / 2**20:.0f}" for n in (size_of(folder), BOUND))
-    return f"{folder}: {used} MiB, of at most {most}; it can be removed at any time"
+    return f"{used} MiB, of at most {most}, which can be removed at any time, in {folder}"
