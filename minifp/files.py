@@ -144,7 +144,7 @@ def fill(part, data, before) -> None:
 
 
 def _rights(part, before):
-    """Those of the file before; less its group's, if that cannot be the group of the new file."""
+    """Those of the file before; for a group that is another's, those of all others at most."""
     rights = stat.S_IMODE(before.st_mode)
     now = os.stat(part)
     if (now.st_uid, now.st_gid) == (before.st_uid, before.st_gid) or not hasattr(os, "chown"):
@@ -153,7 +153,7 @@ def _rights(part, before):
         with suppress(OSError):
             os.chown(part, owner, before.st_gid)
             return rights
-    return rights & ~stat.S_IRWXG
+    return rights & ~stat.S_IRWXG | rights & (rights & stat.S_IRWXO) << 3
 
 
 @contextmanager

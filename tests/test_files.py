@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import stat
 import threading
 import time
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from lab_blobs import blobs
 
 import minifp as fp
 from minifp import ArgumentError, files
@@ -199,6 +201,22 @@ def test_what_is_written_over_a_private_file_is_private_from_the_first_byte(tmp_
     assert [stat.S_IMODE(s.st_mode) for s in seen] == [0o600]
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root gives groups")
+def test_a_file_of_a_group_is_not_opened_to_another_group(tmp_path, monkeypatch):
+    path = files.write(tmp_path / "c", "1")
+    path.chmod(0o664)
+    os.chown(path, -1, 12345)
+    files.write(path, "2")
+    assert mode(path) == 0o664 and os.stat(path).st_gid == 12345
+
+    def refused(*given):
+        raise PermissionError
+
+    monkeypatch.setattr(files.os, "chown", refused)
+    files.write(path, "3")
+    assert mode(path) == 0o644 and os.stat(path).st_gid != 12345
+
+
 @posix
 def test_a_link_stays_and_its_file_is_written(tmp_path):
     (tmp_path / "disk").mkdir()
@@ -246,3 +264,51 @@ def test_two_writers_of_one_path_do_not_meet(tmp_path, monkeypatch):
         thread.join()
     assert not errors and (tmp_path / "c").read_text("utf-8") in contents
     assert names(tmp_path) == ["c"]
+
+
+# ---- all that is written ------------------------------------------------------------------------
+
+
+def test_nothing_is_written_by_another_way():
+    """What is downloaded has a cache of its own; a buffer in memory is no file."""
+    ways = (
+        r'\bopen\([^)]*"[wxa]b?\+?"',
+        *(r"\.write_(text|bytes)\(", r"\.savefig\((?!content|text)", r"np\.save\w*\((?!\s*out)"),
+    )
+    root = Path(fp.__file__).parent
+    texts = {p.relative_to(root).as_posix(): p.read_text("utf-8") for p in root.rglob("*.py")}
+    found = {name for name, text in texts.items() if re.search("|".join(ways), text)}
+    assert found == {"files.py", "data/files.py"}
+
+
+@pytest.fixture
+def everything(monkeypatch):
+    """A function that writes each kind of file into a folder, by the name of the kind."""
+    pytest.importorskip("matplotlib")
+    drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
+    monkeypatch.setattr("minifp.report.figures.FIGURES", drawn)
+    monkeypatch.setattr("minifp.scope.findings.Findings._page", lambda *given: "a page")
+    monkeypatch.setattr("minifp.scope.findings.Findings._repr_png_", lambda *given: b"a picture")
+    model = fp.nn.Linear(4, 3)
+    optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=0.1))
+    with fp.microscope(model, optimizer, progress=False) as scope:
+        optimizer.minimize(model(fp.ones(2, 4)).sum())
+    comparison = fp.compare(blobs(steps=2), ["float32"], seeds=1, progress=False)
+    return {
+        "checkpoint": lambda folder: fp.save(folder / "c", model, optimizer),
+        "npz": lambda folder: scope.save(folder / "scope.npz"),
+        "findings": lambda folder: scope.write(folder, progress=False),
+        "json, csv": comparison.save,
+        "html": lambda folder: comparison.report(folder / "report.html"),
+        "png": comparison.figures,
+        "svg": lambda folder: comparison.figures(folder, "svg"),
+        "pdf": lambda folder: comparison.figures(folder, "pdf"),
+    }
+
+
+def test_a_full_disk_leaves_nothing_half_written_of_any_kind(tmp_path, everything, full_disk):
+    full_disk()
+    for kind, write in everything.items():
+        with pytest.raises(FileError, match="No space left"):
+            write(tmp_path / "new" / kind)
+    assert names(tmp_path) == []
