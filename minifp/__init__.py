@@ -113,13 +113,14 @@ from minifp.gradient_check import GradcheckError, gradcheck
 # What can go wrong.
 from minifp import errors
 from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataError, DeviceError
-from minifp.errors import DTypeError
+from minifp.errors import DTypeError, FileError
 from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError, ShapeError
 from minifp.errors import TapeError, TrainingError
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
-    "DeviceError", "DynamicLossScale", "Findings", "GradcheckError", "Microscope", "MinifpError",
+    "DeviceError", "DynamicLossScale", "FileError",
+    "Findings", "GradcheckError", "Microscope", "MinifpError",
     "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision", "PrecisionError",
     "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task",
     "Tensor", "TrainingError", "abs", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add",

@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minifp import cpu
 from minifp.errors import PrecisionError, ShapeError
 from minifp.formats import as_dtype, float16, float32, narrow, round_to, widen
 
@@ -312,10 +313,9 @@ def _kernels(dtype):
 @cache
 def twins(dtype):
     """The module of numba twins for sums in `dtype`, or None where they cannot be had."""
-    try:
-        return import_module(TWINS[dtype])
-    except (KeyError, ImportError, OSError):  # OSError: a numba whose libraries do not load
+    if dtype not in TWINS or cpu.numba_error() is not None:
         return None
+    return import_module(TWINS[dtype])
 
 
 @cache

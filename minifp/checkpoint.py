@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import minifp.tensor_file as tensor_file
-from minifp import random
+from minifp import files, random
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.formats import as_dtype, float32, is_float, narrow
 from minifp.gradient_clip import is_consumed
@@ -40,9 +40,11 @@ def save(
         float32 masters where there are any, and what is stored otherwise, in float32 at least.
 
     With an optimizer, gradients that no step has consumed are saved too, so that it may be called
-    between micro-batches; and always the random streams. Call it between steps. Raises
-    ArgumentError, with nothing written, for what cannot be saved.
+    between micro-batches; and always the random streams. Call it between steps. A file that is
+    there keeps its rights, and a link to it stays. Raises ArgumentError, with nothing written, for
+    what cannot be saved, and FileError for a full disk or a place that may not be written to.
     """
+    path = files.as_path(path)
     _check_objects("save", model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)
     if dtype is not None and not is_float(as_dtype(dtype)):
         raise ArgumentError(f"save: dtype={dtype!r}: expected a floating format, or None")
@@ -60,7 +62,7 @@ def save(
         "random": random.get_state(),
         "extra": extra,
     }
-    return tensor_file.write(Path(path), arrays, tree)
+    return tensor_file.write(path, arrays, tree)
 
 
 def load(

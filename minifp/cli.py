@@ -1,15 +1,19 @@
 """The command line: `minifp compare`, `train`, `demo`, `inspect`, `explain` and
 `doctor`.
 
-Exit codes: 0, 2 for a wrong argument or another error that minifp explains, 130 after Ctrl-C.
+Exit codes: 0, 2 for a wrong argument or another error that minifp explains, 130 after Ctrl-C, 143
+after SIGTERM, which ends a command as Ctrl-C does.
 """
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import minifp
+from minifp import files
 from minifp.errors import MinifpError
 
 try:
@@ -34,13 +38,47 @@ class Commands(click.Group):
 
     def invoke(self, ctx):
         """Run the command that was asked for."""
-        try:
-            return super().invoke(ctx)
-        except MinifpError as error:
-            raise Refusal(str(error)) from error
-        except KeyboardInterrupt as interrupt:
-            click.echo(f"\nInterrupted. {interrupt}".rstrip(), err=True)
-            ctx.exit(INTERRUPTED)
+        with Stopped() as stopped:
+            try:
+                return super().invoke(ctx)
+            except MinifpError as error:
+                raise Refusal(str(error)) from error
+            except OSError as error:
+                if error.errno not in files.FULL:
+                    raise
+                raise Refusal(f"the output cannot be written: {error}") from error
+            except KeyboardInterrupt as interrupt:
+                click.echo(f"\nInterrupted. {interrupt}".rstrip(), err=True)
+                ctx.exit(stopped.code)
+
+
+class Stopped:
+    """SIGTERM, which schedulers of clusters send before they kill, taken as Ctrl-C."""
+
+    def __init__(self):
+        self.code, self.before = INTERRUPTED, None
+
+    def __enter__(self):
+        with suppress(ValueError):  # signals are the main thread's
+            self.before = signal.signal(signal.SIGTERM, self.stop)
+        return self
+
+    def __exit__(self, *raised):
+        if self.before is not None:
+            signal.signal(signal.SIGTERM, self.before)
+
+    def stop(self, number, frame):
+        """What is done at the signal."""
+        self.code = 128 + number  # as shells have it
+        raise KeyboardInterrupt
+
+
+class Place(click.Path):
+    """A path, with "~" for the home folder also in --out=~/runs, which shells leave as it is."""
+
+    def convert(self, value, param, ctx):
+        """Refuse what can be no path, such as what an unset variable leaves."""
+        return super().convert(str(files.as_path(value)), param, ctx)
 
 
 class ManyValues(click.Command):
@@ -160,7 +198,7 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar."
 @DIAL
 @click.option(
     "--out",
-    type=click.Path(file_okay=False),
+    type=Place(file_okay=False),
     metavar="DIR",
     help="Keep results, pictures and report in this folder, and go on from what is there.",
 )
@@ -274,7 +312,7 @@ def finished_before_interrupt(out) -> str:
 @DIAL
 @click.option(
     "--save",
-    type=click.Path(dir_okay=False),
+    type=Place(dir_okay=False),
     metavar="PATH",
     help="Write a checkpoint there, a safetensors file.  [default: --resume's path]",
 )
@@ -286,7 +324,7 @@ def finished_before_interrupt(out) -> str:
 )
 @click.option(
     "--resume",
-    type=click.Path(dir_okay=False),
+    type=Place(dir_okay=False),
     metavar="PATH",
     help="Go on from this checkpoint, bit for bit as if training had never stopped.",
 )
@@ -307,18 +345,23 @@ def train(
     with its masters, the loss scale, the schedule, the place in the data and the random streams;
     it is replaced only when the next one is complete.
 
+    --resume goes on to where the run was meant to end. With --epochs N, in all, it trains longer,
+    or shorter, whether it had ended or not: a schedule of learning rates is from there on that of N
+    epochs, so that after a cosine to 0 the rate rises again. N must not be less than what is done.
+
     \b
     Examples:
       minifp train lenet --save runs/lenet.safetensors
       minifp train charlstm --precision mixed --save runs/lstm.safetensors --every 200
       minifp train charlstm --resume runs/lstm.safetensors
+      minifp train lenet --resume runs/lenet.safetensors --epochs 20
       minifp train charlstm --device cuda --no-graph
     """
     from minifp.lab.resume import train_one
     from minifp.report.table import run_table
     from minifp.tasks import load_task
 
-    chosen, path = load_task(task, data), save or resume
+    chosen, path = load_task(task, data), resume if save is None else save
     try:
         run = train_one(
             *(chosen, precision, seed, epochs, steps, dial),
@@ -330,16 +373,23 @@ def train(
             graph=graph,
         )
     except KeyboardInterrupt:
-        said = f"Go on with --resume {path}." if path else "With --save PATH one could go on."
-        raise KeyboardInterrupt(said) from None
+        raise KeyboardInterrupt(how_to_go_on(path)) from None
     click.echo(run_table(chosen, run))
     click.echo(f"\nCheckpoint: {path}" if path else "\nNothing was written: --save PATH keeps it.")
+
+
+def how_to_go_on(path) -> str:
+    """What an interrupted training leaves."""
+    if path is None:
+        return "With --save PATH one could go on."
+    there = Path(path).is_file()
+    return f"Go on with --resume {path}." if there else "Nothing was saved yet; see --every."
 
 
 @main.command()
 @click.option(
     "--out",
-    type=click.Path(file_okay=False),
+    type=Place(file_okay=False),
     default="runs/demo",
     show_default=True,
     metavar="DIR",
@@ -360,7 +410,8 @@ def demo(out, quiet):
     from minifp.lab.demo import PARTS
     from minifp.report import story
 
-    done = []
+    done, page, overview = [], Path(out) / "report.html", Path(out) / "demo.png"
+    files.check_writable(page, overview)
     try:
         for part in PARTS:
             click.echo(f"\n({part.key}) {part.title}\n\n{part.claim}\n")
@@ -369,9 +420,9 @@ def demo(out, quiet):
     except KeyboardInterrupt:
         said = f"What was finished is in {out}; the same command goes on from there."
         raise KeyboardInterrupt(said) from None
-    report = story.write_story(done, Path(out) / "report.html")
+    report = story.write_story(done, page)
     if picture_format("png"):
-        story.save_overview(done, Path(out) / "demo.png")
+        story.save_overview(done, overview)
     click.echo("\n" + where(report, "png"))
 
 
@@ -459,7 +510,7 @@ def explain(words):
 )
 @click.option(
     "--checkpoint",
-    type=click.Path(dir_okay=False),
+    type=Place(dir_okay=False),
     metavar="PATH",
     help="Begin from this checkpoint, and make one step with one batch; the file stays as it is.",
 )
@@ -470,7 +521,7 @@ def explain(words):
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False),
+    type=Place(file_okay=False),
     metavar="DIR",
     help="Write report.html, scope.npz, scope.txt and scope.png into this folder.",
 )
@@ -496,10 +547,13 @@ def inspect(
 
     After Ctrl-C it tells, and writes, what it has seen until then.
     """
+    from minifp.scope.findings import places
     from minifp.scope.inspecting import INTERRUPTED
     from minifp.scope.inspecting import inspect as look
     from minifp.tasks import load_task
 
+    if out is not None:
+        files.check_writable(*places(out))
     found = look(
         *(load_task(task, data), precision, seed, epochs, steps, dial),
         every=every,

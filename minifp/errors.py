@@ -45,6 +45,10 @@ class CheckpointError(MinifpError, ValueError):
     """A checkpoint that is damaged, foreign, of a newer version, or of another model."""
 
 
+class FileError(MinifpError, OSError):
+    """A file that cannot be written: a full disk, a place that is protected, a damaged drive."""
+
+
 class TapeError(MinifpError, RuntimeError):
     """The tape cannot do what was asked: used up, changed in place, or nothing recorded."""
 

@@ -1,47 +1,185 @@
-"""Files that are never seen half written: written aside, then renamed."""
+"""Files that are never seen half written: written aside, then renamed. All that minifp writes.
 
+There is the old file or the whole new one, whenever the process is killed, and whatever fails. A
+file that is replaced keeps its rights; one behind a symbolic link is replaced where it lies.
+"""
+
+import errno
 import os
-from contextlib import contextmanager, suppress
+import re
+import secrets
+import stat
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from minifp.errors import ArgumentError
+from minifp.errors import ArgumentError, FileError, MinifpError
+
+PART = re.compile(r"minifp-[0-9a-f]{16}\.part")  # what is written aside: each a name of its own
+FORGOTTEN = 3600  # seconds after which nobody writes to such a file any more
+LONGEST = 255  # of a name, on all common file systems
+ROOM = "make room there, or give a path on another disk"
+ALLOWED = "give a place that you may write to"
+FULL = errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)
+HINTS = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ALLOWED),
+    **dict.fromkeys(FULL, ROOM),
+}
 
 
-@contextmanager
-def aside(path):
-    """Give a path to write to, in the folder of `path`, which it replaces at the end of the block.
+def as_path(path) -> Path:
+    """What somebody has given as a path; a "~" at its beginning is the home folder.
 
-    There is the old file or the whole new one, whenever the process is killed (a .part file that it
-    leaves is overwritten by the next). If the block raises, what it wrote is removed. Missing
-    folders are made. Raises ArgumentError for what is no path, a folder, or a path in a file.
+    Raises ArgumentError for what is no path, or an empty one, or has a name that no file can have.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"a path is a {type(path).__name__}: expected a text, or a Path")
-    path = Path(path)
-    if path.is_dir():
-        raise ArgumentError(f"{path} is a folder: expected a file, such as {path / path.name}")
+    text = os.fsdecode(path)
+    if not text:
+        raise ArgumentError("a path is empty: expected that of a file or folder, such as runs/one")
+    if "\0" in text:
+        raise ArgumentError(f"{text!r}: a path has no NUL characters")
+    for name in Path(text).parts:
+        length = len(name) if os.name == "nt" else len(os.fsencode(name))
+        if length > LONGEST:
+            raise ArgumentError(
+                f"{name[:40]}... is a name of {length} bytes: expected at most {LONGEST}"
+            )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise ArgumentError(f"{text}: nobody of this name has a home folder here") from None
+
+
+def write(path, content) -> Path:
+    """Write a text (as UTF-8) or bytes, aside, onto the disk itself; return the path.
+
+    Missing folders are made. Raises ArgumentError for what is no path, a folder, or a path in a
+    file; and FileError, with everything as it was, where the disk is full or may not be written to.
+    """
+    write_all({path: content})
+    return as_path(path)
+
+
+def write_all(contents: dict) -> None:
+    """Write several files, by path: all are complete before the first one takes its place.
+
+    What has None for its content is removed then.
+    """
+    with ExitStack() as stack:
+        wanted = {as_path(path): content for path, content in contents.items()}
+        asides = [_aside(path, content) for path, content in wanted.items() if content is not None]
+        parts = [stack.enter_context(aside) for aside in asides]
+        for path, part, target in parts:
+            with _refusals(path):
+                os.replace(part, target)
+        remove(*(path for path, content in wanted.items() if content is None))
+    for folder in {target.parent for *_, target in parts}:
+        _remove_forgotten(folder)
+
+
+def remove(*paths) -> None:
+    """Remove files, where they are there. Raises FileError."""
+    for path in map(as_path, paths):
+        with _refusals(path):
+            path.unlink(missing_ok=True)
+
+
+def check_writable(*paths) -> None:
+    """Raise what writing these files would raise, as far as it shows; nothing is left or changed.
+
+    Before hours of work, not after them.
+    """
+    for path in paths:
+        with _aside(as_path(path), b"a trial"):
+            pass
+
+
+@contextmanager
+def _aside(path, content):
+    """Write beside a file; give (path, what is written, what it is to replace), and tidy up."""
+    target, part = Path(os.path.realpath(path)), None
+    missing = [folder for folder in target.parents if not os.path.lexists(folder)]
+    try:
+        with _refusals(path):
+            before = _replaced(path, target)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
+            fill(part, content.encode() if isinstance(content, str) else content, before)
+        yield path, part, target
+    finally:
+        if part is not None:
+            with suppress(OSError):  # as it was renamed
+                part.unlink()
+        for folder in missing:
+            with suppress(OSError):  # as it holds something, and stays
+                folder.rmdir()
+
+
+def _replaced(path, target):
+    """The os.stat of the file that will be replaced; None where there is none."""
+    try:
+        before = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(before.st_mode):
+        raise ArgumentError(f"{path} is a folder: expected a file, such as {path / 'name'}")
+    if not stat.S_ISREG(before.st_mode):
+        raise ArgumentError(f"{path} is no ordinary file: expected one, which can be replaced")
+    if not os.access(target, os.W_OK):
+        raise FileError(f"{path} is protected from being written: allow it, or give another path")
+    return before
+
+
+def fill(part, data, before) -> None:
+    """Write bytes onto the disk, as a new file with the rights of the one `before`, if any."""
+    rights = 0o666 if before is None else 0o600  # less the umask; or private until it is known
+    with open(part, "xb", opener=lambda name, flags: os.open(name, flags, rights)) as file:
+        file.write(data)  # closed before the rename, as Windows wants it
+        file.flush()
+        os.fsync(file.fileno())
+    if before is not None:
+        with suppress(OSError):  # of file systems without rights
+            os.chmod(part, _rights(part, before))
+
+
+def _rights(part, before):
+    """Those of the file before; for a group that is another's, those of all others at most."""
+    rights = stat.S_IMODE(before.st_mode)
+    now = os.stat(part)
+    if (now.st_uid, now.st_gid) == (before.st_uid, before.st_gid) or not hasattr(os, "chown"):
+        return rights
+    for owner in (before.st_uid, -1):  # only root may give a file away
+        with suppress(OSError):
+            os.chown(part, owner, before.st_gid)
+            return rights
+    return rights & ~stat.S_IRWXG | rights & (rights & stat.S_IRWXO) << 3
+
+
+@contextmanager
+def _refusals(path):
+    """Turn what the system refuses into one line."""
+    try:
+        yield
+    except MinifpError:
+        raise
     except (FileExistsError, NotADirectoryError):
         raise ArgumentError(
             f"{path} cannot be written: {path.parent} is, or is in, a file: expected a folder"
         ) from None
-    part = path.with_name(path.name + ".part")
-    try:
-        yield part
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            part.unlink()
-        raise
+    except OSError as error:
+        hint = HINTS.get(error.errno, "try again, or give another path")
+        refusal = FileError(
+            f"{path} cannot be written: {error.strerror or error}. What was there is as it was; "
+            f"{hint}"
+        )
+        refusal.errno = error.errno
+        raise refusal from error
 
 
-def write(path, content) -> Path:
-    """Write a text (as UTF-8) or bytes, aside, onto the disk itself; return the path."""
-    data = content.encode() if isinstance(content, str) else content
-    with aside(path) as part:
-        with open(part, "wb") as file:  # closed before the rename, as Windows wants it
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    return Path(path)
+def _remove_forgotten(folder) -> None:
+    """Remove what was written aside by processes that were killed while they did."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if PART.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > FORGOTTEN:
+                os.unlink(entry.path)

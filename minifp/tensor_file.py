@@ -65,7 +65,7 @@ def read(path):
     or no safetensors file at all, saying which.
     """
     try:
-        with open(path, "rb") as file:
+        with open(files.as_path(path), "rb") as file:
             content = file.read()  # not memory-mapped: Windows could not replace the file
     except (OSError, TypeError, ValueError) as error:
         said = getattr(error, "strerror", None) or error

@@ -47,6 +47,11 @@ def train(path):
         print(step, flush=True)
 
 
+def parts_in(folder):
+    """What was being written."""
+    return list(folder.glob("minifp-*.part"))
+
+
 def kill_once(path, least, most):
     """Let a child train, kill it; the last step that it said was saved, and whether it was saving.
 
@@ -58,7 +63,7 @@ def kill_once(path, least, most):
         time.sleep(random.uniform(least, most))
         child.kill()
         said = child.stdout.read().split("\n")[:-1]  # whole lines
-    return int(said[-1]) if said else first, path.with_name(path.name + ".part").exists()
+    return int(said[-1]) if said else first, parts_in(path.parent) != []
 
 
 def main():
@@ -78,7 +83,8 @@ def main():
             said, writing = kill_once(path, 0.0, 0.2)
             counts["killed"] += 1
             counts["while a file was being written"] += writing
-            path.with_name(path.name + ".part").unlink(missing_ok=True)
+            for part in parts_in(path.parent):
+                part.unlink()
             try:
                 step = fp.load(path, model, optimizer)["step"]
                 lost = not (said <= step <= said + 1 and step == optimizer.optimizer.steps)

@@ -141,10 +141,21 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
         ("compare mlp --figures jpg", "jpg"),
         ("compare mlp extra", "extra"),
         ("comparre", "comparre"),
+        ("compare mlp --out ~", "path is empty"),
+        ("demo --out ~", "path is empty"),
+        ("inspect mlp --out ~", "path is empty"),
+        ("inspect mlp --checkpoint ~", "path is empty"),
+        ("compare mlp --data ~", "digits or mnist"),
+        ("train mlp --data ~", "digits or mnist"),
+        ("compare mlp -p ~", "no precision ''"),
+        ("train mlp -p ~", "no precision ''"),
+        ("inspect mlp -p ~", "no precision ''"),
+        ("compare mlp --seeds ~", "0,3,7"),
     ],
 )
 def test_a_wrong_argument_is_one_message_and_exit_code_2(words, said):
-    result = call(*words.split())
+    """A ~ stands for an empty word."""
+    result = call(*words.replace("~", "").split(" "))
     assert result.exit_code == 2
     assert said in result.output and "Traceback" not in result.output
 
@@ -299,6 +310,45 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
     monkeypatch.setattr(lab.comparison, "train", interrupted)
     result = call("demo", "--quiet", "--out", tmp_path)
     assert result.exit_code == cli.INTERRUPTED and "goes on from there" in result.output
+
+
+# ---- what cannot be written ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command, name, worker",
+    [
+        ("demo", "report.html", "minifp.lab.comparison.train"),
+        ("demo", "demo.png", "minifp.lab.comparison.train"),
+        ("inspect mlp", "scope.npz", "minifp.scope.inspecting.inspect"),
+        ("inspect mlp", "report.html", "minifp.scope.inspecting.inspect"),
+        ("compare mlp", "report.html", "minifp.lab.comparison.train"),
+    ],
+)
+def test_all_places_are_tried_before_the_work(tmp_path, monkeypatch, command, name, worker):
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(worker, lambda *given, **named: pytest.fail("it works first"))
+    result = call(*command.split(), "--out", tmp_path, "--quiet")
+    assert result.exit_code == 2 and "is a folder" in result.output
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_tilde_that_the_shell_has_left_is_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert call("train", "mlp", "--steps", "1", "--save=~/runs/c", "-q").exit_code == 0
+    assert (tmp_path / "runs" / "c").is_file() and not (tmp_path / "~").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_what_is_printed_onto_a_full_disk_is_one_line():
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "minifp", "explain", "0.1"]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=env, check=False)
+    assert done.returncode == 2 and b"No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 # ---- Ctrl-C -------------------------------------------------------------------------------------

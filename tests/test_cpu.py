@@ -2,6 +2,8 @@
 
 import os
 import platform
+import runpy
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -213,7 +215,7 @@ def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_pat
 
 @compiled
 def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
-    from minifp.cpu import compile
+    from minifp.cpu import kernel_cache as cache
 
     (tmp_path / "cpu").mkdir()
     (tmp_path / "ops").mkdir()
@@ -222,13 +224,13 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
     two.write_text("x = 1\n", encoding="utf-8")
     three.write_text("y = 1\n", encoding="utf-8")
     (tmp_path / "cpu" / "base.py").write_text("z = 1\n", encoding="utf-8")
-    monkeypatch.setattr(compile, "ROOT", tmp_path)
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
 
     def folders():
-        compile.sources.cache_clear()
-        compile.cache_folder.cache_clear()
-        return [compile.cache_folder(str(file)) for file in (one, three)]
+        cache.sources.cache_clear()
+        cache.cache_folder.cache_clear()
+        return [cache.cache_folder(str(file)) for file in (one, three)]
 
     try:
         before = folders()
@@ -239,8 +241,124 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
         last = folders()
         assert last[0] != after[0] and last[1] != after[1]
     finally:
-        compile.sources.cache_clear()
-        compile.cache_folder.cache_clear()
+        cache.sources.cache_clear()
+        cache.cache_folder.cache_clear()
+
+
+KERNEL = """
+from minifp.cpu.compile import compiled, native
+from numba import types
+
+@compiled
+def twice(x):
+    for i in range(len(x)):
+        x[i] = 2 * x[i]
+
+@native(types.float64(types.float64), "minifp_test_half")
+def half(x):
+    return x / 2
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path, monkeypatch):
+    """A function that uses a file of kernels as a new process would, and where it is kept."""
+    from minifp.cpu import kernel_cache as cache
+
+    file = tmp_path / "of_tests.py"
+    file.write_text(KERNEL, encoding="utf-8")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+
+    def use(*dtypes):
+        cache.cache_folder.cache_clear()
+        space = runpy.run_path(str(file))
+        for dtype in dtypes:
+            x = np.arange(3, dtype=dtype)
+            space["twice"](x)
+            assert x.tolist() == [0, 2, 4]
+        return sum(space["twice"].stats.cache_hits.values())
+
+    yield use, tmp_path / "kept"
+    cache.cache_folder.cache_clear()
+
+
+def kept(folder, end):
+    """The files of a kernel that are kept: .nbi is numba's index, .nbc the code."""
+    return sorted(folder.rglob(f"*{end}"))
+
+
+@compiled
+@pytest.mark.parametrize("end", [".nbi", ".nbc"])
+@pytest.mark.parametrize("part", [0.0, 0.01, 0.3, 0.999, "noise"])
+def test_kernels_that_are_damaged_are_compiled_anew_and_kept_again(kernels, end, part):
+    use, folder = kernels
+    use("float32")
+    assert use("float32") == 1
+    for path in kept(folder, end):
+        content = path.read_bytes()
+        path.write_bytes(b"c" * 99 if part == "noise" else content[: int(part * len(content))])
+    with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR") as told:
+        assert use("float32") == 0
+    assert len(told) == 1 and str(folder) in str(told[0].message)
+    use("float32")
+    assert use("float32") == 1
+
+
+@compiled
+def test_code_for_other_types_is_not_called(kernels):
+    """As two processes may leave it that compile a kernel for two types at the same time."""
+    use, folder = kernels
+    use("float32", "int16")
+    first, second = (path for path in kept(folder, ".nbc") if "twice" in path.name)
+    first.write_bytes(second.read_bytes())
+    assert use("float32", "int16") == 0
+    assert use("float32", "int16") == 2
+
+
+@compiled
+@pytest.mark.parametrize("what", ["_save_index", "_save_data", "_load_index"])
+def test_a_full_or_broken_disk_costs_one_warning(kernels, monkeypatch, what):
+    from numba.core.caching import IndexDataCacheFile
+
+    def fail(*given):
+        raise OSError(28, "No space left on device")
+
+    use, folder = kernels
+    monkeypatch.setattr(IndexDataCacheFile, what, fail)
+    with pytest.warns(RuntimeWarning, match="No space left on device.*make room") as told:
+        use("float32", "int16")
+    assert len(told) == 1
+    monkeypatch.undo()
+
+
+@compiled
+def test_a_folder_that_goes_away_while_a_program_runs_is_made_again(kernels):
+    from minifp.cpu import kernel_cache as cache
+
+    use, folder = kernels
+    use("float32")
+    shutil.rmtree(folder)
+    use("float32")
+    assert kept(folder, ".nbc") and cache.size_of(folder) > 0
+
+
+def test_old_folders_of_kernels_go_first_and_others_stay(tmp_path, monkeypatch):
+    from minifp.cpu import kernel_cache as cache
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    place = tmp_path / "minifp-kernels"
+    for age, name in enumerate(["conv_numba-" + "a" * 16, "pool-" + "b" * 16, "mine"]):
+        folder = place / name / "ops"
+        folder.mkdir(parents=True)
+        (folder / "x.nbc").write_bytes(b"x" * 1000)
+        os.utime(place / name, (1e9 - age, 1e9 - age))  # the first was used last
+    cache.shrink(2000)
+    assert len(list(place.iterdir())) == 3
+    cache.shrink(1999)
+    assert sorted(p.name[:4] for p in place.iterdir()) == ["conv", "mine"]
+    cache.shrink(0)
+    assert [p.name for p in place.iterdir()] == ["mine"]
+    assert "0 MiB, of at most 256" in cache.summary() and str(place) in cache.summary()
 
 
 @compiled

@@ -5,6 +5,7 @@ import platform
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -131,6 +132,41 @@ def test_every_variable_that_the_code_reads_is_listed():
     texts = [path.read_text("utf-8") for path in folder.rglob("*.py")]
     read = {name for text in texts for name in re.findall(reads, text)}
     assert read == {name for name in doctor.VARIABLES if name.startswith("MINIFP_")}
+
+
+BROKEN = "raise AttributeError('no attribute bool8')"
+
+
+@pytest.mark.parametrize(
+    "block, told",
+    [
+        ("sys.modules['numba'] = None", "Missing: numba"),
+        ("sys.modules['llvmlite'] = None", "Broken: numba"),
+        ("sys.path.insert(0, sys.argv[1])", "AttributeError: no attribute bool8"),
+    ],
+    ids=["no numba", "no llvmlite", "broken"],
+)
+def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
+    (tmp_path / "numba.py").write_text(BROKEN, encoding="utf-8")
+    code = (
+        f"import sys; {block}; from minifp.report.doctor import doctor_text; print(doctor_text())"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout
+    assert told in text and row(text, "cuda").startswith("none: they are made with numba")
+    assert "numba" in text.splitlines()[-1] and "-m pip install" in text.splitlines()[-1]
+    assert row(text, "sums in float16") == "NumPy, slow: numba is not there"
+
+
+def test_it_says_where_compiled_kernels_are_and_how_much(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert row(doctor.doctor_text(), "kept").startswith("0 MiB, of at most 256")
+    assert str(tmp_path) in doctor.kernel_cache.summary()
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    assert str(Path.home() / ".cache") in doctor.kernel_cache.summary()
 
 
 def test_it_works_without_the_command_line_library():

@@ -11,7 +11,7 @@ from lab_blobs import blobs, clouds
 from minifp import policy
 from minifp.data import TensorDataset
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
-from minifp.lab import Comparison
+from minifp.lab import Comparison, store
 from minifp.lab import comparison as comparing
 from minifp.lab.comparison import compare
 from minifp.lab.run import Run
@@ -394,6 +394,69 @@ def test_a_damaged_run_is_named_with_what_to_do(tmp_path):
 def test_a_folder_without_results_says_so(tmp_path):
     with pytest.raises(DataError, match="no results.json in"):
         Comparison.load(tmp_path)
+
+
+def pictures(folder):
+    """The pages and pictures in a folder."""
+    return sorted(p.name for p in folder.iterdir() if p.suffix in (".svg", ".png", ".html"))
+
+
+def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
+    monkeypatch.setattr("minifp.report.figures.FIGURES", drawn)
+    given = {"out": tmp_path, "progress": False}
+    task = blobs(steps=3)
+    compare(task, BOTH, 1, figures="svg", **given)
+    of_one = (tmp_path / "loss.svg").read_bytes()
+    compare(task, BOTH, 1, **given)  # the same runs: all stays
+    assert (tmp_path / "loss.svg").read_bytes() == of_one
+    compare(task, BOTH, 2, figures="png", **given)
+    assert pictures(tmp_path) == ["loss.png", "report.html"]
+
+    def interrupted(*args, **more):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("minifp.lab.comparison.train", interrupted)
+        compare(task, [*BOTH, "float16"], 2, figures="png", **given)
+    assert pictures(tmp_path) == []
+    compare(task, BOTH, 2, figures="png", **given)
+    (tmp_path / "runs" / "mixed,seed=1.json").unlink()
+    compare(task, BOTH, 1, **given)
+    assert pictures(tmp_path) == ["report.html"]
+
+
+@pytest.mark.parametrize("name", ["report.html", "loss.png", "results.json", "runs"])
+def test_each_place_is_tried_before_training(tmp_path, trained, name):
+    pytest.importorskip("matplotlib")
+    if name == "runs":
+        (tmp_path / name).write_text("no folder", encoding="utf-8")
+    else:
+        (tmp_path / name).mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ArgumentError, match="cannot write into out="):
+        compare(blobs(), BOTH, 1, out=tmp_path, figures="png", progress=False)
+    assert trained == [] and sorted(tmp_path.rglob("*")) == before
+
+
+def test_no_folder_is_no_folder_to_keep_runs_in(tmp_path, trained, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError, match="a path is empty"):
+        compare(blobs(), BOTH, 1, out="", progress=False)
+    with pytest.raises(ArgumentError, match="a path is empty"):
+        Comparison.load("")
+    assert trained == [] and not list(tmp_path.iterdir())
+
+
+def test_a_precision_of_very_many_switches_is_kept_too(tmp_path):
+    names = "autocast," + ",".join(f"operation_{i}=float16" for i in range(20))
+    runs = [made_up(names + end, 0, 90.0) for end in (",x=float16", ",y=float16")]
+    for run in runs:
+        store.save_run(tmp_path, run, {})
+    assert sorted(run.precision for run in store.load_runs(tmp_path, {})) == [
+        run.precision for run in runs
+    ]
 
 
 def test_no_half_written_files_are_left(tmp_path):

@@ -558,13 +558,14 @@ def test_findings_come_back_from_a_file(tmp_path):
     assert back.summary() == scope.summary()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a zip", None])
+@pytest.mark.parametrize("content", [b"", b"not a zip", None, 10, -10])
 def test_a_file_that_is_none_of_ours_is_refused(tmp_path, content):
     path = tmp_path / "other.npz"
-    if content is not None:
+    if isinstance(content, bytes):
         path.write_bytes(content)
     else:
         np.savez(path, x=np.zeros(3))
+        path.write_bytes(path.read_bytes()[:content])
     with pytest.raises(fp.ArgumentError, match=r"other\.npz"):
         Findings.load(path)
     with pytest.raises(fp.ArgumentError, match="no such file"):

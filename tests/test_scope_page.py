@@ -11,6 +11,7 @@ import pytest
 from test_microscope import char_lstm, small
 
 import minifp as fp
+from minifp import files
 from minifp.report import scope_data, scope_page, scope_training
 from minifp.report.scope_figures import TITLES
 from minifp.report.scope_lens import percent
@@ -138,6 +139,21 @@ def test_write_makes_a_folder_with_page_data_text_and_picture(scope, tmp_path):
     page = scope.write(tmp_path / "new" / "folder")
     names = {path.name for path in page.parent.iterdir()}
     assert names == {"report.html", "scope.npz", "scope.txt", "scope.png"}
+
+
+def test_write_writes_all_or_nothing_and_leaves_no_former_picture(scope, tmp_path, monkeypatch):
+    scope.write(tmp_path)
+    monkeypatch.setattr("minifp.scope.findings.Findings._repr_png_", lambda self: None)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr("minifp.scope.findings.Findings.summary", lambda self: "other")
+    with monkeypatch.context() as full:
+        fill = files.fill
+        full.setattr(files, "fill", lambda part, data, was: fill(part, data[:10], was) or 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            scope.write(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    scope.write(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(before) - {"scope.png"}
 
 
 def test_without_matplotlib_the_page_has_its_tables(scope, monkeypatch, tmp_path):

@@ -1,21 +1,27 @@
 """`minifp train`: one run with checkpoints, stopped and taken up again."""
 
+import errno
+import math
 import os
 import random as chance
 import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
+from lab_blobs import clouds
 from snapshots import frozen
 
 import minifp as fp
-from minifp import tensor_file
+from minifp import files, tensor_file
 from minifp.lab.resume import train_one
+from minifp.lab.run import Training
 
 pytest.importorskip("click")
 from click.testing import CliRunner
@@ -114,7 +120,7 @@ def test_without_a_path_it_says_that_nothing_is_kept():
         (("mlp", "--seed", "7"), "seed: 0 then, 7 now"),
         (("mlp", "--precision", "float32"), "precision: 'mixed' then, 'float32' now"),
         (("mlp", "--dial", "3"), "dial: 0 then, 3 now"),
-        (("mlp", "--data", "digits", "--steps", "2"), "is at step 6, beyond the 2 steps"),
+        (("mlp", "--data", "digits", "--steps", "2"), "has done 6 steps, more than the 2"),
         (("mlp", "--every", "0"), "every=0"),
     ],
 )
@@ -127,10 +133,128 @@ def test_another_run_is_not_gone_on_with(tmp_path, words, problem):
     assert path.read_bytes() == before
 
 
-def test_a_schedule_of_other_steps_is_another_run(tmp_path):
-    train_one("lenet", steps=3, save=tmp_path / "c", progress=False)
-    with pytest.raises(fp.CheckpointError, match="steps: 3 then, 5 now"):
-        train_one("lenet", steps=5, resume=tmp_path / "c", progress=False)
+# ---- longer than it was meant to ----------------------------------------------------------------
+
+
+@contextmanager
+def each_step(act):
+    """Call act(training) before each step that is trained."""
+    step = Training.step
+
+    def acted(training, *batch):
+        act(training)
+        step(training, *batch)
+
+    with mock.patch.object(Training, "step", acted):
+        yield
+
+
+@contextmanager
+def interrupted_after(steps):
+    """Training ends as by Ctrl-C after so many steps."""
+
+    def interrupt(training):
+        if training.run.steps == steps:
+            raise KeyboardInterrupt
+
+    with each_step(interrupt), pytest.raises(KeyboardInterrupt):
+        yield
+
+
+@pytest.mark.parametrize("meant", [5, 9], ids=["finished", "stopped"])
+def test_a_resumed_run_goes_on_by_the_schedule_of_the_longer_one(tmp_path, meant):
+    """As if the longer run had been asked for at first, but for the rates until then."""
+    path, rates = tmp_path / "c", []
+    with interrupted_after(5) if meant > 5 else nullcontext():
+        train_one("lenet", steps=meant, save=path, every=1, progress=False)
+    with each_step(lambda training: rates.extend(training.scheduler.get_last_lr())):
+        run = train_one("lenet", steps=12, resume=path, progress=False)
+    assert run.steps == 12 and run.skipped == 0
+    cosine = [2.5e-3 * (1 + math.cos(math.pi * n / 12)) for n in range(12)]
+    assert rates == pytest.approx(cosine[5:])
+    assert tensor_file.read(path)[1]["extra"]["settings"]["steps"] == 12
+
+
+def test_without_a_length_a_resumed_run_ends_where_it_was_meant_to(tmp_path):
+    path = tmp_path / "c"
+    with interrupted_after(3):
+        train_one("lenet", steps=5, dial=2, save=path, every=1, progress=False)
+    run = train_one("lenet", resume=path, progress=False)
+    straight = train_one("lenet", steps=5, dial=2, progress=False)
+    assert frozen(run.history) == frozen(straight.history)
+
+
+def test_epochs_are_all_epochs_those_done_included(tmp_path):
+    def small():
+        return replace(fp.load_task("mlp"), data=lambda: (clouds(32, 1), clouds(16, 2)), **MODEL)
+
+    path = tmp_path / "c"
+    assert train_one(small(), epochs=1, save=path, progress=False).steps == 2
+    assert train_one(small(), epochs=3, resume=path, progress=False).steps == 6
+    with pytest.raises(fp.CheckpointError, match="done 6 steps, more than the 4.*at least 6"):
+        train_one(small(), epochs=2, resume=path, progress=False)
+    straight = train_one(small(), epochs=3, progress=False)
+    assert train_one(small(), resume=path, progress=False).history == straight.history
+
+
+MODEL = {"model": lambda: fp.nn.Linear(2, 4), "batch_size": 16}
+
+
+def test_a_scheduler_of_ones_own_has_no_longer_run(tmp_path):
+    class Mine:
+        def __init__(self, *given):
+            pass
+
+        def step(self):
+            pass
+
+        def state_dict(self):
+            return {}
+
+        def load_state_dict(self, state):
+            pass
+
+    task = replace(fp.load_task("mlp"), schedule=Mine)
+    train_one(task, steps=2, save=tmp_path / "c", progress=False)
+    with pytest.raises(fp.CheckpointError, match="steps: 2 then, 5 now"):
+        train_one(task, steps=5, resume=tmp_path / "c", progress=False)
+
+
+# ---- what cannot be kept ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("--save", ""), ("--resume", "")])
+def test_an_empty_path_is_refused(words):
+    result = call("train", "mlp", "--steps", 1, *words)
+    assert result.exit_code == 2 and "path is empty" in result.output
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path):
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with mock.patch("minifp.lab.resume.train") as train:
+        result = call("train", "mlp", "--save", tmp_path / "file" / "c", "-q")
+    assert result.exit_code == 2 and "is, or is in, a file" in result.output
+    assert not train.called
+    with mock.patch("minifp.lab.resume.train", side_effect=KeyboardInterrupt):
+        result = call("train", "mlp", "--save", tmp_path / "new" / "c", "-q")
+    assert result.exit_code == 130 and "Nothing was saved yet" in result.output
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_disk_that_fills_up_leaves_the_last_checkpoint(tmp_path):
+    path = tmp_path / "c"
+    train_one("mlp", steps=3, save=path, progress=False)
+    before, fill = path.read_bytes(), files.fill
+
+    def full(part, data, was):
+        if len(data) > 1000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fill(part, data, was)
+
+    with mock.patch.object(files, "fill", full):
+        result = call("train", "mlp", "--resume", path, "--steps", 6, "-q")
+    assert result.exit_code == 2 and "No space left on device" in result.output
+    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["c"]
 
 
 def test_checkpoints_of_ones_own_program_are_told_apart(tmp_path):
@@ -170,7 +294,7 @@ def test_the_number_of_threads_changes_no_bit(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_stopped_by_a_signal_it_goes_on_from_the_last_checkpoint(tmp_path, how):
     path, when = tmp_path / "c", chance.Random(1)
     process = outside("mlp", "--steps", 1000000, "--save", path, "--every", 1)
@@ -181,6 +305,10 @@ def test_stopped_by_a_signal_it_goes_on_from_the_last_checkpoint(tmp_path, how):
     _, errors = process.communicate(timeout=60)
     if how == signal.SIGINT:
         assert process.returncode == 130 and b"--resume" in errors
+    if how == signal.SIGTERM:
+        assert process.returncode == 143 and b"--resume" in errors
+    if how != signal.SIGKILL:
+        assert [p.name for p in tmp_path.iterdir()] == ["c"]
     steps = tensor_file.read(path)[1]["extra"]["run"]["steps"]
     assert steps >= 1
     run = train_one("mlp", steps=steps + 3, resume=path, progress=False)

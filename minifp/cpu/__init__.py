@@ -25,17 +25,29 @@ def can_compile() -> bool:
         )
     if given == "numpy":
         return False
-    try:
-        import_module("minifp.cpu.pool")
-    except (ImportError, OSError) as error:  # OSError: a numba whose libraries do not load
+    error = numba_error()
+    if error is not None:
         warnings.warn(
             f"minifp runs on its NumPy references, many times slower than compiled: {error}; "
             f"install numba (pip install numba), or set MINIFP_KERNELS=numpy if that is meant",
             RuntimeWarning,
             stacklevel=2,
         )
-        return False
-    return True
+    return error is None
+
+
+@cache
+def numba_error() -> Exception | None:
+    """Why numba, or what it needs, does not load; None where it does."""
+    try:
+        import_module("numba")
+    except Exception as error:  # one made for another NumPy or Python raises anything
+        return error
+    try:
+        import_module("minifp.cpu.pool")
+    except (ImportError, OSError) as error:  # OSError: a numba whose libraries do not load
+        return error
+    return None
 
 
 def twin(fn):

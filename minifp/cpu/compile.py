@@ -1,21 +1,16 @@
 """Compiling kernels: numba with the flags that numerics allow, and a cache on disk.
 
-Only what is called is compiled, at its first call, and kept in a folder that is named by a hash of
-the sources that a kernel is made of: numba by itself would not notice a change in another file.
-Where that folder cannot be written, each process compiles anew, and a warning says so.
+Only what is called is compiled, at its first call, and kept in a folder: see kernel_cache.py. Where
+that cannot be written or read, each process compiles anew, and a warning says so.
 
 No flag allows what NaN, Inf or -0 forbid. `contract` joins a product with the sum that takes it,
 which rounds once less; `reassoc`, for sums alone, lets them run in vector registers.
 """
 
-import hashlib
-import os
-import re
+import shutil
 import sys
-import tempfile
 import threading
-import warnings
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
 
 import numba
@@ -23,8 +18,7 @@ from llvmlite import binding
 from numba import types
 from numba.core import event
 
-ROOT = Path(__file__).resolve().parents[1]
-ENVIRONMENT = "NUMBA_CACHE_DIR"
+from minifp.cpu.kernel_cache import cache_folder, warn_unkept
 
 if numba.config.DISABLE_JIT:
     raise ImportError("NUMBA_DISABLE_JIT is set: these kernels only work compiled")
@@ -38,7 +32,14 @@ def compiled(fn=None, *, sums=False):
     if fn is None:
         return lambda fn: compiled(fn, sums=sums)
     options = options_of(sums)
-    return _cached(fn, lambda cache: numba.njit(cache=cache, **options)(fn))
+
+    def make(cache):
+        made = numba.njit(cache=cache, **options)(fn)
+        if cache:
+            made._cache = Tolerant(made._cache)
+        return made
+
+    return _cached(fn, make)
 
 
 def part(fn=None, *, sums=False, inline="never"):
@@ -51,6 +52,41 @@ def part(fn=None, *, sums=False, inline="never"):
     return numba.njit(**options_of(sums), inline=inline, no_cpython_wrapper=True)(fn)
 
 
+class Tolerant:
+    """numba's cache of one kernel, of which nothing that fails ends a program.
+
+    A file that is cut off, a full disk, a folder that is gone, or what another process has written
+    at the same time: the kernel is compiled, and a warning says so, once.
+    """
+
+    def __init__(self, cache):
+        self.cache, self.folder = cache, Path(cache.cache_path).parent
+
+    def __getattr__(self, name):
+        return getattr(self.cache, name)
+
+    def load_overload(self, sig, context):
+        """The kernel for these types, or None where there is none that can be used."""
+        try:
+            found = self.cache.load_overload(sig, context)
+            if found is None or tuple(found.signature.args) == tuple(sig):
+                return found
+        except Exception as error:  # unpickling what is damaged raises anything
+            warn_unkept(self.folder, error)
+        with suppress(Exception):
+            self.cache.flush()
+        return None
+
+    def save_overload(self, sig, data):
+        """Keep a kernel, if that is possible."""
+        try:
+            self.cache.save_overload(sig, data)
+        except Exception as error:
+            warn_unkept(self.folder, error)
+            with suppress(Exception):
+                self.cache.flush()  # or it may name a file of another kernel
+
+
 def _cached(fn, make):
     """make(cache): with our folder, if there is one."""
     folder = cache_folder(fn.__code__.co_filename)
@@ -59,8 +95,10 @@ def _cached(fn, make):
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
     try:
         return make(True)
-    except (RuntimeError, OSError) as error:  # no locator: the folder went away
-        _warn(folder, error)
+    except Exception as error:  # of what is compiled at once; or the folder went away
+        warn_unkept(folder, error)
+        if not isinstance(error, OSError):  # it is damaged
+            shutil.rmtree(folder, ignore_errors=True)
         return make(False)
     finally:
         numba.config.CACHE_DIR = before
@@ -115,61 +153,6 @@ def function_of(text, name, made_for, known):
     fn.__module__ = made_for.__module__
     fn.__qualname__ = f"{made_for.__qualname__}.{name}"
     return fn
-
-
-@cache
-def sources(path: str) -> frozenset:
-    """The files of kernels that a file of kernels is made of: of cpu/, itself, what it imports."""
-    found = {Path(path), *(ROOT / "cpu").glob("*.py")}
-    text = Path(path).read_text(encoding="utf-8")
-    for module in re.findall(r"^(?:from|import) minifp\.([\w.]+_numba)\b", text, re.MULTILINE):
-        found |= sources(str(ROOT.joinpath(*module.split(".")).with_suffix(".py")))
-    return frozenset(found)
-
-
-@cache
-def cache_folder(path):
-    """The folder for the compiled kernels of a file, or None where none can be written to.
-
-    Warns, once, in the latter case; not of what was typed in, and is in no file.
-    """
-    if not Path(path).is_file():
-        return None
-    digest = hashlib.sha256()
-    for file in sorted(sources(path)):
-        digest.update(file.name.encode() + file.read_bytes())
-    base = os.environ.get(ENVIRONMENT) or _user_cache()
-    folder = Path(base) / "minifp-kernels" / f"{Path(path).stem}-{digest.hexdigest()[:16]}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError as error:
-        _warn(folder, error)
-        return None
-
-
-def _user_cache():
-    try:
-        import platformdirs
-    except ImportError:  # of a checkout that is not installed
-        return Path.home() / ".cache" / "minifp"
-    return platformdirs.user_cache_dir("minifp")
-
-
-def _warn(folder, error):
-    global _has_warned
-    if not _has_warned:
-        warnings.warn(
-            f"compiled kernels cannot be kept in {folder.parent} ({error}), so each process "
-            f"compiles them anew: set {ENVIRONMENT} to a folder that can be written",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-    _has_warned = True
-
-
-_has_warned = False
 
 
 # ---- saying what is happening -------------------------------------------------------------------

@@ -49,9 +49,13 @@ class Comparison:
         """The runs of one precision, by seed."""
         return sorted((r for r in self.runs if r.precision == precision), key=lambda r: r.seed)
 
+    def done(self) -> set[tuple]:
+        """The (precision, seed) pairs that are there."""
+        return {(run.precision, run.seed) for run in self.runs}
+
     def missing(self) -> list[tuple]:
         """The (precision, seed) pairs that were asked for and are not there yet."""
-        done = {(r.precision, r.seed) for r in self.runs}
+        done = self.done()
         return [pair for pair in self.asked if tuple(pair) not in done]
 
     # ---- what follows from the runs
@@ -159,7 +163,7 @@ class Comparison:
 
     def save(self, folder: str | os.PathLike) -> None:
         """Write results.json and history.csv into a folder."""
-        folder = Path(folder)
+        folder = files.as_path(folder)
         whole = {
             "task": asdict(self.task),
             "dial": self.dial,
@@ -174,13 +178,14 @@ class Comparison:
             "rows": [asdict(row) for row in self.rows()],
             "runs": [{k: v for k, v in asdict(run).items() if k != "history"} for run in self.runs],
         }
-        files.write(folder / store.HISTORY, store.history_csv(self.runs, self.dial))
-        files.write(folder / store.RESULTS, store.to_json(whole, indent=1))
+        history = store.history_csv(self.runs, self.dial)
+        results = store.to_json(whole, indent=1)
+        files.write_all({folder / store.HISTORY: history, folder / store.RESULTS: results})
 
     @classmethod
     def load(cls, folder: str | os.PathLike) -> "Comparison":
         """Read what `save` wrote. Raises DataError if it is not there or not readable."""
-        folder = Path(folder)
+        folder = files.as_path(folder)
         path = folder / store.RESULTS
         if not path.is_file():
             raise DataError(f"no {store.RESULTS} in {folder}: expected a folder that compare wrote")
@@ -211,13 +216,13 @@ class Comparison:
         """Write one HTML page that needs no network, and return its path."""
         from minifp.report.page import write_page
 
-        return write_page(self, Path(path))
+        return write_page(self, path)
 
     def figures(self, folder: str | os.PathLike, format: str = "png") -> list[Path]:
         """Write the pictures as "png", "svg" or "pdf", and return their paths."""
         from minifp.report.figures import save_figures
 
-        return save_figures(self, Path(folder), format)
+        return save_figures(self, folder, format)
 
     def __repr__(self):
         return self.table()
@@ -266,6 +271,7 @@ def compare(
 
     Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
     """
+    out = None if out is None else files.as_path(out)
     task = adjusted(load_task(task), epochs, steps, dial)
     precisions, seeds = canonical(precisions), seed_list(seeds)
     if figures is not None and out is None:
@@ -275,14 +281,14 @@ def compare(
 
         drawing.check(figures)
     data = check_data(task.data())
-    comparison = opened(task, data, precisions, seeds, None if out is None else Path(out))
-    if comparison.out is not None:
-        try_to_write(comparison)
+    comparison = opened(task, data, precisions, seeds, out)
+    if out is not None:
+        begin_folder(comparison, figures)
     train_missing(comparison, task, data, progress, device)
-    if comparison.out is not None:
-        comparison.report(comparison.out / "report.html")
+    if out is not None:
+        comparison.report(out / store.REPORT)
         if figures is not None:
-            comparison.figures(comparison.out, figures)
+            comparison.figures(out, figures)
     return comparison
 
 
@@ -304,13 +310,25 @@ def opened(task, data, precisions, seeds, out) -> Comparison:
     )
 
 
-def try_to_write(comparison) -> None:
-    """Save what there is, before hours of training show that it cannot be saved."""
+def begin_folder(comparison, figures=None) -> None:
+    """Save what there is, before hours of training show that it cannot be saved.
+
+    Page and pictures of other runs than there will be are removed: they would mislead.
+    """
+    from minifp.report.figures import places
+
+    out, missing = comparison.out, comparison.missing()
+    pages = [out / name for name in (store.RESULTS, store.HISTORY, store.REPORT)]
+    runs = [store.run_path(out, *pair) for pair in missing[:1]]
+    pictures = [] if figures is None else places(out, [figures])
     try:
-        comparison.save(comparison.out)
+        files.check_writable(*pages, *pictures, *runs)
+        if store.runs_shown(out) not in (None, {*comparison.asked, *comparison.done()}):
+            files.remove(out / store.REPORT, *places(out))
+        comparison.save(out)
     except (OSError, ArgumentError) as error:
         raise ArgumentError(
-            f"cannot write into out={str(comparison.out)!r}: {error}; give a folder that can be "
+            f"cannot write into out={str(out)!r}: {error}; give a folder that can be "
             "written to, or one that is not there yet"
         ) from error
 

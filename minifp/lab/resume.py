@@ -1,15 +1,15 @@
 """One run with checkpoints: `minifp train`. Interrupted or killed, it goes on bit for bit."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
-from minifp import checkpoint, tensor_file
+from minifp import checkpoint, files, tensor_file
 from minifp.device import default_device
 from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.run import COLUMNS, Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
+from minifp.optim.lr_scheduler import LRScheduler
 from minifp.tasks import load_task
 
 DEFAULT_PRECISION, DEFAULT_SEED = "mixed", 0
@@ -21,28 +21,38 @@ def train_one(
 ) -> Run:  # fmt: skip
     """Train a task once, and return its Run.
 
-    task, epochs, steps, dial: as `compare` takes them. precision, seed: by default those of the
-    checkpoint, or "mixed" and 0. save: the checkpoint's path (by default `resume`'s), written
+    task, epochs, steps, dial: as `compare` takes them, the epochs and steps that are done already
+    included. precision, seed, dial, steps: by default those of the checkpoint, or else "mixed", 0
+    and the task's. save: the checkpoint's path (by default `resume`'s), tried at once and written
     after every `every` steps (by default at each evaluation, about once an epoch) and at the end.
-    resume: the checkpoint of the same task to go on from, on any device. device: by default
-    MINIFP_DEVICE's. graph: on a GPU, whether steps are captured as a CUDA graph (see fp.capture);
-    None: where the step allows it.
+    resume: the checkpoint of the same task to go on from, on any device; with other epochs or steps
+    than it was meant for, the schedule is from there on that of the new length, at the count of
+    steps that are done. device: by default MINIFP_DEVICE's. graph: on a GPU, whether steps are
+    captured as a CUDA graph (see fp.capture); None: where the step allows it.
     Raises ArgumentError for arguments that cannot be, CheckpointError for a checkpoint that cannot
-    be read or belongs to another run.
+    be read, belongs to another run or has done more steps, FileError for a full disk.
     """
-    task = adjusted(load_task(task), epochs, steps, dial)
     if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
         raise ArgumentError(f"every={every!r}: expected a number of steps, at least 1")
     if every is not None and save is None and resume is None:
         raise ArgumentError(
             f"every={every} without save: say where, such as save='run.safetensors'"
         )
-    before = {} if resume is None else saved_run(resume)
-    precision = canonical(precision or before.get("precision", DEFAULT_PRECISION))[0]
+    path = resume if save is None else save
+    if path is not None:
+        files.check_writable(path)
+    before, held = {}, {}
+    if resume is not None:
+        before, held = saved_extra(resume).values()
+    if epochs is None and steps is None:
+        steps = held.get("steps")
+    task = adjusted(load_task(task), epochs, steps, held.get("dial") if dial is None else dial)
+    precision = before.get("precision", DEFAULT_PRECISION) if precision is None else precision
+    precision = canonical(precision)[0]
     seed = before.get("seed", DEFAULT_SEED) if seed is None else seed
     data = check_data(task.data())
     total = total_steps(task, data[0])
-    checkpoints = Checkpoints(settings(task, data), save or resume, every, resume)
+    checkpoints = Checkpoints(settings(task, data), path, every, resume)
     shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
     from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
 
@@ -79,12 +89,31 @@ def saved_extra(path) -> dict:
     return extra
 
 
+class Lengthened:
+    """A schedule of another length: it takes up the count of steps, and keeps its own settings."""
+
+    def __init__(self, scheduler):
+        self.scheduler = scheduler
+
+    def state_dict(self):
+        """That of the schedule."""
+        return self.scheduler.state_dict()
+
+    def check_state_dict(self, state):
+        """Raise ArgumentError for a state that does not fit."""
+        self.scheduler.check_state_dict({**state, **self.scheduler.described()})
+
+    def load_state_dict(self, state):
+        """Go on at the count of a schedule that was meant for another length."""
+        self.scheduler.load_state_dict({**state, **self.scheduler.described()})
+
+
 class Checkpoints:
     """When and where a run is saved, and what it goes on from."""
 
     def __init__(self, settings, path=None, every=None, resume=None):
         self.settings, self.every, self.resume = settings, every, resume
-        self.path = None if path is None else Path(path)
+        self.path = path
 
     def begin(self, training):
         """Take up the checkpoint, if there is one to resume. Raises CheckpointError."""
@@ -97,8 +126,11 @@ class Checkpoints:
             for name, before in extra["settings"].items()
             if before != self.settings.get(name)
         }
-        if training.scheduler is None:  # whose rates are those of so many steps
-            differing.pop("steps", None)
+        parts, scheduler = training.parts(), training.scheduler
+        if "steps" in differing and isinstance(scheduler, LRScheduler | None):
+            del differing["steps"]
+            if scheduler is not None:
+                parts["scheduler"] = Lengthened(scheduler)
         for name in ("precision", "seed"):
             if getattr(run, name) != getattr(training.run, name):
                 differing[name] = getattr(run, name), getattr(training.run, name)
@@ -111,10 +143,11 @@ class Checkpoints:
             raise CheckpointError(f"checkpoint {str(self.resume)!r} is of another run: {told}")
         if run.steps > training.total:
             raise CheckpointError(
-                f"checkpoint {str(self.resume)!r} is at step {run.steps}, beyond the "
-                f"{training.total} steps of this run"
+                f"checkpoint {str(self.resume)!r} has done {run.steps} steps, more than the "
+                f"{training.total} of this run: give at least {run.steps}, or no number, which is "
+                f"the checkpoint's own, {extra['settings'].get('steps')}"
             )
-        checkpoint.load(self.resume, **training.parts())
+        checkpoint.load(self.resume, **parts)
         training.run = run
 
     def after_step(self, training):

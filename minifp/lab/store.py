@@ -8,6 +8,7 @@ Every file is written aside and renamed, so that none is ever seen half written.
 """
 
 import csv
+import hashlib
 import json
 import math
 from dataclasses import asdict
@@ -19,7 +20,8 @@ from minifp import files
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.run import COLUMNS, Run
 
-RUNS, RESULTS, HISTORY = "runs", "results.json", "history.csv"
+RUNS, RESULTS, HISTORY, REPORT = "runs", "results.json", "history.csv", "report.html"
+LONGEST = 200  # characters of a precision in a file's name, which may have 255
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
 
@@ -46,9 +48,17 @@ def number(value):
 # ---- single runs ---------------------------------------------------------------------------------
 
 
+def run_path(folder: Path, precision: str, seed: int) -> Path:
+    """Where a run is kept; a precision of very many switches goes by its beginning and a hash."""
+    if len(precision) > LONGEST:
+        digest = hashlib.sha256(precision.encode()).hexdigest()[:16]
+        precision = f"{precision[: LONGEST - 20]}...-{digest}"
+    return folder / RUNS / f"{precision},seed={seed}.json"
+
+
 def save_run(folder: Path, run: Run, config: dict) -> None:
     """Write one finished run into its own file."""
-    path = folder / RUNS / f"{run.precision},seed={run.seed}.json"
+    path = run_path(folder, run.precision, run.seed)
     files.write(path, to_json({"config": config, "run": asdict(run)}))
 
 
@@ -83,6 +93,17 @@ def read_json(path: Path):
         raise DataError(
             f"cannot read {path}: {error}. Delete it and compare again: the run is made anew"
         ) from error
+
+
+def runs_shown(folder: Path) -> set | None:
+    """The (precision, seed) pairs that results.json tells of; None where there is no such file."""
+    path = folder / RESULTS
+    if not path.is_file():
+        return None
+    try:
+        return {(run["precision"], run["seed"]) for run in read_json(path)["runs"]}
+    except (DataError, KeyError, TypeError):
+        return set()
 
 
 def run_from(fields: dict, path: Path, history=None) -> Run:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import minifp
-from minifp import accumulate, backend
+from minifp import accumulate, backend, cpu
+from minifp.cpu import kernel_cache
 from minifp.cpu.threads import get_num_threads
 from minifp.cuda.cublas import load
 from minifp.cuda.devices import generation, lacks
@@ -77,7 +78,7 @@ def libraries() -> list:
     """NumPy with its BLAS, numba, CuPy with its devices, and what else is optional."""
     found = [
         ("NumPy", f"{environment.installed('numpy')}, products on {environment.blas()}{threads()}"),
-        ("numba", environment.installed("numba")),
+        ("numba", f"{environment.installed('numba')}{numba_text()}"),
         ("CuPy", cupy_text()),
     ]
     others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl")
@@ -93,6 +94,19 @@ def threads() -> str:
     return f", threads: {', '.join(map(str, counts))}" if counts else ""
 
 
+def numba_text() -> str:
+    """Why a numba that is installed does not load, if so."""
+    error = cpu.numba_error()
+    if error is None or find_spec("numba") is None:
+        return ""
+    return f", but it does not load: {type(error).__name__}: {first_line(error)}"
+
+
+def first_line(error) -> str:
+    """What an error says, in one line."""
+    return next(iter(str(error).splitlines()), "")
+
+
 def cupy_text() -> str:
     """CuPy's version and the GPUs it sees. It can be installed and see none."""
     try:
@@ -104,7 +118,7 @@ def cupy_text() -> str:
     except ModuleNotFoundError:
         return "not installed"
     except Exception as error:  # CuPy has an error of its own for each way to lack a driver
-        return f"installed, but it sees no GPU: {str(error).splitlines()[0]}"
+        return f"installed, but it sees no GPU: {first_line(error)}"
     return f"{cupy.__version__}, GPUs: {', '.join(names) or 'none'}{gpu_text(cupy)}"
 
 
@@ -126,15 +140,23 @@ def gpu_text(cupy) -> str:
 def kernels() -> list:
     """For each device how many kernels run on what, and how sequential float16 sums are made."""
     on_cpu = Counter(live_twin(kernel) for kernel in backend.KERNELS)
-    on_gpu = Counter(kernel.device_twin is not None for kernel in backend.KERNELS)
     families = sorted({kernel.name.partition(".")[0] for kernel in backend.KERNELS})
     return [
         ("cpu", counted(on_cpu)),
         ("", f"of {', '.join(families)}"),
-        ("cuda", f"{on_gpu[True]} kernels in CUDA C++, {on_gpu[False]} that run on the CPU"),
+        ("cuda", on_gpu()),
+        ("kept", kernel_cache.summary()),
         ("threads", str(get_num_threads())),
         *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.TWINS),
     ]
+
+
+def on_gpu() -> str:
+    """How many kernels run on a GPU."""
+    if cpu.numba_error() is not None:
+        return "none: they are made with numba, which does not load"
+    count = Counter(kernel.device_twin is not None for kernel in backend.KERNELS)
+    return f"{count[True]} kernels in CUDA C++, {count[False]} that run on the CPU"
 
 
 def live_twin(kernel) -> str:
@@ -193,11 +215,15 @@ def variables() -> list:
 def missing() -> list:
     """What is not installed, what for, and the line that installs all of it."""
     absent = [row for row in OPTIONAL if find_spec(row[0]) is None]
-    if not absent:
-        return ["Nothing is missing."]
     lines = [f"Missing: {module} ({purpose})" for module, purpose, _ in absent]
+    names = [name for *_, name in absent]
+    if numba_text():
+        lines.append(f"Broken: numba {environment.installed('numba')}{numba_text()}")
+        names = ["--upgrade", *names, "numba", "llvmlite"]
+    if not lines:
+        return ["Nothing is missing."]
     python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
-    return [*lines, f"To install: {python} -m pip install {' '.join(name for *_, name in absent)}"]
+    return [*lines, f"To install: {python} -m pip install {' '.join(names)}"]
 
 
 if __name__ == "__main__":

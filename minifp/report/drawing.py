@@ -151,11 +151,17 @@ def settle(figure):
 
 
 def save(figure, path, format) -> Path:
-    """Write a figure as PNG, SVG or PDF: aside first, then renamed. No date goes into the file."""
+    """Write a figure as PNG, SVG or PDF, and return its path. No date goes into the file."""
+    return files.write(path, bytes_of(figure, format))
+
+
+def bytes_of(figure, format) -> bytes:
+    """A figure as the content of a file."""
     dateless = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with settings(), files.aside(path) as part:
-        figure.savefig(part, format=format, metadata=dateless[format])
-    return Path(path)
+    content = io.BytesIO()
+    with settings():
+        figure.savefig(content, format=format, metadata=dateless[format])
+    return content.getvalue()
 
 
 def inline_svg(figure, name: str, title: str, description: str) -> str:

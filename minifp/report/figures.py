@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
+from minifp import files
 from minifp.report import by_precision, captions, drawing, over_steps, verdicts, words
 
 WIDTH = 4.6  # inches of a panel in a file
@@ -94,6 +94,11 @@ def wanted(comparison, name) -> list:
     return [PANELS[p] for p in FIGURES[name] if PANELS[p].is_wanted(comparison)]
 
 
+def places(folder, formats=drawing.FORMATS) -> list:
+    """Where the pictures of a comparison that is kept in a folder may be."""
+    return [folder / f"{name}.{format}" for name in FIGURES for format in formats]
+
+
 def save_figures(comparison, folder, format="png") -> list:
     """Write every figure of a comparison into a folder and return the paths.
 
@@ -101,13 +106,15 @@ def save_figures(comparison, folder, format="png") -> list:
     is no matplotlib, with the line that installs it.
     """
     drawing.check(format)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    names = [name for name in FIGURES if wanted(comparison, name)]
-    return [
-        drawing.save(figure(comparison, name), folder / f"{name}.{format}", format)
-        for name in names
-    ]
+    contents = {
+        files.as_path(folder) / f"{name}.{format}": drawing.bytes_of(
+            figure(comparison, name), format
+        )
+        for name in FIGURES
+        if wanted(comparison, name)
+    }
+    files.write_all(contents)
+    return list(contents)
 
 
 def figure(comparison, name):

@@ -1,6 +1,5 @@
 """The four histograms in one picture, for where pages cannot be shown."""
 
-import io
 import textwrap
 
 from minifp.report import drawing, words
@@ -55,7 +54,5 @@ def png_of(findings: Record) -> bytes | None:
     """The picture as PNG; None without matplotlib or without an observed step."""
     if not findings.steps or not drawing.is_available():
         return None
-    out = io.BytesIO()
     with drawing.settings():
-        overview(findings).savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
+        return drawing.bytes_of(overview(findings), "png")

@@ -5,9 +5,7 @@ import hashlib
 from collections.abc import Callable
 from html import escape
 from importlib import resources
-from pathlib import Path
 
-from minifp import files
 from minifp.report import words
 from minifp.report.page import document
 from minifp.report.scope_costs import hardware_section, memory_section
@@ -27,11 +25,10 @@ UNNAMED = "scope-not-named-yet"  # stands for the name that is made of all that 
 SCRIPT = resources.files("minifp.report").joinpath("scope.js").read_text(encoding="utf-8")
 
 
-def write_page(findings: Record, path, progress: bool = True) -> Path:
-    """Write the page, aside first, and return its path."""
+def page(findings: Record, progress: bool = True) -> str:
+    """The whole page."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
-    content = body(findings, "s", progress)
-    return files.write(path, document(title, content, script_hash(), SCRIPT))
+    return document(title, body(findings, "s", progress), script_hash(), SCRIPT)
 
 
 def script_hash() -> str:

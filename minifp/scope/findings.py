@@ -17,6 +17,7 @@ from minifp.scope.record import Record
 from minifp.scope.updates import Updates
 
 VERSION = 1
+FILES = "report.html", "scope.npz", "scope.txt", "scope.png"
 PLAIN = (  # of a step
     *("step", "stepped", "reason", "scale", "dial", "in_half", "grad_norm", "rates"),
 )
@@ -36,17 +37,18 @@ class Findings(Record):
 
     def report(self, path: str | Path, progress: bool = True) -> Path:
         """Write all of it as one page of HTML that needs nothing else; return its path."""
-        return import_module("minifp.report.scope_page").write_page(self, path, progress)
+        return files.write(path, self._page(progress))
+
+    def _page(self, progress):
+        return import_module("minifp.report.scope_page").page(self, progress)
 
     def write(self, folder: str | Path, progress: bool = True) -> Path:
-        """Write page (report.html), data (scope.npz), text and picture into a folder; return the
-        page's path."""
-        folder, picture = Path(folder), self._repr_png_()
-        self.save(folder / "scope.npz")
-        files.write(folder / "scope.txt", self.summary() + "\n")
-        if picture is not None:
-            files.write(folder / "scope.png", picture)
-        return self.report(folder / "report.html", progress)
+        """Write page (report.html), data (scope.npz), text and picture into a folder, all or none;
+        return the page's path. A picture that was there goes where none can be drawn."""
+        contents = self._page(progress), self._npz(), self.summary() + "\n", self._repr_png_()
+        paths = places(folder)
+        files.write_all(dict(zip(paths, contents)))
+        return paths[0]
 
     def _repr_html_(self) -> str:
         return import_module("minifp.report.scope_page").fragment(self)
@@ -58,6 +60,9 @@ class Findings(Record):
 
     def save(self, path: str | Path) -> Path:
         """Write it as an .npz file (arrays of NumPy, and JSON); `Findings.load` reads it."""
+        return files.write(path, self._npz())
+
+    def _npz(self) -> bytes:
         names = sorted({n for s in self.steps for k in KINDS for n in s.histograms[k]})
         number, rows, ends, counts = {n: i for i, n in enumerate(names)}, [], [], []
         for i, step in enumerate(self.steps):
@@ -81,13 +86,14 @@ class Findings(Record):
             ends=np.array(ends, np.float64).reshape(-1, 2),
             counts=np.concatenate([np.zeros((0, PARTS), np.int64), *counts]),
         )  # fmt: skip
-        return files.write(path, out.getvalue())
+        return out.getvalue()
 
     @staticmethod
     def load(path: str | Path) -> "Findings":
         """What `save` has written. Raises ArgumentError, with the reason, for another file."""
         try:
-            with np.load(path, allow_pickle=False) as held:
+            content = files.as_path(path).read_bytes()
+            with np.load(io.BytesIO(content), allow_pickle=False) as held:
                 told = json.loads(held["json"].tobytes())
                 rows, ends, counts = held["histograms"], held["ends"], held["counts"]
             if told["version"] != VERSION:
@@ -95,10 +101,17 @@ class Findings(Record):
             return restored(told, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
             raise ArgumentError(f"{path}: there is no such file") from None
-        except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError) as error:
+        except ArgumentError:
+            raise
+        except Exception as error:  # NumPy, zipfile and zlib have one for each way to be damaged
             raise ArgumentError(
                 f"{path}: expected a file that a microscope's save() has written: {error}"
             ) from error
+
+
+def places(folder: str | Path) -> list[Path]:
+    """Where `write` puts page, data, text and picture."""
+    return [files.as_path(folder) / name for name in FILES]
 
 
 def restored(told: dict, rows: list, ends: list, counts: np.ndarray) -> Findings:

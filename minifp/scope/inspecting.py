@@ -39,7 +39,8 @@ def inspect(
     """
     task = adjusted(load_task(task), epochs, steps, dial)
     before = {} if checkpoint is None else run_in(checkpoint)
-    precision = canonical(precision or before.get("precision", DEFAULT_PRECISION))[0]
+    precision = before.get("precision", DEFAULT_PRECISION) if precision is None else precision
+    precision = canonical(precision)[0]
     seed = before.get("seed", DEFAULT_SEED) if seed is None else seed
     data = check_data(task.data())
     total = 1 if checkpoint is not None else total_steps(task, data[0])
