@@ -644,14 +644,14 @@ class RawModule:
 
     def get_function(self, name):
         """The kernel of this name."""
-        return RawKernel(_library(self.code, flags), name)
+        return RawKernel(_library(self.code, flags), name, build.bounds(self.code)[name])
 
 
 class RawKernel:
     """A kernel: kernel(grid, block, args)."""
 
-    def __init__(self, library, name):
-        self.name, self.call = name, getattr(library, f"rig_call_{name}")
+    def __init__(self, library, name, bound):
+        self.name, self.call, self.bound = name, getattr(library, f"rig_call_{name}"), bound
         sizes = (ctypes.c_int * 512)()
         count = getattr(library, f"rig_sizes_{name}")(sizes)
         self.sizes = sizes[:count]
@@ -661,6 +661,11 @@ class RawKernel:
         assert shared_mem == 0, "imitated CuPy: shared memory of a size told at the launch"
         assert math.prod(block) <= 1024 and 0 < min(grid) and grid[0] < 2**31, (grid, block)
         assert max(grid[1:]) < 65536, f"a grid of {grid}"
+        if math.prod(block) > self.bound:
+            raise CUDARuntimeError(
+                f"cudaErrorLaunchOutOfResources: {math.prod(block)} threads of {self.name}, "
+                f"whose registers are enough for {self.bound}"
+            )
         values = [_as_argument(a) for a in args]
         sizes = [ctypes.sizeof(v) for v in values]
         if sizes != self.sizes:
