@@ -64,7 +64,7 @@ def runtime(*flags):
     """The library of runtime.cpp, loaded."""
     path = built((HERE / "runtime.cpp").read_text(), "-O2", *flags)
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    for name in ("rig_stream", "rig_end_capture"):
+    for name in ("rig_stream", "rig_end_capture", "rig_event"):
         getattr(library, name).restype = ctypes.c_void_p
     library.path = path
     return library
