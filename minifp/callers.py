@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from minifp.errors import MisuseWarning
 
 PACKAGE = str(Path(__file__).resolve().parent)
+CALLED_BACK = "cupy", "cupy_backends"  # which ask minifp for memory, and whose lines are nobody's
 
 
 class _Everywhere:
@@ -43,10 +44,16 @@ def level_of_user() -> int:
     return level
 
 
+def is_of_user(frame: Any) -> bool:
+    """Whether a frame is of code that is neither minifp's nor CuPy's."""
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    return not frame.f_code.co_filename.startswith(PACKAGE) and package not in CALLED_BACK
+
+
 def line_of_user() -> str:
     """Where, outside of minifp, what is done now was called: "file:line: text"."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and not is_of_user(frame):
         frame = frame.f_back
     if frame is None:
         return "minifp itself"

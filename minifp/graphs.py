@@ -9,15 +9,18 @@ import gc
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
+from weakref import finalize, proxy
 
 import numpy as np
 
 from minifp import backend, mixed, tape
-from minifp.callers import PACKAGE
+from minifp.callers import is_of_user
 from minifp.cuda import capturing
 from minifp.cuda.arrays import cupy, is_on_device, to_device
 from minifp.cuda.capturing import Notes, beside_the_step, noting
+from minifp.cuda.pools import PrivatePool, retire
 from minifp.device import as_device
 from minifp.errors import ArgumentError, CaptureError
 from minifp.step_result import PendingResult
@@ -157,11 +160,20 @@ class Run:
     """
 
     def __init__(self, owner):
-        self.owner = owner
-        self.graph: Any = None
-        self.pool = cupy().cuda.MemoryPool()
+        self.owner = proxy(owner)  # which has it
         self.seen: list[Notes] = []
-        self.inputs: list = []
+        self.held = SimpleNamespace(graph=None, memory=PrivatePool())
+        finalize(self, drop, self.held).atexit = False
+
+    @property
+    def graph(self):
+        """The graph, None until there is one."""
+        return self.held.graph
+
+    @property
+    def memory(self):
+        """The pool."""
+        return self.held.memory
 
     def __call__(self, args):
         """A step."""
@@ -170,7 +182,7 @@ class Run:
         try:
             with self.owner.stream:
                 if self.graph is None:
-                    with cupy().cuda.using_allocator(self.pool.malloc):
+                    with cupy().cuda.using_allocator(self.memory.malloc):
                         if len(self.seen) < WARM_UP:
                             return self._look(args)
                         self._capture(args)
@@ -187,15 +199,15 @@ class Run:
         return result
 
     def _repeat(self, args):
-        for held, a in zip(self.inputs, args):
-            if isinstance(held, Tensor):
-                _copy(held.array, a.array if isinstance(a, Tensor) else a)
-        for prepare in self.notes.before.values():
+        for own, a in zip(self.held.inputs, args):
+            if isinstance(own, Tensor):
+                _copy(own.array, a.array if isinstance(a, Tensor) else a)
+        for prepare in self.held.notes.before.values():
             prepare()
         self.graph.launch(self.owner.stream)
-        for finish in self.notes.after.values():
+        for finish in self.held.notes.after.values():
             finish()
-        return _copied(self.outputs)
+        return _copied(self.held.outputs)
 
     def _check(self):
         for notes in self.seen:
@@ -204,7 +216,7 @@ class Run:
     def _capture(self, args):
         self._check()
         capturing.compare(*self.seen[-2:])
-        self.inputs = [_on_device(a, copied=True) for a in args]
+        inputs = [_on_device(a, copied=True) for a in args]
         for prepare in self.seen[-1].before.values():
             prepare()
         stream = self.owner.stream
@@ -212,32 +224,46 @@ class Run:
         notes = Notes(captures=True)
         try:
             with without_collecting(), noting(notes):
-                outputs, graph = self._captured(stream, notes)
+                outputs, graph = self._captured(stream, notes, inputs)
             capturing.compare(self.seen[-1], notes)
         except BaseException:
             for undo in (self.seen[-1].undo | notes.undo).values():
                 undo()
+            self._begin_anew()
             raise
-        self.graph, self.outputs, self.notes = graph, outputs, notes
+        vars(self.held).update(graph=graph, inputs=inputs, outputs=outputs, notes=notes)
         self.seen.clear()
 
-    def _captured(self, stream, notes):
+    def _begin_anew(self):
+        """Take another stream and another pool: who knows what a failed capture left of these."""
+        del self.owner.stream
+        retire(self.memory)
+        self.held.memory = PrivatePool()
+
+    def _captured(self, stream, notes, inputs):
         stream.begin_capture()
         try:
-            outputs = self.owner.step(*self.inputs)
+            outputs = self.owner.step(*inputs)
             with beside_the_step():
                 for finish in notes.last:
                     finish()
+            notes.check()  # of what was raised, and caught by the step
             return outputs, stream.end_capture()
         except BaseException as error:
-            if stream.is_capturing():  # or every later call on it would fail
-                with suppress(Exception):
-                    stream.end_capture()
+            with suppress(Exception):  # it must be ended, also where it is not valid any more
+                stream.end_capture()
             if isinstance(error, CaptureError) or not isinstance(error, Exception):
                 raise
             raise CaptureError(
                 f"a step could not be captured ({type(error).__name__}: {error}): {_line(error)}"
             ) from error
+
+
+def drop(held):
+    """Give back what a captured step held: its graph first, then the memory it writes to."""
+    memory = held.memory
+    vars(held).clear()
+    retire(memory)
 
 
 def _on_device(a, copied=False):
@@ -287,8 +313,7 @@ def _line(error):
     """The last line of the user's on the way to an error."""
     found, trace = "minifp itself", error.__traceback__
     while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if not name.startswith(PACKAGE):
-            found = f"{name}:{trace.tb_lineno}"
+        if is_of_user(trace.tb_frame):
+            found = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found

@@ -46,8 +46,11 @@ class Notes:
 
     def refuse(self, what: str) -> None:
         """Note what no graph can do; while the stream captures, raise CaptureError."""
-        if self.own_work:
-            return
+        if not self.own_work:
+            self.forbid(what)
+
+    def forbid(self, what: str) -> None:
+        """The same, also of what minifp does beside the step."""
         self.refused.append((what, line_of_user()))
         if self.captures:
             self.check()

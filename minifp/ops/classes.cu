@@ -3,7 +3,8 @@
 // Sums of the losses of rows, sums[0, count), and of their weights, sums[count, 2 count). A block
 // adds up PER of both. The sums of several blocks are as the arguments; of one block it is what is
 // asked for: the loss, in a mean divided by the weights.
-extern "C" __global__ void totals(const float *sums, float *out, size count, size divided) {
+extern "C" __global__ void __launch_bounds__(WIDE)
+    totals(const float *sums, float *out, size count, size divided) {
   size start = blockIdx.x * (size)PER, stop = min(start + PER, count);
   float loss = 0.0f, weight = 0.0f;
   for (size i = start + threadIdx.x; i < stop; i += blockDim.x) {
@@ -22,8 +23,8 @@ extern "C" __global__ void totals(const float *sums, float *out, size count, siz
 }
 
 // The weights of rows of classes t, as `totals` takes them. w: (n) weights of classes, or unread.
-extern "C" __global__ void weigh(const T *t, const W *w, float *sums, size count, size n,
-                                 size weighted, size ignored) {
+extern "C" __global__ void __launch_bounds__(WIDE)
+    weigh(const T *t, const W *w, float *sums, size count, size n, size weighted, size ignored) {
   size start = blockIdx.x * (size)PER, stop = min(start + PER, count);
   float weight = 0.0f;
   for (size i = start + threadIdx.x; i < stop; i += blockDim.x) {

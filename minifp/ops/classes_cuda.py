@@ -26,7 +26,7 @@ def classes_of(z):
 
 def in_all(sums, count, divided):
     """The sum of `count` losses, or that divided by the sum of their weights; see classes.cu."""
-    module = TEXT(T="int64", W=float32, PER=PER)
+    module = TEXT(T="int64", W=float32, PER=PER, WIDE=WIDE)
     while True:
         blocks = max(1, -(-count // PER))
         out = empty((2, blocks) if blocks > 1 else (), float32)
@@ -40,7 +40,7 @@ def weight_of_all(t, w, n, ignored):
     """The weights of all rows, added up: t as by `as_labels`."""
     blocks = max(1, -(-t.size // PER))
     sums = empty((2, blocks), float32)
-    module = TEXT(T=t.dtype, W=float32 if w is None else w.dtype, PER=PER)
+    module = TEXT(T=t.dtype, W=float32 if w is None else w.dtype, PER=PER, WIDE=WIDE)
     weights = (sums if w is None else contiguous(w)), sums
     module.launch("weigh", blocks, WIDE, t, *weights, t.size, n, int(w is not None), int(ignored))
     return sums if blocks == 1 else in_all(sums, blocks, False)

@@ -53,8 +53,8 @@ __device__ inline float value(const Scaled &a) {
 }
 
 // The products of rows, y, and with `gradient` instead dx = dy times the product of the others.
-extern "C" __global__ void prod(const X *x, D *y, Y *dx, size rows, size n, size step, size group,
-                                size gradient) {
+extern "C" __global__ void __launch_bounds__(MOST_ALONG)
+    prod(const X *x, D *y, Y *dx, size rows, size n, size step, size group, size gradient) {
   __shared__ double mantissas[MOST_ALONG];
   __shared__ size exponents[MOST_ALONG];
   __shared__ int found[MOST_ALONG];

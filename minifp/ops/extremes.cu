@@ -1,8 +1,9 @@
 // The largest sign x of rows, times sign: see extremes.py, and for rows common.cuh. A row is cut
 // into parts of `length`, each of which gives one number, y[a, part, d] of x (a, n, d). NaN is the
 // largest.
-extern "C" __global__ void largest(const X *x, X *y, size rows, size n, size step, size group,
-                                   size parts, size length, float sign) {
+extern "C" __global__ void __launch_bounds__(MOST_ALONG)
+    largest(const X *x, X *y, size rows, size n, size step, size group, size parts, size length,
+            float sign) {
   float v[CHUNK];
   size blocks = blocks_of_rows(rows, group);
   for (size b = blockIdx.x; b < blocks * parts; b += gridDim.x) {

@@ -1,7 +1,7 @@
 // log sum e^x of rows, and its gradient dx = dy e^(x - m) / sum: see norm.py, and for rows
 // common.cuh. y is read as dy, in mode `gradient`, and is written else.
-extern "C" __global__ void logsumexp(const X *x, D *y, Y *dx, size rows, size n, size step,
-                                     size group, size gradient) {
+extern "C" __global__ void __launch_bounds__(MOST_ALONG)
+    logsumexp(const X *x, D *y, Y *dx, size rows, size n, size step, size group, size gradient) {
   float v[CHUNK];
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {
     Row r = row_of(b, rows, n, step, group);
@@ -40,8 +40,9 @@ __device__ inline float raised(float x, float p) {
 
 // y = the p-norms of rows, p not 0, and with `gradient` dx = dy times their slopes; root: 1 / p,
 // less: p - 1. Unless p is 1 or 2, rows are divided by their largest, or smallest for p < 0.
-extern "C" __global__ void p_norm(const X *x, D *y, Y *dx, size rows, size n, size step, size group,
-                                  float p, float root, float less, size gradient) {
+extern "C" __global__ void __launch_bounds__(MOST_ALONG)
+    p_norm(const X *x, D *y, Y *dx, size rows, size n, size step, size group, float p, float root,
+           float less, size gradient) {
   float v[CHUNK], sign = p < 0.0f ? -1.0f : 1.0f, none = p < 0.0f ? INFINITY : 0.0f;
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {
     Row r = row_of(b, rows, n, step, group);

@@ -1,7 +1,8 @@
 // Running statistics: running <- (1 - momentum) running + momentum new, if all stay finite as they
 // are stored. One block looks at all before it writes any. factor: of the new variance.
-extern "C" __global__ void mix_in(size n, R *mean, R *var, const float *new_mean,
-                                  const float *new_var, float kept, float momentum, float factor) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    mix_in(size n, R *mean, R *var, const float *new_mean, const float *new_var, float kept,
+           float momentum, float factor) {
   int bad = 0;
   for (size i = threadIdx.x; i < 2 * n; i += blockDim.x) {
     R mixed[1];

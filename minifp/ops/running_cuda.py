@@ -18,7 +18,7 @@ def mix_in(running_mean, running_var, mean, var, factor, momentum):
     if {a.dtype for a in new} != {SINGLE}:
         return False
     new = [a if a.flags.c_contiguous else a.copy() for a in new]
-    TEXT(R=held[0].dtype).launch(
+    TEXT(R=held[0].dtype, THREADS=THREADS).launch(
         *("mix_in", 1, THREADS, mean.size, *held, *new),
         *(1.0 - momentum, float(momentum), float(factor)),
     )

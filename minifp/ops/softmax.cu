@@ -5,8 +5,8 @@ enum { PLAIN, LOG, MASKED };  // modes
 
 // y = e^(s - m) / sum, where s = sign x; in mode LOG y = s - m - log sum. In mode MASKED, which is
 // that of attention, y = 0 in a row where all s are -Inf; else it is NaN there.
-extern "C" __global__ void forward(const X *x, Y *y, size rows, size n, size step, size group,
-                                   float sign, size mode) {
+extern "C" __global__ void __launch_bounds__(MOST_ALONG)
+    forward(const X *x, Y *y, size rows, size n, size step, size group, float sign, size mode) {
   float v[CHUNK];
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {
     Row r = row_of(b, rows, n, step, group);
@@ -26,8 +26,9 @@ extern "C" __global__ void forward(const X *x, Y *y, size rows, size n, size ste
 }
 
 // dx = sign y (dy - sum dy y); in mode LOG dx = dy - e^y sum dy. X is dy's format, W that of y.
-extern "C" __global__ void gradient(const X *dy, const W *y, Y *dx, size rows, size n, size step,
-                                    size group, float sign, size mode) {
+extern "C" __global__ void __launch_bounds__(MOST_ALONG)
+    gradient(const X *dy, const W *y, Y *dx, size rows, size n, size step, size group, float sign,
+             size mode) {
   float d[CHUNK], v[CHUNK];
   bool log = mode == LOG;
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {

@@ -18,6 +18,8 @@ import pytest
 
 HERE = Path(__file__).parent
 KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)')
+BOUND = re.compile(r"__launch_bounds__\(\s*(\w+)\s*\)\s*(\w+)")
+UNBOUND = 256  # threads of a block that 65,536 registers do for, were it 255 of them for each
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-ffp-contract=off", "-fno-math-errno")
 
 
@@ -62,7 +64,7 @@ def runtime(*flags):
     """The library of runtime.cpp, loaded."""
     path = built((HERE / "runtime.cpp").read_text(), "-O2", *flags)
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    for name in ("rig_stream", "rig_end_capture"):
+    for name in ("rig_stream", "rig_end_capture", "rig_event"):
         getattr(library, name).restype = ctypes.c_void_p
     library.path = path
     return library
@@ -75,6 +77,21 @@ def kernels(text, *flags):
     exports = "\n".join(f"RIG_EXPORT({name})" for name in names)
     plain = KERNEL.sub(lambda found: found[0].replace('extern "C"', ""), text)
     return ctypes.CDLL(str(built(f'#include "shim.h"\n{plain}\n{exports}\n', *flags)))
+
+
+def bounds(text):
+    """By kernel of a CUDA text, the most threads of a block that it may be launched with.
+
+    A compiler that is told of more threads keeps to the registers that are there for so many.
+    """
+    told = {name: bound for bound, name in BOUND.findall(text)}
+    return {name: number_of(told[name], text) if name in told else UNBOUND
+            for name in KERNEL.findall(text)}  # fmt: skip
+
+
+def number_of(word, text):
+    """A number, or what a text defines a word as."""
+    return int(word if word.isdigit() else re.search(rf"\b{word}\s*=?\s*(\d+)", text)[1])
 
 
 def library(name, *flags):

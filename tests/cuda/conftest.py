@@ -1,4 +1,7 @@
-"""Here "cuda" is a real GPU where there is one, or else the imitation of fake_cupy.py."""
+"""Here "cuda" is a real GPU where there is one, or else the imitation of fake_cupy.py.
+
+MINIFP_IMITATED_LATE=1, 2 or more: let its work be done late, in an order of this seed.
+"""
 
 import os
 import sys
@@ -55,6 +58,7 @@ def gpu(monkeypatch):
     monkeypatch.setenv("MINIFP_CUBLAS", str(build.library("fake_cublas.cpp")))
     forget = arrays.cupy.cache_clear  # which a test may put something else in place of
     forget()
-    with np.errstate(all="ignore"):
+    late = fake_cupy.late(int(os.environ.get("MINIFP_IMITATED_LATE", 0)))
+    with np.errstate(all="ignore"), late:
         yield
     forget()

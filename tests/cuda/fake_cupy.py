@@ -4,12 +4,17 @@ Arrays lie in the host's memory, but behave as CuPy's do: NumPy cannot read them
 with NumPy's, memory comes from a pool and holds NaN until it is written, and while a stream is
 captured nothing is computed, and what would read a result is refused. Kernels are the same texts,
 compiled for the host (see shim.h). What CuPy has and this has not is an AttributeError.
+
+Inside of `late(seed)` work is done as late as it can be, in an order that only events limit.
 """
 
 import ctypes
+import gc
+import itertools
 import math
 import os
 import threading
+import weakref
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType, SimpleNamespace
@@ -18,6 +23,7 @@ import build
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+__name__ = "cupy"
 __version__ = "14.0-imitated"
 WORKSPACE = 2**20  # bytes from which on memory is aligned, whatever else is wanted
 POISON = 0xFF  # bytes of a NaN in every floating format
@@ -36,10 +42,10 @@ class OutOfMemoryError(MemoryError):
 
 
 class MemoryPointer:
-    """A place in memory that is given back when nobody knows it any more."""
+    """A place in memory that is given back, to its stream's, when nobody knows it any more."""
 
-    def __init__(self, pool, bytes, size):
-        self.pool, self.bytes, self.size = pool, bytes, size
+    def __init__(self, pool, arena, bytes, size):
+        self.pool, self.arena, self.bytes, self.size = pool.weak, arena, bytes, size
         self.ptr = bytes.ctypes.data
 
     @property
@@ -48,51 +54,78 @@ class MemoryPointer:
         return self
 
     def __del__(self):
-        if self.pool is not None:
-            self.pool.free(self)
+        pool = self.pool()
+        if pool is not None:  # or else it is lost, as part of a block would be
+            pool.free(self)
 
     def copy_from_host_async(self, memory, size, stream=None):
         """Copy `size` bytes from an address of the host's, in the stream's order."""
-        _refuse_in_capture("a copy from the host")
-        ctypes.memmove(self.ptr, getattr(memory, "value", memory), size)
+        _copy_from_host(self.ptr, memory, size, stream)
 
 
 class MemoryPool:
-    """A pool, as CuPy's: blocks of multiples of 512 bytes, kept for who asks next."""
+    """A pool, as CuPy's: blocks of multiples of 512 bytes, kept for who asks next on a stream.
 
-    def __init__(self):
+    Where there is no room, it gives back what nobody uses, and tries again.
+    """
+
+    def __init__(self, allocator=None):
         self.freed, self.total, self.used, self.limit = {}, 0, 0, 0
+        self.weak = weakref.ref(self)
 
     def malloc(self, size):
         """A place of at least so many bytes, which hold NaN."""
+        global live
         size = max(512, -(-size // 512) * 512) if not flags or size >= WORKSPACE else max(size, 1)
-        held = self.freed.get(size)
-        if not held:
-            if self.limit and self.total + size > self.limit:
-                raise OutOfMemoryError(
-                    f"Out of memory allocating {size:,} bytes (allocated so far: {self.used:,} "
-                    f"bytes, limit set to: {self.limit:,} bytes)."
-                )
+        stream = get_current_stream()
+        arena = self.freed.setdefault(stream.ptr, {})
+        if not arena.get(size):
+            self._make_room(size)
             aligned = size % 512 == 0
             block = np.empty(size + 512 * aligned, np.uint8)
             start = -block.ctypes.data % 512 if aligned else 0
             bytes = block[start : start + size]
             self.total += size
+            live += size
         else:
-            bytes = held.pop()
+            bytes = arena[size].pop()
         self.used += size
-        bytes[:] = POISON
-        return MemoryPointer(self, bytes, size)
+        if not _late or not stream.is_capturing():  # a queue may still need what is there
+            _fill(bytes, POISON)
+        return MemoryPointer(self, stream.ptr, bytes, size)
+
+    def _make_room(self, size):
+        for give_back in (lambda: None, self.free_all_blocks, gc.collect, self.free_all_blocks):
+            give_back()
+            if not self.limit or self.total + size <= self.limit:
+                return
+        raise OutOfMemoryError(
+            f"Out of memory allocating {size:,} bytes (allocated so far: {self.used:,} "
+            f"bytes, limit set to: {self.limit:,} bytes)."
+        )
 
     def free(self, pointer):
         """Take a place back."""
-        self.freed.setdefault(pointer.size, []).append(pointer.bytes)
+        arena = self.freed.setdefault(pointer.arena, {})
+        arena.setdefault(pointer.size, []).append(pointer.bytes)
         self.used -= pointer.size
 
     def free_all_blocks(self, stream=None):
-        """Give the memory that nobody uses back to the host."""
-        self.total -= sum(size * len(held) for size, held in self.freed.items())
+        """Give the memory that nobody uses back to the host. Waits for the device."""
+        global live
+        _wait_for_all()
+        unused = self.free_bytes()
+        self.total -= unused
+        live -= unused
         self.freed.clear()
+
+    def n_free_blocks(self):
+        """How many blocks nobody uses."""
+        return sum(len(held) for arena in self.freed.values() for held in arena.values())
+
+    def free_bytes(self):
+        """Bytes that nobody uses."""
+        return self.total - self.used
 
     def total_bytes(self):
         """Bytes taken from the host."""
@@ -111,6 +144,7 @@ class MemoryPool:
         return self.limit
 
 
+live = 0  # bytes that pools have taken from the host and not given back
 _default_pool = MemoryPool()
 _here = threading.local()
 
@@ -134,22 +168,24 @@ def _using_allocator(allocator=None):
         _here.allocator = before
 
 
-class PinnedMemoryPointer:
-    """Memory of the host's that a device could read by itself."""
-
-    def __init__(self, size):
-        self.bytes, self.ptr = (ctypes.c_char * max(size, 1))(), None
-        self.ptr = ctypes.addressof(self.bytes)
-
-    def __buffer__(self, flags):
-        return memoryview(self.bytes)
+_pinned: dict = {}  # by size, memory of the host's that nobody uses: for who asks next
 
 
 def _alloc_pinned_memory(size):
-    return PinnedMemoryPointer(size).bytes
+    """Memory of the host's that a device could read by itself."""
+    size = max(512, 1 << (size - 1).bit_length())
+    unused = _pinned.setdefault(size, [])
+    memory = unused.pop() if unused else (ctypes.c_char * size)()
+    view = (ctypes.c_char * size).from_buffer(memory)
+    weakref.finalize(view, unused.append, memory).atexit = False
+    return view
 
 
 # ---- streams and graphs -------------------------------------------------------------------------
+
+
+class CUDARuntimeError(RuntimeError):
+    """What CUDA refuses."""
 
 
 class Stream:
@@ -160,6 +196,12 @@ class Stream:
     def __init__(self, null=False, non_blocking=False, ptds=False, priority=None):
         self.ptr = 0 if null else build.runtime().rig_stream()
         self.non_blocking, self.pool, self.nodes, self.before = non_blocking, None, [], []
+
+    @property
+    def pointer(self):
+        """Its address for C++. Raises CUDARuntimeError while its capture is invalid."""
+        self.is_capturing()
+        return ctypes.c_void_p(self.ptr)
 
     def __enter__(self):
         self.before.append(get_current_stream())
@@ -175,33 +217,52 @@ class Stream:
         return self
 
     def synchronize(self):
-        """Wait for it: done, as all is done at once."""
-        _refuse_in_capture("to wait for a stream")
+        """Wait for it. That makes what it captures invalid."""
+        _never_in_capture("to wait for a stream", self)
+        build.runtime().rig_wait(self.pointer)
+        _raise_late()
 
     def wait_event(self, event):
         """Let what comes after wait for an event."""
+        if event.captured != self.is_capturing():
+            build.runtime().rig_invalidate(ctypes.c_void_p(self.ptr))
+            raise CUDARuntimeError("cudaErrorStreamCaptureIsolation: an event of another capture")
+        if not event.captured:
+            build.runtime().rig_wait_event(self.pointer, event.pointer)
 
     def record(self, event=None):
         """An event at this point."""
-        return event or Event()
+        event = event or Event()
+        event.captured = self.is_capturing()
+        if not event.captured:
+            build.runtime().rig_record(self.pointer, event.pointer)
+        return event
 
     def begin_capture(self, mode=None):
         """Do nothing from now on but note what there is to do."""
         if not self.ptr:
             raise RuntimeError("cannot capture on the default (legacy) stream")
         self.nodes = []
-        build.runtime().rig_begin_capture(ctypes.c_void_p(self.ptr))
+        build.runtime().rig_begin_capture(self.pointer)
 
     def is_capturing(self):
         """Whether it is between begin_capture and end_capture."""
-        return bool(build.runtime().rig_is_capturing(ctypes.c_void_p(self.ptr)))
+        status = build.runtime().rig_is_capturing(ctypes.c_void_p(self.ptr))
+        if status == 2:
+            raise CUDARuntimeError("cudaErrorStreamCaptureInvalidated: operation failed due to a "
+                                   "previous error during capture")  # fmt: skip
+        return bool(status)
 
     def end_capture(self):
         """The graph of what was noted."""
-        if not self.is_capturing():
-            raise RuntimeError("cudaErrorIllegalState: the stream is not capturing")
+        pointer = ctypes.c_void_p(self.ptr)
+        if not build.runtime().rig_is_capturing(pointer):
+            raise CUDARuntimeError("cudaErrorIllegalState: the stream is not capturing")
         nodes, self.nodes = self.nodes, []
-        return Graph(build.runtime().rig_end_capture(ctypes.c_void_p(self.ptr)), nodes)
+        graph = build.runtime().rig_end_capture(pointer)
+        if not graph:
+            raise CUDARuntimeError("cudaErrorStreamCaptureInvalidated: there is no graph")
+        return Graph(graph, nodes)
 
 
 class Graph:
@@ -212,7 +273,7 @@ class Graph:
 
     def launch(self, stream=None):
         """Do it all."""
-        build.runtime().rig_graph_launch(self.pointer)
+        build.runtime().rig_graph_launch(self.pointer, (stream or get_current_stream()).pointer)
 
     def upload(self, stream=None):
         """Bring it to the device before it is launched."""
@@ -221,7 +282,31 @@ class Graph:
         return build.runtime().rig_graph_nodes(self.pointer)
 
     def __del__(self):
+        _wait_for_all()
         build.runtime().rig_graph_free(self.pointer)
+        for number in self.nodes:
+            del _works[number]
+
+
+class Event:
+    """A point in the order of work."""
+
+    def __init__(self, *flags, **settings):
+        self.pointer, self.captured = ctypes.c_void_p(build.runtime().rig_event()), False
+
+    def __del__(self):
+        build.runtime().rig_event_free(self.pointer)
+
+    def record(self, stream=None):
+        """Set it to now."""
+        (stream or get_current_stream()).record(self)
+
+    def synchronize(self):
+        """Wait for it."""
+        if self.captured:
+            _never_in_capture("to wait for an event", get_current_stream())
+        build.runtime().rig_wait_for(self.pointer)
+        _raise_late()
 
 
 Stream.null = Stream(null=True)
@@ -232,38 +317,90 @@ def get_current_stream(device_id=-1):
     return getattr(_here, "stream", Stream.null)
 
 
-class Event:
-    """A point in the order of work."""
-
-    def __init__(self, *flags, **settings):
-        pass
-
-    def record(self, stream=None):
-        """Set it to now."""
-
-    def synchronize(self):
-        """Wait for it: it has come."""
-        _refuse_in_capture("to wait for an event")
-
-
-def _is_capturing():
-    return get_current_stream().is_capturing()
-
-
 def _refuse_in_capture(what):
-    if _is_capturing():
-        raise CapturedRead(f"cudaErrorStreamCaptureUnsupported: {what} while the stream captures")
+    if get_current_stream().is_capturing():
+        raise CapturedRead(f"{what} is not allowed while the stream captures")
+
+
+def _never_in_capture(what, stream):
+    """What CUDA itself refuses, and not CuPy before it, makes the capture invalid."""
+    if stream.is_capturing():
+        build.runtime().rig_invalidate(ctypes.c_void_p(stream.ptr))
+        raise CUDARuntimeError(f"cudaErrorStreamCaptureUnsupported: {what} while it captures")
+
+
+# ---- work ---------------------------------------------------------------------------------------
+
+_works: dict = {}  # by number, what a queue or a graph has to do in Python
+_numbers = itertools.count()
+_failed: list = []  # what was raised where nobody could catch it
+_late = 0
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_long)
+def _work(number):
+    try:
+        _works[number]()
+    except BaseException as error:
+        _failed.append(error)
 
 
 def _do(work):
-    """Do it, now or whenever the graph that is being captured is launched."""
+    """Do it: now, or when a queue comes to it, or a graph that is captured is launched."""
     stream = get_current_stream()
-    if stream.is_capturing():
-        node = ctypes.CFUNCTYPE(None)(work)
-        stream.nodes.append(node)  # which the graph does not keep alive itself
-        build.runtime().rig_callback(ctypes.c_void_p(stream.ptr), node)
-    else:
+    if not _late and not stream.is_capturing():
         work()
+        return
+    number = next(_numbers)
+    if stream.is_capturing():
+        _works[number] = work
+        stream.nodes.append(number)
+    else:
+        _works[number] = lambda: (_works.pop(number), work())
+    build.runtime().rig_callback(stream.pointer, _work, ctypes.c_long(number))
+
+
+@contextmanager
+def late(seed):
+    """Let work wait in its stream's queue until it has to be done, in a `with` block.
+
+    seed: which of the streams that can go on is first: the last made (1), the first (2), any.
+    """
+    global _late
+    before, _late = _late, seed
+    build.runtime().rig_set_late(seed)
+    try:
+        yield
+    finally:
+        _late = before
+        build.runtime().rig_set_late(before)
+    _raise_late()
+
+
+def _wait_for_all():
+    if _late:
+        build.runtime().rig_wait_all()
+
+
+def _raise_late():
+    if _failed:
+        raise _failed.pop(0)
+
+
+def _fill(bytes, value):
+    pointer = get_current_stream().pointer if _late else None
+    build.runtime().rig_fill(
+        pointer, ctypes.c_void_p(bytes.ctypes.data), value, ctypes.c_size_t(bytes.size)
+    )
+
+
+def _copy_from_host(target, memory, size, stream):
+    """Copy from an address of the host's, whose memory must last until it is done."""
+    _refuse_in_capture("a copy from the host")
+    build.runtime().rig_copy(
+        (stream or get_current_stream()).pointer, ctypes.c_void_p(target),
+        ctypes.c_void_p(getattr(memory, "value", memory)), ctypes.c_size_t(size),
+    )  # fmt: skip
 
 
 # ---- arrays -------------------------------------------------------------------------------------
@@ -335,16 +472,18 @@ class ndarray(NDArrayOperatorsMixin):
     def __getitem__(self, key):
         if _is_basic(key):
             return self._as_view(self.host[key] if key != () else self.host[...])
-        return _computed(lambda: self.host[_unwrapped(key)])
+        host, key = self.host, _unwrapped(key)
+        return _computed(lambda: host[key])
 
     def __setitem__(self, key, value):
         if isinstance(value, np.ndarray):
             raise TypeError(f"Unsupported type {type(value)}")
-        if not _is_basic(key):
-            key = _unwrapped(key)
+        # Only places in memory wait to be read and written: who owns them may be gone by then.
+        host, key, value = self.host, _unwrapped(key), _unwrapped(value)
 
         def work():
-            self.host[key] = _unwrapped(value)
+            with np.errstate(all="ignore"):
+                host[key] = value
 
         _do(work)
 
@@ -398,11 +537,13 @@ class ndarray(NDArrayOperatorsMixin):
     def set(self, array, stream=None):
         """Copy from the host."""
         _refuse_in_capture("a copy from the host")
-        self.host[...] = array
+        host, copied = self.host, np.array(array)
+        _do(lambda: host.__setitem__(..., copied))
 
     def get(self, stream=None, order="C", out=None, blocking=True):
         """A copy on the host."""
         _refuse_in_capture("a copy to the host")
+        get_current_stream().synchronize()
         if out is not None:
             out[...] = self.host
             return out
@@ -438,16 +579,20 @@ class ndarray(NDArrayOperatorsMixin):
             if not isinstance(target, ndarray):
                 raise TypeError("Unsupported type for out")
 
+            given, place = _unwrapped(inputs), target.host
+
             def work():
                 with np.errstate(all="ignore"):
-                    ufunc(*_unwrapped(inputs), out=target.host, **settings)
+                    ufunc(*given, out=place, **settings)
 
             _do(work)
             return target
 
+        given = _unwrapped(inputs)
+
         def compute():
             with np.errstate(all="ignore"):
-                return ufunc(*_unwrapped(inputs), **settings)
+                return ufunc(*given, **settings)
 
         return _computed(compute)
 
@@ -472,14 +617,13 @@ class _Place:
 
     def copy_from_host_async(self, memory, size, stream=None):
         """Copy `size` bytes from an address of the host's."""
-        _refuse_in_capture("a copy from the host")
-        ctypes.memmove(self.ptr, getattr(memory, "value", memory), size)
+        _copy_from_host(self.ptr, memory, size, stream)
 
     def copy_from_device_async(self, source, size, stream=None):
         """Copy `size` bytes from another place of the device's."""
         stream = stream or get_current_stream()
         build.runtime().rig_copy(
-            ctypes.c_void_p(stream.ptr), ctypes.c_void_p(self.ptr), ctypes.c_void_p(source.ptr),
+            stream.pointer, ctypes.c_void_p(self.ptr), ctypes.c_void_p(source.ptr),
             ctypes.c_size_t(size),
         )  # fmt: skip
 
@@ -506,12 +650,17 @@ def _check_operands(inputs):
 def _computed(compute):
     """The array that a function of the host's computes, now or when a graph is launched."""
     with np.errstate(all="ignore"):
-        first = np.asarray(compute())
+        try:
+            first = np.asarray(compute())
+        except IndexError:  # of an index that waits to be computed
+            get_current_stream().synchronize()
+            first = np.asarray(compute())
     made = ndarray(first.shape, first.dtype)
+    host = made.host
 
     def work():
         with np.errstate(all="ignore"):
-            made.host[...] = compute()
+            host[...] = compute()
 
     _do(work)
     return made
@@ -652,14 +801,14 @@ class RawModule:
 
     def get_function(self, name):
         """The kernel of this name."""
-        return RawKernel(_library(self.code, flags), name)
+        return RawKernel(_library(self.code, flags), name, build.bounds(self.code)[name])
 
 
 class RawKernel:
     """A kernel: kernel(grid, block, args)."""
 
-    def __init__(self, library, name):
-        self.name, self.call = name, getattr(library, f"rig_call_{name}")
+    def __init__(self, library, name, bound):
+        self.name, self.call, self.bound = name, getattr(library, f"rig_call_{name}"), bound
         sizes = (ctypes.c_int * 512)()
         count = getattr(library, f"rig_sizes_{name}")(sizes)
         self.sizes = sizes[:count]
@@ -669,6 +818,11 @@ class RawKernel:
         assert shared_mem == 0, "imitated CuPy: shared memory of a size told at the launch"
         assert math.prod(block) <= 1024 and 0 < min(grid) and grid[0] < 2**31, (grid, block)
         assert max(grid[1:]) < 65536, f"a grid of {grid}"
+        if math.prod(block) > self.bound:
+            raise CUDARuntimeError(
+                f"cudaErrorLaunchOutOfResources: {math.prod(block)} threads of {self.name}, "
+                f"whose registers are enough for {self.bound}"
+            )
         values = [_as_argument(a) for a in args]
         sizes = [ctypes.sizeof(v) for v in values]
         if sizes != self.sizes:
@@ -677,7 +831,7 @@ class RawKernel:
             launches.append((self.name, grid, block))
         addresses = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
         build.runtime().rig_launch(
-            ctypes.c_void_p(get_current_stream().ptr), self.call, (ctypes.c_uint * 3)(*grid),
+            get_current_stream().pointer, self.call, (ctypes.c_uint * 3)(*grid),
             (ctypes.c_uint * 3)(*block), addresses, (ctypes.c_int * len(sizes))(*sizes),
             len(values),
         )  # fmt: skip
@@ -739,11 +893,9 @@ class Device:
 
     def synchronize(self):
         """Wait for all its streams."""
-        _refuse_in_capture("to wait for a device")
-
-
-class CUDARuntimeError(RuntimeError):
-    """What CUDA refuses."""
+        _never_in_capture("to wait for a device", get_current_stream())
+        _wait_for_all()
+        _raise_late()
 
 
 def _module(name, **members):

@@ -19,6 +19,9 @@ from minifp.cuda.source import OPTIONS
 LIBRARIES = ("lib/libnvrtc.so.*", "bin/**/nvrtc64_*_0.dll")  # under nvidia/cu13
 SPILLS = re.compile(r"properties for (\S+)\n.*?(\d+) bytes spill stores, (\d+) bytes spill loads")
 
+REGISTERS = re.compile(r"Compiling entry function '(\S+)'.*?Used (\d+) registers", re.DOTALL)
+ALL_REGISTERS, EACH = 65536, 8  # of a block; a thread gets them by the eight
+
 
 @cache
 def library():
@@ -99,3 +102,11 @@ def spills(log):
     """By kernel, the bytes of registers that it moves to memory and back, where there are any."""
     found = {name: (int(out), int(back)) for name, out, back in SPILLS.findall(log)}
     return {name: moved for name, moved in found.items() if any(moved)}
+
+
+def most_threads(log):
+    """By kernel, the most threads of a block that there are registers for, in whole warps."""
+    return {
+        name: ALL_REGISTERS // (-(-int(count) // EACH) * EACH * 32) * 32
+        for name, count in REGISTERS.findall(log)
+    }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -279,34 +280,125 @@ int *rig_block_flag() { return &block.flag; }
 }  // extern "C"
 
 // ---- streams and graphs ------------------------------------------------------------------------
+//
+// Work is done as soon as it is enqueued, unless `late` is set. Then it waits in its stream's queue
+// until the host waits for it, and of the streams that can go on the one that goes first is that
+// made last (1), that made first (2), or any (from 3 on): only events keep an order between them.
 
 namespace {
-struct Graph { std::vector<std::function<void()>> nodes; };
-struct Stream { Graph *capturing = nullptr; };
+
+typedef std::function<void()> Work;
+struct Graph { std::vector<Work> nodes; };
+struct Event { uint64_t recorded = 0, reached = 0; };
+typedef std::shared_ptr<Event> EventPointer;
+struct Item {
+  Work work;
+  EventPointer event;  // that is recorded here, or waited for
+  uint64_t number;
+  bool waits;
+};
+struct Stream {
+  std::shared_ptr<Graph> capturing;
+  bool invalid = false;
+  std::deque<Item> queue;
+};
 Stream null_stream;
+std::vector<Stream *> streams = {&null_stream};
+std::recursive_mutex turn;  // of who adds work, or does it
+unsigned late = 0;
+std::mt19937 choice;
+
 Stream &of(void *stream) { return stream ? *(Stream *)stream : null_stream; }
+
+bool is_ready(const Stream &s) {
+  if (s.queue.empty()) return false;
+  const Item &next = s.queue.front();
+  return !next.waits || next.event->reached >= next.number;
+}
+
+void do_one() {
+  std::vector<Stream *> ready;
+  for (Stream *s : streams) if (is_ready(*s)) ready.push_back(s);
+  if (ready.empty()) die("every stream waits for an event that never comes");
+  Stream *s = late == 1 ? ready.back() : late == 2 ? ready.front() : ready[choice() % ready.size()];
+  Item item = std::move(s->queue.front());
+  s->queue.pop_front();
+  if (item.work) item.work();
+  else if (!item.waits) item.event->reached = item.number;
+}
+
+void add(void *stream, Item item) {
+  std::lock_guard<std::recursive_mutex> lock(turn);
+  of(stream).queue.push_back(std::move(item));
+  if (!late) do_one();
+}
+
 }  // namespace
 
-void rig::enqueue(void *stream, std::function<void()> work) {
-  if (of(stream).capturing) of(stream).capturing->nodes.push_back(std::move(work));
-  else work();
+void rig::enqueue(void *stream, Work work) {
+  Stream &s = of(stream);
+  if (s.capturing) s.capturing->nodes.push_back(std::move(work));
+  else if (!late) work();
+  else add(stream, {std::move(work), nullptr, 0, false});
 }
 
 extern "C" {
 
-void *rig_stream() { return new Stream; }
-void rig_begin_capture(void *stream) { of(stream).capturing = new Graph; }
-int rig_is_capturing(void *stream) { return of(stream).capturing != nullptr; }
+void rig_wait_all() {
+  std::lock_guard<std::recursive_mutex> lock(turn);
+  for (Stream *s : streams) while (!s->queue.empty()) do_one();
+}
+void rig_wait(void *stream) {
+  std::lock_guard<std::recursive_mutex> lock(turn);
+  while (!of(stream).queue.empty()) do_one();
+}
+void rig_set_late(unsigned seed) {
+  rig_wait_all();
+  late = seed;
+  choice.seed(seed);
+}
+
+void *rig_stream() {
+  std::lock_guard<std::recursive_mutex> lock(turn);
+  streams.push_back(new Stream);
+  return streams.back();
+}
+
+void *rig_event() { return new EventPointer(std::make_shared<Event>()); }
+void rig_event_free(void *event) { delete (EventPointer *)event; }
+void rig_record(void *stream, void *event) {
+  EventPointer &e = *(EventPointer *)event;
+  add(stream, {nullptr, e, ++e->recorded, false});
+}
+void rig_wait_event(void *stream, void *event) {
+  EventPointer &e = *(EventPointer *)event;
+  add(stream, {nullptr, e, e->recorded, true});
+}
+void rig_wait_for(void *event) {
+  std::lock_guard<std::recursive_mutex> lock(turn);
+  EventPointer &e = *(EventPointer *)event;
+  while (e->reached < e->recorded) do_one();
+}
+
+void rig_begin_capture(void *stream) { of(stream).capturing = std::make_shared<Graph>(); }
+void rig_invalidate(void *stream) { of(stream).invalid = of(stream).capturing != nullptr; }
+int rig_is_capturing(void *stream) {  // 2: it was, but what it captured is of no use
+  Stream &s = of(stream);
+  return s.invalid ? 2 : s.capturing != nullptr;
+}
 void *rig_end_capture(void *stream) {
-  Graph *graph = of(stream).capturing;
-  of(stream).capturing = nullptr;
+  Stream &s = of(stream);
+  auto *graph = s.invalid ? nullptr : new std::shared_ptr<Graph>(s.capturing);
+  s.capturing = nullptr;
+  s.invalid = false;
   return graph;
 }
-void rig_graph_launch(void *graph) {
-  for (auto &node : ((Graph *)graph)->nodes) node();
+void rig_graph_launch(void *graph, void *stream) {
+  std::shared_ptr<Graph> whole = *(std::shared_ptr<Graph> *)graph;
+  rig::enqueue(stream, [=]() { for (auto &node : whole->nodes) node(); });
 }
-int rig_graph_nodes(void *graph) { return (int)((Graph *)graph)->nodes.size(); }
-void rig_graph_free(void *graph) { delete (Graph *)graph; }
+int rig_graph_nodes(void *graph) { return (int)(*(std::shared_ptr<Graph> *)graph)->nodes.size(); }
+void rig_graph_free(void *graph) { delete (std::shared_ptr<Graph> *)graph; }
 
 // args: the addresses of the arguments, whose values are copied. sizes: their bytes.
 void rig_launch(void *stream, void (*call)(void **), const unsigned *grid, const unsigned *size,
@@ -321,9 +413,14 @@ void rig_launch(void *stream, void (*call)(void **), const unsigned *grid, const
   });
 }
 
-void rig_callback(void *stream, void (*call)()) { rig::enqueue(stream, call); }
+void rig_callback(void *stream, void (*call)(long), long number) {
+  rig::enqueue(stream, [=]() { call(number); });
+}
 void rig_copy(void *stream, void *target, const void *source, size_t bytes) {
   rig::enqueue(stream, [=]() { memmove(target, source, bytes); });
+}
+void rig_fill(void *stream, void *target, int byte, size_t bytes) {
+  rig::enqueue(stream, [=]() { memset(target, byte, bytes); });
 }
 
 }  // extern "C"

@@ -8,6 +8,7 @@ and axes, one is compiled, of other files' all.
 import re
 from contextlib import suppress
 from functools import cache
+from math import prod
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,13 +16,13 @@ import build
 import numpy as np
 import pytest
 import test_twins
-from nvrtc import compiled, spills
+from nvrtc import compiled, most_threads, spills
 from update_rules import RULES
 
 import minifp as fp
 from minifp import nn
 from minifp.backend import KERNELS, Kernel
-from minifp.cuda import source, teaching
+from minifp.cuda import rows, source, teaching
 from minifp.cuda.arrays import to_device
 from minifp.cuda.source import common
 from minifp.cuda.translate import PRELUDE
@@ -34,9 +35,9 @@ from minifp.optim.step_cuda import fits
 ARCHITECTURES = ("sm_75", "sm_80", "sm_100")  # beside sm_90: Turing, Ampere, Blackwell
 SHORT, TOGETHER = 4000, 60  # characters of a text that is compiled with others, and how many
 PRECISIONS = ("float32", "mixed", "mixed,optimizer_state=float16", "mixed,master_weights=off")
-# Bytes of registers that a thread may move to memory: none but where a block has up to 1,024
-# threads, and so each thread 64 registers.
-SPILLED = {"cross_entropy.cu": 64}
+# Bytes of registers that a thread may move to memory: where a block has up to 512 threads, and so
+# each thread 128 registers.
+SPILLED = {"cross_entropy.cu": 64, "cumulative.cu": 8}
 
 
 def every_other(a):
@@ -53,14 +54,17 @@ LAYOUTS = (
 
 
 @cache
-def texts():
-    """All texts, in the order in which they are first launched."""
+def launches():
+    """By text and kernel, in the order in which they are first launched, the most threads of a
+    block. Rows are taken for long ones, which the most threads share."""
     made: dict = {}
 
-    def launch(module, name, *args):
-        made[module.text] = None
+    def launch(module, name, blocks, threads, *args):
+        threads = prod(threads) if isinstance(threads, tuple) else threads
+        made[module.text, name] = max(threads, made.get((module.text, name), 0))
 
-    with patch.object(source.Module, "launch", launch):
+    long_rows = {name: getattr(rows, name)[-1:] for name in ("ALONG", "ACROSS")}
+    with patch.object(source.Module, "launch", launch), patch.multiple(rows, **long_rows):
         # Results of references are as good, and no kernel for the CPU is compiled.
         with patch.object(Kernel, "twin", property(lambda kernel: None)):
             found = test_twins.calls()
@@ -82,7 +86,12 @@ def texts():
         squared_norm(half.array)
         for accumulate in ("float16", "float32"):
             teaching.matmul(half.array, half.array, accumulate)
-    return tuple(made)
+    return made
+
+
+def texts():
+    """All texts, in the order in which they are first launched."""
+    return tuple(dict.fromkeys(text for text, _ in launches()))
 
 
 def step(rule, precision):
@@ -133,7 +142,9 @@ def batches():
 
 
 def joined(batch):
-    """One text of several, each in a namespace of its own."""
+    """One text of several, each in a namespace of its own; one alone is as it is."""
+    if len(batch) == 1:
+        return batch[0]
     parts = [common()]
     for i, text in enumerate(map(own, batch)):
         parts += [f"namespace text_{i} {{", text.replace('extern "C"', ""), "}"]
@@ -154,25 +165,52 @@ def file_of(text):
 
 
 def families():
-    """By the kernels in it, one text of each `.cu` file: that with most arrays of half."""
+    """By the kernels in it and whether it reads packs, one text of each `.cu` file: that with most
+    arrays of half."""
     found: dict = {}
     for text in sorted(texts(), key=lambda t: own(t).count("typedef half")):
-        found[tuple(build.KERNEL.findall(text))] = text
+        found[("#define PACKED 1" in text, *build.KERNEL.findall(text))] = text
     return found
 
 
+def too_wide(batch, log):
+    """What a compiler says of texts, where they are launched with more threads than it found
+    registers for."""
+    room = most_threads(log)
+    for i, text in enumerate(batch):
+        for name in build.KERNEL.findall(text):
+            if len(batch) == 1:
+                threads = room[name]
+            else:  # in its namespace, before the types of its arguments
+                space = f"text_{i}"
+                begins = f"_ZN{len(space)}{space}{len(name)}{name}E"
+                (threads,) = (n for kernel, n in room.items() if kernel.startswith(begins))
+            if threads < build.bounds(text)[name]:
+                yield f"{file_of(text)}: {name}: {build.bounds(text)[name]} threads, not {threads}"
+
+
 def test_every_file_of_kernels_has_texts():
-    known = {name for kernels in families() for name in kernels}
+    known = {name for _, *kernels in families() for name in kernels}
     for name, text in files().items():
         missing = {*build.KERNEL.findall(text)} - known
         assert not missing, f"no case launches {missing} of {name}"
 
 
+def test_no_block_has_more_threads_than_a_kernel_has_registers_for():
+    wrong = {
+        f"{file_of(text)}: {name}: {threads} threads, {build.bounds(text)[name]} at most"
+        for (text, name), threads in launches().items()
+        if threads > build.bounds(text)[name]
+    }
+    assert not wrong, "\n".join(sorted(wrong))
+
+
 def test_all_texts_compile_and_no_kernel_runs_out_of_registers():
     wrong = []
     for batch in batches():
-        cubin, log = compiled(batch[0] if len(batch) == 1 else joined(batch), "sm_90")
+        cubin, log = compiled(joined(batch), "sm_90")
         assert cubin
+        wrong += too_wide(batch, log)
         place = file_of(batch[0]) if len(batch) == 1 else "a short text"
         for name, (stored, loaded) in spills(log).items():
             if stored > SPILLED.get(place, 0):
@@ -184,8 +222,9 @@ def test_all_texts_compile_and_no_kernel_runs_out_of_registers():
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_file_compiles_for_other_architectures(arch):
     short = [text for text in families().values() if "#include" not in own(text)]
-    for text in [joined(short), *(t for t in families().values() if t not in short)]:
-        assert compiled(text, arch)[0]
+    for batch in [short, *([t] for t in families().values() if t not in short)]:
+        cubin, log = compiled(joined(batch), arch)
+        assert cubin and not list(too_wide(batch, log))
 
 
 # ---- the compiler -------------------------------------------------------------------------------
@@ -208,6 +247,15 @@ def test_a_kernel_that_runs_out_of_registers_is_seen():
     assert not spills(compiled(MANY_NUMBERS, "sm_90")[1])
     found = spills(compiled(MANY_NUMBERS, "sm_90", "--maxrregcount=32")[1])
     assert found["many"][0] > 0 and found["many"][1] > 0
+
+
+def test_a_kernel_that_has_too_many_registers_for_a_launch_is_seen():
+    told = MANY_NUMBERS.replace("void many", "void __launch_bounds__(1024) many")
+    assert build.bounds(MANY_NUMBERS + told.replace("many", "more")) == {"many": 256, "more": 1024}
+    assert 256 <= most_threads(compiled(MANY_NUMBERS, "sm_90")[1])["many"] < 1024
+    log = compiled(told, "sm_90")[1]
+    assert most_threads(log) == {"many": 1024} and not list(too_wide([told], log))
+    assert list(too_wide([told], compiled(MANY_NUMBERS, "sm_90")[1]))
 
 
 def test_a_text_that_does_not_compile_is_an_error_with_its_line():

@@ -547,7 +547,7 @@ def test_a_captured_product_runs_when_its_graph_is_launched(library, device):
     graph = ctypes.c_void_p(rig.rig_end_capture(stream))
     assert np.all(out == 0)
     a[...] = 3
-    rig.rig_graph_launch(graph)
+    rig.rig_graph_launch(graph, None)
     rig.rig_graph_free(graph)
     assert np.all(out == 3)
 

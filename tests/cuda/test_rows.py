@@ -1,8 +1,12 @@
 """Softmax and its gradients on a GPU, for every way in which threads share rows."""
 
+import build
 import numpy as np
 import pytest
 from checked import check, results_of
+
+from minifp.cuda.rows import rows_along
+from minifp.cuda.source import common
 
 STORED = ("float16", "float32")
 # Short rows, warps, a block, several chunks of a block; behind the axis nothing, few, many.
@@ -54,6 +58,13 @@ def test_a_rising_row_is_summed_from_its_largest():
     check("softmax.softmax_forward", x, axis=1, to=("float32",))
     x = np.linspace(0, 3, 5000).astype("float32").reshape(1, -1)
     check("softmax.log_softmax_forward", x, axis=1, to=("float32",))
+
+
+@pytest.mark.parametrize("n", [1, 9, 33, 1000, 1025, 8192, 8193, 50257, 2**20])
+@pytest.mark.parametrize("behind", [(), (1,), (7,), (4096,)])
+def test_rows_of_any_length_are_shared_by_no_more_threads_than_kernels_are_told_of(n, behind):
+    threads = rows_along((3, n, *behind), 1).threads
+    assert threads <= build.number_of("MOST_ALONG", common())
 
 
 # ---- attention ----------------------------------------------------------------------------------
