@@ -6,8 +6,6 @@ in which it sums, and in which each result is stored. Nothing else in minifp dec
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import reduce
@@ -15,6 +13,7 @@ from functools import reduce
 import numpy as np
 
 from minifp import autocast
+from minifp.contexts import Context, Entry
 from minifp.errors import PrecisionError
 from minifp.formats import FORMATS, as_dtype, float16, float32, float64
 
@@ -211,7 +210,7 @@ NAMED = {
 # ---- the active precision -----------------------------------------------------------------------
 
 _default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
-_entered: ContextVar[Precision | None] = ContextVar("precision", default=None)
+_entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
 
 
 def as_precision(p) -> Precision:
@@ -221,7 +220,14 @@ def as_precision(p) -> Precision:
 
 def get_precision() -> Precision:
     """The precision that is active here: that of the innermost `with`, or else the default."""
-    return _entered.get() or _default or _initial_default()
+    entry = _entered.get()
+    return entry.value if entry is not None else _default or _initial_default()
+
+
+def entered_precision() -> Precision | None:
+    """The precision of the innermost `with`, None outside of all."""
+    entry = _entered.get()
+    return None if entry is None else entry.value
 
 
 def _initial_default():
@@ -238,15 +244,12 @@ def set_precision(p: Precision | str) -> None:
     _default = as_precision(p)
 
 
-@contextmanager
-def precision(p: Precision | str) -> Iterator[Precision]:
-    """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread."""
-    entered = as_precision(p)
-    token = _entered.set(entered)
-    try:
-        yield entered
-    finally:
-        _entered.reset(token)
+def precision(p: Precision | str) -> Context[Precision]:
+    """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread.
+
+    What it returns may be entered again, inside of itself too, and is a decorator.
+    """
+    return Context(_entered, as_precision(p))
 
 
 def op_list(precision: Precision | str | None = None) -> autocast.OpList:

@@ -4,58 +4,70 @@ What operations record here (see recording.py) are Nodes; backward walks them fr
 leaves (see walk.py). Whatever the tape keeps alive can be seen in `Node.saved`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from minifp import policy
+from minifp.contexts import Context, Entry
 from minifp.device import as_array, is_array, placed
 from minifp.errors import ShapeError, TapeError
 from minifp.formats import narrow
+from minifp.typing import F
 
 # With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
 # on_read(tensor), called when a tensor's numbers are given to NumPy or to Python.
 observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
-_recording: ContextVar[bool] = ContextVar("recording", default=True)
+_recording: ContextVar[Entry | None] = ContextVar("set_grad_enabled", default=None)
 
 CONSUMED = "consumed by a step"  # a seed, of a gradient that must not be used again
 
 
-class set_grad_enabled:
-    """Record operations, or do not, on this thread: from now on, or in a `with` block."""
+class set_grad_enabled(Context[bool]):
+    """Record operations, or do not, on this thread: from now on, or in a `with` block.
+
+    Also a decorator. A block that is entered again sets it again.
+    """
 
     def __init__(self, mode: bool) -> None:
+        super().__init__(_recording, bool(mode))
         self.before = _recording.get()
-        _recording.set(bool(mode))
+        self.since = Entry(bool(mode), *(self.before[1:] if self.before else (None, None)))
+        _recording.set(self.since)
 
-    def __enter__(self) -> None:
-        pass  # has begun when it was made
+    def _take_back(self) -> None:
+        """What was set when it was made is meant for the block, if it is one."""
+        if _recording.get() is self.since:
+            _recording.set(self.before)
 
-    def __exit__(self, *error: object) -> None:
-        _recording.set(self.before)
+    def __enter__(self) -> bool:
+        self._take_back()
+        return super().__enter__()
+
+    def __call__(self, fn: F) -> F:
+        self._take_back()
+        return super().__call__(fn)
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
+def no_grad(fn: Callable | None = None) -> Any:
     """Run operations without recording them, on this thread. Also a decorator."""
-    with set_grad_enabled(False):
-        yield
+    context = Context(_recording, False)
+    return context if fn is None else context(fn)
 
 
-@contextmanager
-def enable_grad() -> Iterator[None]:
+def enable_grad(fn: Callable | None = None) -> Any:
     """Record operations again, inside of `no_grad`, on this thread. Also a decorator."""
-    with set_grad_enabled(True):
-        yield
+    context = Context(_recording, True)
+    return context if fn is None else context(fn)
 
 
 def is_recording() -> bool:
     """Whether operations are recorded here, on this thread."""
-    return _recording.get()
+    entry = _recording.get()
+    return entry is None or entry.value
 
 
 class Storage:

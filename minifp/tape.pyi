@@ -2,33 +2,38 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, overload
 
 import numpy as np
 
+from minifp.contexts import Context
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices
 from minifp.policy import Precision
-from minifp.typing import DType, Ints
+from minifp.typing import DType, F, Ints
 from minifp.walk import HookHandle
 
 CONSUMED: str
 observers: list[Any]
 module_path: ContextVar[str]
 
-@contextmanager
-def no_grad() -> Iterator[None]: ...
-@contextmanager
-def enable_grad() -> Iterator[None]: ...
+@overload
+def no_grad() -> Context[builtins.bool]: ...
+@overload
+def no_grad(fn: F) -> F: ...
+@overload
+def enable_grad() -> Context[builtins.bool]: ...
+@overload
+def enable_grad(fn: F) -> F: ...
 def is_recording() -> builtins.bool: ...
 
-class set_grad_enabled:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *error: object) -> None: ...
+class set_grad_enabled(Context[builtins.bool]):
+    def __call__(self, fn: F) -> F: ...
+    def __enter__(self) -> builtins.bool: ...
     def __init__(self, mode: builtins.bool) -> None: ...
+    def _take_back(self) -> None: ...
 
 class Storage:
     version: builtins.int

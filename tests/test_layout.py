@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {
     "errors": "",
     "callers": "errors",
+    "contexts": "callers typing",
     "files": "errors",
     "typing": "",
     "checks": "errors",
@@ -28,7 +29,7 @@ ROOMS = {
     "formats": "cpu typing",
     "random": "errors typing",
     "autocast": "formats",
-    "policy": "autocast",
+    "policy": "autocast contexts",
     "accumulate": "policy",
     "device": "cuda",
     "backend": "accumulate checks device",
