@@ -381,7 +381,7 @@ def __copy__(self: Tensor) -> Tensor:
     new = type(self).__new__(type(self))
     Tensor.__init__(new, self.array, storage=self.storage, node=self.node, index=self.index)
     for kind in type(self).__mro__:
-        for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "grad", "hooks"}:
+        for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "_grad", "hooks"}:
             if hasattr(self, name):
                 setattr(new, name, getattr(self, name))
     return new

@@ -13,7 +13,7 @@ import numpy as np
 from minifp import policy
 from minifp.contexts import Context, Entry
 from minifp.device import as_array, is_array, placed
-from minifp.errors import ShapeError, TapeError
+from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.formats import narrow
 from minifp.typing import F
 
@@ -92,7 +92,7 @@ class Tensor:
         "node",
         "index",
         "gradient_dtype",
-        "grad",
+        "_grad",
         "seed",
         "hooks",
         "__weakref__",
@@ -103,7 +103,7 @@ class Tensor:
     node: "Node | None"
     index: int  # among the outputs of the node
     gradient_dtype: np.dtype | None
-    grad: "Tensor | None"
+    _grad: "Tensor | None"
     seed: Any  # of a gradient: what it was multiplied by, or CONSUMED
     hooks: dict | None
     parents: tuple = ()
@@ -115,7 +115,7 @@ class Tensor:
     ) -> None:  # fmt: skip
         self.array, self.storage = array, storage or Storage()
         self.node, self.index = node, index
-        self.gradient_dtype, self.grad, self.hooks = None, None, None
+        self.gradient_dtype, self._grad, self.hooks = None, None, None
         self.seed = 1.0
         if requires_grad:
             self.requires_grad_()
@@ -160,6 +160,18 @@ class Tensor:
         here = policy.gradient_format(self.dtype, self.ndim == 0, precision)
         self.gradient_dtype = here if requires_grad else None
         return self
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient that a leaf has collected. Raises DTypeError for one that is none."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None and not (isinstance(value, Tensor) and value.dtype.kind == "f"):
+            kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+            raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
+        self._grad = value
 
     @property
     def data(self) -> np.ndarray:

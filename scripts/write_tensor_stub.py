@@ -137,7 +137,9 @@ def class_of(kind: type) -> list[str]:
     """The lines of a class: its attributes, then its methods by name."""
     bases = ", ".join(map(text_of, getattr(kind, "__orig_bases__", ())))
     lines = ["", f"class {kind.__name__}({bases}):" if bases else f"class {kind.__name__}:"]
-    lines += [f"    {n}: {text_of(a)}" for n, a in inspect.get_annotations(kind).items()]
+    lines += [
+        f"    {n}: {text_of(a)}" for n, a in inspect.get_annotations(kind).items() if n[0] != "_"
+    ]
     if kind.__eq__ is not object.__eq__:
         lines.append("    def __hash__(self) -> builtins.int: ...")
     return lines + [line for name in sorted(vars(kind)) for line in member(name, vars(kind)[name])]
