@@ -401,6 +401,12 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 
 @method
 def __bool__(self: Tensor) -> bool:
+    if self.array.size != 1:
+        raise ShapeError(
+            f"whether a tensor of shape {self.shape} is true: it has no one truth value, as "
+            "`if`, `while`, `and`, `or` and `not` ask for; say .any() or .all(), of one number "
+            "compare it, of two tensors fp.equal(a, b), and `x is not None` of a missing one"
+        )
     return bool(self.item())
 
 
