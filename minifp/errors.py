@@ -4,6 +4,8 @@ Every error is also the built-in error a Python programmer would expect, so `exc
 keeps working.
 """
 
+from collections.abc import Callable
+
 
 class MinifpError(Exception):
     """The base of all errors that minifp raises on purpose."""
@@ -19,6 +21,17 @@ class ShapeError(MinifpError, ValueError):
 
 class DTypeError(MinifpError, TypeError):
     """A value has the wrong kind of numbers, or is no array at all."""
+
+
+class UnknownNameError(MinifpError, AttributeError):
+    """A name that minifp does not have. text(): the message, made when it is read."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        super().__init__()
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 class PrecisionError(MinifpError, ValueError):

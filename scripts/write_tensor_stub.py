@@ -142,7 +142,8 @@ def class_of(kind: type) -> list[str]:
     ]
     if kind.__eq__ is not object.__eq__:
         lines.append("    def __hash__(self) -> builtins.int: ...")
-    return lines + [line for name in sorted(vars(kind)) for line in member(name, vars(kind)[name])]
+    names = sorted({*vars(kind)} - {"__getattr__"})  # which only refuses
+    return lines + [line for name in names for line in member(name, vars(kind)[name])]
 
 
 def stub() -> str:

@@ -42,6 +42,7 @@ ROOMS = {
     "ops": "recording walk random",
     "gradient_check": "ops",
     "methods": "ops",
+    "unknown_names": "nn optim data nearest",
     "graphs": "methods mixed",
     "in_place": "ops",
     "nn": "methods in_place gradient_clip",
