@@ -8,7 +8,12 @@ from collections.abc import Callable
 
 
 class MinifpError(Exception):
-    """The base of all errors that minifp raises on purpose."""
+    """The base of all errors that minifp raises on purpose.
+
+    module: the path of the innermost module of a model in which it arose, None outside of one.
+    """
+
+    module: str | None = None
 
 
 class ArgumentError(MinifpError, ValueError):

@@ -6,6 +6,7 @@ in which it sums, and in which each result is stored. Nothing else in minifp dec
 """
 
 import os
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import reduce
@@ -379,6 +380,19 @@ def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
         stored = dtype.name in (p.activations, p.weights)
         found = p.resolved[dtype] = FORMATS[p.gradients].dtype if stored else dtype
     return found
+
+
+def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | float | None]:
+    """(master_weights, loss_scale) with which parameters of these dtypes are trained.
+
+    They are the precision's. But parameters that are stored in less than float32 where it says
+    more, as after Module.half(), have masters and a dynamic scale, as under "mixed".
+    """
+    formats = FORMATS[p.weights].dtype, FORMATS[p.norm_parameters].dtype, float32
+    least = min(format.itemsize for format in formats)
+    if any(dtype.itemsize < least for dtype in dtypes):
+        return True, p.loss_scale or "dynamic"
+    return p.master_weights, p.loss_scale
 
 
 def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:

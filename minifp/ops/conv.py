@@ -17,13 +17,12 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ArgumentError, ShapeError
 from minifp.ops.arguments import check_tensors
+from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.windows import as_sizes, padded, places, reach, window_count, windows
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
 from minifp.typing import Ints
-
-AXES = {1: ("L",), 2: ("H", "W")}
 
 
 def unfold(x, size, stride, dilation, counts, groups):
@@ -144,6 +143,7 @@ def check_shapes(name, ndim, input, weight, bias, groups, transposed=False):
         raise ShapeError(
             f"{name}: input of shape {input.shape} and weight of shape {weight.shape}: "
             f"expected (N, C, {axes}) or (C, {axes}), and ({channels}, {kernel})"
+            + (guess_axes(input.shape, ndim) if weight.ndim == ndim + 2 else "")
         )
     if min(weight.shape[2:]) < 1:
         raise ShapeError(f"{name}: a kernel of {weight.shape[2:]}: expected at least 1 place")
@@ -154,7 +154,7 @@ def check_shapes(name, ndim, input, weight, bias, groups, transposed=False):
         raise ShapeError(
             f"{name}: input of shape {input.shape} has {given} channels; weight "
             f"{weight.shape} with groups={groups!r} expects {taken}, and groups "
-            f"that divide {first}"
+            f"that divide {first}{guess_axes(input.shape, ndim, taken)}"
         )
     made = second * groups if transposed else first
     if bias is not None and bias.shape != (made,):
