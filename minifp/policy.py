@@ -17,7 +17,7 @@ from minifp import autocast
 from minifp.contexts import Context, Entry
 from minifp.errors import PrecisionError
 from minifp.formats import FORMATS, as_dtype, float16, float32, float64
-from minifp.nearest import nearest
+from minifp.precision_names import meant
 
 COMPUTE = "compute"  # a result that stays in the format the kernel works in: at least float32
 GIVEN = "given"  # a result whose format the caller gives: gradients (the tape knows their format)
@@ -104,7 +104,7 @@ class Precision:
         if name not in NAMED:
             raise PrecisionError(
                 f"no precision {name!r}: expected {', '.join(NAMED)}, "
-                f'with changes such as "mixed,loss_scale=128"{_meant(name)}'
+                f'with changes such as "mixed,loss_scale=128"{meant(name, NAMED)}'
             )
         values, edits = {}, {}
         for change in changes:
@@ -186,15 +186,6 @@ def _read_value(key, value, text):
     )
 
 
-def _meant(name):
-    """What to write instead of the name of a precision that other systems, or nobody, have."""
-    spelled = name.lower().replace("_", "-")
-    for names, instead in ELSEWHERE:
-        if spelled in names.split():
-            return f"; {instead}"
-    return "".join(f'; did you mean "{near}"?' for near in nearest(name, NAMED, 1))
-
-
 def _write_value(value):
     words = {True: "on", False: "off", None: "off"}
     if isinstance(value, float):
@@ -216,26 +207,6 @@ NAMED = {
         optimizer_state=DOUBLE,
     ),  # fmt: skip
 }
-
-ELSEWHERE = (  # names that others have for a precision
-    (
-        "fp16 f16 half 16 float-16 o3",
-        f'did you mean "{HALF}" (all of it in {HALF}), or "mixed" (with sums and masters in '
-        f"{SINGLE}, and a loss scale)?",
-    ),
-    (
-        "amp mixed16 mixed-16 16-mixed fp16-mixed mixed-precision mixed-float16 o2",
-        'did you mean "mixed" (weights stored in half the bits, with masters), or "autocast" '
-        "(cast at each operation)?",
-    ),
-    ("o1 torch-autocast", 'did you mean "autocast"?'),
-    ("fp32 f32 single float 32 32-true float-32 full o0", f'did you mean "{SINGLE}"?'),
-    ("fp64 f64 double 64 64-true float-64", f'did you mean "{DOUBLE}"?'),
-    (
-        "bf16 bfloat16 bf16-mixed bf16-true mixed-bfloat16",
-        'there is no bfloat16 yet; "mixed" trains with 16 bits and a loss scale',
-    ),
-)
 
 
 # ---- the active precision -----------------------------------------------------------------------

@@ -11,63 +11,17 @@ from typing import Any
 import numpy as np
 
 from minifp import policy
-from minifp.contexts import Context, Entry
 from minifp.device import as_array, is_array, placed
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.formats import narrow
-from minifp.typing import F
+from minifp.grad_mode import enable_grad, is_recording, no_grad, set_grad_enabled  # noqa: F401
 
 # With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
 # on_read(tensor), called when a tensor's numbers are given to NumPy or to Python.
 observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
-_recording: ContextVar[Entry | None] = ContextVar("set_grad_enabled", default=None)
 
 CONSUMED = "consumed by a step"  # a seed, of a gradient that must not be used again
-
-
-class set_grad_enabled(Context[bool]):
-    """Record operations, or do not, on this thread: from now on, or in a `with` block.
-
-    Also a decorator. A block that is entered again sets it again.
-    """
-
-    def __init__(self, mode: bool) -> None:
-        super().__init__(_recording, bool(mode))
-        self.before = _recording.get()
-        self.since = Entry(bool(mode), *(self.before[1:] if self.before else (None, None)))
-        _recording.set(self.since)
-
-    def _take_back(self) -> None:
-        """What was set when it was made is meant for the block, if it is one."""
-        if _recording.get() is self.since:
-            _recording.set(self.before)
-
-    def __enter__(self) -> bool:
-        self._take_back()
-        return super().__enter__()
-
-    def __call__(self, fn: F) -> F:
-        self._take_back()
-        return super().__call__(fn)
-
-
-def no_grad(fn: Callable | None = None) -> Any:
-    """Run operations without recording them, on this thread. Also a decorator."""
-    context = Context(_recording, False)
-    return context if fn is None else context(fn)
-
-
-def enable_grad(fn: Callable | None = None) -> Any:
-    """Record operations again, inside of `no_grad`, on this thread. Also a decorator."""
-    context = Context(_recording, True)
-    return context if fn is None else context(fn)
-
-
-def is_recording() -> bool:
-    """Whether operations are recorded here, on this thread."""
-    entry = _recording.get()
-    return entry is None or entry.value
 
 
 class Storage:

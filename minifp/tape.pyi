@@ -7,33 +7,20 @@ from typing import Any, overload
 
 import numpy as np
 
-from minifp.contexts import Context
+from minifp.grad_mode import enable_grad as enable_grad
+from minifp.grad_mode import is_recording as is_recording
+from minifp.grad_mode import no_grad as no_grad
+from minifp.grad_mode import set_grad_enabled as set_grad_enabled
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices
 from minifp.policy import Precision
-from minifp.typing import DType, F, Ints
+from minifp.typing import DType, Ints
 from minifp.walk import HookHandle
 
 CONSUMED: str
 observers: list[Any]
 module_path: ContextVar[str]
-
-@overload
-def no_grad() -> Context[builtins.bool]: ...
-@overload
-def no_grad(fn: F) -> F: ...
-@overload
-def enable_grad() -> Context[builtins.bool]: ...
-@overload
-def enable_grad(fn: F) -> F: ...
-def is_recording() -> builtins.bool: ...
-
-class set_grad_enabled(Context[builtins.bool]):
-    def __call__(self, fn: F) -> F: ...
-    def __enter__(self) -> builtins.bool: ...
-    def __init__(self, mode: builtins.bool) -> None: ...
-    def _take_back(self) -> None: ...
 
 class Storage:
     version: builtins.int

@@ -27,12 +27,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from minifp.contexts import Context
+from minifp.grad_mode import enable_grad as enable_grad, is_recording as is_recording
+from minifp.grad_mode import no_grad as no_grad, set_grad_enabled as set_grad_enabled
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices
 from minifp.policy import Precision
-from minifp.typing import DType, F, Ints
+from minifp.typing import DType, Ints
 from minifp.walk import HookHandle
 
 CONSUMED: str
@@ -48,8 +49,6 @@ EXTREME = (
 )
 SIZE = ("(self) -> tuple[builtins.int, ...]", "(self, dim: builtins.int) -> builtins.int")
 OVERLOADS = {"max": EXTREME, "min": EXTREME, "size": SIZE}
-BARE = ("() -> Context[builtins.bool]", "(fn: F) -> F")  # a context, or of a function a decorator
-FUNCTIONS = {"no_grad": BARE, "enable_grad": BARE}
 # object's give a boolean; these give a tensor of booleans, as NumPy's do.
 UNLIKE_OBJECT = {"__eq__", "__ne__"}
 
@@ -116,11 +115,6 @@ def definition(name: str, function, indent: str = "") -> list[str]:
     return [f"{indent}def {name}(", *inner, f"{indent}){end}"]
 
 
-def overload(start: str, signature: str) -> list[str]:
-    """The lines of one of several signatures."""
-    return [f"{start.partition('def')[0]}@overload", f"{start}{signature}: ..."]
-
-
 def member(name: str, value) -> list[str]:
     """The lines of a method or property; none for what is neither."""
     if isinstance(value, property):
@@ -129,14 +123,15 @@ def member(name: str, value) -> list[str]:
             lines += [f"    @{name}.setter", *definition(name, value.fset, "    ")]
         return lines
     if name in OVERLOADS:
-        return [line for s in OVERLOADS[name] for line in overload(f"    def {name}", s)]
+        return [
+            line for s in OVERLOADS[name] for line in ("    @overload", f"    def {name}{s}: ...")
+        ]
     return definition(name, value, "    ") if inspect.isfunction(value) else []
 
 
 def class_of(kind: type) -> list[str]:
     """The lines of a class: its attributes, then its methods by name."""
-    bases = ", ".join(map(text_of, getattr(kind, "__orig_bases__", ())))
-    lines = ["", f"class {kind.__name__}({bases}):" if bases else f"class {kind.__name__}:"]
+    lines = ["", f"class {kind.__name__}:"]
     lines += [
         f"    {n}: {text_of(a)}" for n, a in inspect.get_annotations(kind).items() if n[0] != "_"
     ]
@@ -152,9 +147,7 @@ def stub() -> str:
     lines = [f"{n}: {text_of(a)}" for n, a in inspect.get_annotations(tape).items() if n[0] != "_"]
     lines.append("")
     for function in filter(inspect.isfunction, own):
-        name = function.__name__
-        several = [line for s in FUNCTIONS.get(name, ()) for line in overload("def " + name, s)]
-        lines += several or definition(name, function)
+        lines += definition(function.__name__, function)
     for kind in filter(inspect.isclass, own):
         lines += class_of(kind)
     return HEAD + "\n".join(lines) + "\n"
