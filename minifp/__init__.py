@@ -115,7 +115,8 @@ from minifp import errors
 from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataError, DeviceError
 from minifp.errors import DTypeError, FileError
 from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError, ShapeError
-from minifp.errors import TapeError, TrainingError
+from minifp.errors import TapeError, TrainingError, UnknownNameError
+from minifp import unknown_names  # refuses names that are not there
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
@@ -123,7 +124,8 @@ __all__ = [
     "Findings", "GradcheckError", "Microscope", "MinifpError",
     "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision", "PrecisionError",
     "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task",
-    "Tensor", "TrainingError", "abs", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add",
+    "Tensor", "TrainingError", "UnknownNameError", "abs", "acos",
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "add",
     "addmm", "all", "allclose", "amax", "amin", "any", "arange", "argmax", "argmin", "argsort",
     "as_tensor", "asin", "atan", "avg_pool1d", "batch_norm", "bernoulli",
     "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",

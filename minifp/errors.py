@@ -4,9 +4,16 @@ Every error is also the built-in error a Python programmer would expect, so `exc
 keeps working.
 """
 
+from collections.abc import Callable
+
 
 class MinifpError(Exception):
-    """The base of all errors that minifp raises on purpose."""
+    """The base of all errors that minifp raises on purpose.
+
+    module: the path of the innermost module of a model in which it arose, None outside of one.
+    """
+
+    module: str | None = None
 
 
 class ArgumentError(MinifpError, ValueError):
@@ -19,6 +26,17 @@ class ShapeError(MinifpError, ValueError):
 
 class DTypeError(MinifpError, TypeError):
     """A value has the wrong kind of numbers, or is no array at all."""
+
+
+class UnknownNameError(MinifpError, AttributeError):
+    """A name that minifp does not have. text(): the message, made when it is read."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        super().__init__()
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 class PrecisionError(MinifpError, ValueError):

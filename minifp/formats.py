@@ -95,6 +95,13 @@ float16, float32, float64 = (f.dtype for f in FORMATS.values())
 int32, int64, uint8, bool_ = (np.dtype(n) for n in ("int32", "int64", "uint8", "bool"))
 
 
+SPELLED = {  # names that others have for a format -> its own
+    **dict.fromkeys(("fp16", "f16", "float16", "half"), float16.name),
+    **dict.fromkeys(("fp32", "f32", "float32", "float"), float32.name),
+    **dict.fromkeys(("fp64", "f64", "float64", "double"), float64.name),
+}
+
+
 def format_of(dtype: DType) -> Format:
     """The Format of a floating dtype, given as a dtype or by name."""
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
@@ -114,8 +121,10 @@ def as_dtype(dtype: Any) -> np.dtype:
         or found.kind not in "fiub"
         or (found.kind == "f" and found.name not in FORMATS)
     ):
+        instead = SPELLED.get(str(dtype).lower().removeprefix("torch."))
         raise PrecisionError(
             f"no dtype {dtype!r}: expected {', '.join(FORMATS)}, an integer dtype or bool"
+            + (f'; did you mean "{instead}"?' if instead else "")
         )
     return found
 

@@ -384,7 +384,7 @@ def __copy__(self: Tensor) -> Tensor:
     new = type(self).__new__(type(self))
     Tensor.__init__(new, self.array, storage=self.storage, node=self.node, index=self.index)
     for kind in type(self).__mro__:
-        for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "grad", "hooks"}:
+        for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "_grad", "hooks"}:
             if hasattr(self, name):
                 setattr(new, name, getattr(self, name))
     return new
@@ -404,6 +404,12 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 
 @method
 def __bool__(self: Tensor) -> bool:
+    if self.array.size != 1:
+        raise ShapeError(
+            f"whether a tensor of shape {self.shape} is true: it has no one truth value, as "
+            "`if`, `while`, `and`, `or` and `not` ask for; say .any() or .all(), of one number "
+            "compare it, of two tensors fp.equal(a, b), and `x is not None` of a missing one"
+        )
     return bool(self.item())
 
 

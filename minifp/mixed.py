@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from minifp.callers import warn_once
 from minifp.checks import check_flag, check_range
 from minifp.cuda import arrays
 from minifp.cuda.arrays import is_on_device
 from minifp.device import moved
 from minifp.diagnosis import Recorded, diagnose, where_and_remedy
 from minifp.errors import ArgumentError, PrecisionError, TrainingError
-from minifp.formats import FORMATS
 from minifp.gradient_clip import clip_factor, in_one_seed, multiply_gradient, name_of, seeds_of
 from minifp.interrupts import uninterrupted
 from minifp.loss_scale import StaticLossScale, as_loss_scale
 from minifp.masters import MasterWeights
 from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
-from minifp.policy import get_precision
+from minifp.policy import as_trained, entered_precision, get_precision
 from minifp.step_result import StepResult
 from minifp.tape import Tensor
 from minifp.walk import propagate
@@ -43,10 +43,11 @@ class MixedOptimizer:
 
     optimizer: an Optimizer or a list of them. Under the precision `float32` it behaves as the plain
         optimizer does, and under every precision it refuses a non-finite step.
-    loss_scale: "dynamic", a number, None, or a loss scale object; by default the precision's.
+    loss_scale: "dynamic", a number, None, or a loss scale object; by default the precision's, but
+        "dynamic" for weights that Module.half() has narrowed.
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
         precision's; and weights that Module.half() has narrowed do. The precision is that in which
-        the parameters' modules were made.
+        the parameters' modules were made; a MisuseWarning says so where another one is entered.
     clip_norm: clip the norm of the unscaled gradients.
     dial: k, a factor 2^-k in the seed and in the unscaling, and nowhere else: in float32 it changes
         nothing, in float16 it moves gradients k powers of two down, as a mean over 2^k times as
@@ -76,13 +77,11 @@ class MixedOptimizer:
         if not isinstance(dial, int) or not 0 <= dial <= 64:
             raise ArgumentError(f"dial={dial!r}: expected an integer from 0 to 64")
         self.precision = _precision_of(self.parameters)
-        chosen = self.precision.loss_scale if loss_scale is FROM_PRECISION else loss_scale
-        self.loss_scale = as_loss_scale(chosen)
-        masters = (
-            self.precision.master_weights or any(map(_was_narrowed, self.parameters))
-            if master_weights is FROM_PRECISION
-            else master_weights
-        )
+        _warn_of_precision(self.precision)
+        stored = [p.dtype for p in self.parameters if p.precision is not None]
+        masters, scale = as_trained(self.precision, stored)
+        masters = masters if master_weights is FROM_PRECISION else master_weights
+        self.loss_scale = as_loss_scale(scale if loss_scale is FROM_PRECISION else loss_scale)
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
         self.skip, self.skip_nonfinite, self.diagnose = skip, skip_nonfinite, bool(diagnose)
         self.backwards: list[Recorded] = []  # whose gradients the next step uses
@@ -95,6 +94,17 @@ class MixedOptimizer:
         self._memory: Any = None
         self._memory_there: Any = None  # while they are
         self._asked: list = []
+
+    def __repr__(self) -> str:
+        names = ", ".join(type(o).__name__ for o in self.optimizers)
+        inside = names if len(self.optimizers) == 1 else f"[{names}]"
+        stored = " and ".join(sorted({p.dtype.name for p in self.parameters}))
+        masters = "float32" if self.master_weights else "none"
+        scale = f"{type(self.loss_scale).__name__}({self.scale:g})"
+        return (
+            f'MixedOptimizer({inside}, precision="{self.precision}", parameters={stored}, '
+            f"masters={masters}, loss_scale={scale})"
+        )
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -330,16 +340,6 @@ class MixedOptimizer:
             o.load_state_dict(state)
 
 
-def _was_narrowed(p):
-    """Whether a parameter is stored in less than its precision says, as by Module.half()."""
-    if p.precision is None:
-        return False
-    least = min(
-        FORMATS[name].dtype.itemsize for name in (p.precision.weights, p.precision.norm_parameters)
-    )
-    return p.dtype.itemsize < least
-
-
 def _precision_of(parameters):
     """The precision in which the parameters were made. Raises PrecisionError if they differ."""
     found = {str(p.precision): p.precision for p in parameters if p.precision is not None}
@@ -349,3 +349,16 @@ def _precision_of(parameters):
             "use one MixedOptimizer for each"
         )
     return next(iter(found.values()), None) or get_precision()
+
+
+def _warn_of_precision(mine):
+    """Warn where another precision was entered than that in which the model was made."""
+    entered = entered_precision()
+    if entered is not None and str(entered) != str(mine):
+        warn_once(
+            f"entered {entered}, made under {mine}",
+            f'MixedOptimizer inside of fp.precision("{entered}"), of a model that was made under '
+            f'"{mine}": it computes and trains in "{mine}". Make the model inside of the `with` '
+            f'block too; or, before anything is made, fp.set_precision("{entered}") (or the '
+            f"environment variable MINIFP_PRECISION={entered})",
+        )

@@ -6,8 +6,7 @@ in which it sums, and in which each result is stored. Nothing else in minifp dec
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import reduce
@@ -15,8 +14,10 @@ from functools import reduce
 import numpy as np
 
 from minifp import autocast
+from minifp.contexts import Context, Entry
 from minifp.errors import PrecisionError
 from minifp.formats import FORMATS, as_dtype, float16, float32, float64
+from minifp.precision_names import meant
 
 COMPUTE = "compute"  # a result that stays in the format the kernel works in: at least float32
 GIVEN = "given"  # a result whose format the caller gives: gradients (the tape knows their format)
@@ -103,7 +104,7 @@ class Precision:
         if name not in NAMED:
             raise PrecisionError(
                 f"no precision {name!r}: expected {', '.join(NAMED)}, "
-                'with changes such as "mixed,loss_scale=128"'
+                f'with changes such as "mixed,loss_scale=128"{meant(name, NAMED)}'
             )
         values, edits = {}, {}
         for change in changes:
@@ -211,7 +212,7 @@ NAMED = {
 # ---- the active precision -----------------------------------------------------------------------
 
 _default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
-_entered: ContextVar[Precision | None] = ContextVar("precision", default=None)
+_entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
 
 
 def as_precision(p) -> Precision:
@@ -221,7 +222,14 @@ def as_precision(p) -> Precision:
 
 def get_precision() -> Precision:
     """The precision that is active here: that of the innermost `with`, or else the default."""
-    return _entered.get() or _default or _initial_default()
+    entry = _entered.get()
+    return entry.value if entry is not None else _default or _initial_default()
+
+
+def entered_precision() -> Precision | None:
+    """The precision of the innermost `with`, None outside of all."""
+    entry = _entered.get()
+    return None if entry is None else entry.value
 
 
 def _initial_default():
@@ -238,15 +246,12 @@ def set_precision(p: Precision | str) -> None:
     _default = as_precision(p)
 
 
-@contextmanager
-def precision(p: Precision | str) -> Iterator[Precision]:
-    """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread."""
-    entered = as_precision(p)
-    token = _entered.set(entered)
-    try:
-        yield entered
-    finally:
-        _entered.reset(token)
+def precision(p: Precision | str) -> Context[Precision]:
+    """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread.
+
+    What it returns may be entered again, inside of itself too, and is a decorator.
+    """
+    return Context(_entered, as_precision(p))
 
 
 def op_list(precision: Precision | str | None = None) -> autocast.OpList:
@@ -346,6 +351,19 @@ def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
         stored = dtype.name in (p.activations, p.weights)
         found = p.resolved[dtype] = FORMATS[p.gradients].dtype if stored else dtype
     return found
+
+
+def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | float | None]:
+    """(master_weights, loss_scale) with which parameters of these dtypes are trained.
+
+    They are the precision's. But parameters that are stored in less than float32 where it says
+    more, as after Module.half(), have masters and a dynamic scale, as under "mixed".
+    """
+    formats = FORMATS[p.weights].dtype, FORMATS[p.norm_parameters].dtype, float32
+    least = min(format.itemsize for format in formats)
+    if any(dtype.itemsize < least for dtype in dtypes):
+        return True, p.loss_scale or "dynamic"
+    return p.master_weights, p.loss_scale
 
 
 def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:

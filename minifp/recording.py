@@ -15,10 +15,11 @@ from typing import Any, cast
 import numpy as np
 
 from minifp import autocast, policy
-from minifp.callers import PACKAGE
+from minifp.callers import PACKAGE, warn_once
 from minifp.cuda.arrays import to_device
 from minifp.errors import DTypeError, MinifpError, ShapeError
-from minifp.tape import Node, Tensor, is_recording, observers
+from minifp.promoted import where_promoted
+from minifp.tape import Node, Tensor, is_recording, module_path, observers
 from minifp.typing import F
 
 
@@ -157,12 +158,30 @@ def _enter(name, args, are_weights):
         wanted = policy.autocast_format(name, strong, precision)
     if wanted is None:
         return args
+    if precision.operations is None and module_path.get():
+        warn_of_wide(name, args, wanted)
     return [
         a
         if d is None or d == wanted
         else (a if isinstance(a, Tensor) else Tensor(a)).to(dtype=wanted)
         for a, d in zip(args, dtypes)
     ]
+
+
+def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:
+    """Warn where activations that enter a product of a model became wide unasked."""
+    for a in args:
+        node = getattr(a, "node", None)
+        at = None if node is None or a.dtype == narrow else where_promoted(node)
+        if at is not None:
+            line = line_of(at)
+            warn_once(
+                f"wide at {line}",
+                f"{at.op} of activations in {narrow} and an array in {a.dtype}, at {line} : what "
+                f"follows is in {a.dtype}, in memory and in time too, until {name} rounds it to "
+                f"{narrow} again. Make the array in the model's format, as fp.tensor(array) in "
+                f"its precision does, or x.to(activations); where {a.dtype} is meant say x.float()",
+            )
 
 
 def explained(error, name, arrays):

@@ -4,8 +4,7 @@ What operations record here (see recording.py) are Nodes; backward walks them fr
 leaves (see walk.py). Whatever the tape keeps alive can be seen in `Node.saved`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 
 from minifp import policy
 from minifp.device import as_array, is_array
-from minifp.errors import ShapeError, TapeError
+from minifp.errors import DTypeError, ShapeError, TapeError
+from minifp.grad_mode import enable_grad, is_recording, no_grad, set_grad_enabled  # noqa: F401
 from minifp.storage import Storage
 
 # With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
@@ -21,42 +21,8 @@ from minifp.storage import Storage
 # are given to NumPy or to Python.
 observers: list[Any] = []
 module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
-_recording: ContextVar[bool] = ContextVar("recording", default=True)
 
 PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
-
-
-class set_grad_enabled:
-    """Record operations, or do not, on this thread: from now on, or in a `with` block."""
-
-    def __init__(self, mode: bool) -> None:
-        self.before = _recording.get()
-        _recording.set(bool(mode))
-
-    def __enter__(self) -> None:
-        pass  # has begun when it was made
-
-    def __exit__(self, *error: object) -> None:
-        _recording.set(self.before)
-
-
-@contextmanager
-def no_grad() -> Iterator[None]:
-    """Run operations without recording them, on this thread. Also a decorator."""
-    with set_grad_enabled(False):
-        yield
-
-
-@contextmanager
-def enable_grad() -> Iterator[None]:
-    """Record operations again, inside of `no_grad`, on this thread. Also a decorator."""
-    with set_grad_enabled(True):
-        yield
-
-
-def is_recording() -> bool:
-    """Whether operations are recorded here, on this thread."""
-    return _recording.get()
 
 
 class Tensor:
@@ -71,7 +37,7 @@ class Tensor:
         "node",
         "index",
         "gradient_dtype",
-        "grad",
+        "_grad",
         "seed",
         "consumed",
         "unseeded",
@@ -84,7 +50,7 @@ class Tensor:
     node: "Node | None"
     index: int  # among the outputs of the node
     gradient_dtype: np.dtype | None
-    grad: "Tensor | None"
+    _grad: "Tensor | None"
     seed: Any  # of a gradient: what it was multiplied by
     consumed: int | None  # of a gradient: the version of its numbers that a step used, or PARTLY
     unseeded: bool  # of a gradient: whether a backward of seed 1 is in it
@@ -100,7 +66,7 @@ class Tensor:
         if self.storage.sharing is not None:
             self.storage.share(self)
         self.node, self.index = node, index
-        self.gradient_dtype, self.grad, self.hooks = None, None, None
+        self.gradient_dtype, self._grad, self.hooks = None, None, None
         self.seed, self.consumed, self.unseeded = 1.0, None, False
         if requires_grad:
             self.requires_grad_()
@@ -151,6 +117,18 @@ class Tensor:
     def exact(self) -> np.ndarray | None:
         """The unrounded numbers behind what is stored; None where there are none."""
         return self.storage.exact(self.array)
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient that a leaf has collected. Raises DTypeError for one that is none."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None and not (isinstance(value, Tensor) and value.dtype.kind == "f"):
+            kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+            raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
+        self._grad = value
 
     @property
     def data(self) -> "Tensor":

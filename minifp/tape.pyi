@@ -2,12 +2,15 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, overload
 
 import numpy as np
 
+from minifp.grad_mode import enable_grad as enable_grad
+from minifp.grad_mode import is_recording as is_recording
+from minifp.grad_mode import no_grad as no_grad
+from minifp.grad_mode import set_grad_enabled as set_grad_enabled
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices
@@ -20,24 +23,12 @@ PARTLY: int
 observers: list[Any]
 module_path: ContextVar[str]
 
-@contextmanager
-def no_grad() -> Iterator[None]: ...
-@contextmanager
-def enable_grad() -> Iterator[None]: ...
-def is_recording() -> builtins.bool: ...
-
-class set_grad_enabled:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *error: object) -> None: ...
-    def __init__(self, mode: builtins.bool) -> None: ...
-
 class Tensor:
     array: np.ndarray
     storage: Storage
     node: Node | None
     index: builtins.int
     gradient_dtype: np.dtype | None
-    grad: Tensor | None
     seed: Any
     consumed: builtins.int | None
     unseeded: builtins.bool
@@ -207,6 +198,10 @@ class Tensor:
     def floor_divide_(self, other: Operand) -> Tensor: ...
     def gather(self, dim: builtins.int, index: Tensor | np.ndarray) -> Tensor: ...
     def ge(self, other: Operand) -> Tensor: ...
+    @property
+    def grad(self) -> Tensor | None: ...
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
     def gt(self, other: Operand) -> Tensor: ...
     def half(self) -> Tensor: ...
     def index_add(

@@ -22,12 +22,13 @@ HEAD = """# Written by scripts/write_tensor_stub.py: do not edit.
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, overload
 
 import numpy as np
 
+from minifp.grad_mode import enable_grad as enable_grad, is_recording as is_recording
+from minifp.grad_mode import no_grad as no_grad, set_grad_enabled as set_grad_enabled
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices
@@ -132,10 +133,13 @@ def member(name: str, value) -> list[str]:
 def class_of(kind: type) -> list[str]:
     """The lines of a class: its attributes, then its methods by name."""
     lines = ["", f"class {kind.__name__}:"]
-    lines += [f"    {n}: {text_of(a)}" for n, a in inspect.get_annotations(kind).items()]
+    lines += [
+        f"    {n}: {text_of(a)}" for n, a in inspect.get_annotations(kind).items() if n[0] != "_"
+    ]
     if kind.__eq__ is not object.__eq__:
         lines.append("    def __hash__(self) -> builtins.int: ...")
-    return lines + [line for name in sorted(vars(kind)) for line in member(name, vars(kind)[name])]
+    names = sorted({*vars(kind)} - {"__getattr__"})  # which only refuses
+    return lines + [line for name in names for line in member(name, vars(kind)[name])]
 
 
 def stub() -> str:
@@ -144,7 +148,6 @@ def stub() -> str:
     lines = [f"{n}: {text_of(a)}" for n, a in inspect.get_annotations(tape).items() if n[0] != "_"]
     lines.append("")
     for function in filter(inspect.isfunction, own):
-        lines += ["@contextmanager"] * hasattr(function, "__wrapped__")
         lines += definition(function.__name__, function)
     for kind in filter(inspect.isclass, own):
         lines += class_of(kind)

@@ -119,25 +119,29 @@ def restored():
 
 
 def test_as_many_threads_as_cores_unless_it_is_said(restored, monkeypatch):
-    monkeypatch.setattr(threads, "_count", None)
     monkeypatch.delenv("MINIFP_THREADS", raising=False)
-    assert fp.get_num_threads() == threads.cores() >= 1
-    monkeypatch.setattr(threads, "_count", None)
+    assert threads.from_environment() == threads.cores() >= 1
     monkeypatch.setenv("MINIFP_THREADS", "3")
-    assert fp.get_num_threads() == 3
+    assert threads.from_environment() == 3
     fp.set_num_threads(2)
     assert fp.get_num_threads() == 2
 
 
-@pytest.mark.parametrize("given", ["0", "-1", "many", "1.5"])
-def test_a_number_of_threads_that_is_none_is_refused(given, monkeypatch):
-    monkeypatch.setattr(threads, "_count", None)
+@pytest.mark.parametrize("given", ["0", "-1", "many", "1.5", "1025", "1000000", "9" * 99])
+def test_a_number_of_threads_that_is_none_or_absurd_is_refused(given, monkeypatch):
     monkeypatch.setenv("MINIFP_THREADS", given)
-    with pytest.raises(ArgumentError, match="MINIFP_THREADS"):
-        fp.get_num_threads()
+    with pytest.raises(ArgumentError, match="MINIFP_THREADS=.*1 to 1024"):
+        threads.from_environment()
 
 
-@pytest.mark.parametrize("given", [0, -2, True, 1.0, "2"])
+def test_a_wrong_number_of_threads_in_the_environment_fails_at_import():
+    command = [sys.executable, "-c", "import minifp"]
+    env = {**os.environ, "MINIFP_THREADS": "abc"}
+    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
+    assert "environment variable MINIFP_THREADS='abc'" in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("given", [0, -2, True, 1.0, "2", 10**6])
 def test_set_num_threads_refuses_what_is_no_number_of_threads(given):
     before = fp.get_num_threads()
     with pytest.raises(ArgumentError, match="set_num_threads"):

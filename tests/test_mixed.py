@@ -148,10 +148,50 @@ def test_minimize_is_backward_step_and_zero_grad():
 
 def test_the_precision_is_that_of_the_modules_wherever_the_optimizer_is_made():
     p = parameter([1.0], "mixed,loss_scale=32,optimizer_state=float16")
-    with fp.precision("float64"):
+    with fp.precision("float64"), pytest.warns(fp.MisuseWarning, match="float64.*made under"):
         optimizer = fp.MixedOptimizer(optim.Adam([p]))
     assert (optimizer.scale, optimizer.master_weights) == (32.0, True)
     assert list(optimizer.memory().values()) == [2, 4, 4, 0]
+
+
+@pytest.mark.parametrize("made, entered", [("float32", "mixed"), ("mixed", "float32")])
+def test_a_precision_that_was_entered_too_late_is_told_with_both_ways_out(made, entered):
+    with fp.precision(made):
+        layers = [nn.Linear(2, 1) for _ in range(3)]
+    with fp.precision(entered):
+        with pytest.warns(fp.MisuseWarning) as caught:
+            for layer in layers[:2]:
+                fp.MixedOptimizer(optim.SGD(layer.parameters(), lr=0.1))
+        (warning,) = caught
+        for part in (f'fp.precision("{entered}")', f'made under "{made}"', "fp.set_precision"):
+            assert part in str(warning.message)
+    fp.MixedOptimizer(optim.SGD(layers[2].parameters(), lr=0.1))  # outside: as ever, no warning
+    with fp.precision(made):
+        fp.MixedOptimizer(optim.SGD(layers[2].parameters(), lr=0.1))
+
+
+def test_halved_weights_have_a_loss_scale_unless_another_is_given():
+    def scale(*given, precision="float32", **settings):
+        with fp.precision(precision):
+            layer = nn.Linear(2, 1).half()
+        return fp.MixedOptimizer(optim.SGD(layer.parameters(), lr=0.1), *given, **settings).scale
+
+    assert scale() == 2.0**16
+    assert (scale(128), scale(None), scale(loss_scale="dynamic")) == (128, 1, 2.0**16)
+    assert scale(precision="float32,loss_scale=8") == 8
+    assert scale(precision="float16") == scale(precision="mixed,loss_scale=off") == 1
+
+
+@every_precision
+def test_an_optimizer_tells_precision_masters_and_scale(precision):
+    model, optimizer = make(precision)
+    stored = " and ".join(sorted({p.dtype.name for p in model.parameters()}))
+    masters = "float32" if optimizer.master_weights else "none"
+    assert repr(optimizer).startswith("MixedOptimizer(Adam, precision=")
+    told = f'"{optimizer.precision}", parameters={stored}, masters={masters}, loss_scale='
+    assert told in repr(optimizer) and f"LossScale({optimizer.scale:g}))" in repr(optimizer)
+    both = fp.MixedOptimizer([optim.SGD([fp.ones(1, requires_grad=True)], lr=1) for _ in "ab"])
+    assert repr(both).startswith('MixedOptimizer([SGD, SGD], precision="float32"')
 
 
 def test_an_observer_sees_every_step_skipped_or_not():

@@ -716,3 +716,81 @@ def test_a_halved_model_is_not_trained_without_masters_by_accident():
     for _ in range(10):
         optimizer.minimize(layer(fp.ones(1, 2, dtype="float16")).sum())
     assert (layer.weight.exact < before).all()
+
+
+# ---- what is told -------------------------------------------------------------------------------
+
+
+def cnn():
+    return nn.Sequential(
+        *(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 2)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "words"),
+    [
+        (lambda: nn.Conv2d(3, 4, 3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute\(0, 3, 1, 2\)"),
+        (lambda: nn.Conv2d(3, 4, 3), (8, 8, 3), r"\(H, W, C\): .*x.permute\(2, 0, 1\)"),
+        (lambda: nn.Conv2d(1, 4, 3), (16, 8, 8), r"\(N, H, W\): .*x.unsqueeze\(1\)"),
+        (lambda: nn.Conv2d(1, 4, 3), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
+        (lambda: nn.Conv1d(3, 4, 3), (2, 8, 3), r"\(N, L, C\): .*x.permute\(0, 2, 1\)"),
+        (lambda: nn.BatchNorm2d(3), (3, 8, 8), r"\(C, H, W\): .*x.unsqueeze\(0\)"),
+        (lambda: nn.BatchNorm2d(3), (2, 8, 8, 3), r"\(N, H, W, C\): .*x.permute"),
+        (lambda: nn.MaxPool2d(2), (8, 8), r"\(H, W\): .*x.reshape\(1, 1, 8, 8\)"),
+        (lambda: nn.Linear(64, 2), (8, 8), r"one example: .*x.unsqueeze\(0\)"),
+        (lambda: nn.Linear(64, 2), (3, 8, 8), r"it fits as x.flatten\(1\)"),
+        (cnn, (1, 8, 8), r"^in Sequential.3 \(Linear\): linear: .*x.unsqueeze\(0\)"),
+        (cnn, (5, 8, 8, 1), r"^in Sequential.0 \(Conv2d\): conv2d: .*x.permute\(0, 3, 1, 2\)"),
+    ],
+)
+def test_axes_that_are_missing_or_elsewhere_are_guessed(module, shape, words):
+    with pytest.raises((fp.ShapeError, fp.ArgumentError), match=words):
+        module()(fp.ones(*shape))
+
+
+def test_an_error_names_the_innermost_module_once_and_stays_what_it_is():
+    model = nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.Linear(3, 1))
+    for wrong, path in ((fp.ones(1, 5), "Sequential.0.0"), (fp.ones(1, 2), "Sequential.1")):
+        with pytest.raises(fp.ShapeError) as caught:
+            model(wrong)
+        assert caught.value.module == path
+        assert str(caught.value).startswith(f"in {path} (Linear): linear: ")
+        assert str(caught.value).count("in Sequential") == 1
+    with pytest.raises(fp.ShapeError, match="^linear: ") as caught:
+        nn.Linear(3, 1)(fp.ones(1, 2))
+    assert caught.value.module is None
+
+
+def test_a_repr_tells_the_precision_once_where_it_is_not_that_of_pytorch():
+    with fp.precision("mixed"):
+        inner = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6))
+        with fp.precision("float32"):
+            model = nn.Sequential(inner, nn.ReLU())
+        assert "\n" not in repr(nn.Linear(4, 6))
+    line = 'precision "mixed": parameters in float16 and float32, masters in float32, loss scale '
+    assert repr(inner).splitlines()[-2:] == [")", line + "dynamic"]
+    assert repr(model).count("precision") == 2 and '  ) precision "mixed"\n' in repr(model)
+    assert "precision" not in repr(nn.Sequential(nn.ReLU()))
+    halved = nn.Sequential(nn.Linear(4, 6)).half()
+    line = 'precision "float32": parameters in float16, masters in float32, loss scale dynamic'
+    assert repr(halved).splitlines()[-1] == line
+    assert [p.name for p in nn.ModuleDict({"a": inner}).parameters()] != [
+        p.name for p in (repr(inner), inner.parameters())[1]
+    ]
+
+
+def test_what_hides_in_lists_of_lists_is_told_once_for_each_attribute():
+    class Net(nn.Module):
+        def __init__(self):
+            self.blocks = [(nn.Linear(1, 1), nn.ReLU())]
+            self.table = {"names": ["of"] * 100_000, "gain": nn.Parameter(fp.ones(1))}
+            self.activations = [nn.ReLU()]
+
+    net = Net()
+    with pytest.warns(fp.MisuseWarning) as caught:
+        net.parameters()
+        nn.Sequential(net).parameters()
+    assert [str(w.message).partition(" is")[0] for w in caught] == ["Net.blocks", "Net.table"]
+    assert "= nn.ModuleList(" in str(caught[0].message)
+    assert "= nn.ParameterDict(" in str(caught[1].message)

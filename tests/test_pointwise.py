@@ -1,5 +1,7 @@
 """Claims about operations element by element: every half, integers, settings, layers, errors."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from bounds import Calls
@@ -356,3 +358,13 @@ def test_the_weight_of_a_prelu_is_a_parameter_in_the_weight_format():
         assert layer.weight.dtype == stored and layer.weight.shape == (3,)
         assert list(layer.state_dict()) == ["weight"]
         np.testing.assert_array_equal(layer.state_dict()["weight"].array, np.full(3, 0.1, float32))
+
+
+def test_a_missing_number_leaves_its_mark_on_the_gradient():
+    """As in PyTorch: 1 would tell what lies before that all is well."""
+    smooth = "elu celu selu silu mish logsigmoid softsign softplus hardswish gelu sigmoid tanh"
+    for name, precision in product(smooth.split(), ("float32", "mixed", "float64")):
+        with fp.precision(precision):
+            x = fp.tensor([np.nan, -1.0, 0.0, 4.0], requires_grad=True)
+            getattr(F, name)(x).backward(gradient=np.ones(4))
+        assert np.isnan(x.grad.array).tolist() == [True, False, False, False], (name, precision)

@@ -13,6 +13,8 @@ import minifp.nn.functional as F
 from minifp import cpu, nn
 from minifp.formats import float16, float32, float64
 from minifp.models import CharLSTM, LeNet
+from minifp.ops.conv import conv_dx
+from minifp.ops.windows import window_count
 
 pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 
@@ -145,6 +147,41 @@ def test_convolutions_keep_missing_numbers_where_they_are():
             lost = np.zeros((9, 9), bool)
             lost[3:6, 3:6] = True
             assert (np.isnan(y) == lost).all()
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [  # H, kernel, stride, padding, dilation, groups
+        *((6, 3, 1, 1, 1, 1), (6, 3, 2, 1, 1, 1), (7, 2, 3, 0, 1, 1), (6, 1, 2, 0, 1, 1)),
+        *((8, 3, 2, 2, 2, 1), (6, 3, 1, 1, 1, 2), (6, 3, 2, 0, 1, 4), (9, 2, 4, 1, 3, 1)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_weight_that_is_not_finite_reaches_what_its_windows_touch_and_nothing_else(
+    geometry, value
+):
+    """As in PyTorch, whose own kernels (not oneDNN's) agree in every NaN and Inf."""
+    H, k, stride, padding, dilation, groups = geometry
+    w, each = random(4, 4 // groups, k, k, seed=1), 4 // groups
+    w[1, 0, k - 1, 0] = value
+    count = window_count(H, k, stride, padding, dilation)
+    dy, windows = random(2, 4, count, count, seed=2), stride * np.arange(count)[:, None]
+    touched = np.zeros((2, 4, H + 2 * padding, H + 2 * padding), bool)
+    touched[:, 1 // each * each, windows + dilation * (k - 1), windows.T] = True
+    touched = touched[..., padding : padding + H, padding : padding + H]
+    settings = {name: (n, n) for name, n in zip(("stride", "padding", "dilation"), geometry[2:])}
+    settings |= {"x_sizes": (H, H), "groups": groups}
+    reference = conv_dx.reference(dy, w, dot=np.matmul, **settings)
+    for dx in (reference, *(conv_dx(dy.astype(d), w.astype(d), **settings) for d in ("f2", "f4"))):
+        assert (~np.isfinite(dx) == touched).all()
+        assert np.allclose(dx[~touched], reference[~touched], rtol=1e-2, atol=1e-2)
+
+
+def test_a_transposed_convolution_leaves_what_no_window_touches_to_its_bias():
+    w = fp.tensor(np.full((1, 1, 1, 1), np.inf))
+    y = F.conv_transpose2d(fp.ones(1, 1, 2, 2), w, fp.tensor([0.5]), stride=2)
+    assert y[0, 0].tolist() == [[np.inf, 0.5, np.inf], [0.5, 0.5, 0.5], [np.inf, 0.5, np.inf]]
 
 
 # ---- sequences ----------------------------------------------------------------------------------

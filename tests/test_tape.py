@@ -446,6 +446,15 @@ def test_only_floating_leaves_have_gradients():
 # ---- the seed -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("value", [fp.tensor([1, 2]), np.ones(2), [1.0, 2.0], 0.0, True])
+def test_what_is_no_floating_tensor_is_refused_as_a_gradient_when_it_is_assigned(value):
+    for x in (fp.ones(2, requires_grad=True), nn.Linear(2, 1).weight):
+        x.grad = kept = fp.ones(*x.shape)
+        with pytest.raises(fp.DTypeError, match=r"\.grad = a (int64|ndarray|list|float|bool): ex"):
+            x.grad = value
+        assert x.grad is kept
+
+
 def test_the_seed_multiplies_every_gradient_and_is_remembered():
     x = leaf(1.0, 2.0)
     (x * x).sum().backward(seed=8.0)

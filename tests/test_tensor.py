@@ -433,3 +433,17 @@ def test_places_of_what_is_not_zero_are_pytorchs():
 def test_bad_input_is_refused_by_name(fails, kind, message):
     with pytest.raises(kind, match=message):
         fails(fp.ones(2))
+
+
+@pytest.mark.parametrize("x", [fp.tensor([1.0, 2.0]), fp.tensor([[True, False]]), fp.zeros(0)])
+def test_the_truth_of_several_numbers_is_asked_for_by_any_or_all(x):
+    for ask in (bool, lambda x: x and 1, lambda x: x or 1, lambda x: not x):
+        with pytest.raises(fp.ShapeError, match=r"is true: .* \.any\(\) or \.all\(\)"):
+            ask(x)
+    assert fp.tensor([[2.0]]) and not fp.tensor(0)
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "FP16", "f16"])
+def test_a_misspelled_dtype_is_told_its_name(dtype):
+    with pytest.raises(fp.PrecisionError, match='did you mean "float16"'):
+        fp.ones(2, dtype=dtype)

@@ -27,7 +27,7 @@ GATHERING = (
 )
 DEFINING = ("minifp.errors", "minifp.nn.init", "minifp.nn.utils.rnn", "minifp.data.transforms")
 # Imported, because that attaches methods to Tensor.
-FOR_THEIR_EFFECT = {"in_place", "methods", "in_notebooks"}
+FOR_THEIR_EFFECT = {"in_place", "methods", "in_notebooks", "unknown_names"}
 # Methods with an underscore that users call, by a name or by an operator.
 CALLED = {"__init__", "__call__", "__len__", "__iter__", "__getitem__", "__setitem__"}
 

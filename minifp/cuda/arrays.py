@@ -16,6 +16,11 @@ from minifp.errors import DeviceError, OutOfMemory
 INSTALL = 'pip install "minifp[cuda13]" (or "minifp[cuda12]", for an older driver)'
 NOTHING = 'extern "C" __global__ void nothing() {}'
 
+WITHOUT = (
+    "without a GPU drop .cuda(), .to('cuda') and device='cuda' (unset MINIFP_DEVICE): everything "
+    "runs on the CPU; `minifp doctor` says what this machine has"
+)
+
 
 @cache
 def cupy() -> Any:
@@ -25,18 +30,19 @@ def cupy() -> Any:
         found = importlib.import_module("cupy")
     except Exception as error:  # ImportError, and whatever a library that does not load raises
         raise DeviceError(
-            f"device 'cuda' needs CuPy 14 or later, which cannot be imported ({error}): {INSTALL}"
+            f"device 'cuda' needs CuPy 14 or later, which cannot be imported ({error}): {INSTALL}; "
+            f"{WITHOUT}"
         ) from None
     try:
         count = found.cuda.runtime.getDeviceCount()
     except Exception as error:  # CUDARuntimeError, which only CuPy knows
         raise DeviceError(
             f"device 'cuda': CuPy {found.__version__} finds no GPU ({error}): a driver for an "
-            "NVIDIA GPU is needed (nvidia-smi shows it), and a CuPy for its CUDA version; or use "
-            "device 'cpu'"
+            "NVIDIA GPU is needed (nvidia-smi shows it), and a CuPy for its CUDA version; "
+            f"{WITHOUT}"
         ) from None
     if not count:
-        raise DeviceError("device 'cuda': this machine has no GPU that CUDA can use; use 'cpu'")
+        raise DeviceError(f"device 'cuda': this machine has no GPU that CUDA can use: {WITHOUT}")
     if find_spec("numba") is None:
         raise DeviceError(
             "device 'cuda' needs numba, from whose functions kernels are translated: "

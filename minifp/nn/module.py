@@ -12,9 +12,10 @@ import numpy as np
 
 from minifp import policy
 from minifp.device import moved
-from minifp.errors import ArgumentError, DTypeError
+from minifp.errors import ArgumentError, DTypeError, MinifpError
 from minifp.formats import is_float
 from minifp.methods import wanted
+from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.ops.creation import warn_of_overflow
 from minifp.tape import Tensor, module_path
@@ -83,6 +84,9 @@ class Module:
                 return self._run(args, kwargs)
             with policy.precision(self.precision):
                 return self._run(args, kwargs)
+        except MinifpError as error:
+            name_module(error, self, outer)
+            raise
         finally:
             module_path.reset(path)
 
@@ -209,6 +213,10 @@ class Module:
         found = list(self._named(Parameter, recurse))
         for path, p in found:
             p.name = path
+        if recurse:
+            known = {id(p) for _, p in found}
+            for module in self.modules():
+                warn_of_hidden(module, known)
         return _prefixed(prefix, found)
 
     def parameters(self, recurse: bool = True) -> list[Parameter]:
@@ -353,13 +361,45 @@ class Module:
         return left_out
 
     def __repr__(self):
-        lines = [f"({n}): " + repr(m).replace("\n", "\n  ") for n, m in self.named_children()]
-        body = "".join(f"\n  {line}" for line in lines)
-        return f"{type(self).__name__}({self.extra_repr()}{body}" + ("\n)" if lines else ")")
+        told = self._told_precision() if self.named_children() else ""
+        return self._tree() + (f"\n{told}" if told else "")
+
+    def _tree(self):
+        """As PyTorch shows it."""
+        lines = []
+        for name, child in self.named_children():
+            own = type(child).__repr__ is not Module.__repr__
+            text = repr(child) if own else child._tree()
+            if str(child.precision) != str(self.precision):
+                text += f' precision "{child.precision}"'
+            lines.append(f"\n  ({name}): " + text.replace("\n", "\n  "))
+        end = "\n)" if lines else ")"
+        return f"{type(self).__name__}({self.extra_repr()}{''.join(lines)}{end}"
+
+    def _told_precision(self):
+        """A line on how it is stored and trained; "" where that is float32, as elsewhere."""
+        stored = {p.dtype for _, p in self._named(Parameter)} or {policy.float32}
+        masters, scale = policy.as_trained(self.precision, stored)
+        formats = " and ".join(sorted(d.name for d in stored))
+        if str(self.precision) == formats == policy.SINGLE:
+            return ""
+        kept = f"masters in {policy.SINGLE}" if masters else "no masters"
+        return (
+            f'precision "{self.precision}": parameters in {formats}, {kept}, loss scale '
+            f"{scale or 'none'}"
+        )
 
     def extra_repr(self) -> str:
         """What stands between the parentheses of the repr."""
         return ""
+
+
+def name_module(error: MinifpError, module: Module, outer: str) -> None:
+    """Let an error that arose in a model begin with the path of the innermost module, once."""
+    if outer and error.module is None and error.args:
+        error.module = path = module_path.get()
+        kind = type(module).__name__
+        error.args = (f"in {path} ({kind}): {error.args[0]}", *error.args[1:])
 
 
 def _attribute(name):

@@ -14,6 +14,7 @@ from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.ops.arguments import check_positive
 from minifp.ops.layer_norm import as_normalized_shape
+from minifp.ops.missing_axes import guess_axes
 from minifp.tape import Tensor
 from minifp.typing import Ints
 
@@ -72,10 +73,12 @@ class _Norm(Module):
         ndim = getattr(x, "ndim", None)
         if ndim not in self.ndims or x.shape[channels] != self.num_features:
             given = f"a {type(x).__name__}" if ndim is None else f"a tensor of shape {x.shape}"
+            shape, behind = getattr(x, "shape", ()), self.ndims[-1] - 2  # axes behind (N, C)
+            guess = guess_axes(shape, behind, self.num_features)
             raise ArgumentError(
                 f"{type(self).__name__}({self.num_features}) on {given}: "
                 f"expected {' or '.join(str(n) for n in self.ndims)} dimensions and "
-                f"{self.num_features} channels"
+                f"{self.num_features} channels{guess}"
             )
 
     def extra_repr(self) -> str:

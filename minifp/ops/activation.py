@@ -57,13 +57,13 @@ leaky_relu_ = operation(
 elu_ = operation(
     "elu",
     lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x), x),
-    lambda dy, x, alpha: np.where(x <= 0, dy * (alpha * np.exp(x)), dy),
+    lambda dy, x, alpha: np.where(x > 0, dy, dy * (alpha * np.exp(x))),  # of a NaN, NaN
     saves="x",
 )
 celu_ = operation(
     "celu",
     lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x / alpha), x),
-    lambda dy, x, alpha: np.where(x <= 0, dy * np.exp(x / alpha), dy),
+    lambda dy, x, alpha: np.where(x > 0, dy, dy * np.exp(x / alpha)),
     saves="x",
 )
 
@@ -72,7 +72,7 @@ ALPHA, SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852
 selu = activation(
     "selu",
     lambda x: SCALE * np.where(x <= 0, ALPHA * np.expm1(x), x),
-    lambda dy, x: SCALE * np.where(x <= 0, dy * (ALPHA * np.exp(x)), dy),
+    lambda dy, x: SCALE * np.where(x > 0, dy, dy * (ALPHA * np.exp(x))),
     "1.0507 x, or 1.7581 (e^x - 1) where x <= 0.",
 )
 
@@ -166,7 +166,7 @@ def _hardtanh_slope(dy, x, min_val, max_val):
 
 
 def _hardswish_slope(dy, x):
-    return np.where(x <= -3, 0, np.where(x < 3, dy * ((2 * x + 3) / 6), dy))
+    return np.where(x <= -3, 0, np.where(x >= 3, dy, dy * ((2 * x + 3) / 6)))
 
 
 hardtanh_ = operation(

@@ -39,7 +39,7 @@ def elu_forward(x, *, alpha):
 
 @pointwise(cost=0.8)
 def elu_dx(dy, x, *, alpha):
-    return dy * (alpha * exp32(x)) if x <= NOTHING else dy
+    return dy if x > NOTHING else dy * (alpha * exp32(x))
 
 
 @pointwise(cost=1)
@@ -49,7 +49,7 @@ def celu_forward(x, *, alpha):
 
 @pointwise(cost=1)
 def celu_dx(dy, x, *, alpha):
-    return dy * exp32(x / alpha) if x <= NOTHING else dy
+    return dy if x > NOTHING else dy * exp32(x / alpha)
 
 
 @pointwise(cost=0.8)
@@ -59,7 +59,7 @@ def selu_forward(x):
 
 @pointwise(cost=0.8)
 def selu_dx(dy, x):
-    return SCALE * (dy * (ALPHA * exp32(x)) if x <= NOTHING else dy)
+    return SCALE * (dy if x > NOTHING else dy * (ALPHA * exp32(x)))
 
 
 # ---- smooth -------------------------------------------------------------------------------------
@@ -174,4 +174,4 @@ def hardswish_forward(x):
 
 @pointwise(cost=0.4)
 def hardswish_dx(dy, x):
-    return NOTHING if x <= -THREE else dy * ((TWO * x + THREE) / SIX) if x < THREE else dy
+    return NOTHING if x <= -THREE else dy if x >= THREE else dy * ((TWO * x + THREE) / SIX)

@@ -17,13 +17,12 @@ import numpy as np
 from minifp.backend import kernel
 from minifp.errors import ArgumentError, ShapeError
 from minifp.ops.arguments import check_tensors
-from minifp.ops.windows import as_sizes, padded, reach, window_count, windows
+from minifp.ops.missing_axes import AXES, guess_axes
+from minifp.ops.windows import as_sizes, padded, places, reach, window_count, windows
 from minifp.policy import GIVEN
 from minifp.recording import op, takes_tensor
 from minifp.tape import Tensor
 from minifp.typing import Ints
-
-AXES = {1: ("L",), 2: ("H", "W")}
 
 
 def unfold(x, size, stride, dilation, counts, groups):
@@ -44,7 +43,32 @@ def correlate(x, w, stride, padding, dilation, counts, groups, dot):
 
 
 def correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot):
-    """The gradient of that sum for x, whose sizes along the axes are x_sizes: (N, C, *x_sizes)."""
+    """The gradient of that sum for x, whose sizes along the axes are x_sizes: (N, C, *x_sizes).
+
+    What is not finite in w meets no zeros but those of dy: it is multiplied where windows are.
+    """
+    geometry = x_sizes, stride, padding, dilation, groups, dot
+    finite = np.isfinite(w)
+    if finite.all():
+        return correlate_turned(dy, w, *geometry)
+    lost = scatter_windows(dy, np.where(finite, 0, w), *geometry)
+    return correlate_turned(dy, np.where(finite, w, 0), *geometry) + lost
+
+
+def scatter_windows(dy, w, x_sizes, stride, padding, dilation, groups, dot):
+    """That gradient, added up where windows are, one place in them after the other."""
+    n, o, *counts = dy.shape
+    size = w.shape[2:]
+    dx = np.zeros((n, groups * w.shape[1], *reach(size, stride, dilation, counts)), dy.dtype)
+    rows = dy.swapaxes(0, 1).reshape(groups, o // groups, n * prod(counts))
+    taps = w.reshape(groups, o // groups, w.shape[1], prod(size)).transpose(3, 0, 2, 1)
+    for tap, place in zip(taps, places(size, stride, dilation, counts)):
+        dx[place] += dot(tap, rows).reshape(dx.shape[1], n, *counts).swapaxes(0, 1)
+    return padded(dx, [-p for p in padding], x_sizes)
+
+
+def correlate_turned(dy, w, x_sizes, stride, padding, dilation, groups, dot):
+    """That gradient as a correlation of dy, with zeros between and around, in one dot product."""
     n, o, *counts = dy.shape
     spread = np.zeros((n, o, *((c - 1) * s + 1 for c, s in zip(counts, stride))), dy.dtype)
     strided: tuple[Any, ...] = (..., *(slice(None, None, s) for s in stride))
@@ -119,6 +143,7 @@ def check_shapes(name, ndim, input, weight, bias, groups, transposed=False):
         raise ShapeError(
             f"{name}: input of shape {input.shape} and weight of shape {weight.shape}: "
             f"expected (N, C, {axes}) or (C, {axes}), and ({channels}, {kernel})"
+            + (guess_axes(input.shape, ndim) if weight.ndim == ndim + 2 else "")
         )
     if min(weight.shape[2:]) < 1:
         raise ShapeError(f"{name}: a kernel of {weight.shape[2:]}: expected at least 1 place")
@@ -129,7 +154,7 @@ def check_shapes(name, ndim, input, weight, bias, groups, transposed=False):
         raise ShapeError(
             f"{name}: input of shape {input.shape} has {given} channels; weight "
             f"{weight.shape} with groups={groups!r} expects {taken}, and groups "
-            f"that divide {first}"
+            f"that divide {first}{guess_axes(input.shape, ndim, taken)}"
         )
     made = second * groups if transposed else first
     if bias is not None and bias.shape != (made,):

@@ -67,6 +67,15 @@ def pack(w, rows, ks, out):
                 out[at] = load(w, rows[m + r] + ks[k]) if m + r < M else 0
 
 
+@compiled(sums=True)
+def zero_of(x, n):
+    """0, or NaN if one of the first n numbers is not finite."""
+    total = np.float32(0)
+    for i in range(n):
+        total += x[i] * np.float32(0)
+    return total
+
+
 @part
 def gather(scratch, planes, steps, table, K, f, width, height, down, Q, n, to):
     """The numbers that n pixels, from number f on, read at K places: a panel (K, APART).

@@ -24,7 +24,7 @@ from minifp.cpu.half import flat
 from minifp.cpu.pool import aligned
 from minifp.cpu.sums import sum_over
 from minifp.cpu.tile import COLUMNS, LANES
-from minifp.ops.conv_correlation_numba import APART, KC, correlations, pack
+from minifp.ops.conv_correlation_numba import APART, KC, correlations, pack, zero_of
 from minifp.ops.conv_plan_numba import MANY, backward_plan, forward_plan, weight_plan
 from minifp.ops.conv_weights_numba import FAR, add_slots, weight_sums
 
@@ -45,12 +45,14 @@ def geometry_of(stride, padding, dilation):
 NO_BIAS = {2: np.empty(0, np.uint16), 4: np.empty(0, np.float32)}
 
 
-def run(made, groups, x, w, b, shape, dtype):
-    """The results (of a shape) of a Plan."""
+def run(made, groups, x, w, b, shape, dtype, finite=False):
+    """The results (of a shape) of a Plan; finite: None if something in w is not."""
     y, x, w = np.empty(shape, dtype), flat(x), flat(w)
     packed = aligned(made.weights)
     for rows, ks, where in made.packs:
         pack(w, rows, ks, packed[where:])
+    if finite and zero_of(packed, made.weights) != 0:
+        return None
     N, O, OH, OW = as_pictures(shape)
     laid = made.planes
     correlations(
@@ -85,7 +87,7 @@ def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to):
     sizes = as_pictures((1, 1, *x_sizes))[2:]
     given = geometry_of(stride, padding, dilation)
     made = backward_plan(as_pictures(dy.shape), as_pictures(w.shape), groups, sizes, *given)
-    return run(made, groups, dy, w, None, shape, to[0])
+    return run(made, groups, dy, w, None, shape, to[0], finite=True)  # zeros around dy are not dy
 
 
 @twin

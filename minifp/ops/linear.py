@@ -59,10 +59,22 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
         raise ShapeError(
             f"linear: input of shape {input.shape} does not fit weight of shape {weight.shape}: "
-            "expected (..., in) and (out, in)"
+            f"expected (..., in) and (out, in){_guess(input.shape, weight.shape)}"
         )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"linear: bias of shape {bias.shape} for weight {weight.shape}")
     rows = input if input.ndim == 2 else input.reshape(prod(input.shape[:-1]), input.shape[-1])
     y = linear_(rows, weight, bias)
     return y if input.ndim == 2 else y.reshape(*input.shape[:-1], weight.shape[0])
+
+
+def _guess(shape, w_shape):
+    """The end of an error: what is missing where the numbers are as many as one example has."""
+    if len(w_shape) == 2 and len(shape) > 1 and prod(shape) == w_shape[1]:
+        return (
+            "; all of its numbers are those of one example: give a model examples with a batch "
+            "axis, x.unsqueeze(0), and flatten from axis 1 on"
+        )
+    if len(w_shape) == 2 and len(shape) > 2 and prod(shape[1:]) == w_shape[1]:
+        return "; it fits as x.flatten(1)"
+    return ""

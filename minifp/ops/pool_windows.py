@@ -9,6 +9,7 @@ import numpy as np
 from minifp.checks import check_flag
 from minifp.errors import ShapeError
 from minifp.ops.arguments import check_tensors
+from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.windows import as_sizes, padded, reach
 
 BLOCK = 2**17  # numbers that are worked on at once: float32 in the L2 cache
@@ -92,10 +93,11 @@ def blocks(x, copies):
 def check_input(name, input, ndim):
     """Raise DTypeError or ShapeError for an input that cannot be pooled."""
     check_tensors(name, input=input)
-    axes = {1: "L", 2: "H, W"}[ndim]
+    axes = ", ".join(AXES[ndim])
     if input.ndim not in (ndim + 1, ndim + 2):
         raise ShapeError(
             f"{name}: input of shape {input.shape}: expected (N, C, {axes}) or (C, {axes})"
+            + guess_axes(input.shape, ndim)
         )
     if 0 in input.shape[-ndim:]:
         raise ShapeError(f"{name}: input of shape {input.shape} has nothing to pool")

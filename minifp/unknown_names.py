@@ -1,0 +1,157 @@
+"""Names that are not there, most of them PyTorch's, refused with the nearest thing that is.
+
+Importing this module attaches it to `fp`, `nn`, `F`, `optim` and the others, and to Tensor. The
+text is made when it is read, so that `hasattr` costs nothing. Names with an underscore in front are
+asked for by Python, NumPy and notebooks, and are refused as ever.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from opcode import opmap
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from minifp import data, nn, optim
+from minifp.errors import UnknownNameError
+from minifp.nearest import nearest
+from minifp.nn import functional, init
+from minifp.optim import lr_scheduler
+from minifp.tape import Tensor
+
+PLACES: dict[str, Any] = {  # how a name there is written -> where to look
+    "fp.": sys.modules["minifp"],
+    "nn.": nn,
+    "F.": functional,
+    "x.": Tensor,
+    "optim.": optim,
+    "optim.lr_scheduler.": lr_scheduler,
+    "nn.init.": init,
+    "fp.data.": data,
+}
+LISTED = 20  # names of a place that are few enough to list
+
+IDEAS = (  # names of what goes by another one here, or is done in another way
+    ("autocast amp", 'fp.precision("autocast") or fp.precision("mixed"), to make the model in'),
+    ("GradScaler", "fp.MixedOptimizer, which has the loss scale"),
+    ("inference_mode", "fp.no_grad()"),
+    ("device", 'a text, "cpu" or "cuda", in its place'),
+    ("dtype", 'NumPy\'s dtypes, or texts such as "float32", in its place'),
+    ("Size", "shapes are tuples of integers"),
+    ("compile jit", "nothing to do: kernels are compiled when they are first called"),
+    ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
+    ("get_default_dtype", "fp.get_precision()"),
+    ("Generator", "fp.manual_seed(seed), of all random numbers"),
+    ("get_rng_state initial_seed", "fp.get_state()"),
+    ("set_rng_state", "fp.set_state(state)"),
+    ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),
+    ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
+    ("Variable", "fp.tensor(data, requires_grad=True)"),
+    ("autograd", "fp.grad, loss.backward() and, for operations of your own, fp.op"),
+    ("from_dlpack", "fp.from_numpy(np.from_dlpack(array))"),
+    ("get_device is_cpu", "x.device"),
+    ("DataParallel DistributedDataParallel distributed", "training is on one device"),
+    ("Softmax2d", "nn.Softmax(dim=1)"),
+    ("SyncBatchNorm BatchNorm3d", "nn.BatchNorm2d"),
+    ("AlphaDropout alpha_dropout", "nn.Dropout"),
+    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of what it gives"),
+    ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
+    ("Transformer TransformerEncoder TransformerEncoderLayer", "nn.MultiheadAttention"),
+    ("TransformerDecoder TransformerDecoderLayer", "nn.MultiheadAttention"),
+    ("MultiplicativeLR CyclicLR", "optim.lr_scheduler.LambdaLR"),
+    ("divide true_divide divide_ true_divide_", "div, or the operator /"),
+    ("multiply multiply_", "mul, or the operator *"),
+    ("subtract subtract_", "sub, or the operator -"),
+    ("greater greater_equal less less_equal not_equal", "gt, ge, lt, le and ne"),
+    ("clamp_min clamp_max clamp_min_ clamp_max_", "clamp(min=...) and clamp(max=...)"),
+    ("fmod", "remainder"),
+    ("baddbmm", "fp.bmm(a, b) + c"),
+    ("as_strided", "x.reshape, x.permute and slices"),
+    ("grad_fn", "x.node: the operation that made it"),
+    ("data_ptr untyped_storage", "x.array: the NumPy array itself"),
+    ("type astype", 'x.to("float32"), or another dtype'),
+    ("byte", 'x.to("uint8")'),
+    ("short char", 'x.to("int32")'),
+    ("copy", "x.clone()"),
+    ("is_available", "`minifp doctor` on the command line says what this machine has"),
+)
+INSTEAD = {name: instead for names, instead in IDEAS for name in names.split()}
+
+
+def names_in(place: Any) -> list[str]:
+    """The public names of a module or of Tensor."""
+    own = getattr(place, "__all__", None)
+    if own is None and place is not Tensor:
+        own = [n for n, v in vars(place).items() if getattr(v, "__module__", "") == place.__name__]
+    return [n for n in own or dir(place) if not n.startswith("_")]
+
+
+def advice(own: str, name: str) -> str:
+    """What to write instead of a name, asked for where names are written with `own` in front."""
+    if name in INSTEAD:
+        return f"instead: {INSTEAD[name]}"
+    known, plain = names_in(PLACES[own]), name.lower().removeprefix("lazy").rstrip("_")
+    places = {own: PLACES[own], **PLACES}
+    same = [f"{w}{n}" for w, p in places.items() for n in names_in(p) if n.lower() == plain]
+    like_numpy = getattr(np, name, None)
+    if not same and callable(like_numpy) and not isinstance(like_numpy, type):
+        return f"NumPy has it, without gradients: np.{name}(x.numpy())"
+    same.sort(key=lambda n: n.rpartition(".")[2] != name.rstrip("_"))  # a class, or a function
+    near = same or [f"{own}{n}" for n in nearest(plain, known)]
+    if not near and len(known) <= LISTED:
+        return f"there are {', '.join(known)}"
+    near = near or [f"{w}{n}" for w, p in places.items() for n in nearest(plain, names_in(p), 1)]
+    if near:
+        return f"the nearest: {', '.join(near)}"
+    return f"there is nothing like it; dir({own.rstrip('.')}) lists what there is"
+
+
+def text(where: str, own: str, name: str) -> str:
+    """The message for a name asked for at `where`."""
+    return f"{where} has no {name!r}; {advice(own, name)}"
+
+
+def refuse(module: str, own: str, name: str) -> Any:
+    """The `__getattr__` of a module. Raises UnknownNameError, or ImportError in an import."""
+    if name.startswith("_") or f"{module}.{name}" in sys.modules:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if is_import(sys._getframe(1)):  # which would raise an error of its own
+        raise ImportError(text(module, own, name), name=module)
+    raise UnknownNameError(partial(text, module, own, name))
+
+
+def is_import(frame: Any) -> bool:
+    """Whether a frame is executing `from ... import name`."""
+    return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
+
+
+def refuse_method(self: Tensor, name: str) -> Any:
+    """Tensor's `__getattr__`. Raises UnknownNameError."""
+    if name.startswith("_"):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    raise UnknownNameError(partial(text, f"a {type(self).__name__}", "x.", name))
+
+
+class Uncalled(ModuleType):
+    """A module of minifp's own by a name that PyTorch calls: fp.device("cuda")."""
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        name = self.__name__.rpartition(".")[2]
+        raise UnknownNameError(partial(text, "minifp", "fp.", name))
+
+
+def attach(place: Any, getter: Callable[..., Any]) -> None:
+    """Let a module, or a class, ask `getter` for the names that it does not have."""
+    place.__getattr__ = getter
+
+
+for _written, _place in PLACES.items():
+    if _place is not Tensor:
+        attach(_place, partial(refuse, _place.__name__, _written))
+attach(sys.modules["minifp.cuda"], partial(refuse, "minifp.cuda", "fp."))
+attach(Tensor, refuse_method)
+for _name in INSTEAD:
+    if f"minifp.{_name}" in sys.modules:
+        sys.modules[f"minifp.{_name}"].__class__ = Uncalled

@@ -1,0 +1,147 @@
+"""Contexts: entered twice, inside of themselves, out of order, as decorators, on other threads."""
+
+import threading
+import warnings
+
+import pytest
+
+import minifp as fp
+
+KINDS = {
+    "precision": (lambda: fp.precision("mixed"), lambda: str(fp.get_precision()) == "mixed"),
+    "no_grad": (fp.no_grad, lambda: not fp.is_grad_enabled()),
+}
+kinds = pytest.mark.parametrize("make, inside", KINDS.values(), ids=KINDS)
+
+
+@kinds
+def test_one_object_is_entered_again_and_inside_of_itself(make, inside):
+    context = make()
+    for _ in range(2):
+        with context:
+            assert inside()
+            with context:
+                assert inside()
+            assert inside()
+        assert not inside()
+
+
+@kinds
+def test_it_decorates_functions_that_call_themselves(make, inside):
+    @make()
+    def count(n):
+        """Documented."""
+        assert inside()
+        return n and 1 + count(n - 1)
+
+    assert (count(2), count.__name__, count.__doc__) == (2, "count", "Documented.")
+    assert not inside()
+
+
+@kinds
+def test_one_object_on_two_threads_is_two_contexts(make, inside):
+    context, barrier, seen = make(), threading.Barrier(2), []
+
+    def enter():
+        with context:
+            barrier.wait(10)
+            seen.append(inside())
+        seen.append(not inside())
+
+    threads = [threading.Thread(target=enter) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert seen == [True] * 4
+
+
+def test_what_is_left_out_of_order_ends_and_nothing_else_and_it_is_told_once():
+    outer, inner = fp.precision("mixed"), fp.precision("float64")
+    for times in (1, 0):
+        outer.__enter__()
+        inner.__enter__()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            outer.__exit__(None, None, None)
+        assert str(fp.get_precision()) == "float64"
+        inner.__exit__(None, None, None)
+        assert str(fp.get_precision()) == "float32"
+        assert [w.category for w in caught] == [fp.MisuseWarning] * times
+        assert all(w.filename == __file__ for w in caught)
+    assert not caught
+
+
+def test_the_warning_names_both_contexts():
+    outer, inner = fp.precision("mixed"), fp.precision("float64")
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.warns(fp.MisuseWarning, match=r'"mixed"\) is left before fp.precision\("float64"'):
+        outer.__exit__(None, None, None)
+    inner.__exit__(None, None, None)
+
+
+def test_what_is_left_where_it_was_not_entered_changes_nothing():
+    def leave():
+        with pytest.warns(fp.MisuseWarning, match="where it was not entered"):
+            context.__exit__(None, None, None)
+
+    context = fp.precision("mixed")
+    with context:
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+        assert str(fp.get_precision()) == "mixed"
+
+
+# ---- recording ----------------------------------------------------------------------------------
+
+
+def test_no_grad_decorates_without_parentheses_too():
+    for decorator in (fp.no_grad, fp.no_grad()):
+
+        @decorator
+        def recorded():
+            return fp.is_grad_enabled()
+
+        assert not recorded() and fp.is_grad_enabled()
+    with fp.no_grad():
+        assert fp.enable_grad(fp.is_grad_enabled)()
+    with pytest.raises(fp.DTypeError, match="expected a function, not False"):
+        fp.no_grad(False)
+
+
+def test_set_grad_enabled_is_a_function_a_context_and_a_decorator():
+    fp.set_grad_enabled(False)
+    assert not fp.is_grad_enabled()
+    fp.set_grad_enabled(True)
+    assert fp.is_grad_enabled()
+    off = fp.set_grad_enabled(False)
+    assert not fp.is_grad_enabled()  # from where it is made, as in PyTorch
+    for _ in range(2):
+        with off:
+            assert not fp.is_grad_enabled()
+            with off:
+                fp.set_grad_enabled(True)  # until the block ends
+                assert fp.is_grad_enabled()
+            assert not fp.is_grad_enabled()
+        assert fp.is_grad_enabled()
+
+    @fp.set_grad_enabled(False)
+    def recorded():
+        return fp.is_grad_enabled()
+
+    assert fp.is_grad_enabled()  # it was made to decorate
+    assert not recorded() and fp.is_grad_enabled()
+
+
+def test_what_set_grad_enabled_sets_ends_with_the_block_around_it():
+    with fp.no_grad():
+        fp.set_grad_enabled(True)
+        assert fp.is_grad_enabled()
+        fp.set_grad_enabled(False)
+        fp.set_grad_enabled(True)
+    assert fp.is_grad_enabled()
+    with fp.enable_grad():
+        fp.set_grad_enabled(False)
+    assert fp.is_grad_enabled()

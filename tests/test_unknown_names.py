@@ -1,0 +1,96 @@
+"""Names that are not there: refused by name, with the nearest thing that is."""
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim, unknown_names
+
+ROOT = Path(__file__).resolve().parents[1]
+X = fp.ones(2, 2)
+
+
+@pytest.mark.parametrize(
+    "place, name, message",
+    [
+        (fp, "GradScaler", "minifp has no 'GradScaler'; instead: fp.MixedOptimizer"),
+        (fp, "cross_entropy", "the nearest: F.cross_entropy"),
+        (fp, "Linear", "the nearest: nn.Linear"),
+        (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
+        (fp, "no_gard", "the nearest: fp.no_grad"),
+        (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
+        (fp.cuda, "is_available", "minifp.cuda has no 'is_available'; instead: `minifp doctor`"),
+        (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
+        (nn, "LazyLinear", "the nearest: nn.Linear"),
+        (nn, "SGD", "the nearest: optim.SGD"),
+        (F, "conv3d", "minifp.nn.functional has no 'conv3d'; the nearest: F.conv2d, F.conv1d"),
+        (F, "leaky_relu_", "the nearest: F.leaky_relu"),
+        (optim, "Adma", "minifp.optim has no 'Adma'; the nearest: optim.Adam"),
+        (optim, "LBFGS", "there are Adadelta, .*SGD"),
+        (optim.lr_scheduler, "CyclicLR", "instead: optim.lr_scheduler.LambdaLR"),
+        (nn.init, "xavier_normal", "the nearest: nn.init.xavier_normal_"),
+        (X, "astype", "a Tensor has no 'astype'; instead: x.to"),
+        (X, "sigmod", "a Tensor has no 'sigmod'; the nearest: x.sigmoid"),
+        (X, "gelu", "the nearest: F.gelu"),
+        (X, "median", "np.median"),
+        (nn.Linear(2, 1).weight, "grad_fn", "a Parameter has no 'grad_fn'; instead: x.node"),
+    ],
+)
+def test_a_name_that_is_not_there_is_refused_with_the_nearest_that_is(place, name, message):
+    with pytest.raises(fp.UnknownNameError, match=message):
+        getattr(place, name)
+    assert not hasattr(place, name) and getattr(place, name, None) is None
+    with pytest.raises(AttributeError):
+        getattr(place, name)
+
+
+@pytest.mark.parametrize(
+    "code, message",
+    [
+        ("from minifp.nn import Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d"),
+        ("from minifp import GradScaler as S", "minifp has no 'GradScaler'; instead: fp.Mixed"),
+        ("from minifp.optim import Adam, Adma", "'Adma'; the nearest: optim.Adam"),
+        ("from minifp.nn.functional import sofmax", "'sofmax'; the nearest: F.softmax"),
+    ],
+)
+def test_an_import_of_it_says_the_same(code, message):
+    with pytest.raises(ImportError, match=message):
+        exec(code)
+
+
+def test_modules_and_names_of_python_and_numpy_are_found_and_refused_as_ever():
+    for place in (fp, nn, F, optim, X):
+        for name in ("__array_struct__", "_repr_html_x", "__path_of_nobody__"):
+            with pytest.raises(AttributeError, match=f"has no attribute '{name}'") as caught:
+                getattr(place, name)
+            assert type(caught.value) is AttributeError
+    assert np.asarray(X).shape == np.array(X).shape == copy.copy(X).shape == (2, 2)
+    assert copy.deepcopy(nn.Linear(2, 1)).weight.shape == (1, 2)
+    code = "import minifp as fp; from minifp import models, cli; from minifp import *"
+    command = [sys.executable, "-W", "error", "-c", code]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert result.stderr == ""
+
+
+def test_asking_whether_a_name_is_there_searches_for_nothing(monkeypatch):
+    monkeypatch.setattr(unknown_names, "advice", None)
+    assert not hasattr(X, "columns") and not hasattr(fp, "columns")
+
+
+@pytest.mark.parametrize("call", [lambda: fp.device("cuda"), lambda: fp.autocast("cuda")])
+def test_a_module_with_the_name_of_what_pytorch_calls_says_what_to_write(call):
+    with pytest.raises(fp.UnknownNameError, match=r"minifp has no '(device|autocast)'; instead: "):
+        call()
+
+
+def test_no_name_with_advice_is_there():
+    """Else its advice is never given."""
+    public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
+    of_tensors = {"device", "dtype"}  # which fp has not
+    assert public & {*unknown_names.INSTEAD} == of_tensors
