@@ -16,8 +16,9 @@ from math import inf, nan, pi
 from minifp.policy import Precision, get_precision, op_list, precision, set_precision
 
 # Tensors, and what records operations on them.
-from minifp.tape import Tensor, enable_grad, no_grad, set_grad_enabled
-from minifp.tape import is_recording as is_grad_enabled
+from minifp.tape import Tensor
+from minifp.grad_mode import enable_grad, no_grad, set_grad_enabled
+from minifp.grad_mode import is_recording as is_grad_enabled
 from minifp.walk import grad
 from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
 from minifp.ops.filling import arange, empty, eye, full, linspace, ones, zeros

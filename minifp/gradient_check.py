@@ -13,7 +13,8 @@ import numpy as np
 from minifp import policy
 from minifp.errors import ArgumentError, MinifpError
 from minifp.formats import float64
-from minifp.tape import Tensor, no_grad
+from minifp.grad_mode import no_grad
+from minifp.tape import Tensor
 
 
 class GradcheckError(MinifpError, AssertionError):

@@ -19,10 +19,11 @@ from minifp import ops, random
 from minifp.device import device_of, is_writeable, moved
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.formats import is_float, narrow
+from minifp.grad_mode import is_recording
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand
 from minifp.ops.indexing import assign
-from minifp.tape import Tensor, is_recording
+from minifp.tape import Tensor
 
 
 def numbers_of(t: Any) -> Any:

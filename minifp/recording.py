@@ -18,8 +18,9 @@ from minifp import autocast, policy
 from minifp.callers import PACKAGE, warn_once
 from minifp.cuda.arrays import to_device
 from minifp.errors import DTypeError, MinifpError, ShapeError
+from minifp.grad_mode import is_recording
 from minifp.promoted import where_promoted
-from minifp.tape import Node, Tensor, is_recording, module_path, observers
+from minifp.tape import Node, Tensor, module_path, observers
 from minifp.typing import F
 
 

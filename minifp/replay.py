@@ -13,8 +13,9 @@ from typing import Any
 from minifp import backend, policy, tape
 from minifp.device import is_array
 from minifp.errors import TapeError
+from minifp.grad_mode import enable_grad
 from minifp.policy import Precision
-from minifp.tape import Node, Tensor, enable_grad, module_path
+from minifp.tape import Node, Tensor, module_path
 
 Outputs = dict[Any, tuple[Tensor, ...]]
 

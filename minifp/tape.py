@@ -13,7 +13,6 @@ import numpy as np
 from minifp import policy
 from minifp.device import as_array, is_array
 from minifp.errors import DTypeError, ShapeError, TapeError
-from minifp.grad_mode import enable_grad, is_recording, no_grad, set_grad_enabled  # noqa: F401
 from minifp.storage import Storage
 
 # With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,

@@ -7,10 +7,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from minifp.grad_mode import enable_grad as enable_grad
-from minifp.grad_mode import is_recording as is_recording
-from minifp.grad_mode import no_grad as no_grad
-from minifp.grad_mode import set_grad_enabled as set_grad_enabled
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices

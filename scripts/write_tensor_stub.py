@@ -27,8 +27,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from minifp.grad_mode import enable_grad as enable_grad, is_recording as is_recording
-from minifp.grad_mode import no_grad as no_grad, set_grad_enabled as set_grad_enabled
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.ops.extremes import ValuesAndIndices
@@ -146,9 +144,8 @@ def stub() -> str:
     """The text of tape.pyi."""
     own = [v for v in vars(tape).values() if getattr(v, "__module__", "") == tape.__name__]
     lines = [f"{n}: {text_of(a)}" for n, a in inspect.get_annotations(tape).items() if n[0] != "_"]
-    lines.append("")
     for function in filter(inspect.isfunction, own):
-        lines += definition(function.__name__, function)
+        lines += ["", *definition(function.__name__, function)]
     for kind in filter(inspect.isclass, own):
         lines += class_of(kind)
     return HEAD + "\n".join(lines) + "\n"

@@ -19,10 +19,10 @@ from minifp.cpu.blas import one_thread
 from minifp.data import DataLoader
 from minifp.device import device_of
 from minifp.errors import CaptureError, DataError, TrainingError
+from minifp.grad_mode import no_grad
 from minifp.graphs import capture
 from minifp.lab.memory import measure_bytes
 from minifp.mixed import MixedOptimizer
-from minifp.tape import no_grad
 from minifp.task import Task
 
 FINISHED, DIVERGED, STOPPED = "finished", "diverged", "stopped"
