@@ -9,7 +9,7 @@ from snapshots import frozen
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim, tape
-from minifp.models import MLP, LeNet
+from minifp.models import MLP, VGG, CharGRU, CharLSTM, LeNet, ResNet
 
 PRECISIONS = ["float32", "mixed", "float16", "float64"]
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
@@ -794,3 +794,21 @@ def test_what_hides_in_lists_of_lists_is_told_once_for_each_attribute():
     assert [str(w.message).partition(" is")[0] for w in caught] == ["Net.blocks", "Net.table"]
     assert "= nn.ModuleList(" in str(caught[0].message)
     assert "= nn.ParameterDict(" in str(caught[1].message)
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "float16", "autocast"])
+def test_the_models_that_come_along_are_told_nothing(precision):
+    """A float32 batch, states, masks, targets and losses in float32: all as it should be."""
+    pictures, codes, classes = fp.randn(2, 3, 8, 8), fp.arange(6).reshape(2, 3), fp.tensor([0, 1])
+    with fp.precision(precision):
+        cases = [
+            (ResNet(depth=8, width=4), pictures, classes),
+            (VGG(size=8, widths=(4,)), pictures, classes),
+            (CharLSTM(6, 4, 4, layers=2, dropout=0.5), codes, codes),
+            (CharGRU(6, 4, 4), codes, codes),
+        ]
+    for model, x, target in cases:
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
+        for _ in range(2):
+            loss = F.cross_entropy(model(x), target) + (model(x).mean(0) * fp.ones(1)).mean()
+            optimizer.minimize(loss)
