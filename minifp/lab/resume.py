@@ -146,7 +146,8 @@ class Checkpoints:
             raise CheckpointError(
                 f"checkpoint {str(self.resume)!r} has done {run.steps} steps, more than the "
                 f"{training.total} of this run: give at least steps={run.steps} or "
-                f"epochs={epochs}, or neither, for the {extra['settings'].get('steps')} steps it was meant for"
+                f"epochs={epochs}, or neither, for the {extra['settings'].get('steps')} steps it "
+                "was meant for"
             )
         checkpoint.load(self.resume, **parts)
         training.run = run
