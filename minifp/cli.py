@@ -56,16 +56,21 @@ class Stopped:
     """SIGTERM, which schedulers of clusters send before they kill, taken as Ctrl-C."""
 
     def __init__(self):
-        self.code, self.before = INTERRUPTED, None
+        self.code = INTERRUPTED
+        self.takes = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL  # or somebody else decides
 
     def __enter__(self):
-        with suppress(ValueError):  # signals are the main thread's
-            self.before = signal.signal(signal.SIGTERM, self.stop)
+        self.handle(self.stop)
         return self
 
     def __exit__(self, *raised):
-        if self.before is not None:
-            signal.signal(signal.SIGTERM, self.before)
+        self.handle(signal.SIG_DFL)
+
+    def handle(self, handler):
+        """Set what is done at the signal."""
+        if self.takes:
+            with suppress(ValueError):  # of other threads than the main one
+                signal.signal(signal.SIGTERM, handler)
 
     def stop(self, number, frame):
         """What is done at the signal."""

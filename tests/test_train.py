@@ -191,7 +191,7 @@ def test_epochs_are_all_epochs_those_done_included(tmp_path):
     path = tmp_path / "c"
     assert train_one(small(), epochs=1, save=path, progress=False).steps == 2
     assert train_one(small(), epochs=3, resume=path, progress=False).steps == 6
-    with pytest.raises(fp.CheckpointError, match="done 6 steps, more than the 4.*at least 6"):
+    with pytest.raises(fp.CheckpointError, match="done 6 steps, more than the 4.*epochs=3"):
         train_one(small(), epochs=2, resume=path, progress=False)
     straight = train_one(small(), epochs=3, progress=False)
     assert train_one(small(), resume=path, progress=False).history == straight.history

@@ -69,12 +69,13 @@ def cache_folder(path) -> Path | None:
 
 
 def warn_unkept(folder, error) -> None:
-    """Warn, once, that compiled kernels cannot be kept, or that those kept cannot be used."""
+    """Warn, once, that compiled kernels cannot be kept, or that those kept are damaged."""
+    problem = "cannot be kept" if isinstance(error, OSError) else "are damaged"
     warn_once(
         "the kernel cache",
-        f"compiled kernels cannot be kept in {place()}, or not be read ({type(error).__name__}: "
-        f"{error}; in {folder.name}), so they are compiled anew: make room there, or remove that "
-        f"folder, or set {ENVIRONMENT} to one that can be written",
+        f"compiled kernels {problem} in {folder} ({type(error).__name__}: {error}), so they are "
+        f"compiled anew: make room there, or remove that folder, or set {ENVIRONMENT} to one that "
+        "can be written",
         category=RuntimeWarning,
     )
 

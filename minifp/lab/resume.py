@@ -142,10 +142,12 @@ class Checkpoints:
             )
             raise CheckpointError(f"checkpoint {str(self.resume)!r} is of another run: {told}")
         if run.steps > training.total:
+            epochs = -(-run.steps // len(training.loader))
             raise CheckpointError(
                 f"checkpoint {str(self.resume)!r} has done {run.steps} steps, more than the "
-                f"{training.total} of this run: give at least {run.steps}, or no number, which is "
-                f"the checkpoint's own, {extra['settings'].get('steps')}"
+                f"{training.total} of this run: give at least steps={run.steps} or "
+                f"epochs={epochs}, or neither, for the {extra['settings'].get('steps')} steps it "
+                "was meant for"
             )
         checkpoint.load(self.resume, **parts)
         training.run = run
