@@ -171,9 +171,9 @@ class Run:
         return self.held.graph
 
     @property
-    def memory(self):
-        """The pool."""
-        return self.held.memory
+    def pool(self):
+        """CuPy's pool, which its memory is of."""
+        return self.held.memory.pool
 
     def __call__(self, args):
         """A step."""
@@ -182,7 +182,7 @@ class Run:
         try:
             with self.owner.stream:
                 if self.graph is None:
-                    with cupy().cuda.using_allocator(self.memory.malloc):
+                    with cupy().cuda.using_allocator(self.held.memory.malloc):
                         if len(self.seen) < WARM_UP:
                             return self._look(args)
                         self._capture(args)
@@ -237,7 +237,7 @@ class Run:
     def _begin_anew(self):
         """Take another stream and another pool: who knows what a failed capture left of these."""
         del self.owner.stream
-        retire(self.memory)
+        retire(self.held.memory)
         self.held.memory = PrivatePool()
 
     def _captured(self, stream, notes, inputs):

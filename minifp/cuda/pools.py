@@ -10,6 +10,8 @@ from typing import Any
 from minifp.cuda import capturing
 from minifp.cuda.arrays import cupy
 
+UNIT = 512  # bytes that CuPy's pool takes multiples of
+
 
 class PrivatePool:
     """A pool whose blocks stay where they are while a stream captures."""
@@ -27,20 +29,21 @@ class PrivatePool:
         try:
             return self.pool.malloc(size)
         finally:
-            is_old = self.pool.total_bytes() == total  # a block that nobody had
-            if blocks - self.pool.n_free_blocks() > is_old:
+            grown = self.pool.total_bytes() - total  # 0 where a block was taken that nobody had
+            lost = blocks - self.pool.n_free_blocks()
+            if lost > (not grown) or grown not in (0, -(-size // UNIT) * UNIT):
                 notes.forbid(
                     f"runs out of memory, {size:,} bytes, while it is captured (take a smaller "
                     "batch, or precision 'mixed')"
                 )
 
 
-retired: list = []  # pools of steps that were dropped, of which somebody may still have memory
+retired: set = set()  # pools of steps that were dropped, of which somebody may still have memory
 
 
 def retire(pool: PrivatePool) -> None:
     """Give a pool's memory back: now what nobody has, and the rest when that is so."""
-    retired.append(pool.pool)
+    retired.add(pool.pool)
     release()
 
 
@@ -50,4 +53,4 @@ def release() -> None:
         for pool in list(retired):
             pool.free_all_blocks()
             if not pool.total_bytes():
-                retired.remove(pool)
+                retired.discard(pool)

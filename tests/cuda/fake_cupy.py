@@ -471,9 +471,10 @@ class ndarray(NDArrayOperatorsMixin):
 
     def __getitem__(self, key):
         if _is_basic(key):
-            return self._as_view(self.host[key] if key != () else self.host[...])
-        host, key = self.host, _unwrapped(key)
-        return _computed(lambda: host[key])
+            key = key if isinstance(key, tuple) else (key,)
+            return self._as_view(self.host[key if Ellipsis in key else (*key, ...)])
+        host, places = self.host, _unwrapped(key)  # key itself lives on until it is read
+        return _computed(lambda: host[places])
 
     def __setitem__(self, key, value):
         if isinstance(value, np.ndarray):
@@ -699,8 +700,8 @@ def _results(function):
             parts = a if isinstance(a, (tuple, list)) else [a]
             if any(isinstance(part, np.ndarray) for part in parts):
                 raise TypeError(f"Unsupported type {np.ndarray}")
-        settings = {name: _unwrapped(value) for name, value in settings.items()}
-        return _computed(lambda: function(*given, **settings))
+        others = {name: _unwrapped(value) for name, value in settings.items()}
+        return _computed(lambda: function(*given, **others))
 
     return apply
 

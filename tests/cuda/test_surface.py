@@ -1,0 +1,41 @@
+"""What the imitation has CuPy has too, wherever CuPy is installed; that takes no GPU."""
+
+import importlib
+import sys
+from importlib.util import find_spec
+from inspect import isclass, isfunction
+
+import pytest
+
+OWN = {"late", "CapturedRead", "Flags", "MemoryPointer", "Stream.pointer", "MemoryPool.free"}
+
+
+def missing(real, imitated, where=""):
+    """Public names of classes and modules of the imitation that the real ones have not."""
+    for name, value in vars(imitated).items():
+        is_own = isclass(imitated) or value.__class__.__name__ == "module" or isdefined(value)
+        if name.startswith("_") or where + name in OWN or not is_own:
+            continue
+        if not hasattr(real, name):
+            yield where + name
+        elif isclass(value) and isdefined(value):
+            yield from missing(getattr(real, name), value, f"{name}.")
+
+
+def isdefined(value):
+    """Whether it is a function or a class of the imitation's."""
+    return (isfunction(value) or isclass(value)) and value.__module__ == "cupy"
+
+
+def test_the_imitation_has_nothing_that_cupy_has_not(monkeypatch):
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    if find_spec("cupy") is None:
+        pytest.skip("CuPy is not installed")
+    cupy, fake = importlib.import_module("cupy"), importlib.import_module("fake_cupy")
+    functions = {name: v for name, v in vars(fake).items() if isdefined(v)}
+    of_cuda = {*vars(fake.cuda), *vars(fake.cuda.memory), *vars(fake.cuda.runtime)}
+    top = type("Top", (), {n: v for n, v in functions.items() if n not in of_cuda})
+    found = [*missing(cupy, top), *missing(cupy.cuda, fake.cuda)]
+    for name in ("memory", "runtime"):
+        found += missing(getattr(cupy.cuda, name), getattr(fake.cuda, name))
+    assert not found
