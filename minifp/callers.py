@@ -3,6 +3,7 @@
 import linecache
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ class _Everywhere:
 
 
 EVERYWHERE = _Everywhere()
+listeners: list[Callable[[str], None]] = []  # called with the text of every such warning
 told: "WeakKeyDictionary[Any, set]" = WeakKeyDictionary()  # owner -> the kinds it was told of
 
 
@@ -32,6 +34,8 @@ def warn_once(
     kinds = told.setdefault(owner, set())
     if kind not in kinds:
         kinds.add(kind)
+        for listener in listeners:
+            listener(text)
         warnings.warn(text, category, stacklevel=level_of_user())
 
 

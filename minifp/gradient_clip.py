@@ -150,7 +150,7 @@ def name_of(p, i):
 
 def warn_of_consumed(owner, gradients):
     """Say once that a step of `owner` uses what one before has used. gradients: Tensors."""
-    if any(g.consumed is not None and is_partly_consumed(g) for g in gradients):
+    if any(map(is_partly_consumed, [g for g in gradients if g.consumed is not None])):
         warn_once(
             "consumed",
             "step() used gradients, or parts of them, that a step before had used already: "

@@ -14,7 +14,7 @@ from lab_blobs import blobs
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, mixed, nn, optim, tape, tasks
+from minifp import backend, callers, mixed, nn, optim, tape, tasks
 from minifp.lab.resume import train_one
 from minifp.models import MLP, CharLSTM, LeNet
 from minifp.scope import histogram, inspecting
@@ -623,6 +623,11 @@ def test_gradients_that_bypass_the_scale_are_told_as_they_are():
     assert [step.scale for step in past.steps] == [1.0] * 3
     assert past.advice().high == right.advice().high
     assert math.isclose(past.advice().largest, right.advice().largest, rel_tol=2.0**-10)
+
+
+def test_what_a_step_warns_of_is_on_the_page_too():
+    (said,) = by_ways([plain] * 3).warnings
+    assert "bypasses the loss scale S = 1024" in said and callers.listeners == []
 
 
 def test_a_gradient_in_a_hand_given_scale_is_told_in_that():

@@ -15,7 +15,7 @@ just weigh it.
 import warnings
 from typing import Any
 
-from minifp import backend, tape
+from minifp import backend, callers, tape
 from minifp.callers import level_of_user
 from minifp.errors import MisuseWarning
 from minifp.scope.misuse.lost_constants import LostConstants
@@ -57,7 +57,9 @@ class Guard:
             warnings.warn(text, MisuseWarning, stacklevel=level_of_user())
 
     def checks_at_start(self) -> None:
-        """Tell of what can be seen before the first step."""
+        """Tell of what can be seen before the first step; take note of what others warn of once."""
+        if self.found.append not in callers.listeners:
+            callers.listeners.append(self.found.append)
         self.untrained.at_start()
         for kind, text in told_of_state(self.optimizer).items():
             self.tell("state", kind, text)
@@ -91,6 +93,8 @@ class Guard:
     def close(self) -> None:
         """The end: tell what waited for more to be seen."""
         self.look_away()
+        if self.found.append in callers.listeners:
+            callers.listeners.remove(self.found.append)
         self.gradients.tell_of_reads()
         self.untrained.at_end()
 
