@@ -463,8 +463,12 @@ def test_twins_are_right_on_a_cpu_without_half_conversions(tmp_path):
 def test_without_a_folder_for_compiled_kernels_there_is_one_warning(tmp_path):
     package = tmp_path / "minifp"
     package.mkdir()
-    for name in ("accumulate", "accumulate_numba", "errors", "formats"):
-        shutil.copy(Path(accumulate.__file__).with_name(f"{name}.py"), package)
+    own = Path(accumulate.__file__).parent
+    for path in own.glob("*.py"):
+        shutil.copy(path, package)
+    for name in ("cpu", "cuda"):
+        (package / name).symlink_to(own / name)
+    (package / "__init__.py").write_text("", "utf-8")
     closed = package / "__pycache__"  # a file: nothing can be written below it
     closed.touch()
     found, *told = run_alone(folder=tmp_path, HOME=str(closed), XDG_CACHE_HOME=str(closed))

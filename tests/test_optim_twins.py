@@ -123,7 +123,8 @@ def train(rule, precision, shapes=SHAPES, **settings):
     with fp.precision(precision):
         ps = [nn.Parameter(random.normal(size=shape)) for shape in shapes]
         ps.append(nn.Parameter(random.normal(size=6), dtype="float32"))
-    optimizer, norms = fp.MixedOptimizer(RULES[rule](ps), loss_scale=64.0, **settings), []
+        optimizer = fp.MixedOptimizer(RULES[rule](ps), loss_scale=64.0, **settings)
+    norms = []
     for k in range(4):
         optimizer.zero_grad()
         for i, p in enumerate(ps):

@@ -289,7 +289,7 @@ def test_make_gpu_in_a_bare_clone_comes_as_far_as_the_device(without, checkout, 
     shutil.copytree(checkout, folder)
     copy("Makefile scripts tests", folder)
     (packages,) = without.parents[1].glob("lib/python3*/site-packages")
-    (packages / "cupy.py").write_text(CUPY)
+    (packages / "cupy.py").write_text(CUPY, "utf-8")
     settings = (f"PYTHON={without}", "GPU_TESTS=tests/cuda/test_shown.py", "GPU_OUT=out")
     done = run("make", "gpu", *settings, cwd=folder, check=False)
     said = done.stdout + done.stderr
@@ -303,7 +303,7 @@ def test_models_of_the_users_own_are_imported_where_a_checkout_is_installed_in_p
     in_place, checkout, tmp_path
 ):
     (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "mine.py").write_text("x = 3\n")
+    (tmp_path / "models" / "mine.py").write_text("x = 3\n", "utf-8")
     code = "from models.mine import x; import minifp.models; print(x)"
     assert run(in_place, "-W", "ignore", "-c", code, cwd=tmp_path).stdout == "3\n"
     for folder in (checkout, checkout.parent):

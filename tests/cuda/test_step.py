@@ -311,7 +311,7 @@ def test_gradients_of_several_seeds_are_brought_to_one_as_on_the_cpu(way):
         scale = fp.DynamicLossScale(init_scale=1024.0, growth_interval=1)
         model, optimizer = made(device, RULES["SGD"], loss_scale=scale)
         with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
+            warnings.simplefilter("always", fp.MisuseWarning)
             results = list(way(model, optimizer))
         assert [str(w.message) for w in told if (WAYS[way] or "") not in str(w.message)] == []
         assert len(told) == (WAYS[way] is not None)
