@@ -7,7 +7,9 @@ entered after it does not.
 
 from contextlib import ContextDecorator
 from contextvars import ContextVar
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import wraps
+from inspect import iscoroutinefunction, isgeneratorfunction
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from minifp.callers import warn_once
 from minifp.errors import DTypeError
@@ -44,7 +46,43 @@ class Context(ContextDecorator, Generic[V]):
     def __call__(self, fn: F) -> F:
         if not callable(fn):
             raise DTypeError(f"{self} as a decorator: expected a function, not {fn!r}")
+        if isgeneratorfunction(fn):
+            return cast(F, self._in_each_part(fn))
+        if iscoroutinefunction(fn):
+            return cast(F, self._awaited(fn))
         return super().__call__(fn)
+
+    def _in_each_part(self, fn):
+        """A generator that is run in this context, and its callers are not."""
+
+        @wraps(fn)
+        def generate(*args, **settings):
+            generator = fn(*args, **settings)
+            go_on, sent = generator.send, None
+            while True:
+                try:
+                    with self:
+                        value = go_on(sent)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    go_on, sent = generator.send, (yield value)
+                except GeneratorExit:
+                    with self:
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    go_on, sent = generator.throw, error
+
+        return generate
+
+    def _awaited(self, fn):
+        @wraps(fn)
+        async def wait(*args, **settings):
+            with self:
+                return await fn(*args, **settings)
+
+        return wait
 
     def __repr__(self) -> str:
         value = self.value if isinstance(self.value, bool) else f'"{self.value}"'

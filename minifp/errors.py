@@ -5,6 +5,8 @@ keeps working.
 """
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 
 class MinifpError(Exception):
@@ -37,6 +39,12 @@ class UnknownNameError(MinifpError, AttributeError):
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> Any:  # which may go to another process
+        return type(self), (partial(str, str(self)),)
 
 
 class PrecisionError(MinifpError, ValueError):

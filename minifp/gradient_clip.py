@@ -106,7 +106,12 @@ def is_consumed(gradient):
 
 def is_partly_consumed(gradient):
     """Whether a step has used a gradient, or what backward has added to since."""
-    return gradient.consumed == PARTLY or is_consumed(gradient)
+    return is_consumed(gradient) or (gradient.consumed == PARTLY and not gradient.storage.zeroed)
+
+
+def is_unseeded(gradient):
+    """Whether a backward of seed 1 is in a gradient."""
+    return gradient.unseeded and not gradient.storage.zeroed
 
 
 def in_one_seed(owner):
@@ -127,10 +132,10 @@ def in_one_seed(owner):
 
 def warn_of_bypass(owner, gradients):
     """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
-    if not any(g.unseeded for g in gradients) or math.ldexp(owner.scale, -owner.dial) == 1:
+    if not any(map(is_unseeded, gradients)) or math.ldexp(owner.scale, -owner.dial) == 1:
         return
     parameters = enumerate(owner.parameters)
-    names = [name_of(p, i) for i, p in parameters if p.grad is not None and p.grad.unseeded]
+    names = [name_of(p, i) for i, p in parameters if p.grad is not None and is_unseeded(p.grad)]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     dial = f", with the exponent dial 2^-{owner.dial}," if owner.dial else ""
     warn_once(
@@ -161,10 +166,18 @@ def warn_of_consumed(owner, gradients):
 
 def successor(gradient, array, seed=1.0):
     """The gradient that takes the place of another, with other numbers: as much of it is used."""
-    new = Tensor(array)
-    new.seed, new.unseeded = seed, gradient.unseeded
-    if is_partly_consumed(gradient):
-        new.consumed = PARTLY if gradient.consumed == PARTLY else new.storage.version
+    new = mark_alike(gradient, Tensor(array))
+    new.seed = seed
+    return new
+
+
+def mark_alike(gradient, new):
+    """Let a tensor with numbers of its own be marked as the gradient is; return it."""
+    new.seed, new.unseeded = gradient.seed, is_unseeded(gradient)
+    if is_consumed(gradient):
+        new.consumed = new.storage.version
+    elif is_partly_consumed(gradient):
+        new.consumed = PARTLY
     return new
 
 

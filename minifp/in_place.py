@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minifp import ops, random
-from minifp.device import device_of, is_writeable, moved
+from minifp.device import device_of, is_writeable, moved, placed
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.formats import is_float, narrow
 from minifp.grad_mode import is_recording
@@ -31,7 +31,8 @@ def numbers_of(t: Any) -> Any:
 
     Else a part that is written over, or a clamp, would round all the masters at every step.
     """
-    return t.array if t.exact is None else t.exact
+    exact = t.exact
+    return t.array if exact is None else exact
 
 
 def _refuse(name):
@@ -41,15 +42,27 @@ def _refuse(name):
     )
 
 
-def _write(self, name, value):
+def _check_writeable(self, name):
     if self.requires_grad and is_recording():
         _refuse(name)
     if not is_writeable(self.array):
         raise TapeError(
             f"{name} on a tensor that cannot be written to (expanded, or of a state_dict): clone it"
         )
+
+
+def _write(self, name, value):
+    _check_writeable(self, name)
     self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
     return self
+
+
+ZEROING = "zero_", "fill_"  # which begin a gradient anew
+
+
+def _is_all_zero(t, value):
+    whole = t.array if t.array.base is None else t.array.base
+    return t.array.size == getattr(whole, "size", None) and not value.any()
 
 
 def _in_place(name, operation, assigns=False):
@@ -63,7 +76,9 @@ def _in_place(name, operation, assigns=False):
             value = operation(Tensor(numbers_of(self)), *args, **settings).array
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
                 raise DTypeError(f"{name}: a result of {value.dtype} for a tensor of {self.dtype}")
-            return _write(self, name, value)
+            _write(self, name, value)
+            self.storage.zeroed |= name in ZEROING and _is_all_zero(self, value)
+            return self
         except ValueError as error:
             if isinstance(error, MinifpError):
                 raise
@@ -117,14 +132,21 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
             "x[index] = value, where value requires a gradient: its gradient would be lost; "
             "build the result with fp.where, fp.cat or fp.stack"
         )
-    changed = moved(numbers_of(self), "cpu").copy()
+    _check_writeable(self, "x[index] = value")
+    numbers = moved(_numbers(value), "cpu")
+
+    def put(target):
+        on_host = moved(target, "cpu")
+        assign(on_host, index, narrow(numbers, target.dtype))
+        if on_host is not target:
+            target[...] = placed(on_host, like=target)
+
     try:
-        assign(changed, index, narrow(moved(_numbers(value), "cpu"), changed.dtype))
+        self.storage.put(self.array, put)
     except (ValueError, IndexError) as error:
         if isinstance(error, MinifpError):
             raise
         raise ShapeError(f"x[index] = value for x of shape {self.shape}: {error}") from error
-    _write(self, "x[index] = value", changed)
 
 
 setattr(Tensor, __setitem__.__name__, __setitem__)

@@ -36,10 +36,9 @@ class MasterWeights(Weights):
             self._view(i)
 
     def _assigned(self, i):
-        p = self.parameters[i]
-        p.storage.settle()
-        if p.exact is not None and p.exact is not self.masters[i]:
-            self.masters[i][...] = p.exact
+        exact = self.parameters[i].exact
+        if exact is not None and exact is not self.masters[i]:
+            self.masters[i][...] = exact
         self._show(i)
 
     def _show(self, i):

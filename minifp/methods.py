@@ -10,7 +10,7 @@ from minifp.cuda import capturing
 from minifp.device import as_device, device_of, moved
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
 from minifp.formats import as_dtype, is_float
-from minifp.gradient_clip import successor
+from minifp.gradient_clip import mark_alike, successor
 from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
@@ -371,8 +371,10 @@ def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
         raise TapeError(f"deepcopy is for leaves; this tensor was made by {self.node.op}")
     new = memo[id(self)] = Tensor(self.array.copy())
     new.gradient_dtype = self.gradient_dtype
-    if self.exact is not None:
-        new.storage.keep(new.array, self.exact.copy())
+    exact = self.exact
+    if exact is not None:
+        new.storage.keep(new.array, exact.copy())
+    mark_alike(self, new)
     if self.grad is not None:
         new.grad = successor(self.grad, self.grad.array.copy(), self.grad.seed)
     return new

@@ -4,6 +4,7 @@ How often it was written to, for the tape and for optimizers; of a leaf, which t
 same memory, for who moves it; and, where storing rounds, the unrounded numbers behind it.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -11,17 +12,16 @@ import numpy as np
 
 from minifp.cuda.arrays import is_on_device
 from minifp.cuda.arrays import restrided as restrided_on_device
-from minifp.device import placed
+from minifp.device import as_array, placed
 from minifp.formats import narrow, widen
 
 
 class Unrounded(NamedTuple):
-    """The unrounded numbers of stored ones, of the same shape, and the version for which they hold.
+    """Stored numbers and the unrounded ones behind them, of the same shape.
 
     Both lie in C order without gaps; `numbers` may be an optimizer's masters.
     """
 
-    version: int
     stored: Any
     numbers: Any
 
@@ -29,51 +29,57 @@ class Unrounded(NamedTuple):
 class Storage:
     """What tensors that share memory share.
 
-    version: how often it was written to. unrounded: what is behind a leaf's stored numbers, or
+    version: how often it was written to. zeroed: whether all of it was once set to 0, so that what
+    was known of a gradient in it is over. unrounded: what is behind a leaf's stored numbers, or
     None. sharing: the tensors on this memory, or None where nobody needs to know.
     """
 
-    __slots__ = ("version", "unrounded", "sharing")
+    __slots__ = ("version", "zeroed", "unrounded", "sharing")
     version: int
+    zeroed: bool
     unrounded: Unrounded | None
     sharing: "WeakValueDictionary[int, Any] | None"  # by id, as == gives a tensor
 
     def __init__(self) -> None:
-        self.version, self.unrounded, self.sharing = 0, None, None
+        self.version, self.zeroed, self.unrounded, self.sharing = 0, False, None, None
 
     # ---- numbers ----
 
     def keep(self, stored: Any, numbers: Any) -> None:
         """Take `numbers`, not copied, as the unrounded ones of what is stored now."""
-        self.unrounded = Unrounded(self.version, stored, numbers)
+        self.unrounded = Unrounded(stored, as_array(numbers))
 
     def exact(self, array: Any) -> Any:
-        """The unrounded numbers behind an array on this memory, as a view; None without any."""
-        if self.unrounded is not None and self.unrounded.version != self.version:
-            self.settle()
-        return None if self.unrounded is None else seen_by(array, *self.unrounded[1:])
+        """The unrounded numbers behind an array on this memory, as a view; None without any.
 
-    def settle(self) -> None:
-        """Let stored numbers that are not the rounding of the unrounded ones win.
-
-        Such were written by what does not know of these, perhaps through the array itself.
+        Stored numbers that are not the rounding of the unrounded ones win: they were written by
+        what does not know of these, perhaps through the array itself.
         """
-        if self.unrounded is None:
-            return
-        _, stored, numbers = self.unrounded
-        same = narrow(numbers, stored.dtype) == stored
-        if is_on_device(stored) or not same.all():  # asking a device would wait for it
-            numbers[...] = np.where(same, numbers, widen(stored, numbers.dtype))
-        self.keep(stored, numbers)
+        numbers = self._behind(array)
+        if numbers is not None:
+            same = narrow(numbers, array.dtype) == array
+            if is_on_device(array) or not same.all():  # asking a device would wait for it
+                numbers[...] = np.where(same, numbers, widen(array, numbers.dtype))
+        return numbers
 
     def write(self, array: Any, value: Any) -> None:
         """Write `value` into an array on this memory, and unrounded into what is behind it."""
-        exact = self.exact(array)
-        array[...] = placed(narrow(value, array.dtype), like=array)
+
+        def put(target):
+            target[...] = placed(narrow(value, target.dtype), like=target)
+
+        self.put(array, put)
+
+    def put(self, array: Any, put: Callable[[Any], None]) -> None:
+        """Let `put` write into an array on this memory, rounding, and into what is behind it."""
+        put(array)
         self.version += 1
-        if exact is not None and self.unrounded is not None:
-            exact[...] = placed(narrow(value, exact.dtype), like=array)
-            self.keep(*self.unrounded[1:])
+        numbers = self._behind(array)
+        if numbers is not None:
+            put(numbers)
+
+    def _behind(self, array):
+        return None if self.unrounded is None else seen_by(array, *self.unrounded)
 
     # ---- memory ----
 
@@ -83,10 +89,18 @@ class Storage:
             self.sharing = WeakValueDictionary()
         self.sharing[id(tensor)] = tensor
 
+    def sharers(self) -> list:
+        """The tensors that are known to be on this memory."""
+        return [] if self.sharing is None else list(self.sharing.values())
+
+    def is_part(self, array: Any) -> bool:
+        """Whether a tensor on this memory is known to see more than `array` does of it."""
+        return any(t.array.size and seen_by(t.array, array, array) is None for t in self.sharers())
+
     def move(self, before: Any, array: Any) -> None:
         """Let all tensors on the memory of `before` be on that of `array`, which has its numbers,
         shape and format. What NumPy was given of it stays where it was."""
-        for tensor in [] if self.sharing is None else list(self.sharing.values()):
+        for tensor in self.sharers():
             moved = seen_by(tensor.array, before, array)
             if moved is not None:
                 tensor.array = moved
@@ -96,19 +110,22 @@ class Storage:
 
 def seen_by(view: Any, whole: Any, other: Any) -> Any:
     """What a view of `whole` would be of `other`, an array of its shape, both in C order without
-    gaps; None for an array that is no view of it."""
+    gaps; None for an array that is no view of it, or of more than it."""
     if view is whole:
         return other
     if not (whole.flags.c_contiguous and other.flags.c_contiguous) or view.dtype != whole.dtype:
         return None
     first = address(view) - address(whole)
-    if not 0 <= first < max(whole.nbytes, 1) or not other.size:
+    reach = [(n - 1) * s for n, s in zip(view.shape, view.strides)]
+    low = first + sum(r for r in reach if r < 0)
+    high = first + sum(r for r in reach if r > 0)
+    if not (view.size and 0 <= low and high < whole.nbytes):
         return None
     steps = tuple(s // whole.itemsize * other.itemsize for s in view.strides)
-    flat = other.reshape(-1)[first // whole.itemsize :]
+    start = first // whole.itemsize
     if is_on_device(other):
-        return restrided_on_device(flat, view.shape, steps)
-    return np.lib.stride_tricks.as_strided(flat, view.shape, steps)
+        return restrided_on_device(other.reshape(-1)[start:], view.shape, steps)
+    return np.ndarray(view.shape, other.dtype, other, start * other.itemsize, steps)
 
 
 def address(array: Any) -> int:

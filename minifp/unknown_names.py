@@ -129,6 +129,8 @@ def is_import(frame: Any) -> bool:
 
 def refuse_method(self: Tensor, name: str) -> Any:
     """Tensor's `__getattr__`. Raises UnknownNameError."""
+    if hasattr(type(self), name):  # a property whose own code raised: once more, to say what
+        return object.__getattribute__(self, name)
     if name.startswith("_"):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
     raise UnknownNameError(partial(text, f"a {type(self).__name__}", "x.", name))

@@ -16,7 +16,7 @@ from minifp.cuda.arrays import is_on_device, to_host
 from minifp.device import full, placed
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.formats import narrow
-from minifp.gradient_clip import in_seed, is_partly_consumed
+from minifp.gradient_clip import in_seed, is_partly_consumed, is_unseeded
 from minifp.gradient_sum import GradientSum, unshared
 from minifp.tape import PARTLY, Node, Tensor, observers
 
@@ -287,7 +287,7 @@ def _added(leaf, gradient, seed):
         return _as_gradient(gradient, seed)
     precision = leaf.precision or policy.get_precision()
     total = _as_gradient(GradientSum(in_seed(held, seed)).add(gradient, precision).total, seed)
-    total.consumed, total.unseeded = PARTLY if is_partly_consumed(held) else None, held.unseeded
+    total.consumed, total.unseeded = PARTLY if is_partly_consumed(held) else None, is_unseeded(held)
     return total
 
 

@@ -1,5 +1,6 @@
 """Contexts: entered twice, inside of themselves, out of order, as decorators, on other threads."""
 
+import asyncio
 import threading
 import warnings
 
@@ -145,3 +146,42 @@ def test_what_set_grad_enabled_sets_ends_with_the_block_around_it():
     with fp.enable_grad():
         fp.set_grad_enabled(False)
     assert fp.is_grad_enabled()
+
+
+def test_a_decorated_generator_runs_inside_and_its_caller_outside():
+    ended = []
+
+    @fp.no_grad()
+    def steps():
+        try:
+            for k in range(3):
+                assert (yield k, fp.is_grad_enabled()) in (None, "sent")
+        except KeyError:
+            yield "caught", fp.is_grad_enabled()
+        finally:
+            ended.append(fp.is_grad_enabled())
+        return "end"
+
+    def whole():
+        return (yield from steps())
+
+    first, second = whole(), steps()
+    assert [next(first), first.send("sent"), fp.is_grad_enabled()] == [(0, False), (1, False), True]
+    assert first.throw(KeyError()) == ("caught", False)
+    with pytest.raises(StopIteration) as stop:
+        next(first)
+    next(second)
+    second.close()
+    assert stop.value.value == "end" and ended == [False, False] and fp.is_grad_enabled()
+
+
+def test_a_decorated_coroutine_runs_inside():
+    @fp.precision("mixed")
+    async def inside():
+        await asyncio.sleep(0)
+        return str(fp.get_precision())
+
+    async def both():
+        return await asyncio.gather(inside(), asyncio.sleep(0, str(fp.get_precision())))
+
+    assert asyncio.run(both()) == ["mixed", "float32"]

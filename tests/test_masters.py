@@ -1,5 +1,6 @@
 """Claims about master weights: from where they begin, what they keep, and what they notice."""
 
+import copy
 from functools import wraps
 
 import numpy as np
@@ -302,6 +303,55 @@ def test_views_taken_before_an_optimizer_moves_weights_stay_views(view, precisio
     end = masters(optimizer)[0][-1]
     expected = SINGLE.type(0.1) if precision == "mixed" else p.dtype.type(0.1)
     assert abs(end - (expected - 0.25)) <= 2.0**-26 + (precision == "float16") * 2.0**-14
+
+
+def test_a_leaf_that_is_a_part_of_another_tensor_is_refused():
+    whole = nn.Parameter(np.arange(10.0))
+    part = whole.data[:4].requires_grad_()
+    turned = fp.ones(2, 3).T.requires_grad_()
+    row = turned.detach()[0]
+    for leaf in (part, turned):
+        with pytest.raises(fp.ArgumentError, match="shares memory.*clone"):
+            optim.SGD([leaf], lr=0.1)
+    assert whole.tolist() == list(range(10)) and row.tolist() == [1, 1]
+    optim.SGD([part.detach().clone().requires_grad_(), whole], lr=0.1)
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float16", "float32"])
+def test_a_number_without_dimensions_is_a_parameter_like_any_other(precision):
+    p = parameter(0.1, precision)
+    copies = [copy.deepcopy(p), p.data.clone()]
+    step(optimizer_of(p, lr=0.25))
+    p.data.add_(0.25)
+    p.data = p.data.clone()
+    module = nn.Module()
+    module.p = p
+    for number in (module.state_dict()["p"], *copies):
+        assert abs(number.item() - 0.1) <= (2.0**-25 if precision == "float32" else 2.0**-12)
+    numbers = module.state_dict()["p"].item()
+    assert module.half().p.item() == HALF.type(numbers)
+    assert module.float().p.item() == numbers
+
+
+def test_numbers_that_only_masters_hold_are_put_back_bit_for_bit():
+    p = parameter()
+    optimizer = optimizer_of(p, lr=1e-5)
+    kept = fp.tensor(p.exact.copy(), dtype="float32")
+    for way in (lambda: setattr(p, "data", kept), lambda: p.data.copy_(kept)):
+        step(optimizer)
+        way()
+        assert p.exact.tolist() == kept.tolist() == SINGLE.type(FINE).tolist()
+
+
+def test_what_numpy_wrote_is_there_for_what_writes_after_it():
+    p = parameter()
+    p.array[0] = 5
+    p.data[1] = 3
+    p.array[2] = 7
+    p.data.mul_(2)
+    p.array[0] = 4
+    assert p.tolist() == p.exact.tolist() == p.data.clone().exact.tolist() == [4, 6, 14]
+    assert copy.deepcopy(p).exact.tolist() == [4, 6, 14]
 
 
 def test_views_of_weights_in_another_format_since_keep_what_they_saw():

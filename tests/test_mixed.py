@@ -1287,3 +1287,21 @@ def test_tensors_that_belong_to_no_precision_are_trained_beside_a_modules_parame
     assert str(optimizer.precision) == "mixed" and optimizer.master_weights
     alone = fp.MixedOptimizer(optim.SGD([fp.tensor([1.0], requires_grad=True)], lr=0.1))
     assert str(alone.precision) == "float32"
+
+
+def test_a_gradient_that_is_cloned_is_still_divided_by_the_scale():
+    for copied in (fp.Tensor.clone, copy.deepcopy, copy.copy, fp.Tensor.detach):
+        p = parameter([1.0])
+        optimizer = fp.MixedOptimizer(optim.SGD([p], lr=0.25), loss_scale=1024.0)
+        optimizer.backward(p.sum())
+        p.grad = copied(p.grad)
+        assert optimizer.step().stepped and p.item() == 0.75
+
+
+def test_what_was_known_of_a_gradient_is_over_once_it_is_zero():
+    p = parameter([1.0])
+    optimizer = fp.MixedOptimizer(optim.SGD([p], lr=0.25), loss_scale=1024.0)
+    p.sum().backward()
+    p.grad.zero_()
+    optimizer.backward(p.sum())
+    assert optimizer.step().grad_norm == 1

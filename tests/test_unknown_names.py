@@ -1,6 +1,7 @@
 """Names that are not there: refused by name, with the nearest thing that is."""
 
 import copy
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -94,3 +95,18 @@ def test_no_name_with_advice_is_there():
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
     of_tensors = {"device", "dtype"}  # which fp has not
     assert public & {*unknown_names.INSTEAD} == of_tensors
+
+
+def test_its_error_goes_to_another_process_whole():
+    with pytest.raises(fp.UnknownNameError) as caught:
+        optim.AdamWW  # noqa: B018
+    for copied in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
+        assert str(copied) == str(caught.value) and "AdamWW" in repr(copied)
+
+
+def test_a_property_that_fails_by_itself_says_why():
+    class Named(fp.Tensor):
+        title = property(lambda self: self.nothing_like_it)
+
+    with pytest.raises(AttributeError, match="no 'nothing_like_it'"):
+        Named(np.ones(1)).title  # noqa: B018

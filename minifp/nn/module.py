@@ -313,8 +313,8 @@ class Module:
         """
         state = {}
         for name, t in self._saved():
-            t.storage.settle()  # what was written through an array, unnoticed, is saved
-            copy = np.array(moved(t.array if t.exact is None else t.exact, "cpu"))
+            exact = t.exact
+            copy = np.array(moved(t.array if exact is None else exact, "cpu"))
             copy.flags.writeable = False  # writing into a copy would be lost unnoticed
             state[prefix + name] = Tensor(copy)
         return state

@@ -53,20 +53,21 @@ class Parameter(Tensor):
         if isinstance(value, Tensor) and _is_cast_of(self, value):
             warn_once(
                 "data in another format",
-                f"p.data = p.data in {value.dtype}: numbers are copied, and the parameter stays "
+                f"p.data = p.data in {value.dtype} changes nothing: the parameter stays "
                 f"{self.dtype}. module.half() and module.to(dtype) store in another format, before "
                 "an optimizer is made; fp.precision(...) makes a module in one",
             )
             return
         wide = np.promote_types(self.dtype, float32)
-        if self.dtype != wide and self.exact is None:
-            self.storage.keep(self.array, as_array(widen(self.array, wide)))
+        if self.dtype != wide and self.storage.unrounded is None:
+            self.storage.keep(self.array, widen(self.array, wide))
         vars(Tensor)["data"].fset(self, value)
 
     def convert(self, dtype: np.dtype) -> None:
         """Store the (unrounded) numbers in another format; a gradient goes with them."""
         if dtype != self.dtype:
-            numbers = self.array if self.exact is None else self.exact
+            exact = self.exact
+            numbers = self.array if exact is None else exact
             frozen = not self.requires_grad
             self._store_anew(empty(self.shape, dtype, like=self.array))
             self.data = numbers
@@ -98,8 +99,9 @@ class Parameter(Tensor):
         new.storage.share(new)
         new.gradient_dtype, new.grad = self.gradient_dtype, Tensor.__deepcopy__(self, {}).grad
         new.precision, new.name = self.precision, self.name
-        if self.exact is not None:
-            new.storage.keep(new.array, self.exact.copy())
+        exact = self.exact
+        if exact is not None:
+            new.storage.keep(new.array, exact.copy())
         return new
 
 
@@ -110,8 +112,7 @@ def _is_cast_of(p, value):
     on_host = type(p.array) is type(value.array) is np.ndarray  # a GPU would have to be waited for
     if not on_host or not p.array.size or (p.array == p.array.flat[0]).all():
         return False
-    narrower = min(value.dtype, p.dtype, key=lambda dtype: dtype.itemsize)
-    return np.array_equal(narrow(p.array, narrower), narrow(value.array, narrower))
+    return np.array_equal(narrow(p.array, value.dtype), value.array)
 
 
 class Buffer(Tensor):

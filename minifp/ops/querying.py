@@ -7,6 +7,7 @@ import numpy as np
 
 from minifp.errors import DTypeError
 from minifp.formats import as_dtype, format_of, is_float
+from minifp.gradient_clip import mark_alike
 from minifp.ops.creation import storage_dtype
 from minifp.ops.pointwise import mul
 from minifp.recording import takes_tensor
@@ -35,12 +36,14 @@ def numel(input: Tensor) -> int:
 def clone(input: Tensor) -> Tensor:
     """A copy with memory of its own; the gradient passes through.
 
-    Where nothing is recorded, unrounded numbers are copied too: what is put back loses nothing.
+    Unrounded numbers are copied too, so that what is put back loses nothing; and of a gradient what
+    it was multiplied by.
     """
     copy = mul(input, 1.0) if is_float(input.dtype) else Tensor(input.array.copy())
-    if copy.node is None and input.exact is not None:
-        copy.storage.keep(copy.array, input.exact.copy())
-    return copy
+    exact = input.exact
+    if exact is not None:
+        copy.storage.keep(copy.array, exact.copy())
+    return mark_alike(input, copy)
 
 
 @takes_tensor

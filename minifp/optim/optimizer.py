@@ -87,6 +87,12 @@ class Optimizer:
                 raise ArgumentError(f"{kind}: expected leaves that require a gradient, got {what}")
             if id(p) in seen:
                 raise ArgumentError(f"{kind}: a parameter is given twice")
+            if p.storage.is_part(p.array):
+                raise ArgumentError(
+                    f"{kind}: a leaf of shape {tuple(p.shape)} shares memory with a tensor that "
+                    "has more of it, or in another order, and would not follow where an optimizer "
+                    "moves the leaf: give a clone, x.detach().clone().requires_grad_()"
+                )
             seen.add(id(p))
         group = {**self.defaults, **given, "params": params}
         self.check(group)
