@@ -6,14 +6,16 @@ same memory, for who moves it; and, where storing rounds, the unrounded numbers 
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 
 from minifp.cuda.arrays import is_on_device
 from minifp.cuda.arrays import restrided as restrided_on_device
-from minifp.device import as_array, placed
+from minifp.device import placed
 from minifp.formats import narrow, widen
+
+MANY = 64  # tensors on one memory
 
 
 class Unrounded(NamedTuple):
@@ -38,7 +40,7 @@ class Storage:
     version: int
     zeroed: bool
     unrounded: Unrounded | None
-    sharing: "WeakValueDictionary[int, Any] | None"  # by id, as == gives a tensor
+    sharing: list[ref] | None
 
     def __init__(self) -> None:
         self.version, self.zeroed, self.unrounded, self.sharing = 0, False, None, None
@@ -47,7 +49,7 @@ class Storage:
 
     def keep(self, stored: Any, numbers: Any) -> None:
         """Take `numbers`, not copied, as the unrounded ones of what is stored now."""
-        self.unrounded = Unrounded(stored, as_array(numbers))
+        self.unrounded = Unrounded(stored, numbers)
 
     def exact(self, array: Any) -> Any:
         """The unrounded numbers behind an array on this memory, as a view; None without any.
@@ -86,12 +88,16 @@ class Storage:
     def share(self, tensor: Any) -> None:
         """Know, from now on, which tensors are on this memory; `tensor` is."""
         if self.sharing is None:
-            self.sharing = WeakValueDictionary()
-        self.sharing[id(tensor)] = tensor
+            self.sharing = []
+        n = len(self.sharing)
+        if n >= MANY and n & (n - 1) == 0:  # now and then, else views of each step would stay
+            self.sharing = [known for known in self.sharing if known() is not None]
+        self.sharing.append(ref(tensor))
 
     def sharers(self) -> list:
         """The tensors that are known to be on this memory."""
-        return [] if self.sharing is None else list(self.sharing.values())
+        tensors = [known() for known in self.sharing or ()]
+        return [t for t in tensors if t is not None]
 
     def is_part(self, array: Any) -> bool:
         """Whether a tensor on this memory is known to see more than `array` does of it."""

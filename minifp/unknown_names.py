@@ -1,7 +1,8 @@
 """Names that are not there, most of them PyTorch's, refused with the nearest thing that is.
 
 Importing this module attaches it to `fp`, `nn`, `F`, `optim` and the others, and to Tensor. The
-text is made when it is read, so that `hasattr` costs nothing. Names with an underscore in front are
+text is made when it is read, so that `hasattr` costs nothing. A Tensor knows PyTorch's names; what
+is like none of them Python refuses by itself. Names with an underscore in front are
 asked for by Python, NumPy and notebooks, and are refused as ever.
 """
 
@@ -77,6 +78,29 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("copy", "x.clone()"),
     ("is_available", "`minifp doctor` on the command line says what this machine has"),
 )
+TENSOR_NAMES = """
+    absolute addbmm addcdiv addcmul addmv addr adjoint align_as aminmax angle apply_ arccos arccosh
+    arcsin arcsinh arctan arctan2 arctanh argwhere asinh acosh atanh atan2 addcdiv_ addcmul_ addmm_
+    bernoulli_ bincount bitwise_left_shift bitwise_right_shift ceil_ cauchy_ cholesky cholesky_solve
+    conj copysign corrcoef cov cross cummax cummin deg2rad det detach_ diag diag_embed diagflat diff
+    digamma dist dsplit erf_ erfc erfinv erfinv_ exp2 exponential_ expm1_ fill_diagonal_ fix
+    flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger hardshrink heaviside
+    histc histogram hsplit hypot i0 imag index_copy index_copy_ index_fill index_fill_ index_put
+    index_put_ index_reduce inner inverse ipu is_coalesced is_complex is_inference is_meta is_neg
+    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed is_sparse isneginf
+    isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
+    log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
+    masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
+    nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy ndimension negative new nextafter
+    norm_ orgqr pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real
+    reciprocal_ record_stream refine_names register_post_accumulate_grad_hook reinforce rename
+    renorm renorm_ resize resize_ resize_as resize_as_ retains_grad rot90 rsqrt_ scatter_reduce
+    scatter_reduce_ select_scatter set_ sgn share_memory_ sigmoid_ sign_ signbit sin_ cos_ sinc
+    slice_scatter slogdet solve sparse_mask squeeze_ stft storage_offset storage_type sum_to_size
+    svd swapdims t_ take tan_ tensor_split to_dense to_sparse trace transpose_ tril_ triu_ trunc_
+    unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze_ values vdot vsplit xlogy
+    xpu zero
+"""
 INSTEAD = {name: instead for names, instead in IDEAS for name in names.split()}
 
 
@@ -85,7 +109,8 @@ def names_in(place: Any) -> list[str]:
     own = getattr(place, "__all__", None)
     if own is None and place is not Tensor:
         own = [n for n, v in vars(place).items() if getattr(v, "__module__", "") == place.__name__]
-    return [n for n in own or dir(place) if not n.startswith("_")]
+    names = own or [n for n in dir(place) if not isinstance(vars(place).get(n), Missing)]
+    return [n for n in names if not n.startswith("_")]
 
 
 def advice(own: str, name: str) -> str:
@@ -127,13 +152,22 @@ def is_import(frame: Any) -> bool:
     return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
-def refuse_method(self: Tensor, name: str) -> Any:
-    """Tensor's `__getattr__`. Raises UnknownNameError."""
-    if hasattr(type(self), name):  # a property whose own code raised: once more, to say what
-        return object.__getattribute__(self, name)
-    if name.startswith("_"):
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-    raise UnknownNameError(partial(text, f"a {type(self).__name__}", "x.", name))
+class Missing:
+    """A name that PyTorch's Tensor has and ours has not. Reading it raises UnknownNameError.
+
+    One descriptor a name: a `__getattr__` would make each attribute of every Tensor slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Any, kind: type) -> Any:
+        raise UnknownNameError(partial(text, f"a {kind.__name__}", "x.", self.name))
+
+
+def present(tensor: Tensor) -> list[str]:
+    """Tensor's `__dir__`: without what is missing."""
+    return [n for n in object.__dir__(tensor) if not isinstance(vars(Tensor).get(n), Missing)]
 
 
 class Uncalled(ModuleType):
@@ -145,15 +179,18 @@ class Uncalled(ModuleType):
 
 
 def attach(place: Any, getter: Callable[..., Any]) -> None:
-    """Let a module, or a class, ask `getter` for the names that it does not have."""
+    """Let a module ask `getter` for the names that it does not have."""
     place.__getattr__ = getter
 
 
 for _written, _place in PLACES.items():
     if _place is not Tensor:
         attach(_place, partial(refuse, _place.__name__, _written))
+setattr(Tensor, "__dir__", present)  # noqa: B010
 attach(sys.modules["minifp.cuda"], partial(refuse, "minifp.cuda", "fp."))
-attach(Tensor, refuse_method)
+for _name in {*TENSOR_NAMES.split(), *INSTEAD, *names_in(functional)}:
+    if not _name[0].isupper() and not hasattr(Tensor, _name):
+        setattr(Tensor, _name, Missing(_name))
 for _name in INSTEAD:
     if f"minifp.{_name}" in sys.modules:
         sys.modules[f"minifp.{_name}"].__class__ = Uncalled

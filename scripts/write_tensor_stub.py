@@ -16,6 +16,7 @@ from minifp import tape
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.typing import DType, Ints
+from minifp.unknown_names import Missing
 
 STUB = Path(__file__).resolve().parents[1] / "minifp" / "tape.pyi"
 HEAD = """# Written by scripts/write_tensor_stub.py: do not edit.
@@ -136,7 +137,7 @@ def class_of(kind: type) -> list[str]:
     ]
     if kind.__eq__ is not object.__eq__:
         lines.append("    def __hash__(self) -> builtins.int: ...")
-    names = sorted({*vars(kind)} - {"__getattr__"})  # which only refuses
+    names = sorted(n for n, v in vars(kind).items() if not isinstance(v, Missing))
     return lines + [line for name in names for line in member(name, vars(kind)[name])]
 
 

@@ -60,7 +60,7 @@ class Parameter(Tensor):
             return
         wide = np.promote_types(self.dtype, float32)
         if self.dtype != wide and self.storage.unrounded is None:
-            self.storage.keep(self.array, widen(self.array, wide))
+            self.storage.keep(self.array, as_array(widen(self.array, wide)))
         vars(Tensor)["data"].fset(self, value)
 
     def convert(self, dtype: np.dtype) -> None:
