@@ -252,10 +252,11 @@ def test_a_captured_step_that_is_dropped_gives_its_memory_back():
         with pytest.raises(fp.CaptureError, match="missing"):
             step(fp.ones(500, device="cuda"))
 
+    gc.collect()  # what other tests have dropped
     before = of_graphs()
     run()
     fail()
-    assert of_graphs() == before
+    assert of_graphs() <= before
 
 
 def test_what_is_left_of_a_dropped_step_is_a_layer_s_own(late):
