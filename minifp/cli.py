@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import minifp
-from minifp import files
 from minifp.errors import MinifpError
+from minifp.saving import files
 
 try:
     import click
@@ -246,7 +246,7 @@ def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, de
     stopped; with more seeds or precisions it trains only what is missing.
     """
     from minifp import lab
-    from minifp.tasks import BUILT_IN, load_task
+    from minifp.lab.tasks import BUILT_IN, load_task
 
     if task is None:
         raise click.UsageError(
@@ -362,9 +362,9 @@ def train(
       minifp train lenet --resume runs/lenet.safetensors --epochs 20
       minifp train charlstm --device cuda --no-graph
     """
+    from minifp.lab.page.table import run_table
     from minifp.lab.resume import train_one
-    from minifp.report.table import run_table
-    from minifp.tasks import load_task
+    from minifp.lab.tasks import load_task
 
     chosen, path = load_task(task, data), resume if save is None else save
     try:
@@ -413,7 +413,7 @@ def demo(out, quiet):
     Takes a few minutes on two cores. Interrupted, it goes on where it stopped.
     """
     from minifp.lab.demo import PARTS
-    from minifp.report import story
+    from minifp.lab.page import story
 
     done, page, overview = [], Path(out) / "report.html", Path(out) / "demo.png"
     files.check_writable(page, overview)
@@ -552,10 +552,10 @@ def inspect(
 
     After Ctrl-C it tells, and writes, what it has seen until then.
     """
+    from minifp.lab.tasks import load_task
     from minifp.scope.findings import places
     from minifp.scope.inspecting import INTERRUPTED
     from minifp.scope.inspecting import inspect as look
-    from minifp.tasks import load_task
 
     if out is not None:
         files.check_writable(*places(out))
@@ -579,6 +579,6 @@ def inspect(
 @main.command(short_help="Print what minifp finds on this machine, and what is missing.")
 def doctor():
     """Print what minifp finds on this machine, and how to install what is missing."""
-    from minifp.report.doctor import doctor_text
+    from minifp.lab.doctor import doctor_text
 
     click.echo(doctor_text())

@@ -1,7 +1,7 @@
 """A character language model of GRUs: (B, T) character codes -> (B, characters, T) logits."""
 
 from minifp import nn
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
 
 
 class CharGRU(nn.Module):

@@ -1,8 +1,8 @@
 """LeNet (LeCun et al. 1998), with ReLU and max pooling: (N, 1, size, size) -> (N, classes)."""
 
 from minifp import nn
+from minifp.autograd.tape import Tensor
 from minifp.nn import functional as F
-from minifp.tape import Tensor
 
 
 class LeNet(nn.Module):

@@ -1,8 +1,8 @@
 """A multilayer perceptron: (N, ...) -> (N, classes)."""
 
 from minifp import nn
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
-from minifp.tape import Tensor
 
 
 class MLP(nn.Module):

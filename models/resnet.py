@@ -8,9 +8,9 @@ shortcut has no weights.
 """
 
 from minifp import nn
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.nn import functional as F
-from minifp.tape import Tensor
 
 
 class Block(nn.Module):

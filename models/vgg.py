@@ -1,7 +1,7 @@
 """VGG, small (Simonyan and Zisserman 2015, arXiv:1409.1556): (N, C, size, size) -> (N, classes)."""
 
 from minifp import nn
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
 
 
 class VGG(nn.Module):

@@ -21,8 +21,8 @@ from tqdm import tqdm
 
 import minifp as fp
 from minifp.lab.environment import environment
+from minifp.lab.tasks import load_task
 from minifp.models import LeNet
-from minifp.tasks import load_task
 
 EVERY = 20
 

@@ -24,13 +24,13 @@ from tqdm import tqdm
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
+from minifp.lab.tasks import CHARACTERS
 from minifp.models import MLP, CharLSTM
 from minifp.report import drawing, words
-from minifp.report.scope_figures import GOOD, KEPT, LOST, SHADE, window
 from minifp.scope.histogram import total_of
 from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.observed import WEIGHT_GRADIENTS
-from minifp.tasks import CHARACTERS
+from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, window
 
 STEPS = 200
 SCALES = (0, 2, 4, 5, 7, 12, 18, 24)  # log2, tried in training

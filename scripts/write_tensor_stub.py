@@ -1,4 +1,4 @@
-"""Write minifp/tape.pyi, which tells type checkers and editors what methods a Tensor has:
+"""Write minifp/autograd/tape.pyi, which tells type checkers and editors what methods a Tensor has:
 python scripts/write_tensor_stub.py
 
 They are attached when minifp is imported, where no checker can see them; here they are read from
@@ -12,13 +12,13 @@ import types
 import typing
 from pathlib import Path
 
-from minifp import tape
+from minifp.autograd import tape
+from minifp.compat.unknown_names import Missing
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
 from minifp.typing import DType, Ints
-from minifp.unknown_names import Missing
 
-STUB = Path(__file__).resolve().parents[1] / "minifp" / "tape.pyi"
+STUB = Path(__file__).resolve().parents[1] / "minifp" / "autograd" / "tape.pyi"
 HEAD = """# Written by scripts/write_tensor_stub.py: do not edit.
 
 import builtins
@@ -28,13 +28,13 @@ from typing import Any, overload
 
 import numpy as np
 
+from minifp.autograd.backward import HookHandle
+from minifp.autograd.storage import Storage
+from minifp.numerics.policy import Precision
 from minifp.ops.creation import Data
 from minifp.ops.elementwise import Operand
-from minifp.ops.extremes import ValuesAndIndices
-from minifp.policy import Precision
-from minifp.storage import Storage
+from minifp.ops.reductions.min_max import ValuesAndIndices
 from minifp.typing import DType, Ints
-from minifp.walk import HookHandle
 
 PARTLY: int
 """

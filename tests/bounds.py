@@ -21,8 +21,8 @@ from math import log2
 
 import numpy as np
 
-from minifp import backend
-from minifp.formats import FORMATS, float16, float32, float64, narrow
+from minifp.numerics import kernels
+from minifp.numerics.formats import FORMATS, float16, float32, float64, narrow
 
 UNIT = 2.0**-24  # the unit roundoff of float32
 ELEMENTARY = 16  # roundings of one element: at most 8 operations, or functions with 2 ulp or more
@@ -144,7 +144,7 @@ class Calls(list):
     """A list of all kernel calls in a `with` block that have something to round."""
 
     def __enter__(self):
-        self.original, self.begun = backend.Kernel.__call__, []
+        self.original, self.begun = kernels.Kernel.__call__, []
         calls = self
 
         def noted(kernel, *args, to=None, **params):
@@ -154,13 +154,13 @@ class Calls(list):
             finally:
                 calls.begun.pop()
 
-        backend.Kernel.__call__ = noted
-        backend.observers.append(self)
+        kernels.Kernel.__call__ = noted
+        kernels.observers.append(self)
         return self
 
     def __exit__(self, *_):
-        backend.Kernel.__call__ = self.original
-        backend.observers.remove(self)
+        kernels.Kernel.__call__ = self.original
+        kernels.observers.remove(self)
 
     def on_kernel(self, kernel, args, results, formats):
         """Called by the backend."""
@@ -190,7 +190,7 @@ def stepwise(fn):
 
 
 def _kernel_name(fn):
-    found = [k.name for k in backend.KERNELS if k.name.partition(".")[2] == fn.__name__]
+    found = [k.name for k in kernels.KERNELS if k.name.partition(".")[2] == fn.__name__]
     assert len(found) == 1, f"bounds for {fn.__name__}, but kernels {found}"
     return found[0]
 

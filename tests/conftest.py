@@ -4,7 +4,7 @@ import os
 import sys
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # before NumPy is imported; see minifp/cpu/blas.py
+    os.environ.setdefault(name, "1")  # before NumPy is imported; see minifp/runtime/cpu/blas.py
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.pop("MINIFP_PRECISION", None)  # a test that wants another default says so
 os.environ.pop("MINIFP_DEVICE", None)
@@ -51,7 +51,7 @@ def one_thread():
 @pytest.fixture(autouse=True)
 def from_seed_0():
     """Every test draws the same numbers, alone or after others."""
-    from minifp import random
+    from minifp.runtime import random
 
     random.manual_seed(0)
 
@@ -59,7 +59,7 @@ def from_seed_0():
 @pytest.fixture(autouse=True)
 def nobody_was_warned():
     """What warns once in a process warns in every test that asks for it."""
-    from minifp import callers
+    from minifp.runtime import callers
 
     callers.told.clear()
 
@@ -67,13 +67,13 @@ def nobody_was_warned():
 @pytest.fixture(autouse=True)
 def leaves_no_trace():
     """A test that left a precision or an observer behind would change the tests after it."""
-    from minifp import policy
+    from minifp.numerics import policy
 
     before = policy.get_precision()
     yield
     after, left = policy.get_precision(), []
     policy.set_precision(before)
-    for name in ("minifp.backend", "minifp.tape", "minifp.mixed"):
+    for name in ("minifp.numerics.kernels", "minifp.autograd.tape", "minifp.training.mixed"):
         observers = getattr(sys.modules.get(name), "observers", [])
         left += observers
         observers.clear()

@@ -4,8 +4,8 @@ import numpy as np
 
 from minifp import nn, optim
 from minifp.data import TensorDataset
+from minifp.lab.task import Task
 from minifp.nn import functional as F
-from minifp.task import Task
 
 
 def clouds(n, seed):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
 
 
 def frozen(x):

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, mutually_broadcastable_shapes
 
-from minifp import accumulate
-from minifp.accumulate import dot_in, primitives, sum_in
 from minifp.errors import PrecisionError, ShapeError
+from minifp.numerics import accumulate
+from minifp.numerics.accumulate import dot_in, primitives, sum_in
 
 half, single, double = np.float16, np.float32, np.float64
 sequential_sum, sequential_dot = sum_in("float16"), dot_in("float16")
@@ -406,7 +406,7 @@ def test_shapes_that_do_not_fit_are_named(dtype):
 CHECK = """
 import sys, warnings
 import numpy as np
-from minifp import accumulate
+from minifp.numerics import accumulate
 early = "numba" in sys.modules
 a = np.random.default_rng(0).standard_normal((70, 33)).astype("f")
 with np.errstate(all="ignore"):
@@ -423,7 +423,7 @@ print(f"{early=} {had_twins=}", *(w.message for w in told), sep="\\n")
 """
 
 
-def run_alone(code=CHECK, folder=Path(accumulate.__file__).parents[1], **environment):
+def run_alone(code=CHECK, folder=Path(accumulate.__file__).parents[2], **environment):
     """Run code in a process of its own, and return what it said and warned of."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "MINIFP_"))}
     environment = {**kept, "PYTHONPATH": str(folder), **environment}
@@ -462,14 +462,10 @@ def test_twins_are_right_on_a_cpu_without_half_conversions(tmp_path):
 @pytest.mark.skipif(not HAS_NUMBA or os.name == "nt", reason="no numba, or no folder to close off")
 def test_without_a_folder_for_compiled_kernels_there_is_one_warning(tmp_path):
     package = tmp_path / "minifp"
-    package.mkdir()
-    own = Path(accumulate.__file__).parent
-    for path in own.glob("*.py"):
-        shutil.copy(path, package)
-    for name in ("cpu", "cuda"):
-        (package / name).symlink_to(own / name)
+    own = Path(accumulate.__file__).parents[1]
+    shutil.copytree(own, package, ignore=shutil.ignore_patterns("__pycache__", "bundled"))
     (package / "__init__.py").write_text("", "utf-8")
-    closed = package / "__pycache__"  # a file: nothing can be written below it
+    closed = package / "numerics" / "__pycache__"  # a file: nothing can be written below it
     closed.touch()
     found, *told = run_alone(folder=tmp_path, HOME=str(closed), XDG_CACHE_HOME=str(closed))
     assert found == "early=False had_twins=True"

@@ -8,8 +8,9 @@ import pytest
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import autocast, nn, optim
-from minifp.formats import float16, float32, float64
+from minifp import nn, optim
+from minifp.numerics import autocast
+from minifp.numerics.formats import float16, float32, float64
 
 WIDE = {"float16": float16, "float32": float32}
 
@@ -114,9 +115,9 @@ def test_the_table_has_a_row_and_a_reason_for_every_operation_of_minifp():
     """Operations of one's own, as tests make them, need none."""
     listed = set(autocast.TABLE)
     made = {name for name in autocast.operations if hasattr(fp.ops, name) or hasattr(F, name)}
-    assert not made - listed, "minifp/autocast.py: a row for each"
+    assert not made - listed, "minifp/numerics/autocast.py: a row for each"
     never = listed - autocast.operations
-    assert not never, "minifp/autocast.py: no operation is called so"
+    assert not never, "minifp/numerics/autocast.py: no operation is called so"
     names = " ".join(names for *_, names in autocast.ROWS).split()
     assert len(names) == len(set(names))
 
@@ -180,7 +181,7 @@ def test_wrong_changes_are_refused(operations, problem):
 
 def test_an_operation_of_ones_own_is_left_alone_until_it_has_a_row():
     def doubled_backward(dy, to):
-        return (fp.ops.pointwise.copy(dy, to=to[0]),)
+        return (fp.ops.pointwise.arithmetic.copy(dy, to=to[0]),)
 
     @fp.op
     def doubled_for_autocast(x):

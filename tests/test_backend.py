@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import minifp as fp
-from minifp import backend
-from minifp.backend import KERNELS, Kernel, kernel
-from minifp.cuda import arrays
-from minifp.device import as_device
-from minifp.formats import float16, float32, float64, int64
-from minifp.policy import COMPUTE, GIVEN, ROLES
+from minifp.numerics import kernels
+from minifp.numerics.formats import float16, float32, float64, int64
+from minifp.numerics.kernels import KERNELS, Kernel, kernel
+from minifp.numerics.policy import COMPUTE, GIVEN, ROLES
+from minifp.runtime.cuda import arrays
+from minifp.runtime.device import as_device
 
 
 @pytest.fixture(autouse=True)
@@ -28,11 +28,11 @@ class Seen(list):
     """An observer of kernel calls; in its `with` block."""
 
     def __enter__(self):
-        backend.observers.append(self)
+        kernels.observers.append(self)
         return self
 
     def __exit__(self, *_):
-        backend.observers.remove(self)
+        kernels.observers.remove(self)
 
     def on_kernel(self, *call):
         self.append(call)
@@ -154,7 +154,7 @@ def test_formats_are_worked_out_once_for_each_combination():
         assert {k: v for k, v in p.resolved.items() if k in known} == known
         x + fp.ones(2, dtype="float32")
     names = [k.name for k, _ in p.resolved]
-    assert names.count("pointwise.add_forward") == 2
+    assert names.count("arithmetic.add_forward") == 2
 
 
 # ---- the list of kernels ------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_an_observer_sees_stored_arguments_and_stored_results():
     with fp.precision("mixed"), Seen() as seen:
         y = x * 2.5
     ((k, args, results, formats),) = seen
-    assert k.name == "pointwise.mul_forward"
+    assert k.name == "arithmetic.mul_forward"
     assert args[0] is x.array and args[1] == 2.5
     assert results[0] is y.array
     assert (formats.compute, formats.out) == (float32, (float16,))
@@ -202,7 +202,7 @@ def test_no_observer_is_asked_once_it_is_gone():
     with Seen() as seen:
         pass
     fp.ones(2) + fp.ones(2)
-    assert not seen and not backend.observers
+    assert not seen and not kernels.observers
 
 
 def test_observers_see_the_calls_of_every_thread():
@@ -210,7 +210,7 @@ def test_observers_see_the_calls_of_every_thread():
         thread = threading.Thread(target=lambda: fp.ones(2) + fp.ones(2))
         thread.start()
         thread.join()
-    assert [call[0].name for call in seen] == ["pointwise.add_forward"]
+    assert [call[0].name for call in seen] == ["arithmetic.add_forward"]
 
 
 # ---- devices ------------------------------------------------------------------------------------

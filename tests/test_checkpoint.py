@@ -17,8 +17,9 @@ from snapshots import frozen, snapshot
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import files, nn, optim, tensor_file
+from minifp import nn, optim
 from minifp.optim import lr_scheduler
+from minifp.saving import files, tensor_file
 
 PRECISIONS = [
     *("float32", "mixed", "float16", "autocast", "float64", "mixed,master_weights=off"),

@@ -22,7 +22,8 @@ from minifp import cli, lab
 from minifp.data import TensorDataset
 from minifp.lab import demo
 from minifp.lab.comparison import Comparison
-from minifp.report import drawing, figures
+from minifp.lab.page import figures
+from minifp.report import drawing
 
 ROOT = Path(minifp.__file__).parents[1]
 
@@ -57,8 +58,8 @@ def test_help_explains_every_command_with_examples(command):
 
 
 def test_help_of_compare_names_every_task_precision_and_switch():
-    from minifp.policy import NAMED, SWITCHES
-    from minifp.tasks import BUILT_IN
+    from minifp.lab.tasks import BUILT_IN
+    from minifp.numerics.policy import NAMED, SWITCHES
 
     text = call("compare", "--help").output
     assert not [w for w in (*BUILT_IN, *NAMED, *SWITCHES) if w not in text]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import minifp as fp
 from minifp import cli
-from minifp.formats import DESCRIBED
+from minifp.numerics.formats import DESCRIBED
 
 ROOT = Path(fp.__file__).parents[1]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import minifp as fp
-from minifp import cpu
-from minifp.cpu import heap, threads
 from minifp.errors import ArgumentError
+from minifp.runtime import cpu
+from minifp.runtime.cpu import heap, threads
 
 compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,8 +53,8 @@ TRAIN = """
 
 CONVERT = """
     import numpy as np
-    from minifp.cpu import half
-    from minifp.cpu.compile import compiled
+    from minifp.runtime.cpu import half
+    from minifp.runtime.cpu.compile import compiled
 
     @compiled
     def widen(x, y):
@@ -151,7 +151,7 @@ def test_set_num_threads_refuses_what_is_no_number_of_threads(given):
 
 @compiled
 def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(restored):
-    from minifp.cpu.pool import chunked
+    from minifp.runtime.cpu.pool import chunked
 
     @chunked
     def count(chunk, scratch, done, work):
@@ -219,7 +219,7 @@ def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_pat
 
 @compiled
 def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
-    from minifp.cpu import kernel_cache as cache
+    from minifp.runtime.cpu import kernel_cache as cache
 
     (tmp_path / "cpu").mkdir()
     (tmp_path / "ops").mkdir()
@@ -250,7 +250,7 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
 
 
 KERNEL = """
-from minifp.cpu.compile import compiled, native
+from minifp.runtime.cpu.compile import compiled, native
 from numba import types
 
 @compiled
@@ -267,7 +267,7 @@ def half(x):
 @pytest.fixture
 def kernels(tmp_path, monkeypatch):
     """A function that uses a file of kernels as a new process would, and where it is kept."""
-    from minifp.cpu import kernel_cache as cache
+    from minifp.runtime.cpu import kernel_cache as cache
 
     file = tmp_path / "of_tests.py"
     file.write_text(KERNEL, encoding="utf-8")
@@ -337,7 +337,7 @@ def test_a_full_or_broken_disk_costs_one_warning(kernels, monkeypatch, what):
 
 @compiled
 def test_a_folder_that_goes_away_while_a_program_runs_is_made_again(kernels):
-    from minifp.cpu import kernel_cache as cache
+    from minifp.runtime.cpu import kernel_cache as cache
 
     use, folder = kernels
     use("float32")
@@ -347,7 +347,7 @@ def test_a_folder_that_goes_away_while_a_program_runs_is_made_again(kernels):
 
 
 def test_old_folders_of_kernels_go_first_and_others_stay(tmp_path, monkeypatch):
-    from minifp.cpu import kernel_cache as cache
+    from minifp.runtime.cpu import kernel_cache as cache
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     place = tmp_path / "minifp-kernels"
@@ -372,7 +372,7 @@ def test_a_checkout_that_is_not_installed_compiles_without_platformdirs_and_tqdm
     sys.modules.update(platformdirs=None, tqdm=None)
     from pathlib import Path
     Path.home = lambda: Path(sys.argv[-1])
-    from minifp.cpu import compile
+    from minifp.runtime.cpu import compile
     print(compile.cache_folder(compile.__file__).is_relative_to(Path.home() / ".cache" / "minifp"))
     compile.Progress()._show(lambda: None)
     """.replace("sys.argv[-1]", repr(str(tmp_path)))
@@ -399,7 +399,7 @@ def test_importing_minifp_compiles_nothing_and_does_not_load_numba():
 FAULTS = """
     import resource
     import numpy as np
-    import minifp.cpu.pool
+    import minifp.runtime.cpu.pool
 
     def faults():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

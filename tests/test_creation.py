@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minifp as fp
-from minifp.formats import bool_, float16, float32, float64, int32, int64, uint8
-from minifp.ops import creation, filling, sampling
+from minifp.numerics.formats import bool_, float16, float32, float64, int32, int64, uint8
+from minifp.ops import creation
+from minifp.ops.factories import full, sampling
 
 
 def pytorch():
@@ -265,7 +266,7 @@ def test_bad_arguments_are_refused_by_name(call, error, message):
 
 def test_every_function_that_makes_tensors_is_public_and_named_here():
     text = inspect.getsource(inspect.getmodule(pytorch))
-    for module in (creation, filling, sampling):
+    for module in (creation, full, sampling):
         for name, f in vars(module).items():
             public = inspect.isfunction(f) and f.__module__ == module.__name__
             helps = name.startswith("_") or name in HELPERS

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minifp import random
+from minifp.autograd.tape import Tensor
 from minifp.data import (
     DataLoader,
     Dataset,
@@ -23,14 +23,14 @@ from minifp.data import (
     digits,
     files,
     fingerprint,
+    images,
     mnist,
-    pictures,
     shakespeare,
 )
 from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minifp.numerics.policy import precision
 from minifp.ops.creation import PrecisionWarning
-from minifp.policy import precision
-from minifp.tape import Tensor
+from minifp.runtime import random
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -415,7 +415,7 @@ def idx(array):
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A folder with six and four pictures in MNIST's files, and a loader that expects so many."""
-    monkeypatch.setattr(pictures, "MNIST_COUNTS", {"train": 6, "t10k": 4})
+    monkeypatch.setattr(images, "MNIST_COUNTS", {"train": 6, "t10k": 4})
     monkeypatch.delenv("MINIFP_DATA", raising=False)
     folder = tmp_path / "data" / "mnist"
     folder.mkdir(parents=True)
@@ -513,11 +513,11 @@ def network(compressed, tmp_path, monkeypatch):
 
     monkeypatch.setattr(pooch.core, "choose_downloader", choose_downloader)
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache" / name)
-    monkeypatch.setattr(pictures, "MNIST_MIRRORS", (f"{tmp_path}/down/", f"{compressed}/"))
+    monkeypatch.setattr(images, "MNIST_MIRRORS", (f"{tmp_path}/down/", f"{compressed}/"))
     checksums = {
         path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in compressed.iterdir()
     }
-    monkeypatch.setattr(pictures, "MNIST_CHECKSUMS", checksums)
+    monkeypatch.setattr(images, "MNIST_CHECKSUMS", checksums)
     return asked
 
 
@@ -557,7 +557,7 @@ def test_a_cached_file_that_was_damaged_is_downloaded_again(network, tmp_path):
 
 
 def test_without_a_connection_the_error_says_what_to_do(network, monkeypatch, tmp_path):
-    monkeypatch.setattr(pictures, "MNIST_MIRRORS", (f"{tmp_path}/one/", f"{tmp_path}/two/"))
+    monkeypatch.setattr(images, "MNIST_MIRRORS", (f"{tmp_path}/one/", f"{tmp_path}/two/"))
     with pytest.raises(DataError, match=r"(?s)one/: .*two/: .*Try again.*set MINIFP_DATA"):
         mnist()
 
@@ -571,10 +571,10 @@ def test_without_pooch_the_error_says_how_to_install_it(small, monkeypatch):
 def test_the_checksums_are_of_four_files_whose_layout_is_known():
     assert [
         f"{part}-{what}-ubyte"
-        for part in pictures.MNIST_COUNTS
+        for part in images.MNIST_COUNTS
         for what in ("images-idx3", "labels-idx1")
-    ] == [*pictures.MNIST_CHECKSUMS]
-    assert all(len(bytes.fromhex(checksum)) == 32 for checksum in pictures.MNIST_CHECKSUMS.values())
+    ] == [*images.MNIST_CHECKSUMS]
+    assert all(len(bytes.fromhex(checksum)) == 32 for checksum in images.MNIST_CHECKSUMS.values())
 
 
 @pytest.mark.skipif(not (REAL / "mnist").is_dir(), reason="no MNIST in ../shared/data")

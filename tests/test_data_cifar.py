@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minifp import data, random
+from minifp import data
 from minifp.data import DataLoader, cifar, plain_pickle
 from minifp.errors import DataError
+from minifp.runtime import random
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "cifar10"
 NAMES = "airplane automobile bird cat deer dog frog horse ship truck".split()
@@ -177,7 +178,7 @@ def test_the_canonical_names_file_is_read():
 
 
 def test_batches_of_it_are_stored_in_the_format_of_the_precision(folder):
-    from minifp import policy
+    from minifp.numerics import policy
 
     for name in ("float32", "mixed"):
         with policy.precision(name) as p:

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from minifp import random
 from minifp.data import DataLoader, TensorDataset, fingerprint, folder, image_folder
 from minifp.errors import ArgumentError, DataError
-from minifp.policy import precision
+from minifp.numerics.policy import precision
+from minifp.runtime import random
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
 

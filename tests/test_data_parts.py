@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minifp import random
 from minifp.data import (
     ConcatDataset,
     DataLoader,
@@ -19,6 +18,7 @@ from minifp.data import (
     random_split,
 )
 from minifp.errors import ArgumentError, DataError
+from minifp.runtime import random
 
 
 def numbered(n, start=0, classes=None):

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minifp import policy
 from minifp.data import DataLoader, Dataset, TensorDataset
 from minifp.data.prefetch import ahead
 from minifp.errors import ArgumentError, DataError
+from minifp.numerics import policy
+from minifp.numerics.policy import precision
 from minifp.ops.creation import PrecisionWarning
-from minifp.policy import precision
 
 
 class Watched(Dataset):

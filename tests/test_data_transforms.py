@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minifp import random
 from minifp.data import DataLoader, Subset, TensorDataset
 from minifp.data.transforms import Compose, Draws, Normalize, RandomCrop, RandomHorizontalFlip
 from minifp.errors import ArgumentError, DataError, ShapeError
-from minifp.policy import precision
+from minifp.numerics.policy import precision
+from minifp.runtime import random
 
 
 def pictures(n, size=(4, 5), channels=2):

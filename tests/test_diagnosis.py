@@ -9,10 +9,20 @@ import pytest
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import nn, optim, replay, tape
-from minifp.diagnosis import BACKWARD, CHANGED, FORWARD, INPUT, LET_GO, SUM, UNKNOWN, UNSCALE
-from minifp.mixed import MOST_KEPT
+from minifp import nn, optim
+from minifp.autograd import replay, tape
 from minifp.models import CharLSTM, LeNet
+from minifp.training.diagnosis import (
+    BACKWARD,
+    CHANGED,
+    FORWARD,
+    INPUT,
+    LET_GO,
+    SUM,
+    UNKNOWN,
+    UNSCALE,
+)
+from minifp.training.mixed import MOST_KEPT
 
 
 class Net(nn.Module):

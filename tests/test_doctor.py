@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import minifp
-from minifp import backend
-from minifp.report import doctor
+from minifp.lab import doctor
+from minifp.numerics import kernels
 
 
 def row(text, name):
@@ -42,10 +42,10 @@ def test_it_names_python_numpy_blas_and_the_cores():
 
 def test_it_says_which_kernels_are_live_for_which_device():
     text = doctor.doctor_text()
-    twins = sum(kernel.twin is not None for kernel in backend.KERNELS)
-    assert f"{len(backend.KERNELS) - twins} kernels on NumPy (the references)" in row(text, "cpu")
+    twins = sum(kernel.twin is not None for kernel in kernels.KERNELS)
+    assert f"{len(kernels.KERNELS) - twins} kernels on NumPy (the references)" in row(text, "cpu")
     assert not twins or f"{twins} kernels on numba" in row(text, "cpu")
-    there = sum(kernel.device_twin is not None for kernel in backend.KERNELS)
+    there = sum(kernel.device_twin is not None for kernel in kernels.KERNELS)
     assert row(text, "cuda").startswith(f"{there} kernels in CUDA C++, ")
     assert row(text, "threads") == str(minifp.get_num_threads())
     assert row(text, "sums in float16").split(":")[0] in ("numba", "NumPy, slow")
@@ -54,9 +54,9 @@ def test_it_says_which_kernels_are_live_for_which_device():
 def test_a_twin_counts_as_live(monkeypatch):
     twins = [("x.y", print), ("x.z", None)]
     kernels = [SimpleNamespace(name=n, twin=twin, device_twin=twin) for n, twin in twins]
-    monkeypatch.setattr(backend, "KERNELS", kernels)
-    assert "1 kernels on numba, 1 kernels on NumPy" in str(doctor.kernels())
-    assert "1 kernels in CUDA C++, 1 that run on the CPU" in str(doctor.kernels())
+    monkeypatch.setattr(doctor.kernels, "KERNELS", kernels)
+    assert "1 kernels on numba, 1 kernels on NumPy" in str(doctor.kernel_rows())
+    assert "1 kernels in CUDA C++, 1 that run on the CPU" in str(doctor.kernel_rows())
     monkeypatch.setenv("MINIFP_KERNELS", "numpy")
     assert "MINIFP_KERNELS" in doctor.sequential_text(np.dtype("float16"))
 
@@ -107,7 +107,7 @@ def test_a_data_folder_that_is_not_there_is_said_and_no_error(monkeypatch, tmp_p
 
 
 def test_mnist_is_found_where_minifp_data_says(monkeypatch, tmp_path):
-    from minifp.data.pictures import MNIST_CHECKSUMS
+    from minifp.data.images import MNIST_CHECKSUMS
 
     for name in MNIST_CHECKSUMS:
         (tmp_path / name).touch()
@@ -148,9 +148,7 @@ BROKEN = "raise AttributeError('no attribute bool8')"
 )
 def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
     (tmp_path / "numba.py").write_text(BROKEN, encoding="utf-8")
-    code = (
-        f"import sys; {block}; from minifp.report.doctor import doctor_text; print(doctor_text())"
-    )
+    code = f"import sys; {block}; from minifp.lab.doctor import doctor_text; print(doctor_text())"
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
@@ -171,6 +169,6 @@ def test_it_says_where_compiled_kernels_are_and_how_much(monkeypatch, tmp_path):
 
 def test_it_works_without_the_command_line_library():
     code = "import sys, runpy; sys.modules['click'] = None; "
-    code += "runpy.run_module('minifp.report.doctor', run_name='__main__')"
+    code += "runpy.run_module('minifp.lab.doctor', run_name='__main__')"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert result.returncode == 0 and "Kernels that are live" in result.stdout, result.stderr

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import minifp as fp
 from minifp.errors import ArgumentError, DTypeError, MinifpError, ShapeError
-from minifp.formats import DESCRIBED, FORMATS
+from minifp.numerics.formats import DESCRIBED, FORMATS
 from minifp.scope.explaining.bit_fields import Stored
 from minifp.scope.explaining.exact import Exact, combine, decimal
 from minifp.scope.explaining.rounding import rounded

@@ -14,8 +14,9 @@ import pytest
 from lab_blobs import blobs
 
 import minifp as fp
-from minifp import ArgumentError, files
+from minifp import ArgumentError
 from minifp.errors import FileError
+from minifp.saving import files
 
 posix = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
 not_root = pytest.mark.skipif(
@@ -278,7 +279,7 @@ def test_nothing_is_written_by_another_way():
     root = Path(fp.__file__).parent
     texts = {p.relative_to(root).as_posix(): p.read_text("utf-8") for p in root.rglob("*.py")}
     found = {name for name, text in texts.items() if re.search("|".join(ways), text)}
-    assert found == {"files.py", "data/files.py"}
+    assert found == {"saving/files.py", "data/files.py"}
 
 
 @pytest.fixture
@@ -286,7 +287,7 @@ def everything(monkeypatch):
     """A function that writes each kind of file into a folder, by the name of the kind."""
     pytest.importorskip("matplotlib")
     drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
-    monkeypatch.setattr("minifp.report.figures.FIGURES", drawn)
+    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
     monkeypatch.setattr("minifp.scope.findings.Findings._page", lambda *given: "a page")
     monkeypatch.setattr("minifp.scope.findings.Findings._repr_png_", lambda *given: b"a picture")
     model = fp.nn.Linear(4, 3)

@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minifp as fp
-from minifp import formats
-from minifp.formats import FORMATS, as_dtype, float16, float32, float64, narrow, round_to, widen
+from minifp.numerics import formats
+from minifp.numerics.formats import (
+    FORMATS,
+    as_dtype,
+    float16,
+    float32,
+    float64,
+    narrow,
+    round_to,
+    widen,
+)
 
 HALVES = np.arange(65536, dtype=np.uint16).view(float16)
 

@@ -10,7 +10,7 @@ from snapshots import frozen, gradients
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.gradient_clip import squared_norm, total_norm
+from minifp.autograd.gradient_clip import squared_norm, total_norm
 
 clip_grad_norm_, clip_grad_value_ = nn.utils.clip_grad_norm_, nn.utils.clip_grad_value_
 

@@ -8,7 +8,7 @@ import pytest
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.formats import float16, float32
+from minifp.numerics.formats import float16, float32
 
 
 def leaf(*numbers, dtype="float32"):

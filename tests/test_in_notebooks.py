@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minifp as fp
-from minifp.formats import FORMATS
+from minifp.numerics.formats import FORMATS
 from minifp.scope.histogram import BLOCK, Histogram
 
 

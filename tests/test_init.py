@@ -153,10 +153,10 @@ def test_every_precision_begins_from_the_same_numbers_and_masters_are_not_rounde
 
 def test_drawing_moves_no_other_stream_and_counts_as_a_change():
     p = nn.Parameter(fp.ones(3, 3))
-    before, calls = p.storage.version, fp.random.get_state()["calls"].get("randn", 0)
+    before, calls = p.storage.version, fp.get_state()["calls"].get("randn", 0)
     init.normal_(p)
     assert p.storage.version > before
-    assert fp.random.get_state()["calls"].get("randn", 0) == calls
+    assert fp.get_state()["calls"].get("randn", 0) == calls
 
 
 def test_constants_are_what_is_given():

@@ -8,13 +8,13 @@ import re
 import pytest
 from lab_blobs import blobs, clouds
 
-from minifp import policy
 from minifp.data import TensorDataset
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
 from minifp.lab import Comparison, store
 from minifp.lab import comparison as comparing
 from minifp.lab.comparison import compare
 from minifp.lab.run import Run
+from minifp.numerics import policy
 
 BOTH = ("float32", "mixed")
 
@@ -404,7 +404,7 @@ def pictures(folder):
 def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
-    monkeypatch.setattr("minifp.report.figures.FIGURES", drawn)
+    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
     given = {"out": tmp_path, "progress": False}
     task = blobs(steps=3)
     compare(task, BOTH, 1, figures="svg", **given)

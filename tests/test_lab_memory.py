@@ -57,4 +57,4 @@ def test_views_count_as_the_memory_they_look_at():
 
 def test_nothing_is_left_behind():
     one_step("mixed")
-    assert fp.tape.observers == []
+    assert fp.autograd.tape.observers == []

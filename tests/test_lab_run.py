@@ -7,11 +7,13 @@ import pytest
 from lab_blobs import blobs, clouds, network
 
 import minifp as fp
-from minifp import nn, optim, policy, random
+from minifp import nn, optim
 from minifp.data import TensorDataset
 from minifp.errors import DataError
 from minifp.lab.run import COLUMNS, evaluation_steps, train
 from minifp.nn import functional as F
+from minifp.numerics import policy
+from minifp.runtime import random
 
 
 class Watched(TensorDataset):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import minifp as fp
-from minifp.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale, as_loss_scale
+from minifp.training.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale, as_loss_scale
 
 
 def expected_scale(history, init, growth, backoff, interval, low, high):

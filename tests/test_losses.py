@@ -82,7 +82,7 @@ def test_a_reduction_that_is_none_is_refused(loss):
 
 @every_loss
 def test_each_loss_is_one_kernel_forward_and_one_for_each_gradient(loss, in_mixed):
-    from minifp import backend
+    from minifp.numerics import kernels
 
     class Names(list):
         def on_kernel(self, kernel, args, results, formats):
@@ -90,13 +90,13 @@ def test_each_loss_is_one_kernel_forward_and_one_for_each_gradient(loss, in_mixe
 
     x, y = (fp.tensor(np.full((2, 3), 0.25), requires_grad=True) for _ in range(2))
     names = Names()
-    backend.observers.append(names)
+    kernels.observers.append(names)
     try:
         result = loss(x, y)
         assert names == ["loss"]
         result.backward()
     finally:
-        backend.observers.remove(names)
+        kernels.observers.remove(names)
     assert set(names) == {"loss"} and len(names) <= 3
 
 

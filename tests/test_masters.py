@@ -12,7 +12,7 @@ from update_rules import RULES
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.formats import narrow
+from minifp.numerics.formats import narrow
 
 HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
 FINE = np.array([1.0001, -0.3333, 2.00007])  # float16 holds none of these

@@ -14,9 +14,14 @@ from lab_blobs import blobs
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, callers, mixed, nn, optim, tape, tasks
+from minifp import nn, optim
+from minifp.autograd import tape
+from minifp.lab import tasks
 from minifp.lab.resume import train_one
+from minifp.lab.tasks import CHARACTERS
 from minifp.models import MLP, CharLSTM, LeNet
+from minifp.numerics import kernels
+from minifp.runtime import callers
 from minifp.scope import histogram, inspecting
 from minifp.scope.advice import advise, errors_of
 from minifp.scope.findings import Findings
@@ -31,7 +36,7 @@ from minifp.scope.observed import (
     ObservedStep,
 )
 from minifp.scope.watching import OUTSIDE
-from minifp.tasks import CHARACTERS
+from minifp.training import mixed
 
 FLOATS = (np.float16, np.float32, np.float64)
 
@@ -272,7 +277,7 @@ def test_nothing_is_left_behind_also_after_an_error():
         model = MLP(4, 2)
         with fp.microscope(model, fp.MixedOptimizer(optim.SGD(model.parameters(), lr=1.0))):
             raise KeyError
-    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+    assert (tape.observers, kernels.observers, mixed.observers) == ([], [], [])
 
 
 def simple(loss_scale=1.0):
@@ -291,7 +296,7 @@ def test_two_microscopes_on_models_that_are_alike_are_told_apart():
             first.minimize(a(x).sum())
             second.minimize(b(x).sum())
     assert (one.count, other.count) == (2, 2) and one.scales != other.scales
-    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+    assert (tape.observers, kernels.observers, mixed.observers) == ([], [], [])
     for scope in (one, other):  # the other's weights are no activations of this one
         assert OUTSIDE not in scope.steps[0].histograms[ACTIVATION_GRADIENTS]
 
@@ -305,7 +310,7 @@ def test_a_microscope_looks_once_at_a_time_but_again_later():
     with scope:
         optimizer.minimize(model(x).sum())
     assert scope.count == 2 and [step.step for step in scope.steps] == [1, 2]
-    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+    assert (tape.observers, kernels.observers, mixed.observers) == ([], [], [])
 
 
 def test_a_microscope_that_cannot_begin_leaves_nothing_behind():
@@ -314,7 +319,7 @@ def test_a_microscope_that_cannot_begin_leaves_nothing_behind():
     model.forgotten = nn.Parameter(np.ones(3, np.float32))
     with pytest.raises(fp.MisuseWarning, match="forgotten"), fp.microscope(model, optimizer):
         pass
-    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+    assert (tape.observers, kernels.observers, mixed.observers) == ([], [], [])
 
 
 def test_a_step_that_was_interrupted_can_be_made_again(monkeypatch):
@@ -733,7 +738,7 @@ def test_ctrl_c_keeps_what_was_seen(check, monkeypatch):
         assert found.about["interrupted"] == "while the advice was checked"
     else:
         assert found.count == 2 and found.about["interrupted"] == "after 2 steps"
-    assert (tape.observers, backend.observers, mixed.observers) == ([], [], [])
+    assert (tape.observers, kernels.observers, mixed.observers) == ([], [], [])
 
 
 def test_a_finished_run_whose_schedule_ended_at_0_says_so(tmp_path):

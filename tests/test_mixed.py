@@ -16,9 +16,10 @@ from update_rules import RULES
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import mixed, nn, optim
-from minifp.formats import narrow
+from minifp import nn, optim
+from minifp.numerics.formats import narrow
 from minifp.optim.weights import Weights
+from minifp.training import mixed
 
 PRECISIONS = [
     *("float32", "mixed", "float16", "float64", "mixed,loss_scale=128", "mixed,loss_scale=off"),

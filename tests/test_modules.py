@@ -8,7 +8,8 @@ from snapshots import frozen
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import nn, optim, tape
+from minifp import nn, optim
+from minifp.autograd import tape
 from minifp.models import MLP, VGG, CharGRU, CharLSTM, LeNet, ResNet
 
 PRECISIONS = ["float32", "mixed", "float16", "float64"]

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from bounds import Call
 
-from minifp import cpu
-from minifp.backend import KERNELS
-from minifp.formats import float16, float32, float64, narrow
+from minifp.numerics.formats import float16, float32, float64, narrow
+from minifp.numerics.kernels import KERNELS
+from minifp.runtime import cpu
 
 if not cpu.can_compile():
     pytest.skip("kernels are not compiled here", allow_module_level=True)
 
-from minifp.cpu import pool
-from minifp.cpu.sums import sum_over
-from minifp.cpu.threads import get_num_threads, set_num_threads
+from minifp.runtime.cpu import pool
+from minifp.runtime.cpu.sums import sum_over
+from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
 BY_NAME = {k.name.partition(".")[2]: k for k in KERNELS}
 SIZES = [1, 2, 3, 5, 8, 17, 33]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.formats import float16, float32, float64, int64
+from minifp.numerics.formats import float16, float32, float64, int64
+from minifp.numerics.policy import SWITCHES
 
 mixed = fp.Precision.parse("mixed")
 
@@ -561,11 +562,11 @@ def observe(precision):
         seen.on_record = seen.on_release = lambda *a: None
         x = fp.tensor(random_halves(40, 64, low=0.0), dtype=p.activations)
         optimizer = fp.MixedOptimizer(optim.Adam([*layer.parameters(), *norm.parameters()]))
-        fp.tape.observers.append(seen)
+        fp.autograd.tape.observers.append(seen)
         y = norm(layer(x))
         loss = (y * y).sum()
         optimizer.backward(loss)
-        fp.tape.observers.remove(seen)
+        fp.autograd.tape.observers.remove(seen)
         inner = {g for v, g in flow if not isinstance(v, fp.Tensor) and v.op != "sum"}
         ones = fp.ones(64, 1, dtype=float16)
         memory, block = optimizer.memory(), optimizer.optimizer.blocks[0]
@@ -593,7 +594,7 @@ CHANGES = {
 
 def test_every_switch_is_observed():
     """But `operations`: see test_autocast.py."""
-    assert {*CHANGES, "operations"} == {*fp.policy.SWITCHES} == {*observe("mixed"), "operations"}
+    assert {*CHANGES, "operations"} == {*SWITCHES} == {*observe("mixed"), "operations"}
 
 
 @pytest.mark.parametrize("switch", CHANGES)

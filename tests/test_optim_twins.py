@@ -9,13 +9,16 @@ from snapshots import frozen, snapshot
 from update_rules import RULES
 
 import minifp as fp
-from minifp import backend, cpu, gradient_clip, nn, optim
-from minifp.formats import narrow, widen
+from minifp import nn, optim
+from minifp.autograd import gradient_clip
+from minifp.numerics import kernels
+from minifp.numerics.formats import narrow, widen
+from minifp.runtime import cpu
 
 pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="kernels are not compiled here")
 
 HALF, SINGLE, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
-OF_RULES = [k for k in backend.KERNELS if k.reference.__module__.startswith("minifp.optim.")]
+OF_RULES = [k for k in kernels.KERNELS if k.reference.__module__.startswith("minifp.optim.")]
 SPECIAL = [0.0, -0.0, 2.0**-24, -(2.0**-14), 65504.0, np.inf, -np.inf, np.nan]
 every_kernel = pytest.mark.parametrize("kernel", OF_RULES, ids=lambda k: k.name)
 every_rule = pytest.mark.parametrize("rule", RULES)
@@ -159,7 +162,7 @@ def references(monkeypatch):
 def test_compiled_steps_are_those_of_the_references_bit_for_bit(rule, precision, references):
     compiled, optimizer = train(rule, precision, clip_norm=5.0)
     references()
-    with fp.precision(replace(fp.policy.get_precision())):  # which has resolved no kernel yet
+    with fp.precision(replace(fp.get_precision())):  # which has resolved no kernel yet
         plain, other = train(rule, precision, clip_norm=5.0)
     assert compiled.pop("norms") == pytest.approx(plain.pop("norms"), rel=1e-14)
     if rule == "LAMB":  # whose lamb_step is a pointwise twin
@@ -183,14 +186,14 @@ class Observer:
 @every_rule
 def test_an_observer_sees_the_kernels_and_changes_no_bit(rule):
     (alone, _), observer = train(rule, "mixed"), Observer()
-    backend.observers.append(observer)
+    kernels.observers.append(observer)
     watched, _ = train(rule, "mixed")
-    backend.observers.clear()
+    kernels.observers.clear()
     assert len(observer.seen) >= 8 and watched == alone
 
 
 def test_bits_do_not_depend_on_the_number_of_threads():
-    from minifp.cpu.threads import get_num_threads, set_num_threads
+    from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
     before, found = get_num_threads(), []
     try:
@@ -268,8 +271,8 @@ def test_a_compiled_norm_finds_what_is_not_finite(value, place, dtype):
 
 
 def test_gradients_are_read_wherever_and_however_they_lie():
-    from minifp.cpu.scattered import CAN_LOOK, Scattered
-    from minifp.gradient_clip_numba import sum_of_squares
+    from minifp.autograd.gradient_clip_numba import sum_of_squares
+    from minifp.runtime.cpu.scattered import CAN_LOOK, Scattered
 
     random = np.random.default_rng(0)
     x = random.normal(size=(40, 50)).astype(SINGLE)

@@ -10,7 +10,7 @@ from cases import activation, pointwise
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
-from minifp.formats import FORMATS, float16, float32, float64
+from minifp.numerics.formats import FORMATS, float16, float32, float64
 
 HALVES = np.arange(65536, dtype=np.uint16).view(float16)
 

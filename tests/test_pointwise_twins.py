@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from bounds import Call, excess
 
-from minifp import cpu
-from minifp.backend import KERNELS
-from minifp.formats import float16, float32, float64
+from minifp.numerics.formats import float16, float32, float64
+from minifp.numerics.kernels import KERNELS
+from minifp.runtime import cpu
 
 if not cpu.can_compile():
     pytest.skip("kernels are not compiled here", allow_module_level=True)
 
-from minifp.cpu import math as elementary
-from minifp.cpu.compile import compiled
-from minifp.cpu.pointwise import SLAB, SMALL, stretched
-from minifp.cpu.threads import get_num_threads, set_num_threads
+from minifp.runtime.cpu import math as elementary
+from minifp.runtime.cpu.compile import compiled
+from minifp.runtime.cpu.pointwise import SLAB, SMALL, stretched
+from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
 FAMILIES = (
-    *("elementwise", "pointwise", "elementary", "activation", "error_function", "clamping"),
-    *("comparison", "dropout", "gated", "selection"),
+    *("elementwise", "arithmetic", "unary_math", "activation", "error_function", "clamp"),
+    *("comparison", "dropout", "glu_prelu", "where"),
 )
 FOUND = {
     k.name.partition(".")[2]: k

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minifp as fp
-from minifp import nn, policy
-from minifp.autocast import CHOICES, TABLE
-from minifp.formats import FORMATS, float16, float32, float64
-from minifp.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
+from minifp import nn
+from minifp.numerics import policy
+from minifp.numerics.autocast import CHOICES, TABLE
+from minifp.numerics.formats import FORMATS, float16, float32, float64
+from minifp.numerics.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn
-from minifp.formats import float16, float32
+from minifp.numerics.formats import float16, float32
 
 
 def random_arrays(*shapes, seed=0, scale=1.0):

@@ -10,11 +10,12 @@ from bounds import Calls, excess
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import cpu, nn
-from minifp.formats import float16, float32, float64
+from minifp import nn
 from minifp.models import CharLSTM, LeNet
-from minifp.ops.conv import conv_dx
+from minifp.numerics.formats import float16, float32, float64
+from minifp.ops.convolution.conv import conv_dx
 from minifp.ops.windows import window_count
+from minifp.runtime import cpu
 
 pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
 
@@ -59,7 +60,7 @@ def worst(fn, *arrays, precision="mixed"):
 @pytest.mark.parametrize("dtype", [float16, float32])
 @pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT", "strided", "reversed"])
 def test_products_of_any_size_and_layout_are_within_the_bound(M, N, K, dtype, layout):
-    from minifp.cpu.gemm import product
+    from minifp.runtime.cpu.gemm import product
 
     a, b = random(M, K).astype(dtype), random(K, N, seed=1).astype(dtype)
     if layout in ("NT", "TT"):
@@ -77,7 +78,7 @@ def test_products_of_any_size_and_layout_are_within_the_bound(M, N, K, dtype, la
 
 
 def test_products_of_batches_broadcast_and_of_nothing_are_zero():
-    from minifp.cpu.gemm import product
+    from minifp.runtime.cpu.gemm import product
 
     a, b = random(3, 1, 5, 4).astype(float16), random(2, 4, 6, seed=1).astype(float16)
     exact = a.astype(float64) @ b.astype(float64)
@@ -91,7 +92,7 @@ def test_products_of_batches_broadcast_and_of_nothing_are_zero():
 
 
 def test_missing_and_infinite_numbers_reach_only_their_own_row_and_column():
-    from minifp.cpu.gemm import product
+    from minifp.runtime.cpu.gemm import product
 
     a, b = np.ones((20, 60), float16), np.ones((60, 100), float16)
     a[3, 5], b[7, 50] = np.nan, np.inf
@@ -127,7 +128,7 @@ def test_convolutions_and_their_gradients_are_within_the_bound(geometry, precisi
 
 
 def test_a_picture_too_large_for_the_cache_is_taken_by_rows():
-    from minifp.ops import conv_numba
+    from minifp.ops.convolution import conv_numba
 
     made = conv_numba.forward_plan(
         (1, 64, 200, 200), (64, 64, 3, 3), 1, (200, 200), (1, 1), (1, 1), (1, 1)

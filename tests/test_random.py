@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minifp import random
 from minifp.errors import ArgumentError
+from minifp.runtime import random
 
 WORDS = st.integers(0, 2**32 - 1)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import minifp as fp
 from minifp import nn
-from minifp.formats import FORMATS, float16, float64
 from minifp.nn.utils import rnn as ours_rnn
+from minifp.numerics.formats import FORMATS, float16, float64
 
 KINDS = {"RNN": 1, "GRU": 3, "LSTM": 4}
 each_kind = pytest.mark.parametrize("kind", KINDS)

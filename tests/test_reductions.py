@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minifp as fp
-from minifp.accumulate import primitives
-from minifp.formats import bool_, float16, float32, float64, int64, uint8
+from minifp.numerics.accumulate import primitives
+from minifp.numerics.formats import bool_, float16, float32, float64, int64, uint8
 
 HALF_SUMS = "mixed,reduce=float16"
 

@@ -17,8 +17,9 @@ from minifp.errors import ArgumentError, MinifpError
 from minifp.lab import Comparison, Run
 from minifp.lab.comparison import TaskInfo
 from minifp.lab.memory import KINDS
-from minifp.report import curves, drawing, figures, page, story, verdicts, words
-from minifp.report.table import WIDTH, text_table
+from minifp.lab.page import comparison_page, curves, figures, story, verdicts
+from minifp.lab.page.table import WIDTH, text_table
+from minifp.report import drawing, words
 
 needs_pictures = pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
 
@@ -196,8 +197,8 @@ def test_the_table_says_how_many_seeds_would_settle_it():
 def test_the_dial_is_stated_in_every_output_it_touches():
     c = with_dial()
     assert "Exponent dial k = 11" in text_table(c)
-    assert "Exponent dial k = 11" in page.body(c)
-    assert "exponent dial" not in text_table(four()).lower() + page.body(four()).lower()
+    assert "Exponent dial k = 11" in comparison_page.body(c)
+    assert "exponent dial" not in text_table(four()).lower() + comparison_page.body(four()).lower()
 
 
 # ---- sentences ----------------------------------------------------------------------------------
@@ -246,8 +247,8 @@ def test_few_seeds_show_their_range_and_a_band_ends_with_its_shortest_seed():
     x = np.arange(4.0)
     band = curves.band([(x, x), (x[:2], x[:2] + 1), (x, x + 2)])
     assert (band.low.tolist(), band.high.tolist()) == ([0.0, 1.0], [2.0, 3.0])
-    assert "from the lowest to the highest" in page.body(four())
-    assert "90% interval (Student's t)" in page.body(four(5)).replace("&#x27;", "'")
+    assert "from the lowest to the highest" in comparison_page.body(four())
+    assert "90% interval (Student's t)" in comparison_page.body(four(5)).replace("&#x27;", "'")
 
 
 def test_a_run_that_explodes_does_not_set_the_limits_of_the_picture():
@@ -368,7 +369,7 @@ class Reader(HTMLParser):
 @cache
 def page_of_four():
     """The text of a page with everything on it."""
-    return page.document("four", page.body(four()))
+    return comparison_page.document("four", comparison_page.body(four()))
 
 
 def panels_of_four():
@@ -420,7 +421,7 @@ def test_names_are_escaped(without_matplotlib):
     c = four()
     c.task = TaskInfo(**{**vars(c.task), "name": "<b>&", "description": "a < b"})
     c.environment["<i>"] = "&"
-    found = Reader(page.document("x", page.body(c)))
+    found = Reader(comparison_page.document("x", comparison_page.body(c)))
     assert "i" not in {tag for tag, _ in found.tags}
     assert "<b>&" in " ".join(found.words)
 
@@ -435,16 +436,16 @@ def test_the_page_tells_the_command_that_makes_it_again():
 def test_a_task_that_no_command_can_name_is_made_again_from_python(without_matplotlib):
     c = four()
     c.task = TaskInfo(**{**vars(c.task), "name": "mine"})
-    assert "fp.compare(task, [" in page.body(c)
+    assert "fp.compare(task, [" in comparison_page.body(c)
     c.config["task file"] = "0123"
-    assert "minifp compare YOUR_FILE.py:task --precision float32" in page.body(c)
+    assert "minifp compare YOUR_FILE.py:task --precision float32" in comparison_page.body(c)
 
 
 @needs_pictures
 def test_in_a_notebook_nothing_outside_is_touched_and_two_results_can_stand_together():
     first, second = four()._repr_html_(), with_dial()._repr_html_()
     assert "<html" not in first and "<body" not in first
-    rules = re.findall(r"^([^@{}\n]+)\{", page.CSS, flags=re.MULTILINE)
+    rules = re.findall(r"^([^@{}\n]+)\{", comparison_page.CSS, flags=re.MULTILINE)
     assert all(part.strip().startswith(".minifp") for rule in rules for part in rule.split(","))
     ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
     assert ids[0] and not ids[0] & ids[1]
@@ -463,7 +464,7 @@ def without_matplotlib(monkeypatch):
 def test_without_matplotlib_the_page_has_all_numbers_and_the_line_that_gets_pictures(
     without_matplotlib,
 ):
-    text = page.body(four())
+    text = comparison_page.body(four())
     assert "python -m pip install matplotlib" in text and 'class="panel"' not in text
     assert "96.35" in text and "EQUIVALENT" in text
 

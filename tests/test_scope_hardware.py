@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 import minifp as fp
-from minifp import cpu, nn, optim
+from minifp import nn, optim
 from minifp.data import DataLoader
 from minifp.errors import ArgumentError
+from minifp.lab.tasks import load_task
 from minifp.nn import functional as F
+from minifp.runtime import cpu
 from minifp.scope.hardware import machines
 from minifp.scope.hardware.bounds import amdahl, bounds, bytes_in
 from minifp.scope.hardware.tensor_shapes import shape_advice
 from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch, scratch_of
 from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.tracing.trace import trace
-from minifp.tasks import load_task
 
 V100 = machines.KNOWN["V100"]
 HALF = machines.Machine("a machine", 100e12, 10e12, 1e12, (16 * machines.GB,), 1e-6, "made up")

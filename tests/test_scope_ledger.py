@@ -12,15 +12,18 @@ import numpy as np
 import pytest
 
 import minifp as fp
-from minifp import nn, optim, recording
+from minifp import nn, optim
+from minifp.autograd import op, tape
 from minifp.errors import ArgumentError
 from minifp.lab.memory import measure_bytes
 from minifp.models import CharLSTM, LeNet
 from minifp.nn import functional as F
+from minifp.numerics import kernels
 from minifp.scope.memory.account import Account
 from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.memory.summary import KINDS, WORKSPACE, Held, Memory, beside
 from minifp.scope.memory.threads import ask_threads
+from minifp.training import mixed
 
 B, I, H, C = 32, 20, 50, 10
 NUMBERS = I * H + H + H * C + C
@@ -185,7 +188,7 @@ def hungry_backward(dy, to):
     return (dy,)
 
 
-@recording.op
+@op.op
 def hungry(x):
     """x, with a megabyte that is used meanwhile, and three backward."""
     np.empty(INSIDE, np.uint8)
@@ -217,7 +220,7 @@ def test_without_replay_there_is_no_such_workspace():
 
 
 def test_the_scratch_of_every_thread_is_asked_once():
-    pool = pytest.importorskip("minifp.cpu.pool", reason="numba")
+    pool = pytest.importorskip("minifp.runtime.cpu.pool", reason="numba")
     held = pool.scratch(1000).nbytes
     first = ask_threads()
     assert first >= held
@@ -309,7 +312,11 @@ def test_nothing_is_left_behind_and_nothing_is_kept_alive():
     step, layers, optimizer = trained(perceptron, "mixed", rows)
     with MemoryLedger(layers, optimizer) as ledger:
         step()
-    assert (fp.tape.observers, fp.backend.observers, fp.mixed.observers) == ([], [], [])
+    assert (
+        tape.observers,
+        kernels.observers,
+        mixed.observers,
+    ) == ([], [], [])
     optimizer.zero_grad()
     assert ledger.account.now.total() == 0
 

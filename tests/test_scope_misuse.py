@@ -13,14 +13,17 @@ import pytest
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, mixed, models, nn, optim, tape
+from minifp import models, nn, optim
+from minifp.autograd import tape
 from minifp.data import DataLoader
 from minifp.lab.run import Run, Training
+from minifp.lab.tasks import load_task
+from minifp.numerics import kernels
 from minifp.optim.lr_scheduler import LambdaLR
 from minifp.scope.misuse.changed_gradients import Change, what_was_done
 from minifp.scope.misuse.guard import Guard, MisuseWarning
 from minifp.scope.misuse.optimizer_numbers import were_rounded
-from minifp.tasks import load_task
+from minifp.training import mixed
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = "test_scope_misuse.py"
@@ -633,11 +636,11 @@ def test_a_warning_is_given_once_and_names_the_line_of_the_program():
 def test_a_guard_leaves_no_observer_and_sees_nothing_of_steps_between():
     model, optimizer = mlp()
     with guarded(model, optimizer) as guard:
-        assert guard in tape.observers and guard in backend.observers
+        assert guard in tape.observers and guard in kernels.observers
         guard.look_away()
-        assert not tape.observers and not backend.observers
+        assert not tape.observers and not kernels.observers
         step_over_micro_batches(model, optimizer, clip_by_numpy)
-    assert guard.found == [] and not tape.observers and not backend.observers
+    assert guard.found == [] and not tape.observers and not kernels.observers
 
 
 def test_a_guard_changes_no_bit():

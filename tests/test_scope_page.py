@@ -11,15 +11,15 @@ import pytest
 from test_microscope import char_lstm, small
 
 import minifp as fp
-from minifp import files
-from minifp.report import scope_data, scope_page, scope_training
-from minifp.report.scope_figures import TITLES
-from minifp.report.scope_lens import percent
 from minifp.report.words import bytes_text, superscript
+from minifp.saving import files
 from minifp.scope.findings import Findings
 from minifp.scope.histogram import Histogram
 from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
+from minifp.scope.page import data, microscope_page, training
+from minifp.scope.page.figures import TITLES
+from minifp.scope.page.lens import percent
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -81,7 +81,7 @@ def test_the_page_is_one_file_that_fetches_nothing(written):
     parsed = Wellformed(text)
     assert parsed.open == [] and parsed.fetched == []
     assert len(parsed.ids) == len(set(parsed.ids))
-    assert "default-src 'none'" in text and scope_page.script_hash() in text
+    assert "default-src 'none'" in text and microscope_page.script_hash() in text
 
 
 def test_50_steps_of_50_layers_stay_below_10_megabytes(large, tmp_path):
@@ -91,17 +91,17 @@ def test_50_steps_of_50_layers_stay_below_10_megabytes(large, tmp_path):
 
 
 def test_too_much_data_is_thinned_and_said_so(large, monkeypatch):
-    whole, steps = scope_data.data_of(large)
+    whole, steps = data.data_of(large)
     assert steps == 50
-    monkeypatch.setattr(scope_data, "MOST_BYTES", len(whole) // 3)
-    thinned, steps = scope_data.data_of(large)
+    monkeypatch.setattr(data, "MOST_BYTES", len(whole) // 3)
+    thinned, steps = data.data_of(large)
     assert len(thinned) <= len(whole) // 3 and steps < 20
     assert json.loads(thinned)["steps"][-1]["step"] == large.steps[-1].step
-    assert f"{steps} of the 50 observed steps are in this page" in scope_page.fragment(large)
+    assert f"{steps} of the 50 observed steps are in this page" in microscope_page.fragment(large)
 
 
 def test_the_data_of_the_page_are_the_counts(scope):
-    told = json.loads(scope_data.data_of(scope)[0])
+    told = json.loads(data.data_of(scope)[0])
     step, kind = scope.steps[1], ACTIVATION_GRADIENTS
     layers = told["kinds"]["activation-gradients"]["layers"]
     rows = {layers[row[0]]: row for row in told["steps"][1]["held"]["activation-gradients"]}
@@ -169,12 +169,12 @@ def detailed():
 
 
 def test_a_table_is_under_every_figure(detailed):
-    _, *after = scope_page.body(detailed, "s").split("<svg")
+    _, *after = microscope_page.body(detailed, "s").split("<svg")
     assert len(after) == 11 and all("<table>" in text for text in after)
 
 
 def test_the_tables_hold_what_the_figures_draw(detailed):
-    text = scope_page.body(detailed, "s")
+    text = microscope_page.body(detailed, "s")
     for box in detailed.details["tape"]["boxes"]:
         assert f'<th scope="row">{box["number"]}</th><td class="text">{box["label"]}</td>' in text
     events = detailed.details["memory"]["here"]["timeline"]
@@ -192,17 +192,17 @@ def test_the_tables_hold_what_the_figures_draw(detailed):
 def test_what_does_most_is_said_with_its_share(detailed):
     run = detailed.details["twin"][0]
     most = run["contributions"][0]["on gradients"]
-    assert f": {most:.2g}.</p>" in scope_page.body(detailed, "s") and most < run["gradients"]
+    assert f": {most:.2g}.</p>" in microscope_page.body(detailed, "s") and most < run["gradients"]
 
 
 def test_the_answer_is_given_once(scope):
-    text = scope_page.heading(scope)
+    text = microscope_page.heading(scope)
     title = re.search("<h1>(.*)</h1>", text)[1]
     assert text.count(title.rstrip(".")) == 1
 
 
 def test_no_lost_update_is_none_and_not_zero_of_them(detailed):
-    said = " ".join(scope_training.headlines(detailed))
+    said = " ".join(training.headlines(detailed))
     assert "none of the updates that were wanted were lost" in said and ", 0 of the" not in said
 
 

@@ -15,16 +15,18 @@ from snapshots import frozen
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, nn, optim, tape
-from minifp.backend import Kernel
-from minifp.diagnosis import SUM, Recorded
+from minifp import nn, optim
+from minifp.autograd import tape
+from minifp.autograd.backward import propagate
 from minifp.errors import ArgumentError, TapeError
+from minifp.numerics import kernels
+from minifp.numerics.kernels import Kernel
 from minifp.scope.tracing.cost import Count, cost_of
 from minifp.scope.tracing.tape_boxes import Edge
 from minifp.scope.tracing.tape_graph import graph_text, layout, ordered
 from minifp.scope.tracing.trace import trace
 from minifp.scope.tracing.trace_rows import NO_ARITHMETIC
-from minifp.walk import propagate
+from minifp.training.diagnosis import SUM, Recorded
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from benchmarks import ours, workloads
@@ -77,12 +79,12 @@ class Told(list):
 @pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", "float16"])
 def test_the_kernels_are_those_that_the_step_calls_in_their_order(precision):
     told = Told()
-    backend.observers.append(told)
+    kernels.observers.append(told)
     found, _ = step_of(precision, lambda recorded: recorded)
-    backend.observers.remove(told)
+    kernels.observers.remove(told)
     rows = trace(found, 8.0, repeats=1).rows
-    called = [name for name in told if not name.startswith("pointwise.copy")]
-    of_step = [row.kernel for row in rows if row.kernel and row.kernel != "pointwise.copy"]
+    called = [name for name in told if not name.startswith("arithmetic.copy")]
+    of_step = [row.kernel for row in rows if row.kernel and row.kernel != "arithmetic.copy"]
     assert of_step == called and len(called) > 10
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
     phases = [row.phase for row in rows]
@@ -214,7 +216,7 @@ def test_what_counts_computes_the_same(case):
 
 def plain_primitive(name):
     """As the backend gives it in float32."""
-    return getattr(backend.primitives(np.dtype("float32")), name, lambda x: x)
+    return getattr(kernels.primitives(np.dtype("float32")), name, lambda x: x)
 
 
 def as_tuple(found):
@@ -254,10 +256,10 @@ def test_training_goes_on_as_if_nobody_had_asked():
         fp.manual_seed(0)
         told = Told()
         _, optimizer = step_of("mixed", look=look)
-        backend.observers.append(told)
+        kernels.observers.append(told)
         assert optimizer.step().stepped
-        backend.observers.remove(told)
-        ends.append((frozen(optimizer.state_dict()), list(told), str(fp.random.get_state())))
+        kernels.observers.remove(told)
+        ends.append((frozen(optimizer.state_dict()), list(told), str(fp.get_state())))
     assert ends[0] == ends[1] and not tape.observers
 
 

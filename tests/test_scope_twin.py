@@ -9,15 +9,19 @@ from cases import CASES
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, mixed, nn, optim, random, tape
-from minifp.diagnosis import SUM, Recorded
+from minifp import nn, optim
+from minifp.autograd import tape
+from minifp.autograd.backward import propagate
 from minifp.errors import ArgumentError, DeviceError, TapeError
-from minifp.formats import float64, narrow, widen
-from minifp.policy import as_precision
+from minifp.numerics import kernels
+from minifp.numerics.formats import float64, narrow, widen
+from minifp.numerics.policy import as_precision
+from minifp.runtime import random
 from minifp.scope.tracing.effects import backward, forward
-from minifp.scope.tracing.thrice import Thrice, difference
+from minifp.scope.tracing.paired_runs import Thrice, difference
 from minifp.scope.tracing.twin import twin
-from minifp.walk import propagate
+from minifp.training import mixed
+from minifp.training.diagnosis import SUM, Recorded
 
 ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
 
@@ -284,13 +288,13 @@ def trained(asks):
     with fp.precision("mixed"):
         model = network()
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=0.01), loss_scale=8.0)
-        for observers in (mixed.observers, tape.observers, backend.observers):
+        for observers in (mixed.observers, tape.observers, kernels.observers):
             observers += [asks] if asks else []
         numbers = np.random.default_rng(0)
         for _ in range(3):
             x, t = numbers.normal(0, 1, (8, 1, 8, 8)), numbers.integers(0, 3, 8)
             optimizer.minimize(F.cross_entropy(model(fp.tensor(x)), fp.tensor(t)))
-        for observers in (mixed.observers, tape.observers, backend.observers):
+        for observers in (mixed.observers, tape.observers, kernels.observers):
             observers.clear()
     state = {k: v.array.tobytes() for k, v in model.state_dict().items()}
     return (

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp.formats import float16, float32, float64, int64
-from minifp.ops.indexing import add_rows
+from minifp.numerics.formats import float16, float32, float64, int64
+from minifp.ops.shaping.indexing import add_rows
 
 
 def pytorch():

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import nn, optim, tape
-from minifp.formats import float16, float32, float64
+from minifp import nn, optim
+from minifp.autograd import tape
+from minifp.numerics.formats import float16, float32, float64
 
 
 def leaf(*numbers, dtype="float32"):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import minifp as fp
 from minifp import nn, optim
 from minifp.errors import ArgumentError
+from minifp.lab.task import Task, accuracy
+from minifp.lab.tasks import BUILT_IN, load_task
 from minifp.nn import functional as F
-from minifp.task import Task, accuracy
-from minifp.tasks import BUILT_IN, load_task
 
 GOOD = {
     "name": "mine",

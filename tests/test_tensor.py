@@ -9,7 +9,7 @@ import pytest
 
 import minifp as fp
 from minifp import nn
-from minifp.formats import float16, float32, float64
+from minifp.numerics.formats import float16, float32, float64
 
 IN_PLACE = {
     "add_": (lambda t: t.add_(2.0), [3, 4]),

@@ -19,9 +19,9 @@ from lab_blobs import clouds
 from snapshots import frozen
 
 import minifp as fp
-from minifp import files, tensor_file
 from minifp.lab.resume import train_one
 from minifp.lab.run import Training
+from minifp.saving import files, tensor_file
 
 pytest.importorskip("click")
 from click.testing import CliRunner
@@ -82,7 +82,7 @@ def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path):
 
 
 def test_saved_where_and_when_it_is_asked_for(tmp_path, monkeypatch):
-    from minifp import checkpoint
+    from minifp.saving import checkpoint
 
     saved, save = [], checkpoint.save
 
@@ -319,7 +319,7 @@ def test_stopped_by_a_signal_it_goes_on_from_the_last_checkpoint(tmp_path, how):
 
 def test_a_run_that_ends_where_a_checkpoint_lies_between_evaluations_is_evaluated(tmp_path):
     """The checkpoint of step 5 was written before any evaluation."""
-    from minifp import checkpoint
+    from minifp.saving import checkpoint
 
     save, kept = checkpoint.save, tmp_path / "5"
 

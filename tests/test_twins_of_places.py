@@ -12,10 +12,10 @@ import pytest
 from bounds import Calls
 
 import minifp as fp
-from minifp import cpu
-from minifp.backend import KERNELS
-from minifp.formats import float16, float32
-from minifp.ops.pool_windows import adaptive_axes, pool_axes
+from minifp.numerics.formats import float16, float32, narrow, widen
+from minifp.numerics.kernels import KERNELS
+from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
+from minifp.runtime import cpu
 
 pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="nothing is compiled")
 
@@ -145,13 +145,13 @@ def gather_dx(d):
     taken = [n if d.choice(True, True, False) else d.size(0, n) for n in shape]
     taken[axis] = d.size(0, 80)
     i, settings = d.indices(shape[axis], *taken), {"axis": axis, "shape": tuple(shape)}
-    return "gathering.gather_dx", (d.array(*taken), i), settings, d.dtype
+    return "gather_scatter.gather_dx", (d.array(*taken), i), settings, d.dtype
 
 
 def scatter_add_forward(d):
     _, (src, i), settings, _ = gather_dx(d)
     return (
-        *("gathering.scatter_add_forward", (d.array(*settings["shape"]), src, i)),
+        *("gather_scatter.scatter_add_forward", (d.array(*settings["shape"]), src, i)),
         *({"axis": settings["axis"]}, None),
     )
 
@@ -358,7 +358,7 @@ def test_numbers_that_are_not_finite_pass_through_a_twin(make):
 
 @named
 def test_a_twin_gives_the_same_bytes_on_any_number_of_threads(make, monkeypatch):
-    from minifp.cpu import pool
+    from minifp.runtime.cpu import pool
 
     monkeypatch.setattr(pool, "WORTH_A_THREAD", -1)
     before = fp.get_num_threads()
@@ -412,12 +412,12 @@ def test_a_row_used_3000_times_sums_its_gradients_in_float32():
         dw = NAMED[kernel](*args, **params, to=float16)
         assert dw.tolist() == [[3000] * 5] + [[0] * 5] * 3
     x, src = np.full(1, 2048, float16), np.ones(3000, float16)
-    y = NAMED["gathering.scatter_add_forward"](x, src, i, axis=0)
+    y = NAMED["gather_scatter.scatter_add_forward"](x, src, i, axis=0)
     assert y.tolist() == [5048]
 
 
 def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():
-    from minifp.gradient_sum import GradientSum
+    from minifp.autograd.gradient_sum import GradientSum
 
     random = np.random.default_rng(0)
     with fp.precision("mixed") as precision:
@@ -444,7 +444,7 @@ def test_gradients_that_meet_are_rounded_once_however_many_and_in_any_layout():
 
 
 def test_large_arrays_are_rounded_bit_for_bit_as_numpy_rounds_them():
-    from minifp.cpu.convert import converted, rounded_to_half
+    from minifp.runtime.cpu.convert import converted, rounded_to_half
 
     random = np.random.default_rng(0)
     halves = np.arange(65536, dtype=np.uint16).view(float16)
@@ -469,7 +469,7 @@ def test_large_arrays_are_rounded_bit_for_bit_as_numpy_rounds_them():
 def test_a_conversion_keeps_shape_and_order_and_copies_what_lies_in_neither():
     x = np.random.default_rng(0).normal(0, 1, (40, 50, 3)).astype(float32)
     for a in (x, np.asfortranarray(x), x.transpose(1, 2, 0), x[::2, ::-1], x[:0]):
-        y = fp.formats.narrow(a, np.dtype(float16))
+        y = narrow(a, np.dtype(float16))
         np.testing.assert_array_equal(y, a.astype(float16))
         assert y.flags.forc
-        np.testing.assert_array_equal(fp.formats.widen(y, np.dtype(float32)), y.astype(float32))
+        np.testing.assert_array_equal(widen(y, np.dtype(float32)), y.astype(float32))

@@ -106,7 +106,9 @@ def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
     spec.loader.exec_module(script)
     held = script.STUB.read_text(encoding="utf-8")
     same = held == script.stub()
-    assert same, "minifp/tape.pyi is not of this code: run python scripts/write_tensor_stub.py"
+    assert same, (
+        "minifp/autograd/tape.pyi is not of this code: run python scripts/write_tensor_stub.py"
+    )
 
 
 # ---- what mypy says of programs that use minifp -------------------------------------------------

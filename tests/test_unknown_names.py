@@ -11,7 +11,8 @@ import pytest
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import nn, optim, unknown_names
+from minifp import nn, optim
+from minifp.compat import unknown_names
 
 ROOT = Path(__file__).resolve().parents[1]
 X = fp.ones(2, 2)
@@ -26,7 +27,8 @@ X = fp.ones(2, 2)
         (fp, "arctan", "NumPy has it, without gradients: np.arctan"),
         (fp, "no_gard", "the nearest: fp.no_grad"),
         (fp, "xqzzyk", "there is nothing like it; dir.fp. lists"),
-        (fp.cuda, "is_available", "minifp.cuda has no 'is_available'; instead: `minifp doctor`"),
+        (fp, "cuda", "minifp has no 'cuda'; instead: `minifp doctor`"),
+        (fp.autograd, "Function", "minifp.autograd has no 'Function'; instead: fp.op"),
         (nn, "Conv3d", "minifp.nn has no 'Conv3d'; the nearest: nn.Conv2d, nn.Conv1d"),
         (nn, "LazyLinear", "the nearest: nn.Linear"),
         (nn, "SGD", "the nearest: optim.SGD"),
@@ -95,7 +97,7 @@ def test_a_module_with_the_name_of_what_pytorch_calls_says_what_to_write(call):
 def test_no_name_with_advice_is_there():
     """Else its advice is never given."""
     public = {n for place in unknown_names.PLACES.values() for n in unknown_names.names_in(place)}
-    of_tensors = {"device", "dtype"}  # which fp has not
+    of_tensors = {"cuda", "device", "dtype"}  # which fp has not
     assert public & {*unknown_names.INSTEAD} == of_tensors
 
 

@@ -7,9 +7,9 @@ from minifp.data import transforms
 from minifp.data.cifar import cifar10
 from minifp.data.dataset import Dataset, TensorDataset, fingerprint
 from minifp.data.folder import image_folder
+from minifp.data.images import digits, mnist
 from minifp.data.loader import DataLoader
 from minifp.data.parts import ConcatDataset, Subset, random_split
-from minifp.data.pictures import digits, mnist
 from minifp.data.text import TextDataset, shakespeare
 
 __all__ = [

@@ -4,7 +4,7 @@ import numpy as np
 
 from minifp.data import files, plain_pickle
 from minifp.data.dataset import TensorDataset
-from minifp.data.pictures import from_no_path
+from minifp.data.images import from_no_path
 from minifp.errors import DataError
 
 CIFAR10_MIRRORS = (

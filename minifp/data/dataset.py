@@ -6,9 +6,9 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DataError, DTypeError, MinifpError, ShapeError
 from minifp.ops.creation import Data
-from minifp.tape import Tensor
 
 Fields: TypeAlias = tuple[np.ndarray, ...]  # of n items: for each field an array of n rows
 

@@ -6,15 +6,15 @@ from contextlib import closing
 from importlib import import_module
 from typing import Any
 
-from minifp import random
+from minifp.autograd.tape import Tensor
 from minifp.data.dataset import AnyDataset, Fields, as_dataset, name_of, rows, take
 from minifp.data.order import Order
 from minifp.data.prefetch import ahead
 from minifp.data.transforms import Draws, Transform
-from minifp.device import as_device
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data, tensor
-from minifp.tape import Tensor
+from minifp.runtime import random
+from minifp.runtime.device import as_device
 
 COUNTS = ("epoch", "position", "size")  # the integers of a state
 # What PyTorch's loader has and this one has not.
@@ -115,7 +115,7 @@ class DataLoader:
         if as_device(self.device) == "cpu":
             return made
         if self._upload is None:
-            self._upload = import_module("minifp.cuda.transfer").Upload()
+            self._upload = import_module("minifp.runtime.cuda.transfer").Upload()
         return tuple(Tensor(self._upload(t.array)) for t in made)
 
     def arrays(self) -> Generator[Fields, None, None]:

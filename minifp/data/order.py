@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minifp import random
 from minifp.data.dataset import as_indices
 from minifp.errors import ArgumentError, DataError
+from minifp.runtime import random
 
 
 class Order:

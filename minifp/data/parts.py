@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp import random
 from minifp.data.dataset import AnyDataset, Dataset, Fields, as_dataset, as_indices, name_of, take
 from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data
+from minifp.runtime import random
 
 
 class Subset(Dataset):

@@ -19,10 +19,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from minifp import random
 from minifp.data.dataset import Fields
 from minifp.errors import ArgumentError, ShapeError
 from minifp.ops.creation import Data
+from minifp.runtime import random
 from minifp.typing import Ints
 
 __all__ = ["Compose", "Draws", "Normalize", "RandomCrop", "RandomHorizontalFlip"]

@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from statistics import median
 
-from minifp import files
-from minifp.device import default_device
 from minifp.errors import ArgumentError, DataError
 from minifp.lab import store
 from minifp.lab.environment import environment
@@ -15,8 +13,10 @@ from minifp.lab.rows import Row, TaskInfo, dial_note
 from minifp.lab.run import Run, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
 from minifp.lab.statistics import DIVERGED, LEAST_PAIRS, compare_paired, deviation, mean
-from minifp.task import Task
-from minifp.tasks import load_task
+from minifp.lab.task import Task
+from minifp.lab.tasks import load_task
+from minifp.runtime.device import default_device
+from minifp.saving import files
 
 FEW_SEEDS = 5  # below it a mean and its band say little
 
@@ -208,19 +208,19 @@ class Comparison:
 
     def table(self) -> str:
         """The table as plain text."""
-        from minifp.report.table import text_table
+        from minifp.lab.page.table import text_table
 
         return text_table(self)
 
     def report(self, path: str | os.PathLike) -> Path:
         """Write one HTML page that needs no network, and return its path."""
-        from minifp.report.page import write_page
+        from minifp.lab.page.comparison_page import write_page
 
         return write_page(self, path)
 
     def figures(self, folder: str | os.PathLike, format: str = "png") -> list[Path]:
         """Write the pictures as "png", "svg" or "pdf", and return their paths."""
-        from minifp.report.figures import save_figures
+        from minifp.lab.page.figures import save_figures
 
         return save_figures(self, folder, format)
 
@@ -228,7 +228,7 @@ class Comparison:
         return self.table()
 
     def _repr_html_(self) -> str:
-        from minifp.report.page import fragment
+        from minifp.lab.page.comparison_page import fragment
 
         return fragment(self)
 
@@ -315,7 +315,7 @@ def begin_folder(comparison, figures=None) -> None:
 
     Page and pictures of other runs than there will be are removed: they would mislead.
     """
-    from minifp.report.figures import places
+    from minifp.lab.page.figures import places
 
     out, missing = comparison.out, comparison.missing()
     pages = [out / name for name in (store.RESULTS, store.HISTORY, store.REPORT)]

@@ -14,9 +14,9 @@ import numpy as np
 from minifp import data, nn, optim
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.rows import dial_note
+from minifp.lab.task import Task
+from minifp.lab.tasks import load_task
 from minifp.models import CharLSTM, LeNet
-from minifp.task import Task
-from minifp.tasks import load_task
 
 SEEDS = 3
 DIAL = 12  # of the language model's part

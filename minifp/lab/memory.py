@@ -14,9 +14,9 @@ who holds them, and measures the workspace.)
 from collections import Counter
 from contextlib import contextmanager
 
-from minifp import tape
-from minifp.cuda.arrays import is_on_device
-from minifp.tape import Node, Tensor
+from minifp.autograd import tape
+from minifp.autograd.tape import Node, Tensor
+from minifp.runtime.cuda.arrays import is_on_device
 
 KINDS = ("weights", "masters", "optimizer_state", "activations", "gradients")
 ACTIVATIONS = "activations"

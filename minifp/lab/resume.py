@@ -4,13 +4,13 @@ from dataclasses import asdict
 
 import numpy as np
 
-from minifp import checkpoint, files, tensor_file
-from minifp.device import default_device
 from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.run import COLUMNS, Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
+from minifp.lab.tasks import load_task
 from minifp.optim.lr_scheduler import LRScheduler
-from minifp.tasks import load_task
+from minifp.runtime.device import default_device
+from minifp.saving import checkpoint, files, tensor_file
 
 DEFAULT_PRECISION, DEFAULT_SEED = "mixed", 0
 

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from minifp import policy, random
-from minifp.cpu.blas import one_thread
+from minifp.autograd.grad_mode import no_grad
 from minifp.data import DataLoader
-from minifp.device import device_of
 from minifp.errors import CaptureError, DataError, TrainingError
-from minifp.grad_mode import no_grad
-from minifp.graphs import capture
 from minifp.lab.memory import measure_bytes
-from minifp.mixed import MixedOptimizer
-from minifp.task import Task
+from minifp.lab.task import Task
+from minifp.numerics import policy
+from minifp.runtime import random
+from minifp.runtime.cpu.blas import one_thread
+from minifp.runtime.device import device_of
+from minifp.training.graphs import capture
+from minifp.training.mixed import MixedOptimizer
 
 FINISHED, DIVERGED, STOPPED = "finished", "diverged", "stopped"
 

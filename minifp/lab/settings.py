@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from minifp import policy, random
 from minifp.data import fingerprint
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.environment import installed
 from minifp.lab.run import total_steps
+from minifp.numerics import policy
+from minifp.runtime import random
 
 # ---- what is asked for ---------------------------------------------------------------------------
 

@@ -16,9 +16,9 @@ from io import StringIO
 from pathlib import Path
 from textwrap import shorten
 
-from minifp import files
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.run import COLUMNS, Run
+from minifp.saving import files
 
 RUNS, RESULTS, HISTORY, REPORT = "runs", "results.json", "history.csv", "report.html"
 LONGEST = 200  # characters of a precision in a file's name, which may have 255

@@ -5,13 +5,13 @@ inplace, which saves memory in PyTorch, overwrites nothing here: the tape may ne
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
-from minifp.formats import float32
 from minifp.nn import functional as F
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.tape import Tensor
+from minifp.numerics.formats import float32
 
 
 class _WithSettings(Module):

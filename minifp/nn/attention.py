@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.formats import is_float
 from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive, probability
 from minifp.nn.linear import Linear
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.ops.attention import attend
-from minifp.tape import Tensor
+from minifp.numerics.formats import is_float
+from minifp.ops.products.attention import attend
 
 
 def _xavier(rows, columns):

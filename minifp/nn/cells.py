@@ -3,14 +3,14 @@
 import math
 
 from minifp import ops
-from minifp.device import device_of
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError
 from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.ops.rnn import check_nonlinearity
-from minifp.tape import Tensor
+from minifp.ops.recurrent.rnn import check_nonlinearity
+from minifp.runtime.device import device_of
 
 
 class RNNCellBase(Module):

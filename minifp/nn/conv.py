@@ -2,6 +2,7 @@
 
 import math
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
@@ -10,7 +11,6 @@ from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.ops.windows import as_sizes
-from minifp.tape import Tensor
 from minifp.typing import Ints
 
 

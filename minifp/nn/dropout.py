@@ -1,10 +1,10 @@
 """Dropout."""
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
 from minifp.nn import functional as F
 from minifp.nn.checks import probability
 from minifp.nn.module import Module
-from minifp.tape import Tensor
 
 
 class Dropout(Module):

@@ -2,15 +2,15 @@
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
-from minifp.formats import is_float
 from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.ops.embedding import as_padding_idx
-from minifp.tape import Tensor
+from minifp.numerics.formats import is_float
+from minifp.ops.shaping.embedding import as_padding_idx
 
 
 class Embedding(Module):

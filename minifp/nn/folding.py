@@ -1,10 +1,10 @@
 """Windows of pictures as columns, and channels as places: each layer is the function in `F`."""
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.nn import functional as F
 from minifp.nn.module import Module
 from minifp.ops.windows import as_sizes
-from minifp.tape import Tensor
 from minifp.typing import Ints
 
 

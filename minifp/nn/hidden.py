@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
-from minifp.callers import warn_once
 from minifp.nn.parameter import Parameter
+from minifp.runtime.callers import warn_once
 
 FIRST = 8  # of each list: one of a million words is not searched
 DEEP = 2  # lists in lists

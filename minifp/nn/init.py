@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from minifp import random
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_count, check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
-from minifp.formats import float32, is_float
 from minifp.nn.initial import PURPOSE
-from minifp.tape import Tensor
+from minifp.numerics.formats import float32, is_float
+from minifp.runtime import random
 
 GAINS = {
     **dict.fromkeys(("linear", "sigmoid", "conv1d", "conv2d", "conv3d"), 1.0),

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from minifp import random
-from minifp.formats import float32
+from minifp.numerics.formats import float32
+from minifp.runtime import random
 from minifp.typing import Ints
 
 PURPOSE = "init"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
 from minifp.nn import functional as F
 from minifp.nn import initial
@@ -13,7 +14,6 @@ from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.ops.reduce import as_axis
-from minifp.tape import Tensor
 from minifp.typing import Ints
 
 

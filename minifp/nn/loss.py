@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.nn import functional as F
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer
-from minifp.ops.loss import REDUCTIONS, check_reduction
-from minifp.tape import Tensor
+from minifp.ops.losses.loss import REDUCTIONS, check_reduction
 
 
 def _buffer(name, weight):

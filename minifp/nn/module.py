@@ -10,16 +10,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from minifp import policy
-from minifp.device import moved
+from minifp.autograd.backward import HookHandle
+from minifp.autograd.tape import Tensor, module_path
 from minifp.errors import ArgumentError, DTypeError, MinifpError
-from minifp.formats import is_float
-from minifp.methods import wanted
 from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
+from minifp.numerics import policy
+from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
-from minifp.tape import Tensor, module_path
-from minifp.walk import HookHandle
+from minifp.ops.methods import wanted
+from minifp.runtime.device import moved
 
 M = TypeVar("M", bound="Module")
 

@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError
-from minifp.formats import FORMATS
 from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
+from minifp.numerics.formats import FORMATS
 from minifp.ops.arguments import check_positive
-from minifp.ops.layer_norm import as_normalized_shape
 from minifp.ops.missing_axes import guess_axes
-from minifp.tape import Tensor
+from minifp.ops.normalization.layer_norm import as_normalized_shape
 from minifp.typing import Ints
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
 from minifp.nn.module import Module
-from minifp.tape import Tensor
 from minifp.typing import Ints
 
 

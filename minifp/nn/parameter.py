@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from minifp.callers import warn_once
-from minifp.cuda.arrays import is_on_device
-from minifp.device import as_array, as_device, device_of, empty, moved
+from minifp.autograd.storage import Storage
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.formats import FORMATS, float32, is_float, narrow, widen
-from minifp.policy import Precision, get_precision, gradient_format
-from minifp.storage import Storage
-from minifp.tape import Tensor
+from minifp.numerics.formats import FORMATS, float32, is_float, narrow, widen
+from minifp.numerics.policy import Precision, get_precision, gradient_format
+from minifp.runtime.callers import warn_once
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import as_array, as_device, device_of, empty, moved
 
 
 class Parameter(Tensor):

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.tape import Tensor
 
 
 class _Parameters(Module):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from minifp.autograd.tape import Tensor
 from minifp.nn import functional as F
 from minifp.nn.module import Module
-from minifp.tape import Tensor
 from minifp.typing import Ints
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from minifp import ops
+from minifp.autograd.tape import Tensor
 from minifp.nn.rnn_base import RNNBase
-from minifp.ops.rnn import check_nonlinearity
-from minifp.tape import Tensor
+from minifp.ops.recurrent.rnn import check_nonlinearity
 
 
 class RNN(RNNBase):

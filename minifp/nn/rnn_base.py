@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
-from minifp.device import device_of
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError
 from minifp.nn import functional as F
 from minifp.nn import initial
@@ -16,7 +16,7 @@ from minifp.nn.checks import positive, probability
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
-from minifp.tape import Tensor
+from minifp.runtime.device import device_of
 
 
 class RNNBase(Module):

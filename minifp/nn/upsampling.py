@@ -1,8 +1,8 @@
 """Pictures and sequences in another size."""
 
+from minifp.autograd.tape import Tensor
 from minifp.nn import functional as F
 from minifp.nn.module import Module
-from minifp.tape import Tensor
 from minifp.typing import Ints
 
 

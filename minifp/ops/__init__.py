@@ -2,7 +2,53 @@
 with their rules, then the operation with its backward. Add one by writing such a file and naming it
 here."""
 
-from minifp.ops.activation import (
+from minifp.ops.convolution.conv import conv1d, conv2d
+from minifp.ops.convolution.conv_transpose import conv_transpose1d, conv_transpose2d
+from minifp.ops.convolution.folding import fold, unfold
+from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
+from minifp.ops.factories.full import (
+    arange,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from minifp.ops.factories.sampling import (
+    bernoulli,
+    multinomial,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)
+from minifp.ops.inspection import clone, detach, finfo, iinfo, is_floating_point, is_tensor, numel
+from minifp.ops.losses.binary_cross_entropy import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+)
+from minifp.ops.losses.cosine_embedding_loss import cosine_embedding_loss
+from minifp.ops.losses.cross_entropy import cross_entropy
+from minifp.ops.losses.ctc_loss import ctc_loss
+from minifp.ops.losses.kl_div import kl_div
+from minifp.ops.losses.nll_loss import nll_loss
+from minifp.ops.losses.regression_loss import huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from minifp.ops.normalization.batch_norm import batch_norm
+from minifp.ops.normalization.group_norm import group_norm, instance_norm
+from minifp.ops.normalization.layer_norm import layer_norm
+from minifp.ops.normalization.normalize import normalize
+from minifp.ops.normalization.rms_norm import rms_norm
+from minifp.ops.normalization.softmax import log_softmax, softmax, softmin
+from minifp.ops.pointwise.activation import (
     celu,
     elu,
     hardsigmoid,
@@ -19,29 +65,22 @@ from minifp.ops.activation import (
     softsign,
     tanhshrink,
 )
-from minifp.ops.arranging import (
-    diagonal,
-    flip,
-    pixel_shuffle,
-    pixel_unshuffle,
-    roll,
-    tril,
-    triu,
+from minifp.ops.pointwise.arithmetic import (
+    abs,
+    add,
+    div,
+    floor_divide,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    pow,
+    remainder,
+    square,
+    sub,
 )
-from minifp.ops.attention import scaled_dot_product_attention
-from minifp.ops.avg_pool import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    avg_pool1d,
-    avg_pool2d,
-)
-from minifp.ops.batch_norm import batch_norm
-from minifp.ops.binary_cross_entropy import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-)
-from minifp.ops.clamping import clamp, clip
-from minifp.ops.comparison import (
+from minifp.ops.pointwise.clamp import clamp, clip
+from minifp.ops.pointwise.comparison import (
     allclose,
     bitwise_and,
     bitwise_not,
@@ -63,16 +102,10 @@ from minifp.ops.comparison import (
     lt,
     ne,
 )
-from minifp.ops.conv import conv1d, conv2d
-from minifp.ops.conv_transpose import conv_transpose1d, conv_transpose2d
-from minifp.ops.cosine_embedding_loss import cosine_embedding_loss
-from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
-from minifp.ops.cross_entropy import cross_entropy
-from minifp.ops.ctc_loss import ctc_loss
-from minifp.ops.cumulative import cumprod, cumsum, prod
-from minifp.ops.dropout import dropout, dropout1d, dropout2d
-from minifp.ops.einsum import einsum
-from minifp.ops.elementary import (
+from minifp.ops.pointwise.dropout import dropout, dropout1d, dropout2d
+from minifp.ops.pointwise.error_function import erf, gelu
+from minifp.ops.pointwise.glu_prelu import glu, prelu
+from minifp.ops.pointwise.unary_math import (
     acos,
     asin,
     atan,
@@ -98,35 +131,34 @@ from minifp.ops.elementary import (
     tanh,
     trunc,
 )
-from minifp.ops.embedding import embedding
-from minifp.ops.error_function import erf, gelu
-from minifp.ops.extremes import amax, amin, argmax, argmin, max, min
-from minifp.ops.filling import (
-    arange,
-    empty,
-    empty_like,
-    eye,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
+from minifp.ops.pooling.avg_pool import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    avg_pool1d,
+    avg_pool2d,
 )
-from minifp.ops.folding import fold, unfold
-from minifp.ops.gated import glu, prelu
-from minifp.ops.gathering import (
-    gather,
-    one_hot,
-    scatter,
-    scatter_add,
-    take_along_dim,
+from minifp.ops.pooling.interpolate import interpolate
+from minifp.ops.pooling.max_pool import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    max_pool1d,
+    max_pool2d,
 )
-from minifp.ops.group_norm import group_norm, instance_norm
-from minifp.ops.gru import gru
-from minifp.ops.interpolate import interpolate
-from minifp.ops.joining import (
+from minifp.ops.products.attention import scaled_dot_product_attention
+from minifp.ops.products.einsum import einsum
+from minifp.ops.products.linear import linear
+from minifp.ops.products.matmul import addmm, bmm, dot, matmul, mm, mv, outer
+from minifp.ops.recurrent.gru import gru
+from minifp.ops.recurrent.lstm import lstm
+from minifp.ops.recurrent.rnn import rnn
+from minifp.ops.reduce import all, any, count_nonzero, mean, sum
+from minifp.ops.reductions.cumulative import cumprod, cumsum, prod
+from minifp.ops.reductions.min_max import amax, amin, argmax, argmin, max, min
+from minifp.ops.reductions.norm import logsumexp, norm
+from minifp.ops.reductions.similarity import cosine_similarity, pairwise_distance
+from minifp.ops.reductions.sorting import argsort, sort, topk
+from minifp.ops.reductions.variance import std, var
+from minifp.ops.shaping.concat import (
     cat,
     chunk,
     concat,
@@ -140,54 +172,26 @@ from minifp.ops.joining import (
     unbind,
     vstack,
 )
-from minifp.ops.kl_div import kl_div
-from minifp.ops.layer_norm import layer_norm
-from minifp.ops.linear import linear
-from minifp.ops.lstm import lstm
-from minifp.ops.matmul import addmm, bmm, dot, matmul, mm, mv, outer
-from minifp.ops.max_pool import (
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    max_pool1d,
-    max_pool2d,
+from minifp.ops.shaping.embedding import embedding
+from minifp.ops.shaping.expand import broadcast_to, expand, expand_as, repeat, tile
+from minifp.ops.shaping.gather_scatter import (
+    gather,
+    one_hot,
+    scatter,
+    scatter_add,
+    take_along_dim,
 )
-from minifp.ops.nll_loss import nll_loss
-from minifp.ops.norm import logsumexp, norm
-from minifp.ops.normalize import normalize
-from minifp.ops.padding import pad
-from minifp.ops.pointwise import (
-    abs,
-    add,
-    div,
-    floor_divide,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    pow,
-    remainder,
-    square,
-    sub,
+from minifp.ops.shaping.padding import pad
+from minifp.ops.shaping.rearrange import (
+    diagonal,
+    flip,
+    pixel_shuffle,
+    pixel_unshuffle,
+    roll,
+    tril,
+    triu,
 )
-from minifp.ops.querying import clone, detach, finfo, iinfo, is_floating_point, is_tensor, numel
-from minifp.ops.reduce import all, any, count_nonzero, mean, sum
-from minifp.ops.regression_loss import huber_loss, l1_loss, mse_loss, smooth_l1_loss
-from minifp.ops.rms_norm import rms_norm
-from minifp.ops.rnn import rnn
-from minifp.ops.sampling import (
-    bernoulli,
-    multinomial,
-    normal,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-)
-from minifp.ops.selection import lerp, masked_fill, masked_select, nonzero, where
-from minifp.ops.shape import (
+from minifp.ops.shaping.shape import (
     contiguous,
     flatten,
     movedim,
@@ -203,9 +207,5 @@ from minifp.ops.shape import (
     view,
     view_as,
 )
-from minifp.ops.similarity import cosine_similarity, pairwise_distance
-from minifp.ops.slices import index_add, index_select, repeat_interleave
-from minifp.ops.softmax import log_softmax, softmax, softmin
-from minifp.ops.sorting import argsort, sort, topk
-from minifp.ops.stretching import broadcast_to, expand, expand_as, repeat, tile
-from minifp.ops.variance import std, var
+from minifp.ops.shaping.slices import index_add, index_select, repeat_interleave
+from minifp.ops.shaping.where import lerp, masked_fill, masked_select, nonzero, where

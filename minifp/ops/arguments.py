@@ -2,7 +2,7 @@
 
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.formats import is_float
+from minifp.numerics.formats import is_float
 
 
 def check_tensors(function, **tensors):

@@ -6,12 +6,12 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from minifp.cuda.arrays import is_on_device
-from minifp.device import as_device, moved
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.formats import FORMATS, as_dtype, is_float, narrow
-from minifp.policy import get_precision
-from minifp.tape import Tensor
+from minifp.numerics.formats import FORMATS, as_dtype, is_float, narrow
+from minifp.numerics.policy import get_precision
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import as_device, moved
 from minifp.typing import DType
 
 

@@ -4,7 +4,7 @@
     z = f(x, y):  dx = the sum of dz df/dx over the axes along which broadcasting stretched x.
 
 The sums are in `reduce`; each result is rounded once. A kernel made here belongs to the family that
-wrote its slope: its name is `pointwise.exp_dx`, say.
+wrote its slope: its name is `unary_math.exp_dx`, say.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from minifp.backend import kernel
+from minifp.autograd.op import op, takes_tensor
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.formats import float32, widen
+from minifp.numerics.formats import float32, widen
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.creation import storage_dtype
-from minifp.policy import GIVEN
-from minifp.recording import op, takes_tensor
-from minifp.tape import Tensor
 from minifp.typing import F
 
 # ---- broadcasting -------------------------------------------------------------------------------

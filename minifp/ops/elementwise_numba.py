@@ -1,8 +1,8 @@
 """The twins of elementwise.py."""
 
-from minifp.cpu import everywhere
-from minifp.cpu.pointwise import F32, FLOATS, pointwise, stretched
-from minifp.cpu.sums import sum_over
+from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu.pointwise import F32, FLOATS, pointwise, stretched
+from minifp.runtime.cpu.sums import sum_over
 
 
 @pointwise

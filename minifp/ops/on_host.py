@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from minifp.backend import warn_of_host
-from minifp.device import device_of
-from minifp.ops.pointwise import move
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
+from minifp.numerics.kernels import warn_of_host
+from minifp.ops.pointwise.arithmetic import move
+from minifp.runtime.device import device_of
 from minifp.typing import F
 
 

@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from minifp.backend import kernel
+from minifp.autograd.op import op, takes_tensor
+from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.formats import as_dtype, is_float
+from minifp.numerics.formats import as_dtype, is_float
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
-from minifp.policy import GIVEN
-from minifp.recording import op, takes_tensor
-from minifp.tape import Tensor
 from minifp.typing import DType, Ints
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minifp.cpu import twin
-from minifp.cuda.pointwise import run
 from minifp.ops.reduce_numba import divided, kept
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.pointwise import run
 
 
 @twin

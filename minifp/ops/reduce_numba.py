@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from minifp.cpu import everywhere, twin
-from minifp.cpu.pointwise import pointwise
-from minifp.cpu.sums import format_of, sum_over
 from minifp.ops.reduce import count_of
+from minifp.runtime.cpu import everywhere, twin
+from minifp.runtime.cpu.pointwise import pointwise
+from minifp.runtime.cpu.sums import format_of, sum_over
 
 
 def kept(shape, axes):

@@ -1,7 +1,7 @@
 """Update rules on flat buffers, parameter groups and schedules. They know no loss scale's policy
 and no models; gradients come with an inverse scale as an operand."""
 
-from minifp.gradient_clip import clip_grad_norm_, clip_grad_value_
+from minifp.autograd.gradient_clip import clip_grad_norm_, clip_grad_value_
 from minifp.optim import lr_scheduler
 from minifp.optim.adadelta import Adadelta
 from minifp.optim.adagrad import Adagrad

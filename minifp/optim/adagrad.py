@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from minifp.backend import kernel
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
-from minifp.policy import GIVEN
 
 
 @kernel("map", GIVEN, GIVEN)

@@ -5,12 +5,12 @@ from itertools import groupby
 
 import numpy as np
 
-from minifp.backend import twin_of
-from minifp.device import full
+from minifp.autograd.gradient_clip import squared_norm
 from minifp.errors import ShapeError
-from minifp.formats import narrow
-from minifp.gradient_clip import squared_norm
+from minifp.numerics.formats import narrow
+from minifp.numerics.kernels import twin_of
 from minifp.optim.weights import Weights
+from minifp.runtime.device import full
 
 
 class Gradients:

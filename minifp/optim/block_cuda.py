@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from minifp.cuda.arrays import empty, to_device
-from minifp.cuda.pointwise import FLOATS
-from minifp.cuda.source import THREADS, TYPES, Text, blocks_for, module_of
-from minifp.cuda.translate import symbol, translated
 from minifp.errors import DeviceError
+from minifp.runtime.cuda.arrays import empty, to_device
+from minifp.runtime.cuda.pointwise import FLOATS
+from minifp.runtime.cuda.source import THREADS, TYPES, Text, blocks_for, module_of
+from minifp.runtime.cuda.translate import symbol, translated
 
 UPDATE, NUMBERS = Text(__name__, "update.cu"), Text(__name__, "numbers.cu")
 

@@ -16,12 +16,12 @@ from importlib import import_module
 import numpy as np
 from numba import njit
 
-from minifp.cpu.half import load, store, view
-from minifp.cpu.pool import Chunked, spans
-from minifp.cpu.scattered import LIKE, Scattered, array_at
-from minifp.cuda.arrays import is_on_device
-from minifp.gradient_clip_numba import sum_of_squares
+from minifp.autograd.gradient_clip_numba import sum_of_squares
 from minifp.optim import block
+from minifp.runtime.cpu.half import load, store, view
+from minifp.runtime.cpu.pool import Chunked, spans
+from minifp.runtime.cpu.scattered import LIKE, Scattered, array_at
+from minifp.runtime.cuda.arrays import is_on_device
 
 RUN = 8192  # elements that are worth a chunk
 NANOSECONDS = 1.0  # an element

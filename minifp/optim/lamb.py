@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp.backend import kernel
-from minifp.gradient_clip import squared_norm
+from minifp.autograd.gradient_clip import squared_norm
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
-from minifp.policy import COMPUTE, GIVEN
 
 
 @kernel("map", COMPUTE, GIVEN, GIVEN)

@@ -6,19 +6,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minifp import backend
-from minifp.backend import Kernel
+from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
-from minifp.cuda.arrays import is_on_device
 from minifp.errors import ArgumentError, PrecisionError, TapeError
-from minifp.formats import as_dtype, float32
-from minifp.gradient_clip import seeds_of, warn_of_consumed
-from minifp.interrupts import uninterrupted
+from minifp.numerics import kernels
+from minifp.numerics.formats import as_dtype, float32
+from minifp.numerics.kernels import Kernel
+from minifp.numerics.policy import get_precision, resolve
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.weights import Weights
-from minifp.policy import get_precision, resolve
-from minifp.tape import Tensor
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.interrupts import uninterrupted
 
 GivenParameters: TypeAlias = (
     Tensor | Iterable[Tensor] | Iterable[dict[str, Any]]
@@ -290,7 +290,7 @@ class Optimizer:
         """The twin, if it computes what the rule would with gradients of this format, or None:
         also while somebody observes kernels, who would not see it."""
         rule, precision = self.rule, get_precision()
-        if rule is None or type(self).update is not Optimizer.update or backend.observers:
+        if rule is None or type(self).update is not Optimizer.update or kernels.observers:
             return None
         key = rule, block.weights.flat.dtype, format, block.state_format
         if key not in precision.resolved:

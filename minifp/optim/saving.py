@@ -5,9 +5,9 @@ from math import isfinite
 import numpy as np
 
 from minifp.checks import check_count
-from minifp.cuda.arrays import is_on_device, to_host
-from minifp.device import placed
 from minifp.errors import ArgumentError
+from minifp.runtime.cuda.arrays import is_on_device, to_host
+from minifp.runtime.device import placed
 
 COUNTERS = ("steps", "attempts")
 

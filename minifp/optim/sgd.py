@@ -7,11 +7,11 @@ are rounded once to the format they are kept in.
 
 from typing import Any
 
-from minifp.backend import kernel
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
-from minifp.policy import GIVEN
 
 
 @kernel("map", GIVEN, GIVEN)

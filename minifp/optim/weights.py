@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minifp.device import device_of, empty, placed
 from minifp.errors import DeviceError, PrecisionError
-from minifp.formats import narrow
+from minifp.numerics.formats import narrow
+from minifp.runtime.device import device_of, empty, placed
 
 
 class Weights:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from minifp import files
 from minifp.errors import ArgumentError, MinifpError
+from minifp.saving import files
 
 HOW_TO_GET = "Pictures need matplotlib: python -m pip install matplotlib"
 FORMATS = ("png", "svg", "pdf")

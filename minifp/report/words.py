@@ -3,11 +3,13 @@
 import math
 import re
 
-from minifp.lab.memory import KINDS
-
-KIND_NAMES = {kind: kind.replace("_", " ") for kind in KINDS}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
+
+
+def spaced(name: str) -> str:
+    """A name in words: "optimizer state" of optimizer_state."""
+    return name.replace("_", " ")
 
 
 def is_number(value) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.mixed import MixedOptimizer
+from minifp.training.mixed import MixedOptimizer
 
 
 def check_training(name: str, model: Any, optimizer: Any) -> None:

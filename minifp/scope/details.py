@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from minifp.diagnosis import Recorded
 from minifp.errors import MinifpError
-from minifp.formats import float32, float64
+from minifp.numerics.formats import float32, float64
 from minifp.scope.hardware import machines
 from minifp.scope.hardware.bounds import SPEED_UPS, amdahl, bounds
 from minifp.scope.hardware.tensor_shapes import shape_advice
@@ -22,6 +21,7 @@ from minifp.scope.memory.summary import KINDS, Memory
 from minifp.scope.tracing.tape_graph import graph_text, layout
 from minifp.scope.tracing.trace import trace
 from minifp.scope.tracing.twin import TwinRun, twin
+from minifp.training.diagnosis import Recorded
 
 MEASURED = 8  # operations whose effect on the weights' gradients is measured
 GB = 10**9

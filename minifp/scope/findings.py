@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp import files
 from minifp.errors import ArgumentError
+from minifp.saving import files
 from minifp.scope.histogram import PARTS, Histogram
 from minifp.scope.observed import KINDS, ObservedStep
 from minifp.scope.record import Record
@@ -30,7 +30,7 @@ class Findings(Record):
 
     def summary(self) -> str:
         """All of it in a page of plain text."""
-        return import_module("minifp.report.scope_text").text_of(self)
+        return import_module("minifp.scope.page.text").text_of(self)
 
     def __str__(self) -> str:
         return self.summary()
@@ -40,7 +40,7 @@ class Findings(Record):
         return files.write(path, self._page(progress))
 
     def _page(self, progress):
-        return import_module("minifp.report.scope_page").page(self, progress)
+        return import_module("minifp.scope.page.microscope_page").page(self, progress)
 
     def write(self, folder: str | Path, progress: bool = True) -> Path:
         """Write page (report.html), data (scope.npz), text and picture into a folder, all or none;
@@ -51,10 +51,10 @@ class Findings(Record):
         return paths[0]
 
     def _repr_html_(self) -> str:
-        return import_module("minifp.report.scope_page").fragment(self)
+        return import_module("minifp.scope.page.microscope_page").fragment(self)
 
     def _repr_png_(self) -> bytes | None:
-        return import_module("minifp.report.scope_overview").png_of(self)
+        return import_module("minifp.scope.page.overview").png_of(self)
 
     # ---- as a file ----
 

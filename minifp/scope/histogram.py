@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp import cpu
-from minifp.device import moved
 from minifp.errors import DTypeError
-from minifp.formats import FORMATS, Format, float16
+from minifp.numerics.formats import FORMATS, Format, float16
+from minifp.runtime import cpu
+from minifp.runtime.device import moved
 
 PARTS = 3
 POWER, BETWEEN, ROUNDS_UP = range(PARTS)

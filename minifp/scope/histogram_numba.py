@@ -8,7 +8,7 @@ increment.
 
 import numpy as np
 
-from minifp.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import chunked, spans
 
 RUN = 65536  # numbers that are worth a chunk
 BLOCK = 512  # and that are gone through more than once

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minifp.formats import format_of, is_float
-from minifp.methods import method, read
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
+from minifp.numerics.formats import format_of, is_float
+from minifp.ops.methods import method, read
 
 FEW = 100  # elements that are all shown
 Facts = list[tuple[str, str]]
@@ -13,7 +13,7 @@ Facts = list[tuple[str, str]]
 @method
 def _repr_html_(self: Tensor) -> str:
     """A table: shape, format, device, values, and where the numbers lie in their format."""
-    from minifp.report.explained import tensor_table
+    from minifp.scope.page.explained import tensor_table
 
     array = read(self)
     rows = [*identity(self), *(of_floats(array) if is_float(self.dtype) else of_others(array))]

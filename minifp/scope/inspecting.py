@@ -6,15 +6,17 @@ from contextlib import ExitStack
 from statistics import mean
 from typing import Any
 
-from minifp import checkpoint, policy, random
-from minifp.cpu.blas import one_thread
-from minifp.device import default_device
 from minifp.errors import CheckpointError
 from minifp.lab.resume import DEFAULT_PRECISION, DEFAULT_SEED, saved_run
 from minifp.lab.run import LAST_STEPS, Run, Training, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data
+from minifp.lab.tasks import load_task
+from minifp.numerics import policy
+from minifp.runtime import random
+from minifp.runtime.cpu.blas import one_thread
+from minifp.runtime.device import default_device
+from minifp.saving import checkpoint
 from minifp.scope.microscope import Microscope, microscope
-from minifp.tasks import load_task
 
 DETAILS = 2  # the step of which all details are taken: not the first, which makes state and caches
 INTERRUPTED = "interrupted"  # in `about`: when, if it was

@@ -32,7 +32,7 @@ class Live:
             self.took = self.drawn_at - start
 
     def __repr__(self) -> str:
-        headlines = import_module("minifp.report.scope_training").headlines
+        headlines = import_module("minifp.scope.page.training").headlines
         steps = len(self.findings.steps)
         return "\n".join(headlines(self.findings)) if steps else "No step was looked at yet."
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp import backend, mixed, tape
+from minifp.autograd import tape
 from minifp.checks import check_count, check_flag
 from minifp.errors import ArgumentError
-from minifp.mixed import MixedOptimizer
+from minifp.numerics import kernels
 from minifp.scope.checks import check_training
 from minifp.scope.details import of_memory, of_step
 from minifp.scope.findings import Findings
@@ -21,6 +21,8 @@ from minifp.scope.misuse.guard import Guard
 from minifp.scope.observed import ObservedStep
 from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
+from minifp.training import mixed
+from minifp.training.mixed import MixedOptimizer
 
 
 class Microscope(Findings):
@@ -74,7 +76,7 @@ class Microscope(Findings):
         seen = ObservedStep(self.count + 1, dial=self.optimizer.dial)
         self.watch = Watch(self.model, seen, self.optimizer.parameters)
         tape.observers.append(self.watch)
-        backend.observers.append(self.watch)
+        kernels.observers.append(self.watch)
         self.guard.look()
 
     def _look_closely(self):
@@ -85,7 +87,7 @@ class Microscope(Findings):
             mixed.observers.remove(self.ledger)  # which is told what this one is told, before it
 
     def _look_away(self):
-        for observers in (tape.observers, backend.observers):
+        for observers in (tape.observers, kernels.observers):
             if self.watch in observers:
                 observers.remove(self.watch)
         self.watch = None
@@ -102,8 +104,8 @@ class Microscope(Findings):
                 self.details = {"step": self.count + 1, **of_step(last, seed, self.progress)}
         if optimizer is self.optimizer and self.watch is not None:
             self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
-            if self.watch in backend.observers:
-                backend.observers.remove(self.watch)  # so that the update is what it always is
+            if self.watch in kernels.observers:
+                kernels.observers.remove(self.watch)  # so that the update is what it always is
 
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""

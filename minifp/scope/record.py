@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minifp.checks import check_choice, check_range
-from minifp.diagnosis import BACKWARD, FORWARD
 from minifp.scope.advice import TOLERANCE, Advice, advise
 from minifp.scope.histogram import Histogram, total_of
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
+from minifp.training.diagnosis import BACKWARD, FORWARD
 
 
 @dataclass(eq=False)  # one is itself alone: lists of observers are searched for it

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp import policy
-from minifp.device import moved
-from minifp.formats import float16, float32, narrow, widen
-from minifp.replay import unobserved
+from minifp.autograd.replay import unobserved
+from minifp.numerics import policy
+from minifp.numerics.formats import float16, float32, narrow, widen
+from minifp.runtime.device import moved
 
 
 @dataclass

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp.device import is_array
-from minifp.formats import float16
+from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer
+from minifp.numerics.formats import float16
+from minifp.runtime.device import is_array
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import (
     ACTIVATION_GRADIENTS,
@@ -23,7 +24,6 @@ from minifp.scope.observed import (
     WEIGHTS,
     ObservedStep,
 )
-from minifp.tape import Node, Tensor
 
 OUTSIDE = "outside of modules"
 GATES = "_dz"  # how kernels are called whose first result is the gradient of what enters the gates

@@ -11,9 +11,10 @@ import numpy as np
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, optim
-from minifp.cuda.arrays import cupy, empty, is_on_device
+from minifp import optim
+from minifp.numerics import kernels
 from minifp.optim.block_cuda import Numbers, rule_of
+from minifp.runtime.cuda.arrays import cupy, empty, is_on_device
 
 from .gpu_timing import contest, ratio
 
@@ -23,10 +24,10 @@ KERNEL, COPY = "minifp", "copy"
 FORMATS = ("float16", "float32")
 PLAIN = {("x",), ("dy", "saved"), ("x", "y"), ("dz", "x", "y")}
 FIRST = (
-    *("pointwise.copy", "pointwise.add_forward", "pointwise.mul_forward", "pointwise.mul_dx"),
-    *("activation.relu_forward", "activation.relu_dx", "elementary.exp_forward"),
-    *("elementary.sigmoid_forward", "elementary.sigmoid_dx", "elementary.tanh_forward"),
-    *("elementary.tanh_dx", "error_function.gelu_forward", "error_function.gelu_dx"),
+    *("arithmetic.copy", "arithmetic.add_forward", "arithmetic.mul_forward", "arithmetic.mul_dx"),
+    *("activation.relu_forward", "activation.relu_dx", "unary_math.exp_forward"),
+    *("unary_math.sigmoid_forward", "unary_math.sigmoid_dx", "unary_math.tanh_forward"),
+    *("unary_math.tanh_dx", "error_function.gelu_forward", "error_function.gelu_dx"),
     "activation.silu_forward",
 )
 
@@ -95,10 +96,10 @@ def shapes(count, is_tiny):
     }
 
 
-def kernels():
+def tried_kernels():
     """The kernels that take arrays of one shape and have a twin for the GPU, by name."""
     found = {}
-    for kernel in backend.KERNELS:
+    for kernel in kernels.KERNELS:
         names = kernel.names
         if kernel.rule.role == "map" and names in PLAIN and _is_plain(kernel):
             found[kernel.name] = kernel
@@ -108,14 +109,14 @@ def kernels():
 def _is_plain(kernel):
     code = kernel.reference.__code__
     keywords = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-    known = {"alpha", "shape", *backend.PRIMITIVES}
+    known = {"alpha", "shape", *kernels.PRIMITIVES}
     return set(keywords) <= known and kernel.device_twin is not None
 
 
 def units(settings):
     """Kernels and operations of each format, those that training uses most first."""
-    rest = sorted(set(kernels()) - set(FIRST))
-    first = [*(k for k in FIRST if k in kernels()), *OPERATIONS, *OPTIMIZERS]
+    rest = sorted(set(tried_kernels()) - set(FIRST))
+    first = [*(k for k in FIRST if k in tried_kernels()), *OPERATIONS, *OPTIMIZERS]
     if settings.tiny:
         return [f"float16 {name}" for name in (*FIRST[:2], "batch norm", "softmax", "Adam")]
     found = [f"{f} {name}" for f in FORMATS for name in first]
@@ -133,7 +134,7 @@ def measure(unit, machine):
         elif name in OPERATIONS:
             calls = _recorded(machine, name, format, shapes(count, machine.settings.tiny), size)
         else:
-            calls = [("elementwise", name, *_plain(machine, kernels()[name], format, count))]
+            calls = [("elementwise", name, *_plain(machine, tried_kernels()[name], format, count))]
         rows = [_row(machine, format, size, *call) for call in calls]
     machine.tidy()
     return rows
@@ -175,7 +176,7 @@ def _called(kernel, args, to, params):
     """(a call, bytes that it has to move)."""
     made = kernel(*args, to=to, **params)
     results = made if isinstance(made, tuple) else (made,)
-    if kernel.name in backend.ran_on_host:
+    if kernel.name in kernels.ran_on_host:
         raise RuntimeError(f"{kernel.name} runs on the CPU")
     arrays = {id(a): a for a in (*args, *results) if is_on_device(a)}
     moved = sum(map(stored_bytes, arrays.values()))
@@ -192,18 +193,18 @@ def _recorded(machine, name, format, by_name, size):
     kind, function, places = OPERATIONS[name]
     given = [machine.ours.values(by_name[place], format) for place in places]
     tensors = [fp.Tensor(a, requires_grad=True) for a in given]
-    calls, original = [], backend.Kernel.__call__
+    calls, original = [], kernels.Kernel.__call__
 
     def noted(kernel, *args, to=None, **params):
         calls.append((kernel, args, to, params))
         return original(kernel, *args, to=to, **params)
 
-    backend.Kernel.__call__ = noted
+    kernels.Kernel.__call__ = noted
     try:
         y = function(*tensors)
         y.backward(gradient=fp.Tensor(machine.ours.values(y.shape, str(y.dtype))))
     finally:
-        backend.Kernel.__call__ = original
+        kernels.Kernel.__call__ = original
     found = []
     for kernel, args, to, params in calls:
         if any(map(is_on_device, args)):

@@ -8,8 +8,8 @@ both layouts of pictures.
 from math import exp, log
 
 import minifp as fp
-from minifp.cuda.arrays import cast
-from minifp.ops.conv import conv_dw, conv_dx, conv_forward
+from minifp.ops.convolution.conv import conv_dw, conv_dx, conv_forward
+from minifp.runtime.cuda.arrays import cast
 
 from .gpu_networks import NETWORKS, in_turn, tiny
 from .gpu_timing import LAYOUTS, contest, fastest

@@ -3,9 +3,9 @@
 import platform
 import subprocess
 
-from minifp.cuda.arrays import cupy
-from minifp.cuda.product import current_handle
 from minifp.lab.environment import environment
+from minifp.runtime.cuda.arrays import cupy
+from minifp.runtime.cuda.product import current_handle
 
 WEIGHT, LIMIT = 1, 60
 QUERY = ("driver_version", "clocks.sm", "clocks.max.sm", "clocks.max.mem", "power.limit")

@@ -1,7 +1,7 @@
 """The section "gemm": rates of square matrix products beside PyTorch's."""
 
-from minifp.cuda.arrays import empty
-from minifp.cuda.product import multiply
+from minifp.runtime.cuda.arrays import empty
+from minifp.runtime.cuda.product import multiply
 
 from .gpu_timing import contest, ratio
 

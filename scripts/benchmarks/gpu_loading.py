@@ -4,7 +4,7 @@ from time import perf_counter
 
 import numpy as np
 
-from minifp.cuda.arrays import cupy, empty, to_device
+from minifp.runtime.cuda.arrays import cupy, empty, to_device
 
 from .gpu_timing import Contestant, contest, fitting
 
@@ -57,7 +57,7 @@ def _pinned(machine, host):
 
 def _as_a_loader(machine, host):
     """As a DataLoader does for device="cuda": through pinned memory, on a stream of its own."""
-    from minifp.cuda.transfer import Upload
+    from minifp.runtime.cuda.transfer import Upload
 
     upload = Upload()
     return _copying(machine, lambda: upload(host))

@@ -5,7 +5,7 @@ from time import perf_counter
 
 import minifp as fp
 from minifp import optim
-from minifp.cuda.arrays import zeros
+from minifp.runtime.cuda.arrays import zeros
 
 from .gpu_timing import Contestant, contest, fitting, make_handle, ratio
 

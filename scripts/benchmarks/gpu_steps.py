@@ -14,7 +14,7 @@ from functools import lru_cache
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, optim
-from minifp.cuda.arrays import cupy
+from minifp.runtime.cuda.arrays import cupy
 
 from . import workloads
 from .gpu_optimizer import stepping

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.cuda import product
-from minifp.cuda.arrays import cupy
+from minifp.runtime.cuda import product
+from minifp.runtime.cuda.arrays import cupy
 
 
 @dataclass(frozen=True)

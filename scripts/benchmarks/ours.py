@@ -6,10 +6,11 @@ import numpy as np
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import cpu, models, ops, optim
+from minifp import models, ops, optim
+from minifp.autograd.backward import run_backward
 from minifp.lab.environment import environment
 from minifp.lab.memory import measure_bytes
-from minifp.walk import run_backward
+from minifp.runtime import cpu
 
 from . import workloads
 
@@ -38,7 +39,7 @@ class Side:
         """What multiplies float32 matrices here: name -> function of (a, b, out)."""
         found = {"NumPy": lambda a, b, out: np.matmul(a, b, out=out)}
         if cpu.can_compile():
-            from minifp.cpu.gemm import product
+            from minifp.runtime.cpu.gemm import product
 
             found["minifp"] = lambda a, b, out: product(a, b, out.dtype, out=out)
         return found

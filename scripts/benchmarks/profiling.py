@@ -12,7 +12,9 @@ about a microsecond more.
 from collections import defaultdict
 from time import perf_counter
 
-from minifp import backend, cpu, tape
+from minifp.autograd import tape
+from minifp.numerics import kernels
+from minifp.runtime import cpu
 
 PYTHON = "Python"  # in the place of a kernel's name
 BETWEEN = "between operations"
@@ -31,13 +33,13 @@ class Profile:
         self.nested, self.cut = [], 0.0  # nested: zeros of what is called within each open kernel
 
     def __enter__(self):
-        self.original = [(backend.Kernel, backend.Kernel.__call__)]
+        self.original = [(kernels.Kernel, kernels.Kernel.__call__)]
         if cpu.can_compile():
-            from minifp.cpu.pool import Chunked
+            from minifp.runtime.cpu.pool import Chunked
 
             self.original.append((Chunked, Chunked.__call__))
         for kind, call in self.original:
-            kind.__call__ = self.timed(call, kind is backend.Kernel)
+            kind.__call__ = self.timed(call, kind is kernels.Kernel)
         tape.observers.append(self)
         return self
 

@@ -9,8 +9,9 @@ from math import prod
 
 import numpy as np
 
-from minifp import backend, tape
-from minifp.tape import Tensor
+from minifp.autograd import tape
+from minifp.autograd.tape import Tensor
+from minifp.numerics import kernels
 
 
 class Trace:
@@ -26,12 +27,12 @@ class Trace:
 
     def __enter__(self):
         tape.observers.append(self)
-        backend.observers.append(self)
+        kernels.observers.append(self)
         return self
 
     def __exit__(self, *_):
         tape.observers.remove(self)
-        backend.observers.remove(self)
+        kernels.observers.remove(self)
         self.unknown |= {f for f in self.families if f not in KNOWN_FAMILIES}
 
     def on_record(self, node, outputs):

@@ -61,7 +61,7 @@ LAYERS = {
 }
 
 
-interpolation = import_module("minifp.ops.interpolate")  # the name is the function's in ops
+interpolation = import_module("minifp.ops.pooling.interpolate")  # the name is the function's in ops
 
 # ---- how far rounding may carry the results -----------------------------------------------------
 #

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import minifp as fp
 import minifp.nn.functional as F
 from cases.case import Case, axis_of, drawn, functional, shapes
-from minifp.ops.normalize import p_norm_slope
+from minifp.ops.normalization.normalize import p_norm_slope
 
 EPS = st.sampled_from([1e-3, 0.1, 1.0])
 ABOVE_0 = st.integers(1, 4)

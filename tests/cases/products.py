@@ -5,8 +5,8 @@ from bounds import magnitude
 from hypothesis import strategies as st
 
 from cases.case import SIZES, alike, drawn, functional
-from minifp.ops import conv as straight
-from minifp.ops import conv_transpose as back
+from minifp.ops.convolution import conv as straight
+from minifp.ops.convolution import conv_transpose as back
 
 MATRICES = [
     *(((3, 4), (4, 5)), ((1, 1), (1, 1)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2))),

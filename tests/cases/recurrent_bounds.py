@@ -8,7 +8,7 @@ have slopes of at most 1, so they pass that error on, and add a few roundings of
 import numpy as np
 from bounds import UNIT, Interval, excess, growth, stepwise
 
-from minifp.formats import float64
+from minifp.numerics.formats import float64
 
 
 def _sigmoid(z):

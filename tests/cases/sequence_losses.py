@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cases.case import drawn
 from cases.losses import REDUCTION, in_minifp, with_constants
-from minifp.ops.ctc_loss import alphas, betas, states
+from minifp.ops.losses.ctc_loss import alphas, betas, states
 
 
 def ctc(shape, targets, steps, lengths, blank=0, reduction="mean", zero_infinity=False):

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from cases.case import axis_of, drawn, functional
 from cases.losses import REDUCTION, with_constants
 from minifp.ops.elementwise import sum_to
-from minifp.ops.normalize import p_norm, p_norm_slope
+from minifp.ops.normalization.normalize import p_norm, p_norm_slope
 
 T = np.array([1.0, -1, -1, 1, -1], "float32")
 

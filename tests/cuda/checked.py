@@ -7,8 +7,8 @@ import numpy as np
 from bounds import Call
 from conftest import IMITATED
 
-from minifp.backend import KERNELS
-from minifp.cuda.arrays import to_device, to_host
+from minifp.numerics.kernels import KERNELS
+from minifp.runtime.cuda.arrays import to_device, to_host
 
 SEEDS = (0, 7, 11)  # of the order in which an imitated GPU runs blocks and threads; 0: as they come
 NAMES = {k.name: k for k in KERNELS}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from real_gpu import has_gpu, why_broken
 
-from minifp.cuda import arrays
+from minifp.runtime.cuda import arrays
 
 IMITATED = not has_gpu()
 # What a machine may lack on which nothing was installed for minifp.

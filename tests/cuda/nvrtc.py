@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from build import folder
 
-from minifp.cuda.source import OPTIONS
+from minifp.runtime.cuda.source import OPTIONS
 
 LIBRARIES = ("lib/libnvrtc.so.*", "bin/**/nvrtc64_*_0.dll")  # under nvidia/cu13
 SPILLS = re.compile(r"properties for (\S+)\n.*?(\d+) bytes spill stores, (\d+) bytes spill loads")

@@ -16,7 +16,7 @@ os.environ["MINIFP_CUBLAS"] = str(build.library("fake_cublas.cpp"))
 
 import test_twins  # noqa: E402
 
-from minifp.cuda.source import Text  # noqa: E402
+from minifp.runtime.cuda.source import Text  # noqa: E402
 
 CALLS = 2  # of each kernel
 

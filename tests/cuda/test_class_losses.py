@@ -5,8 +5,8 @@ import pytest
 from checked import check, results_of
 
 import minifp as fp
-from minifp.cuda.arrays import to_device
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
+from minifp.runtime.cuda.arrays import to_device
 
 ONE = np.array(1.5, "float32")
 SHAPES = [(5, 10), (40, 16), (7, 100), (3, 2000), (3, 5, 6), (2, 60, 35), (9,), (40000, 2)]

@@ -21,16 +21,16 @@ from update_rules import RULES
 
 import minifp as fp
 from minifp import nn
-from minifp.backend import KERNELS, Kernel
-from minifp.cuda import rows, source, teaching
-from minifp.cuda.arrays import to_device
-from minifp.cuda.source import common
-from minifp.cuda.translate import PRELUDE
+from minifp.autograd.gradient_clip import squared_norm
 from minifp.errors import MinifpError
-from minifp.gradient_clip import squared_norm
+from minifp.numerics.kernels import KERNELS, Kernel
 from minifp.optim.block_cuda import rule_of
 from minifp.optim.block_numba import Update
-from minifp.optim.step_cuda import fits
+from minifp.runtime.cuda import rows, source, teaching
+from minifp.runtime.cuda.arrays import to_device
+from minifp.runtime.cuda.source import common
+from minifp.runtime.cuda.translate import PRELUDE
+from minifp.training.step_cuda import fits
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_100")  # beside sm_90: Turing, Ampere, Blackwell
 SHORT, TOGETHER = 4000, 60  # characters of a text that is compiled with others, and how many

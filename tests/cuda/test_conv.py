@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from drawn import checked, drawn
 
-from minifp.cuda.arrays import cupy, to_device, to_host
-from minifp.cuda.product import current_handle
-from minifp.ops import conv_cuda
-from minifp.ops.conv import conv_dw, conv_dx, conv_forward
-from minifp.ops.conv_transpose import conv_transpose_forward
+from minifp.ops.convolution import conv_cuda
+from minifp.ops.convolution.conv import conv_dw, conv_dx, conv_forward
+from minifp.ops.convolution.conv_transpose import conv_transpose_forward
 from minifp.ops.windows import window_count
+from minifp.runtime.cuda.arrays import cupy, to_device, to_host
+from minifp.runtime.cuda.product import current_handle
 
 ONE = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
 

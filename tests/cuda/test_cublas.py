@@ -21,8 +21,9 @@ import numpy as np
 import pytest
 from bounds import excess
 
-from minifp.cuda import arrays, cublas, product
-from minifp.cuda.cublas import (
+from minifp.errors import ArgumentError, DeviceError, ShapeError
+from minifp.runtime.cuda import arrays, cublas, product
+from minifp.runtime.cuda.cublas import (
     COMPUTE_TYPES,
     CublasError,
     Handles,
@@ -33,8 +34,7 @@ from minifp.cuda.cublas import (
     loaded_libraries,
     supported,
 )
-from minifp.cuda.product import multiply
-from minifp.errors import ArgumentError, DeviceError, ShapeError
+from minifp.runtime.cuda.product import multiply
 
 HERE = Path(__file__).resolve().parent
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -457,7 +457,7 @@ def test_sums_in_float16_stop_where_those_in_float32_go_on():
 
 def test_sums_in_float16_are_those_of_the_reference():
     """The imitation rounds every product and partial sum, k ascending, as the CPU's reference."""
-    from minifp.accumulate import primitives
+    from minifp.numerics.accumulate import primitives
 
     generator = np.random.default_rng(8)
     a = (generator.standard_normal((9, 40)) * 2.0 ** generator.integers(-12, 4, (9, 40))).astype(

@@ -23,12 +23,12 @@ from drawn import checked, drawn
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.cuda import capturing, cudnn
-from minifp.cuda.arrays import cupy, to_device, to_host
-from minifp.cuda.cudnn import Geometry
 from minifp.errors import ArgumentError, DeviceError
-from minifp.ops.conv import conv_dw, conv_dx, conv_forward
+from minifp.ops.convolution.conv import conv_dw, conv_dx, conv_forward
 from minifp.ops.windows import window_count
+from minifp.runtime.cuda import capturing, cudnn
+from minifp.runtime.cuda.arrays import cupy, to_device, to_host
+from minifp.runtime.cuda.cudnn import Geometry
 
 ONE = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
 CASES = [  # pictures, weights, what is not one
@@ -482,7 +482,7 @@ import ctypes, json, sys
 import cudnn
 stub = ctypes.CDLL(sys.argv[1])
 cudnn._pybind_module._set_dlhandle_cudnn(stub._handle)
-from minifp.cuda import cudnn as ours
+from minifp.runtime.cuda import cudnn as ours
 
 def told(geometry):
     graph = ours.graph_of(cudnn, geometry, 0)

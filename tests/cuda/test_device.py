@@ -12,11 +12,12 @@ from conftest import IMITATED
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import backend, nn, optim
-from minifp.cuda import arrays
-from minifp.cuda.transfer import Upload
-from minifp.formats import float16
+from minifp import nn, optim
 from minifp.models import LeNet
+from minifp.numerics import kernels
+from minifp.numerics.formats import float16
+from minifp.runtime.cuda import arrays
+from minifp.runtime.cuda.transfer import Upload
 
 
 def test_tensors_go_there_and_back():
@@ -185,8 +186,8 @@ def test_accumulate_float16_sums_products_in_float16():
 
 def test_what_runs_on_the_cpu_says_so_once():
     x = fp.tensor(np.arange(6.0).reshape(2, 3), device="cuda", dtype="float64")
-    backend.ran_on_host.discard("pointwise.mul_forward")
-    with pytest.warns(backend.OnHostWarning, match="pointwise.mul_forward runs on the CPU"):
+    kernels.ran_on_host.discard("arithmetic.mul_forward")
+    with pytest.warns(kernels.OnHostWarning, match="arithmetic.mul_forward runs on the CPU"):
         y = x * x
     assert (y.device, y.dtype) == ("cuda", "float64")
     with warnings.catch_warnings():

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from minifp.cuda.devices import GENERATIONS, TENSOR_FORMATS, generation, lacks
 from minifp.errors import ArgumentError, DeviceError
+from minifp.runtime.cuda.devices import GENERATIONS, TENSOR_FORMATS, generation, lacks
 
 
 @pytest.mark.parametrize(

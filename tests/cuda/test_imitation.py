@@ -16,9 +16,9 @@ from conftest import IMITATED
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.cuda import pointwise, source
-from minifp.cuda.arrays import to_device, to_host
 from minifp.optim import block_cuda
+from minifp.runtime.cuda import pointwise, source
+from minifp.runtime.cuda.arrays import to_device, to_host
 
 if not IMITATED:
     pytest.skip("it is about the imitation", allow_module_level=True)
@@ -154,8 +154,8 @@ import fake_cupy
 sys.modules["cupy"] = fake_cupy
 import numpy as np
 import minifp as fp
-from minifp.cuda import pointwise, source
-from minifp.cuda.arrays import to_device
+from minifp.runtime.cuda import pointwise, source
+from minifp.runtime.cuda.arrays import to_device
 if {wrong}:
     right = pointwise.template
     pointwise.template = lambda name: right(name).replace("i < n", "i <= n")

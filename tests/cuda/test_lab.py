@@ -9,12 +9,13 @@ pytest.importorskip("click")
 from click.testing import CliRunner
 
 import minifp as fp
-from minifp import device, nn, optim
+from minifp import nn, optim
 from minifp.cli import main
 from minifp.lab.resume import train_one
 from minifp.lab.run import READ_AFTER, Run, Training
-from minifp.policy import precision
-from minifp.tasks import load_task
+from minifp.lab.tasks import load_task
+from minifp.numerics.policy import precision
+from minifp.runtime import device
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from checked import check, results_of
 
 import minifp as fp
 import minifp.functional as F
-from minifp.backend import ran_on_host
-from minifp.cuda.arrays import to_device
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
+from minifp.numerics.kernels import ran_on_host
+from minifp.runtime.cuda.arrays import to_device
 
 BOTH = pytest.mark.parametrize("dtype", ["float16", "float32"])
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"]
@@ -90,7 +90,7 @@ def test_comparisons_of_what_is_not_finite(name):
     compared(name, x[:4], 1e300)
 
 
-@pytest.mark.filterwarnings("ignore::minifp.backend.OnHostWarning")
+@pytest.mark.filterwarnings("ignore::minifp.numerics.kernels.OnHostWarning")
 def test_integers_without_a_kernel_are_compared_on_the_cpu():
     x = np.zeros((2, 1, 2, 1, 2, 1), "int64")
     y = np.arange(2).reshape(1, 2, 1, 1, 1, 1) + np.arange(2)
@@ -107,11 +107,11 @@ def test_remainders(rng, shapes, dtype):
     x, y = (np.asarray(rng.normal(size=s) * 30).astype(dtype) for s in shapes)
     dz = np.ones(np.broadcast_shapes(*shapes), dtype)
     for name in ("remainder", "floor_divide"):
-        check(f"pointwise.{name}_forward", x, y, to=(dtype,))
+        check(f"arithmetic.{name}_forward", x, y, to=(dtype,))
     for d, a in zip("xy", (x, y)):
-        check(f"pointwise.remainder_d{d}", dz, x, y, shape=a.shape, to=(dtype,))
+        check(f"arithmetic.remainder_d{d}", dz, x, y, shape=a.shape, to=(dtype,))
         for name in ("floor_divide", "trunc_divide"):
-            (found,) = results_of(f"pointwise.{name}_d{d}", dz, x, y, shape=a.shape, to=(dtype,))
+            (found,) = results_of(f"arithmetic.{name}_d{d}", dz, x, y, shape=a.shape, to=(dtype,))
             assert found.shape == a.shape and not found.any()
 
 
@@ -120,7 +120,7 @@ def test_remainders(rng, shapes, dtype):
 def test_remainders_of_what_is_not_finite_or_far_apart(name, dtype):
     x = np.array([0, -0.0, 1, -1, 3, np.nan, np.inf, -np.inf, 6e-8, 65504, -65504], dtype)
     y = np.append(x, np.array([0.1, -0.1, 1e-3], dtype))
-    z = check(f"pointwise.{name}_forward", x[:, None], y, to=("float32",))
+    z = check(f"arithmetic.{name}_forward", x[:, None], y, to=("float32",))
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(x[:, None], y, dtype="float32")
     assert np.array_equal(np.isnan(z), np.isnan(expected))
@@ -138,22 +138,22 @@ def test_remainders_of_what_is_not_finite_or_far_apart(name, dtype):
 def test_gates(rng, shape, axis, dtype):
     x = (rng.normal(size=shape) * 4).astype(dtype)
     dy = np.split(x, 2, axis)[1].copy()
-    check("gated.glu_forward", x, axis=axis, to=(dtype,))
-    check("gated.glu_dx", dy, x, axis=axis, to=(dtype,))
+    check("glu_prelu.glu_forward", x, axis=axis, to=(dtype,))
+    check("glu_prelu.glu_dx", dy, x, axis=axis, to=(dtype,))
 
 
 def test_gates_of_what_is_not_finite():
     given = np.array([0, 1, np.nan, np.inf, -np.inf, 65504, -65504, -80], "float16")
     x = np.stack(np.broadcast_arrays(given[:, None], given)).reshape(2, -1)
-    check("gated.glu_forward", x, axis=0, to=("float16",))
-    check("gated.glu_dx", np.ones((1, x.shape[1]), "float16"), x, axis=0, to=("float16",))
+    check("glu_prelu.glu_forward", x, axis=0, to=("float16",))
+    check("glu_prelu.glu_dx", np.ones((1, x.shape[1]), "float16"), x, axis=0, to=("float16",))
 
 
 @BOTH
 def test_what_was_repeated_is_summed(rng, dtype):
     dy = rng.normal(size=(900, 14)).astype(dtype)
     given = {"shape": (3, 7), "wide": (300, 3, 2, 7)}
-    check("stretching.repeat_dx", dy, to=(dtype,), **given)
+    check("expand.repeat_dx", dy, to=(dtype,), **given)
 
 
 @BOTH

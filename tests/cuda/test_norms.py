@@ -5,12 +5,20 @@ import pytest
 from checked import results_of
 from drawn import checked, drawn
 
-from minifp.cuda.arrays import to_device, to_host
-from minifp.ops import batch_norm_cuda
-from minifp.ops.batch_norm import batch_norm_dx, batch_norm_forward, batch_norm_statistics
-from minifp.ops.group_norm import group_norm_dx, group_norm_forward, instance_norm_statistics
-from minifp.ops.layer_norm import layer_norm_dx, layer_norm_forward
-from minifp.ops.rms_norm import rms_norm_dx, rms_norm_forward
+from minifp.ops.normalization import batch_norm_cuda
+from minifp.ops.normalization.batch_norm import (
+    batch_norm_dx,
+    batch_norm_forward,
+    batch_norm_statistics,
+)
+from minifp.ops.normalization.group_norm import (
+    group_norm_dx,
+    group_norm_forward,
+    instance_norm_statistics,
+)
+from minifp.ops.normalization.layer_norm import layer_norm_dx, layer_norm_forward
+from minifp.ops.normalization.rms_norm import rms_norm_dx, rms_norm_forward
+from minifp.runtime.cuda.arrays import to_device, to_host
 
 SINGLE = ("float32", "float32")
 EPS = 1e-5

@@ -12,8 +12,8 @@ pytest.importorskip("hypothesis")
 from cases import CASES
 
 import minifp as fp
-from minifp import backend
-from minifp.policy import precision
+from minifp.numerics import kernels
+from minifp.numerics.policy import precision
 
 ULPS = 64  # of float16, of the largest number: results of one operation that were rounded apart
 
@@ -38,7 +38,7 @@ def results(case, device, monkeypatch):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatch):
     with warnings.catch_warnings(), precision("float32,storage=float16"):
-        warnings.simplefilter("ignore", backend.OnHostWarning)
+        warnings.simplefilter("ignore", kernels.OnHostWarning)
         expected = results(case, "cpu", monkeypatch)
         found = results(case, "cuda", monkeypatch)
     assert len(expected) == len(found)

@@ -5,8 +5,8 @@ import pytest
 from checked import check, results_of
 
 import minifp as fp
-from minifp.cuda.arrays import to_device
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
+from minifp.runtime.cuda.arrays import to_device
 
 # entries, places, numbers of each: one run, several, long ones, none, no packs, more than a warp's
 SIZES = [
@@ -66,8 +66,8 @@ def test_numbers_gathered(rng):
     src = rng.normal(size=(3, 95, 5)).astype("float16")
     dy = src[:, :90, :4].copy()
     for shape in ((3, 6, 4), (5, 6, 7)):
-        check("gathering.gather_dx", dy, i, axis=1, shape=shape, to=("float16",))
-    check("gathering.scatter_add_forward", x, src, i, axis=1, to=("float16",))
+        check("gather_scatter.gather_dx", dy, i, axis=1, shape=shape, to=("float16",))
+    check("gather_scatter.scatter_add_forward", x, src, i, axis=1, to=("float16",))
 
 
 CASES = {

@@ -6,10 +6,10 @@ from drawn import checked, drawn
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp.cuda.arrays import to_host
-from minifp.ops.avg_pool import avg_pool_dx, avg_pool_forward
-from minifp.ops.max_pool import max_pool_dx, max_pool_forward
-from minifp.ops.pool_windows import adaptive_axes, pool_axes
+from minifp.ops.pooling.avg_pool import avg_pool_dx, avg_pool_forward
+from minifp.ops.pooling.max_pool import max_pool_dx, max_pool_forward
+from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
+from minifp.runtime.cuda.arrays import to_host
 
 MEAN = {"include_pad": True, "override": None}
 

@@ -5,8 +5,8 @@ import pytest
 from checked import check, results_of
 
 import minifp as fp
-from minifp.cuda.arrays import to_device
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
+from minifp.runtime.cuda.arrays import to_device
 
 BOTH = pytest.mark.parametrize("dtype", ["float16", "float32"])
 # Shapes and the axes that are reduced: inner, outer, in the middle, apart, all, and long ones.
@@ -76,11 +76,11 @@ def test_normalised(rng, shape, axes):
 @pytest.mark.parametrize("kind, sign", [("amax", 1), ("amin", -1)])
 def test_extremes(rng, shape, axes, kind, sign):
     x, dy = drawn(rng, shape, axes, "float16")
-    y = check(f"extremes.{kind}_forward", x, axes=axes, keepdims=False, to=("float16",))
+    y = check(f"min_max.{kind}_forward", x, axes=axes, keepdims=False, to=("float16",))
     assert np.array_equal(y, sign * (sign * x).max(axes))
-    check("extremes.share_dx", dy, x, y, axes=axes, nan_is_found=False, to=("float16",))
+    check("min_max.share_dx", dy, x, y, axes=axes, nan_is_found=False, to=("float16",))
     x.reshape(-1)[x.size // 2] = np.nan
-    y = check(f"extremes.{kind}_forward", x, axes=axes, keepdims=False, to=("float16",))
+    y = check(f"min_max.{kind}_forward", x, axes=axes, keepdims=False, to=("float16",))
     assert np.isnan(y).sum() == 1
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from checked import check, results_of
 
-from minifp.cuda.rows import rows_along
-from minifp.cuda.source import common
+from minifp.runtime.cuda.rows import rows_along
+from minifp.runtime.cuda.source import common
 
 STORED = ("float16", "float32")
 # Short rows, warps, a block, several chunks of a block; behind the axis nothing, few, many.

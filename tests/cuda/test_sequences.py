@@ -7,10 +7,10 @@ from checked import check
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.backend import ran_on_host
-from minifp.cuda.arrays import to_device
-from minifp.ops.sequence import states_before, steps_of
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
+from minifp.numerics.kernels import ran_on_host
+from minifp.ops.recurrent.sequence import states_before, steps_of
+from minifp.runtime.cuda.arrays import to_device
 
 SIZES = [None, (70, 70, 33, 2, 1)]  # of a batch of 70 in 5 steps
 ROOM = 5, 70, 6, 11  # steps, sequences, inputs, units

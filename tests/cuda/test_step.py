@@ -7,9 +7,9 @@ import pytest
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp import mixed, nn, optim
-from minifp.cuda import arrays
-from minifp.optim import step_cuda
+from minifp import nn, optim
+from minifp.runtime.cuda import arrays
+from minifp.training import mixed, step_cuda
 
 RULES = {
     "SGD": lambda p: optim.SGD(p, lr=0.1),

@@ -15,10 +15,10 @@ from test_capture import assert_same, batches, made, trained, training_step
 
 import minifp as fp
 from minifp import nn
-from minifp.cuda.arrays import cupy, empty, lasting, to_device, to_host
-from minifp.cuda.pools import release
-from minifp.cuda.transfer import Upload
-from minifp.graphs import WARM_UP
+from minifp.runtime.cuda.arrays import cupy, empty, lasting, to_device, to_host
+from minifp.runtime.cuda.pools import release
+from minifp.runtime.cuda.transfer import Upload
+from minifp.training.graphs import WARM_UP
 
 SEEDS = (1, 2, 3) if IMITATED else (0,)
 

@@ -11,10 +11,10 @@ import pytest
 from conftest import IMITATED
 from nvrtc import compiled, spills
 
-from minifp.cuda import headers, source
-from minifp.cuda.arrays import to_device, to_host
-from minifp.cuda.teaching import TEXT, emulated, matmul
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from minifp.runtime.cuda import headers, source
+from minifp.runtime.cuda.arrays import to_device, to_host
+from minifp.runtime.cuda.teaching import TEXT, emulated, matmul
 
 FORMATS = ("float32", "float16")
 SHAPES = [(1, 1, 1), (16, 16, 16), (3, 20, 5), (40, 33, 17), (17, 100, 50), (2, 0, 3), (0, 4, 5)]

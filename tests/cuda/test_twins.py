@@ -16,13 +16,13 @@ from bounds import Call, Calls
 from cases import CASES, LAYOUTS
 
 import minifp as fp
-from minifp.backend import KERNELS, Kernel
-from minifp.cuda.arrays import is_on_device, to_device, to_host
-from minifp.policy import precision
+from minifp.numerics.kernels import KERNELS, Kernel
+from minifp.numerics.policy import precision
+from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 
 MOST = 60  # calls of one kernel
 # What no case calls: casts, and dropout that draws its own numbers.
-ELSEWHERE = {"pointwise.copy", "dropout.dropped"}
+ELSEWHERE = {"arithmetic.copy", "dropout.dropped"}
 
 
 @cache
@@ -105,7 +105,7 @@ def strided(flat, first, shape, steps):
 
 
 # Update rules are tested in test_step.py, what gives no numbers in test_device.py.
-OTHERS = ("minifp.optim.", "minifp.ops.comparison")
+OTHERS = ("minifp.optim.", "minifp.ops.pointwise.comparison")
 NAMES = [
     k.name
     for k in KERNELS

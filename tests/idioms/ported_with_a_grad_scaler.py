@@ -4,10 +4,14 @@
 
 import minifp as fp
 
-device = "cpu"
+has_gpu, device = False, "cpu"
 try:
-    device = fp.device("cuda" if fp.cuda.is_available() else "cpu")
+    has_gpu = fp.cuda.is_available()
 except AttributeError as error:
     assert "minifp doctor" in str(error)
+try:
+    device = fp.device("cuda" if has_gpu else "cpu")
+except AttributeError as error:
+    assert 'a text, "cpu" or "cuda"' in str(error)
 
 from minifp import GradScaler  # noqa: E402, F401

@@ -1,6 +1,6 @@
 """What models need beside layers, by PyTorch's names."""
 
-from minifp.gradient_clip import clip_grad_norm_, clip_grad_value_
+from minifp.autograd.gradient_clip import clip_grad_norm_, clip_grad_value_
 from minifp.nn.utils import rnn
 
 __all__ = [

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from minifp import ops
-from minifp.device import moved
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.packing import pack, unpack
-from minifp.tape import Tensor
+from minifp.ops.recurrent.packing import pack, unpack
+from minifp.runtime.device import moved
 
 
 class PackedSequence(

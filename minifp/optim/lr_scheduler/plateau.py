@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from math import inf, isnan
 from typing import Any
 
+from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_count, check_range
 from minifp.errors import ArgumentError
 from minifp.optim.lr_scheduler.base import AnyOptimizer, LRScheduler, plain
-from minifp.tape import Tensor
 
 
 class ReduceLROnPlateau(LRScheduler):

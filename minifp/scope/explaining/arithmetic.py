@@ -5,7 +5,7 @@ stored is found, and it is rounded once, as IEEE 754 asks of +, -, * and /.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from minifp.formats import Format
+from minifp.numerics.formats import Format
 from minifp.scope.explaining.bit_fields import Stored
 from minifp.scope.explaining.exact import SYMBOLS, Exact, combine
 from minifp.scope.explaining.rounding import Rounded, rounded

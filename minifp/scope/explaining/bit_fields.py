@@ -7,7 +7,7 @@ normals and on to Inf; so the next number is the next integer (IEEE 754).
 from dataclasses import dataclass
 from fractions import Fraction
 
-from minifp.formats import Format
+from minifp.numerics.formats import Format
 from minifp.scope.explaining.exact import NAN, Exact
 
 

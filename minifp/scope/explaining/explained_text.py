@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Callable
 
-from minifp.scope.explaining.told import Pieces, Rows
+from minifp.scope.explaining.describe import Pieces, Rows
 
 WIDTH = 100
 LABEL = 12

@@ -8,8 +8,8 @@ not 0.1 in float64 rounded again.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from minifp.formats import DESCRIBED
-from minifp.scope.explaining import explained_text, told
+from minifp.numerics.formats import DESCRIBED
+from minifp.scope.explaining import describe, explained_text
 from minifp.scope.explaining.arithmetic import Operation, operation
 from minifp.scope.explaining.operands import Operand
 from minifp.scope.explaining.rounding import Rounded, rounded
@@ -36,7 +36,7 @@ class Explained(Mapping):
     def __len__(self) -> int:
         return len(DESCRIBED)
 
-    def rows(self, name: str) -> told.Rows:
+    def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
         raise NotImplementedError
 
@@ -51,7 +51,7 @@ class Explained(Mapping):
         return self.text()
 
     def _repr_html_(self) -> str:
-        from minifp.report.explained import fragment
+        from minifp.scope.page.explained import fragment
 
         return fragment(self.title, self.notes, {name: self.rows(name) for name in self})
 
@@ -67,9 +67,9 @@ class ExplainedNumber(Explained):
     def __getitem__(self, name: str) -> Rounded:
         return self.found[name]
 
-    def rows(self, name: str) -> told.Rows:
+    def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
-        return told.number(self.found[name])
+        return describe.number(self.found[name])
 
 
 class ExplainedOperation(Explained):
@@ -86,6 +86,6 @@ class ExplainedOperation(Explained):
     def __getitem__(self, name: str) -> Operation:
         return self.found[name]
 
-    def rows(self, name: str) -> told.Rows:
+    def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
-        return told.steps(self.found[name])
+        return describe.steps(self.found[name])

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from minifp.device import is_array, moved
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.formats import DESCRIBED
-from minifp.methods import read
+from minifp.numerics.formats import DESCRIBED
+from minifp.ops.methods import read
+from minifp.runtime.device import is_array, moved
 from minifp.scope.explaining.exact import Exact, decimal
-from minifp.tape import Tensor
 
 LARGEST_EXPONENT = 9999  # in a text, so that 1e999999999 does not fill the memory
 LONGEST = 2000  # characters, or digits

@@ -10,7 +10,7 @@ in which PyTorch and ml_dtypes convert).
 from dataclasses import dataclass
 from fractions import Fraction
 
-from minifp.formats import Format
+from minifp.numerics.formats import Format
 from minifp.scope.explaining.bit_fields import Stored, infinity, not_a_number
 from minifp.scope.explaining.exact import Exact, power
 

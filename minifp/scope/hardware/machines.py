@@ -12,13 +12,13 @@ from time import perf_counter
 
 import numpy as np
 
-from minifp.cpu.threads import get_num_threads
+from minifp.autograd.replay import unobserved
 from minifp.errors import ArgumentError
-from minifp.formats import float16, float32
-from minifp.ops.linear import linear_dx
-from minifp.ops.pointwise import add_forward
-from minifp.policy import Precision, precision
-from minifp.replay import unobserved
+from minifp.numerics.formats import float16, float32
+from minifp.numerics.policy import Precision, precision
+from minifp.ops.pointwise.arithmetic import add_forward
+from minifp.ops.products.linear import linear_dx
+from minifp.runtime.cpu.threads import get_num_threads
 
 GB = 10**9
 # No datasheet has it. One short kernel after the other takes about this in NVIDIA's "Getting

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from minifp.device import is_array
+from minifp.autograd.tape import Node, Tensor, module_path
 from minifp.lab.memory import (
     ACTIVATION_GRADIENTS,
     ACTIVATIONS,
@@ -16,10 +16,10 @@ from minifp.lab.memory import (
     buffer,
     key_of,
 )
+from minifp.runtime.device import is_array
 from minifp.scope.memory.rerun import Inside
 from minifp.scope.memory.summary import KINDS, WORKSPACE, Event
 from minifp.scope.memory.threads import ask_threads
-from minifp.tape import Node, Tensor, module_path
 
 FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
 

@@ -24,21 +24,23 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
-from minifp import backend, mixed, tape
-from minifp.cuda.arrays import is_on_device
-from minifp.device import is_array
-from minifp.diagnosis import Recorded
+from minifp.autograd import tape
+from minifp.autograd.tape import Tensor
 from minifp.errors import MinifpError
-from minifp.formats import float32, widen
 from minifp.lab.memory import WEIGHT_GRADIENTS
-from minifp.mixed import MixedOptimizer
-from minifp.policy import Precision
+from minifp.numerics import kernels
+from minifp.numerics.formats import float32, widen
+from minifp.numerics.policy import Precision
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import is_array
 from minifp.scope.checks import check_training
 from minifp.scope.memory.account import UPDATE, Account
 from minifp.scope.memory.rerun import Inside, Unseen, can_be_done, do_again, tracing, workspaces
 from minifp.scope.memory.summary import ALWAYS_HELD, KINDS, MASTERS, STATE, WORKSPACE, Held, Memory
 from minifp.scope.memory.threads import ask_threads
-from minifp.tape import Tensor
+from minifp.training import mixed
+from minifp.training.diagnosis import Recorded
+from minifp.training.mixed import MixedOptimizer
 
 
 class MemoryLedger:
@@ -75,7 +77,7 @@ class MemoryLedger:
         mixed.observers.append(self)
         tape.observers.append(self.account)
         if not is_on_device(self.optimizer.parameters[0].array):  # there it would change the update
-            backend.observers.append(self.account)
+            kernels.observers.append(self.account)
 
     def on_update(self, optimizer: Any, gradients: list, factor: float) -> None:
         """Weights are about to change, in place: by kernels of which some are for nobody to see."""
@@ -115,8 +117,8 @@ class MemoryLedger:
         account = self.account
         if account.phase == UPDATE:
             return
-        if account in backend.observers:
-            backend.observers.remove(account)
+        if account in kernels.observers:
+            kernels.observers.remove(account)
         for p in self.optimizer.parameters:
             if p.grad is not None:  # unscaling or clipping may have made others
                 account.hold(p, WEIGHT_GRADIENTS, [p.grad.array])
@@ -124,7 +126,7 @@ class MemoryLedger:
         account.happened(None, "step")
 
     def _look_away(self):
-        for observers in (tape.observers, backend.observers):
+        for observers in (tape.observers, kernels.observers):
             if self.account in observers:
                 observers.remove(self.account)
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from minifp import backend, tape
-from minifp.diagnosis import Recorded
-from minifp.policy import Precision
-from minifp.replay import Outputs, again, arguments_of, leaf_like, unobserved
+from minifp.autograd import tape
+from minifp.autograd.backward import propagate
+from minifp.autograd.replay import Outputs, again, arguments_of, leaf_like, unobserved
+from minifp.autograd.tape import Node, Tensor
+from minifp.numerics import kernels
+from minifp.numerics.policy import Precision
 from minifp.scope.memory.threads import ask_threads
-from minifp.tape import Node, Tensor
-from minifp.walk import propagate
+from minifp.training.diagnosis import Recorded
 
 CAST = "cast"
 
@@ -39,7 +40,7 @@ def do_again(
     """
     with unobserved(), np.errstate(all="ignore"):
         tape.observers.append(observer)
-        backend.observers.append(observer)
+        kernels.observers.append(observer)
         propagate(_forward(recorded, observer, leaves, precision, entering), None, 1.0, False)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minifp.formats import FORMATS
+from minifp.numerics.formats import FORMATS
 
 EXPLAINED = 0.9  # share of the squared change that a multiple of the weights must explain
 NEARLY_ALL = 0.99  # of the numbers of a sample

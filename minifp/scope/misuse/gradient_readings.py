@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minifp.callers import line_of_user
-from minifp.gradient_clip import is_consumed, squared_norm
+from minifp.autograd.gradient_clip import is_consumed, squared_norm
+from minifp.autograd.tape import Tensor
 from minifp.lab.memory import buffer
-from minifp.tape import Tensor
+from minifp.runtime.callers import line_of_user
 
 KNOWING = ("scale", "seed")  # a line with one of these is taken to divide by it
 

@@ -15,14 +15,16 @@ just weigh it.
 import warnings
 from typing import Any
 
-from minifp import backend, callers, tape
-from minifp.callers import level_of_user
+from minifp.autograd import tape
+from minifp.autograd.tape import Tensor
 from minifp.errors import MisuseWarning
+from minifp.numerics import kernels
+from minifp.runtime import callers
+from minifp.runtime.callers import level_of_user
 from minifp.scope.misuse.lost_constants import LostConstants
 from minifp.scope.misuse.optimizer_numbers import rounded_parameters, told_of_masters, told_of_state
 from minifp.scope.misuse.scaled_gradients import ScaledGradients
 from minifp.scope.misuse.untrained import Untrained, listed
-from minifp.tape import Tensor
 
 
 class Guard:
@@ -81,12 +83,12 @@ class Guard:
             self.looking = True
             self.gradients.begin()
             tape.observers.append(self)
-            backend.observers.append(self)
+            kernels.observers.append(self)
 
     def look_away(self) -> None:
         """Watch no more."""
         self.looking = False
-        for observers in (tape.observers, backend.observers):
+        for observers in (tape.observers, kernels.observers):
             if self in observers:
                 observers.remove(self)
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from minifp.callers import line_of_user
-from minifp.device import is_array
-from minifp.formats import FORMATS, is_float
-from minifp.recording import line_of
+from minifp.autograd.op import line_of
+from minifp.numerics.formats import FORMATS, is_float
+from minifp.runtime.callers import line_of_user
+from minifp.runtime.device import is_array
 
 FORWARD = "_forward"
 ADDS, CHOOSES = ("add", "sub"), ("maximum", "minimum", "where", "masked_fill")
 LOOKED_AT = {
-    **{f"pointwise.{name}{FORWARD}": name for name in (*ADDS, "mul", *CHOOSES[:2])},
-    **{f"selection.{name}{FORWARD}": name for name in CHOOSES[2:]},
+    **{f"arithmetic.{name}{FORWARD}": name for name in (*ADDS, "mul", *CHOOSES[:2])},
+    **{f"where.{name}{FORWARD}": name for name in CHOOSES[2:]},
 }
 LIMITS = {"clamp": ("min", "max")}  # operations whose numbers are settings, which the tape has
 

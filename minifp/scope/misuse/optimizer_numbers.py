@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.device import moved
-from minifp.formats import FORMATS, float16, float64, narrow, widen
+from minifp.numerics.formats import FORMATS, float16, float64, narrow, widen
+from minifp.runtime.device import moved
 
 MANY = 64  # different numbers that a parameter must have
 FEW = 16  # numbers in a binade, for its share of odd ones to count

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.device import is_array
-from minifp.formats import float64, widen
-from minifp.gradient_clip import in_seed, squared_norm
-from minifp.gradient_sum import GradientSum
-from minifp.policy import get_precision
+from minifp.autograd.gradient_clip import in_seed, squared_norm
+from minifp.autograd.gradient_sum import GradientSum
+from minifp.autograd.tape import Tensor
+from minifp.numerics.formats import float64, widen
+from minifp.numerics.policy import get_precision
+from minifp.runtime.device import is_array
 from minifp.scope.misuse.changed_gradients import Change, what_was_done
 from minifp.scope.misuse.gradient_readings import GradientReadings, is_scaled
-from minifp.tape import Tensor
 
 SAMPLE = 4096
 INVARIANT = {"isfinite", "isinf", "isnan", "eq", "ne", "sign"}  # the same of scaled gradients

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from minifp.tape import Tensor
+from minifp.autograd.tape import Tensor
 
 PATIENCE = 2  # observed updates without a gradient before a parameter is told of
 SHOWN = 4  # names in a text, of many

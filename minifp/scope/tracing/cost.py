@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.accumulate import plain_cumsum, plain_prod, plain_sum
-from minifp.formats import float32, widen
+from minifp.numerics.accumulate import plain_cumsum, plain_prod, plain_sum
+from minifp.numerics.formats import float32, widen
 
 Product = tuple[int, int, int, int]  # M, N, K, and how often
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.formats import float64, widen
-from minifp.replay import Outputs, arguments_of, leaf_like
+from minifp.autograd.backward import first_gradient, format_of, run_backward
+from minifp.autograd.replay import Outputs, arguments_of, leaf_like
+from minifp.autograd.tape import Tensor
+from minifp.numerics.formats import float64, widen
+from minifp.scope.tracing.paired_runs import Thrice, added_to, difference, nested
 from minifp.scope.tracing.redone import Arrivals, summed
-from minifp.scope.tracing.thrice import Thrice, added_to, difference, nested
-from minifp.tape import Tensor
-from minifp.walk import first_gradient, format_of, run_backward
 
 
 class Effect(NamedTuple):

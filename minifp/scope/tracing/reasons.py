@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from minifp import autocast
-from minifp.diagnosis import FORWARD
-from minifp.policy import COMPUTE, GIVEN, Formats, Precision, Rule
+from minifp.numerics import autocast
+from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule
+from minifp.training.diagnosis import FORWARD
 
 SUMMED = {
     "dot": "products summed in {dot} ({accumulate})",

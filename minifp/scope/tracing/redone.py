@@ -6,13 +6,13 @@ Vertices are always those of the step itself, also where a copy of its graph is 
 import inspect
 from typing import Any
 
-from minifp.cuda.arrays import is_on_device
-from minifp.device import is_array
-from minifp.diagnosis import Recorded
+from minifp.autograd.gradient_sum import GradientSum
+from minifp.autograd.tape import Node, Tensor
 from minifp.errors import DeviceError, TapeError
-from minifp.gradient_sum import GradientSum
-from minifp.policy import Precision
-from minifp.tape import Node, Tensor
+from minifp.numerics.policy import Precision
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import is_array
+from minifp.training.diagnosis import Recorded
 
 WEIGHT = "weight"  # in the place of an operation, of a leaf
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from minifp.device import is_array
-from minifp.diagnosis import Recorded
-from minifp.replay import Outputs, unobserved
+from minifp.autograd.replay import Outputs, unobserved
+from minifp.autograd.tape import Tensor
+from minifp.runtime.device import is_array
 from minifp.scope.tracing.redone import (
     WEIGHT,
     arguments_named,
@@ -16,7 +16,7 @@ from minifp.scope.tracing.redone import (
     operation_of,
 )
 from minifp.scope.tracing.visits import forward
-from minifp.tape import Tensor
+from minifp.training.diagnosis import Recorded
 
 GIVEN = "given"  # the operation of a box that none made
 

@@ -8,10 +8,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from minifp.diagnosis import Recorded
-from minifp.formats import FORMATS
+from minifp.numerics.formats import FORMATS
 from minifp.scope.tracing.redone import WEIGHT
 from minifp.scope.tracing.tape_boxes import GIVEN, Box, Edge, graph
+from minifp.training.diagnosis import Recorded
 
 # Fills on which black is read: of the formats that halve memory, of single, of double, of others.
 COLOURS = dict(zip(FORMATS, ("#f0b13c", "#8fd0f7", "#de94bd")))

@@ -11,13 +11,13 @@ from statistics import median
 
 import numpy as np
 
+from minifp.autograd.replay import unobserved
+from minifp.autograd.tape import Node
 from minifp.checks import check_count
-from minifp.diagnosis import Recorded
-from minifp.replay import unobserved
 from minifp.scope.tracing.redone import check_recorded
 from minifp.scope.tracing.trace_rows import TraceRow, rows_of
 from minifp.scope.tracing.visits import Visit, visits
-from minifp.tape import Node
+from minifp.training.diagnosis import Recorded
 
 REPEATS = 5  # after the first time, in which caches and compiled kernels are loaded
 

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-from minifp.device import is_array
-from minifp.diagnosis import FORWARD, SUM
+from minifp.autograd.op import line_of
+from minifp.autograd.tape import Node
 from minifp.lab.memory import buffer
-from minifp.policy import meeting_format, resolve
-from minifp.recording import line_of
+from minifp.numerics.policy import meeting_format, resolve
+from minifp.runtime.device import is_array
 from minifp.scope.tracing.cost import Product, cost_of
 from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, why
 from minifp.scope.tracing.redone import module_of
 from minifp.scope.tracing.visits import Call, Visit
-from minifp.tape import Node
+from minifp.training.diagnosis import FORWARD, SUM
 
 NO_ARITHMETIC, CAST = "no arithmetic", "cast"
 SUMS = {"sum", "cumsum", "prod"}

@@ -1,6 +1,6 @@
 """The twin run: a step beside itself in a wider precision, and where they part.
 
-    def on_update(self, optimizer, gradients, factor):       # of an observer in fp.mixed.observers
+    def on_update(self, optimizer, gradients, factor):       # of an observer of steps
         print(twin(optimizer.backwards[-1], seed))
 
 For every value of the step it says how much error its operation adds and how much it inherits (see
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.diagnosis import Recorded
+from minifp.autograd.replay import unobserved
 from minifp.errors import ArgumentError
-from minifp.formats import float32, float64
-from minifp.policy import as_precision
-from minifp.replay import unobserved
+from minifp.numerics.formats import float32, float64
+from minifp.numerics.policy import as_precision
 from minifp.scope.tracing.effects import Effect, effect_of, relative
+from minifp.scope.tracing.paired_runs import Thrice
 from minifp.scope.tracing.redone import check_recorded, module_of, operation_of
-from minifp.scope.tracing.thrice import Thrice
 from minifp.scope.tracing.twin_rows import TwinRow, row_of
+from minifp.training.diagnosis import Recorded
 
 REFERENCES = (float32.name, float64.name)
 MEASURED = 16  # operations whose effect is measured: each takes one more step of the reference

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minifp.formats import FORMATS
-from minifp.recording import line_of
+from minifp.autograd.op import line_of
+from minifp.autograd.tape import Node
+from minifp.numerics.formats import FORMATS
 from minifp.scope.tracing.effects import norm, ratio
+from minifp.scope.tracing.paired_runs import Value
 from minifp.scope.tracing.redone import module_of
-from minifp.scope.tracing.thrice import Value
-from minifp.tape import Node
 
 
 class Ulps(NamedTuple):

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from minifp.backend import Kernel
-from minifp.diagnosis import BACKWARD, FORWARD, SUM, Recorded
-from minifp.policy import Precision, get_precision
-from minifp.replay import Outputs, again, arguments_of, leaf_like
+from minifp.autograd.backward import first_gradient, format_of, run_backward
+from minifp.autograd.replay import Outputs, again, arguments_of, leaf_like
+from minifp.autograd.tape import Tensor
+from minifp.numerics.kernels import Kernel
+from minifp.numerics.policy import Precision, get_precision
 from minifp.scope.tracing.redone import Arrivals, summed
-from minifp.tape import Tensor
-from minifp.walk import first_gradient, format_of, run_backward
+from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
 
 
 class Call(NamedTuple):

@@ -3,7 +3,7 @@
 // As on a GPU, a fragment is spread over the 32 threads of a warp: thread t has elements 8 t to
 // 8 t + 7, in row-major order. mma_sync lets all threads of a warp see both factors. Loads and
 // stores do not wait for other threads, so that a text which forgets to wait is found. Sums are
-// those of minifp.cuda.teaching.emulated: four products at a time, then one rounding.
+// those of minifp.runtime.cuda.teaching.emulated: four products at a time, then one rounding.
 #pragma once
 #include "../shim.h"
 

@@ -1,0 +1,1 @@
+"""The tape, operations that are recorded on it, and the gradients that come back along it."""

@@ -1,0 +1,258 @@
+"""Norms of gradients, and clipping by them (Pascanu et al. 2013, arXiv:1211.5063).
+
+What is clipped are gradients without a loss scale, in float32 or wider, where nothing underflows;
+gradients that are still multiplied by one are refused. An Inf or NaN stays where it is, so that the
+step that follows finds it.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from minifp.autograd.tape import PARTLY, Tensor
+from minifp.checks import check_flag, check_range
+from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
+from minifp.numerics.formats import float32, float64, widen
+from minifp.numerics.kernels import twin_of
+from minifp.runtime.callers import warn_once
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import device_of, full, moved
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float | str = 2.0,
+    error_if_nonfinite: bool = False,
+) -> float:  # fmt: skip
+    """Scale all gradients down together so that their norm is at most `max_norm`.
+
+    parameters: a tensor or several; those without a gradient are left out. norm_type: p > 0 of the
+    p-norm of all gradients as one vector, or "inf" (or math.inf) for the largest element.
+    Returns the norm before clipping, a float (where PyTorch returns a tensor of one element).
+    Raises TapeError for gradients still multiplied by a loss scale, for consumed ones, and for
+    none; TrainingError for a norm that is Inf or NaN if `error_if_nonfinite`; ArgumentError. In
+    each case nothing has changed.
+    """
+    check_range("max_norm", max_norm)
+    check_flag("error_if_nonfinite", error_if_nonfinite)
+    parameters = _with_unscaled_gradients(parameters, "clip_grad_norm_")
+    norm = total_norm([p.grad.array for p in parameters], norm_type)
+    if error_if_nonfinite and not math.isfinite(norm):
+        raise TrainingError(
+            f"clip_grad_norm_: the norm of all gradients is {norm}, by which nothing can be "
+            "clipped; error_if_nonfinite=False leaves it to the step to find that out"
+        )
+    factor = clip_factor(norm, max_norm)
+    if factor < 1:
+        for p in parameters:
+            multiply_gradient(p, factor)
+    return norm
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """Limit every element of the gradients to the interval from -clip_value to clip_value.
+
+    Elements that are Inf or NaN stay (PyTorch makes an Inf `clip_value`, and hides the overflow
+    from the step that should be skipped). Raises as `clip_grad_norm_` does.
+    """
+    check_range("clip_value", clip_value)
+    for p in _with_unscaled_gradients(parameters, "clip_grad_value_"):
+        wide = _wide(p.grad.array)
+        beyond = np.isfinite(wide) & (np.abs(wide) > clip_value)
+        if not is_on_device(wide) and not beyond.any():
+            continue
+        limit = np.copysign(full(wide.shape, clip_value, wide.dtype, like=wide), wide)
+        p.grad = successor(p.grad, np.where(beyond, limit, wide))
+
+
+def _with_unscaled_gradients(parameters, asked_by):
+    """The parameters that have a gradient, none of them multiplied by a loss scale."""
+    if not hasattr(parameters, "__iter__"):
+        raise DTypeError(f"{asked_by}: parameters is a {type(parameters).__name__}")
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    for p in parameters:
+        if not isinstance(p, Tensor):
+            raise DTypeError(f"{asked_by}: a {type(p).__name__} among the parameters")
+    for seed in seeds_of([p.grad for p in parameters], asked_by):
+        if seed != 1:
+            raise TapeError(
+                f"{asked_by} on gradients still multiplied by {seed:g}: call the MixedOptimizer's "
+                "unscale_() first, or give it clip_norm="
+            )
+    return [p for p in parameters if p.grad is not None]
+
+
+# ---- what an optimizer does with gradients before it uses them ----------------------------------
+
+
+def seeds_of(gradients, asked_by="step()"):
+    """The seeds of all gradients (None where there is none), each once. Raises TapeError for no
+    gradients, and where a step has consumed all of them.
+    """
+    present = [g for g in gradients if g is not None]
+    if not present:
+        raise TapeError(f"{asked_by} without gradients: call backward() first")
+    if all(map(is_consumed, present)):
+        raise TapeError(
+            f"{asked_by} on gradients that a step has consumed: call zero_grad() and backward()"
+        )
+    return list(dict.fromkeys([g.seed for g in present]))
+
+
+def is_consumed(gradient):
+    """Whether a step has used a gradient as it is now: what is written to it later is new."""
+    return gradient.consumed == gradient.storage.version
+
+
+def is_partly_consumed(gradient):
+    """Whether a step has used a gradient, or what backward has added to since."""
+    return is_consumed(gradient) or (gradient.consumed == PARTLY and not gradient.storage.zeroed)
+
+
+def is_unseeded(gradient):
+    """Whether a backward of seed 1 is in a gradient."""
+    return gradient.unseeded and not gradient.storage.zeroed
+
+
+def in_one_seed(owner):
+    """The seed of all gradients of a MixedOptimizer's parameters: those of another are brought to
+    it. Warns, once each, of gradients that a step has used, and of those past the loss scale.
+    Raises as `seeds_of` does.
+    """
+    trained = [p for p in owner.parameters if p.grad is not None]
+    gradients = [p.grad for p in trained]
+    seeds = seeds_of(gradients)
+    warn_of_consumed(owner, gradients)
+    warn_of_bypass(owner, gradients)
+    for p in trained if len(seeds) > 1 else ():
+        if p.grad.seed != seeds[0]:
+            p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
+    return seeds[0]
+
+
+def warn_of_bypass(owner, gradients):
+    """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
+    if not any(map(is_unseeded, gradients)) or math.ldexp(owner.scale, -owner.dial) == 1:
+        return
+    parameters = enumerate(owner.parameters)
+    names = [name_of(p, i) for i, p in parameters if p.grad is not None and is_unseeded(p.grad)]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    dial = f", with the exponent dial 2^-{owner.dial}," if owner.dial else ""
+    warn_once(
+        "bypass",
+        f"step(): the gradient of {names[0]}{more} was made by loss.backward(), which bypasses the "
+        f"loss scale S = {owner.scale:g}{dial}: gradients too small for their format were flushed "
+        "to 0. Write optimizer.backward(loss) instead. (Of a loss that you multiplied by S "
+        "yourself gradients are used as they are, S times too large.)",
+        owner=owner,
+    )
+
+
+def name_of(p, i):
+    """What a parameter, number i of all, is called."""
+    return getattr(p, "name", None) or f"parameter {i} {p.shape}"
+
+
+def warn_of_consumed(owner, gradients):
+    """Say once that a step of `owner` uses what one before has used. gradients: Tensors."""
+    if any(map(is_partly_consumed, [g for g in gradients if g.consumed is not None])):
+        warn_once(
+            "consumed",
+            "step() used gradients, or parts of them, that a step before had used already: "
+            "backward adds to what is there. Call zero_grad() after each step, or before backward",
+            owner=owner,
+        )
+
+
+def successor(gradient, array, seed=1.0):
+    """The gradient that takes the place of another, with other numbers: as much of it is used."""
+    new = mark_alike(gradient, Tensor(array))
+    new.seed = seed
+    return new
+
+
+def mark_alike(gradient, new):
+    """Let a tensor with numbers of its own be marked as the gradient is; return it."""
+    new.seed, new.unseeded = gradient.seed, is_unseeded(gradient)
+    if is_consumed(gradient):
+        new.consumed = new.storage.version
+    elif is_partly_consumed(gradient):
+        new.consumed = PARTLY
+    return new
+
+
+def in_seed(gradient, seed):
+    """The numbers of a gradient as a backward of this seed makes them: of another in float32."""
+    if gradient.seed is seed or gradient.seed == seed:
+        return gradient.array
+    return multiplied(gradient.array, float(seed) / float(gradient.seed))
+
+
+def clip_factor(norm, max_norm):
+    """What gradients of this norm are multiplied by to have at most max_norm."""
+    return min(1.0, max_norm / (norm + 1e-6))
+
+
+def multiply_gradient(p, factor):
+    """Replace p.grad by factor times it, in float32 or wider, as an unscaled gradient."""
+    p.grad = successor(p.grad, multiplied(p.grad.array, factor))
+
+
+def multiplied(array, factor):
+    """factor times an array, in float32 or wider."""
+    found = _by_twin(multiplied, array, factor)
+    if found is not None:
+        return found
+    wide = _wide(array)
+    with np.errstate(all="ignore"):  # Inf and NaN are values here: a step looks for them
+        return wide * wide.dtype.type(factor)
+
+
+def _wide(array):
+    return widen(array, np.promote_types(array.dtype, float32))
+
+
+# ---- norms --------------------------------------------------------------------------------------
+
+CHUNK = 65536  # elements widened at a time
+
+
+def squared_norm(*arrays):
+    """The sum of squares of all elements of the arrays, in float64.
+
+    Not finite if and only if an element is not, or (in float64 arrays only) exceeds 1e150.
+    """
+    found = _by_twin(squared_norm, *arrays)
+    if found is not None:
+        return found
+    with np.errstate(all="ignore"):
+        return sum((float(part @ part) for a in arrays for part in _parts(a)), 0.0)
+
+
+def total_norm(arrays, norm_type):
+    """The p-norm of all elements of the arrays, in float64."""
+    p = math.inf if norm_type == "inf" else norm_type
+    if p != math.inf:
+        check_range("norm_type", p)
+        if p == 0:
+            raise ArgumentError('norm_type=0: expected a number above 0, or "inf"')
+    if p == 2:
+        return math.sqrt(squared_norm(*arrays))
+    parts = [np.abs(part) for a in arrays for part in _parts(a)]
+    largest = float(np.max([part.max(initial=0.0) for part in parts], initial=0.0))
+    if p == math.inf or largest == 0 or not math.isfinite(largest):
+        return largest
+    with np.errstate(under="ignore"):  # dividing by the largest: no power overflows
+        return largest * sum(float(((part / largest) ** p).sum()) for part in parts) ** (1 / p)
+
+
+def _by_twin(reference, *args):
+    """What the twin of a function here returns, or None where there is none or it leaves it."""
+    twin = twin_of(reference, device_of(args[0]) if args else "cpu")
+    return None if twin is None else twin(*args)
+
+
+def _parts(array):
+    flat = moved(array, "cpu").reshape(-1)
+    for start in range(0, flat.size, CHUNK):
+        yield widen(flat[start : start + CHUNK], float64)

@@ -1,0 +1,41 @@
+"""The twins of gradient_clip.py: one number is read, whatever there is to sum."""
+
+import numpy as np
+
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.arrays import empty, to_host
+from minifp.runtime.cuda.pointwise import FLOATS, Formula, run
+from minifp.runtime.cuda.source import THREADS, Text, blocks_for
+
+TEXT = Text(__name__, "gradient_clip.cu")
+SINGLE, DOUBLE = np.dtype("float32"), np.dtype("float64")
+MOST = 256  # blocks of one array
+
+
+def times(x, factor):
+    """x factor."""
+    return x * factor
+
+
+TIMES = Formula(times, 1)
+
+
+@twin
+def squared_norm(*arrays):
+    """The sum of squares of all elements, in double; None for other formats."""
+    if any(a.dtype not in FLOATS for a in arrays):
+        return None
+    blocks = [min(MOST, blocks_for(a.size, each=8)) for a in arrays]
+    parts, sum, done = empty((max(1, np.sum(blocks)),), DOUBLE), empty((1,), DOUBLE), 0
+    for a, n in zip(arrays, blocks):
+        a = a if a.flags.c_contiguous else a.copy()
+        TEXT(X=a.dtype, THREADS=THREADS).launch("squares", n, THREADS, a, a.size, parts[done:])
+        done += n
+    TEXT(X=SINGLE, THREADS=THREADS).launch("total", 1, THREADS, parts, done, sum)
+    return float(to_host(sum)[0])
+
+
+@twin
+def multiplied(array, factor):
+    """factor times an array, in float32; None for other formats."""
+    return run(TIMES, (array,), SINGLE, (factor,)) if array.dtype in FLOATS else None

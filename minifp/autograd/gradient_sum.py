@@ -1,0 +1,81 @@
+"""Gradients that meet at one value are summed in float32 and rounded once.
+
+Added up in float16, 3,000 gradients of 1 would stop at 2,048, where 1 is half an ulp. Mostly there
+are two, as where a residual connection ends: those wait, and are added when their sum is asked for,
+which compiled is one pass that leaves no float32 array behind.
+"""
+
+from importlib import import_module
+
+import numpy as np
+
+from minifp.numerics import policy
+from minifp.numerics.formats import float32, narrow, widen
+from minifp.runtime import cpu
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import as_array, empty, is_writeable
+
+
+class GradientSum:
+    """Gradients that meet at one value: summed in float32 and rounded once, at the last reader."""
+
+    __slots__ = ("first", "second", "owned")
+
+    def __init__(self, gradient):
+        self.first, self.second, self.owned = gradient, None, False
+
+    def add(self, gradient, precision):
+        """Add one; none of them is written to, as they may belong to somebody else."""
+        total = self.total
+        format = policy.meeting_format(total.dtype, precision)
+        if format == float32 and gradient.dtype.itemsize <= float32.itemsize:
+            if self.owned:
+                _sum(total, gradient, out=total)
+            else:
+                self.second = gradient
+        else:
+            with np.errstate(all="ignore"):
+                self.first = as_array(np.add(widen(total, format), widen(gradient, format)))
+        return self
+
+    @property
+    def total(self):
+        """The sum, not rounded."""
+        if self.second is not None:
+            out = empty(self.first.shape, float32, like=self.first)
+            self.first, self.second, self.owned = _sum(self.first, self.second, out), None, True
+        return self.first
+
+    def rounded(self, dtype):
+        """The sum, in the format in which it is stored."""
+        if self.second is not None and dtype.itemsize <= float32.itemsize:
+            out = empty(self.first.shape, dtype, like=self.first)
+            return _sum(self.first, self.second, out)
+        return narrow(self.total, dtype)
+
+
+def _sum(x, y, out):
+    """out = x + y, added in float32 and rounded once."""
+    if is_on_device(out):
+        return import_module("minifp.autograd.gradient_sum_cuda").added(x, y, out)
+    if cpu.can_compile():
+        return import_module("minifp.autograd.gradient_sum_numba").added(x, y, out)
+    with np.errstate(all="ignore"):
+        if out.dtype == float32:
+            return np.add(widen(x, float32), widen(y, float32), out=out)
+        out[...] = narrow(np.asarray(widen(x, float32) + widen(y, float32)), out.dtype)
+    return out
+
+
+def unshared(gradients):
+    """The (leaf, gradient) pairs, with a copy of each gradient whose memory another one has.
+
+    `x + y` hands one array to both; changing one of them in place must not change the other.
+    """
+    seen = set()
+    for leaf, gradient in gradients:
+        owner = gradient if gradient.base is None else gradient.base
+        if id(owner) in seen or not is_writeable(gradient):
+            gradient = gradient.copy()
+        seen.add(id(owner))
+        yield leaf, gradient

@@ -1,0 +1,196 @@
+"""`op`: make a function of arrays an operation on Tensors, which the tape records.
+
+An operation returns its value, the stored arrays its backward needs, and that backward: a function
+of the module, not a closure, so that no array is kept alive unseen.
+"""
+
+import inspect
+import linecache
+import re
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+import numpy as np
+
+from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.promoted import where_promoted
+from minifp.autograd.tape import Node, Tensor, module_path, observers
+from minifp.errors import DTypeError, MinifpError, ShapeError
+from minifp.numerics import autocast, policy
+from minifp.runtime.callers import PACKAGE, warn_once
+from minifp.runtime.cuda.arrays import to_device
+from minifp.typing import F
+
+
+def op(
+    fn: Callable[..., Any] | None = None, *, weights: tuple[str, ...] = (),
+    derived: Callable[..., tuple] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """Make `fn(*arrays, **params) -> (y, saved, backward)` an operation on Tensors.
+
+    Positional arguments are Tensors (or arrays, Python numbers, None); keywords are parameters. y
+    is an array or a tuple of them; `backward(*dys, *saved, to=, **params)` returns a gradient for
+    each argument: to[i] is the format it is stored in, None where none is wanted.
+    weights: the arguments that are weights of a layer, which meet activations in their format.
+    derived(*arrays, **params): the arguments, with those without gradient that follow from others
+        made again, for an operation that is repeated on other numbers.
+    """
+    if fn is None:
+        return lambda fn: op(fn, weights=weights, derived=derived)
+    name = fn.__name__.rstrip("_")
+    autocast.operations.add(name)
+    parameters = inspect.signature(fn).parameters
+    are_weights = tuple(p in weights for p in parameters)
+    defaults = {n: p.default for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+    defaults = {n: v for n, v in defaults.items() if v is not inspect.Parameter.empty}
+
+    @wraps(fn)
+    def recorded(*args, **params):
+        if defaults:
+            params = {**defaults, **params}  # backward is given them too
+        if weights or policy.get_precision().operations is not None:
+            args = _enter(name, args, are_weights)
+        arrays, has_gradient, on_device = [], False, False
+        for a in args:
+            if isinstance(a, Tensor):
+                has_gradient = has_gradient or a.vertex is not None
+                a = a.array
+                on_device = on_device or type(a) is not np.ndarray
+            arrays.append(a)
+        if on_device:  # NumPy's arrays, which are on no device, go where the tensors are
+            pairs = zip(arrays, args)
+            arrays = [to_device(a) if a is given and _is_host(a) else a for a, given in pairs]
+        try:
+            y, saved, backward = fn(*arrays, **params)
+        except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
+            if isinstance(error, MinifpError) and re.search(rf"\b{name}\b", str(error)):
+                raise
+            raise explained(error, name, arrays) from error
+        several = isinstance(y, tuple)
+        outputs, node = y if several else (y,), None
+        if has_gradient and is_recording():
+            parents = tuple([(a.vertex, a.index) if isinstance(a, Tensor) else NONE for a in args])
+            node = Node(name, params, parents, saved, backward, outputs)
+            frame: Any = sys._getframe(1)
+            while INSIDE[frame.f_code.co_filename]:
+                frame = frame.f_back
+            pairs = zip(parents, arrays)
+            given = tuple([a if parent[0] is None else None for parent, a in pairs])
+            node.call = recorded, given, frame.f_code, frame.f_lasti
+        results = tuple(
+            [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
+        )
+        if node is not None:
+            node.watch(args, results)
+            for observer in observers:
+                observer.on_record(node, results)
+        return results if several else results[0]
+
+    recorded.derived = derived  # type: ignore[attr-defined]
+    return recorded
+
+
+class _Inside(dict):
+    """By file, whether it is one of minifp's own."""
+
+    def __missing__(self, file):
+        self[file] = file.startswith(PACKAGE)
+        return self[file]
+
+
+INSIDE = _Inside()
+
+
+def line_of(node: Node) -> str:
+    """Where, outside of minifp, an operation was called, "file:line: text"; "" if forgotten."""
+    if node.call is None:
+        return ""
+    *_, code, instruction = node.call
+    lines = [n for start, end, n in code.co_lines() if start <= instruction < end]
+    number = next((n for n in lines if n), code.co_firstlineno)
+    text = linecache.getline(code.co_filename, number).strip()
+    return f"{code.co_filename}:{number}" + (f": {text}" if text else "")
+
+
+def takes_tensor(fn: F) -> F:
+    """Let `fn(input, ...)` refuse, by its name, an input that is neither a Tensor nor an array."""
+
+    @wraps(fn)
+    def checked(input, *args, **settings):
+        if not hasattr(input, "ndim"):
+            raise DTypeError(
+                f"{fn.__name__}: input is a {type(input).__name__}: expected a tensor; "
+                "make one by fp.tensor(...)"
+            )
+        return fn(input, *args, **settings)
+
+    return cast(F, checked)
+
+
+def _is_host(a):
+    return type(a) is np.ndarray and (a.ndim > 0 or a.dtype.kind != "f")
+
+
+NONE = (None, 0)  # the parent of an argument without gradient
+
+
+def _shared(out, args):
+    """The storage of the tensor whose memory `out` is a view of, None if it has its own."""
+    if out.base is not None:
+        for t in args:
+            if isinstance(t, Tensor) and (
+                out is t.array or out.base is t.array or out.base is t.array.base
+            ):
+                return t.storage
+    return None
+
+
+def _enter(name, args, are_weights):
+    """The arguments, cast where the precision says so; the casts are recorded."""
+    precision = policy.get_precision()
+    dtypes = tuple(a.dtype if hasattr(a, "dtype") and a.dtype.kind == "f" else None for a in args)
+    if precision.operations is None:
+        wanted = policy.entry(dtypes, are_weights, precision)
+    else:
+        floating = [(d, a.ndim) for d, a in zip(dtypes, args) if d is not None]
+        strong = [d for d, ndim in floating if ndim] or [d for d, _ in floating]
+        wanted = policy.autocast_format(name, strong, precision)
+    if wanted is None:
+        return args
+    if precision.operations is None and module_path.get():
+        warn_of_wide(name, args, wanted)
+    return [
+        a
+        if d is None or d == wanted
+        else (a if isinstance(a, Tensor) else Tensor(a)).to(dtype=wanted)
+        for a, d in zip(args, dtypes)
+    ]
+
+
+def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:
+    """Warn where activations that enter a product of a model became wide unasked."""
+    for a in args:
+        node = getattr(a, "node", None)
+        at = None if node is None or a.dtype == narrow else where_promoted(node)
+        if at is not None:
+            line = line_of(at)
+            warn_once(
+                f"wide at {line}",
+                f"{at.op} of activations in {narrow} and an array in {a.dtype}, at {line} : what "
+                f"follows is in {a.dtype}, in memory and in time too, until {name} rounds it to "
+                f"{narrow} again. Make the array in the model's format, as fp.tensor(array) in "
+                f"its precision does, or x.to(activations); where {a.dtype} is meant say x.float()",
+            )
+
+
+def explained(error, name, arrays):
+    """An error of minifp's own that names the operation and what it was given."""
+    kind = DTypeError if isinstance(error, (TypeError, OverflowError)) else ShapeError
+    kind = type(error) if isinstance(error, MinifpError) else kind
+    return kind(f"{name}({', '.join(_describe(a) for a in arrays)}): {error}")
+
+
+def _describe(a):
+    return f"{a.dtype} {a.shape}" if hasattr(a, "shape") else repr(a)

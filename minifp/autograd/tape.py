@@ -1,0 +1,217 @@
+"""The tape: a Tensor is an array that may remember how it was made.
+
+What operations record here (see recording.py) are Nodes; backward walks them from the loss to the
+leaves (see walk.py). Whatever the tape keeps alive can be seen in `Node.saved`.
+"""
+
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from minifp.autograd.storage import Storage
+from minifp.errors import DTypeError, ShapeError, TapeError
+from minifp.numerics import policy
+from minifp.runtime.device import as_array, is_array
+
+# With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
+# on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
+# are given to NumPy or to Python.
+observers: list[Any] = []
+module_path: ContextVar[str] = ContextVar("module_path", default="")  # of the module being called
+
+PARTLY = -1  # what is `consumed` of a gradient to which backward has added since a step used it
+
+
+class Tensor:
+    """An array, and the node that made it. Made by `fp.tensor`, layers and operations.
+
+    A leaf (requires_grad, but made by no operation) collects its gradient in `.grad`.
+    """
+
+    __slots__ = (
+        "array",
+        "storage",
+        "node",
+        "index",
+        "gradient_dtype",
+        "_grad",
+        "seed",
+        "consumed",
+        "unseeded",
+        "hooks",
+        "__weakref__",
+    )
+    __array_ufunc__ = None  # ndarray + Tensor asks Tensor
+    array: np.ndarray
+    storage: Storage
+    node: "Node | None"
+    index: int  # among the outputs of the node
+    gradient_dtype: np.dtype | None
+    _grad: "Tensor | None"
+    seed: Any  # of a gradient: what it was multiplied by
+    consumed: int | None  # of a gradient: the version of its numbers that a step used, or PARTLY
+    unseeded: bool  # of a gradient: whether a backward of seed 1 is in it
+    hooks: dict | None
+    parents: tuple = ()
+    precision: policy.Precision | None = None  # parameters have one
+
+    def __init__(
+        self, array: np.ndarray, requires_grad: bool = False, storage: Storage | None = None,
+        node: "Node | None" = None, index: int = 0,
+    ) -> None:  # fmt: skip
+        self.array, self.storage = array, storage or Storage()
+        if self.storage.sharing is not None:
+            self.storage.share(self)
+        self.node, self.index = node, index
+        self.gradient_dtype, self._grad, self.hooks = None, None, None
+        self.seed, self.consumed, self.unseeded = 1.0, None, False
+        if requires_grad:
+            self.requires_grad_()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each dimension."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The format of the numbers."""
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return self.array.ndim
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no operation made it."""
+        return self.node is None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward has a gradient for it."""
+        return self.node is not None or self.gradient_dtype is not None
+
+    @property
+    def vertex(self) -> "Node | Tensor | None":
+        """Where its gradient arrives: the node that made it, or itself; None if it has none."""
+        return self.node or (None if self.gradient_dtype is None else self)
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Make this leaf collect a gradient, or (False) no more. Raises TapeError for others."""
+        if self.node is not None:
+            raise TapeError(f"requires_grad_() is for leaves; this one was made by {self.node.op}")
+        if self.dtype.kind != "f" and requires_grad:
+            raise TapeError(f"only floating tensors have gradients, not {self.dtype}")
+        precision = self.precision or policy.get_precision()
+        here = policy.gradient_format(self.dtype, self.ndim == 0, precision)
+        self.gradient_dtype = here if requires_grad else None
+        self.storage.share(self)  # an optimizer may move a leaf
+        return self
+
+    @property
+    def exact(self) -> np.ndarray | None:
+        """The unrounded numbers behind what is stored; None where there are none."""
+        return self.storage.exact(self.array)
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient that a leaf has collected. Raises DTypeError for one that is none."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None and not (isinstance(value, Tensor) and value.dtype.kind == "f"):
+            kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+            raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
+        self._grad = value
+
+    @property
+    def data(self) -> "Tensor":
+        """A tensor on the same memory that remembers nothing, as `detach` makes it.
+
+        Assigning copies numbers into this tensor, rounded to its format, the unrounded ones where
+        the other has them; the tape notices, and so do master weights.
+        """
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if isinstance(value, Tensor):
+            if value.array is self.array:  # x.data += y, which has written already
+                return
+            value = value.array if value.exact is None else value.exact
+        value = as_array(value)
+        if value.shape != self.shape:
+            raise ShapeError(f".data of shape {self.shape} cannot be set to shape {value.shape}")
+        self.storage.write(self.array, value)
+
+    def detach(self) -> "Tensor":
+        """A tensor on the same memory that remembers nothing."""
+        other = Tensor(self.array, storage=self.storage)
+        other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
+        return other
+
+
+class Node:
+    """One recorded operation.
+
+    op, params: its name and keywords. parents: (vertex, index) of each argument, (None, 0) for one
+    without gradient. saved: the arrays backward reads. formats, shapes: of the gradient of each
+    output. precision: under which it ran; backward runs under it too. module: the path of the
+    module that called it. watched: (storage, version) of each saved array that others can write.
+    call: what it takes to do it again, until that is forgotten: the recorded operation, its
+    arguments without gradient (None for the others), and the code and instruction that called it.
+    """
+
+    __slots__ = (
+        *("op", "params", "parents", "saved", "backward", "shapes", "formats"),
+        *("precision", "module", "watched", "hooks", "call", "__weakref__"),
+    )
+    op: str
+    params: dict
+    parents: tuple
+    saved: Any  # a tuple, or None once it is released
+    backward: Callable
+    shapes: tuple
+    formats: tuple
+    precision: policy.Precision
+    module: str
+    watched: Any
+    hooks: dict | None
+    call: Any
+
+    def __init__(
+        self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
+        outputs: tuple,
+    ) -> None:  # fmt: skip
+        self.op, self.params, self.parents = op, params, parents
+        self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
+        self.call = None
+        self.precision, self.module = policy.get_precision(), module_path.get()
+        self.shapes = tuple([out.shape for out in outputs])
+        self.formats = tuple(
+            [policy.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs]
+        )
+
+    def watch(self, *groups: Iterable[Any]) -> None:
+        """Remember the version of each tensor whose array is among the saved ones."""
+        saved = {id(a) for a in self.saved if is_array(a)}
+        if saved:
+            self.watched = tuple(
+                [
+                    (t.storage, t.storage.version)
+                    for group in groups
+                    for t in group
+                    if isinstance(t, Tensor) and id(t.array) in saved
+                ]
+            )
+
+    def release(self) -> None:
+        """Let go of what backward needed."""
+        for observer in observers:
+            observer.on_release(self)
+        self.saved = self.watched = None

@@ -1,0 +1,1 @@
+"""What people write who come from other systems."""

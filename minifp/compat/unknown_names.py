@@ -1,0 +1,185 @@
+"""Names that are not there, most of them PyTorch's, refused with the nearest thing that is.
+
+Importing this module attaches it to `fp`, `nn`, `F`, `optim` and the others, and to Tensor. The
+text is made when it is read, so that `hasattr` costs nothing. A Tensor knows PyTorch's names; what
+is like none of them Python refuses by itself. Names with an underscore in front are
+asked for by Python, NumPy and notebooks, and are refused as ever.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from opcode import opmap
+from typing import Any
+
+import numpy as np
+
+from minifp import autograd, data, nn, optim
+from minifp.autograd.tape import Tensor
+from minifp.errors import UnknownNameError
+from minifp.nn import functional, init
+from minifp.optim import lr_scheduler
+from minifp.runtime.nearest import nearest
+
+PLACES: dict[str, Any] = {  # how a name there is written -> where to look
+    "fp.": sys.modules["minifp"],
+    "nn.": nn,
+    "F.": functional,
+    "x.": Tensor,
+    "optim.": optim,
+    "optim.lr_scheduler.": lr_scheduler,
+    "nn.init.": init,
+    "fp.data.": data,
+}
+LISTED = 20  # names of a place that are few enough to list
+
+IDEAS = (  # names of what goes by another one here, or is done in another way
+    ("autocast amp", 'fp.precision("autocast") or fp.precision("mixed"), to make the model in'),
+    ("GradScaler", "fp.MixedOptimizer, which has the loss scale"),
+    ("inference_mode", "fp.no_grad()"),
+    ("device", 'a text, "cpu" or "cuda", in its place'),
+    ("dtype", 'NumPy\'s dtypes, or texts such as "float32", in its place'),
+    ("Size", "shapes are tuples of integers"),
+    ("compile jit", "nothing to do: kernels are compiled when they are first called"),
+    ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
+    ("get_default_dtype", "fp.get_precision()"),
+    ("Generator", "fp.manual_seed(seed), of all random numbers"),
+    ("get_rng_state initial_seed", "fp.get_state()"),
+    ("set_rng_state", "fp.set_state(state)"),
+    ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),
+    ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
+    ("Variable", "fp.tensor(data, requires_grad=True)"),
+    ("Function once_differentiable", "fp.op, for operations of your own"),
+    ("autograd", "fp.grad, loss.backward() and, for operations of your own, fp.op"),
+    ("from_dlpack", "fp.from_numpy(np.from_dlpack(array))"),
+    ("get_device is_cpu", "x.device"),
+    ("DataParallel DistributedDataParallel distributed", "training is on one device"),
+    ("Softmax2d", "nn.Softmax(dim=1)"),
+    ("SyncBatchNorm BatchNorm3d", "nn.BatchNorm2d"),
+    ("AlphaDropout alpha_dropout", "nn.Dropout"),
+    ("EmbeddingBag embedding_bag", "nn.Embedding, and the mean or sum of what it gives"),
+    ("Hardshrink Softshrink Threshold RReLU hardshrink softshrink threshold rrelu", "fp.where"),
+    ("Transformer TransformerEncoder TransformerEncoderLayer", "nn.MultiheadAttention"),
+    ("TransformerDecoder TransformerDecoderLayer", "nn.MultiheadAttention"),
+    ("MultiplicativeLR CyclicLR", "optim.lr_scheduler.LambdaLR"),
+    ("divide true_divide divide_ true_divide_", "div, or the operator /"),
+    ("multiply multiply_", "mul, or the operator *"),
+    ("subtract subtract_", "sub, or the operator -"),
+    ("greater greater_equal less less_equal not_equal", "gt, ge, lt, le and ne"),
+    ("clamp_min clamp_max clamp_min_ clamp_max_", "clamp(min=...) and clamp(max=...)"),
+    ("fmod", "remainder"),
+    ("baddbmm", "fp.bmm(a, b) + c"),
+    ("as_strided", "x.reshape, x.permute and slices"),
+    ("grad_fn", "x.node: the operation that made it"),
+    ("data_ptr untyped_storage", "x.array: the NumPy array itself"),
+    ("type astype", 'x.to("float32"), or another dtype'),
+    ("byte", 'x.to("uint8")'),
+    ("short char", 'x.to("int32")'),
+    ("copy", "x.clone()"),
+    ("is_available cuda", "`minifp doctor` on the command line says what this machine has"),
+)
+TENSOR_NAMES = """
+    absolute addbmm addcdiv addcmul addmv addr adjoint align_as aminmax angle apply_ arccos arccosh
+    arcsin arcsinh arctan arctan2 arctanh argwhere asinh acosh atanh atan2 addcdiv_ addcmul_ addmm_
+    bernoulli_ bincount bitwise_left_shift bitwise_right_shift ceil_ cauchy_ cholesky cholesky_solve
+    conj copysign corrcoef cov cross cummax cummin deg2rad det detach_ diag diag_embed diagflat diff
+    digamma dist dsplit erf_ erfc erfinv erfinv_ exp2 exponential_ expm1_ fill_diagonal_ fix
+    flatten_ fliplr flipud float_power fmax fmin frac frexp geometric_ ger hardshrink heaviside
+    histc histogram hsplit hypot i0 imag index_copy index_copy_ index_fill index_fill_ index_put
+    index_put_ index_reduce inner inverse ipu is_coalesced is_complex is_inference is_meta is_neg
+    is_nonzero is_pinned is_quantized is_same_size is_set_to is_shared is_signed is_sparse isneginf
+    isposinf isreal istft kron kthvalue lcm gcd ldexp lerp_ lgamma log10_ log1p_ log2_ log_
+    log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ lu map_ masked_scatter
+    masked_scatter_ matrix_exp matrix_power median mH mode moveaxis msort mvlgamma nan_to_num
+    nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy ndimension negative new nextafter
+    norm_ orgqr pin_memory pinverse polygamma positive put put_ qr quantile rad2deg random_ real
+    reciprocal_ record_stream refine_names register_post_accumulate_grad_hook reinforce rename
+    renorm renorm_ resize resize_ resize_as resize_as_ retains_grad rot90 rsqrt_ scatter_reduce
+    scatter_reduce_ select_scatter set_ sgn share_memory_ sigmoid_ sign_ signbit sin_ cos_ sinc
+    slice_scatter slogdet solve sparse_mask squeeze_ stft storage_offset storage_type sum_to_size
+    svd swapdims t_ take tan_ tensor_split to_dense to_sparse trace transpose_ tril_ triu_ trunc_
+    unfold unique unique_consecutive unsafe_chunk unsafe_split unsqueeze_ values vdot vsplit xlogy
+    xpu zero
+"""
+INSTEAD = {name: instead for names, instead in IDEAS for name in names.split()}
+
+
+def names_in(place: Any) -> list[str]:
+    """The public names of a module or of Tensor."""
+    own = getattr(place, "__all__", None)
+    if own is None and place is not Tensor:
+        own = [n for n, v in vars(place).items() if getattr(v, "__module__", "") == place.__name__]
+    names = own or [n for n in dir(place) if not isinstance(vars(place).get(n), Missing)]
+    return [n for n in names if not n.startswith("_")]
+
+
+def advice(own: str, name: str) -> str:
+    """What to write instead of a name, asked for where names are written with `own` in front."""
+    if name in INSTEAD:
+        return f"instead: {INSTEAD[name]}"
+    known, plain = names_in(PLACES[own]), name.lower().removeprefix("lazy").rstrip("_")
+    places = {own: PLACES[own], **PLACES}
+    same = [f"{w}{n}" for w, p in places.items() for n in names_in(p) if n.lower() == plain]
+    like_numpy = getattr(np, name, None)
+    if not same and callable(like_numpy) and not isinstance(like_numpy, type):
+        return f"NumPy has it, without gradients: np.{name}(x.numpy())"
+    same.sort(key=lambda n: n.rpartition(".")[2] != name.rstrip("_"))  # a class, or a function
+    near = same or [f"{own}{n}" for n in nearest(plain, known)]
+    if not near and len(known) <= LISTED:
+        return f"there are {', '.join(known)}"
+    near = near or [f"{w}{n}" for w, p in places.items() for n in nearest(plain, names_in(p), 1)]
+    if near:
+        return f"the nearest: {', '.join(near)}"
+    return f"there is nothing like it; dir({own.rstrip('.')}) lists what there is"
+
+
+def text(where: str, own: str, name: str) -> str:
+    """The message for a name asked for at `where`."""
+    return f"{where} has no {name!r}; {advice(own, name)}"
+
+
+def refuse(module: str, own: str, name: str) -> Any:
+    """The `__getattr__` of a module. Raises UnknownNameError, or ImportError in an import."""
+    if name.startswith("_") or f"{module}.{name}" in sys.modules:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if is_import(sys._getframe(1)):  # which would raise an error of its own
+        raise ImportError(text(module, own, name), name=module)
+    raise UnknownNameError(partial(text, module, own, name))
+
+
+def is_import(frame: Any) -> bool:
+    """Whether a frame is executing `from ... import name`."""
+    return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
+
+
+class Missing:
+    """A name that PyTorch's Tensor has and ours has not. Reading it raises UnknownNameError.
+
+    One descriptor a name: a `__getattr__` would make each attribute of every Tensor slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Any, kind: type) -> Any:
+        raise UnknownNameError(partial(text, f"a {kind.__name__}", "x.", self.name))
+
+
+def present(tensor: Tensor) -> list[str]:
+    """Tensor's `__dir__`: without what is missing."""
+    return [n for n in object.__dir__(tensor) if not isinstance(vars(Tensor).get(n), Missing)]
+
+
+def attach(place: Any, getter: Callable[..., Any]) -> None:
+    """Let a module ask `getter` for the names that it does not have."""
+    place.__getattr__ = getter
+
+
+for _written, _place in PLACES.items():
+    if _place is not Tensor:
+        attach(_place, partial(refuse, _place.__name__, _written))
+attach(autograd, partial(refuse, "minifp.autograd", "fp."))
+setattr(Tensor, "__dir__", present)  # noqa: B010
+for _name in {*TENSOR_NAMES.split(), *INSTEAD, *names_in(functional)}:
+    if not _name[0].isupper() and not hasattr(Tensor, _name):
+        setattr(Tensor, _name, Missing(_name))

@@ -1,0 +1,231 @@
+"""What minifp finds on this machine, and the exact line that installs what is missing.
+
+`python -m minifp.lab.doctor` prints it where the command line's own library is what is missing.
+"""
+
+import os
+import platform
+import sys
+import textwrap
+from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import minifp
+from minifp.data import files, images
+from minifp.errors import DataError, DeviceError
+from minifp.lab import environment
+from minifp.numerics import accumulate, kernels
+from minifp.runtime import cpu
+from minifp.runtime.cpu import kernel_cache
+from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.cuda.cublas import load
+from minifp.runtime.cuda.devices import generation, lacks
+
+# What is worth having: the module, what it is for, and the name to install it by.
+OPTIONAL = (
+    ("numba", "compiled kernels, many times as fast", "numba"),
+    ("click", "the command line", "click"),
+    ("matplotlib", "pictures", "matplotlib"),
+    ("pooch", "downloading data sets such as MNIST", "pooch"),
+    ("safetensors", "checkpoints", "safetensors"),
+)
+WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+VARIABLES = {
+    "MINIFP_PRECISION": "the default precision",
+    "MINIFP_DEVICE": "the default device",
+    "MINIFP_CONVOLUTIONS": '"cudnn": those of cuDNN on a GPU',
+    "MINIFP_CUBLAS": "the cuBLAS library to use",
+    "MINIFP_DATA": "where data sets lie",
+    "MINIFP_KERNELS": '"numpy": the references alone',
+    "MINIFP_THREADS": "how many threads kernels use",
+    "NUMBA_CACHE_DIR": "where compiled kernels are kept",
+}
+
+
+def doctor_text() -> str:
+    """Everything below, in sections of aligned lines."""
+    sections = {
+        "This machine": machine(),
+        "Libraries": libraries(),
+        "Kernels that are live": kernel_rows(),
+        "Data": data_places(),
+        "Environment variables": variables(),
+    }
+    lines = []
+    for title, rows in sections.items():
+        width = max(len(name) for name, _ in rows)
+        lines += ["", title]
+        for name, value in rows:
+            head = f"  {name.ljust(width)}  "
+            lines += textwrap.wrap(head + value, 100, subsequent_indent=" " * len(head), **WHOLE)
+    return "\n".join([*lines[1:], "", *missing()])
+
+
+def machine() -> list:
+    """Python, the system, the processor and the cores that this process may use."""
+    return [
+        ("minifp", f"{minifp.__version__} in {Path(minifp.__file__).parent}"),
+        ("Python", f"{platform.python_version()} ({sys.executable})"),
+        ("system", platform.platform()),
+        ("processor", environment.processor()),
+        ("cores", f"{environment.cores()} for this process, {os.cpu_count()} in all"),
+    ]
+
+
+def libraries() -> list:
+    """NumPy with its BLAS, numba, CuPy with its devices, and what else is optional."""
+    found = [
+        ("NumPy", f"{environment.installed('numpy')}, products on {environment.blas()}{threads()}"),
+        ("numba", f"{environment.installed('numba')}{numba_text()}"),
+        ("CuPy", cupy_text()),
+    ]
+    others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl")
+    return found + [(name, environment.installed(name)) for name in others]
+
+
+def threads() -> str:
+    """How many threads BLAS uses, if threadpoolctl is there to tell."""
+    if find_spec("threadpoolctl") is None:
+        return ""
+    pools = import_module("threadpoolctl").threadpool_info()
+    counts = sorted({pool["num_threads"] for pool in pools if pool["user_api"] == "blas"})
+    return f", threads: {', '.join(map(str, counts))}" if counts else ""
+
+
+def numba_text() -> str:
+    """Why a numba that is installed does not load, if so."""
+    error = cpu.numba_error()
+    if error is None or find_spec("numba") is None:
+        return ""
+    return f", but it does not load: {type(error).__name__}: {first_line(error)}"
+
+
+def first_line(error) -> str:
+    """What an error says, in one line."""
+    return next(iter(str(error).splitlines()), "")
+
+
+def cupy_text() -> str:
+    """CuPy's version and the GPUs it sees. It can be installed and see none."""
+    try:
+        cupy = import_module("cupy")
+        runtime = cupy.cuda.runtime
+        names = [
+            runtime.getDeviceProperties(i)["name"].decode() for i in range(runtime.getDeviceCount())
+        ]
+    except ModuleNotFoundError:
+        return "not installed"
+    except Exception as error:  # CuPy has an error of its own for each way to lack a driver
+        return f"installed, but it sees no GPU: {first_line(error)}"
+    return f"{cupy.__version__}, GPUs: {', '.join(names) or 'none'}{gpu_text(cupy)}"
+
+
+def gpu_text(cupy) -> str:
+    """What the first GPU is and lacks, and which cuBLAS multiplies on it."""
+    told, device = "", cupy.cuda.Device(0)
+    try:
+        found = generation(device.compute_capability)
+        cuda = cupy.cuda.runtime.runtimeGetVersion() // 1000
+        missing = [lacks(found, feature) for feature in ("bfloat16", "tf32", "float8", cuda)]
+        told = "".join(f"; {sentence}" for sentence in [found.name, *filter(None, missing)])
+        path = load(cuda).path
+    except DeviceError as error:
+        return f"{told}; {error}"
+    free, total = device.mem_info
+    return f"{told}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free; products by {path}"
+
+
+def kernel_rows() -> list:
+    """For each device how many kernels run on what, and how sequential float16 sums are made."""
+    on_cpu = Counter(live_twin(kernel) for kernel in kernels.KERNELS)
+    families = sorted({kernel.name.partition(".")[0] for kernel in kernels.KERNELS})
+    return [
+        ("cpu", counted(on_cpu)),
+        ("", f"of {', '.join(families)}"),
+        ("cuda", on_gpu()),
+        ("kept", kernel_cache.summary()),
+        ("threads", str(get_num_threads())),
+        *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.TWINS),
+    ]
+
+
+def on_gpu() -> str:
+    """How many kernels run on a GPU."""
+    if cpu.numba_error() is not None:
+        return "none: they are made with numba, which does not load"
+    count = Counter(kernel.device_twin is not None for kernel in kernels.KERNELS)
+    return f"{count[True]} kernels in CUDA C++, {count[False]} that run on the CPU"
+
+
+def live_twin(kernel) -> str:
+    """What computes a kernel on the CPU."""
+    return "numpy" if kernel.twin is None else "numba"
+
+
+def counted(live) -> str:
+    """How many kernels run on what."""
+    return ", ".join(f"{count} kernels on {NAMES[name]}" for name, count in sorted(live.items()))
+
+
+NAMES = {"numpy": "NumPy (the references)", "numba": "numba"}
+
+
+def sequential_text(dtype) -> str:
+    """Whether sequential sums in a narrow format are compiled."""
+    if os.environ.get("MINIFP_KERNELS") == "numpy":
+        return "NumPy, slow: MINIFP_KERNELS=numpy"
+    return "numba" if accumulate.twins(dtype) is not None else "NumPy, slow: numba is not there"
+
+
+def data_places() -> list:
+    """What is bundled, and where MNIST would be found."""
+    return [("digits, shakespeare", "bundled"), ("mnist", mnist_text())]
+
+
+def mnist_text() -> str:
+    """Where the files of MNIST are, without downloading any."""
+    try:
+        paths = files.local("mnist", images.MNIST_CHECKSUMS)
+    except DataError as error:
+        return str(error)
+    if paths is not None:
+        return f"in {next(iter(paths.values())).parent}"
+    if find_spec("pooch") is None:
+        return "not in MINIFP_DATA, and pooch, which downloads it, is not installed"
+    folder = Path(import_module("pooch").os_cache("minifp")) / "mnist"
+    there = all((folder / f"{name}.gz").is_file() for name in images.MNIST_CHECKSUMS)
+    return f"in {folder}" if there else f"will be downloaded into {folder} (11 MB)"
+
+
+def variables() -> list:
+    """Every variable that minifp reads, and others of its prefix, which may be typing errors."""
+    known = [
+        (name, f"{os.environ[name]}" if os.environ.get(name) else f"not set ({meaning})")
+        for name, meaning in VARIABLES.items()
+    ]
+    strange = sorted(n for n in os.environ if n.startswith("MINIFP_") and n not in VARIABLES)
+    return known + [
+        (name, f"{os.environ[name]} (minifp {minifp.__version__} reads no such variable)")
+        for name in strange
+    ]
+
+
+def missing() -> list:
+    """What is not installed, what for, and the line that installs all of it."""
+    absent = [row for row in OPTIONAL if find_spec(row[0]) is None]
+    lines = [f"Missing: {module} ({purpose})" for module, purpose, _ in absent]
+    names = [name for *_, name in absent]
+    if numba_text():
+        lines.append(f"Broken: numba {environment.installed('numba')}{numba_text()}")
+        names = ["--upgrade", *names, "numba", "llvmlite"]
+    if not lines:
+        return ["Nothing is missing."]
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
+    return [*lines, f"To install: {python} -m pip install {' '.join(names)}"]
+
+
+if __name__ == "__main__":
+    print(doctor_text())

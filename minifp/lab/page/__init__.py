@@ -1,0 +1,1 @@
+"""The page, the pictures and the table of a comparison."""

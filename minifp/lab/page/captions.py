@@ -1,0 +1,133 @@
+"""What is said about figures: titles, how to read them, and the same for those who cannot see."""
+
+from minifp.lab.page import curves
+from minifp.report import words
+
+
+def metric_label(task) -> str:
+    """The metric with its unit."""
+    return f"{task.metric_name} ({task.metric_unit})" if task.metric_unit else task.metric_name
+
+
+def metric_title(task) -> str:
+    """The metric, said to be the test set's, with its unit."""
+    name = metric_label(task)
+    known = any(word in task.metric_name for word in ("test", "valid"))
+    return name[:1].upper() + name[1:] if known else f"Test {name}"
+
+
+def mean_text(row, places) -> str:
+    """Mean and deviation, and how many runs were lost on the way."""
+    parts = []
+    if words.is_number(row.mean):
+        spread = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
+        parts.append(words.fixed(row.mean, places) + spread)
+    if row.diverged:
+        parts.append(f"diverged: {row.diverged} of {row.n}")
+    return ", ".join(parts) or "no run finished"
+
+
+def difference_text(row, places) -> str:
+    """The difference and its interval."""
+    if not words.is_number(row.difference):
+        return f"diverged: {row.diverged} of {row.n}" if row.diverged else "-"
+    text = words.signed(row.difference, places)
+    if words.is_number(row.low):
+        text += f" ({words.signed(row.low, places)} to {words.signed(row.high, places)})"
+    return text
+
+
+# ---- how to read a figure -----------------------------------------------------------------------
+
+
+def note(comparison, name) -> str:
+    """How to read a figure: what its marks, lines and bands are."""
+    if name == "loss":
+        return f"{lines_text(comparison)} {astray_text(comparison)}".strip()
+    texts = {
+        "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN; where there is "
+        "no norm, the one before is drawn.",
+        "difference": "At the end: a mark for each seed, a bar at the mean. Difference: its mean "
+        f"with the {curves.CONFIDENCE:.0%} interval, and the seeds below it; an arrow: far away.",
+        "memory": "Counted from the arrays that are alive at the peak of one training step. Times "
+        "were measured in these runs, on the machine named in the report.",
+    }
+    return texts[name]
+
+
+def lines_text(comparison) -> str:
+    """What the lines are, and the band."""
+    seeds, width = len(comparison.seeds), curves.window_of(comparison)
+    of_steps = f" of {width} steps" if width > 1 else ""
+    if seeds == 1:
+        return f"Thin: every step. Thick: the mean{of_steps}." if width > 1 else ""
+    band = f"its {curves.CONFIDENCE:.0%} interval (Student's t)"
+    if seeds < curves.FEWEST_SEEDS:
+        band = "from the lowest to the highest seed"
+    return f"Thin: every step of every seed. Thick: the mean{of_steps} over seeds; band: {band}."
+
+
+def astray_text(comparison) -> str:
+    """How runs are drawn that did not finish, if there are any."""
+    if all(run.finished for run in comparison.runs):
+        return ""
+    return (
+        "A precision of which a run went astray is drawn seed by seed; cross: NaN from here on, "
+        "triangle: beyond the picture."
+    )
+
+
+# ---- the same in words --------------------------------------------------------------------------
+
+
+def describe_loss(comparison) -> str:
+    """How the losses end, and which were lost."""
+    return "; ".join(describe_losses(comparison, p) for p in comparison.precisions) + "."
+
+
+def describe_losses(comparison, precision) -> str:
+    """The same of one precision."""
+    runs = comparison.runs_of(precision)
+    lost = [step for step in map(curves.lost_at, runs) if step is not None]
+    ends = [loss[-1] for _, loss in (curves.series(run, "loss") for run in runs) if loss.size]
+    ends = [f"{end:.3g}" for end in sorted(ends) if words.is_number(end)]
+    text = f"{precision} ends between {ends[0]} and {ends[-1]}" if ends else precision
+    if lost:
+        text += f", NaN in {len(lost)} of {len(runs)} runs, first at step {min(lost):.0f}"
+    return text
+
+
+def describe_final(comparison, start) -> str:
+    """Mean and deviation of each precision."""
+    places = words.decimals(comparison.task.margin)
+    rows = (f"{r.precision} {mean_text(r, places)}" for r in comparison.rows())
+    return start + "; ".join(rows) + "."
+
+
+def describe_difference(comparison) -> str:
+    """The differences and their intervals."""
+    places = words.decimals(comparison.task.margin)
+    rows = [r for r in comparison.rows() if r.precision != comparison.baseline]
+    return "; ".join(f"{r.precision} {difference_text(r, places)}" for r in rows) + "."
+
+
+def describe_scale(comparison) -> str:
+    """Where the scale ends and what was skipped."""
+    rows = (
+        f"{r.precision} ends at {words.scale_text(r.final_scale)}, "
+        f"{words.count_text(r.skipped)} steps skipped a run"
+        for r in comparison.rows()
+    )
+    return "; ".join(rows) + "."
+
+
+def describe_memory(comparison) -> str:
+    """The totals."""
+    rows = comparison.rows()
+    return "; ".join(f"{r.precision} {words.bytes_text(sum(r.bytes.values()))}" for r in rows) + "."
+
+
+def describe_time(comparison) -> str:
+    """The medians."""
+    rows = comparison.rows()
+    return "; ".join(f"{r.precision} {words.seconds_text(r.seconds_per_step)}" for r in rows) + "."

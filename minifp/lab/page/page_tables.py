@@ -1,0 +1,147 @@
+"""The tables of a page: what its figures show, in numbers."""
+
+from html import escape
+
+from minifp.lab.memory import KINDS
+from minifp.lab.page import captions, curves, over_steps
+from minifp.lab.statistics import CONFIDENCE
+from minifp.report import words
+from minifp.report.markup import code, details, table
+
+
+def evaluation_table(comparison) -> str:
+    """The metric over the course of training, as a mean of the runs that were still finite."""
+    task, places = comparison.task, words.decimals(comparison.task.margin)
+    lines = {
+        p: [curves.evaluations(run) for run in comparison.runs_of(p)] for p in comparison.precisions
+    }
+    steps = sorted({step for runs in lines.values() for x, _ in runs for step in x})
+    if not steps:
+        return ""
+    chosen = steps[:: -(-len(steps) // 10)] if len(steps) > 10 else steps
+    chosen = sorted({*chosen, steps[-1]})
+    rows = [
+        [code(p), *(words.typeset(mean_at(runs, step, places)) for step in chosen)]
+        for p, runs in lines.items()
+    ]
+    head = ["step", *(f"{step:,.0f}" for step in chosen)]
+    caption = f"{captions.metric_title(task)} during training, mean over seeds"
+    return details("The same as a table", table(caption, head, rows))
+
+
+def mean_at(runs, step, places) -> str:
+    """The mean over seeds at a step, or what became of it."""
+    values = [float(y[x == step][0]) for x, y in runs if (x == step).any()]
+    if not values:
+        return "-"
+    if any(value != value for value in values):
+        return "NaN"
+    return words.fixed(sum(values) / len(values), places)
+
+
+def final_table(comparison) -> str:
+    """The metric, the difference and the verdict of each precision; the statistics to open."""
+    task, places = comparison.task, words.decimals(comparison.task.margin)
+    caption = (
+        f"At the end of training: mean ± standard deviation over seeds. Differences are paired by "
+        f"seed; the margin is ±{task.margin:g} {task.difference_unit}."
+    )
+    head = ["precision", captions.metric_label(task), "finished", "difference"]
+    head += [f"{CONFIDENCE:.0%} interval", "verdict"]
+    rows = [final_row(row, comparison, places) for row in comparison.rows()]
+    paired = [row for row in comparison.rows() if row.paired is not None]
+    more = details("The statistics behind the verdicts", statistics_table(paired)) if paired else ""
+    return table(caption, head, rows, text_columns=(5,)) + more
+
+
+def final_row(row, comparison, places) -> list:
+    """Its cells."""
+    interval = "-"
+    if words.is_number(row.low):
+        interval = f"{words.signed(row.low, places)} to {words.signed(row.high, places)}"
+    is_baseline = row.precision == comparison.baseline
+    difference = "baseline" if is_baseline else words.signed(row.difference, places)
+    sd = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
+    cells = [words.fixed(row.mean, places) + sd, f"{row.n - row.diverged} of {row.n}"]
+    cells += [difference, interval, row.verdict or "-"]
+    return [code(row.precision), *(escape(words.typeset(cell)) for cell in cells)]
+
+
+def statistics_table(rows) -> str:
+    """Two one-sided tests, the sign-flip test and what pairing gained."""
+    head = ["precision", "pairs", "SD of differences", "p below margin", "p above margin"]
+    head += ["sign-flip p", "pairing gain", "seeds needed"]
+    lines = []
+    for row in rows:
+        p = row.paired
+        numbers = (p.sd, p.p_low, p.p_high, p.sign_flip_p, p.pairing_gain)
+        cells = [str(p.n), *(f"{x:.3g}" for x in numbers), str(p.needed or "-")]
+        lines.append([code(row.precision), *(escape(words.typeset(cell)) for cell in cells)])
+    caption = (
+        "Equivalent: both one-sided tests, that the difference lies below or above the margin, "
+        "reject at 5% (TOST). Sign-flip: the chance of a mean at least so far from 0, if signs "
+        "were chance. Pairing gain: how many times fewer seeds pairing needs."
+    )
+    return table(caption, head, lines)
+
+
+def scale_table(comparison) -> str:
+    """Skips and scales of each precision."""
+    if not any(over_steps.is_scaled(run) for run in comparison.runs):
+        return ""
+    rows = []
+    for row in comparison.rows():
+        scales = [s for run in comparison.runs_of(row.precision) for s in run.history["scale"]]
+        scales = [s for s in scales if words.is_number(s)]
+        ends = (min(scales, default=None), max(scales, default=None), row.final_scale)
+        cells = [words.count_text(row.skipped), *(words.raised(words.scale_text(s)) for s in ends)]
+        rows.append([code(row.precision), *(escape(words.typeset(cell)) for cell in cells)])
+    head = ["precision", "skipped steps", "lowest scale", "highest", "at the end"]
+    return table("Skipped steps and final scale: means of the runs.", head, rows)
+
+
+def cost_table(comparison) -> str:
+    """Bytes by kind and the time of a step."""
+    kinds = [words.spaced(kind) for kind in KINDS]
+    rows = []
+    for row in comparison.rows():
+        held = [row.bytes.get(kind) for kind in KINDS]
+        total = sum(row.bytes.values()) if row.bytes else None
+        cells = [
+            *(words.bytes_text(size) for size in (*held, total)),
+            words.seconds_text(row.seconds_per_step),
+        ]
+        rows.append([code(row.precision), *map(escape, cells)])
+    caption = "Held at the peak of one training step, and its median time on this machine."
+    return table(caption, ["precision", *kinds, "total", "a step"], rows)
+
+
+def run_table(comparison) -> str:
+    """Every run, with what became of it."""
+    places = words.decimals(comparison.task.margin)
+    rows = [
+        [
+            code(run.precision),
+            str(run.seed),
+            words.typeset(words.fixed(run.metric, places)),
+            str(run.steps),
+            str(run.skipped),
+            words.raised(words.scale_text(run.final_scale)),
+            escape(run.status),
+            escape(run.note or ""),
+        ]
+        for precision in comparison.precisions
+        for run in comparison.runs_of(precision)
+    ]
+    head = [
+        "precision",
+        "seed",
+        comparison.task.metric_name,
+        "steps",
+        "skipped",
+        "scale",
+        "status",
+        "",
+    ]
+    summary = f"All {len(rows)} runs"
+    return details(summary, table("Every run", head, rows, text_columns=(6, 7))) if rows else ""

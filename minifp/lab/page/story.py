@@ -1,0 +1,113 @@
+"""The page of the demonstration: its experiments on one page, each with what it shows."""
+
+from html import escape
+from pathlib import Path
+
+from minifp.lab.page import figures, page_tables, sections
+from minifp.lab.page.comparison_page import document
+from minifp.report import drawing, words
+from minifp.report.markup import details, paragraph, section
+from minifp.saving import files
+
+TITLE = "Half the bits, the same result: what it takes"
+INTRODUCTION = (
+    "A float16 number has 1 bit for its sign, 5 for its exponent and 10 for its digits: about "
+    "three decimal digits, nothing above 65,504, and nothing between 0 and 2^-24. It takes half "
+    "the memory of float32, and hardware for it is several times as fast. Trained naively in it, a "
+    "network can go wrong in three ways, and mixed-precision training has one technique against "
+    "each: float32 master weights, loss scaling, and sums in float32.",
+    "Here each technique is switched off by itself, in training that would otherwise end where "
+    "float32 ends. Every run of an experiment begins from the same weights and sees the same "
+    "batches, so whatever differs comes from the numbers alone.",
+)
+CLOSING = (
+    "What is stored here is what a half-precision GPU would store, rounded at the same places, so "
+    "the effects on training are those of the numbers. The times are not: a CPU has no fast "
+    "float16 arithmetic. They were measured in these runs on the machine below, and say nothing of "
+    "a GPU.",
+)
+
+
+def write_story(parts, path) -> Path:
+    """Write the page of the demonstration and return its path.
+
+    parts: pairs of a part (with key, name, title, claim, look, honest: texts) and its comparison,
+    which is kept in the folder `name` beside the page.
+    """
+    parts = list(parts)
+    content = "\n".join(
+        [
+            f'<header>\n<p class="kicker">minifp demo</p>\n<h1>{escape(TITLE)}</h1>',
+            *(paragraph(words.raised(text), "lede") for text in INTRODUCTION),
+            "</header>",
+            contents(parts),
+            *(chapter(part, comparison) for part, comparison in parts),
+            section("On a real GPU", *map(paragraph, CLOSING)),
+            section("How to do it again", "<pre>minifp demo --out runs/demo</pre>"),
+            section("The machine", sections.machine(parts[0][1], shared=False)),
+        ]
+    )
+    return files.write(path, document(f"minifp demo: {TITLE}", content))
+
+
+def save_overview(parts, path) -> Path:
+    """Write one picture of all parts, as PNG, and return its path."""
+    return drawing.save(figures.overview(parts), path, "png")
+
+
+def contents(parts) -> str:
+    """A card for each part, with its result."""
+    cards = "\n".join(
+        f'<li><a href="#{part.key}"><b>{letter(part)}{escape(part.title)}</b>'
+        f"<span>{sections.headline_html(comparison)}</span></a></li>"
+        for part, comparison in parts
+    )
+    return f'<nav aria-label="The experiments"><ul>\n{cards}\n</ul></nav>'
+
+
+def letter(part) -> str:
+    """The letter of a part, in front of its title."""
+    return f'<span class="letter">({escape(part.key)})</span>'
+
+
+def chapter(part, comparison) -> str:
+    """One experiment: what it shows, what was arranged, what came out, and where to see it."""
+    prefix = f"part-{part.key}"
+    dial = comparison.dial_note()
+    texts = {"What was arranged.": part.honest, "The dial.": dial if dial != part.honest else ""}
+    arranged = "\n".join(
+        f"<p><b>{label}</b> {said(text, comparison)}</p>" for label, text in texts.items() if text
+    )
+    shown = (
+        f"<h2>{letter(part)}{escape(part.title)}</h2>",
+        f'<p class="lede">{said(part.claim, comparison)}</p>',
+        f'<aside class="note">\n{arranged}\n</aside>' if arranged else "",
+        sections.figure(comparison, "loss", prefix),
+        f"<p><b>Where to look.</b> {said(part.look, comparison)}</p>",
+        sections.verdict_list(comparison),
+        page_tables.final_table(comparison),
+        details("The loss scale, memory and time", costs(comparison, prefix)),
+        f'<p class="small">Everything about this experiment: '
+        f'<a href="{part.name}/report.html">its own page</a>, '
+        f'<a href="{part.name}/results.json">its results</a> and '
+        f'<a href="{part.name}/history.csv">every step of every run</a>.</p>',
+    )
+    return f'<section id="{part.key}">\n{chr(10).join(filter(None, shown))}\n</section>'
+
+
+def said(text, comparison) -> str:
+    """A text as HTML, with the precisions that have switches as code."""
+    names = [name for name in comparison.precisions if "," in name]
+    return sections.with_code(words.raised(text), names)
+
+
+def costs(comparison, prefix) -> str:
+    """What a chapter keeps folded."""
+    shown = (
+        paragraph(sections.scale_note(comparison)),
+        sections.figure(comparison, "scale", prefix),
+        page_tables.scale_table(comparison),
+        sections.figure(comparison, "memory", prefix),
+        page_tables.cost_table(comparison),
+    )
+    return "\n".join(filter(None, shown))

@@ -1,0 +1,145 @@
+"""The table of a comparison as plain text: at most 100 columns wide, in ASCII and one "±"."""
+
+import textwrap
+
+from minifp.lab.memory import KINDS
+from minifp.report import words
+
+WIDTH = 100
+LONGEST_NAME = 20  # characters of a precision on one line; longer ones are broken at their commas
+KIND_HEADS = ("weights", "masters", "state", "activ.", "grads")  # of KINDS
+
+
+def text_table(comparison) -> str:
+    """Two blocks with a line for each precision: how it ended, and what it cost. Then the notes."""
+    rows = comparison.rows()
+    names = [broken(row.precision) for row in rows]
+    divisor, unit = byte_unit(max((sum(row.bytes.values()) for row in rows), default=0))
+    ended = [("final", "difference", "90% interval", "lost", "verdict")]
+    ended += [how_it_ended(row, comparison) for row in rows]
+    if not any(row.diverged for row in rows):
+        ended = [(*cells[:3], cells[4]) for cells in ended]
+    cost = [("skips", "scale", "s/step", *KIND_HEADS, "total")]
+    cost += [what_it_cost(row, divisor) for row in rows]
+    about_cost = (
+        f"Skipped steps and final loss scale, mean of the runs; median seconds of a step; {unit} "
+        "held at the peak of a step: weights, masters, optimizer state, activations, gradients."
+    )
+    notes = [*(needed(row) for row in rows if row.needed), *comparison.notes()]
+    blocks = [
+        fill(about_end(comparison)),
+        layout(names, ended, text_columns=(len(ended[0]) - 1,)),
+        fill(about_cost),
+        layout(names, cost),
+        "\n".join(fill(note, hang="  ") for note in notes),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def run_table(task, run) -> str:
+    """What one run came to, a line for each figure."""
+    unit = f" {task.metric_unit}" if task.metric_unit else ""
+    losses = [loss for loss in run.history["loss"] if words.is_number(loss)]
+    rows = [
+        ("task", task.name),
+        ("precision", f"{run.precision}, seed {run.seed}"),
+        ("ended", run.status + (f": {run.note}" if run.note else "")),
+        ("steps", f"{run.steps}, of which {run.skipped} skipped"),
+        ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
+        (task.metric_name, words.fixed(run.metric, words.decimals(task.margin)) + unit),
+        ("loss scale", words.scale_text(run.final_scale)),
+        ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
+        ("held", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+
+def about_end(comparison) -> str:
+    """What was trained, how long and how often, and how to read the first block."""
+    task, baseline = comparison.task, comparison.baseline
+    steps = words.plural(max((run.steps for run in comparison.runs), default=0), "step")
+    dial = f", exponent dial {comparison.dial}" if comparison.dial else ""
+    unit = f" in {task.metric_unit}" if task.metric_unit else ""
+    better = "higher" if task.goal == "max" else "lower"
+    margin = f"{task.margin:g} {task.difference_unit}".strip()
+    about = (
+        f"{task.name}{dial}: {steps}, {words.plural(len(comparison.seeds), 'seed')}. "
+        f"Final {task.metric_name}{unit}, mean ± deviation over seeds; {better} is better."
+    )
+    if len(comparison.precisions) == 1:
+        return about
+    return f"{about} Difference from {baseline}, paired by seed; margin of the verdict: {margin}."
+
+
+def fill(text, hang="") -> str:
+    """A paragraph of at most WIDTH columns."""
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def how_it_ended(row, comparison) -> tuple:
+    """The cells of the first block."""
+    places = words.decimals(comparison.task.margin)
+    sd = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
+    final = words.fixed(row.mean, places) + sd if row.n else "no run yet"
+    lost = f"{row.diverged} of {row.n}" if row.diverged else ""
+    if row.precision == comparison.baseline:
+        return final, "baseline", "", lost, ""
+    difference = words.signed(row.difference, places) if words.is_number(row.difference) else "-"
+    ends = (words.signed(end, places) for end in (row.low, row.high))
+    interval = " to ".join(ends) if words.is_number(row.low) else "-"
+    return final, difference, interval, lost, row.verdict or "-"
+
+
+def needed(row) -> str:
+    """What would settle a verdict that is inconclusive, or for which there is too little."""
+    if row.verdict is None:
+        pairs = words.plural(row.pairs, "seed")
+        return f"{row.precision}: no verdict from {pairs}; at least {row.needed} are needed."
+    return f"{row.precision}: inconclusive with {row.pairs} seeds; about {row.needed} are needed."
+
+
+def what_it_cost(row, divisor) -> tuple:
+    """The cells of the second block; bytes in a unit of `divisor` bytes."""
+    seconds = f"{row.seconds_per_step:.2g}" if words.is_number(row.seconds_per_step) else "-"
+    held = [row.bytes.get(kind) for kind in KINDS] + [sum(row.bytes.values()) or None]
+    sizes = ["-" if size is None else size_text(size / divisor) for size in held]
+    return words.count_text(row.skipped), words.scale_text(row.final_scale), seconds, *sizes
+
+
+def byte_unit(largest) -> tuple:
+    """(bytes, name) of the unit in which the largest has at most five digits."""
+    units = ((1, "bytes"), (2**10, "KiB"), (2**20, "MiB"), (2**30, "GiB"))
+    return next((u for u in units if largest / u[0] < 99999.5), units[-1])
+
+
+def size_text(size) -> str:
+    """Whole units, and three digits where there are fewer."""
+    return f"{size:.0f}" if size >= 99.95 or size == int(size) else words.three_digits(size)
+
+
+def broken(name) -> list:
+    """A precision's name in lines of at most LONGEST_NAME characters, broken after its commas."""
+    if len(name) <= LONGEST_NAME:
+        return [name]
+    *before, last = name.split(",")
+    return [f"{'  ' * bool(i)}{part}," for i, part in enumerate(before)] + [f"  {last}"]
+
+
+def layout(names, table, text_columns=()) -> str:
+    """Columns under their heads, which are the table's first row; numbers stand to the right."""
+    names = [["precision"], *names]
+    first = max(len(line) for lines in names for line in lines)
+    widths = [max(map(len, column)) for column in zip(*table)]
+    lines = []
+    for name, row in zip(names, table):
+        cells = [
+            cell.ljust(width) if i in text_columns else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ]
+        lines.append("  ".join([name[0].ljust(first), *cells]).rstrip())
+        lines += name[1:]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join(lines)

@@ -1,0 +1,173 @@
+"""The built-in tasks, and finding a task by its name or in a user's file.
+
+load_task("lenet", data="mnist")       a built-in model on one of its data sets
+load_task("spirals.py:task")           the Task called `task` in a file
+"""
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from minifp import data, optim
+from minifp.errors import ArgumentError
+from minifp.lab.task import Task
+from minifp.models import MLP, CharLSTM, LeNet
+from minifp.nn import functional as F
+from minifp.optim import lr_scheduler
+
+SIZES = {"digits": 8, "mnist": 28}  # of the square pictures, in pixels
+MARGINS = {"digits": 1.0, "mnist": 0.3}  # points: one of digits' 360 test pictures is 0.28
+CHARACTERS = 65  # in Shakespeare's vocabulary
+
+
+def cosine(optimizer, steps: int, warm_up: int = 0):
+    """A rate that falls to 0 along a cosine, after a linear rise over `warm_up` steps."""
+    warm_up = min(warm_up, steps // 10)
+    falling = lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps - warm_up)
+    if warm_up == 0:
+        return falling
+    rising = lr_scheduler.LinearLR(optimizer, start_factor=1 / warm_up, total_iters=warm_up)
+    return lr_scheduler.SequentialLR(optimizer, [rising, falling], milestones=[warm_up])
+
+
+def mlp(name: str) -> Task:
+    """A perceptron with two hidden layers of 128 and 64, on pictures of digits."""
+    return Task(
+        name=f"mlp-{name}",
+        description=f"a multilayer perceptron with hidden layers of 128 and 64, on {name}",
+        model=lambda: MLP(SIZES[name] ** 2, 128, 64, 10),
+        data=getattr(data, name),
+        loss=F.cross_entropy,
+        optimizer=partial(optim.Adam, lr=1e-3),
+        margin=MARGINS[name],
+        batch_size=32,
+        epochs=20,
+    )
+
+
+def lenet(name: str) -> Task:
+    """A small convolutional network on pictures of digits."""
+    return Task(
+        name=f"lenet-{name}",
+        description=f"LeNet, a small convolutional network, on {name}",
+        model=lambda: LeNet(classes=10, size=SIZES[name]),
+        data=getattr(data, name),
+        loss=F.cross_entropy,
+        optimizer=partial(optim.Adam, lr=5e-3),
+        schedule=cosine,
+        margin=MARGINS[name],
+        batch_size=64,
+        epochs=10 if name == "digits" else 2,
+    )
+
+
+def charlstm(name: str) -> Task:
+    """A language model that reads characters, 64 at a time."""
+    return Task(
+        name=f"charlstm-{name}",
+        description=f"an LSTM of 256 units that predicts the next character, on {name}",
+        model=lambda: CharLSTM(CHARACTERS, hidden=256),
+        data=partial(getattr(data, name), length=64),
+        loss=F.cross_entropy,
+        optimizer=partial(optim.Adam, lr=5e-3),
+        schedule=partial(cosine, warm_up=100),
+        metric=None,
+        metric_name="validation loss",
+        metric_unit="nats",
+        goal="min",
+        margin=0.03,
+        batch_size=32,
+        steps=2000,
+        clip_norm=1.0,
+    )
+
+
+BUILT_IN = {
+    "mlp": (mlp, ("digits", "mnist")),
+    "lenet": (lenet, ("digits", "mnist")),
+    "charlstm": (charlstm, ("shakespeare",)),
+}
+
+
+# ---- finding a task ------------------------------------------------------------------------------
+
+
+def load_task(spec: Task | str, data: str | None = None) -> Task:
+    """Return the Task that `spec` means: one itself, a built-in name, or "file.py:name".
+
+    data: the data set of a built-in task, by name; the first of its data sets by default.
+    Raises ArgumentError if there is no such task, saying what there is.
+    """
+    if isinstance(spec, Task):
+        task = spec
+    elif not isinstance(spec, str):
+        raise ArgumentError(f"a task is a Task or a text, not {type(spec).__name__}: {KNOWN}")
+    elif spec in BUILT_IN:
+        return built_in(spec, data)
+    elif ".py" not in spec:
+        raise ArgumentError(f"no task {spec!r}: expected {KNOWN}")
+    else:
+        task = from_file(spec)
+    if data is not None:
+        raise ArgumentError(f"data={data!r}: the task {task.name!r} brings its own data")
+    return task
+
+
+KNOWN = f'{", ".join(BUILT_IN)}, or a file and a name in it, such as "mytask.py:task"'
+
+
+def built_in(name: str, data: str | None) -> Task:
+    """The built-in task of that name on one of its data sets."""
+    build, sets = BUILT_IN[name]
+    if data is not None and data not in sets:
+        raise ArgumentError(f"no data {data!r} for the task {name}: expected {' or '.join(sets)}")
+    return build(data or sets[0])
+
+
+def from_file(spec: str) -> Task:
+    """The Task in "path/file.py:name"; the name is `task` where none is given."""
+    path, colon, name = spec.rpartition(":")
+    if not colon or name.endswith(".py") or "/" in name or "\\" in name:
+        path, name = spec, "task"
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise ArgumentError(f"task {spec!r}: there is no file {path}")
+    module = run_file(path)
+    found = getattr(module, name, None)
+    if not isinstance(found, Task):
+        tasks = [key for key, value in vars(module).items() if isinstance(value, Task)]
+        held = f"is a {type(found).__name__}" if hasattr(module, name) else "is not there"
+        raise ArgumentError(
+            f"task {spec!r}: {name} {held} in {path}, expected a minifp.Task"
+            + (f"; there are: {', '.join(tasks)}" if tasks else "; the file holds none")
+        )
+    return replace(found, source=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def run_file(path: Path):
+    """The module that a Python file defines, which may import from its own folder.
+
+    Raises ArgumentError if the file fails, naming the line.
+    """
+    name = f"minifp_task_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ArgumentError(f"{path}: expected a file of Python, whose name ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [f.lineno for f in frames if f.filename == str(path)]
+        where = f"{path}, line {lines[-1]}" if lines else str(path)
+        said = f"{type(error).__name__}: {error}"
+        raise ArgumentError(f"the task file failed: {where}: {said}") from error
+    finally:
+        sys.path.remove(str(path.parent.resolve()))
+    return module

@@ -1,0 +1,354 @@
+"""The primitives through which every kernel sums: a sum, and a sum of products.
+
+    sum(x, axis=None, keepdims=False)     y[kept] = sum over the reduced axes of x
+    dot(a, b)                             y[..., m, n] = sum over k of a[..., m, k] b[..., k, n]
+    cumsum(x, axis)                       y[k] = sum over i <= k of x[i] along the axis
+    prod(x, axis=None, keepdims=False)    y[kept] = product over the reduced axes of x
+
+`primitives(dtype)` gives them for a format that a precision names in `reduce` or `accumulate`.
+
+In float32 and float64 they are *plain*: as accurate as sums of that format get, in any order.
+
+In a narrower format they are *sequential*, as an accumulator register of that format would do it:
+the accumulator starts at +0, every addend (or operand, and then every product) is rounded to the
+format, and so is every partial sum; addends come in C order of the reduced axes, products with k
+ascending. A product (prod) starts at 1, and every factor and partial product is rounded. Overflow
+gives Inf, NaN stays NaN. Results are float32 arrays of numbers of the format. NumPy cannot be asked
+for this: float16 sums are float32 inside along a contiguous axis and in `@`, and float16 along the
+others.
+
+Sequential steps are taken in float32 and then rounded. Of two float16 numbers the product is exact
+in float32 (2 x 11 bits), and the sum is as if it had been rounded once, because 24 >= 2 x 11 + 2
+(Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995).
+
+The references are here; their numba twins, one module a format, are in TWINS and are imported at
+the first sequential sum.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from math import prod
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from minifp.errors import PrecisionError, ShapeError
+from minifp.numerics.formats import as_dtype, float16, float32, narrow, round_to, widen
+from minifp.runtime import cpu
+
+TWINS = {float16: "minifp.numerics.accumulate_numba"}  # by the format of sequential sums
+
+
+class Primitives(NamedTuple):
+    """One way to sum: `dot` is NumPy's matmul, the others are its reductions of those names."""
+
+    sum: Callable
+    dot: Callable
+    cumsum: Callable
+    prod: Callable
+
+
+@cache
+def primitives(dtype) -> Primitives:
+    """The primitives that sum in `dtype`, a floating format given as a dtype or by name.
+
+    Raises PrecisionError for a dtype that is no floating format.
+    """
+    return _primitives(as_dtype(dtype))  # float16, "float16" and its dtype are one entry
+
+
+@cache
+def _primitives(dtype):
+    if dtype.kind != "f":
+        raise PrecisionError(f"sums in {dtype.name}: expected a floating format")
+    if dtype.itemsize >= float32.itemsize:
+        return Primitives(plain_sum, partial(checked_dot, np.matmul), plain_cumsum, plain_prod)
+    return Primitives(
+        sum=partial(sequential_sum, dtype),
+        dot=partial(checked_dot, partial(sequential_dot, dtype)),
+        cumsum=partial(sequential_cumsum, dtype),
+        prod=partial(sequential_prod, dtype),
+    )
+
+
+def sum_in(dtype) -> Callable:
+    """The sum with partial sums in `dtype`; see `primitives`."""
+    return primitives(dtype).sum
+
+
+def dot_in(dtype) -> Callable:
+    """The sum of products with partial sums in `dtype`; see `primitives`."""
+    return primitives(dtype).dot
+
+
+# ---- what both share ----------------------------------------------------------------------------
+
+
+def checked_dot(product, a, b):
+    """product(a, b) for operands of shapes (..., M, K) and (..., K, N), or ShapeError.
+
+    Leading axes broadcast. A product with one matrix for all is made of one tall operand, which is
+    faster than many small ones. Operands narrower than float32 are widened first.
+    """
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2] or not _fit(a.shape, b.shape):
+        raise ShapeError(
+            f"dot of shapes {a.shape} and {b.shape}: expected (..., M, K) and (..., K, N) "
+            "with leading axes that broadcast"
+        )
+    a, b = _at_least_single(a), _at_least_single(b)
+    if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:
+        rows = a.reshape(-1, a.shape[-1])
+        return product(rows, b).reshape(*a.shape[:-1], b.shape[-1])
+    return product(a, b)
+
+
+def _fit(a, b):
+    """Whether the leading axes of two shapes broadcast."""
+    return all(n == m or 1 in (n, m) for n, m in zip(a[-3::-1], b[-3::-1]))
+
+
+def _at_least_single(x):
+    return widen(x, float32) if x.dtype.kind == "f" and x.dtype.itemsize < 4 else x
+
+
+def reduced_axes(x, axis) -> tuple:
+    """The axes that axis=None, a number or several name, ascending. Raises ShapeError."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    found = {a % x.ndim for a in axes if -x.ndim <= a < x.ndim}
+    if len(found) < len(axes):
+        raise ShapeError(
+            f"sum over axis {axis} of shape {x.shape}: expected different axes "
+            f"from {-x.ndim} to {x.ndim - 1}"
+        )
+    return tuple(sorted(found))
+
+
+def _without(shape, axes, keepdims):
+    """The shape of a sum over `axes`."""
+    kept = (1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
+    return tuple(kept)
+
+
+# ---- plain: float32 and float64 -----------------------------------------------------------------
+
+ROWS = 16  # rows added one after the other before their sums are added in turn
+
+
+def plain_sum(x, axis=None, keepdims=False):
+    """The sum of x over `axis` in its own format, but at least float32; integers sum exactly.
+
+    |error| <= (16 r + 4 log2 n) u sum|x|, with n addends in r runs of neighbouring axes, and u
+    2^-24 in float32 (2^-53 in float64). NumPy's own sum is as good along the last axis, where it
+    adds in pairs, but along the others it adds row by row, with an error that grows as n u.
+    """
+    x = _at_least_single(x)
+    axes = reduced_axes(x, axis)
+    shape = _without(x.shape, axes, keepdims)
+    if x.dtype.kind != "f" or x.size <= ROWS * prod(shape):
+        return np.asarray(np.add.reduce(x, axes)).reshape(shape)
+    order = range(x.ndim)
+    if not x.flags.c_contiguous:  # take the axes as they lie in memory, to walk none in strides
+        order = sorted(order, key=lambda i: -abs(x.strides[i]))
+        x = np.ascontiguousarray(x.transpose(order))
+    end = len(order)
+    while end:  # sum each run of neighbouring axes, the last one first
+        start = end - 1
+        while start and (order[start - 1] in axes) == (order[end - 1] in axes):
+            start -= 1
+        if order[start] in axes:
+            x = _sum_of_run(x, start, end)
+        end = start
+    if type(order) is list:
+        x = x.transpose(np.argsort([i for i in order if i not in axes]))
+    return x.reshape(shape)
+
+
+def _sum_of_run(x, start, end):
+    """The sum over the axes from `start` to before `end` of a contiguous array."""
+    A, K, B = prod(x.shape[:start]), prod(x.shape[start:end]), prod(x.shape[end:])
+    y = np.add.reduce(x.reshape(A, K), axis=1) if B == 1 else _sum_of_rows(x.reshape(A, K, B))
+    return y.reshape(x.shape[:start] + x.shape[end:])
+
+
+def _sum_of_rows(x):
+    """The sum over the middle axis: of 16 rows at a time, then of 16 such sums, and so on.
+
+    The rows of one sum lie far apart: row 0 is added to rows K/16, 2K/16, ..., so that each
+    addition runs over whole blocks of memory, however short a row is.
+    """
+    A, K, B = x.shape
+    while K > ROWS:
+        n = K // ROWS
+        sums = np.add.reduce(x[:, : ROWS * n].reshape(A, ROWS, n * B), axis=1).reshape(A, n, B)
+        if K > ROWS * n:
+            sums[:, 0] += np.add.reduce(x[:, ROWS * n :], axis=1)
+        x, K = sums, n
+    return np.add.reduce(x, axis=1)
+
+
+def plain_cumsum(x, axis):
+    """The running sums of x along one axis in its own format, but at least float32.
+
+    |error| <= (16 + 4 log2 n) u sum|x| of the n numbers summed so far: as good as `plain_sum`,
+    where NumPy's own, which adds one after the other, has an error that grows as n u.
+    """
+    x = _at_least_single(x)
+    (axis,) = reduced_axes(x, axis)
+    if x.dtype.kind != "f":
+        return np.cumsum(x, axis)
+    return np.moveaxis(_running_sums(np.moveaxis(x, axis, 0)), 0, axis)
+
+
+def _running_sums(x):
+    """Along the first axis: inside blocks of 16, to which the sum of the blocks before is added."""
+    K = len(x)
+    if K <= ROWS:
+        return np.add.accumulate(x, axis=0)
+    n = -(-K // ROWS)
+    blocks = np.zeros((n * ROWS, *x.shape[1:]), x.dtype)
+    blocks[:K] = x
+    sums = np.add.accumulate(blocks.reshape(n, ROWS, *x.shape[1:]), axis=1)
+    sums[1:] += _running_sums(sums[:, -1])[:-1, None]
+    return sums.reshape(blocks.shape)[:K]
+
+
+def plain_prod(x, axis=None, keepdims=False):
+    """The product of x over `axis` in its own format, but at least float32.
+
+    |error| <= n u |product|. Mantissas are multiplied in pairs and exponents are added beside them,
+    so that no partial product overflows or underflows where the whole one does not.
+    """
+    x = _at_least_single(x)
+    axes = reduced_axes(x, axis)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    shape = _without(x.shape, axes, keepdims)
+    if x.dtype.kind != "f" or not x.size:
+        return np.asarray(np.multiply.reduce(x, axes)).reshape(shape)
+    mantissas = x.transpose(axes + kept).reshape(-1, prod(x.shape[i] for i in kept))
+    mantissas, exponents = np.frexp(mantissas)
+    while len(mantissas) > 1:
+        half = len(mantissas) // 2
+        pairs, more = np.frexp(mantissas[:half] * mantissas[half : 2 * half])
+        more += exponents[:half] + exponents[half : 2 * half]
+        mantissas = np.concatenate([pairs, mantissas[2 * half :]])
+        exponents = np.concatenate([more, exponents[2 * half :]])
+    return np.ldexp(mantissas[0], exponents[0]).reshape(shape)
+
+
+# ---- sequential: narrower formats ---------------------------------------------------------------
+
+
+def sequential_sum(dtype, x, axis=None, keepdims=False):
+    """The sum of x over `axis` with every addend and every partial sum rounded to `dtype`."""
+    axes = reduced_axes(x, axis)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    shape = prod(x.shape[i] for i in axes), prod(x.shape[i] for i in kept)
+    columns = _as_single(x, dtype).transpose(axes + kept).reshape(shape)
+    return _kernels(dtype).sum_columns(columns).reshape(_without(x.shape, axes, keepdims))
+
+
+def sequential_dot(dtype, a, b):
+    """a @ b with every operand, product and partial sum rounded to `dtype`, k ascending."""
+    leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    y = _kernels(dtype).dot_matrices(
+        *(_matrices(_as_single(x, dtype)) for x in (a, b)),
+        *(_which_matrix(x.shape[:-2], leading) for x in (a, b)),
+    )
+    return y.reshape(*leading, a.shape[-2], b.shape[-1])
+
+
+def sequential_cumsum(dtype, x, axis):
+    """The running sums of x along one axis, every addend and partial sum rounded to `dtype`."""
+    (axis,) = reduced_axes(x, axis)
+    addends = np.moveaxis(_as_single(x, dtype), axis, 0)
+    start = np.zeros((1, *addends.shape[1:]), float32)  # +0: a sum that starts with -0 is not it
+    sums = _partial_results(np.add, dtype, np.concatenate([start, addends]))
+    return np.moveaxis(sums[1:], 0, axis)
+
+
+def sequential_prod(dtype, x, axis=None, keepdims=False):
+    """The product of x over `axis`, every factor and partial product rounded to `dtype`."""
+    axes = reduced_axes(x, axis)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    factors = _as_single(x, dtype).transpose(axes + kept)
+    factors = factors.reshape(prod(x.shape[i] for i in axes), prod(x.shape[i] for i in kept))
+    factors = np.concatenate([np.ones((1, factors.shape[1]), float32), factors])
+    products = _partial_results(np.multiply, dtype, factors)
+    return products[-1].reshape(_without(x.shape, axes, keepdims))
+
+
+def _partial_results(operation, dtype, x):
+    """All results along the first axis: NumPy's running sums and products round each one."""
+    with np.errstate(all="ignore"):  # Inf and NaN are values here
+        return widen(operation.accumulate(narrow(x, dtype), axis=0), float32)
+
+
+def _as_single(x, dtype):
+    """x as float32. Numbers that float32 cannot hold are rounded to `dtype` at once, not twice."""
+    return x if x.dtype == float32 else widen(narrow(x, dtype), float32)
+
+
+def _matrices(x):
+    return x.reshape(prod(x.shape[:-2]), *x.shape[-2:])
+
+
+def _which_matrix(own, leading):
+    """For each matrix of a broadcast product, the number of the operand's matrix."""
+    numbers = np.arange(prod(own), dtype=np.intp).reshape(own)
+    return np.ascontiguousarray(np.broadcast_to(numbers, leading)).reshape(-1)
+
+
+def _kernels(dtype):
+    """The module of numba twins, or the references: without numba, or with MINIFP_KERNELS=numpy."""
+    if os.environ.get("MINIFP_KERNELS") == "numpy":
+        return references(dtype)
+    return twins(dtype) or references(dtype)
+
+
+@cache
+def twins(dtype):
+    """The module of numba twins for sums in `dtype`, or None where they cannot be had."""
+    if dtype not in TWINS or cpu.numba_error() is not None:
+        return None
+    return import_module(TWINS[dtype])
+
+
+@cache
+def references(dtype):
+    """The references for sums in `dtype`."""
+    return SimpleNamespace(
+        sum_columns=partial(sum_columns, dtype), dot_matrices=partial(dot_matrices, dtype)
+    )
+
+
+def sum_columns(dtype, x):
+    """The sequential sum of each column of x (K, N) float32: (N) float32."""
+    with np.errstate(all="ignore"):  # Inf and NaN are values here
+        return _add_up(dtype, np.zeros(x.shape[1], float32), round_to(x, dtype))
+
+
+def dot_matrices(dtype, a, b, ia, ib):
+    """The sequential products a[ia[i]] @ b[ib[i]] of (_, M, K) and (_, K, N): (B, M, N) float32."""
+    with np.errstate(all="ignore"):
+        a, b = round_to(a, dtype)[ia], round_to(b, dtype)[ib]
+        y = np.zeros((len(ia), a.shape[1], b.shape[2]), float32)
+        step = max(1, 2**15 // max(1, y.size))  # products of some k at once, in the L2 cache
+        for k in range(0, a.shape[2], step):
+            column = np.moveaxis(a[:, :, k : k + step], 2, 0)[:, :, :, None]
+            row = np.moveaxis(b[:, k : k + step], 1, 0)[:, :, None, :]
+            y = _add_up(dtype, y, round_to(np.multiply(column, row, order="C"), dtype))
+        return y
+
+
+def _add_up(dtype, start, addends):
+    """start (...) plus addends (K, ...), one after the other, each partial sum rounded."""
+    if start.size < 2048:  # too short for a Python step each
+        return _partial_results(np.add, dtype, np.concatenate([start[None], addends]))[-1]
+    for addend in addends:
+        start = round_to(start + addend, dtype)
+    return start

@@ -1,0 +1,333 @@
+"""Kernels: one NumPy reference for each kernel, called under its precision rule.
+
+`Kernel` is the only place where stored numbers become computed ones and back: it widens what is
+stored, calls the reference in float32 (or wider), and rounds each result once.
+"""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from functools import cache, cached_property, partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import DeviceError
+from minifp.numerics.accumulate import primitives
+from minifp.numerics.formats import FORMATS, as_dtype, float32, narrow, round_to, widen
+from minifp.numerics.policy import Rule, get_precision, resolve
+from minifp.runtime import cpu
+from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
+from minifp.runtime.device import is_array
+
+# Every kernel, for the tests, the command line and whoever wants to know.
+KERNELS: list["Kernel"] = []
+# Objects with `on_kernel(kernel, args, results, formats)`: see lab and scope.
+observers: list[Any] = []
+
+# Kernels that had to run on the CPU, by name: see `Kernel.on_host`.
+ran_on_host: set[str] = set()
+
+PRIMITIVES = ("sum", "cumsum", "prod", "dot", "accumulate", "store")
+UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
+
+
+class Kernel:
+    """A reference under a precision rule.
+
+    The reference's positional arguments are arrays (or Python numbers, which enter in the compute
+    format, or None); its keywords are parameters that are no arrays. It sees floating arrays in
+    the compute format. It names among its keywords what it needs of the precision:
+
+    sum, dot:   how to sum, and how to sum products (see accumulate.py);
+    cumsum, prod: how to add up and multiply along an axis, in the format of sums;
+    accumulate: rounds what is added to a dot product, such as a bias, as its partial sums are;
+    store:      rounds an array to the first result's format: for what is stored between the steps
+                of a sequence.
+    """
+
+    def __init__(self, reference: Callable[..., Any], rule: Rule) -> None:
+        parameters = inspect.signature(reference).parameters.values()
+        self.name = f"{reference.__module__.rpartition('.')[2]}.{reference.__name__}"
+        self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
+        self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
+        KERNELS.append(self)
+
+    def __repr__(self):
+        return f"<kernel {self.name}: {self.rule.role}>"
+
+    def __call__(self, *args: Any, to: Any = None, **params: Any) -> Any:
+        """Call it. to: for each result, the format it is stored in, or an array to write it into,
+        or None to be told by the rule. Results are arrays, one or a tuple, as the rule names them.
+        """
+        kinds = tuple(
+            [
+                (a.dtype if a.ndim else ZERO_D[a.dtype]) if type(a) is np.ndarray else _kind(a)
+                for a in args
+            ]
+        )
+        precision = get_precision()
+        plan = precision.resolved.get((self, kinds))
+        if plan is None:
+            plan = precision.resolved[self, kinds] = self._plan(kinds, precision)
+        formats, twin, by_rule = plan
+        if formats is None:
+            return self._call_without_rounding(args, params)
+        results = None
+        if twin is not None and to is None:
+            results = twin(*args, to=by_rule, **params)
+        elif twin is not None:
+            targets = to if type(to) is tuple else (to,) * len(by_rule)
+            results = twin(*args, to=_formats_of(targets, by_rule), **params)
+            results = results if results is None else _into(results, targets)
+        if results is None:
+            results = self._call_reference(args, params, formats, to)
+        if observers:
+            stored = results if isinstance(results, tuple) else (results,)
+            for observer in observers:
+                observer.on_kernel(self, args, stored, formats)
+        return results
+
+    def _plan(self, kinds, precision):
+        """(formats, twin, what it is told of them) of a call with these kinds of arguments."""
+        found = tuple(
+            None if kind is None or kind[0].kind != "f" else (kind[0], kind[1])
+            for kind in map(_dtype_of, kinds)
+        )
+        if not any(found):
+            return None, None, None
+        formats = resolve(self.rule, self.names, found, precision)
+        computed = {formats.compute, *((formats.sum_in, formats.dot_in) if self.wants else ())}
+        by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
+        if any(kind in ON_DEVICE for kind in kinds):
+            self._check_places(kinds)
+            twin = self.device_twin
+            if computed != {float32}:
+                twin = self._with_half_sums(formats, found)
+            return formats, partial(self._on_device, twin), by_rule
+        return formats, (self.twin if computed == {float32} else None), by_rule
+
+    @cached_property
+    def twin(self) -> Callable[..., Any] | None:
+        """The twin: what computes the same from stored arrays, in float32, faster; or None.
+
+        `twin(*args, to=, **params)` is given what the reference is, but stored arrays as they are,
+        no primitives, and for each result its dtype; of a reduction perhaps None: that of its
+        argument, or float32 where the result has no dimensions. It returns stored results, or None
+        for what it leaves to the reference.
+        """
+        return twin_of(self.reference)
+
+    # ---- on a GPU ----
+
+    @cached_property
+    def device_twin(self) -> Callable[..., Any] | None:
+        """The twin for arrays on a GPU, or None. It is called as `twin` is."""
+        return twin_of(self.reference, "cuda")
+
+    def _with_half_sums(self, formats, found):
+        """The twin that leaves sums of products in float16 to cuBLAS, whose order is its own; None
+        where it has none, or something else is summed in float16 or computed in float64."""
+        single = formats.compute == float32 and (
+            formats.sum_in == float32 or "sum" not in self.wants
+        )
+        halves = {dtype for dtype, _ in filter(None, found)} == {formats.dot_in}
+        twin = self.device_twin
+        if twin is None or not (single and halves and getattr(twin, "sums_in_half", False)):
+            return None
+        return partial(twin, compute=formats.dot_in.name)
+
+    def _check_places(self, kinds):
+        for kind in map(_dtype_of, kinds):
+            if kind is not None and kind not in ON_DEVICE and not kind[1]:
+                raise DeviceError(
+                    f"{self.name}: arguments on the CPU and on the GPU: move them to one device, "
+                    "as by x.to(device='cuda')"
+                )
+
+    def _on_device(self, twin, *args, to, **params):
+        results = None if twin is None else twin(*args, to=to, **params)
+        return self.on_host(args, params, to) if results is None else results
+
+    def on_host(self, args: tuple, params: dict, to: Any = None) -> Any:
+        """The results for arrays on a GPU, computed on the CPU, and copied there and back.
+
+        It is how the few kernels that no GPU has yet, and sums in other formats than float32, are
+        computed everywhere. Warns once for each kernel.
+        """
+        warn_of_host(self.name, stacklevel=6)
+        on_host = self(*[to_host(a) if is_on_device(a) else a for a in args], to=to, **params)
+        if isinstance(on_host, tuple):
+            return tuple([to_device(y) for y in on_host])
+        return to_device(on_host)
+
+    def _call_reference(self, args, params, formats, to):
+        targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
+        for want in self.wants:
+            params[want] = self._primitive(want, formats, targets)
+        with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
+            wide = [_enter(a, formats.compute) for a in args]
+            results = self.reference(*wide, **params)
+        several = isinstance(results, tuple)
+        stored = tuple(
+            self._store(r, target, out, formats.compute)
+            for r, target, out in zip(results if several else (results,), targets, formats.out)
+        )
+        return stored if several else stored[0]
+
+    def _call_without_rounding(self, args, params):
+        """Integers and booleans: nothing to round, except where they give floating results."""
+        if any(map(is_on_device, args)):
+            twin, found = self.device_twin, None
+            if twin is not None and getattr(twin, "takes_integers", False):
+                found = twin(*args, to=(None,), **params)
+            return self.on_host(args, params) if found is None else found
+        for want in self.wants:
+            params[want] = UNROUNDED.get(want) or (lambda x: x)
+        with np.errstate(all="ignore"):
+            result = np.asarray(self.reference(*args, **params))
+        activations = FORMATS[get_precision().activations].dtype
+        return narrow(result, activations) if result.dtype.kind == "f" else result
+
+    def _primitive(self, want, formats, targets):
+        if want in ("sum", "cumsum", "prod"):
+            return getattr(primitives(formats.sum_in), want)
+        if want == "dot":
+            return primitives(formats.dot_in).dot
+        if want == "accumulate":
+            return lambda x: round_to(x, formats.dot_in)
+        stored = _format_of_target(targets[0], formats.out[0])
+        return lambda x: round_to(x, stored)
+
+    def _store(self, result, target, out, compute):
+        result = np.asarray(result)
+        if result.dtype.kind != "f":
+            return result
+        if self.rule.role == "reduce" and result.ndim == 0 and target is None:
+            return narrow(result, compute)  # NumPy 1 divides scalars of any format in float64
+        if isinstance(target, np.ndarray):
+            np.copyto(target, narrow(result, target.dtype))
+            return target
+        return narrow(result, out if target is None else target)
+
+
+def kernel(role: str, *out: str) -> Callable[[Callable[..., Any]], Kernel]:
+    """Make `reference(*arrays, **params)` a Kernel with this role and these result formats."""
+    return lambda reference: Kernel(reference, Rule(role, out))
+
+
+class OnHostWarning(UserWarning):
+    """Something was computed on the CPU though its arrays are on the GPU."""
+
+
+def warn_of_host(name: str, stacklevel: int) -> None:
+    """Warn, once for each name, that it runs on the CPU."""
+    if name not in ran_on_host:
+        ran_on_host.add(name)
+        warnings.warn(
+            f"{name} runs on the CPU, as there is no kernel for the GPU: what it is given is "
+            "copied there, and its results back",
+            OnHostWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _is_floating(a):
+    return isinstance(a, np.ndarray) and a.dtype.kind == "f"
+
+
+class _ZeroD(dict):
+    """By dtype, what stands for an array without dimensions in the kinds of a call."""
+
+    def __missing__(self, dtype):
+        found = self[dtype] = (dtype, True)
+        return found
+
+
+ZERO_D = _ZeroD()
+
+
+class _OnDevice(dict):
+    """By dtype and whether it has no dimensions, what stands for an array on a GPU."""
+
+    def __missing__(self, key):
+        found = self[key] = (*key, "cuda")
+        return found
+
+    def __contains__(self, kind):
+        return type(kind) is tuple and len(kind) == 3
+
+
+ON_DEVICE = _OnDevice()
+
+
+def _kind(a):
+    """What stands for an argument: its dtype, a pair without dimensions, None for no array."""
+    if isinstance(a, np.ndarray):
+        return a.dtype if a.ndim else ZERO_D[a.dtype]
+    return ON_DEVICE[a.dtype, not a.ndim] if is_on_device(a) else None
+
+
+def _dtype_of(kind):
+    return kind if kind is None or isinstance(kind, tuple) else (kind, False)
+
+
+def _formats_of(targets, by_rule):
+    """For each result the dtype that a twin shall store it in."""
+    return tuple(
+        [
+            rule if t is None else t.dtype if is_array(t) else as_dtype(t)
+            for t, rule in zip(targets, by_rule)
+        ]
+    )
+
+
+def _into(results, targets):
+    """Results, each written into the array that the caller gave for it, if any."""
+    if not any(map(is_array, targets)):
+        return results
+    several = isinstance(results, tuple)
+    written = []
+    for result, target in zip(results if several else (results,), targets):
+        if is_array(target):
+            target[...] = result
+        written.append(target if is_array(target) else result)
+    return tuple(written) if several else written[0]
+
+
+@cache
+def twins_in(module: str, kind: str = "numba") -> dict[str, Any]:
+    """The twins of a module of references, by name: none where there is no such file."""
+    if kind == "numba" and not cpu.can_compile() or find_spec(f"{module}_{kind}") is None:
+        return {}
+    return vars(import_module(f"{module}_{kind}"))
+
+
+def twin_of(reference: Callable[..., Any], device: str = "cpu") -> Callable[..., Any] | None:
+    """The twin of a reference: what has its name in the file beside its own.
+
+    For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere.
+    """
+    name = reference.__name__
+    if device != "cpu":
+        found = twins_in(reference.__module__, "cuda").get(name)
+        if getattr(found, "is_twin", False):
+            return found
+    found = twins_in(reference.__module__).get(name)
+    mark = "is_twin" if device == "cpu" else "is_everywhere"
+    return found if getattr(found, mark, False) else None
+
+
+def _enter(a, compute):
+    if _is_floating(a):
+        return widen(a, compute)
+    return compute.type(a) if type(a) in (int, float) else a
+
+
+def _format_of_target(target, out):
+    if isinstance(target, np.ndarray):
+        return target.dtype
+    return out if target is None else target

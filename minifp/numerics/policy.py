@@ -1,0 +1,372 @@
+"""Which numbers are stored and which computed: a `Rule` for each kernel, a `Precision` for a model.
+
+A kernel says what it is (its role); a precision says what to do about it. Where they meet, at the
+call, `resolve` turns both into formats: in which each argument enters, in which the kernel works,
+in which it sums, and in which each result is stored. Nothing else in minifp decides a format.
+"""
+
+import os
+from collections.abc import Iterable
+from contextvars import ContextVar
+from dataclasses import InitVar, dataclass, field, fields, replace
+from functools import reduce
+
+import numpy as np
+
+from minifp.errors import PrecisionError
+from minifp.numerics import autocast
+from minifp.numerics.formats import FORMATS, as_dtype, float16, float32, float64
+from minifp.numerics.precision_names import meant
+from minifp.runtime.contexts import Context, Entry
+
+COMPUTE = "compute"  # a result that stays in the format the kernel works in: at least float32
+GIVEN = "given"  # a result whose format the caller gives: gradients (the tape knows their format)
+
+ROLES = {
+    "map": "element by element: each result rounded once",
+    "dot": "sums of products, summed in `accumulate`, each result rounded once",
+    "reduce": "sums over axes, in `reduce`, rounded once; a result that is a scalar is not rounded",
+    "norm": "normalisation: statistics in `reduce`; its parameters decide no format",
+    "loss": "one number for many: never rounded to a storage format",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The precision of one kernel.
+
+    role: one of ROLES.
+    out:  for each result, the arguments whose format it takes ("x"; "x y" is the wider one), or
+          COMPUTE, or GIVEN. "The first one" would be wrong for `where(mask, x, y)`.
+    """
+
+    role: str
+    out: tuple
+
+
+# ---- the model-wide precision -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Each technique of mixed-precision training as a switch (Micikevicius et al. 2018).
+
+    weights, activations, gradients: formats of what is stored; `storage=` sets all three.
+    accumulate: the format of partial sums inside dot products; reduce: inside reductions. In
+        float16 every addend and every partial sum is rounded, one after the other.
+    norm_parameters: scale, shift and running statistics of normalisation layers.
+    master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
+    optimizer_state: the format of momentum and moments.
+    loss_scale: "dynamic", a number (static), or None.
+    operations: None, or for autocast the changes of its table (see autocast.py), {} for none:
+        operations cast their inputs as their rows say, `activations` is what tensors are made in.
+
+    Raises PrecisionError for a format that does not exist or a loss scale that is not positive.
+    """
+
+    weights: str = "float32"
+    activations: str = "float32"
+    gradients: str = "float32"
+    accumulate: str = "float32"
+    reduce: str = "float32"
+    norm_parameters: str = "float32"
+    master_weights: bool = False
+    optimizer_state: str = "float32"
+    loss_scale: str | float | None = None
+    operations: tuple | dict | None = None
+    storage: InitVar[str | None] = None
+    resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self, storage):
+        for name in FORMAT_FIELDS:
+            value = (
+                storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
+            )
+            if not isinstance(value, str):
+                value = as_dtype(value).name
+            if value not in FORMATS:
+                raise PrecisionError(f"{name}={value!r}: expected one of {', '.join(FORMATS)}")
+            object.__setattr__(self, name, value)
+        if not isinstance(self.master_weights, (bool, np.bool_)):
+            raise PrecisionError(f"master_weights={self.master_weights!r}: expected True or False")
+        object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
+        object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
+
+    def __deepcopy__(self, memo):
+        return self  # frozen; a copied module computes in the very same precision
+
+    @staticmethod
+    def parse(text: str) -> "Precision":
+        """Read "mixed" or "mixed,master_weights=off,loss_scale=128", as `str` writes it."""
+        if not isinstance(text, str):
+            raise PrecisionError(f"a precision is a text or a Precision, not {type(text).__name__}")
+        name, *changes = (part.strip() for part in text.split(","))
+        if name not in NAMED:
+            raise PrecisionError(
+                f"no precision {name!r}: expected {', '.join(NAMED)}, "
+                f'with changes such as "mixed,loss_scale=128"{meant(name, NAMED)}'
+            )
+        values, edits = {}, {}
+        for change in changes:
+            key, equals, value = (part.strip() for part in change.partition("="))
+            if equals and key in (*SWITCHES, "storage"):
+                names = STORAGE_FIELDS if key == "storage" else (key,)
+                values.update(dict.fromkeys(names, _read_value(key, value, text)))
+            elif equals and key in (*autocast.TABLE, *autocast.operations):
+                edits[key] = value
+            else:
+                raise PrecisionError(
+                    f"{change!r} in precision {text!r}: expected switch=value with one of "
+                    f"{', '.join(SWITCHES)}, storage, or under autocast an operation"
+                )
+        if edits:
+            if values.get("operations", NAMED[name].operations) in (None, False):
+                raise PrecisionError(
+                    f"{next(iter(edits))!r} in precision {text!r}: single operations have formats "
+                    f'under "autocast" only'
+                )
+            values["operations"] = edits
+        return replace(NAMED[name], **values) if values else NAMED[name]
+
+    def __str__(self):
+        def distance(name):
+            differs = (self.operations is None) != (NAMED[name].operations is None)
+            return len(self._changes(NAMED[name])), differs  # of equal ones, the autocast one
+
+        name = min(NAMED, key=distance)
+        return ",".join([name, *self._changes(NAMED[name])])
+
+    def _changes(self, base):
+        """What to change in another precision to have this one, as `parse` reads it."""
+        pairs = [(f, getattr(self, f), getattr(base, f)) for f in SWITCHES if f != "operations"]
+        changes = [f"{f}={_write_value(mine)}" for f, mine, theirs in pairs if mine != theirs]
+        if (self.operations is None) != (base.operations is None):
+            changes.append("operations=" + ("off" if self.operations is None else "on"))
+        return [*changes, *(f"{name}={format}" for name, format in self.operations or ())]
+
+    def __reduce__(self):
+        return Precision.parse, (str(self),)
+
+
+SWITCHES = tuple(f.name for f in fields(Precision) if f.name != "resolved")
+STORAGE_FIELDS = ("weights", "activations", "gradients")
+FORMAT_FIELDS = (*STORAGE_FIELDS, "accumulate", "reduce", "norm_parameters", "optimizer_state")
+
+
+def checked_loss_scale(value):
+    """ "dynamic", None or a positive finite float; anything else raises PrecisionError."""
+    if value is None or value is False or value == "dynamic":
+        return value or None
+    if isinstance(value, (int, float, np.number)) and value is not True:
+        if 0 < value <= FORMATS[float64.name].max:
+            return float(value)
+    raise PrecisionError(
+        f'loss_scale={value!r}: expected "dynamic", a positive finite number, or None for none'
+    )
+
+
+def _read_value(key, value, text):
+    if key in ("master_weights", "loss_scale", "operations"):
+        if value in ("on", "off"):
+            on = "dynamic" if key == "loss_scale" else True
+            return on if value == "on" else (None if key == "loss_scale" else False)
+        if key == "loss_scale" and value != "dynamic":
+            try:
+                return checked_loss_scale(float(value))
+            except ValueError:
+                pass
+        elif key == "loss_scale":
+            return value
+    elif value in FORMATS:
+        return value
+    kind = {"loss_scale": "dynamic, a positive number or off"}
+    kind |= dict.fromkeys(("master_weights", "operations"), "on or off")
+    raise PrecisionError(
+        f"{key}={value!r} in precision {text!r}: expected {kind.get(key, ', '.join(FORMATS))}"
+    )
+
+
+def _write_value(value):
+    words = {True: "on", False: "off", None: "off"}
+    if isinstance(value, float):
+        return f"{value:.17g}"
+    return value if isinstance(value, str) else words[value]
+
+
+HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
+NAMED = {
+    SINGLE: Precision(),
+    "mixed": Precision(storage=HALF, master_weights=True, loss_scale="dynamic"),
+    "autocast": Precision(loss_scale="dynamic", operations={}),
+    HALF: Precision(storage=HALF, accumulate=HALF, reduce=HALF, norm_parameters=HALF),
+    DOUBLE: Precision(
+        storage=DOUBLE,
+        accumulate=DOUBLE,
+        reduce=DOUBLE,
+        norm_parameters=DOUBLE,
+        optimizer_state=DOUBLE,
+    ),  # fmt: skip
+}
+
+
+# ---- the active precision -----------------------------------------------------------------------
+
+_default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
+_entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
+
+
+def as_precision(p) -> Precision:
+    """A Precision, from one or from its text."""
+    return p if isinstance(p, Precision) else Precision.parse(p)
+
+
+def get_precision() -> Precision:
+    """The precision that is active here: that of the innermost `with`, or else the default."""
+    entry = _entered.get()
+    return entry.value if entry is not None else _default or _initial_default()
+
+
+def entered_precision() -> Precision | None:
+    """The precision of the innermost `with`, None outside of all."""
+    entry = _entered.get()
+    return None if entry is None else entry.value
+
+
+def _initial_default():
+    try:
+        set_precision(os.environ.get("MINIFP_PRECISION") or SINGLE)
+    except PrecisionError as error:
+        raise PrecisionError(f"environment variable MINIFP_PRECISION: {error}") from None
+    return _default
+
+
+def set_precision(p: Precision | str) -> None:
+    """Make `p` the default: what is active outside every `with fp.precision(...)`."""
+    global _default
+    _default = as_precision(p)
+
+
+def precision(p: Precision | str) -> Context[Precision]:
+    """Make `p` ("mixed", a Precision, ...) active in the `with` block, on this thread.
+
+    What it returns may be entered again, inside of itself too, and is a decorator.
+    """
+    return Context(_entered, as_precision(p))
+
+
+def op_list(precision: Precision | str | None = None) -> autocast.OpList:
+    """Which operation works in which format under autocast, and why.
+
+    precision: a Precision or its text, such as "autocast,softmax=float16"; by default the active
+    one if it is an autocast precision, or else "autocast". Raises PrecisionError for one that has
+    no such table.
+    """
+    p = get_precision() if precision is None else as_precision(precision)
+    if p.operations is None and precision is not None:
+        raise PrecisionError(
+            f'precision "{p}" has no table of operations: expected "autocast", perhaps changed'
+        )
+    return autocast.OpList(p.operations)
+
+
+# ---- where a rule meets a precision -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Formats:
+    """What one call of a kernel works in, sums in, and stores its results in."""
+
+    compute: np.dtype
+    sum_in: np.dtype
+    dot_in: np.dtype
+    out: tuple
+
+
+def promote(dtypes) -> np.dtype:
+    """The narrowest format that holds the numbers of all: float16 with float32 gives float32."""
+    return reduce(np.promote_types, dtypes)
+
+
+def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
+    """The formats of a call. kinds: for each argument None (not floating), or (dtype, is 0-d).
+
+    Tensors without dimensions are weak, as in PyTorch: they decide only among themselves.
+    """
+    dtypes = {name: kind[0] for name, kind in zip(names, kinds) if kind is not None}
+    strong = {name for name, kind in zip(names, kinds) if kind is not None and not kind[1]}
+    sums = FORMATS[p.reduce].dtype, FORMATS[p.accumulate].dtype
+    compute = promote([float32, *dtypes.values(), *(s for s in sums if s != float16)])
+    sum_in, dot_in = (s if s == float16 and compute == float32 else compute for s in sums)
+
+    def out(spec):
+        if spec in (COMPUTE, GIVEN):
+            return compute
+        named = [n for n in spec.split() if n in dtypes] or list(dtypes)  # integers never decide
+        return promote([dtypes[n] for n in named if n in strong] or [dtypes[n] for n in named])
+
+    return Formats(compute, sum_in, dot_in, tuple(out(spec) for spec in rule.out))
+
+
+def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:
+    """The format in which a product of activations with weights works, if an operand must change.
+
+    A weight stored in the precision's weight format counts as one in its activation format; where
+    the operands then differ, all enter in the activation format (a float32 batch fed to float16
+    weights is rounded, once, at the door). dtypes: None for an argument that is not floating.
+    """
+    activations = FORMATS[p.activations].dtype
+    counted = {
+        activations if weight and d.name == p.weights else d
+        for d, weight in zip(dtypes, are_weights)
+        if d is not None
+    }
+    wanted = counted.pop() if len(counted) == 1 else activations
+    return None if all(d is None or d == wanted for d in dtypes) else wanted
+
+
+def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | None:
+    """The format into which autocast casts an operation's floating inputs; None for none.
+
+    dtypes: of the inputs that have dimensions, or of all if none has.
+    Raises PrecisionError for an operation that its table refuses. Float64 is never cast.
+    """
+    format = dict(p.operations or ()).get(operation) or autocast.row_of(operation).format
+    if format == autocast.REFUSED:
+        raise PrecisionError(f"{operation} under autocast: {autocast.row_of(operation).reason}")
+    if format == autocast.GIVEN or not dtypes or any(d == float64 for d in dtypes):
+        return None
+    return promote(dtypes) if format == autocast.WIDEST else FORMATS[format].dtype
+
+
+def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
+    """In which format the gradient of a stored value is stored.
+
+    What the precision stores (activations, weights) has gradients in `gradients`; a scalar (a
+    loss), and whatever has another format, such as float32 norm parameters, in its own.
+    """
+    if is_scalar:
+        return dtype
+    found = p.resolved.get(dtype)
+    if found is None:
+        stored = dtype.name in (p.activations, p.weights)
+        found = p.resolved[dtype] = FORMATS[p.gradients].dtype if stored else dtype
+    return found
+
+
+def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | float | None]:
+    """(master_weights, loss_scale) with which parameters of these dtypes are trained.
+
+    They are the precision's. But parameters that are stored in less than float32 where it says
+    more, as after Module.half(), have masters and a dynamic scale, as under "mixed".
+    """
+    formats = FORMATS[p.weights].dtype, FORMATS[p.norm_parameters].dtype, float32
+    least = min(format.itemsize for format in formats)
+    if any(dtype.itemsize < least for dtype in dtypes):
+        return True, p.loss_scale or "dynamic"
+    return p.master_weights, p.loss_scale
+
+
+def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:
+    """In which format gradients that meet at one value are summed before they are rounded."""
+    summed_in = FORMATS[p.reduce].dtype
+    return promote([dtype, summed_in]) if summed_in != float16 else promote([dtype, float16])

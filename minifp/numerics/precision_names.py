@@ -1,0 +1,36 @@
+"""Names that others have for a precision, and what to write here."""
+
+from collections.abc import Iterable
+
+from minifp.numerics.formats import float16, float32, float64
+from minifp.runtime.nearest import nearest
+
+HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
+ELSEWHERE = (  # names that others have for a precision
+    (
+        "fp16 f16 half 16 float-16 o3",
+        f'did you mean "{HALF}" (all of it in {HALF}), or "mixed" (with sums and masters in '
+        f"{SINGLE}, and a loss scale)?",
+    ),
+    (
+        "amp mixed16 mixed-16 16-mixed fp16-mixed mixed-precision mixed-float16 o2",
+        'did you mean "mixed" (weights stored in half the bits, with masters), or "autocast" '
+        "(cast at each operation)?",
+    ),
+    ("o1 torch-autocast", 'did you mean "autocast"?'),
+    ("fp32 f32 single float 32 32-true float-32 full o0", f'did you mean "{SINGLE}"?'),
+    ("fp64 f64 double 64 64-true float-64", f'did you mean "{DOUBLE}"?'),
+    (
+        "bf16 bfloat16 bf16-mixed bf16-true mixed-bfloat16",
+        'there is no bfloat16 yet; "mixed" trains with 16 bits and a loss scale',
+    ),
+)
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """The end of an error: what was meant by a name that is not among `names`, or ""."""
+    spelled = name.lower().replace("_", "-")
+    for others, instead in ELSEWHERE:
+        if spelled in others.split():
+            return f"; {instead}"
+    return "".join(f'; did you mean "{near}"?' for near in nearest(name, names, 1))

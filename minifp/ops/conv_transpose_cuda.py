@@ -1,9 +1,0 @@
-"""The twin of conv_transpose.py for a GPU: a gradient of conv_cuda.py, with a bias."""
-
-from minifp.cpu import twin
-from minifp.ops.conv_cuda import gradient
-
-
-@twin
-def conv_transpose_forward(x, w, b, *, y_sizes, stride, padding, dilation, groups, to):
-    return gradient(x, w, b, y_sizes, stride, padding, dilation, groups, to)

@@ -1,0 +1,1 @@
+"""Convolutions, and the windows that they are made of."""

@@ -1,0 +1,274 @@
+"""The geometry of convolutions without unfolding: see conv_numba.py. The kernels read it.
+
+Along one axis: which places planes hold, and at which of them windows read. For a whole call: how
+planes lie in the workspace, where each sum reads, and how weights are packed.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from minifp.runtime.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, up
+
+BUDGET = 2**17  # numbers of a chunk's planes: 512 KiB of float32, in the L2 cache
+DEEP = 256  # pixels that are worth to add their sums to those of others
+BLOCK = 4 * COLUMNS  # pixels whose sums wait to be stored
+MANY = 48  # results that make it worth to gather what they read
+
+
+class Phase(NamedTuple):
+    """Results first, first + step, ... along one axis: how many, and what they read.
+
+    taps: (i, phase, shift): at place i of the kernel window p reads number p + shift of a phase.
+    """
+
+    first: int
+    step: int
+    windows: int
+    taps: tuple
+
+
+class Axis(NamedTuple):
+    """How planes are filled along one axis, and what is read of them.
+
+    Phase a of a plane holds places a - before, a - before + stride, ... of n, and zeros where there
+    are none.
+    """
+
+    n: int
+    stride: int
+    before: int
+    phases: tuple
+
+    @property
+    def windows(self):
+        """The most windows of a phase."""
+        return max(p.windows for p in self.phases)
+
+    @property
+    def reach(self):
+        """How far behind its own number a window reads."""
+        return max((shift for p in self.phases for _, _, shift in p.taps), default=0)
+
+    @property
+    def length(self):
+        """Of a plane, if the zeros behind one line are those before the next."""
+        length = self.windows
+        for a in range(self.stride):
+            first = max(0, -(-(self.before - a) // self.stride))  # where the first place lies
+            inside = max(0, -(-(self.n + self.before - a) // self.stride) - first)
+            behind = max(0, self.windows + self.reach - first - inside)
+            length = max(length, inside + max(first, behind))
+        return min(length, self.windows + self.reach)
+
+
+def forward_axis(n, count, size, stride, padding, dilation):
+    """The Axis of a convolution: window p reads place p stride + i dilation - padding."""
+    taps = ((i, i * dilation % stride, i * dilation // stride) for i in range(size))
+    return Axis(n, stride, padding, (Phase(0, 1, count, tuple(taps)),))
+
+
+def backward_axis(n, count, size, stride, padding, dilation):
+    """The Axis of its gradient for n places, read from `count` gradients of windows.
+
+    Place r + p stride is read by window p + (r + padding - i dilation) / stride, for those i for
+    which that is a whole number.
+    """
+    shifts = {
+        r: [(i, (r + padding - i * dilation) // stride) for i in range(size)
+            if (r + padding - i * dilation) % stride == 0]
+        for r in range(min(stride, n))
+    }  # fmt: skip
+    before = -min((shift for of_phase in shifts.values() for _, shift in of_phase), default=0)
+    phases = (
+        Phase(r, stride, -(-(n - r) // stride), tuple((i, 0, s + before) for i, s in of_phase))
+        for r, of_phase in shifts.items()
+    )
+    return Axis(count, 1, before, tuple(phases))
+
+
+class Planes(NamedTuple):
+    """The planes of a chunk: of `images` pictures, or of `rows` rows of one; see `fill`."""
+
+    channels: int
+    n_down: int
+    n_across: int
+    stride_down: int
+    stride_across: int
+    top: int
+    left: int
+    images: int
+    rows: int
+    height: int
+    width: int
+    total: int  # numbers, with what is read behind the last plane
+    parts: int  # chunks of one picture
+    chunks: int
+
+    @property
+    def size(self):
+        """From one plane to the next."""
+        return self.images * self.height * self.width
+
+
+def planes(N, channels, down, across, beside=0):
+    """Planes for N pictures. beside: planes of results that lie in the workspace as well."""
+    count = channels * down.stride * across.stride + beside
+    height, width = down.length, across.length
+    images, rows, parts = 1, down.windows, 1
+    if count * height * width > 2 * BUDGET and rows > 1:
+        rows = max(1, BUDGET // (count * width) - down.reach)
+        rows = -(-down.windows // -(-down.windows // rows))  # equal parts
+        parts, height = -(-down.windows // rows), rows + down.reach
+    else:
+        images = max(1, min(BUDGET // max(count * height * width, 1), -(-N // 8)))
+        if beside:
+            deep = -(-DEEP // (down.windows * across.windows))
+            images = max(images, min(deep, N, 3 * BUDGET // (count * height * width)))
+        images = -(-N // -(-N // images))
+    total = (count - beside) * images * height * width
+    total = up(total + down.reach * width + across.reach + COLUMNS + 2 * LANES, LANES)
+    return Planes(
+        *(channels, down.n, across.n, down.stride, across.stride, down.before, across.before),
+        *(images, rows, height, width, total, parts, -(-N // images) * parts),
+    )
+
+
+def steps_of(laid, channels, taps_down, taps_across):
+    """Where the sum over (c, i, j) begins to read, for each of them, in C order."""
+    c = np.arange(channels)[:, None, None] * (laid.stride_down * laid.stride_across)
+    _, i, shift_i = (np.array(x)[:, None] for x in zip(*taps_down))
+    _, j, shift_j = (np.array(x) for x in zip(*taps_across))
+    plane = c + i * laid.stride_across + j
+    return (plane * laid.size + shift_i * laid.width + shift_j).reshape(-1).astype(np.int32)
+
+
+# ---- plans, worked out once for each kind of call ------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """What a call of `correlations` is told, and how its weights are packed."""
+
+    planes: Planes
+    steps: np.ndarray
+    phases: np.ndarray
+    packs: tuple  # (rows, ks, where): see `pack`
+    weights: int
+    block: int
+    high: int
+    cost: float
+
+
+def plan(N, channels, groups, down, across, M, w_row, w_group, w_channel, w_width):
+    """A Plan for M results a group, whose weights lie w_row apart, those of channels w_channel."""
+    laid, high = planes(N, channels, down, across), up(M, ROWS)
+    steps, phases, packs, table, weights, work = [], [], [], 0, 0, 0
+    rows = np.arange(M, dtype=np.int64) * w_row
+    for h in down.phases:
+        for v in across.phases:
+            K = channels // groups * len(h.taps) * len(v.taps)
+            phases.append(
+                (K, weights, table, h.windows, v.windows, h.first, v.first, h.step, v.step)
+            )
+            work += K * h.windows * v.windows
+            if K:
+                steps.append(steps_of(laid, channels // groups, h.taps, v.taps))
+                places = np.arange(channels // groups, dtype=np.int64)[:, None, None] * w_channel
+                places = places + np.array([i * w_width for i, _, _ in h.taps])[:, None]
+                places = (places + np.array([j for j, _, _ in v.taps])).reshape(-1)
+                packs += [
+                    (rows + g * w_group, places, weights + g * high * K) for g in range(groups)
+                ]
+            table, weights = table + K, weights + groups * high * K
+    block = COLUMNS if M >= MANY else min(BLOCK, up(laid.size, COLUMNS))
+    return Plan(
+        laid,
+        np.concatenate([*steps, np.zeros(1, np.int32)]),
+        np.array(phases, np.int64),
+        tuple(packs),
+        weights,
+        block,
+        high,
+        N * M * groups * work * PRODUCT,
+    )
+
+
+@cache
+def forward_plan(x_shape, w_shape, groups, counts, *geometry):
+    """The Plan of a forward call."""
+    N, C, *sizes = x_shape
+    O, Cg, KH, KW = w_shape
+    down, across = map(forward_axis, sizes, counts, (KH, KW), *geometry)
+    row, M = Cg * KH * KW, O // groups
+    return plan(N, C, groups, down, across, M, row, M * row, KH * KW, KW)
+
+
+@cache
+def backward_plan(dy_shape, w_shape, groups, x_sizes, *geometry):
+    """The Plan of a call for dx."""
+    N, O, *counts = dy_shape
+    _, Cg, KH, KW = w_shape
+    down, across = map(backward_axis, x_sizes, counts, (KH, KW), *geometry)
+    row, of_group = Cg * KH * KW, O // groups
+    return plan(N, O, groups, down, across, Cg, KH * KW, of_group * row, row, KW)
+
+
+class WeightPlan(NamedTuple):
+    """What a call of `weight_sums` is told, and how its sums lie."""
+
+    planes: Planes
+    runs: np.ndarray
+    pixels: np.ndarray
+    places: np.ndarray
+    per: int  # chunks of a slot
+    slots: int
+    of_slot: int
+    deep: int
+    workspace: int
+    cost: float
+
+
+@cache
+def weight_plan(x_shape, w_shape, groups, counts, *geometry):
+    """The WeightPlan of a call for dw."""
+    N, channels, *sizes = x_shape
+    O, C, KH, KW = w_shape
+    down, across = map(forward_axis, sizes, counts, (KH, KW), *geometry)
+    laid = planes(N, channels, down, across, beside=O + channels)
+    high, runs, places, where = up(O // groups, ROWS), [], np.zeros((KH, KW, 2), np.int64), 0
+    for i, a, shift_i in down.phases[0].taps:
+        for beside in side_by_side(across.phases[0].taps):
+            j, b, shift_j = beside[0]
+            wide = len(beside) * C
+            apart = up(wide, LANES)
+            phase = a * laid.stride_across + b
+            runs.append((phase, shift_i * laid.width + shift_j, wide, where))
+            for n in range(len(beside)):
+                places[i, beside[n][0]] = where + n * C, apart
+            where += high * apart
+    image, p, q = np.ogrid[: laid.images, : laid.rows, : counts[1]]
+    pixels = ((image * laid.height + p) * laid.width + q).reshape(-1) * C
+    work = O * C * KH * KW
+    slots = max(1, min(laid.chunks, 16, 2**22 // work))
+    per = -(-laid.chunks // slots)
+    phases = laid.stride_down * laid.stride_across
+    deep = up(laid.size + down.reach * laid.width + across.reach, LANES)
+    workspace = laid.total + phases * deep * C + LANES * (C + LANES) + COLUMNS
+    workspace += high * (laid.images * laid.rows * counts[1] + LANES)
+    return WeightPlan(
+        *(laid, np.array(runs, np.int64), pixels.astype(np.int32), places.reshape(-1, 2)),
+        *(per, -(-laid.chunks // per), groups * where, deep, workspace),
+        N * work * counts[0] * counts[1] * PRODUCT,
+    )
+
+
+def side_by_side(taps):
+    """The taps in runs that read neighbouring numbers of one phase."""
+    runs: list[list] = []
+    for j, phase, shift in sorted(taps, key=lambda tap: tap[1:]):
+        if runs and runs[-1][-1][1:] == (phase, shift - 1):
+            runs[-1].append((j, phase, shift))
+        else:
+            runs.append([(j, phase, shift)])
+    return runs

@@ -1,0 +1,9 @@
+"""The twin of conv_transpose.py for a GPU: a gradient of conv_cuda.py, with a bias."""
+
+from minifp.ops.convolution.conv_cuda import gradient
+from minifp.runtime.cpu import twin
+
+
+@twin
+def conv_transpose_forward(x, w, b, *, y_sizes, stride, padding, dilation, groups, to):
+    return gradient(x, w, b, y_sizes, stride, padding, dilation, groups, to)

@@ -1,0 +1,181 @@
+"""Operations that write into their tensor, as methods: the tape notices, and so do masters.
+
+Writing counts as a change of the storage (`storage.version`): a backward that needs what was
+overwritten refuses. On a tensor that requires a gradient nothing is written while recording, for
+its gradient would be that of something else.
+
+`x += y` and its kin write too, but for one case: where the result is recorded (x was made by a
+recorded operation, or y requires a gradient) they mean `x = x + y`, so that the name x has the new
+tensor and other names of the old one keep it. `x @= y` is `x = x @ y` always.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from minifp import ops
+from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.tape import Tensor
+from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
+from minifp.numerics.formats import is_float, narrow
+from minifp.ops.creation import Data, as_array
+from minifp.ops.elementwise import Operand
+from minifp.ops.shaping.indexing import assign
+from minifp.runtime import random
+from minifp.runtime.device import device_of, is_writeable, moved, placed
+
+
+def numbers_of(t: Any) -> Any:
+    """What is written into: the unrounded numbers, where there are any, or those that are stored.
+
+    Else a part that is written over, or a clamp, would round all the masters at every step.
+    """
+    exact = t.exact
+    return t.array if exact is None else exact
+
+
+def _refuse(name):
+    raise TapeError(
+        f"{name} on a tensor that requires a gradient, while recording: "
+        "do it under fp.no_grad(), or use the operation that returns a new tensor"
+    )
+
+
+def _check_writeable(self, name):
+    if self.requires_grad and is_recording():
+        _refuse(name)
+    if not is_writeable(self.array):
+        raise TapeError(
+            f"{name} on a tensor that cannot be written to (expanded, or of a state_dict): clone it"
+        )
+
+
+def _write(self, name, value):
+    _check_writeable(self, name)
+    self.data = np.broadcast_to(value, self.shape)  # counts as a change, for tape and masters
+    return self
+
+
+ZEROING = "zero_", "fill_"  # which begin a gradient anew
+
+
+def _is_all_zero(t, value):
+    whole = t.array if t.array.base is None else t.array.base
+    return t.array.size == getattr(whole, "size", None) and not value.any()
+
+
+def _in_place(name, operation, assigns=False):
+    @wraps(operation)  # for its signature
+    def apply(self, *args, **settings):
+        if is_recording() and any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            raise TapeError(
+                f"{name} with a tensor that requires a gradient: its gradient would be lost"
+            )
+        try:
+            value = operation(Tensor(numbers_of(self)), *args, **settings).array
+            if not assigns and is_float(value.dtype) and not is_float(self.dtype):
+                raise DTypeError(f"{name}: a result of {value.dtype} for a tensor of {self.dtype}")
+            _write(self, name, value)
+            self.storage.zeroed |= name in ZEROING and _is_all_zero(self, value)
+            return self
+        except ValueError as error:
+            if isinstance(error, MinifpError):
+                raise
+            raise ShapeError(
+                f"{name}: the result does not fit shape {self.shape}: {error}"
+            ) from error
+
+    apply.__name__ = apply.__qualname__ = name
+    apply.__module__ = __name__
+    apply.__doc__ = f"As `{name[:-1]}`, but written into this tensor; the tape notices."
+    setattr(Tensor, name, apply)
+
+
+def _assigned(self: Tensor, value: Data) -> Tensor:
+    return Tensor(_numbers(value))
+
+
+def _numbers(value):
+    return numbers_of(value) if isinstance(value, Tensor) else as_array(value)
+
+
+def _zero(self: Tensor) -> Tensor:
+    return Tensor(np.zeros((), self.dtype))
+
+
+def _uniform(self: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
+    drawn = random.uniform(self.shape, low, high, purpose="rand")
+    below = np.nextafter(np.asarray(high, self.dtype), np.asarray(low, self.dtype))
+    return Tensor(np.minimum(drawn, np.asarray(below, drawn.dtype)))  # else rounded to `high`
+
+
+def _normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    return Tensor(random.normal(self.shape, mean, std, purpose="randn"))
+
+
+FUNCTIONS = ("add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "sqrt", "square", "clamp")
+FUNCTIONS += ("relu", "sigmoid", "tanh", "floor", "round", "masked_fill")
+FUNCTIONS += ("index_add", "scatter_add", "scatter", "lerp", "floor_divide", "remainder")
+for _name in FUNCTIONS:
+    _in_place(f"{_name}_", getattr(ops, _name))
+_in_place("copy_", _assigned, assigns=True)
+_in_place("fill_", _assigned, assigns=True)
+_in_place("zero_", _zero)
+_in_place("uniform_", _uniform)
+_in_place("normal_", _normal)
+
+
+def __setitem__(self: Tensor, index: Any, value: Data) -> None:
+    if isinstance(value, Tensor) and value.requires_grad and is_recording():
+        raise TapeError(
+            "x[index] = value, where value requires a gradient: its gradient would be lost; "
+            "build the result with fp.where, fp.cat or fp.stack"
+        )
+    _check_writeable(self, "x[index] = value")
+    numbers = moved(_numbers(value), "cpu")
+
+    def put(target):
+        on_host = moved(target, "cpu")
+        assign(on_host, index, narrow(numbers, target.dtype))
+        if on_host is not target:
+            target[...] = placed(on_host, like=target)
+
+    try:
+        self.storage.put(self.array, put)
+    except (ValueError, IndexError) as error:
+        if isinstance(error, MinifpError):
+            raise
+        raise ShapeError(f"x[index] = value for x of shape {self.shape}: {error}") from error
+
+
+setattr(Tensor, __setitem__.__name__, __setitem__)
+
+
+# ---- x += y -------------------------------------------------------------------------------------
+
+
+def _augmented(function: str) -> Callable[[Tensor, Operand], Tensor]:
+    """x += y for the function "add": in place, unless the result is recorded."""
+
+    def apply(self: Tensor, other: Operand) -> Tensor:
+        if not isinstance(other, (Tensor, np.ndarray, np.generic, bool, int, float)):
+            return NotImplemented
+        if isinstance(other, (np.ndarray, np.generic)):
+            other = Tensor(moved(np.asarray(other), device_of(self.array)))
+        if is_recording():
+            if self.requires_grad and self.is_leaf:
+                _refuse(f"{function}_")
+            if self.requires_grad or (isinstance(other, Tensor) and other.requires_grad):
+                return getattr(ops, function)(self, other)
+        return getattr(self, f"{function}_")(other)
+
+    return apply
+
+
+for _name, _function in (
+    *(("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow")),
+    *(("floordiv", "floor_divide"), ("mod", "remainder")),
+):
+    setattr(Tensor, f"__i{_name}__", _augmented(_function))

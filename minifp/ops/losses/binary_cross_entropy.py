@@ -1,0 +1,123 @@
+"""Binary cross entropy, in nats, of logits x or of probabilities x, with targets t in [0, 1].
+
+logits:  l = (1 - t) s(x) + p t s(-x),  s(x) = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
+         dx = (1 - t) sigmoid(x) - p t sigmoid(-x),   dt = p s(-x) - s(x)
+probabilities:  l = -t log x - (1 - t) log(1 - x), each logarithm at least -100
+         dx = (x - t) / max(x (1 - x), 1e-12),   dt = log(1 - x) - log x
+
+p: weight of positive targets (1 if None);  all of it times w, the weight of elements. No term of
+the first is negative, so nothing cancels. What is stored and where sums are: see loss.py.
+"""
+
+import numpy as np
+
+from minifp.autograd.tape import Tensor
+from minifp.errors import ArgumentError
+from minifp.ops.losses.loss import (
+    check_pair,
+    check_reduction,
+    check_weights,
+    divisor_of,
+    elementwise_loss,
+)
+from minifp.ops.normalization.batch_norm import as_array
+from minifp.runtime.cuda.arrays import is_on_device
+
+
+def _times(loss, w):
+    return loss if w is None else loss * w
+
+
+def _softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def _sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _of_logits(x, t, w, p):
+    return _times((1 - t) * _softplus(x) + _times(t, p) * _softplus(-x), w)
+
+
+def _of_logits_dx(x, t, w, p):
+    return _times((1 - t) * _sigmoid(x) - _times(t, p) * _sigmoid(-x), w)
+
+
+def _of_logits_dt(x, t, w, p):
+    return _times(-x if p is None else p * _softplus(-x) - _softplus(x), w)
+
+
+def _log(x):
+    return np.maximum(np.log(x), -100)
+
+
+def _log1m(x):
+    return np.maximum(np.log1p(-x), -100)
+
+
+def _of_probabilities(x, t, w, p):
+    return _times(-t * _log(x) - (1 - t) * _log1m(x), w)
+
+
+def _of_probabilities_dx(x, t, w, p):
+    return _times((x - t) / np.maximum(x * (1 - x), 1e-12), w)
+
+
+def _of_probabilities_dt(x, t, w, p):
+    return _times(_log1m(x) - _log(x), w)
+
+
+with_logits_ = elementwise_loss(
+    "binary_cross_entropy_with_logits", _of_logits, _of_logits_dx, _of_logits_dt
+)
+probabilities_ = elementwise_loss(
+    *("binary_cross_entropy", _of_probabilities, _of_probabilities_dx, _of_probabilities_dt)
+)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Cross entropy of logits with targets between 0 and 1, both of one shape, in nats.
+
+    weight, pos_weight: of elements and of positive targets, broadcast to input's shape. A float32
+    scalar unless "none". Raises DTypeError for what are no floating tensors, ShapeError where
+    shapes do not fit, ArgumentError for weights that require a gradient.
+    """
+    function = "binary_cross_entropy_with_logits"
+    check_reduction(function, reduction)
+    check_pair(function, input, target)
+    check_weights(function, input.shape, weight=weight, pos_weight=pos_weight)
+    divisor = divisor_of(reduction, input.shape)
+    return with_logits_(input, target, weight, pos_weight, divisor=divisor)
+
+
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """Cross entropy of probabilities with targets between 0 and 1, both of one shape, in nats.
+
+    Use binary_cross_entropy_with_logits. Here a probability has already been rounded: in float16
+    those above 0.99976 are 1, where the loss can be 100 but never 9, and the gradient is up to 1e12
+    and overflows. (That is why autocast refuses this function.)
+
+    weight: of elements, broadcast to input's shape. A float32 scalar unless "none". Raises
+    DTypeError for what are no floating tensors, ShapeError where shapes do not fit, ArgumentError
+    for weights that require a gradient and for numbers outside of 0 to 1 (NaN is passed on; and on
+    a GPU the numbers are not looked at, as one would have to wait for them).
+    """
+    check_reduction("binary_cross_entropy", reduction)
+    check_pair("binary_cross_entropy", input, target)
+    check_weights("binary_cross_entropy", input.shape, weight=weight)
+    for name, v in (("input", as_array(input)), ("target", as_array(target))):
+        if is_on_device(v):
+            continue
+        outside = (v < 0) | (v > 1)
+        if outside.any():
+            where = tuple(int(i) for i in np.argwhere(outside)[0])
+            raise ArgumentError(
+                f"binary_cross_entropy: {name} {v[where]} at {where}: expected numbers from 0 to 1"
+            )
+    return probabilities_(input, target, weight, None, divisor=divisor_of(reduction, input.shape))

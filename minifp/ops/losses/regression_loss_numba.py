@@ -1,0 +1,121 @@
+"""The twins of regression_loss.py. All four losses are one function of d = x - t:
+
+f(d) = square d^2 where |d| <= bend, else line (|d| - start)
+f'(d) = steep d there, else line sign(d)
+"""
+
+import math
+
+import numpy as np
+
+from minifp.runtime.cpu import twin
+from minifp.runtime.cpu.compile import compiled, part
+from minifp.runtime.cpu.half import VIEWS, flat, load, store
+from minifp.runtime.cpu.pointwise import pointwise
+from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.sums import BLOCK, CHUNK
+
+NANOSECONDS = 0.4  # an element
+ZERO = np.float32(0)
+
+
+@pointwise
+def value(x, t, *, bend, square, line, start):
+    d = abs(x - t)
+    return d * d * square if d <= bend else line * (d - start)
+
+
+@pointwise
+def slope(x, t, dl, *, bend, steep, line, share):
+    d = x - t
+    far = line if d > ZERO else -line if d < ZERO else d  # 0 or NaN
+    return (steep * d if abs(d) <= bend else far) * (dl * share)
+
+
+@part(sums=True)
+def _total_of_block(x, t, first, stop, bend, square, line, start):
+    total = ZERO
+    for i in range(first, stop):
+        d = abs(load(x, i) - load(t, i))
+        total += d * d * square if d <= bend else line * (d - start)
+    return total
+
+
+@chunked
+def totals(chunk, scratch, per, n, bend, square, line, start, x, t, out):
+    out[chunk] = 0
+    for i in range(chunk * per, min((chunk + 1) * per, n), BLOCK):
+        stop = min(i + BLOCK, (chunk + 1) * per, n)
+        out[chunk] += _total_of_block(x, t, i, stop, bend, square, line, start)
+
+
+@compiled
+def add_up(parts, divisor, out):
+    """out = the sum of the parts, divided."""
+    total = 0.0
+    for x in parts:
+        total += x
+    store(out, 0, total / divisor)
+
+
+# ---- of each loss: (bend, square, line, start), and (bend, steep, line) -------------------------
+
+
+def of_squares():
+    return (math.inf, 1, 1, 0), (math.inf, 2, 1)
+
+
+def of_sizes():
+    return (-1, 0, 1, 0), (-1, 0, 1)
+
+
+def smooth(beta):
+    return ((beta, 0.5 / beta, 1, beta / 2), (beta, 1 / beta, 1)) if beta else of_sizes()
+
+
+def huber(delta):
+    return (delta, 0.5, delta, delta / 2), (delta, 1, delta)
+
+
+def twins_of(numbers):
+    """(each, total, dx, dt) of the loss with these numbers."""
+
+    @twin
+    def each(x, t, w, p, *, to, **settings):
+        names = ("bend", "square", "line", "start")
+        return value(x, t, to=to, **dict(zip(names, numbers(**settings)[0])))
+
+    @twin
+    def total(x, t, w, p, *, divisor, to, **settings):
+        if x.dtype not in VIEWS or t.dtype not in VIEWS or not x.size:
+            return None
+        chunks, per = spans(x.size, CHUNK)
+        found, numbers_of = np.empty(chunks), map(np.float32, numbers(**settings)[0])
+        totals(
+            *(chunks, per, x.size, *numbers_of, flat(x), flat(t), found),
+            cost=x.size * NANOSECONDS,
+        )
+        loss = np.empty((), to[0])
+        add_up(found, float(divisor), flat(loss))
+        return loss
+
+    def gradient(dl, x, t, divisor, sign, to, settings):
+        names = ("bend", "steep", "line")
+        found = dict(zip(names, numbers(**settings)[1]))
+        return slope(x, t, dl, share=sign / divisor, to=to, **found)
+
+    @twin
+    def dx(dl, x, t, w, p, *, divisor, to, **settings):
+        return gradient(dl, x, t, divisor, 1, to, settings)
+
+    @twin
+    def dt(dl, x, t, w, p, *, divisor, to, **settings):
+        return gradient(dl, x, t, divisor, -1, to, settings)
+
+    return each, total, dx, dt
+
+
+mse_loss_each, mse_loss_total, mse_loss_dx, mse_loss_dt = twins_of(of_squares)
+l1_loss_each, l1_loss_total, l1_loss_dx, l1_loss_dt = twins_of(of_sizes)
+smooth_l1_loss_each, smooth_l1_loss_total, smooth_l1_loss_dx, smooth_l1_loss_dt = twins_of(smooth)
+huber_loss_each, huber_loss_total, huber_loss_dx, huber_loss_dt = twins_of(huber)

@@ -1,0 +1,450 @@
+"""The methods and operators of Tensor. Importing this module attaches them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from minifp import ops
+from minifp.autograd.backward import backward, register_hook, retain_grad
+from minifp.autograd.gradient_clip import mark_alike, successor
+from minifp.autograd.tape import Tensor, observers
+from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
+from minifp.numerics.formats import as_dtype, is_float
+from minifp.ops.creation import Data
+from minifp.ops.dims import also_by_name
+from minifp.ops.elementwise import Operand
+from minifp.ops.pointwise.arithmetic import cast, move
+from minifp.ops.reduce import as_axis
+from minifp.ops.shaping.indexing import getitem
+from minifp.runtime.cuda import capturing
+from minifp.runtime.device import as_device, device_of, moved
+from minifp.typing import DType, F, Ints
+
+
+def _operator(operation: Callable[..., Tensor], swapped: bool = False) -> Callable[..., Tensor]:
+    def apply(self: Tensor, other: Operand) -> Tensor:
+        if isinstance(other, (np.ndarray, np.generic)):
+            other = Tensor(moved(np.asarray(other), device_of(self.array)))
+        elif not isinstance(other, (Tensor, int, float)):
+            return NotImplemented
+        return operation(other, self) if swapped else operation(self, other)
+
+    return apply
+
+
+# Every function of these names in minifp.ops is a method too.
+METHODS = """
+    add sub mul div pow neg exp log sqrt abs square sin cos tanh sigmoid relu maximum minimum clamp
+    expm1 log1p log2 log10 rsqrt reciprocal tan asin acos atan sinh cosh erf sign floor ceil trunc
+    round floor_divide remainder prelu
+    eq ne lt le gt ge isfinite isinf isnan logical_and logical_or logical_xor logical_not
+    masked_fill lerp
+    sum mean var std amax amin max min argmax argmin prod cumsum norm logsumexp any all
+    count_nonzero sort argsort topk
+    reshape view view_as contiguous ravel flatten squeeze unsqueeze permute transpose swapaxes
+    movedim t expand expand_as broadcast_to repeat tile repeat_interleave split chunk unbind
+    flip roll diagonal tril triu gather take_along_dim scatter_add index_select index_add
+    matmul mm bmm mv dot outer addmm softmax log_softmax
+    bitwise_and bitwise_or bitwise_xor bitwise_not isclose allclose equal nonzero masked_select
+    cumprod clip narrow select unflatten scatter clone is_floating_point numel
+    bernoulli multinomial
+"""
+for _name in METHODS.split():
+    setattr(Tensor, _name, getattr(ops, _name))
+for _name, _function in (
+    *(("add", ops.add), ("sub", ops.sub), ("mul", ops.mul)),
+    *(("truediv", ops.div), ("pow", ops.pow), ("matmul", ops.matmul)),
+    *(("floordiv", ops.floor_divide), ("mod", ops.remainder)),
+):
+    setattr(Tensor, f"__{_name}__", _operator(_function))
+    setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_name}__", _operator(getattr(ops, _name)))
+for _name in ("and", "or", "xor"):
+    _function = getattr(ops, f"bitwise_{_name}")
+    setattr(Tensor, f"__{_name}__", _operator(_function))
+    setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
+OTHERS: tuple[tuple[str, Callable[..., Any]], ...] = (
+    *(("__hash__", object.__hash__), ("__neg__", ops.neg), ("__abs__", ops.abs)),
+    *(("__invert__", ops.bitwise_not), ("__getitem__", getitem), ("backward", backward)),
+    *(("register_hook", register_hook), ("retain_grad", retain_grad)),
+)
+for _name, _function in OTHERS:
+    setattr(Tensor, _name, _function)
+
+
+def method(fn: F) -> F:
+    """Attach a function as a method of Tensor under its own name, or without a last "_" where
+    that is the name of a built-in type."""
+    name = fn.__name__
+    setattr(Tensor, name[:-1] if name in ("float_", "int_", "bool_") else name, fn)
+    return fn
+
+
+def attribute(fn: F) -> F:
+    """Attach a function as a property of Tensor."""
+    setattr(Tensor, fn.__name__, property(fn))
+    return fn
+
+
+@attribute
+def T(self: Tensor) -> Tensor:
+    """The transpose of a matrix, as a view."""
+    if self.ndim != 2:
+        raise ShapeError(f".T of a tensor of shape {self.shape}: expected two dimensions")
+    return ops.transpose(self, 0, 1)
+
+
+@attribute
+def mT(self: Tensor) -> Tensor:
+    """The last two axes exchanged, as a view."""
+    if self.ndim < 2:
+        raise ShapeError(f".mT of a tensor of shape {self.shape}: expected at least two dimensions")
+    return ops.transpose(self, -2, -1)
+
+
+@attribute
+def device(self: Tensor) -> str:
+    """Where the numbers are: "cpu" or "cuda"."""
+    return device_of(self.array)
+
+
+@attribute
+def is_cuda(self: Tensor) -> bool:
+    """Whether the numbers are on a GPU."""
+    return device_of(self.array) != "cpu"
+
+
+@attribute
+def nbytes(self: Tensor) -> int:
+    """The bytes that its elements take."""
+    return self.array.nbytes
+
+
+@attribute
+def itemsize(self: Tensor) -> int:
+    """The bytes of one element."""
+    return self.array.itemsize
+
+
+@method
+def element_size(self: Tensor) -> int:
+    """The bytes of one element."""
+    return self.array.itemsize
+
+
+@method
+def dim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self.array.ndim
+
+
+@method
+def is_contiguous(self: Tensor) -> bool:
+    """Whether the elements lie in memory one after the other, the last axis fastest."""
+    return bool(self.array.flags.c_contiguous)
+
+
+def tell_readers(t: Tensor) -> None:
+    """Let observers of the tape that have an `on_read` know that a tensor's numbers are read."""
+    for observer in observers:
+        if hasattr(observer, "on_read"):
+            observer.on_read(t)
+
+
+def read(t: Tensor) -> np.ndarray:
+    """The array, for the host to read: a copy of a GPU's. No step that is captured may do that."""
+    tell_readers(t)
+    if t.device == "cpu":
+        capturing.refuse("reads a result on the CPU")
+    return moved(t.array, "cpu")
+
+
+def wanted(
+    args: tuple[Any, ...], dtype: DType | None, device: str | None
+) -> tuple[np.dtype | None, str | None]:
+    """The dtype and the device that the arguments of `to` name, None for none."""
+    if len(args) > 2:
+        raise ArgumentError(f"to{args}: expected a dtype, a device, both, or a tensor")
+    for a in args:
+        if isinstance(a, Tensor):
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, int) and not isinstance(a, bool):
+            device = as_device(a)
+        elif isinstance(a, str) and a.split(":")[0] in ("cpu", "cuda"):
+            device = a
+        else:
+            dtype = a
+    return (
+        None if dtype is None else as_dtype(dtype),
+        None if device is None else as_device(device),
+    )
+
+
+@method
+def to(
+    self: Tensor, *args: DType | Tensor, dtype: DType | None = None, device: str | None = None,
+    copy: bool = False,
+) -> Tensor:  # fmt: skip
+    """In another dtype (rounded once, recorded) or on another device: `x.to("float16")`.
+
+    Takes a dtype, a device, both, or a tensor whose dtype and device are meant. The tensor itself
+    where nothing changes, unless `copy`. Gradients go back to where it was. Raises DTypeError,
+    DeviceError or ArgumentError for what is neither.
+    """
+    format, place = wanted(args, dtype, device)
+    format, place = format or self.dtype, place or self.device
+    if format == self.dtype and place == self.device:
+        return self.clone() if copy else self
+    x = self
+    if format != x.dtype:
+        both = is_float(format) and is_float(x.dtype)
+        x = cast(x, dtype=format) if both else Tensor(x.array.astype(format))
+    return x if place == x.device else move(x, device=place)
+
+
+def _conversion(name: str, dtype: str) -> None:
+    def convert(self: Tensor) -> Tensor:
+        return to(self, dtype=dtype)
+
+    convert.__name__, convert.__doc__ = name, f"In {as_dtype(dtype).name}: `.to({dtype!r})`."
+    setattr(Tensor, name, convert)
+
+
+for _name, _dtype in (
+    *(("half", "half"), ("float", "single"), ("double", "double")),
+    *(("int", "int32"), ("long", "int64"), ("bool", "bool")),
+):
+    _conversion(_name, _dtype)
+
+
+@method
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """In the dtype of another tensor."""
+    return to(self, dtype=other.dtype)
+
+
+@method
+def cpu(self: Tensor) -> Tensor:
+    """On the CPU: the tensor itself where it is there."""
+    return to(self, device="cpu")
+
+
+@method
+def cuda(self: Tensor) -> Tensor:
+    """On a GPU. Raises DeviceError where there is none."""
+    return to(self, device="cuda")
+
+
+@method
+def numpy(self: Tensor) -> np.ndarray:
+    """The array itself, not a copy: writing into it is not noticed by the tape, nor by an optimizer
+    that is made already; write into `x.data` instead. Of a GPU's a copy, for which is waited (where
+    PyTorch asks for `.cpu()` first)."""
+    return read(self)
+
+
+@method
+def item(self: Tensor) -> Any:
+    """The one number, as a Python number. Raises ShapeError where there are more."""
+    if self.array.size != 1:
+        raise ShapeError(f"item() of a tensor of shape {self.shape}: expected one element")
+    return read(self).item()
+
+
+@method
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers."""
+    return read(self).tolist()
+
+
+@method
+def nelement(self: Tensor) -> int:
+    """How many elements it has: numel."""
+    return self.array.size
+
+
+@method
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart in memory neighbours along each axis are, or along one."""
+    strides = tuple(n // self.itemsize for n in self.array.strides)
+    return strides if dim is None else strides[as_axis(dim, self.ndim, "stride: dim")]
+
+
+@method
+def new_tensor(
+    self: Tensor, data: Data, *, dtype: DType | None = None, device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor with a copy of `data`, in this one's dtype and on its device unless told."""
+    device = self.device if device is None else device
+    return ops.tensor(data, self.dtype if dtype is None else dtype, device, requires_grad)
+
+
+@method
+def new_full(
+    self: Tensor, size: Ints, fill_value: float, *, dtype: DType | None = None,
+    device: str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of shape `size` filled with one number, in this one's dtype unless told."""
+    dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else device
+    return ops.full(size, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def _new(name: str, make: Callable[..., Tensor]) -> None:
+    @also_by_name("size")
+    def made(
+        self: Tensor, *size: Ints, dtype: DType | None = None, device: str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        dtype = self.dtype if dtype is None else dtype
+        device = self.device if device is None else device
+        return make(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+    made.__name__, made.__doc__ = name, f"As fp.{name[4:]}, in this one's dtype unless told."
+    setattr(Tensor, name, made)
+
+
+for _name in ("zeros", "ones", "empty"):
+    _new(f"new_{_name}", getattr(ops, _name))
+
+
+def set_requires_grad(self: Tensor, requires_grad: bool) -> None:
+    """x.requires_grad = True: requires_grad_(True)."""
+    self.requires_grad_(requires_grad)
+
+
+# mypy takes a property of a class for what it returns.
+setattr(Tensor, "requires_grad", vars(Tensor)["requires_grad"].setter(set_requires_grad))  # noqa: B010
+
+
+@method
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or one size of it."""
+    return self.shape if dim is None else self.shape[as_axis(dim, self.ndim, "size: dim")]
+
+
+@method
+def where(self: Tensor, condition: Tensor | np.ndarray | bool, other: Operand) -> Tensor:
+    """This tensor where `condition` (booleans) holds, other elsewhere."""
+    return ops.where(condition, self, other)
+
+
+@method
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    if self.device != "cpu":
+        raise DeviceError("a tensor on the GPU as a NumPy array: call .numpy(), which copies it")
+    tell_readers(self)
+    if copy:
+        return np.array(self.array, dtype)
+    if copy is False and dtype is not None and self.dtype != dtype:
+        raise ValueError(f"a tensor of {self.dtype} as an array of {dtype} needs a copy")
+    return np.asarray(self.array, dtype)
+
+
+@method
+def __dlpack__(self: Tensor, **settings: Any) -> Any:
+    if self.requires_grad:
+        raise TapeError("a tensor that requires a gradient shares no memory: .detach() it first")
+    return self.array.__dlpack__(**settings)
+
+
+@method
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    return self.array.__dlpack_device__()
+
+
+@method
+def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
+    raise DTypeError(
+        "tensors are not pickled, because unpickling runs whatever a file says: "
+        "fp.save(path, model=...) and fp.load write and read safetensors; a bare array pickles as "
+        "x.numpy()"
+    )
+
+
+@method
+def __deepcopy__(self: Tensor, memo: dict) -> Tensor:
+    if self.node is not None:
+        raise TapeError(f"deepcopy is for leaves; this tensor was made by {self.node.op}")
+    new = memo[id(self)] = Tensor(self.array.copy())
+    new.gradient_dtype = self.gradient_dtype
+    exact = self.exact
+    if exact is not None:
+        new.storage.keep(new.array, exact.copy())
+    mark_alike(self, new)
+    if self.grad is not None:
+        new.grad = successor(self.grad, self.grad.array.copy(), self.grad.seed)
+    return new
+
+
+@method
+def __copy__(self: Tensor) -> Tensor:
+    """Another tensor on the same memory, as copy.copy makes it: without the gradient and hooks."""
+    new = type(self).__new__(type(self))
+    Tensor.__init__(new, self.array, storage=self.storage, node=self.node, index=self.index)
+    for kind in type(self).__mro__:
+        for name in set(getattr(kind, "__slots__", ())) - {"__weakref__", "_grad", "hooks"}:
+            if hasattr(self, name):
+                setattr(new, name, getattr(self, name))
+    return new
+
+
+@method
+def __len__(self: Tensor) -> int:
+    if self.ndim == 0:
+        raise TypeError("len() of a tensor without dimensions")
+    return self.shape[0]
+
+
+@method
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    return (self[i] for i in range(len(self)))
+
+
+@method
+def __bool__(self: Tensor) -> bool:
+    if self.array.size != 1:
+        raise ShapeError(
+            f"whether a tensor of shape {self.shape} is true: it has no one truth value, as "
+            "`if`, `while`, `and`, `or` and `not` ask for; say .any() or .all(), of one number "
+            "compare it, of two tensors fp.equal(a, b), and `x is not None` of a missing one"
+        )
+    return bool(self.item())
+
+
+@method
+def __int__(self: Tensor) -> int:
+    return int(self.item())
+
+
+@method
+def __index__(self: Tensor) -> int:
+    if self.dtype.kind == "f" or self.array.size != 1:
+        raise TypeError(
+            f"a tensor of {self.dtype}, shape {self.shape}, as an index: expected one integer"
+        )
+    return int(self.item())
+
+
+@method
+def __float__(self: Tensor) -> float:
+    return self.item() * 1.0
+
+
+@method
+def __format__(self: Tensor, spec: str) -> str:
+    return format(self.item() if self.array.size == 1 and spec else str(self), spec)
+
+
+@method
+def __repr__(self: Tensor) -> str:
+    body = np.array2string(read(self), separator=", ", prefix="tensor(")
+    if self.node is not None:
+        made = f", made by {self.node.op}"
+    else:
+        made = ", requires_grad=True" if self.requires_grad else ""
+    place = "" if self.device == "cpu" else f", device={self.device}"
+    return f"tensor({body}, dtype={self.dtype}{place}{made})"

@@ -1,0 +1,1 @@
+"""Statistics of rows or channels, and what is made of them."""

@@ -1,0 +1,144 @@
+"""The twins of group_norm.py, and of instance normalisation.
+
+Channels of SHORT elements or more each have a loop of their own. For shorter ones, parameters are
+spread over the elements, and each group is a row as in layer_norm_numba.py.
+"""
+
+import numpy as np
+
+from minifp.numerics.formats import float32, narrow
+from minifp.ops.normalization import layer_norm_numba as rows
+from minifp.ops.normalization.layer_norm_numba import (
+    NANOSECONDS,
+    WORTH,
+    ZERO,
+    biases_of,
+    squares_of_run,
+    statistics_of_run,
+    weights_of,
+)
+from minifp.runtime.cpu import twin
+from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu.half import flat, load, store
+from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.sums import BLOCK, sum_of_run, sum_over
+
+SHORT = 16
+
+
+@chunked
+def forward(chunk, scratch, per, M, G, C, L, eps, x, w, b, y, means, roots):
+    for row in range(chunk * per, min((chunk + 1) * per, M)):
+        m, r = statistics_of_run(x, row * C * L, C * L, eps, True)
+        means[row], roots[row] = m, r
+        for c in range(C):
+            at, weight, bias = (row * C + c) * L, w[row % G * C + c], b[row % G * C + c]
+            for i in range(at, at + L):
+                store(y, i, (load(x, i) - m) * r * weight + bias)
+
+
+@part(sums=True)
+def sums_of_plane(dy, x, at, n, m, r):
+    """(sum dy, sum dy h) of a channel."""
+    plain, along = 0.0, 0.0
+    for i0 in range(at, at + n, BLOCK):
+        plain_part, along_part = ZERO, ZERO
+        for i in range(i0, min(i0 + BLOCK, at + n)):
+            d = load(dy, i)
+            plain_part += d
+            along_part += d * ((load(x, i) - m) * r)
+        plain += plain_part
+        along += along_part
+    return plain, along
+
+
+@chunked
+def backward(chunk, scratch, per, M, G, C, L, dy, x, w, means, roots, dx, dw, db):
+    """dw, db: (M, C), of each group by itself."""
+    for row in range(chunk * per, min((chunk + 1) * per, M)):
+        m, r = means[row], roots[row]
+        of_g, of_gh = 0.0, 0.0
+        for c in range(row * C, row * C + C):
+            plain, along = sums_of_plane(dy, x, c * L, L, m, r)
+            weight = w[c % (G * C)]
+            of_g += weight * plain
+            of_gh += weight * along
+            dw[c], db[c] = along, plain
+        mean_g, mean_gh = np.float32(of_g / (C * L)), np.float32(of_gh / (C * L))
+        for c in range(row * C, row * C + C):
+            weight = w[c % (G * C)]
+            for i in range(c * L, (c + 1) * L):
+                h = (load(x, i) - m) * r
+                store(dx, i, r * (load(dy, i) * weight - mean_g - h * mean_gh))
+
+
+def _sizes(x, groups):
+    """N, channels of a group, elements of a channel."""
+    N, C = x.shape[:2]
+    return N, C // groups, x.size // (N * C)
+
+
+def _spread(p, L):
+    return p if p is None else np.repeat(p, L)
+
+
+@twin
+def group_norm_forward(x, w, b, *, groups, eps, to):
+    if not x.size:
+        return None
+    N, C, L = _sizes(x, groups)
+    shape, y = (N, groups, 1), np.empty(x.shape, to[0])
+    if L < SHORT:
+        m, r = rows.normalised(x, _spread(w, L), _spread(b, L), y, shape, groups, eps, True)
+    else:
+        m, r = np.empty(shape, float32), np.empty(shape, float32)
+        chunks, per = spans(N * groups, WORTH // (C * L))
+        forward(
+            *(chunks, per, N * groups, groups, C, L, eps, flat(x), weights_of(w, groups * C)),
+            *(biases_of(b, groups * C), flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
+        )  # fmt: skip
+    return y, narrow(m, to[1]), narrow(r, to[2])
+
+
+@twin
+def group_norm_dx(dy, x, w, m, r, *, groups, to):
+    if not x.size:
+        return None
+    N, C, L = _sizes(x, groups)
+    dx = np.empty(x.shape, to[0])
+    if L < SHORT:
+        found = rows.gradients(dy, x, _spread(w, L), m, r, dx, groups, True)
+        dw, db = sum_over(found.reshape(2, groups * C, L), (2,), float32)
+    else:
+        sums = np.empty((2, N, groups * C), float32)
+        chunks, per = spans(N * groups, WORTH // (C * L))
+        backward(
+            *(chunks, per, N * groups, groups, C, L, flat(dy), flat(x), weights_of(w, groups * C)),
+            *(flat(m), flat(r), flat(dx), flat(sums[0]), flat(sums[1])),
+            cost=2 * x.size * NANOSECONDS,
+        )
+        dw, db = sum_over(sums, (1,), float32)
+    return dx, narrow(dw, to[1]), narrow(db, to[2])
+
+
+@chunked
+def instances(chunk, scratch, per, M, L, x, means, variances):
+    for row in range(chunk * per, min((chunk + 1) * per, M)):
+        m = np.float32(sum_of_run(x, row * L, L) / L)
+        means[row], variances[row] = m, squares_of_run(x, row * L, L, m) / L
+
+
+@twin
+def instance_norm_statistics(x, *, to):
+    if not x.size:
+        return None
+    N, C = x.shape[:2]
+    L = x.size // (N * C)
+    found = np.empty((2, N, C), float32)
+    chunks, per = spans(N * C, WORTH // L)
+    instances(
+        *(chunks, per, N * C, L, flat(x), flat(found[0]), flat(found[1])),
+        cost=x.size * NANOSECONDS,
+    )
+    m, v = sum_over(found, (1,), float32, 1 / N)
+    return narrow(m, to[0]), narrow(v, to[1])

@@ -1,0 +1,55 @@
+"""The twins of normalize.py for a GPU."""
+
+from minifp.numerics.formats import float32
+from minifp.ops.reduce_numba import kept
+from minifp.ops.reductions.norm_cuda import norm_of, p_norm, p_norm_dx
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.pointwise import Formula, run, summed
+from minifp.runtime.device import full
+
+
+def normalised(x, n, eps):
+    return x / (eps if n < eps else n)  # NaN stays
+
+
+def product(dy, x, n, eps):
+    return dy * (x / (eps if n < eps else n))
+
+
+def slope(dy, x, n, total, eps):
+    d = eps if n < eps else n
+    return dy / d - (0.0 if n < eps or n == 0 else total / d * (x / n))
+
+
+def slope_given(dy, x, n, total, unit, eps):
+    d = eps if n < eps else n
+    return dy / d - (0.0 if n < eps else total / d * unit)
+
+
+NORMALISED, PRODUCT, SLOPE = Formula(normalised, 2), Formula(product, 3), Formula(slope, 4)
+SLOPE_GIVEN = Formula(slope_given, 5)
+
+
+@twin
+def normalize_forward(x, *, p, axes, eps, to):
+    if not x.size or not x.ndim or to[1] not in (None, float32):
+        return None
+    shape = kept(x.shape, axes)
+    n = norm_of(x, 2, axes, float32) if p == 2 else p_norm(x, p, axes, shape, float32)
+    if n is None:
+        return None
+    n = n.reshape(shape)
+    y = run(NORMALISED, (x, n), to[0] or x.dtype, (eps,))
+    return None if y is None else (y, n)
+
+
+@twin
+def normalize_dx(dy, x, n, *, p, axes, eps, to):
+    total = summed(PRODUCT, (dy, x, n), axes, float32, (eps,)) if x.size else None
+    if total is None:
+        return None
+    given = dy, x, n, total.reshape(n.shape)
+    if p == 2:
+        return run(SLOPE, given, to[0], (eps,))
+    unit = p_norm_dx(full(n.shape, 1, float32, like=n), x, p, axes, float32)
+    return None if unit is None else run(SLOPE_GIVEN, (*given, unit), to[0], (eps,))

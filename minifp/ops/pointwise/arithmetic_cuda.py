@@ -1,0 +1,84 @@
+"""The twins of pointwise.py for which the CPU has none, or only for some numbers."""
+
+import math
+
+from minifp.ops.pointwise.comparison_cuda import exact
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.arrays import zeros
+from minifp.runtime.cuda.pointwise import F32, FLOATS, IDENTITY, Formula, formula, summed_to
+
+
+@formula
+def pow_forward(x, y):
+    return math.pow(x, y)
+
+
+def slope(dz, x, y):
+    return 0 if y == 0 else dz * (y * math.pow(x, y - 1))
+
+
+def slope_of_exponent(dz, x, y):
+    return 0 if x == 0 and y >= 0 else dz * (math.pow(x, y) * math.log(x))
+
+
+SLOPE, SLOPE_OF_EXPONENT = Formula(slope, 3), Formula(slope_of_exponent, 3)
+
+
+@twin
+def pow_dx(dz, x, y, *, shape, to):
+    return summed_to(SLOPE, (dz, x, y), dz.shape, shape, to[0])
+
+
+@twin
+def pow_dy(dz, x, y, *, shape, to):
+    return summed_to(SLOPE_OF_EXPONENT, (dz, x, y), dz.shape, shape, to[0])
+
+
+# ---- divisions without a fraction ----------------------------------------------------------------
+
+
+def in_single(name, x, y, dtype):
+    return exact(name, x, y, dtype) if dtype in FLOATS else None
+
+
+@twin
+def floor_divide_forward(x, y, *, to):
+    return in_single("floor_divide", x, y, to[0])
+
+
+@formula
+def trunc_divide_forward(x, y):
+    return math.trunc(x / y)
+
+
+@twin
+def floor_divide_dx(dz, x, y, *, shape, to):
+    return zeros(shape, to[0]) if to[0] in FLOATS else None
+
+
+floor_divide_dy = trunc_divide_dx = trunc_divide_dy = floor_divide_dx
+
+
+@twin
+def remainder_forward(x, y, *, to):
+    return in_single("remainder", x, y, to[0])
+
+
+@twin
+def remainder_dx(dz, x, y, *, shape, to):
+    return summed_to(IDENTITY, (dz,), dz.shape, shape, to[0])
+
+
+def slope_of_steps(dz, steps):
+    return -dz * steps
+
+
+SLOPE_OF_STEPS = Formula(slope_of_steps, 2)
+
+
+@twin
+def remainder_dy(dz, x, y, *, shape, to):
+    steps = in_single("floor_divide", x, y, F32)
+    if steps is None:
+        return None
+    return summed_to(SLOPE_OF_STEPS, (dz, steps), dz.shape, shape, to[0])

@@ -1,0 +1,55 @@
+"""The twins of clamping.py."""
+
+import math
+
+from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu.math import NOTHING
+from minifp.runtime.cpu.pointwise import pointwise, summed
+
+
+@pointwise
+def clamped(x, low, high):
+    y = x if x >= low or x != x else low
+    return y if y <= high or y != y else high
+
+
+@pointwise
+def where_inside(dy, x, low, high):
+    return dy if x >= low and x <= high else NOTHING
+
+
+@pointwise
+def where_below(dy, x, low, high):
+    return dy if x < low and low < high else NOTHING
+
+
+@pointwise
+def where_above(dy, x, low, high):
+    return dy if x > high or high < low else NOTHING
+
+
+SIDES = where_inside, where_below, where_above
+
+
+def _limits(low, high):
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+@everywhere
+def clamp_forward(x, *, to, min=None, max=None):
+    return clamped(x, *_limits(min, max), to=to)
+
+
+@everywhere
+def clamp_dx(dy, x, *, to, min=None, max=None):
+    return where_inside(dy, x, *_limits(min, max), to=to)
+
+
+@everywhere
+def clamp_between(x, low, high, *, to):
+    return clamped(x, *_limits(low, high), to=to)
+
+
+@everywhere
+def clamp_between_dx(dy, x, low, high, *, side, shape, to):
+    return summed(SIDES[side], (dy, x, *_limits(low, high)), dy.shape, shape, to[0])

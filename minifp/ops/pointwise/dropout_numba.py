@@ -1,0 +1,17 @@
+"""The twins of dropout.py."""
+
+from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu.pointwise import pointwise
+
+
+@pointwise
+def kept(x, mask, *, factor):
+    return x * mask * factor
+
+
+@everywhere
+def dropout_forward(x, mask, *, p, to):
+    return kept(x, mask, to=to, factor=1 / (1 - p))
+
+
+dropout_dx = dropout_forward

@@ -1,0 +1,73 @@
+"""The twins of gated.py."""
+
+import numpy as np
+
+from minifp.runtime.cpu import everywhere, twin
+from minifp.runtime.cpu.math import NOTHING, ONE, exp32, sigmoid32
+from minifp.runtime.cpu.pointwise import F32, pointwise, summed
+
+
+def _beside(w, ndim):
+    return w.reshape(()) if w.size == 1 else w.reshape(-1, *(1,) * (ndim - 2))
+
+
+@pointwise
+def leaky(x, w):
+    return x if x > NOTHING else w * x
+
+
+@pointwise
+def leaky_dx(dy, x, w):
+    return dy if x > NOTHING else w * dy
+
+
+@pointwise
+def leaky_dw(dy, x):
+    return NOTHING if x > NOTHING else dy * x
+
+
+@everywhere
+def prelu_forward(x, w, *, to):
+    return leaky(x, _beside(w, x.ndim), to=to)
+
+
+@everywhere
+def prelu_dx(dy, x, w, *, to):
+    return leaky_dx(dy, x, _beside(w, x.ndim), to=to)
+
+
+@everywhere
+def prelu_dw(dy, x, *, shape, to):
+    channels = tuple(n if i == 1 and shape not in ((), (1,)) else 1 for i, n in enumerate(x.shape))
+    dtype = to[0] or (dy.dtype if shape else F32)
+    found = summed(leaky_dw, (dy, x), dy.shape, channels, dtype)
+    return None if found is None else found.reshape(shape)
+
+
+@pointwise(cost=0.8)
+def gate(a, b):
+    return a * sigmoid32(b)
+
+
+@pointwise(cost=0.8)
+def gate_da(dy, b):
+    return dy * sigmoid32(b)
+
+
+@pointwise(cost=1)
+def gate_db(dy, a, b):
+    e = exp32(-abs(b))
+    more = ONE / (ONE + e)
+    return dy * (a * more * (e * more))  # the sigmoids of b and -b, in either order
+
+
+@twin
+def glu_forward(x, *, axis, to):
+    return gate(*np.split(x, 2, axis), to=to)
+
+
+@twin
+def glu_dx(dy, x, *, axis, to):
+    a, b = np.split(x, 2, axis)
+    halves = gate_da(dy, b, to=to), gate_db(dy, a, b, to=to)
+    return None if halves[0] is None else np.concatenate(halves, axis)

@@ -1,0 +1,1 @@
+"""Windows of pictures: pooling, and its opposite, interpolation."""

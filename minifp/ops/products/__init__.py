@@ -1,0 +1,1 @@
+"""Sums of products: linear layers, matrices, einsum, attention."""

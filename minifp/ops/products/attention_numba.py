@@ -1,0 +1,102 @@
+"""The twins of attention.py. What is scaled before a product, q or k, is so in a float32 copy."""
+
+import numpy as np
+
+from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
+from minifp.runtime.cpu import twin
+from minifp.runtime.cpu.half import load, store, view
+from minifp.runtime.cpu.math import exp32
+from minifp.runtime.cpu.pointwise import pointwise
+from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.sums import larger, sum_of_run
+
+CHUNK = 8192  # numbers that are worth a chunk
+NANOSECONDS = 1.0  # an element of a softmax
+NOTHING, ONE, LOWEST = np.float32(0), np.float32(1), np.float32(-np.inf)
+
+# ---- scores -------------------------------------------------------------------------------------
+
+
+@pointwise
+def masked(s, mask):
+    return s if mask != NOTHING else LOWEST
+
+
+@pointwise
+def added(x, y):
+    return x + y
+
+
+@chunked
+def hide_later(chunk, scratch, per, rows, L, S, s):
+    """-Inf for the keys behind each query."""
+    for row in range(chunk * per, min((chunk + 1) * per, rows)):
+        for i in range(row * S + row % L + 1, (row + 1) * S):
+            store(s, i, LOWEST)
+
+
+@twin
+def attention_scores(q, k, mask, *, scale, is_causal, to):
+    q, k = scaled(q, alpha=scale, to=(SINGLE,)), k.swapaxes(-1, -2)
+    if mask is not None and mask.dtype.kind == "f":
+        return added(times(q, k, SINGLE), mask, to=to)
+    s = times(q, k, to[0])
+    if is_causal and s.size:
+        L, S = s.shape[-2:]
+        rows = s.size // S
+        chunks, per = spans(rows, max(1, CHUNK // S))
+        hide_later(chunks, per, rows, L, S, view(s).reshape(-1), cost=s.size * 0.1)
+    return s if mask is None else masked(s, mask, to=to)
+
+
+# ---- probabilities ------------------------------------------------------------------------------
+
+
+@chunked
+def probabilities(chunk, scratch, per, rows, S, s, p):
+    """Softmax of rows; 0 where all keys of one are masked."""
+    for r in range(chunk * per, min((chunk + 1) * per, rows)):
+        highest = LOWEST
+        for i in range(S):
+            x = load(s, r * S + i)
+            scratch[i] = x
+            highest = larger(highest, x)
+        highest = NOTHING if highest == LOWEST else highest
+        for i in range(S):
+            scratch[i] = exp32(scratch[i] - highest)
+        total = sum_of_run(scratch, 0, S)
+        factor = ONE if total == 0 else np.float32(1 / total)
+        for i in range(S):
+            store(p, r * S + i, scratch[i] * factor)
+
+
+@twin
+def attention_probabilities(s, *, to):
+    p = np.empty(s.shape, to[0] or s.dtype)
+    if p.size:
+        S = s.shape[-1]
+        rows = s.size // S
+        chunks, per = spans(rows, max(1, CHUNK // S))
+        flat = view(np.ascontiguousarray(s)).reshape(-1), view(p).reshape(-1)
+        probabilities(chunks, per, rows, S, *flat, cost=s.size * NANOSECONDS, workspace=S)
+    return p
+
+
+# ---- gradients ----------------------------------------------------------------------------------
+
+
+@twin
+def attention_dp(dy, v, dp, *, to):
+    v = v.swapaxes(-1, -2)
+    return times(dy, v, to[0]) if dp is None else added(times(dy, v, SINGLE), dp, to=to)
+
+
+@twin
+def attention_dq(ds, k, *, scale, shape, to):
+    return summed_to(ds, scaled(k, alpha=scale, to=(SINGLE,)), shape, to[0])
+
+
+@twin
+def attention_dk(ds, q, *, scale, shape, to):
+    q = scaled(q, alpha=scale, to=(SINGLE,))
+    return summed_to(ds.swapaxes(-1, -2), q, shape, to[0])

@@ -1,0 +1,80 @@
+"""y = x wT + b.   x: (N, I)  w: (O, I)  b: (O)  y: (N, O), all stored.
+
+    dx = dy w        dw = dyT x        db = sum_n dy_n
+
+Products are summed in `accumulate`, the bias is one addend more, and y is rounded once.
+"""
+
+from math import prod
+
+from minifp.autograd.op import op, takes_tensor
+from minifp.autograd.tape import Tensor
+from minifp.errors import ShapeError
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
+from minifp.ops.arguments import check_tensors
+
+
+@kernel("dot", "x")
+def linear_forward(x, w, b, *, dot, accumulate):
+    y = dot(x, w.T)
+    if b is None:
+        return y
+    y += b
+    return accumulate(y)
+
+
+@kernel("dot", GIVEN)
+def linear_dx(dy, w, *, dot):
+    return dot(dy, w)
+
+
+@kernel("dot", GIVEN)
+def linear_dw(dy, x, *, dot):
+    return dot(dy.T, x)
+
+
+@kernel("reduce", GIVEN)
+def linear_db(dy, *, sum):
+    return sum(dy, axis=0)
+
+
+def linear_backward(dy, x, w, to):
+    return (
+        None if to[0] is None else linear_dx(dy, w, to=to[0]),
+        None if to[1] is None else linear_dw(dy, x, to=to[1]),
+        None if to[2] is None else linear_db(dy, to=to[2]),
+    )
+
+
+@op(weights=("w", "b"))
+def linear_(x, w, b):
+    return linear_forward(x, w, b), (x, w), linear_backward
+
+
+@takes_tensor
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
+    check_tensors("linear", input=input, weight=weight, **({} if bias is None else {"bias": bias}))
+    if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
+        raise ShapeError(
+            f"linear: input of shape {input.shape} does not fit weight of shape {weight.shape}: "
+            f"expected (..., in) and (out, in){_guess(input.shape, weight.shape)}"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ShapeError(f"linear: bias of shape {bias.shape} for weight {weight.shape}")
+    rows = input if input.ndim == 2 else input.reshape(prod(input.shape[:-1]), input.shape[-1])
+    y = linear_(rows, weight, bias)
+    return y if input.ndim == 2 else y.reshape(*input.shape[:-1], weight.shape[0])
+
+
+def _guess(shape, w_shape):
+    """The end of an error: what is missing where the numbers are as many as one example has."""
+    if len(w_shape) == 2 and len(shape) > 1 and prod(shape) == w_shape[1]:
+        return (
+            "; all of its numbers are those of one example: give a model examples with a batch "
+            "axis, x.unsqueeze(0), and flatten from axis 1 on"
+        )
+    if len(w_shape) == 2 and len(shape) > 2 and prod(shape[1:]) == w_shape[1]:
+        return "; it fits as x.flatten(1)"
+    return ""

@@ -1,0 +1,205 @@
+"""z = x y.   x: (..., M, K)  y: (..., K, N)  z: (..., M, N).   dx = dz yT,  dy = xT dz.
+
+And, with c: (M, N) or what broadcasts to it:  z = beta c + alpha x y;  dc = beta dz.
+
+Products are summed in `accumulate` (float32 unless asked) and rounded once. A product of two
+vectors is one number and is not rounded to a storage format at all, as other sums to a scalar.
+"""
+
+import numpy as np
+
+from minifp.autograd.op import op
+from minifp.autograd.tape import Tensor
+from minifp.errors import DTypeError, ShapeError
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.ops.elementwise import as_numbers, pass_to, sum_to
+from minifp.runtime.device import as_array
+
+
+@kernel("dot", "x y")
+def matmul_forward(x, y, *, dot):
+    return dot(x, y)
+
+
+@kernel("dot", COMPUTE)
+def dot_forward(x, y, *, dot):
+    return dot(x, y)
+
+
+@kernel("dot", GIVEN)
+def matmul_dx(dz, y, *, shape, dot, sum):
+    return sum_to(dot(dz, np.swapaxes(y, -1, -2)), shape, sum)
+
+
+@kernel("dot", GIVEN)
+def matmul_dy(x, dz, *, shape, dot, sum):
+    return sum_to(dot(np.swapaxes(x, -1, -2), dz), shape, sum)
+
+
+def as_matrices(x, y):
+    """Vectors as a row and a column, without copying; others as they are."""
+    return (x[None] if x.ndim == 1 else x), (y[:, None] if y.ndim == 1 else y)
+
+
+def matmul_backward(dz, x, y, to):
+    a, b = as_matrices(x, y)
+    dz = dz[..., None] if y.ndim == 1 else dz
+    dz = np.expand_dims(dz, -2) if x.ndim == 1 else dz
+    dx = None if to[0] is None else matmul_dx(dz, b, shape=a.shape, to=to[0])
+    dy = None if to[1] is None else matmul_dy(a, dz, shape=b.shape, to=to[1])
+    return (
+        None if dx is None else dx.reshape(x.shape),
+        None if dy is None else dy.reshape(y.shape),
+    )
+
+
+def product(name):
+    """The product of arrays x and y as an operation of this name."""
+
+    def apply(x, y):
+        a, b = as_matrices(x, y)
+        z = (dot_forward if x.ndim == y.ndim == 1 else matmul_forward)(a, b)
+        z = z[..., 0] if y.ndim == 1 else z
+        z = (z[0] if y.ndim == 1 else z[..., 0, :]) if x.ndim == 1 else z
+        return as_array(z), (x, y), matmul_backward
+
+    apply.__name__ = apply.__qualname__ = name
+    return op(apply)
+
+
+mm_, bmm_, mv_, dot_, matmul_ = map(product, ("mm", "bmm", "mv", "dot", "matmul"))
+
+
+def outer_backward(dz, x, y, to):
+    return (
+        None if to[0] is None else matmul_dx(dz, y[None], shape=(len(x), 1), to=to[0])[:, 0],
+        None if to[1] is None else matmul_dy(x[:, None], dz, shape=(1, len(y)), to=to[1])[0],
+    )
+
+
+@op
+def outer_(x, y):
+    return matmul_forward(x[:, None], y[None]), (x, y), outer_backward
+
+
+@kernel("dot", "c x y")
+def addmm_forward(c, x, y, *, beta, alpha, dot, accumulate):
+    z = alpha * dot(x, y)
+    return (
+        accumulate(z + beta * c) if beta else z
+    )  # so that NaN in a c that does not count is not seen
+
+
+@kernel("dot", GIVEN)
+def addmm_dx(dz, y, *, alpha, dot):
+    return alpha * dot(dz, y.T)
+
+
+@kernel("dot", GIVEN)
+def addmm_dy(x, dz, *, alpha, dot):
+    return alpha * dot(x.T, dz)
+
+
+def addmm_backward(dz, c_shape, x, y, to, beta, alpha):
+    return (
+        pass_to(dz, c_shape, to[0], beta),
+        None if to[1] is None else addmm_dx(dz, y, alpha=alpha, to=to[1]),
+        None if to[2] is None else addmm_dy(x, dz, alpha=alpha, to=to[2]),
+    )
+
+
+@op
+def addmm_(c, x, y, *, beta, alpha):
+    z = addmm_forward(c, x, y, beta=beta, alpha=alpha)
+    return z, (c.shape, x, y), addmm_backward
+
+
+def check_arrays(name, **tensors):
+    """Raise DTypeError, naming the function and the argument, for what is no tensor or array."""
+    for argument, t in tensors.items():
+        if not hasattr(t, "ndim"):
+            raise DTypeError(
+                f"{name}: {argument} is a {type(t).__name__}: expected a tensor; "
+                "make one by fp.tensor(...)"
+            )
+
+
+def check_product(name, x, y, ndims=None):
+    """Raise ShapeError unless x and y have these numbers of dimensions and their sizes fit."""
+    given = f"{name} of {x.shape} with {y.shape}"
+    if ndims is not None and (x.ndim, y.ndim) != ndims:
+        raise ShapeError(f"{given}: expected {ndims[0]} and {ndims[1]} dimensions")
+    if x.ndim == 0 or y.ndim == 0:
+        raise ShapeError(f"{name} of shapes {x.shape} and {y.shape}: use * for scalars")
+    axis = -1 if y.ndim == 1 else -2
+    if x.shape[-1] != y.shape[axis]:
+        which = "last" if y.ndim == 1 else "last but one"
+        raise ShapeError(
+            f"{given}: the last size of the first ({x.shape[-1]}) and the {which} of the second "
+            f"({y.shape[axis]}) must be equal"
+        )
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product, with vectors and broadcast batches as in NumPy and PyTorch."""
+    check_arrays("matmul", input=input, other=other)
+    check_product("matmul", input, other)
+    return matmul_(input, other)
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices: (M, K) with (K, N) gives (M, N)."""
+    check_arrays("mm", input=input, mat2=mat2)
+    check_product("mm", input, mat2, (2, 2))
+    return mm_(input, mat2)
+
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of as many matrices: (B, M, K) with (B, K, N) gives (B, M, N)."""
+    check_arrays("bmm", input=input, mat2=mat2)
+    check_product("bmm", input, mat2, (3, 3))
+    if input.shape[0] != mat2.shape[0]:
+        raise ShapeError(
+            f"bmm of {input.shape} with {mat2.shape}: expected as many matrices in both; "
+            "matmul stretches one"
+        )
+    return bmm_(input, mat2)
+
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector: (M, K) with (K) gives (M)."""
+    check_arrays("mv", input=input, vec=vec)
+    check_product("mv", input, vec, (2, 1))
+    return mv_(input, vec)
+
+
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of products of two vectors (K): one number, in float32 or wider."""
+    check_arrays("dot", input=input, tensor=tensor)
+    check_product("dot", input, tensor, (1, 1))
+    return dot_(input, tensor)
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Each number of one vector (M) times each of another (N): (M, N)."""
+    check_arrays("outer", input=input, vec2=vec2)
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise ShapeError(f"outer of {input.shape} with {vec2.shape}: expected two vectors")
+    return outer_(input, vec2)
+
+
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """beta input + alpha mat1 mat2, rounded once. input: what broadcasts to (M, N).
+
+    With beta = 0, input does not count, whatever is in it.
+    """
+    check_arrays("addmm", input=input, mat1=mat1, mat2=mat2)
+    check_product("addmm", mat1, mat2, (2, 2))
+    shape = mat1.shape[0], mat2.shape[1]
+    fits = [n in (1, size) for n, size in zip(input.shape[::-1], shape[::-1])]
+    if input.ndim > 2 or not all(fits):
+        raise ShapeError(f"addmm: input of shape {input.shape} does not broadcast to {shape}")
+    return addmm_(input, mat1, mat2, **as_numbers("addmm", beta=beta, alpha=alpha))

@@ -1,0 +1,165 @@
+"""The twins of matmul.py: products in blocks; of vectors, sums along what lies in a row."""
+
+import numpy as np
+
+from minifp.runtime.cpu import twin
+from minifp.runtime.cpu.gemm import product, starts, strided
+from minifp.runtime.cpu.half import load, store, view
+from minifp.runtime.cpu.pointwise import pointwise
+from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.sums import sum_over
+
+SINGLE = np.dtype("float32")
+BLOCK = 512  # products that are added up in float32 vectors before their sum goes into float64
+ROWS = 16  # the same of products one after the other
+WIDTH = 1024  # rows of a chunk, of a matrix whose columns are contiguous
+NANOSECONDS = 0.3  # a product
+
+# ---- with vectors -------------------------------------------------------------------------------
+
+
+@chunked(sums=True)
+def dot_rows(chunk, scratch, per, M, K, sm, ia, ib, a, b, out):
+    """out[p, m] = sum_k a[p, m, k] b[p, k], for rows that are contiguous."""
+    for i in range(chunk * per, min((chunk + 1) * per, len(ia) * M)):
+        p, m = i // M, i % M
+        x, y, total = ia[p] + m * sm, ib[p], 0.0
+        for k0 in range(0, K, BLOCK):
+            part = np.float32(0)
+            for k in range(k0, min(k0 + BLOCK, K)):
+                part += load(a, x + k) * load(b, y + k)
+            total += part
+        store(out, i, total)
+
+
+@chunked
+def dot_columns(chunk, scratch, per, M, K, sk, ia, ib, a, b, out):
+    """The same for columns that are contiguous, `sk` apart; `per` rows a chunk."""
+    parts = (M + per - 1) // per
+    p, m0 = chunk // parts, chunk % parts * per
+    n = min(per, M - m0)
+    total, part = scratch[: 2 * n].view(np.float64), scratch[2 * n : 3 * n]
+    total[:] = 0
+    for k0 in range(0, K, ROWS):
+        part[:] = 0
+        for k in range(k0, min(k0 + ROWS, K)):
+            at, y = ia[p] + k * sk + m0, load(b, ib[p] + k)
+            for m in range(n):
+                part[m] += load(a, at + m) * y
+        for m in range(n):
+            total[m] += part[m]
+    for m in range(n):
+        store(out, p * M + m0 + m, total[m])
+
+
+def times_vector(a, b, dtype):
+    """The products (..., M) of matrices (..., M, K) with vectors (..., K)."""
+    M, K = a.shape[-2:]
+    leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-1])
+    out = np.empty((*leading, M), dtype)
+    if not out.size or not K:
+        out[...] = 0
+        return out
+    if b.strides[-1] != b.itemsize or min(b.strides) < 0:
+        b = np.ascontiguousarray(b)
+    (a, sm, sk), (b, ib) = strided(a), starts(b[..., None], leading)
+    a, ia = starts(a, leading)
+    given = ia, ib, a, b, view(out).reshape(-1)
+    cost = out.size * K * NANOSECONDS
+    if sk == 1:
+        chunks, per = spans(out.size, max(1, WIDTH * ROWS // K))
+        dot_rows(chunks, per, M, K, sm, *given, cost=cost)
+    else:
+        per = min(M, max(64, WIDTH * ROWS // K))
+        chunks = len(ia) * -(-M // per)
+        dot_columns(chunks, per, M, K, sk, *given, cost=cost, workspace=3 * per)
+    return out
+
+
+# ---- with matrices ------------------------------------------------------------------------------
+
+
+def times(x, y, dtype):
+    """The products (..., M, N) of matrices (..., M, K) and (..., K, N)."""
+    if y.shape[-1] == 1:
+        return times_vector(x, y[..., 0], dtype)[..., None]
+    if x.shape[-2] == 1:
+        return times_vector(y.swapaxes(-1, -2), x[..., 0, :], dtype)[..., None, :]
+    if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous and x.size:  # one tall product
+        z = product(x.reshape(-1, x.shape[-1]), y, dtype)
+        return z.reshape(*x.shape[:-1], y.shape[-1])
+    return product(x, y, dtype)
+
+
+def summed_to(a, b, shape, dtype):
+    """The same, summed over the axes along which broadcasting stretched `shape`."""
+    leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    added = len(leading) + 2 - len(shape)
+    axes = tuple(i for i, n in enumerate(leading) if i < added or n != shape[i - added])
+    if not axes:
+        return times(a, b, dtype).reshape(shape)
+    if len(axes) == len(leading) == a.ndim - 2 == b.ndim - 2 and a.shape[:-2] == b.shape[:-2]:
+        high = a.swapaxes(-1, -2)  # (..., K, M): in a and b, all k are one axis
+        if high.flags.c_contiguous and b.flags.c_contiguous and a.size and b.size:
+            a, b = high.reshape(-1, high.shape[-1]).T, b.reshape(-1, b.shape[-1])
+            return times(a, b, dtype).reshape(shape)
+    return sum_over(times(a, b, SINGLE), axes, dtype).reshape(shape)
+
+
+@twin
+def matmul_forward(x, y, *, to):
+    return times(x, y, to[0])
+
+
+@twin
+def dot_forward(x, y, *, to):
+    return times(x, y, to[0])
+
+
+@twin
+def matmul_dx(dz, y, *, shape, to):
+    return summed_to(dz, y.swapaxes(-1, -2), shape, to[0])
+
+
+@twin
+def matmul_dy(x, dz, *, shape, to):
+    return summed_to(x.swapaxes(-1, -2), dz, shape, to[0])
+
+
+# ---- added to a matrix --------------------------------------------------------------------------
+
+
+@pointwise
+def scaled(z, *, alpha):
+    return alpha * z
+
+
+@pointwise
+def scaled_and_added(z, c, *, alpha, beta):
+    return alpha * z + beta * c
+
+
+def scaled_product(x, y, alpha, dtype):
+    """alpha x y."""
+    if alpha == 1:
+        return times(x, y, dtype)
+    return scaled(times(x, y, SINGLE), alpha=alpha, to=(dtype,))
+
+
+@twin
+def addmm_forward(c, x, y, *, beta, alpha, to):
+    if beta == 0:
+        return scaled_product(x, y, alpha, to[0])
+    if alpha == beta == 1 and (c.size,) == c.shape[-1:] == y.shape[1:]:
+        return product(x, y, to[0], c.reshape(-1))
+    return scaled_and_added(times(x, y, SINGLE), c, alpha=alpha, beta=beta, to=to)
+
+
+@twin
+def addmm_dx(dz, y, *, alpha, to):
+    return scaled_product(dz, y.T, alpha, to[0])
+
+
+@twin
+def addmm_dy(x, dz, *, alpha, to):
+    return scaled_product(x.T, dz, alpha, to[0])

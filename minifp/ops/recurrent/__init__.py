@@ -1,0 +1,1 @@
+"""Sequences, one step after the other."""

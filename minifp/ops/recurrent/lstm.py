@@ -1,0 +1,174 @@
+"""One layer of an LSTM over a whole sequence (Hochreiter and Schmidhuber 1997).
+
+For each step t, with sigma the logistic function and gates in the order i, f, g, o:
+
+    z = x_t w_ihT + b_ih + h_{t-1} w_hhT + b_hh
+    i = sigma(z_i)   f = sigma(z_f)   g = tanh(z_g)   o = sigma(z_o)
+    c_t = f c_{t-1} + i g        h_t = o tanh(c_t)
+
+or, with a projection w_hr (Sak et al. 2014), q_t = o tanh(c_t) and h_t = q_t w_hrT, of P numbers.
+
+x: (T, B, I), or packed (see sequence.py)  w_ih: (4H, I)  w_hh: (4H, P)  b: (4H)  w_hr: (P, H)
+c: (T, B, H)  h: (T, B, P), where P = H without projection; all stored: gates, c_t, q_t and h_t are
+rounded once at every step, z never is (but its partial sums are, where `accumulate` is narrower).
+Backward runs the steps in reverse; each step's dz is rounded once, and the weights' gradients are
+dot products over all steps at the end.
+"""
+
+import numpy as np
+
+from minifp.autograd.op import op
+from minifp.autograd.tape import Tensor
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
+from minifp.ops.products.linear import linear_dw
+from minifp.ops.recurrent.sequence import (
+    check_sequence,
+    rows_of,
+    sigmoid,
+    state_before,
+    steps_of,
+    weight_gradients,
+)
+
+
+def input_sums(x, w_ih, b_ih, b_hh, dot, accumulate):
+    """x w_ihT + b_ih + b_hh of all rows."""
+    z = dot(x, w_ih.T)
+    if b_ih is not None:
+        z += accumulate(b_ih + b_hh)
+        z = accumulate(z)
+    return z
+
+
+def cell(z, c, store):
+    """The gates (n, 4H), c_t and o tanh(c_t) of one step, as stored."""
+    size = c.shape[-1]
+    z_g = np.tanh(z[:, 2 * size : 3 * size])
+    gate = sigmoid(z)
+    gate[:, 2 * size : 3 * size] = z_g
+    gate = store(gate)
+    i, f, g, o = (gate[:, k * size : (k + 1) * size] for k in range(4))
+    c = store(f * c + i * g)
+    return gate, c, store(o * np.tanh(c))
+
+
+def cell_dz(dq, dc, c, before, gate, dz):
+    """Write one step's gradient of z into dz, not yet rounded; the gradient of the c before it."""
+    size = c.shape[-1]
+    i, f, g, o = (gate[:, k * size : (k + 1) * size] for k in range(4))
+    tanh_c = np.tanh(c)
+    dc = dc + dq * o * (1 - tanh_c * tanh_c)
+    dz[:, :size] = dc * g * (i * (1 - i))
+    dz[:, size : 2 * size] = dc * before * (f * (1 - f))
+    dz[:, 2 * size : 3 * size] = dc * i * (1 - g * g)
+    dz[:, 3 * size :] = dq * tanh_c * (o * (1 - o))
+    return dc * f
+
+
+@kernel("dot", "x", "x", "x", "x", "x")
+def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store):
+    """h_t (N, H), c_t (N, H) and gates (N, 4H) of every row; the last h and c (B, H)."""
+    z_in = input_sums(x, w_ih, b_ih, b_hh, dot, accumulate)
+    hs, cs = np.empty((2, len(x), h.shape[-1]), x.dtype)
+    gates = np.empty_like(z_in)
+    h, c, w = h.copy(), c.copy(), np.ascontiguousarray(w_hh.T)
+    for start, stop in steps:
+        n, z = stop - start, z_in[start:stop]
+        z += dot(h[:n], w)
+        gates[start:stop], c[:n], h[:n] = cell(accumulate(z), c[:n], store)
+        hs[start:stop], cs[start:stop] = h[:n], c[:n]
+    return hs, cs, gates, h, c
+
+
+@kernel("dot", GIVEN, GIVEN, GIVEN)
+def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, dot, store):
+    """dz (N, 4H), and the gradients of the first h and c. dh, dc: of the last h and c (B, H)."""
+    dz, dh, dc = np.empty(gates.shape, dy.dtype), dh.copy(), dc.copy()
+    for k in reversed(range(len(steps))):
+        start, stop = steps[k]
+        n, rows = stop - start, slice(start, stop)
+        dq, before = dh[:n] + dy[rows], state_before(cs, c0, steps, k)
+        dc[:n] = store(cell_dz(dq, dc[:n], cs[rows], before, gates[rows], dz[rows]))
+        dz[rows] = step = store(dz[rows])
+        dh[:n] = store(dot(step, w_hh))
+    return dz, dh, dc
+
+
+@kernel("dot", "x", "x", "x", "x", "x", "x")
+def lstm_projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, dot, accumulate, store):
+    """h_t (N, P), c_t, q_t (N, H) and gates (N, 4H) of every row; the last h and c."""
+    z_in = input_sums(x, w_ih, b_ih, b_hh, dot, accumulate)
+    hs, gates = np.empty((len(x), h.shape[-1]), x.dtype), np.empty_like(z_in)
+    cs, qs = np.empty((2, len(x), c.shape[-1]), x.dtype)
+    h, c, w = h.copy(), c.copy(), np.ascontiguousarray(w_hh.T)
+    for start, stop in steps:
+        n, rows, z = stop - start, slice(start, stop), z_in[start:stop]
+        z += dot(h[:n], w)
+        gates[rows], c[:n], qs[rows] = cell(accumulate(z), c[:n], store)
+        hs[rows] = h[:n] = store(dot(qs[rows], w_hr.T))
+        cs[rows] = c[:n]
+    return hs, cs, qs, gates, h, c
+
+
+@kernel("dot", GIVEN, GIVEN, GIVEN, GIVEN)
+def lstm_projected_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, *, steps, dot, store):
+    """dz (N, 4H), the gradient of h_t (N, P), and those of the first h and c."""
+    dz, dhs = np.empty(gates.shape, dy.dtype), np.empty_like(dy)
+    dh, dc = dh.copy(), dc.copy()
+    for k in reversed(range(len(steps))):
+        start, stop = steps[k]
+        n, rows = stop - start, slice(start, stop)
+        dhs[rows] = store(dh[:n] + dy[rows])
+        dq, before = store(dot(dhs[rows], w_hr)), state_before(cs, c0, steps, k)
+        dc[:n] = store(cell_dz(dq, dc[:n], cs[rows], before, gates[rows], dz[rows]))
+        dz[rows] = step = store(dz[rows])
+        dh[:n] = store(dot(step, w_hh))
+    return dz, dhs, dh, dc
+
+
+def lstm_backward(
+    dy, dh, dc, x, h0, c0, w_ih, w_hh, y, cs, gates, w_hr, qs, to, batch_sizes, reverse
+):
+    steps, hs, dy = steps_of(x.shape, batch_sizes, reverse), rows_of(y), rows_of(dy)
+    first, dw_hr = (to[1] or dy.dtype, to[2] or dy.dtype), None
+    if w_hr is None:
+        formats = dy.dtype, *first
+        dz, dh0, dc0 = lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, steps=steps, to=formats)
+    else:
+        formats = dy.dtype, dy.dtype, *first
+        dz, dhs, dh0, dc0 = lstm_projected_dz(
+            dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps=steps, to=formats
+        )
+        dw_hr = None if to[7] is None else linear_dw(dhs, qs, to=to[7])
+    dx, *dws = weight_gradients(dz, dz, x, w_ih, hs, h0, steps, (to[0], *to[3:7]))
+    return dx, dh0, dc0, *dws, dw_hr
+
+
+@op(weights=("w_ih", "w_hh", "b_ih", "b_hh", "w_hr"))
+def lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
+    steps, rows, qs = steps_of(x.shape, batch_sizes, reverse), rows_of(x), None
+    weights = w_ih, w_hh, b_ih, b_hh
+    if w_hr is None:
+        hs, cs, gates, h_n, c_n = lstm_forward(rows, h, c, *weights, steps=steps)
+    else:
+        hs, cs, qs, gates, h_n, c_n = lstm_projected(rows, h, c, *weights, w_hr, steps=steps)
+    y = hs.reshape(*x.shape[:-1], hs.shape[-1])
+    return (y, h_n, c_n), (x, h, c, w_ih, w_hh, y, cs, gates, w_hr, qs), lstm_backward
+
+
+def lstm(
+    x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None, w_hr: Tensor | None = None, *,
+    batch_sizes: tuple[int, ...] | None = None, reverse: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """h_t of every step (T, B, P) and the last h (B, P) and c (B, H), from x (T, B, I) and the
+    first h and c.
+
+    w_hr: (P, H), of a projection; without it P = H. batch_sizes: how many sequences each step has,
+    for x packed as (N, I); h_t is then (N, P). reverse: from each sequence's last step to its
+    first. Raises ShapeError, DTypeError or ArgumentError for an argument that does not fit.
+    """
+    check_sequence("lstm", 4, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, w_hr, h=h, c=c)
+    given = {"batch_sizes": batch_sizes, "reverse": reverse}
+    return lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, **given)

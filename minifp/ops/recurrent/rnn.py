@@ -1,0 +1,96 @@
+"""One layer of a simple recurrent network over a whole sequence (Elman 1990).
+
+    z = x_t w_ihT + b_ih + h_{t-1} w_hhT + b_hh        h_t = tanh(z)  or  relu(z)
+
+x: (T, B, I), or packed (see sequence.py)  w_ih: (H, I)  w_hh: (H, H)  b: (H)  h: (T, B, H), all
+stored: h_t is rounded once at every step, z never is (but its partial sums are, where `accumulate`
+is narrower). Backward runs the steps in reverse, and each dz is rounded once:
+
+    dz = (1 - h_t^2) dh_t  or  [h_t > 0] dh_t          dh_{t-1} = dz w_hh + dy_{t-1}
+"""
+
+import numpy as np
+
+from minifp.autograd.op import op
+from minifp.autograd.tape import Tensor
+from minifp.errors import ArgumentError
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
+from minifp.ops.recurrent.sequence import (
+    check_sequence,
+    rows_of,
+    steps_of,
+    weight_gradients,
+)
+
+NONLINEARITIES = ("tanh", "relu")
+
+
+def check_nonlinearity(name, nonlinearity):
+    """Raise ArgumentError for what is neither "tanh" nor "relu"."""
+    if nonlinearity not in NONLINEARITIES:
+        raise ArgumentError(f"{name}: nonlinearity={nonlinearity!r}: expected 'tanh' or 'relu'")
+
+
+@kernel("dot", "x", "x")
+def rnn_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, nonlinearity, dot, accumulate, store):
+    """h_t of every row (N, H), and the last h of every sequence (B, H). x: rows (N, I)."""
+    z_in = dot(x, w_ih.T)
+    if b_ih is not None:
+        z_in += accumulate(b_ih + b_hh)
+        z_in = accumulate(z_in)
+    hs, h, w = np.empty_like(z_in), h.copy(), np.ascontiguousarray(w_hh.T)
+    for start, stop in steps:
+        z = z_in[start:stop]
+        z += dot(h[: stop - start], w)
+        z = accumulate(z)
+        new = np.tanh(z) if nonlinearity == "tanh" else np.maximum(z, 0)
+        hs[start:stop] = h[: stop - start] = store(new)
+    return hs, h
+
+
+@kernel("dot", GIVEN, GIVEN)
+def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, dot, store):
+    """dz (N, H), and the gradient of the first h. dy: of h_t (N, H); dh: of the last h (B, H)."""
+    dz, dh = np.empty_like(dy), dh.copy()
+    for start, stop in reversed(steps):
+        h = hs[start:stop]
+        slope = 1 - h * h if nonlinearity == "tanh" else h > 0
+        step = store((dh[: stop - start] + dy[start:stop]) * slope)
+        dz[start:stop] = step
+        dh[: stop - start] = store(dot(step, w_hh))
+    return dz, dh
+
+
+def rnn_backward(dy, dh, x, h0, w_ih, w_hh, y, to, nonlinearity, batch_sizes, reverse):
+    steps, hs = steps_of(x.shape, batch_sizes, reverse), rows_of(y)
+    given = {"steps": steps, "nonlinearity": nonlinearity, "to": (dy.dtype, to[1] or dy.dtype)}
+    dz, dh0 = rnn_dz(rows_of(dy), dh, hs, w_hh, **given)
+    dx, *dws = weight_gradients(dz, dz, x, w_ih, hs, h0, steps, (to[0], *to[2:]))
+    return dx, dh0, *dws
+
+
+@op(weights=("w_ih", "w_hh", "b_ih", "b_hh"))
+def rnn_(x, h, w_ih, w_hh, b_ih, b_hh, *, nonlinearity, batch_sizes, reverse):
+    steps = steps_of(x.shape, batch_sizes, reverse)
+    given = {"steps": steps, "nonlinearity": nonlinearity}
+    hs, h_n = rnn_forward(rows_of(x), h, w_ih, w_hh, b_ih, b_hh, **given)
+    y = hs.reshape(*x.shape[:-1], hs.shape[-1])
+    return (y, h_n), (x, h, w_ih, w_hh, y), rnn_backward
+
+
+def rnn(
+    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None, *, nonlinearity: str = "tanh",
+    batch_sizes: tuple[int, ...] | None = None, reverse: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """h_t of every step (T, B, H) and the last h (B, H), from x (T, B, I) and the first h (B, H).
+
+    batch_sizes: how many sequences each step has, for x packed as (N, I); h_t is then (N, H).
+    reverse: from each sequence's last step to its first. Raises ShapeError, DTypeError or
+    ArgumentError for an argument that does not fit.
+    """
+    check_nonlinearity("rnn", nonlinearity)
+    check_sequence("rnn", 1, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, h=h)
+    given = {"nonlinearity": nonlinearity, "batch_sizes": batch_sizes, "reverse": reverse}
+    return rnn_(x, h, w_ih, w_hh, b_ih, b_hh, **given)

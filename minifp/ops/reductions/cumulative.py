@@ -1,0 +1,136 @@
+"""Running sums and products, and products.
+
+    cumsum:  y_k = sum over i <= k of x_i      dx_i = sum over k >= i of dy_k
+    prod:    y = product of x                  dx_i = dy product over k /= i of x_k
+    cumprod: y_k = product over i <= k of x_i  dx_i = sum over k >= i of dy_k y_k / x_i
+
+x, y stored. Partial sums and products are in `reduce`; each result is rounded once: in float32 a
+running sum of float16 tenths goes on growing, where a float16 one stops at 256. Backward of prod
+keeps x alone. Where no x is 0, the product of the others is the whole product divided by x. From
+the first 0 on, y is 0, and so is dx after it; its own dx is that of y with 1 in its place.
+"""
+
+import numpy as np
+
+from minifp.autograd.op import op, takes_tensor
+from minifp.autograd.tape import Tensor
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
+from minifp.ops.dims import as_axes, as_axis
+from minifp.ops.reduce import count_of, enter, expand_like, reduced_axes
+from minifp.typing import DType
+
+
+@kernel("reduce", "x")
+def cumsum_forward(x, *, axis, cumsum):
+    return cumsum(x, axis)
+
+
+@kernel("reduce", GIVEN)
+def cumsum_dx(dy, *, axis, cumsum):
+    return np.flip(cumsum(np.flip(dy, axis), axis), axis)
+
+
+def cumsum_backward(dy, to, axis, dtype):
+    return (cumsum_dx(dy, axis=axis, to=to[0]),)
+
+
+@op
+def cumsum_(x, *, axis, dtype):
+    return cumsum_forward(x, axis=axis, to=dtype), (), cumsum_backward
+
+
+@takes_tensor
+def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """The sums of the numbers so far, along `dim`; of integers in int64.
+
+    dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
+    """
+    axis = as_axis(dim, input.ndim, "cumsum: dim")
+    input, stored = enter(input, dtype)
+    return cumsum_(input, axis=axis, dtype=stored)
+
+
+@kernel("reduce", "x")
+def prod_forward(x, *, axes, keepdims, prod):
+    return prod(x, axis=axes, keepdims=keepdims)
+
+
+@kernel("reduce", GIVEN)
+def prod_dx(dy, x, *, axes, prod):
+    if count_of(x.shape, axes) == 1:
+        return dy.reshape(x.shape)  # also of Inf, where the whole divided by x is NaN
+    zeros = np.count_nonzero(x == 0, axis=axes, keepdims=True)
+    whole = prod(np.where(x == 0, 1, x), axis=axes, keepdims=True)  # of what is not 0
+    others = np.where(x == 0, np.where(zeros == 1, whole, 0), np.where(zeros == 0, whole / x, 0))
+    return expand_like(dy, x.shape, axes) * others
+
+
+def prod_backward(dy, x, axes, to, keepdims, dim, dtype):
+    return (prod_dx(dy, x, axes=axes, to=to[0]),)
+
+
+@op
+def prod_(x, *, dim, keepdims, dtype):
+    axes = reduced_axes(dim, x.ndim, "prod")
+    return prod_forward(x, axes=axes, keepdims=keepdims, to=dtype), (x, axes), prod_backward
+
+
+@takes_tensor
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The product over `dim` (an axis, or None for all): 1 of no numbers; of integers in int64.
+
+    No partial product overflows where the whole one does not. dtype: as in `sum`.
+    """
+    if dim is not None:
+        dim = as_axes((dim,), input.ndim, "prod: dim")
+    input, stored = enter(input, dtype)
+    return prod_(input, dim=dim, keepdims=keepdim, dtype=stored)
+
+
+def running_products(x, axis, prod):
+    """y_k = y_(k-1) x_k along an axis, every product in the format of sums."""
+    rows = np.moveaxis(x, axis, 0)
+    y = np.empty_like(rows)
+    for k, row in enumerate(rows):
+        y[k] = prod(np.stack([y[k - 1], row]), axis=0) if k else row
+    return np.moveaxis(y, 0, axis)
+
+
+@kernel("reduce", "x")
+def cumprod_forward(x, *, axis, prod):
+    return running_products(x, axis, prod)
+
+
+@kernel("reduce", GIVEN)
+def cumprod_dx(dy, x, *, axis, prod, cumsum):
+    def from_here_on(v):
+        return np.flip(cumsum(np.flip(v, axis), axis), axis)
+
+    zeros = np.cumsum(x == 0, axis=axis)  # how many so far
+    first = (x == 0) & (zeros == 1)
+    before = from_here_on(dy * running_products(x, axis, prod)) / np.where(x == 0, 1, x)
+    if not first.any():
+        return before
+    without = running_products(np.where(first, 1, x), axis, prod)
+    at_first = from_here_on(dy * np.where(zeros > 0, without, 0))
+    return np.where(first, at_first, np.where(zeros == 0, before, 0))
+
+
+def cumprod_backward(dy, x, to, axis, dtype):
+    return (cumprod_dx(dy, x, axis=axis, to=to[0]),)
+
+
+@op
+def cumprod_(x, *, axis, dtype):
+    return cumprod_forward(x, axis=axis, to=dtype), (x,), cumprod_backward
+
+
+@takes_tensor
+def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """The products of the numbers so far, along `dim`; of integers in int64. dtype: as `cumsum`."""
+    axis = as_axis(dim, input.ndim, "cumprod: dim")
+    input, stored = enter(input, dtype)
+    return cumprod_(input, axis=axis, dtype=stored)

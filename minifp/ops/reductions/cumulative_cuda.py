@@ -1,0 +1,127 @@
+"""The twins of cumulative.py for a GPU."""
+
+from minifp.numerics.formats import float32
+from minifp.ops.reduce import count_of
+from minifp.ops.reductions.norm_cuda import as_before, as_three, format_of, shape_of
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.arrays import empty
+from minifp.runtime.cuda.pointwise import F32, FLOATS, Formula, cast, run
+from minifp.runtime.cuda.rows import contiguous, rows_along
+from minifp.runtime.cuda.source import THREADS, Text, blocks_for
+from minifp.runtime.device import full
+
+TEXT = Text(__name__, "cumulative.cu")
+
+
+def summed(x, axis, dtype, backward):
+    """The running sums along an axis; None for what there is no kernel for."""
+    dtype = dtype or (x.dtype if x.ndim else float32)
+    if not x.ndim or not FLOATS.issuperset((x.dtype, dtype)):
+        return None
+    x, y = contiguous(x), empty(x.shape, dtype)
+    if y.size:
+        rows = rows_along(x.shape, axis)
+        group = 32 if rows.step == 1 and rows.n > 1 else 1
+        sizes = rows.rows, rows.n, rows.step, group, backward
+        blocks = blocks_for(rows.rows * group)
+        TEXT(X=x.dtype, D=dtype, Y=dtype).launch("cumsum", blocks, THREADS, x, y, *sizes)
+    return y
+
+
+@twin
+def cumsum_forward(x, *, axis, to):
+    return summed(x, axis, to[0], 0)
+
+
+@twin
+def cumsum_dx(dy, *, axis, to):
+    return summed(dy, axis, to[0], 1)
+
+
+# ---- products -----------------------------------------------------------------------------------
+
+
+def launched(x, y, dx, gradient):
+    """Launch the kernel of products for x as by `as_three`."""
+    rows = rows_along(x.shape, 1)
+    TEXT(X=x.dtype, D=y.dtype, Y=dx.dtype).launch(
+        *("prod", rows.blocks, rows.threads, x, y, dx, *rows.sizes, gradient)
+    )
+
+
+@twin
+def prod_forward(x, *, axes, keepdims, to):
+    dtype, shape = format_of(x, axes, keepdims, to[0]), tuple(shape_of(x, axes, keepdims))
+    if not FLOATS.issuperset((x.dtype, dtype)):
+        return None
+    if not axes or not x.size:
+        return full(shape, 1, dtype, like=x) if axes else cast(x, dtype)
+    y, rows = empty(shape, dtype), as_three(x, axes)
+    launched(rows, y, rows, 0)
+    return y
+
+
+@twin
+def prod_dx(dy, x, *, axes, to):
+    dtype = to[0] or (x.dtype if x.ndim else F32)
+    if not x.size or not FLOATS.issuperset((dy.dtype, x.dtype, dtype)):
+        return None
+    if count_of(x.shape, axes) == 1:
+        return cast(dy.reshape(x.shape), dtype)
+    rows = as_three(x, axes)
+    dx = empty(rows.shape, dtype)
+    launched(rows, contiguous(dy), dx, 1)
+    return as_before(dx, x.shape, axes)
+
+
+def products(x, axis, dtype, gradient):
+    """(running products, those with 1 for the first 0, zeros so far) along an axis.
+
+    The last two only for a gradient. None for what there is no kernel for.
+    """
+    if not x.ndim or not FLOATS.issuperset((x.dtype, dtype)):
+        return None
+    x, y = contiguous(x), empty(x.shape, dtype)
+    more = [empty(x.shape, F32) for _ in range(2 * gradient)]
+    if y.size:
+        rows = rows_along(x.shape, axis)
+        group = 32 if rows.step == 1 and rows.n > 1 else 1
+        sizes = rows.rows, rows.n, rows.step, group, gradient
+        TEXT(X=x.dtype, D=dtype, Y=dtype).launch(
+            *("cumprod", blocks_for(rows.rows * group), THREADS, x, y, *(more or (0, 0)), *sizes)
+        )
+    return y, *more
+
+
+@twin
+def cumprod_forward(x, *, axis, to):
+    found = products(x, axis, to[0] or (x.dtype if x.ndim else F32), 0)
+    return found and found[0]
+
+
+def product(dy, y):
+    return dy * y
+
+
+def from_first(dy, without, zeros):
+    return dy * without if zeros > 0 else 0.0
+
+
+def slope(x, before, at_first, zeros):
+    if x == 0:
+        return at_first if zeros == 1 else 0.0
+    return before / x if zeros == 0 else 0.0
+
+
+PRODUCT, FROM_FIRST, SLOPE = Formula(product, 2), Formula(from_first, 3), Formula(slope, 4)
+
+
+@twin
+def cumprod_dx(dy, x, *, axis, to):
+    found = products(x, axis, F32, 1)
+    if found is None or dy.dtype not in FLOATS:
+        return None
+    y, without, zeros = found
+    before = summed(run(PRODUCT, (dy, y), F32, ()), axis, F32, 1)
+    at_first = summed(run(FROM_FIRST, (dy, without, zeros), F32, ()), axis, F32, 1)
+    return run(SLOPE, (x, before, at_first, zeros), to[0] or x.dtype, ())

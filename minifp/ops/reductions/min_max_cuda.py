@@ -1,0 +1,91 @@
+"""The twins of extremes.py for a GPU. Long rows are cut; the extremes of their parts are a row."""
+
+from minifp.numerics.formats import float32
+from minifp.ops.reduce_numba import kept
+from minifp.ops.reductions.norm_cuda import as_three, format_of, shape_of
+from minifp.ops.shaping.gather_scatter_cuda import gathered
+from minifp.ops.shaping.indexing_cuda import put_places
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.arrays import empty, zeros
+from minifp.runtime.cuda.pointwise import FLOATS, Formula, cast, run, summed
+from minifp.runtime.cuda.rows import rows_along
+from minifp.runtime.cuda.source import MOST_BLOCKS, Text
+
+TEXT = Text(__name__, "min_max.cu")
+LENGTH = 2**15  # elements of a row that a block looks at
+
+
+def largest(x, sign):
+    """The largest sign x of x (A, n, D) along the middle axis, times sign: (A, D)."""
+    while True:
+        rows = rows_along(x.shape, 1)
+        parts = -(-rows.n // LENGTH)
+        y = empty((x.shape[0], parts, x.shape[2]), x.dtype)
+        settings = *rows.sizes, parts, LENGTH, sign
+        TEXT(X=x.dtype, PACKED=rows.packed(x)).launch(
+            "largest", min(MOST_BLOCKS, rows.blocks * parts), rows.threads, x, y, *settings
+        )
+        if parts == 1:
+            return y
+        x = y
+
+
+def extreme(x, axes, keepdims, dtype, sign):
+    """The extremes over axes; None for what there is no kernel for."""
+    dtype = format_of(x, axes, keepdims, dtype)
+    if not x.size or not axes or not FLOATS.issuperset((x.dtype, dtype)):
+        return None
+    y = largest(as_three(x, axes), sign).reshape(shape_of(x, axes, keepdims))
+    return y if dtype == y.dtype else cast(y, dtype)
+
+
+@twin
+def amax_forward(x, *, axes, keepdims, to):
+    return extreme(x, axes, keepdims, to[0], 1.0)
+
+
+@twin
+def amin_forward(x, *, axes, keepdims, to):
+    return extreme(x, axes, keepdims, to[0], -1.0)
+
+
+def chosen(x, y, nan_is_found):
+    return 1.0 if x == y or (nan_is_found != 0 and x != x and y != y) else 0.0
+
+
+def share(dy, x, y, count, nan_is_found):
+    found = chosen(x, y, nan_is_found)
+    return dy * (found / count) if found != 0 or count == 0 else 0.0
+
+
+CHOSEN, SHARE = Formula(chosen, 2), Formula(share, 4)
+
+
+@twin
+def share_dx(dy, x, y, *, axes, nan_is_found, to):
+    shape, numbers = kept(x.shape, axes), (float(nan_is_found),)
+    y = y.reshape(shape)
+    count = summed(CHOSEN, (x, y), axes, float32, numbers)
+    if count is None:
+        return None
+    return run(SHARE, (dy.reshape(shape), x, y, count.reshape(shape)), to[0], numbers)
+
+
+# ---- along one axis, with the place -------------------------------------------------------------
+
+
+@twin
+def select_forward(x, indices, *, axis, keepdims, to):
+    y = gathered(x, indices, axis)
+    if y is None:
+        return None
+    y = y if keepdims else y.squeeze(axis)
+    dtype = to[0] or (y.dtype if y.ndim else float32)
+    return y if y.dtype == dtype else cast(y, dtype)
+
+
+@twin
+def select_dx(dy, indices, *, shape, axis, to):
+    if not FLOATS.issuperset((dy.dtype, to[0])):
+        return None
+    return put_places(zeros(shape, to[0]), indices, axis, dy)

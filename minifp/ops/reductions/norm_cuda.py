@@ -1,0 +1,163 @@
+"""The twins of norm.py for a GPU. For p = 1 and 2 long rows are summed by several blocks."""
+
+import math
+
+import numpy as np
+
+from minifp.numerics.formats import float32
+from minifp.ops.reduce_numba import kept
+from minifp.ops.shaping.indexing_cuda import as_one
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.arrays import empty
+from minifp.runtime.cuda.pointwise import FLOATS, Formula, run, summed
+from minifp.runtime.cuda.rows import contiguous, rows_along
+from minifp.runtime.cuda.source import Text
+
+TEXT = Text(__name__, "norm.cu")
+
+
+def found(x):
+    return 1.0 if x != 0 else 0.0
+
+
+def absolute(x):
+    return abs(x)
+
+
+def square(x):
+    return x * x
+
+
+def root(x):
+    return math.sqrt(x)
+
+
+def slope_of_found(dy, x, y):
+    return 0 * dy
+
+
+def slope_of_size(dy, x, y):
+    return dy * (1.0 if x > 0 else -1.0 if x < 0 else x)
+
+
+def slope_of_root(dy, x, y):
+    return dy * (0.0 if y == 0 else x / y)
+
+
+ROOT = Formula(root, 1)
+ADDENDS = {0: Formula(found, 1), 1: Formula(absolute, 1), 2: Formula(square, 1)}
+SLOPES = {0: Formula(slope_of_found, 3), 1: Formula(slope_of_size, 3), 2: Formula(slope_of_root, 3)}
+
+
+def format_of(x, axes, keepdims, dtype):
+    """In what a reduction of x is stored: see `Kernel.twin`."""
+    return dtype or (x.dtype if (x.ndim if keepdims else x.ndim - len(axes)) else float32)
+
+
+def shape_of(x, axes, keepdims):
+    """The shape of a reduction of x."""
+    return kept(x.shape, axes) if keepdims else [n for i, n in enumerate(x.shape) if i not in axes]
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+def as_three(x, axes):
+    """x (A, n, D), with the numbers that are reduced along the middle axis."""
+    if axes != tuple(range(axes[0], axes[0] + len(axes))):
+        x = np.moveaxis(x, axes, range(-len(axes), 0))
+        axes = tuple(range(x.ndim - len(axes), x.ndim))
+    return as_one(contiguous(x), axes[0], len(axes))
+
+
+def as_before(dx, shape, axes):
+    """What `as_three` made an array with three axes of, in its shape again."""
+    if axes == tuple(range(axes[0], axes[0] + len(axes))):
+        return dx.reshape(shape)
+    others = [i for i in range(len(shape)) if i not in axes]
+    dx = dx.reshape([shape[i] for i in (*others, *axes)])
+    return contiguous(np.moveaxis(dx, range(-len(axes), 0), axes))
+
+
+def launched(name, x, y, dx, *numbers):
+    """Launch a kernel of rows for x as by `as_three`."""
+    rows = rows_along(x.shape, 1)
+    types = {"X": x.dtype, "D": y.dtype, "Y": dx.dtype, "PACKED": rows.packed(x, dx)}
+    TEXT(**types).launch(name, rows.blocks, rows.threads, x, y, dx, *rows.sizes, *numbers)
+
+
+def gradient(name, dy, x, axes, dtype, *numbers):
+    """dx in the shape of x, from a kernel of rows; None for what there is no kernel for."""
+    if not x.size or not axes or not FLOATS.issuperset((dy.dtype, x.dtype, dtype)):
+        return None
+    rows = as_three(x, axes)
+    dx = empty(rows.shape, dtype)
+    launched(name, rows, contiguous(dy), dx, *numbers, 1)
+    return as_before(dx, x.shape, axes)
+
+
+def reduced(name, x, axes, shape, dtype, *numbers):
+    """y in this shape, from a kernel of rows; None for what there is no kernel for."""
+    if not x.size or not axes or not FLOATS.issuperset((x.dtype, dtype)):
+        return None
+    y, rows = empty(tuple(shape), dtype), as_three(x, axes)
+    launched(name, rows, y, rows, *numbers, 0)
+    return y
+
+
+def powers(p):
+    """p as the kernel takes it."""
+    return float(p), 1 / p, p - 1.0
+
+
+def p_norm(x, p, axes, shape, dtype):
+    """The norms of rows, for any p but 0, in this shape."""
+    return reduced("p_norm", x, axes, shape, dtype, *powers(p))
+
+
+def p_norm_dx(dy, x, p, axes, dtype):
+    """dy, without the axes, times the slopes of these norms."""
+    return gradient("p_norm", dy, x, axes, dtype, *powers(p))
+
+
+# ---- norms --------------------------------------------------------------------------------------
+
+
+def norm_of(x, p, axes, dtype):
+    """The norm; None for what there is no kernel for."""
+    y = summed(ADDENDS[p], (x,), axes, float32 if p == 2 else dtype)
+    return y if y is None or p != 2 else run(ROOT, (y,), dtype, ())
+
+
+@twin
+def norm_forward(x, *, p, axes, keepdims, to):
+    dtype, shape = format_of(x, axes, keepdims, to[0]), shape_of(x, axes, keepdims)
+    if p not in ADDENDS:
+        return p_norm(x, p, axes, shape, dtype)
+    y = norm_of(x, p, axes, dtype)
+    return None if y is None else y.reshape(shape)
+
+
+@twin
+def norm_dx(dy, x, *, p, axes, to):
+    if p not in ADDENDS:
+        return p_norm_dx(dy, x, p, axes, to[0])
+    if x.dtype not in FLOATS:
+        return None
+    y = norm_of(x, p, axes, float32) if p == 2 else x
+    shape = kept(x.shape, axes)
+    return run(SLOPES[p], (dy.reshape(shape), x, y.reshape(shape) if p == 2 else y), to[0], ())
+
+
+# ---- log-sum-exp --------------------------------------------------------------------------------
+
+
+@twin
+def logsumexp_forward(x, *, axes, keepdims, to):
+    dtype = format_of(x, axes, keepdims, to[0])
+    return reduced("logsumexp", x, axes, shape_of(x, axes, keepdims), dtype)
+
+
+@twin
+def logsumexp_dx(dy, x, *, axes, to):
+    return gradient("logsumexp", dy, x, axes, to[0])

@@ -1,0 +1,80 @@
+"""The twins of variance.py for a GPU: sums of what is computed element by element."""
+
+import math
+
+from minifp.numerics.formats import float32
+from minifp.ops.reduce import count_of
+from minifp.ops.reduce_numba import kept
+from minifp.ops.reductions.norm_cuda import ROOT, format_of, shape_of
+from minifp.ops.reductions.variance import divisor_of
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.pointwise import Formula, run, sum_over, summed
+
+
+def squared(x, m):
+    return (x - m) * (x - m)
+
+
+def slope(dy, x, m, share):
+    return dy * ((x - m) * share)
+
+
+def slope_of_root(dy, x, m, y, divisor):
+    return dy * (0.0 if y == 0 else (x - m) / (divisor * y))
+
+
+SQUARED, SLOPE, SLOPE_OF_ROOT = Formula(squared, 2), Formula(slope, 3), Formula(slope_of_root, 4)
+
+
+def inverse(divisor):
+    """1 / divisor, or Inf."""
+    return 1 / divisor if divisor else math.inf
+
+
+def moments(x, axes, correction, root, dtype):
+    """(the mean in float32, the variance or its root in `dtype`); None of no numbers."""
+    if not x.size:
+        return None
+    m = sum_over(x, axes, float32, 1 / count_of(x.shape, axes))
+    if m is None:
+        return None
+    m, scale = m.reshape(kept(x.shape, axes)), inverse(divisor_of(x, axes, correction))
+    y = summed(SQUARED, (x, m), axes, float32 if root else dtype, (), scale)
+    return m, run(ROOT, (y,), dtype, ()) if root else y
+
+
+def forward(x, axes, keepdims, correction, root, dtype):
+    """The variance, or its root."""
+    found = moments(x, axes, correction, root, format_of(x, axes, keepdims, dtype))
+    return found and found[1].reshape(shape_of(x, axes, keepdims))
+
+
+@twin
+def var_forward(x, *, axes, keepdims, correction, to):
+    return forward(x, axes, keepdims, correction, False, to[0])
+
+
+@twin
+def std_forward(x, *, axes, keepdims, correction, to):
+    return forward(x, axes, keepdims, correction, True, to[0])
+
+
+@twin
+def var_dx(dy, x, *, axes, correction, to):
+    if not x.size:
+        return None
+    m = sum_over(x, axes, float32, 1 / count_of(x.shape, axes))
+    if m is None:
+        return None
+    shape, share = kept(x.shape, axes), 2 * inverse(divisor_of(x, axes, correction))
+    return run(SLOPE, (dy.reshape(shape), x, m.reshape(shape)), to[0], (share,))
+
+
+@twin
+def std_dx(dy, x, *, axes, correction, to):
+    found = moments(x, axes, correction, True, float32)
+    if found is None:
+        return None
+    shape, (m, y) = kept(x.shape, axes), found
+    given = dy.reshape(shape), x, m, y.reshape(shape)
+    return run(SLOPE_OF_ROOT, given, to[0], (divisor_of(x, axes, correction),))

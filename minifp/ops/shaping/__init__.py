@@ -1,0 +1,1 @@
+"""Numbers moved, chosen or joined; none computed."""

@@ -1,0 +1,31 @@
+"""The twins of padding.py for a GPU: borders are filled, or added up, in slices."""
+
+import numpy as np
+
+from minifp.ops.shaping.padding import borders_of, windows_of
+from minifp.runtime.cpu import twin
+from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
+from minifp.runtime.device import full
+
+
+@twin
+def pad_forward(x, *, widths, value, to):
+    shape = [n + b + a for n, (b, a) in zip(x.shape, widths)]
+    y = full(tuple(shape), value, to[0], like=x)
+    source, target = windows_of(x.shape, widths)
+    y[target] = x[source]
+    return y
+
+
+@twin
+def pad_around_dx(dy, *, shape, widths, mode, to):
+    dtype = to[0] or (dy.dtype if shape else F32)
+    if not FLOATS.issuperset((dy.dtype, dtype)):
+        return None
+    total = cast(dy, F32)
+    for axis, where, read in reversed(list(borders_of(widths, shape, mode))):
+        border, place = total[where], total[read]
+        if mode == "replicate":
+            border = sum_over(border, (axis,), F32).reshape(place.shape)
+        np.add(place, border, out=place)
+    return cast(total[windows_of(shape, widths)[1]], dtype)

@@ -1,0 +1,191 @@
+"""Choosing between tensors, element by element.
+
+where:       z = x where c, else y;          dx = dz where c, else 0;  dy = dz where not c, else 0
+masked_fill: y = v where m, else x;          dx = 0 where m, else dy;  dv = sum of dy where m
+lerp:        z = x + w (y - x), from the end that is nearer;
+             dx = (1 - w) dz,  dy = w dz,  dw = (y - x) dz
+
+Shapes broadcast; gradients are summed, in `reduce`, over what was stretched, and rounded once.
+Booleans, weights and fills decide no format: that of where and lerp is of x and y.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minifp.autograd.op import op, takes_tensor
+from minifp.autograd.tape import Tensor
+from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.numerics.formats import FORMATS, is_float
+from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
+from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
+from minifp.ops.reduce import array_of
+from minifp.ops.shaping.expand import expand
+from minifp.ops.shaping.indexing import getitem
+from minifp.runtime.device import as_array
+
+
+def _booleans(name, given):
+    """`given` as an array of booleans, or DTypeError."""
+    array = as_array(given)
+    if array.dtype.kind != "b":
+        raise DTypeError(f"{name} of {array.dtype}: expected booleans")
+    return array
+
+
+@kernel("map", "x y")
+def where_forward(condition, x, y):
+    return np.where(condition, x, y)
+
+
+@kernel("map", GIVEN)
+def where_gradient(condition, dz, *, shape, sum):
+    return sum_to(np.where(condition, dz, 0), shape, sum)
+
+
+def where_backward(dz, condition, x_shape, y_shape, to):
+    return (
+        None,
+        None if to[1] is None else where_gradient(condition, dz, shape=x_shape, to=to[1]),
+        None if to[2] is None else where_gradient(~condition, dz, shape=y_shape, to=to[2]),
+    )
+
+
+@op
+def where_(condition, x, y):
+    condition = _booleans("where: a condition", condition)
+    check_operands(x, y)
+    return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
+
+
+def where(
+    condition: Tensor | np.ndarray | bool, input: Operand | None = None,
+    other: Operand | None = None,
+) -> Any:  # fmt: skip
+    """input where `condition` (booleans) holds, other elsewhere: tensors or numbers.
+
+    `where(condition)` alone is `nonzero(condition, as_tuple=True)`.
+    """
+    if input is None and other is None:
+        return nonzero(np.asarray(array_of(condition)), as_tuple=True)
+    return where_(condition, input, other)
+
+
+def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
+    """The places of what is not 0, int64 (n, ndim), in C order.
+
+    as_tuple: as a tuple of a tensor (n) for each axis, which is an index.
+    """
+    if not hasattr(input, "ndim"):
+        raise DTypeError(f"nonzero: input is a {type(input).__name__}: expected a tensor")
+    x = array_of(input)
+    if as_tuple:
+        places = np.nonzero(x.reshape(x.shape or 1))
+        return tuple(Tensor(np.array(i, np.int64)) for i in places)
+    return Tensor(np.array(np.argwhere(x), np.int64))
+
+
+@takes_tensor
+def masked_select(input: Tensor, mask: Tensor | np.ndarray) -> Tensor:
+    """The numbers of input, in C order, where `mask` (booleans) holds; both broadcast."""
+    given = _booleans("masked_select: a mask", array_of(mask))
+    try:
+        shape = np.broadcast_shapes(input.shape, given.shape)
+    except ValueError as error:
+        raise ShapeError(
+            f"masked_select: a mask of shape {given.shape} for input of shape {input.shape}"
+        ) from error
+    return getitem(expand(input, shape), np.broadcast_to(given, shape))
+
+
+@kernel("map", "x")
+def masked_fill_forward(x, mask, value):
+    return np.where(mask, value, x)
+
+
+def masked_fill_backward(dy, mask, x_shape, to):
+    return (
+        None if to[0] is None else where_gradient(~mask, dy, shape=x_shape, to=to[0]),
+        None,
+        None if to[2] is None else where_gradient(mask, dy, shape=(), to=to[2]),
+    )
+
+
+@op
+def masked_fill_(x, mask, value):
+    mask = _booleans("masked_fill: a mask", mask)
+    return masked_fill_forward(x, mask, value), (mask, np.shape(x)), masked_fill_backward
+
+
+@takes_tensor
+def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float) -> Tensor:
+    """value where `mask` (booleans) holds, input elsewhere.
+
+    value: a number, or a tensor without dimensions. Raises ArgumentError for a finite number that
+    input's format cannot hold, such as -1e9 in float16: write float("-inf").
+    """
+    if shape := getattr(value, "shape", ()):
+        raise ShapeError(f"masked_fill: value of shape {shape}: expected a number")
+    number = value.item() if hasattr(value, "item") else value
+    number = as_numbers("masked_fill", value=number)["value"]
+    _check_fits(number, input.dtype)
+    if not is_float(input.dtype):
+        value = input.dtype.type(number)
+    return masked_fill_(input, mask, value)
+
+
+def _check_fits(number, dtype):
+    """Raise DTypeError for a fraction among integers, ArgumentError for too large a number."""
+    if is_float(dtype):
+        largest = FORMATS[dtype.name].max
+        if largest < abs(number) < math.inf:
+            raise ArgumentError(
+                f"masked_fill: value={number:g} overflows {dtype} (largest {largest:g}): "
+                'use float("-inf") or float("inf")'
+            )
+    elif not float(number).is_integer():
+        raise DTypeError(f"masked_fill: value={number:g} for {dtype}: expected an integer")
+    elif dtype.kind != "b" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        raise ArgumentError(f"masked_fill: value={number} does not fit {dtype}")
+
+
+@kernel("map", "x y")
+def lerp_forward(x, y, w):
+    return np.where(np.abs(w) < 0.5, x + w * (y - x), y - (1 - w) * (y - x))
+
+
+@kernel("map", GIVEN)
+def lerp_dx(dz, w, *, shape, sum):
+    return sum_to(dz * (1 - w), shape, sum)
+
+
+@kernel("map", GIVEN)
+def lerp_dy(dz, w, *, shape, sum):
+    return sum_to(dz * w, shape, sum)
+
+
+@kernel("map", GIVEN)
+def lerp_dw(dz, x, y, *, shape, sum):
+    return sum_to(dz * (y - x), shape, sum)
+
+
+def lerp_backward(dz, x, y, w, to):
+    return (
+        None if to[0] is None else lerp_dx(dz, w, shape=np.shape(x), to=to[0]),
+        None if to[1] is None else lerp_dy(dz, w, shape=np.shape(y), to=to[1]),
+        None if to[2] is None else lerp_dw(dz, x, y, shape=np.shape(w), to=to[2]),
+    )
+
+
+@op
+def lerp_(x, y, w):
+    check_operands(x, y, w)
+    return lerp_forward(x, y, w), (x, y, w), lerp_backward
+
+
+@takes_tensor
+def lerp(input: Tensor, end: Operand, weight: Operand) -> Tensor:
+    """input + weight (end - input). weight: a number or a tensor; it may lie outside [0, 1]."""
+    return lerp_(input, end, weight)

@@ -1,0 +1,62 @@
+"""The CPU: stored numbers in kernels, their threads, their products, and compiling them.
+
+What needs numba is in the other files, which are imported when the first kernel is called.
+"""
+
+import os
+import warnings
+from functools import cache
+from importlib import import_module
+
+from minifp.errors import ArgumentError
+
+
+@cache
+def can_compile() -> bool:
+    """Whether kernels can be compiled: numba is there, and MINIFP_KERNELS is not "numpy".
+
+    Warns, once, where numba is missing or does not load. Raises ArgumentError for a MINIFP_KERNELS
+    that is neither "numba", which is the same as none, nor "numpy".
+    """
+    given = os.environ.get("MINIFP_KERNELS") or "numba"
+    if given not in ("numba", "numpy"):
+        raise ArgumentError(
+            f"environment variable MINIFP_KERNELS={given!r}: expected numba or numpy"
+        )
+    if given == "numpy":
+        return False
+    error = numba_error()
+    if error is not None:
+        warnings.warn(
+            f"minifp runs on its NumPy references, many times slower than compiled: {error}; "
+            f"install numba (pip install numba), or set MINIFP_KERNELS=numpy if that is meant",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return error is None
+
+
+@cache
+def numba_error() -> Exception | None:
+    """Why numba, or what it needs, does not load; None where it does."""
+    try:
+        import_module("numba")
+    except Exception as error:  # one made for another NumPy or Python raises anything
+        return error
+    try:
+        import_module("minifp.runtime.cpu.pool")
+    except (ImportError, OSError) as error:  # OSError: a numba whose libraries do not load
+        return error
+    return None
+
+
+def twin(fn):
+    """Mark the twin of a kernel's reference: see `Kernel.twin` in backend.py."""
+    fn.is_twin = True
+    return fn
+
+
+def everywhere(fn):
+    """Mark a twin that only calls others which serve arrays of a GPU too, and so does itself."""
+    fn.is_everywhere = True
+    return twin(fn)

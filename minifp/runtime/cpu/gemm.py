@@ -1,0 +1,144 @@
+"""C = A B of stored matrices, in blocks that stay in the L2 cache.
+
+    C[p, m, n] = bias[n] + sum_k A[p, m, k] B[p, k, n]
+
+A block of up to MC rows and NC columns of C is one chunk. For KC of k at a time, its rows of A, and
+then one group of columns of B after the other, are widened into the thread's workspace, packed as
+the tiles read them, and multiplied there. Sums over more than KC wait in float32, and all are
+rounded once, when they are stored.
+"""
+
+import numpy as np
+
+from minifp.runtime.cpu.half import VIEWS, load, store, view
+from minifp.runtime.cpu.packing import pack_columns, pack_rows
+from minifp.runtime.cpu.pool import WORTH_A_THREAD, chunked
+from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.cpu.tile import (
+    COLUMNS,
+    KEPT,
+    LANES,
+    PRODUCT,
+    ROWS,
+    address,
+    as_bytes,
+    kind_of,
+    multiply_into,
+    up,
+)
+
+MC, KC, NC = 256, 256, 480 // COLUMNS * COLUMNS
+GROUP = 4 * COLUMNS  # columns that are packed at once
+NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as it is, -0 as well
+STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed panel begin
+
+
+@chunked
+def blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
+    """One block of C: the sums over all k, and then the bias, rounded once."""
+    M, N, K, mc, nc = sizes
+    am, ak, bk, bn = strides
+    down, across = (M + mc - 1) // mc, (N + nc - 1) // nc
+    p, block = chunk // (down * across), chunk % (down * across)
+    m0, n0 = block // across * mc, block % across * nc
+    rows, columns = min(mc, M - m0), min(nc, N - n0)
+    kc, high = min(K, KC), (mc + ROWS - 1) // ROWS
+    apart = ROWS * kc + LANES
+    panel = (high * apart + LANES - 1) // LANES * LANES
+    addends = panel + GROUP * kc
+    total = addends + (nc + GROUP - 1) // GROUP * GROUP
+    for n in range(columns):
+        store(scratch, addends + n, load(bias, n0 + n) if bias.size else NOTHING)
+    for k0 in range(0, K, KC):
+        k = min(KC, K - k0)
+        pack_rows(a, ia[p] + m0 * am + k0 * ak, am, ak, rows, k, scratch, apart)
+        kind = kind_of(out) if k0 + KC >= K else KEPT
+        for n in range(0, columns, GROUP):
+            width = min(GROUP, columns - n)
+            at = ib[p] + k0 * bk + (n0 + n) * bn
+            pack_columns(b, at, bk, bn, k, width, scratch[panel:])
+            sums = total + n * high * ROWS if K > KC else total
+            multiply_into(
+                *(address(scratch, 0), apart, rows, address(scratch, panel), k * COLUMNS, width),
+                *(address(steps, 0), k, address(scratch, sums), GROUP, k0, kind),
+                *(as_bytes(address(out, (p * M + m0) * N + n0 + n)), N),
+                address(scratch, addends + n),
+            )
+
+
+def even(n, most, unit):
+    """The size of equal parts of n, at most `most` and a multiple of `unit`."""
+    parts = -(-n // most)
+    return max(-(-n // (parts * unit)) * unit, unit)
+
+
+def block_of(matrices, M, N, cost):
+    """(rows, columns) of a block: as large as the caches allow, and as many as keep all threads."""
+    threads = get_num_threads() if cost > WORTH_A_THREAD else 1
+    mc, parts = even(M, MC, ROWS), -(-N // NC)
+    down = matrices * -(-M // mc)
+    while down * parts % threads and down * parts < 4 * threads and parts < N // COLUMNS:
+        parts += 1
+    return mc, max(up(-(-N // parts), COLUMNS), COLUMNS)
+
+
+def strided(x):
+    """A matrix of any layout as (its memory, flat; strides of its last two axes), or a copy.
+
+    One of the two is contiguous, and matrices of a batch lie wherever they lie.
+    """
+    item = x.itemsize
+    sm, sk = x.strides[-2] // item, x.strides[-1] // item
+    if x.shape[-1] == 1:
+        sk = 1
+    elif x.shape[-2] == 1 and sk != 1:
+        sm = 1
+    if min(x.strides, default=0) < 0 or (sm != 1 and sk != 1):
+        x = np.ascontiguousarray(x)
+        sm, sk = x.shape[-1], 1
+    return x, sm, sk
+
+
+def starts(x, leading):
+    """(the flat memory of x, where each matrix of the batch `leading` begins in it)."""
+    item, shape = x.itemsize, x.shape
+    lead = np.broadcast_to(x, (*leading, *shape[-2:]))
+    offsets = np.zeros((), np.int64)
+    for n, stride in zip(leading, lead.strides):
+        offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
+    reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, x.strides))
+    flat = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
+    return view(flat), offsets.reshape(-1)
+
+
+NO_BIAS = {dtype: np.empty(0, dtype) for dtype in VIEWS}
+
+
+def product(a, b, dtype, bias=None, out=None):
+    """A B + bias for arrays (..., M, K) and (..., K, N) stored in float16 or float32.
+
+    bias: (N). dtype: of the result, (..., M, N), which is written into `out` if that is given.
+    """
+    (M, K), N = a.shape[-2:], b.shape[-1]
+    leading = a.shape[:-2]
+    if leading != b.shape[:-2]:
+        leading = np.broadcast_shapes(leading, b.shape[:-2])
+    y = np.empty((*leading, M, N), dtype) if out is None else out
+    if not y.size:
+        return y
+    if K == 0:
+        a, b = np.zeros((*a.shape[:-1], 1), a.dtype), np.zeros((*b.shape[:-2], 1, N), b.dtype)
+        K = 1
+    (a, am, ak), (b, bk, bn) = strided(a), strided(b)
+    (a, ia), (b, ib) = starts(a, leading), starts(b, leading)
+    cost = len(ia) * M * N * K * PRODUCT
+    mc, nc = block_of(len(ia), M, N, cost)
+    high, wide, kc = up(mc, ROWS), up(nc, GROUP), min(K, KC)
+    blocks(
+        *(len(ia) * -(-M // mc) * -(-N // nc), a, b),
+        view(NO_BIAS[y.dtype] if bias is None else np.ascontiguousarray(bias)),
+        *(view(y).reshape(-1), ia, ib, STEPS, (M, N, K, mc, nc), (am, ak, bk, bn)),
+        cost=cost,
+        workspace=high * (kc + LANES + (wide if K > KC else GROUP)) + GROUP * kc + wide + LANES,
+    )
+    return y

@@ -1,0 +1,121 @@
+"""Texts of CUDA C++: read from the files beside their references, compiled when they are needed.
+
+A text is compiled once for each choice of its types, which are typedefs before it: `Text(__name__,
+"softmax.cu")(X=x.dtype, Y=out.dtype)` is a module with `typedef half X; typedef float Y;`.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import DeviceError
+from minifp.runtime.cuda import capturing, headers
+from minifp.runtime.cuda.arrays import cupy
+
+TYPES = {
+    **{np.dtype(n): t for n, t in (("float16", "half"), ("float32", "float"), ("bool", "bool"))},
+    **{np.dtype(n): f"{n}_type" for n in ("int8", "uint8", "int32", "uint32", "int64")},
+}
+# Names of its own: NVRTC has no <stdint.h>.
+INTEGERS = """
+typedef signed char int8_type;
+typedef unsigned char uint8_type;
+typedef int int32_type;
+typedef unsigned int uint32_type;
+typedef long long int64_type;
+"""
+OPTIONS = ("--std=c++17",)
+THREADS = 256  # of a block, unless a kernel needs another number
+MOST_BLOCKS = 4096  # of a loop over elements: more than any GPU runs at once
+
+
+@cache
+def common() -> str:
+    """What every text begins with."""
+    return (files("minifp.runtime.cuda") / "common.cuh").read_text(encoding="utf-8") + INTEGERS
+
+
+class Module:
+    """A text with its types, compiled at the first launch of one of its kernels."""
+
+    def __init__(self, text: str) -> None:
+        self.text = common() + text
+        self.kernels: dict[str, Any] = {}
+
+    def launch(self, name: str, blocks: Any, threads: Any, *args: Any) -> None:
+        """Launch a kernel on the current stream.
+
+        blocks, threads: numbers, or tuples of up to three. args: device arrays, Python integers
+        (which enter as 64 bits), and floats (as 32).
+        """
+        kernel = self.kernels.get(name)
+        if kernel is None:
+            kernel = self.kernels[name] = compiled(self.text, name)
+        grid = blocks if isinstance(blocks, tuple) else (blocks,)
+        block = threads if isinstance(threads, tuple) else (threads,)
+        if capturing.now is not None:
+            numbers = [a for a in args if isinstance(a, (int, float, np.generic))]
+            capturing.launched(name, (*grid, *numbers))
+        kernel(grid, block, tuple([as_given(a) for a in args]))
+
+
+def compiled(text: str, name: str) -> Any:
+    """A kernel of a text. Raises DeviceError where a header of CUDA's is missing."""
+    try:
+        return cupy().RawModule(code=text, options=OPTIONS).get_function(name)
+    except Exception as error:  # of CuPy's, for whatever NVRTC says
+        header = headers.missing(error)
+        if header is None:
+            raise
+        major = cupy().cuda.runtime.runtimeGetVersion() // 1000
+        folder = headers.folder_of(header, major)
+        if folder is None:
+            raise DeviceError(
+                f"kernel {name}: CUDA's header {header} is not installed where CuPy looks, nor by "
+                f'pip: pip install "minifp[cuda{major}]"'
+            ) from error
+    return cupy().RawModule(code=text, options=(*OPTIONS, f"-I{folder}")).get_function(name)
+
+
+def as_given(a: Any) -> Any:
+    """An argument as CuPy takes it: floats are of 32 bits."""
+    if type(a) is float:
+        return np.float32(a)
+    return a.value if type(a) is capturing.Uncounted else a
+
+
+@cache
+def module_of(text: str) -> Module:
+    """The module of a whole text, with its typedefs."""
+    return Module(text)
+
+
+class Text:
+    """A `.cu` file beside the Python module that launches it: Text(__name__, "softmax.cu")."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.package, self.name = module.rpartition(".")[0], name
+        self.modules: dict = {}
+
+    def read(self) -> str:
+        """What is in the file."""
+        return (files(self.package) / self.name).read_text(encoding="utf-8")
+
+    def __call__(self, **types: Any) -> Module:
+        """The module with these types: dtypes, or numbers, which become constants."""
+        key = tuple(types.items())
+        if key not in self.modules:
+            lines = [
+                f"#define {name} {value}" if isinstance(value, int) else
+                f"typedef {TYPES[np.dtype(value)]} {name};"
+                for name, value in key
+            ]  # fmt: skip
+            self.modules[key] = module_of("\n".join([*lines, self.read()]))
+        return self.modules[key]
+
+
+def blocks_for(n: int, threads: int = THREADS, each: int = 1) -> int:
+    """How many blocks a loop over n elements takes, where a thread takes `each` at a time."""
+    return max(1, min(MOST_BLOCKS, -(-n // (threads * each))))

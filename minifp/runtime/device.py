@@ -1,0 +1,116 @@
+"""Devices: which there are, where an array is, and how it gets to another."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import ArgumentError, DeviceError
+from minifp.runtime.cuda import arrays, capturing
+from minifp.runtime.cuda.arrays import cupy, is_on_device, to_device, to_host
+
+_default: str | None = None
+
+
+def set_default_device(device: str | None) -> None:
+    """Where tensors and modules are made from now on; None is what MINIFP_DEVICE says.
+
+    Raises DeviceError for a device that is not there.
+    """
+    global _default
+    _default = None if device is None else as_device(device)
+
+
+@contextmanager
+def default_device(device: str | None) -> Iterator[None]:
+    """`set_default_device` in a `with` block; None changes nothing."""
+    global _default
+    before = _default
+    if device is not None:
+        set_default_device(device)
+    try:
+        yield
+    finally:
+        _default = before
+
+
+def as_device(device: Any) -> str:
+    """The device's name, "cpu" or "cuda". Raises DeviceError for one that is not there.
+
+    None is the default: what `set_default_device` or MINIFP_DEVICE says, or else "cpu". An integer
+    is the number of a GPU, as in PyTorch; CUDA_VISIBLE_DEVICES chooses which of several is 0.
+    """
+    if device is None:
+        device = _default or os.environ.get("MINIFP_DEVICE") or "cpu"
+    if isinstance(device, int) and not isinstance(device, bool):
+        device = f"cuda:{device}"
+    if device == "cpu":
+        return device
+    kind, _, number = str(device).partition(":")
+    if kind == "cuda" and number in ("", "0"):
+        cupy()
+        return kind
+    if kind == "cuda" and number.isdigit():
+        raise DeviceError(
+            f"device {device!r}: minifp works on one GPU, 'cuda': choose which by the environment "
+            f"variable CUDA_VISIBLE_DEVICES={number}"
+        )
+    raise ArgumentError(f"device {device!r}: expected 'cpu' or 'cuda'")
+
+
+def is_array(a: Any) -> bool:
+    """Whether `a` is an array, of NumPy's or on a GPU."""
+    return isinstance(a, np.ndarray) or is_on_device(a)
+
+
+def device_of(a: Any) -> str:
+    """Where an array is: "cpu" or "cuda"."""
+    return "cuda" if is_on_device(a) else "cpu"
+
+
+def moved(a: Any, device: str) -> Any:
+    """An array on a device: itself if it is there, or else a copy, for which is waited."""
+    if device_of(a) == device:
+        return a
+    return to_device(a) if device == "cuda" else to_host(a)
+
+
+def placed(value: Any, like: Any) -> Any:
+    """`value`, an array or what NumPy makes one of, as an array where `like` is."""
+    if is_on_device(like):
+        return value if is_on_device(value) else to_device(np.asarray(value))
+    return to_host(value) if is_on_device(value) else np.asarray(value)
+
+
+def as_array(value: Any) -> Any:
+    """`value` as an array where it is: what is no array is made one of NumPy's."""
+    return value if is_on_device(value) else np.asarray(value)
+
+
+def empty(shape: tuple[int, ...], dtype: Any, like: Any) -> Any:
+    """An array where `like` is, C-contiguous, in which nothing is set yet."""
+    return arrays.empty(shape, dtype) if is_on_device(like) else np.empty(shape, dtype)
+
+
+def full(shape: Any, value: float, dtype: Any, like: Any) -> Any:
+    """An array of one number where `like` is."""
+    return full_on(device_of(like), shape, value, dtype)
+
+
+def full_on(device: str, shape: Any, value: float, dtype: Any) -> Any:
+    """An array of one number on a device."""
+    if device == "cpu":
+        return np.full(shape, value, dtype)
+    capturing.launched("fill", (value,))
+    made = arrays.empty(tuple(shape), dtype)
+    made.fill(value)
+    return made
+
+
+def is_writeable(a: Any) -> bool:
+    """Whether each element of an array has a place of its own, that may be written to."""
+    if is_on_device(a):  # CuPy lets one write into what np.broadcast_to has stretched
+        return all(s or n == 1 for n, s in zip(a.shape, a.strides)) or not a.size
+    return a.flags.writeable

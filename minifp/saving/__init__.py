@@ -1,0 +1,1 @@
+"""Files: written aside and renamed; tensors as safetensors, checkpoints."""

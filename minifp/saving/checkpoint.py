@@ -1,0 +1,245 @@
+"""Checkpoints: everything that training needs to go on bit for bit, in one safetensors file.
+
+The model's parameters and buffers are tensors under their own names, as PyTorch writes and reads
+them. Beside them: optimizers with masters and counters, the loss scale, schedules, where the loader
+is, gradients to which a next micro-batch adds, and the state of the random streams.
+"""
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minifp.saving.tensor_file as tensor_file
+from minifp.autograd.gradient_clip import is_consumed
+from minifp.autograd.tape import Tensor
+from minifp.errors import ArgumentError, CheckpointError, MinifpError
+from minifp.numerics.formats import as_dtype, float32, is_float, narrow
+from minifp.numerics.policy import get_precision
+from minifp.runtime import random
+from minifp.saving import files
+
+ENTRIES = {
+    *("precision", "model", "optimizer", "gradients", "scheduler", "loader", "random", "extra"),
+}  # of a checkpoint's tree
+Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None
+
+
+def save(
+    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
+    scheduler: Stateful = None, loader: Stateful = None, extra: Any = None, *, dtype: Any = None,
+) -> Path:  # fmt: skip
+    """Write a checkpoint, aside first: a process killed at any moment leaves the one before whole.
+
+    model, optimizer, scheduler, loader: each an object with a `state_dict`, or a dict of several by
+        name, without dots (the tensors of a model "g" are then named "g.…"). Given alone, a model
+        makes a file that PyTorch takes: model.load_state_dict(safetensors.torch.load_file(path)).
+    extra: plain values and arrays of yours, such as {"step": 100}.
+    dtype: the floating format in which the model's tensors are written. By default unrounded: the
+        float32 masters where there are any, and what is stored otherwise, in float32 at least.
+
+    With an optimizer, gradients that no step has consumed are saved too, so that it may be called
+    between micro-batches; and always the random streams. Call it between steps. A file that is
+    there keeps its rights, and a link to it stays. Raises ArgumentError, with nothing written, for
+    what cannot be saved, and FileError for a full disk or a place that may not be written to.
+    """
+    path = files.as_path(path)
+    _check_objects("save", model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)
+    if dtype is not None and not is_float(as_dtype(dtype)):
+        raise ArgumentError(f"save: dtype={dtype!r}: expected a floating format, or None")
+    named = [(p + n, t.array) for p, m in _prefixed(model) for n, t in m.state_dict().items()]
+    arrays = {name: _in_format(array, dtype) for name, array in named}
+    if len(arrays) < len(named):
+        raise ArgumentError("save: two models have tensors of one name: name the models otherwise")
+    tree = {
+        "precision": None if model is None else _precisions(model),
+        "model": model is not None,
+        "optimizer": _states(optimizer),
+        "gradients": _each(optimizer, _gradients),
+        "scheduler": _states(scheduler),
+        "loader": _states(loader),
+        "random": random.get_state(),
+        "extra": extra,
+    }
+    return tensor_file.write(path, arrays, tree)
+
+
+def load(
+    path: str | os.PathLike, model: Stateful = None, optimizer: Stateful = None,
+    scheduler: Stateful = None, loader: Stateful = None, *, strict: bool = True,
+) -> Any:  # fmt: skip
+    """Take up a checkpoint in place, and return the `extra` that was saved with it (or None).
+
+    Give what is to be continued: training goes on bit for bit as if it had never stopped. With a
+    model alone, only its tensors are read, from any safetensors file: also one that PyTorch wrote.
+    The random streams are taken up along with an optimizer, a scheduler or a loader.
+    strict: as in `Module.load_state_dict`.
+
+    Raises CheckpointError, with nothing changed, for a file that is missing, truncated, edited, of
+    a newer version, without what was asked for, of another model, or with an optimizer of another
+    precision, saying what is wrong. (An object of yours is asked first by `check_state_dict`, if it
+    has one.)
+    """
+    given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
+    _check_objects("load", model=model, **given)
+    arrays, tree = tensor_file.read(path)
+    states, gradients, extra = _checked(path, arrays, tree, model, given, strict)
+    for prefix, m in _prefixed(model):
+        m.load_state_dict(_under(arrays, prefix), strict)
+    for kind, wanted in given.items():
+        for name, thing in _by_name(wanted):
+            thing.load_state_dict(states[kind][name])
+    for p, gradient in gradients:
+        p.grad = gradient
+    if any(v is not None for v in given.values()):
+        random.set_state(tree["random"])
+    return extra
+
+
+# ---- checks: everything before anything is changed -----------------------------------------------
+
+
+def _check_objects(asked_by, **objects):
+    for kind, wanted in objects.items():
+        for _, thing in _by_name(wanted):
+            methods = hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
+            if isinstance(thing, type) or not methods:
+                raise ArgumentError(
+                    f"{asked_by}: {kind} is a {type(thing).__name__}: expected an object with "
+                    "state_dict and load_state_dict, or a dict of them by name"
+                )
+
+
+def _checked(path, arrays, tree, model, given, strict):
+    """(states by kind and name, (parameter, gradient) pairs, extra), after all was found to fit."""
+    made = ""
+    try:
+        if tree is not None:
+            _check_tree(tree)
+            made = f" (of precision {_told(tree)})" if tree["precision"] else ""
+        states = {kind: _found(tree, kind, wanted) for kind, wanted in given.items()}
+        if model is not None and not (arrays or tree is None or tree["model"]):
+            raise CheckpointError("holds no model")
+        for prefix, m in _prefixed(model):
+            m.check_state_dict(_under(arrays, prefix), strict)
+        for kind, wanted in given.items():
+            for name, thing in _by_name(wanted):
+                if hasattr(thing, "check_state_dict"):
+                    thing.check_state_dict(states[kind][name])
+        optimizers = _by_name(given["optimizer"])
+        pairs = [pair for name, o in optimizers for pair in _gradients_of(o, tree, name)]
+        if optimizers and model is not None and _precisions(model) != tree["precision"]:
+            now = ", ".join(dict.fromkeys(_precisions(model).values()))
+            raise CheckpointError(
+                f"the model here is of precision {now}: an optimizer goes on in the one it was "
+                "saved in; load the model alone to train its weights in another"
+            )
+        if any(v is not None for v in given.values()):
+            random.Streams().set_state(tree["random"])
+    except MinifpError as error:
+        raise CheckpointError(f"checkpoint {str(path)!r}{made}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CheckpointError(f"checkpoint {str(path)!r}: damaged: {error!r}") from error
+    return states, pairs, None if tree is None else tree["extra"]
+
+
+def _check_tree(tree):
+    """Raise CheckpointError for one that `save` has not made."""
+    if not isinstance(tree, dict) or set(tree) != ENTRIES:
+        raise CheckpointError("damaged: its tree is not that of a checkpoint")
+    for kind in ("precision", "optimizer", "gradients", "scheduler", "loader"):
+        if not (tree[kind] is None or isinstance(tree[kind], dict)):
+            raise CheckpointError(f"damaged: {kind} is a {type(tree[kind]).__name__}")
+
+
+def _found(tree, kind, wanted):
+    if wanted is None:
+        return {}
+    held = None if tree is None else tree[kind]
+    if held is None:
+        held_kinds = [k for k in ("model", "optimizer", "scheduler", "loader") if tree and tree[k]]
+        raise CheckpointError(f"holds no {kind}; it has {', '.join(held_kinds) or 'tensors alone'}")
+    names = {name for name, _ in _by_name(wanted)}
+    if set(held) != names:
+        raise CheckpointError(f"holds {kind} {sorted(held, key=str)}, expected {sorted(names)}")
+    return held
+
+
+def _gradients_of(optimizer, tree, name):
+    """(parameter, gradient or None) pairs. Raises CheckpointError for what does not fit."""
+    saved = tree["gradients"][name]
+    if len(saved) != len(optimizer.parameters):
+        raise CheckpointError(f"{len(saved)} gradients for {len(optimizer.parameters)} parameters")
+    return [(p, _gradient(p, g)) for p, g in zip(optimizer.parameters, saved)]
+
+
+def _gradient(p, saved):
+    if saved is None:
+        return None
+    array, seed = saved["gradient"], saved["seed"]
+    fits = isinstance(array, np.ndarray) and is_float(array.dtype) and array.shape == p.shape
+    if not fits or not (type(seed) is float and 0 < abs(seed) < math.inf):
+        raise CheckpointError(f"a gradient that does not fit a parameter of shape {p.shape}")
+    gradient = Tensor(array)
+    gradient.seed = seed
+    return gradient
+
+
+# ---- objects, one or several by name -------------------------------------------------------------
+
+
+def _by_name(wanted):
+    """(name, object) pairs: of a dict, of one object (named ""), of None."""
+    if wanted is None:
+        return []
+    if not isinstance(wanted, dict):
+        return [("", wanted)]
+    for name in wanted:
+        if not isinstance(name, str) or not name or "." in name:
+            raise ArgumentError(
+                f"{name!r} cannot name one of several: expected a text without dots"
+            )
+    return list(wanted.items())
+
+
+def _prefixed(model):
+    return [(f"{name}." if name else "", m) for name, m in _by_name(model)]
+
+
+def _under(arrays, prefix):
+    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
+def _each(wanted, fn):
+    return None if wanted is None else {name: fn(thing) for name, thing in _by_name(wanted)}
+
+
+def _precisions(model):
+    return _each(model, lambda m: str(getattr(m, "precision", get_precision())))
+
+
+def _told(tree):
+    return ", ".join(dict.fromkeys(tree["precision"].values()))
+
+
+def _states(wanted):
+    return _each(wanted, lambda thing: thing.state_dict())
+
+
+def _in_format(array, dtype):
+    if not is_float(array.dtype):
+        return array
+    return narrow(
+        array, np.promote_types(array.dtype, float32) if dtype is None else as_dtype(dtype)
+    )
+
+
+def _gradients(optimizer):
+    """For each parameter its gradient and the seed it was made with; None for one used up."""
+    held = [p.grad for p in optimizer.parameters]
+    return [
+        None if g is None or is_consumed(g) else {"gradient": g.array, "seed": float(g.seed)}
+        for g in held
+    ]

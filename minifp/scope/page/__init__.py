@@ -1,0 +1,1 @@
+"""The page, the pictures and the text of the microscope."""

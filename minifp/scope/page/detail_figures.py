@@ -1,0 +1,159 @@
+"""Pictures of one step in detail: errors, the tape, memory, the roofline. Drawn by matplotlib."""
+
+import numpy as np
+
+from minifp.report import drawing, words
+from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, WARN, WIDTH, short
+from minifp.scope.record import Record
+from minifp.scope.tracing.redone import WEIGHT
+
+MOST_BARS = 16
+PALETTE = {
+    "weights": drawing.STYLES[1].color,
+    "masters": drawing.STYLES[6].color,
+    "optimizer_state": drawing.STYLES[3].color,
+    "activations": drawing.STYLES[5].color,
+    "activation_gradients": drawing.STYLES[4].color,
+    "weight_gradients": drawing.STYLES[2].color,
+    "workspace": drawing.STYLES[0].color,
+}
+LINES = {"float16": ("-", 0.9), "float32": ("-", 1.9), "float64": ("-", 2.6)}  # style and width
+FORMATS = {"float16": KEPT, "float32": WARN, "float64": drawing.STYLES[4].color}
+
+
+def new_figure(height: float, columns: int = 1):
+    """An empty figure as wide as the page, and its axes."""
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(WIDTH, height))
+    drawn.set_layout_engine("constrained", w_pad=0.05)
+    return drawn, drawn.subplots(1, columns, squeeze=False)[0]
+
+
+def label_of(row: dict) -> str:
+    """What a row of a twin run or a trace is of."""
+    if row["operation"] == WEIGHT:
+        return short(row["module"], 34)
+    module = row["module"].partition(".")[2] or row["module"]
+    return short(" ".join(filter(None, (module, row["operation"], row.get("value", "")))), 34)
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+def twin_figure(findings: Record):
+    """The values whose operations add most: what is added, and what is inherited."""
+    rows = findings.details["twin"][0]["rows"]
+    worst = sorted(rows, key=lambda row: -row["added"])[:MOST_BARS]
+    drawn, (axes,) = new_figure(0.7 + 0.24 * len(worst))
+    places = np.arange(len(worst))
+    axes.barh(places - 0.19, [r["added"] for r in worst], 0.36, color=LOST, label="added")
+    axes.barh(places + 0.19, [r["inherited"] for r in worst], 0.36, color=SHADE, label="inherited")
+    names = [f"{label_of(r)}, {r['phase']}" for r in worst]
+    axes.set_yticks(places, names, fontsize=7)
+    axes.set_ylim(len(worst) - 0.4, -0.6)
+    axes.set_xscale("symlog", linthresh=1e-8)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("error, relative to the value's norm")
+    drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
+    return drawn
+
+
+# ---- the tape -----------------------------------------------------------------------------------
+
+
+def tape_figure(findings: Record):
+    """The tape from what is given (top) to the loss, coloured by format."""
+    from matplotlib.patches import FancyBboxPatch
+
+    tape = findings.details["tape"]
+    boxes = {box["number"]: box for box in tape["boxes"]}
+    across = max((abs(box["x"]) for box in boxes.values()), default=0) + 0.6
+    drawn, (axes,) = new_figure(0.4 + 0.5 * tape["height"])
+    for edge in tape["edges"]:
+        a, b = boxes[edge["source"]], boxes[edge["target"]]
+        style, width = LINES.get(edge["format"], ("--", 0.9))
+        axes.plot(
+            [a["x"], b["x"]], [-a["y"] - 0.3, -b["y"] + 0.3], ls=style, lw=width, zorder=1,
+            color=FORMATS.get(edge["format"], SHADE),
+        )  # fmt: skip
+    for box in boxes.values():
+        style, width = LINES.get(box["format"], ("--", 0.9))
+        patch = FancyBboxPatch(
+            (box["x"] - 0.42, -box["y"] - 0.3), 0.84, 0.6, boxstyle="round,pad=0.02", ls=style,
+            lw=width, facecolor=drawing.PAPER, edgecolor=FORMATS.get(box["format"], SHADE),
+            zorder=2,
+        )  # fmt: skip
+        axes.add_patch(patch)
+        text = short(box["label"], 22)
+        axes.text(box["x"], -box["y"], text, ha="center", va="center", fontsize=6.2, zorder=3)
+    axes.set_xlim(-across, across)
+    axes.set_ylim(-tape["height"] + 0.4, 0.6)
+    axes.set_axis_off()
+    return drawn
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+
+def memory_figure(findings: Record):
+    """By kind at the peak, beside float32; and over the step."""
+    memory = findings.details["memory"]
+    runs = [("this run", memory["here"])]
+    runs += [("float32", memory["float32"])] if "float32" in memory else []
+    drawn, (left, right) = new_figure(2.9, 2)
+    for i, (_, run) in enumerate(runs):
+        bottom = 0.0
+        for kind in memory["kinds"]:
+            size = run["now"].get(kind, 0) / 2**20
+            name = kind.replace("_", " ") if i == 0 else None
+            left.bar([i], [size], 0.62, bottom=bottom, color=PALETTE[kind], label=name)
+            bottom += size
+    left.set_xticks(range(len(runs)), [name for name, _ in runs])
+    left.set_ylabel("MiB at the peak")
+    events = memory["here"]["timeline"]
+    steps = np.arange(len(events))
+    heights = [[e["bytes"].get(kind, 0) / 2**20 for e in events] for kind in memory["kinds"]]
+    right.stackplot(steps, heights, colors=[PALETTE[k] for k in memory["kinds"]], step="mid", lw=0)
+    right.set_ylabel("MiB")
+    right.set_xlabel("operations of the step, forward and backward")
+    right.set_xlim(0, max(len(events) - 1, 1))
+    drawn.legend(loc="outside upper center", ncols=4, fontsize=7)
+    return drawn
+
+
+# ---- the roofline -------------------------------------------------------------------------------
+
+
+def roofline_figure(findings: Record):
+    """Each kernel by its arithmetic intensity and the rate it reached, under the roof here."""
+    machines = findings.details["hardware"]["machines"]
+    here = next(iter(machines.values()))
+    rows = [
+        row
+        for row in findings.details["trace"]["rows"]
+        if row["flops"] and row["seconds"] and row["intensity"]
+    ]
+    drawn, (axes,) = new_figure(3.0)
+    x = np.array([row["intensity"] for row in rows])
+    y = np.array([row["flops"] / row["seconds"] for row in rows])
+    is_product = np.array([row["role"] == "dot" for row in rows], bool)
+    line = np.geomspace(min(x.min() / 2, 0.05), max(x.max() * 2, here["ridge"] * 4), 100)
+    axes.plot(line, np.minimum(line * here["bandwidth"], here["rate"]), color=drawing.INK, lw=1)
+    for of, color, marker, name in (
+        (is_product, KEPT, "o", "products"),
+        (~is_product, LOST, "s", "other kernels"),
+    ):
+        axes.scatter(x[of], y[of], s=16, color=color, marker=marker, label=name, zorder=3)
+    axes.axvline(here["ridge"], color=GOOD, lw=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(f"flop for each byte; the ridge of this machine is at {here['ridge']:.3g}")
+    axes.set_ylabel("flop/s")
+    drawn.legend(fontsize=8, loc="outside upper left", ncols=2)
+    return drawn
+
+
+def kinds_in_words(kind: str) -> str:
+    """A kind of memory, in words."""
+    return words.spaced(kind)

@@ -1,0 +1,152 @@
+"""Of one step in detail: where its errors come from, and in which formats its kernels work."""
+
+from html import escape
+
+from minifp.report import words
+from minifp.report.markup import details, paragraph, section
+from minifp.scope.page.detail_figures import (
+    tape_figure,
+    twin_figure,
+)
+from minifp.scope.page.parts import figure, folded, layer_of
+from minifp.scope.record import Record
+from minifp.scope.tracing.redone import WEIGHT
+
+MOST_BOXES = 60  # of a tape that is drawn; a longer one is given as text
+
+
+# ---- the twin run -------------------------------------------------------------------------------
+
+
+def twin_section(findings: Record, prefix: str) -> str:
+    """Where the errors come from."""
+    runs = findings.details.get("twin")
+    if not runs:
+        return ""
+    step = findings.details["step"]
+    parts = [paragraph(f"Step {step}. {said_of_twin(run)}") for run in runs]
+    said = (
+        "The operations that add most: what each adds to its value by itself, and what it inherits "
+        f"from those before it, beside {runs[0]['reference']}."
+    )
+    parts.append(figure(findings, twin_figure, f"{prefix}-twin", "Errors by operation", said))
+    for run in runs:
+        parts += [contributions(run), twin_table(run)]
+    return section("Where the errors come from", *parts)
+
+
+def said_of_twin(run: dict) -> str:
+    """The result of a twin run in a sentence."""
+    said = (
+        f"Beside {run['reference']}, from the same weights and batch: the loss is "
+        f"{run['loss']:.6g}, off by {abs(run['loss'] - run['loss_reference']):.1e}, and the "
+        f"gradients of the weights are off by {run['gradients']:.2g} (relative)."
+    )
+    most = next(iter(run["contributions"]), None)
+    if most and most["on gradients"]:
+        is_weight = most["operation"] == WEIGHT
+        what = "rounding" if is_weight else f"{most['operation']} in"
+        said += (
+            f" What does most by itself is {what} {most['module'] or 'the loss'}: "
+            f"{most['on gradients']:.2g}."
+        )
+    return said
+
+
+def contributions(run: dict) -> str:
+    """What comes of the errors of single operations."""
+    rows = [
+        (
+            layer_of(c), f"{c['added']:.2e}", f"{c['on gradients']:.2e}", f"{c['on loss']:+.2e}",
+            escape(c["line"]),
+        )
+        for c in run["contributions"]
+    ]  # fmt: skip
+    heads = ("operation", "error it adds", "of weight gradients", "of the loss", "line")
+    caption = f"What the error of one operation alone does, beside {run['reference']}"
+    return folded(caption, heads, rows, (4,)) if rows else ""
+
+
+def twin_table(run: dict) -> str:
+    """Each value, forward and backward."""
+    rows = [
+        (
+            str(r["number"]), escape(r["phase"]), layer_of(r), escape(r["value"]),
+            escape(r["format"]), f"{r['added']:.2e}", f"{r['added_ulp'][0]:.3g}",
+            f"{r['inherited']:.2e}", f"{r['inherited_ulp'][0]:.3g}",
+        )
+        for r in run["rows"]
+    ]  # fmt: skip
+    heads = (
+        *("", "phase", "operation", "value", "format", "added", "at most, ulp"),
+        *("inherited", "at most, ulp"),
+    )
+    caption = f"Every value of the step beside {run['reference']}: errors added and inherited"
+    return folded(caption, heads, rows, (1, 2, 3, 4))
+
+
+# ---- the precision trace ------------------------------------------------------------------------
+
+
+def trace_section(findings: Record, prefix: str) -> str:
+    """Every kernel, and the tape."""
+    trace = findings.details.get("trace")
+    if not trace:
+        return ""
+    said = (
+        f"Step {findings.details['step']}, kernel by kernel: {trace['flops'] / 1e6:,.1f} Mflop, "
+        f"{words.bytes_text(trace['bytes'])} read and written, "
+        f"{words.seconds_text(trace['seconds'])} in kernels."
+    )
+    rows = [
+        (
+            str(r["number"]), escape(r["phase"]), layer_of(r), escape(r["kernel"]),
+            escape(", ".join(r["inputs"])), escape(", ".join(r["outputs"])),
+            escape(r["dot_in"] or r["sums_in"] or r["computes_in"]), escape(r["why"]),
+            words.bytes_text(r["bytes_read"] + r["bytes_written"]), f"{r['flops']:.3g}",
+            f"{r['intensity']:.2f}", words.seconds_text(r["seconds"]),
+        )
+        for r in trace["rows"]
+    ]  # fmt: skip
+    heads = (
+        *("", "phase", "operation", "kernel", "given", "makes", "sums or computes in", "why"),
+        *("bytes", "flop", "flop/byte", "time"),
+    )
+    listed = folded("Every kernel of the step, and why it works in its format", heads, rows, TEXTS)
+    return section("The precision trace", paragraph(said), tape_of(findings, prefix), listed)
+
+
+TEXTS = (1, 2, 3, 4, 5, 6, 7)
+
+
+def tape_of(findings: Record, prefix: str) -> str:
+    """The tape as a picture, and as Graphviz's text."""
+    tape = findings.details["tape"]
+    said = (
+        "The tape: what is given at the top, the loss at the bottom. Blue: float16; yellow and "
+        "thicker: float32; grey and dashed: integers."
+    )
+    few = len(tape["boxes"]) <= MOST_BOXES
+    drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", said) if few else ""
+    text = f"<pre>{escape(tape['text'])}</pre>"
+    return "\n".join(
+        (drawn, tape_table(tape), details("The tape as a text for Graphviz (dot -Tsvg)", text))
+    )
+
+
+def tape_table(tape: dict) -> str:
+    """The boxes of the tape, and what goes into each."""
+    rows = [
+        (
+            str(box["number"]), escape(box["label"]), escape(box["module"]), escape(box["format"]),
+            escape(", ".join(f"{e['label']} of {e['source']}" for e in entering(tape, box))),
+        )
+        for box in tape["boxes"]
+    ]  # fmt: skip
+    heads = ("", "operation", "module", "makes", "from")
+    return folded("The tape as a table", heads, rows, (1, 2, 3, 4))
+
+
+def entering(tape: dict, box: dict) -> list:
+    """The edges that end at a box."""
+    return [edge for edge in tape["edges"] if edge["target"] == box["number"]]

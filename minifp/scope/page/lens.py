@@ -1,0 +1,126 @@
+"""The four histograms of a microscope's page, with sliders for the step and for the loss scale.
+
+Without the page's script (as on a site that shows notebooks) the sliders rest, and the figures and
+tables are those of the last observed step.
+"""
+
+import math
+from html import escape
+
+from minifp.report import drawing
+from minifp.report.markup import paragraph, section
+from minifp.report.words import raised, superscript
+from minifp.scope.histogram import Histogram
+from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
+from minifp.scope.page.data import data_of
+from minifp.scope.page.figures import TITLES, key_of, kind_svg
+from minifp.scope.record import Record
+
+LEAST, MOST = -4, 32  # log2 of the scales that the slider has
+HEADS = ("layer", "numbers", "0", "flushed", "subnormal", "overflow", "headroom", "Inf, NaN")
+INTRODUCTION = (
+    "Exact counts by power of two, of everything that was stored in a step. Shaded: what float16 "
+    "can hold, from 2^-24 to 65504, paler where digits are missing (subnormal). Blue numbers are "
+    "kept, orange ones are lost. The second slider moves gradients as another loss scale would: "
+    "what it shows is counted, not guessed."
+)
+HOW_TO_READ = (
+    "Bars: all layers together; cells: each layer by itself, the stronger the more. In grey, "
+    "on the left: numbers that are 0. Flushed, subnormal, overflow: of the numbers that are not 0, "
+    "if they were stored in float16. Headroom: bits between the largest number and 65504."
+)
+
+
+def lens(findings: Record, prefix: str) -> str:
+    """The section; nothing where no step was observed."""
+    if not findings.steps:
+        return ""
+    text, shown = data_of(findings)
+    parts = [paragraph(raised(INTRODUCTION)), sliders(findings, shown)]
+    parts += [panel(findings, kind, prefix) for kind in KINDS]
+    parts.append(f'<p class="small">{escape(HOW_TO_READ)}</p>')
+    if shown < len(findings.steps):
+        said = f"{shown} of the {len(findings.steps)} observed steps are in this page."
+        parts.append(paragraph(said, "small"))
+    parts.append(f'<script type="application/json">{text}</script>')
+    content = "\n".join(parts)
+    return section("Where the numbers lie", f'<div class="scope-lens">\n{content}\n</div>')
+
+
+def sliders(findings: Record, shown: int) -> str:
+    """One for the step, one for the loss scale; the script wakes them up."""
+    last = findings.steps[-1]
+    scale = min(max(last.shift, LEAST), MOST)
+    return (
+        '<div class="scope-controls">\n'
+        f'<label>Observed step <input type="range" class="scope-step" min="0" max="{shown - 1}" '
+        f'value="{shown - 1}" disabled autocomplete="off"> '
+        f'<output class="scope-step-said" aria-live="off">step {last.step}</output></label>\n'
+        f'<label>Loss scale <input type="range" class="scope-scale" min="{LEAST}" max="{MOST}" '
+        f'value="{scale}" disabled autocomplete="off"> '
+        f'<output class="scope-scale-said" aria-live="off">S = {superscript(last.shift)}</output>'
+        '</label>\n<p class="scope-status" role="status"></p>\n</div>'
+    )
+
+
+def panel(findings: Record, kind: str, prefix: str) -> str:
+    """One kind: its figure, what it says, and the table."""
+    step = findings.steps[-1]
+    drawn = ""
+    if drawing.is_available():
+        drawn = f'<div class="drawn">\n{kind_svg(findings, kind, prefix)}\n</div>'
+    layers = findings.layers(kind)
+    all_of = [("all", "all layers", step.total(kind))]
+    rows = [
+        (str(i), name, step.histograms[kind].get(name, Histogram()))
+        for i, name in enumerate(layers)
+    ]
+    return (
+        f'<figure data-kind="{key_of(kind)}">\n<h3>{escape(TITLES[kind])}</h3>\n{drawn}\n'
+        f'<p class="scope-said"></p>\n'
+        f"{table(kind, all_of + rows, step)}\n</figure>"
+    )
+
+
+def table(kind: str, rows: list, step: ObservedStep) -> str:
+    """The numbers of each layer; those of all layers first."""
+    head = "".join(f'<th scope="col">{escape(h)}</th>' for h in HEADS)
+    shift = 0
+    lines = "\n".join(
+        f'<tr data-layer="{key}"><th scope="row">{escape(name)}</th>'
+        + "".join(f"<td>{cell}</td>" for cell in cells(h, shift))
+        + "</tr>"
+        for key, name, h in rows
+    )
+    label = f"{TITLES[kind]}, layer by layer"
+    stored = ", as they were stored" if kind in GRADIENTS else ""
+    return (
+        f"<details><summary>{escape(TITLES[kind])}: the numbers of each layer</summary>\n"
+        f'<p class="caption">Step {step.step}{stored}</p>\n'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}">\n'
+        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>\n</div></details>"
+    )
+
+
+def cells(h: Histogram, shift: int) -> list[str]:
+    """Counts and shares as the script writes them."""
+    headroom = h.headroom() - shift
+    return [
+        f"{h.total:,}",
+        percent(h.zeros, h.total),
+        percent(h.flushed(shift), h.nonzero),
+        percent(h.subnormal(shift), h.nonzero),
+        percent(h.overflowing(shift), h.nonzero),
+        "–" if math.isinf(headroom) else f"{headroom:.1f}".replace("-", "−"),
+        f"{h.infs + h.nans:,}",
+    ]
+
+
+def percent(n: int, of: int) -> str:
+    """A share: 0, 0.012%, 1.23%, 45.6%."""
+    if not n or not of:
+        return "0"
+    share = 100 * n / of
+    if share < 0.001:
+        return f"{share:.1e}%".replace("e-0", "e-")
+    return f"{share:.3f}%" if share < 0.1 else f"{share:.2f}%" if share < 10 else f"{share:.1f}%"

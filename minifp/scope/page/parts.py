@@ -1,0 +1,32 @@
+"""Pieces of a microscope's page: figures, tables to open, names of layers."""
+
+from collections.abc import Callable
+from html import escape
+
+from minifp.report import drawing
+from minifp.report.markup import details, table
+from minifp.scope.page.figures import svg_of
+from minifp.scope.record import Record
+from minifp.scope.tracing.redone import WEIGHT
+
+
+def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -> str:
+    """A figure, nothing without matplotlib."""
+    if not drawing.is_available():
+        return ""
+    drawn = svg_of(draw, findings, name, title, said)
+    drawn = f'<div class="drawn">\n{drawn}\n</div>'
+    return f'<figure class="wide">\n{drawn}\n<figcaption>{escape(said)}</figcaption>\n</figure>'
+
+
+def folded(caption: str, heads: tuple, rows: list, text_columns: tuple = ()) -> str:
+    """A table to open."""
+    return details(caption, table(caption, heads, rows, text_columns=text_columns))
+
+
+def layer_of(row: dict) -> str:
+    """The module without the model's name, and the operation; of a weight its name."""
+    if row["operation"] == WEIGHT:
+        return escape(row["module"])
+    module = row["module"].partition(".")[2] or row["module"]
+    return escape(" ".join(filter(None, (module, row["operation"]))))

@@ -1,0 +1,178 @@
+"""The sections of a microscope's page that are of the whole run."""
+
+from html import escape
+from itertools import groupby
+
+from minifp.report import words
+from minifp.report.markup import details, facts, paragraph, section, table
+from minifp.scope.page.figures import advice_figure, scale_figure, updates_figure
+from minifp.scope.page.lens import percent
+from minifp.scope.page.parts import figure, folded
+from minifp.scope.record import Record
+from minifp.training.diagnosis import UNKNOWN
+
+
+def headlines(findings: Record) -> list[str]:
+    """The answers: on the loss scale, on skipped steps, on updates, on misuse."""
+    said = [str(findings.advice())]
+    skipped = sum(findings.skipped)
+    if skipped:
+        first = findings.diagnoses[0]["text"] if findings.diagnoses else ""
+        said.append(f"{words.plural(skipped, 'step')} of {findings.count} skipped. {first}".strip())
+    last = next((s for s in reversed(findings.steps) if s.updates), None)
+    if last is not None and last.rates and not any(last.rates):
+        said.append(
+            f"The learning rate of step {last.step} is 0, as where a schedule has ended: no weight "
+            "changes, so that there are no updates to be seen."
+        )
+    elif last is not None:
+        wanted = sum(u.wanted for u in last.updates.values())
+        lost, half = (
+            sum(getattr(u, name) for u in last.updates.values())
+            for name in ("lost", "lost_in_half")
+        )
+        told = f"In step {last.step}, {percent(lost, wanted) if lost else 'none'} of the updates "
+        told += "that were wanted were lost"
+        if half != lost:
+            told += f"; with float16 weights alone it would have been {percent(half, wanted)}"
+        said.append(f"{told}.")
+    return said + findings.warnings
+
+
+def advice_section(findings: Record, prefix: str) -> str:
+    """The curve, and the table under it."""
+    advice = findings.advice()
+    if not findings.steps or not advice.largest:
+        return ""
+    ks = [k for k in advice.errors if -2 <= k <= max(advice.high + 4, 24)]
+    rows = [
+        (
+            words.superscript(k),
+            *(f"{x[k]:.2%}" for x in (advice.flushed, advice.overflowing, advice.errors)),
+            "advised" if advice.low <= k <= advice.high else "",
+        )
+        for k in ks
+    ]
+    said = (
+        "Flushed and overflowing: of all gradients that are not 0. Error: how far off the gradient "
+        "of the worst layer would be, relative to its norm."
+    )
+    heads, caption = (
+        ("scale", "flushed", "overflow", "error", ""),
+        "What each scale would have done",
+    )
+    drawn = figure(findings, advice_figure, f"{prefix}-advice", "Loss scales", said)
+    return section(
+        "Which loss scale",
+        paragraph(
+            "What constant scales would have done in the steps that were looked at. Advised is "
+            "where no layer's gradient is off by more than 5% and nothing overflows."
+        ),
+        drawn,
+        details(caption, table(caption, heads, rows, text_columns=(4,))),
+    )
+
+
+def why_of(diagnosis: dict) -> str:
+    """What is to blame for a skipped step, in a few words."""
+    if diagnosis["phase"] == UNKNOWN:
+        return "not known"
+    return "a fault" if diagnosis["persists"] else "the scale was too large"
+
+
+def check_section(findings: Record, prefix: str) -> str:
+    """Training with constant scales: whether the advice was right."""
+    found = findings.details.get("check")
+    if not found:
+        return ""
+    rows = [
+        (
+            name_of(c["scale"]), "yes" if c["advised"] else "no", escape(c["status"]),
+            "-" if c["loss"] is None else f"{c['loss']:.4g}", f"{c['skipped']} of {c['steps']}",
+        )
+        for c in found
+    ]  # fmt: skip
+    heads = ("loss scale", "advised", "training", "loss at the end", "skipped")
+    caption = "The same training with constant loss scales, from the same weights and batches"
+    return section("The advice, checked", table(caption, heads, rows, text_columns=(1, 2)))
+
+
+def name_of(scale) -> str:
+    """A scale in the table of checks: log2, None for none, or float32's own name."""
+    if scale is None or isinstance(scale, str):
+        return scale or "none"
+    return words.superscript(scale)
+
+
+def skip_section(findings: Record, prefix: str) -> str:
+    """The loss scale over the steps, and why steps were skipped."""
+    if not findings.count:
+        return ""
+    said = "The loss scale before each step; a cross marks a step that was skipped."
+    rows = [
+        (
+            str(d["step"]), escape(d["phase"]), escape(d["operation"]), escape(d["module"]),
+            escape(d["line"]), why_of(d),
+        )
+        for d in findings.diagnoses
+    ]  # fmt: skip
+    heads = ("step", "phase", "operation", "module", "line", "why")
+    caption = "Skipped steps: the first operation that made Inf or NaN"
+    listed = table(caption, heads, rows, text_columns=(1, 2, 3, 4, 5)) if rows else ""
+    drawn = figure(findings, scale_figure, f"{prefix}-scale", "Loss scale", said)
+    return section("The loss scale, and skipped steps", drawn, listed, scales_table(findings))
+
+
+def scales_table(findings: Record) -> str:
+    """From which step to which the loss scale was what."""
+    rows, first = [], 0
+    for scale, steps in groupby(findings.scales):
+        end = first + len(list(steps))
+        skipped = str(sum(findings.skipped[first:end]))
+        rows.append((f"{first + 1} to {end}", words.raised(words.scale_text(scale)), skipped))
+        first = end
+    return folded("The loss scale as a table", ("steps", "loss scale", "skipped"), rows)
+
+
+def updates_section(findings: Record, prefix: str) -> str:
+    """What became of updates."""
+    steps = [step for step in findings.steps if step.updates]
+    if not steps:
+        return ""
+    said = (
+        "An update is lost where the rule wanted one that is not 0 and the weight that is kept "
+        "(the float32 master, if there is one) did not change. Left: in this run; right: what "
+        "float16 weights alone would have lost. The stronger the colour, the larger the share. "
+        "Held in master only: the master changed, but not its float16 copy."
+    )
+    rows = [
+        (
+            escape(name), f"{u.count:,}", percent(u.zero_gradients, u.count),
+            percent(u.lost, u.wanted), percent(u.waiting, u.wanted),
+            percent(u.lost_in_half, u.wanted), f"{u.ratio:.1e}",
+        )
+        for name, u in steps[-1].updates.items()
+    ]  # fmt: skip
+    heads = (
+        *("parameter", "elements", "zero gradient", "lost", "held in master only"),
+        *("lost in float16", "update / weight"),
+    )
+    drawn = figure(findings, updates_figure, f"{prefix}-updates", "Lost updates", said)
+    listed = table(f"Step {steps[-1].step}", heads, rows)
+    return section("Updates that were lost", drawn, listed, lost_table(steps))
+
+
+def lost_table(steps: list) -> str:
+    """The two pictures' shares, step by step."""
+    rows = [
+        (str(step.step), escape(name), percent(u.lost, u.wanted), percent(u.lost_in_half, u.wanted))
+        for step in steps
+        for name, u in step.updates.items()
+    ]
+    heads = ("step", "parameter", "lost in this run", "lost if float16 weights were all")
+    return folded("Lost updates of every step that was looked at", heads, rows, (1,))
+
+
+def about_section(findings: Record, prefix: str) -> str:
+    """The run."""
+    return section("What was looked at", facts(findings.about.items()))
