@@ -26,7 +26,8 @@ demo: $(VENV)/installed-plot ## train on bundled data in several precisions and 
 # references alone.
 WORKERS = --numprocesses auto --maxprocesses 8 --dist loadfile
 COVERED = --cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95
-NUMBERS = tests/test_accumulate.py tests/test_numerics.py tests/test_ops.py tests/test_optim.py
+NUMBERS = $(addprefix tests/,numerics/test_accumulate.py numerics/test_switches.py \
+	ops/test_all_operations.py optim/test_optimizers.py)
 
 test: $(VENV)/installed-test ## check style and types, and run all tests
 	$(RUN) -m ruff check .

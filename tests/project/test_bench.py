@@ -18,13 +18,13 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, optim
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from benchmarks import floor, memory, ours, profile_report, report, rounds, workloads
 from benchmarks.process import Failure, Process
 from benchmarks.profiling import PYTHON, Profile
 from benchmarks.tracing import Trace
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "bench.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench.py"
 MODELS = [w.name for w in workloads.MODELS]
 WITH_GRADIENTS = [w.name for w in workloads.OPERATIONS if w.operation in ours.CALLS]
 

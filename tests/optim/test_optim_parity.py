@@ -154,7 +154,7 @@ BEGINNING = "initial_accumulator_value"  # of a group: PyTorch looks at the opti
 
 
 def test_every_rule_that_pytorch_has_is_drawn():
-    """LAMB is not in PyTorch: see test_optim.py."""
+    """LAMB is not in PyTorch: see test_optimizers.py."""
     rules = {name for name in optim.__all__ if name[0].isupper()} - {"LAMB", "Optimizer"}
     assert rules == {*DRAWN} == {*KINDS}
 

@@ -22,7 +22,7 @@ from minifp.data import DataLoader, cifar, plain_pickle
 from minifp.errors import DataError
 from minifp.runtime import random
 
-REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "cifar10"
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "cifar10"
 NAMES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 COUNTS = {**{f"data_batch_{i}": i + 1 for i in range(1, 6)}, "test_batch": 3}
 HELD = sum(COUNTS.values()) - 3

@@ -11,7 +11,7 @@ import pytest
 
 import minifp as fp
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 NAMES = [path.stem for path in sorted(SCRIPTS.glob("*.py"))]
 TRAIN = [name for name in NAMES if name.startswith("train_")]
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}

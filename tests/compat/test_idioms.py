@@ -1,4 +1,4 @@
-"""What people really write: each program under tests/idioms/ does what its writer believes.
+"""What people really write: each program under tests/compat/idioms/ does what its writer believes.
 
 A program is a script as somebody wrote it, with asserts of what they believe. Of what minifp tells
 them it says so in comments of its own, with a part of the text:

@@ -25,8 +25,8 @@ from minifp.scope.misuse.guard import Guard, MisuseWarning
 from minifp.scope.misuse.optimizer_numbers import were_rounded
 from minifp.training import mixed
 
-ROOT = Path(__file__).resolve().parents[1]
-HERE = "test_scope_misuse.py"
+ROOT = Path(__file__).resolve().parents[2]
+HERE = "test_misuse.py"
 S = 2.0**12
 
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 import real_gpu
 
-TESTS = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 STAND_IN = """
 from types import SimpleNamespace
 __version__, broken = "14.2.0", []

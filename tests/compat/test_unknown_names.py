@@ -14,7 +14,7 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.compat import unknown_names
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 X = fp.ones(2, 2)
 
 

@@ -32,7 +32,7 @@ from minifp.numerics.policy import precision
 from minifp.ops.creation import PrecisionWarning
 from minifp.runtime import random
 
-REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 def numbered(n):

@@ -15,7 +15,7 @@ import minifp.nn.functional as F
 from minifp import models, optim
 from minifp.numerics.policy import SWITCHES
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 

@@ -17,7 +17,7 @@ import pytest
 
 import minifp as fp
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TYPED = ROOT / "tests" / "typed"
 
 # Modules whose names are public: all of them, or only those that they define themselves.
@@ -116,7 +116,7 @@ def test_the_stub_of_tensor_has_the_methods_that_tensor_has():
 
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory):
-    """The errors in the programs of tests/typed, as {file name: {line: message}}."""
+    """The errors in the programs of tests/project/typed, as {file name: {line: message}}."""
     pytest.importorskip("mypy", reason="mypy is in the extra `test`: pip install 'minifp[test]'")
     folder = tmp_path_factory.mktemp("mypy")
     options = "--config-file= --strict --follow-imports=silent --hide-error-context --no-pretty"

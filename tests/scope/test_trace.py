@@ -28,7 +28,7 @@ from minifp.scope.tracing.trace import trace
 from minifp.scope.tracing.trace_rows import NO_ARITHMETIC
 from minifp.training.diagnosis import SUM, Recorded
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from benchmarks import ours, workloads
 from benchmarks.tracing import Trace as Benchmark
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
     "minifp models pyproject.toml setup.cfg setup.py MANIFEST.in README.md LICENSE CHANGELOG.md"
 )

@@ -19,7 +19,7 @@ from minifp.runtime import cpu
 from minifp.runtime.cpu import heap, threads
 
 compiled = pytest.mark.skipif(not cpu.can_compile(), reason="needs numba")
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(code, *arguments, **environment):

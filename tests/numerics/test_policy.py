@@ -17,7 +17,7 @@ from minifp.numerics.autocast import CHOICES, TABLE
 from minifp.numerics.formats import FORMATS, float16, float32, float64
 from minifp.numerics.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 formats = st.sampled_from(list(FORMATS))
 scales = st.none() | st.just("dynamic") | st.floats(1e-300, 1e300) | st.integers(1, 2**60)
