@@ -22,7 +22,7 @@ from math import log2
 import numpy as np
 
 from minifp.numerics import kernels
-from minifp.numerics.formats import FORMATS, float16, float32, float64, narrow
+from minifp.numerics.formats import FORMATS, downcast, float16, float32, float64
 
 UNIT = 2.0**-24  # the unit roundoff of float32
 ELEMENTARY = 16  # roundings of one element: at most 8 operations, or functions with 2 ulp or more
@@ -52,7 +52,7 @@ def excess(stored, exact, magnitude, addends=1):
         bound = bound + UNIT * np.abs(exact) + 2.0**-149
     largest = FORMATS[stored.dtype.name].max
     with np.errstate(all="ignore"):
-        rounded = narrow(exact, stored.dtype).astype(float64)
+        rounded = downcast(exact, stored.dtype).astype(float64)
         error = np.abs(stored.astype(float64) - exact) / bound
     lost = ~np.isfinite(stored) | ~np.isfinite(rounded)
     near = np.abs(np.abs(exact) - largest) <= bound + half_ulp(stored.dtype, largest)
@@ -213,7 +213,7 @@ class Interval:
     """What a stored number may be: anything between low and high."""
 
     def __init__(self, value, error, dtype):
-        low, high = narrow(value - error, dtype), narrow(value + error, dtype)
+        low, high = downcast(value - error, dtype), downcast(value + error, dtype)
         self.low, self.high = low.astype(float64), high.astype(float64)
 
     value = property(lambda self: (self.low + self.high) / 2)

@@ -16,7 +16,7 @@ from minifp.autograd.gradient_sum import GradientSum, unshared
 from minifp.autograd.tape import PARTLY, Node, Tensor, observers
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
-from minifp.numerics.formats import narrow
+from minifp.numerics.formats import downcast
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import full, placed
 
@@ -146,7 +146,7 @@ def first_gradient(y, gradient, seed):
         ) from None
     if first.shape != y.shape:
         raise ShapeError(f"gradient of shape {first.shape} for a tensor of shape {y.shape}")
-    return placed(narrow(np.asarray(first * seed), format), like=y.array)
+    return placed(downcast(np.asarray(first * seed), format), like=y.array)
 
 
 # ---- the walk -----------------------------------------------------------------------------------
@@ -367,5 +367,5 @@ def _after_hooks(vertex, index, gradient, seed):
                 f"a gradient hook returned {given.dtype} of shape {given.shape}, expected a "
                 f"gradient of shape {gradient.shape}, or None"
             )
-        gradient = narrow(given, gradient.dtype)
+        gradient = downcast(given, gradient.dtype)
     return gradient

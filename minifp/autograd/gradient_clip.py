@@ -13,8 +13,8 @@ import numpy as np
 from minifp.autograd.tape import PARTLY, Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
-from minifp.numerics.formats import float32, float64, widen
-from minifp.numerics.kernels import twin_of
+from minifp.numerics.formats import float32, float64, upcast
+from minifp.numerics.kernels import compiled_kernel_of
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import device_of, full, moved
@@ -200,7 +200,7 @@ def multiply_gradient(p, factor):
 
 def multiplied(array, factor):
     """factor times an array, in float32 or wider."""
-    found = _by_twin(multiplied, array, factor)
+    found = _by_compiled_kernel(multiplied, array, factor)
     if found is not None:
         return found
     wide = _wide(array)
@@ -209,7 +209,7 @@ def multiplied(array, factor):
 
 
 def _wide(array):
-    return widen(array, np.promote_types(array.dtype, float32))
+    return upcast(array, np.promote_types(array.dtype, float32))
 
 
 # ---- norms --------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def squared_norm(*arrays):
 
     Not finite if and only if an element is not, or (in float64 arrays only) exceeds 1e150.
     """
-    found = _by_twin(squared_norm, *arrays)
+    found = _by_compiled_kernel(squared_norm, *arrays)
     if found is not None:
         return found
     with np.errstate(all="ignore"):
@@ -246,13 +246,14 @@ def total_norm(arrays, norm_type):
         return largest * sum(float(((part / largest) ** p).sum()) for part in parts) ** (1 / p)
 
 
-def _by_twin(reference, *args):
-    """What the twin of a function here returns, or None where there is none or it leaves it."""
-    twin = twin_of(reference, device_of(args[0]) if args else "cpu")
-    return None if twin is None else twin(*args)
+def _by_compiled_kernel(reference, *args):
+    """What the compiled kernel of a function here returns, or None where there is none or it leaves
+    it."""
+    compiled = compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
+    return None if compiled is None else compiled(*args)
 
 
 def _parts(array):
     flat = moved(array, "cpu").reshape(-1)
     for start in range(0, flat.size, CHUNK):
-        yield widen(flat[start : start + CHUNK], float64)
+        yield upcast(flat[start : start + CHUNK], float64)

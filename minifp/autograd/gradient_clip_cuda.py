@@ -1,8 +1,8 @@
-"""The twins of gradient_clip.py: one number is read, whatever there is to sum."""
+"""Kernels of gradient_clip.py for a GPU: one number is read, whatever there is to sum."""
 
 import numpy as np
 
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, to_host
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, run
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
@@ -20,7 +20,7 @@ def times(x, factor):
 TIMES = Formula(times, 1)
 
 
-@twin
+@compiled_kernel
 def squared_norm(*arrays):
     """The sum of squares of all elements, in double; None for other formats."""
     if any(a.dtype not in FLOATS for a in arrays):
@@ -35,7 +35,7 @@ def squared_norm(*arrays):
     return float(to_host(sum)[0])
 
 
-@twin
+@compiled_kernel
 def multiplied(array, factor):
     """factor times an array, in float32; None for other formats."""
     return run(TIMES, (array,), SINGLE, (factor,)) if array.dtype in FLOATS else None

@@ -1,4 +1,4 @@
-"""The twins of gradient_clip.py."""
+"""Compiled kernels of gradient_clip.py."""
 
 from functools import reduce
 
@@ -7,9 +7,9 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import I64, load, place, read, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.scattered import LIKE, Scattered, array_at
 from minifp.runtime.cpu.tile import Loop
 
@@ -48,7 +48,7 @@ def squares_of(typing, x, first, turns):
     return types.float64(x, first, turns), generate
 
 
-@chunked
+@parallel
 def squares(chunk, scratch, length, starts, addresses, like, out):
     """out[chunk] = the sum of squares of `length` numbers, in the same order in every format."""
     i, stop = chunk * length, min((chunk + 1) * length, starts[-1])
@@ -77,7 +77,7 @@ def sum_of_squares(found):
     return sum(parts.tolist())
 
 
-@twin
+@compiled_kernel
 def squared_norm(*arrays):
     total = 0.0
     for dtype in {a.dtype: None for a in arrays}:
@@ -90,7 +90,7 @@ def squared_norm(*arrays):
 # ---- multiplying --------------------------------------------------------------------------------
 
 
-@chunked
+@parallel
 def products(chunk, scratch, length, x, factor, out):
     """out = factor x."""
     factor = np.float32(factor)
@@ -98,7 +98,7 @@ def products(chunk, scratch, length, x, factor, out):
         store(out, i, load(x, i) * factor)
 
 
-@twin
+@compiled_kernel
 def multiplied(array, factor):
     if array.dtype not in LIKE:
         return None

@@ -10,7 +10,7 @@ from importlib import import_module
 import numpy as np
 
 from minifp.numerics import policy
-from minifp.numerics.formats import float32, narrow, widen
+from minifp.numerics.formats import downcast, float32, upcast
 from minifp.runtime import cpu
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_array, empty, is_writeable
@@ -35,7 +35,7 @@ class GradientSum:
                 self.second = gradient
         else:
             with np.errstate(all="ignore"):
-                self.first = as_array(np.add(widen(total, format), widen(gradient, format)))
+                self.first = as_array(np.add(upcast(total, format), upcast(gradient, format)))
         return self
 
     @property
@@ -51,7 +51,7 @@ class GradientSum:
         if self.second is not None and dtype.itemsize <= float32.itemsize:
             out = empty(self.first.shape, dtype, like=self.first)
             return _sum(self.first, self.second, out)
-        return narrow(self.total, dtype)
+        return downcast(self.total, dtype)
 
 
 def _sum(x, y, out):
@@ -62,8 +62,8 @@ def _sum(x, y, out):
         return import_module("minifp.autograd.gradient_sum_numba").added(x, y, out)
     with np.errstate(all="ignore"):
         if out.dtype == float32:
-            return np.add(widen(x, float32), widen(y, float32), out=out)
-        out[...] = narrow(np.asarray(widen(x, float32) + widen(y, float32)), out.dtype)
+            return np.add(upcast(x, float32), upcast(y, float32), out=out)
+        out[...] = downcast(np.asarray(upcast(x, float32) + upcast(y, float32)), out.dtype)
     return out
 
 

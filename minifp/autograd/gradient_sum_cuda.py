@@ -1,4 +1,4 @@
-"""The twins of gradient_sum.py."""
+"""Kernels of gradient_sum.py for a GPU."""
 
 from minifp.runtime.cuda.pointwise import Formula, run
 

@@ -1,15 +1,15 @@
-"""The twins of gradient_sum.py: two gradients added and rounded, or one added to a sum."""
+"""Compiled kernels of gradient_sum.py: two gradients added and rounded, or one added to a sum."""
 
 import numpy as np
 
 from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 
 CHUNK = 16384  # numbers
 NANOSECONDS = 0.3
 
 
-@chunked
+@parallel
 def add_all(chunk, scratch, length, total, x, y, out):
     for i in range(chunk * length, min((chunk + 1) * length, total)):
         store(out, i, load(x, i) + load(y, i))

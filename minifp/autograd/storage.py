@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from minifp.numerics.formats import narrow, widen
+from minifp.numerics.formats import downcast, upcast
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.cuda.arrays import restrided as restrided_on_device
 from minifp.runtime.device import placed
@@ -59,16 +59,16 @@ class Storage:
         """
         numbers = self._behind(array)
         if numbers is not None:
-            same = narrow(numbers, array.dtype) == array
+            same = downcast(numbers, array.dtype) == array
             if is_on_device(array) or not same.all():  # asking a device would wait for it
-                numbers[...] = np.where(same, numbers, widen(array, numbers.dtype))
+                numbers[...] = np.where(same, numbers, upcast(array, numbers.dtype))
         return numbers
 
     def write(self, array: Any, value: Any) -> None:
         """Write `value` into an array on this memory, and unrounded into what is behind it."""
 
         def put(target):
-            target[...] = placed(narrow(value, target.dtype), like=target)
+            target[...] = placed(downcast(value, target.dtype), like=target)
 
         self.put(array, put)
 

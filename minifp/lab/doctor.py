@@ -140,7 +140,7 @@ def gpu_text(cupy) -> str:
 
 def kernel_rows() -> list:
     """For each device how many kernels run on what, and how sequential float16 sums are made."""
-    on_cpu = Counter(live_twin(kernel) for kernel in kernels.KERNELS)
+    on_cpu = Counter(live_kernel(kernel) for kernel in kernels.KERNELS)
     families = sorted({kernel.name.partition(".")[0] for kernel in kernels.KERNELS})
     return [
         ("cpu", counted(on_cpu)),
@@ -148,7 +148,7 @@ def kernel_rows() -> list:
         ("cuda", on_gpu()),
         ("kept", kernel_cache.summary()),
         ("threads", str(get_num_threads())),
-        *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.TWINS),
+        *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.COMPILED),
     ]
 
 
@@ -156,13 +156,13 @@ def on_gpu() -> str:
     """How many kernels run on a GPU."""
     if cpu.numba_error() is not None:
         return "none: they are made with numba, which does not load"
-    count = Counter(kernel.device_twin is not None for kernel in kernels.KERNELS)
+    count = Counter(kernel.device_kernel is not None for kernel in kernels.KERNELS)
     return f"{count[True]} kernels in CUDA C++, {count[False]} that run on the CPU"
 
 
-def live_twin(kernel) -> str:
+def live_kernel(kernel) -> str:
     """What computes a kernel on the CPU."""
-    return "numpy" if kernel.twin is None else "numba"
+    return "numpy" if kernel.compiled is None else "numba"
 
 
 def counted(live) -> str:
@@ -177,7 +177,7 @@ def sequential_text(dtype) -> str:
     """Whether sequential sums in a narrow format are compiled."""
     if os.environ.get("MINIFP_KERNELS") == "numpy":
         return "NumPy, slow: MINIFP_KERNELS=numpy"
-    return "numba" if accumulate.twins(dtype) is not None else "NumPy, slow: numba is not there"
+    return "numba" if accumulate.compiled(dtype) is not None else "NumPy, slow: numba is not there"
 
 
 def data_places() -> list:

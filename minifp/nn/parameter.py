@@ -7,7 +7,7 @@ import numpy as np
 from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.numerics.formats import FORMATS, float32, is_float, narrow, widen
+from minifp.numerics.formats import FORMATS, downcast, float32, is_float, upcast
 from minifp.numerics.policy import Precision, get_precision, gradient_format
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
@@ -60,7 +60,7 @@ class Parameter(Tensor):
             return
         wide = np.promote_types(self.dtype, float32)
         if self.dtype != wide and self.storage.unrounded is None:
-            self.storage.keep(self.array, as_array(widen(self.array, wide)))
+            self.storage.keep(self.array, as_array(upcast(self.array, wide)))
         vars(Tensor)["data"].fset(self, value)
 
     def convert(self, dtype: np.dtype) -> None:
@@ -74,7 +74,7 @@ class Parameter(Tensor):
             of_gradient = gradient_format(dtype, self.ndim == 0, self.precision)
             self.gradient_dtype = None if frozen else of_gradient
             if self.grad is not None:
-                self.grad.array = narrow(self.grad.array, of_gradient)
+                self.grad.array = downcast(self.grad.array, of_gradient)
 
     def move(self, device: str) -> None:
         """Bring the numbers, and a gradient, to a device."""
@@ -112,7 +112,7 @@ def _is_cast_of(p, value):
     on_host = type(p.array) is type(value.array) is np.ndarray  # a GPU would have to be waited for
     if not on_host or not p.array.size or (p.array == p.array.flat[0]).all():
         return False
-    return np.array_equal(narrow(p.array, value.dtype), value.array)
+    return np.array_equal(downcast(p.array, value.dtype), value.array)
 
 
 class Buffer(Tensor):
@@ -138,7 +138,7 @@ class Buffer(Tensor):
     def convert(self, dtype: np.dtype) -> None:
         """Store the numbers in another format."""
         if dtype != self.dtype:
-            self.array, self.storage = narrow(self.array, dtype), Storage()
+            self.array, self.storage = downcast(self.array, dtype), Storage()
 
     def __deepcopy__(self, memo):
         memo[id(self)] = Buffer(self.array.copy(), self.persistent)

@@ -21,8 +21,8 @@ Sequential steps are taken in float32 and then rounded. Of two float16 numbers t
 in float32 (2 x 11 bits), and the sum is as if it had been rounded once, because 24 >= 2 x 11 + 2
 (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995).
 
-The references are here; their numba twins, one module a format, are in TWINS and are imported at
-the first sequential sum.
+The references are here; their compiled kernels, one module a format, are in COMPILED and are
+imported at the first sequential sum.
 """
 
 import os
@@ -36,10 +36,10 @@ from typing import NamedTuple
 import numpy as np
 
 from minifp.errors import PrecisionError, ShapeError
-from minifp.numerics.formats import as_dtype, float16, float32, narrow, round_to, widen
+from minifp.numerics.formats import as_dtype, downcast, float16, float32, round_to, upcast
 from minifp.runtime import cpu
 
-TWINS = {float16: "minifp.numerics.accumulate_numba"}  # by the format of sequential sums
+COMPILED = {float16: "minifp.numerics.accumulate_numba"}  # by the format of sequential sums
 
 
 class Primitives(NamedTuple):
@@ -111,7 +111,7 @@ def _fit(a, b):
 
 
 def _at_least_single(x):
-    return widen(x, float32) if x.dtype.kind == "f" and x.dtype.itemsize < 4 else x
+    return upcast(x, float32) if x.dtype.kind == "f" and x.dtype.itemsize < 4 else x
 
 
 def reduced_axes(x, axis) -> tuple:
@@ -285,12 +285,12 @@ def sequential_prod(dtype, x, axis=None, keepdims=False):
 def _partial_results(operation, dtype, x):
     """All results along the first axis: NumPy's running sums and products round each one."""
     with np.errstate(all="ignore"):  # Inf and NaN are values here
-        return widen(operation.accumulate(narrow(x, dtype), axis=0), float32)
+        return upcast(operation.accumulate(downcast(x, dtype), axis=0), float32)
 
 
 def _as_single(x, dtype):
     """x as float32. Numbers that float32 cannot hold are rounded to `dtype` at once, not twice."""
-    return x if x.dtype == float32 else widen(narrow(x, dtype), float32)
+    return x if x.dtype == float32 else upcast(downcast(x, dtype), float32)
 
 
 def _matrices(x):
@@ -304,18 +304,19 @@ def _which_matrix(own, leading):
 
 
 def _kernels(dtype):
-    """The module of numba twins, or the references: without numba, or with MINIFP_KERNELS=numpy."""
+    """The module of compiled kernels, or the references: without numba, or with
+    MINIFP_KERNELS=numpy."""
     if os.environ.get("MINIFP_KERNELS") == "numpy":
         return references(dtype)
-    return twins(dtype) or references(dtype)
+    return compiled(dtype) or references(dtype)
 
 
 @cache
-def twins(dtype):
-    """The module of numba twins for sums in `dtype`, or None where they cannot be had."""
-    if dtype not in TWINS or cpu.numba_error() is not None:
+def compiled(dtype):
+    """The module of compiled kernels for sums in `dtype`, or None where they cannot be had."""
+    if dtype not in COMPILED or cpu.numba_error() is not None:
         return None
-    return import_module(TWINS[dtype])
+    return import_module(COMPILED[dtype])
 
 
 @cache

@@ -1,4 +1,5 @@
-"""Sequential float16 sums in numba: the twin of the references in accumulate.py, bit for bit.
+"""Sequential float16 sums in numba: the compiled kernel of the references in accumulate.py, bit for
+bit.
 
 Rounding is done in float32, without a half in sight, so that it runs and vectorises on every CPU.
 For x with 2^e <= |x| < 2^(e+1) and m = 1.5 x 2^(e+13), a float32 of the size of m has an ulp of

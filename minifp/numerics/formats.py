@@ -155,7 +155,7 @@ def _compiled(x):
     return import_module("minifp.runtime.cpu.convert")
 
 
-def widen(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def upcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """x in a format that holds all its values, without copying where it already is in it."""
     compiled = _compiled(x) if x.dtype == float16 else None
     if compiled and compiled.can_convert(x, dtype):
@@ -168,7 +168,7 @@ def widen(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return x.astype(dtype)
 
 
-def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def downcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """x rounded once to `dtype`, to nearest even, without copying where it already is in it.
 
     Overflow gives Inf, as in hardware, and no warning: a caller that wants one looks for it.
@@ -228,7 +228,7 @@ def round_to(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
         if compiled and x.flags.aligned:
             return compiled.rounded_to_half(x)
         return _rounded_to_half(x)
-    return widen(narrow(x, dtype), x.dtype)
+    return upcast(downcast(x, dtype), x.dtype)
 
 
 def _rounded_to_half(x):

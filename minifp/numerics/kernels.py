@@ -16,7 +16,7 @@ import numpy as np
 
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
-from minifp.numerics.formats import FORMATS, as_dtype, float32, narrow, round_to, widen
+from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import Rule, get_precision, resolve
 from minifp.runtime import cpu
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
@@ -73,15 +73,15 @@ class Kernel:
         plan = precision.resolved.get((self, kinds))
         if plan is None:
             plan = precision.resolved[self, kinds] = self._plan(kinds, precision)
-        formats, twin, by_rule = plan
+        formats, compiled, by_rule = plan
         if formats is None:
             return self._call_without_rounding(args, params)
         results = None
-        if twin is not None and to is None:
-            results = twin(*args, to=by_rule, **params)
-        elif twin is not None:
+        if compiled is not None and to is None:
+            results = compiled(*args, to=by_rule, **params)
+        elif compiled is not None:
             targets = to if type(to) is tuple else (to,) * len(by_rule)
-            results = twin(*args, to=_formats_of(targets, by_rule), **params)
+            results = compiled(*args, to=_formats_of(targets, by_rule), **params)
             results = results if results is None else _into(results, targets)
         if results is None:
             results = self._call_reference(args, params, formats, to)
@@ -92,7 +92,8 @@ class Kernel:
         return results
 
     def _plan(self, kinds, precision):
-        """(formats, twin, what it is told of them) of a call with these kinds of arguments."""
+        """(formats, compiled kernel, what it is told of them) of a call with these kinds of
+        arguments."""
         found = tuple(
             None if kind is None or kind[0].kind != "f" else (kind[0], kind[1])
             for kind in map(_dtype_of, kinds)
@@ -104,41 +105,44 @@ class Kernel:
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
-            twin = self.device_twin
+            compiled = self.device_kernel
             if computed != {float32}:
-                twin = self._with_half_sums(formats, found)
-            return formats, partial(self._on_device, twin), by_rule
-        return formats, (self.twin if computed == {float32} else None), by_rule
+                compiled = self._with_half_sums(formats, found)
+            return formats, partial(self._on_device, compiled), by_rule
+        return formats, (self.compiled if computed == {float32} else None), by_rule
 
     @cached_property
-    def twin(self) -> Callable[..., Any] | None:
-        """The twin: what computes the same from stored arrays, in float32, faster; or None.
+    def compiled(self) -> Callable[..., Any] | None:
+        """The compiled kernel: what computes the same from stored arrays, in float32, faster; or
+        None.
 
-        `twin(*args, to=, **params)` is given what the reference is, but stored arrays as they are,
-        no primitives, and for each result its dtype; of a reduction perhaps None: that of its
-        argument, or float32 where the result has no dimensions. It returns stored results, or None
-        for what it leaves to the reference.
+        `compiled(*args, to=, **params)` is given what the reference is, but stored arrays as
+        they are, no primitives, and for each result its dtype; of a reduction perhaps None: that of
+        its argument, or float32 where the result has no dimensions. It returns stored results, or
+        None for what it leaves to the reference.
         """
-        return twin_of(self.reference)
+        return compiled_kernel_of(self.reference)
 
     # ---- on a GPU ----
 
     @cached_property
-    def device_twin(self) -> Callable[..., Any] | None:
-        """The twin for arrays on a GPU, or None. It is called as `twin` is."""
-        return twin_of(self.reference, "cuda")
+    def device_kernel(self) -> Callable[..., Any] | None:
+        """The compiled kernel for arrays on a GPU, or None. It is called as `compiled`
+        is."""
+        return compiled_kernel_of(self.reference, "cuda")
 
     def _with_half_sums(self, formats, found):
-        """The twin that leaves sums of products in float16 to cuBLAS, whose order is its own; None
-        where it has none, or something else is summed in float16 or computed in float64."""
+        """The compiled kernel that leaves sums of products in float16 to cuBLAS, whose order is its
+        own; None where it has none, or something else is summed in float16 or computed in
+        float64."""
         single = formats.compute == float32 and (
             formats.sum_in == float32 or "sum" not in self.wants
         )
         halves = {dtype for dtype, _ in filter(None, found)} == {formats.dot_in}
-        twin = self.device_twin
-        if twin is None or not (single and halves and getattr(twin, "sums_in_half", False)):
+        compiled = self.device_kernel
+        if compiled is None or not (single and halves and getattr(compiled, "sums_in_half", False)):
             return None
-        return partial(twin, compute=formats.dot_in.name)
+        return partial(compiled, compute=formats.dot_in.name)
 
     def _check_places(self, kinds):
         for kind in map(_dtype_of, kinds):
@@ -148,8 +152,8 @@ class Kernel:
                     "as by x.to(device='cuda')"
                 )
 
-    def _on_device(self, twin, *args, to, **params):
-        results = None if twin is None else twin(*args, to=to, **params)
+    def _on_device(self, compiled, *args, to, **params):
+        results = None if compiled is None else compiled(*args, to=to, **params)
         return self.on_host(args, params, to) if results is None else results
 
     def on_host(self, args: tuple, params: dict, to: Any = None) -> Any:
@@ -181,16 +185,16 @@ class Kernel:
     def _call_without_rounding(self, args, params):
         """Integers and booleans: nothing to round, except where they give floating results."""
         if any(map(is_on_device, args)):
-            twin, found = self.device_twin, None
-            if twin is not None and getattr(twin, "takes_integers", False):
-                found = twin(*args, to=(None,), **params)
+            compiled, found = self.device_kernel, None
+            if compiled is not None and getattr(compiled, "takes_integers", False):
+                found = compiled(*args, to=(None,), **params)
             return self.on_host(args, params) if found is None else found
         for want in self.wants:
             params[want] = UNROUNDED.get(want) or (lambda x: x)
         with np.errstate(all="ignore"):
             result = np.asarray(self.reference(*args, **params))
         activations = FORMATS[get_precision().activations].dtype
-        return narrow(result, activations) if result.dtype.kind == "f" else result
+        return downcast(result, activations) if result.dtype.kind == "f" else result
 
     def _primitive(self, want, formats, targets):
         if want in ("sum", "cumsum", "prod"):
@@ -207,11 +211,11 @@ class Kernel:
         if result.dtype.kind != "f":
             return result
         if self.rule.role == "reduce" and result.ndim == 0 and target is None:
-            return narrow(result, compute)  # NumPy 1 divides scalars of any format in float64
+            return downcast(result, compute)  # NumPy 1 divides scalars of any format in float64
         if isinstance(target, np.ndarray):
-            np.copyto(target, narrow(result, target.dtype))
+            np.copyto(target, downcast(result, target.dtype))
             return target
-        return narrow(result, out if target is None else target)
+        return downcast(result, out if target is None else target)
 
 
 def kernel(role: str, *out: str) -> Callable[[Callable[..., Any]], Kernel]:
@@ -276,7 +280,7 @@ def _dtype_of(kind):
 
 
 def _formats_of(targets, by_rule):
-    """For each result the dtype that a twin shall store it in."""
+    """For each result the dtype that a compiled kernel shall store it in."""
     return tuple(
         [
             rule if t is None else t.dtype if is_array(t) else as_dtype(t)
@@ -299,31 +303,33 @@ def _into(results, targets):
 
 
 @cache
-def twins_in(module: str, kind: str = "numba") -> dict[str, Any]:
-    """The twins of a module of references, by name: none where there is no such file."""
+def compiled_kernels_in(module: str, kind: str = "numba") -> dict[str, Any]:
+    """The compiled kernels of a module of references, by name: none where there is no such file."""
     if kind == "numba" and not cpu.can_compile() or find_spec(f"{module}_{kind}") is None:
         return {}
     return vars(import_module(f"{module}_{kind}"))
 
 
-def twin_of(reference: Callable[..., Any], device: str = "cpu") -> Callable[..., Any] | None:
-    """The twin of a reference: what has its name in the file beside its own.
+def compiled_kernel_of(
+    reference: Callable[..., Any], device: str = "cpu"
+) -> Callable[..., Any] | None:
+    """The compiled kernel of a reference: what has its name in the file beside its own.
 
     For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere.
     """
     name = reference.__name__
     if device != "cpu":
-        found = twins_in(reference.__module__, "cuda").get(name)
-        if getattr(found, "is_twin", False):
+        found = compiled_kernels_in(reference.__module__, "cuda").get(name)
+        if getattr(found, "is_compiled_kernel", False):
             return found
-    found = twins_in(reference.__module__).get(name)
-    mark = "is_twin" if device == "cpu" else "is_everywhere"
+    found = compiled_kernels_in(reference.__module__).get(name)
+    mark = "is_compiled_kernel" if device == "cpu" else "is_any_device"
     return found if getattr(found, mark, False) else None
 
 
 def _enter(a, compute):
     if _is_floating(a):
-        return widen(a, compute)
+        return upcast(a, compute)
     return compute.type(a) if type(a) in (int, float) else a
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.numerics.formats import FORMATS, as_dtype, is_float, narrow
+from minifp.numerics.formats import FORMATS, as_dtype, downcast, is_float
 from minifp.numerics.policy import get_precision
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_device, moved
@@ -100,8 +100,8 @@ def _rounded(array, dtype):
                 f"tensor: data with NaN or Inf cannot be {dtype}: expected finite numbers; replace "
                 "them first, or choose a floating dtype"
             )
-        return narrow(array, dtype)
-    stored = narrow(array, dtype)
+        return downcast(array, dtype)
+    stored = downcast(array, dtype)
     if not is_on_device(array):  # where looking for them would wait for the device
         warn_of_overflow(array, stored)
     return stored

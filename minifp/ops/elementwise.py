@@ -17,7 +17,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.numerics.formats import float32, widen
+from minifp.numerics.formats import float32, upcast
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
@@ -149,7 +149,7 @@ def operation(
         check_operands(x)
         if to_floats and x.dtype.kind in "iub":
             stored = storage_dtype()
-            wide = widen(x, np.promote_types(stored, float32))
+            wide = upcast(x, np.promote_types(stored, float32))
             return forward(wide, to=stored, **settings), (), None
         y = forward(x, **settings)
         return y, {"x": (x,), "y": (y,), None: ()}[saves], backward

@@ -1,6 +1,6 @@
-"""The twins of elementwise.py."""
+"""Compiled kernels of elementwise.py."""
 
-from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu import any_device
 from minifp.runtime.cpu.pointwise import F32, FLOATS, pointwise, stretched
 from minifp.runtime.cpu.sums import sum_over
 
@@ -10,7 +10,7 @@ def scaled(x, *, factor):
     return factor * x
 
 
-@everywhere
+@any_device
 def scale_to(dz, *, factor, shape, to):
     dtype = to[0] or (dz.dtype if shape else F32)
     if dz.shape == shape:
@@ -21,6 +21,6 @@ def scale_to(dz, *, factor, shape, to):
     return None if found is None else found.reshape(shape)
 
 
-@everywhere
+@any_device
 def reduce_to(dz, *, shape, to):
     return scale_to(dz, factor=1.0, shape=shape, to=to)

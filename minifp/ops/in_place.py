@@ -19,7 +19,7 @@ from minifp import ops
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
-from minifp.numerics.formats import is_float, narrow
+from minifp.numerics.formats import downcast, is_float
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand
 from minifp.ops.shaping.indexing import assign
@@ -138,7 +138,7 @@ def __setitem__(self: Tensor, index: Any, value: Data) -> None:
 
     def put(target):
         on_host = moved(target, "cpu")
-        assign(on_host, index, narrow(numbers, target.dtype))
+        assign(on_host, index, downcast(numbers, target.dtype))
         if on_host is not target:
             target[...] = placed(on_host, like=target)
 

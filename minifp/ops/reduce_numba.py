@@ -1,9 +1,9 @@
-"""The twins of reduce.py."""
+"""Compiled kernels of reduce.py."""
 
 import numpy as np
 
 from minifp.ops.reduce import count_of
-from minifp.runtime.cpu import everywhere, twin
+from minifp.runtime.cpu import any_device, compiled_kernel
 from minifp.runtime.cpu.pointwise import pointwise
 from minifp.runtime.cpu.sums import format_of, sum_over
 
@@ -13,7 +13,7 @@ def kept(shape, axes):
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
-@everywhere
+@any_device
 def sum_forward(x, *, axes, keepdims, to):
     dtype = format_of(x, axes, keepdims, to[0])
     if dtype is None:
@@ -22,7 +22,7 @@ def sum_forward(x, *, axes, keepdims, to):
     return y if y is None or not keepdims else y.reshape(kept(x.shape, axes))
 
 
-@everywhere
+@any_device
 def mean_forward(x, *, axes, keepdims, to):
     dtype, n = format_of(x, axes, keepdims, to[0]), count_of(x.shape, axes)
     if dtype is None or not n:
@@ -36,7 +36,7 @@ def divided(x, *, divisor):
     return x / divisor
 
 
-@twin
+@compiled_kernel
 def spread(dy, *, shape, axes, divisor, to):
     y = divided(dy.reshape(kept(shape, axes)), divisor=divisor, to=to)
     if y is None or y.shape == shape:

@@ -1,4 +1,4 @@
-"""The twin of adadelta.py."""
+"""The compiled kernel of adadelta.py."""
 
 import math
 

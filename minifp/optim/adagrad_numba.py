@@ -1,4 +1,4 @@
-"""The twin of adagrad.py."""
+"""The compiled kernel of adagrad.py."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The twin of adam.py."""
+"""The compiled kernel of adam.py."""
 
 import math
 

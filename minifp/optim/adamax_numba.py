@@ -1,4 +1,4 @@
-"""The twin of adamax.py."""
+"""The compiled kernel of adamax.py."""
 
 from minifp.optim.block_numba import update
 

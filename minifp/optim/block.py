@@ -7,8 +7,8 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.errors import ShapeError
-from minifp.numerics.formats import narrow
-from minifp.numerics.kernels import twin_of
+from minifp.numerics.formats import downcast
+from minifp.numerics.kernels import compiled_kernel_of
 from minifp.optim.weights import Weights
 from minifp.runtime.device import full
 
@@ -89,7 +89,7 @@ class Block:
 
     def gradients(self):
         """The parameters' Gradients, as they are now."""
-        return (twin_of(Gradients) or Gradients)(self.weights)
+        return (compiled_kernel_of(Gradients) or Gradients)(self.weights)
 
     def runs(self, gradients, alone):
         """(first, last) of neighbours that are alike in the format of their gradient, if they have
@@ -130,4 +130,4 @@ class Block:
         for name, array in other.state.items():
             self.add_state(name, 0.0)
             found = array[other.weights.slices[j]]
-            self.state[name][self.weights.slices[i]] = narrow(found, self.state_format)
+            self.state[name][self.weights.slices[i]] = downcast(found, self.state_format)

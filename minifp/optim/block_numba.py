@@ -1,9 +1,9 @@
-"""The twins of block.py, and of update rules: from gradient to working copy in one loop.
+"""Compiled kernels of block.py, and of update rules: from gradient to working copy in one loop.
 
-`@update(numbers)` makes the twin of an update rule of the rule for one element, a function of
-float32 numbers: w, g (unscaled already) and one for each state (None for one that is not kept), up
-to a `/`; and then of what `numbers(**settings)` returns, where Python's own floats do what is done
-once for all elements. It returns the updated w and states.
+`@update(numbers)` makes the compiled kernel of an update rule of the rule for one element, a
+function of float32 numbers: w, g (unscaled already) and one for each state (None for one that is
+not kept), up to a `/`; and then of what `numbers(**settings)` returns, where Python's own floats do
+what is done once for all elements. It returns the updated w and states.
 
 The loop goes over weights in the order in which they lie, and reads each gradient where it lies.
 A kernel is made for what there is, by a letter each for weights and states: u updated in place, o
@@ -46,14 +46,15 @@ def {name}(chunk, scratch, length, starts, addresses, like, scale, {arguments}):
 
 
 def update(numbers):
-    """Make the rule for one element the twin of the update rule of its name; see the module."""
+    """Make the rule for one element the compiled kernel of the update rule of its name; see the
+    module."""
     return lambda element: Update(element, numbers)
 
 
 class Update:
-    """The twin of one update rule. element, numbers: see the module."""
+    """The compiled kernel of one update rule. element, numbers: see the module."""
 
-    is_twin = is_everywhere = True
+    is_compiled_kernel = is_any_device = True
 
     def __init__(self, element, numbers):
         code = element.__code__
@@ -82,7 +83,7 @@ class Update:
         self._run(pattern, gradients, inverse_scale, arrays, settings)
 
     def __call__(self, w, g, *rest, to, **settings):
-        """The updated w and states, in the formats `to`: see Kernel.twin."""
+        """The updated w and states, in the formats `to`: see Kernel.compiled."""
         *states, inverse_scale = rest
         if is_on_device(w):
             there = import_module("minifp.optim.block_cuda")
@@ -140,7 +141,7 @@ class Update:
 class Gradients(block.Gradients):
     """Gradients that kernels read where they lie."""
 
-    is_twin = True
+    is_compiled_kernel = True
 
     def __init__(self, weights):
         self.tensors, self.all = [p.grad for p in weights.parameters], None

@@ -1,4 +1,4 @@
-"""The twins of lamb.py."""
+"""Compiled kernels of lamb.py."""
 
 import math
 

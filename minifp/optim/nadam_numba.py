@@ -1,4 +1,4 @@
-"""The twin of nadam.py."""
+"""The compiled kernel of nadam.py."""
 
 import math
 

@@ -272,10 +272,10 @@ class Optimizer:
         self.counted = self.steps + 1, self.attempts
 
     def _update_run(self, block, found, first, last, s, state, step, scale):
-        """Update one run of parameters, and what is stored of them: by the rule's twin in one pass
-        over memory, or else one thing after the other."""
-        weights, twin = block.weights, self._twin_for(block, found.arrays[first].dtype)
-        if twin is None:
+        """Update one run of parameters, and what is stored of them: by the rule's compiled kernel
+        in one pass over memory, or else one thing after the other."""
+        weights, compiled = block.weights, self._compiled_rule(block, found.arrays[first].dtype)
+        if compiled is None:
             self.update(block.group, weights.flat[s], found.flat(first, last), state, step, scale)
             weights.publish(first, last)
         else:
@@ -283,12 +283,12 @@ class Optimizer:
             copy = weights.stored[s] if weights.is_master else None
             on_device = is_on_device(weights.flat)
             given = found.flat(first, last) if on_device else found.scattered(first, last)
-            twin.in_place(weights.flat[s], copy, given, arrays, scale, keywords)
+            compiled.in_place(weights.flat[s], copy, given, arrays, scale, keywords)
             weights.written(first, last)
 
-    def _twin_for(self, block, format):
-        """The twin, if it computes what the rule would with gradients of this format, or None:
-        also while somebody observes kernels, who would not see it."""
+    def _compiled_rule(self, block, format):
+        """The compiled kernel, if it computes what the rule would with gradients of this format, or
+        None: also while somebody observes kernels, who would not see it."""
         rule, precision = self.rule, get_precision()
         if rule is None or type(self).update is not Optimizer.update or kernels.observers:
             return None
@@ -298,7 +298,7 @@ class Optimizer:
             compute = resolve(rule.rule, rule.names[:3], tuple(kinds), precision).compute
             known = all(dtype.kind == "f" and dtype.isnative for dtype in key[1:])
             is_single = known and compute == float32
-            precision.resolved[key] = rule.twin if is_single else None
+            precision.resolved[key] = rule.compiled if is_single else None
         return precision.resolved[key]
 
     def _arguments(self, group, state, step):

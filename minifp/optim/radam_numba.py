@@ -1,4 +1,4 @@
-"""The twin of radam.py."""
+"""The compiled kernel of radam.py."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The twin of rmsprop.py."""
+"""The compiled kernel of rmsprop.py."""
 
 import math
 

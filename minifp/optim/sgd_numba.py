@@ -1,4 +1,4 @@
-"""The twin of sgd.py."""
+"""The compiled kernel of sgd.py."""
 
 from minifp.optim.block_numba import update
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minifp.errors import DeviceError, PrecisionError
-from minifp.numerics.formats import narrow
+from minifp.numerics.formats import downcast
 from minifp.runtime.device import device_of, empty, placed
 
 
@@ -92,6 +92,6 @@ class Weights:
 
     def assign(self, i, value):
         """Set a parameter to `value`, which may have more bits than are stored."""
-        value = narrow(np.asarray(value).reshape(-1), self.flat.dtype)
+        value = downcast(np.asarray(value).reshape(-1), self.flat.dtype)
         self.flat[self.slices[i]] = placed(value, like=self.flat)
         self.publish(i, i + 1)

@@ -16,7 +16,7 @@ import minifp.saving.tensor_file as tensor_file
 from minifp.autograd.gradient_clip import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
-from minifp.numerics.formats import as_dtype, float32, is_float, narrow
+from minifp.numerics.formats import as_dtype, downcast, float32, is_float
 from minifp.numerics.policy import get_precision
 from minifp.runtime import random
 from minifp.saving import files
@@ -231,7 +231,7 @@ def _states(wanted):
 def _in_format(array, dtype):
     if not is_float(array.dtype):
         return array
-    return narrow(
+    return downcast(
         array, np.promote_types(array.dtype, float32) if dtype is None else as_dtype(dtype)
     )
 

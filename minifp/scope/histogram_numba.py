@@ -8,7 +8,7 @@ increment.
 
 import numpy as np
 
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 
 RUN = 65536  # numbers that are worth a chunk
 BLOCK = 512  # and that are gone through more than once
@@ -18,7 +18,7 @@ HALF, SINGLE = np.uint16, np.uint32
 ONE = np.uint32(1)
 
 
-@chunked
+@parallel
 def halves(chunk, scratch, length, bits, counts, classes, ends):
     """Add up the numbers of one chunk, in banks; the least magnitude less one, and the largest."""
     low, high, last = HALF(0xFFFF), HALF(0), min((chunk + 1) * length, bits.size)
@@ -38,7 +38,7 @@ def halves(chunk, scratch, length, bits, counts, classes, ends):
     ends[chunk, 0], ends[chunk, 1] = low, high
 
 
-@chunked
+@parallel
 def singles(chunk, scratch, length, bits, counts, rare, ends):
     """As `halves`; counts: of each sign and exponent, 512. rare: of each exponent, of the fractions
     that are 0 (but not of zeros), and of those that round up."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp.autograd.replay import unobserved
 from minifp.numerics import policy
-from minifp.numerics.formats import float16, float32, narrow, widen
+from minifp.numerics.formats import downcast, float16, float32, upcast
 from minifp.runtime.device import moved
 
 
@@ -84,7 +84,7 @@ def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list
         gradient = moved(given.flat(first, last), "cpu")
         state: dict = {name: copied(array[at]) for name, array in block.state.items()}
         state |= {name: values[first] for name, values in block.numbers.items()}
-        wide = widen(kept, np.promote_types(kept.dtype, float32))
+        wide = upcast(kept, np.promote_types(kept.dtype, float32))
         updated = wide.copy()
         o.update(block.group, updated, gradient, state, block.steps[first] + 1, scale)
         parts = [
@@ -119,7 +119,7 @@ def masks_of(run: Wanted, update: np.ndarray) -> tuple:
     kept_now, stored_now = (moved(a[run.at], "cpu") for a in (run.weights.flat, run.weights.stored))
     wants, stays = run.updated != run.wide, kept_now == run.kept
     with np.errstate(all="ignore"):
-        half = narrow(run.wide, float16)
-        stays_in_half = narrow(widen(half, run.wide.dtype) + update, float16) == half
+        half = downcast(run.wide, float16)
+        stays_in_half = downcast(upcast(half, run.wide.dtype) + update, float16) == half
     waits = wants & ~stays & (stored_now == run.stored)
     return wants, wants & stays, waits, wants & stays_in_half, run.gradient == 0

@@ -4,7 +4,7 @@ An update smaller than half a unit in the last place of a float16 weight would v
 float32 master it counts (Micikevicius et al. 2018, arXiv:1710.03740, section 3.1).
 """
 
-from minifp.numerics.formats import float32, narrow, widen
+from minifp.numerics.formats import downcast, float32, upcast
 from minifp.optim.weights import Weights
 
 
@@ -21,7 +21,7 @@ class MasterWeights(Weights):
     def __init__(self, parameters):
         self.masters: list = []
         super().__init__(parameters)
-        self.flat = widen(self.stored, float32)
+        self.flat = upcast(self.stored, float32)
         self.masters = [None] * len(self.parameters)
         for i in range(len(self.parameters)):
             self._view(i)
@@ -49,7 +49,7 @@ class MasterWeights(Weights):
     def publish(self, first, last):
         """Round the masters of these parameters into their working copies."""
         s = slice(self.starts[first], self.starts[last])
-        self.stored[s] = narrow(self.flat[s], self.stored.dtype)
+        self.stored[s] = downcast(self.flat[s], self.stored.dtype)
         super().publish(first, last)
 
     def written(self, first, last):

@@ -248,7 +248,7 @@ class StepMemory:
         copy = weights.stored if weights.is_master else None
         states = [block.state[name] if name in plan.names else None for name in o.state_names]
         g = self.flats[n][b]
-        rule_of(o.rule.twin).in_place(weights.flat, copy, g, states, plan.control)
+        rule_of(o.rule.compiled).in_place(weights.flat, copy, g, states, plan.control)
         weights.written(0, len(block.steps))
 
 
@@ -270,7 +270,7 @@ class Plan:
 
     def __init__(self, optimizer, block):
         self.optimizer, self.block = optimizer, block
-        self.numbers = Numbers(optimizer.rule.twin, optimizer.keywords(block.group, {}, 1))
+        self.numbers = Numbers(optimizer.rule.compiled, optimizer.keywords(block.group, {}, 1))
         self.values = np.empty(0)
         self.settings = empty(self.numbers.values(self._given()).shape, np.float64)
         self.control = empty((2 + self.numbers.count,), np.float32)
@@ -362,7 +362,7 @@ def is_known(o):
     for block in o.blocks:
         formats = {block.weights.flat.dtype, *(a.dtype for a in block.state.values())}
         alike = block.steps.count(block.steps[0]) == len(block.steps)
-        if not formats <= FLOATS or not alike or not hasattr(o.rule.twin, "numbers"):
+        if not formats <= FLOATS or not alike or not hasattr(o.rule.compiled, "numbers"):
             return False
         try:
             Plan(o, block)

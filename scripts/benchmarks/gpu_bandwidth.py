@@ -97,7 +97,7 @@ def shapes(count, is_tiny):
 
 
 def tried_kernels():
-    """The kernels that take arrays of one shape and have a twin for the GPU, by name."""
+    """The kernels that take arrays of one shape and have a compiled kernel for the GPU, by name."""
     found = {}
     for kernel in kernels.KERNELS:
         names = kernel.names
@@ -110,7 +110,7 @@ def _is_plain(kernel):
     code = kernel.reference.__code__
     keywords = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     known = {"alpha", "shape", *kernels.PRIMITIVES}
-    return set(keywords) <= known and kernel.device_twin is not None
+    return set(keywords) <= known and kernel.device_kernel is not None
 
 
 def units(settings):
@@ -224,10 +224,10 @@ def _update(machine, name, format, count):
     copy = empty((count,), format) if format == "float16" else None
     needed = rule.needed(group)
     states = [values((count,)) if n in needed else None for n in rule.state_names]
-    numbers = Numbers(rule.rule.twin, rule.keywords(group, {}, 1))
+    numbers = Numbers(rule.rule.compiled, rule.keywords(group, {}, 1))
     control = values((2 + numbers.count,))
     arrays = [w, copy, g, *states]
     moved = sum(a.nbytes for a in arrays if a is not None)
     moved += sum(a.nbytes for a in (w, *states) if a is not None)  # read, and written
-    call = lambda: rule_of(rule.rule.twin).in_place(w, copy, g, states, control)  # noqa: E731
+    call = lambda: rule_of(rule.rule.compiled).in_place(w, copy, g, states, control)  # noqa: E731
     return call, moved

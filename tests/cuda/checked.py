@@ -1,4 +1,5 @@
-"""Calls of a kernel's twin for a GPU, within the bound, and in other orders of threads."""
+"""Calls of a kernel's compiled kernel for a GPU, within the bound, and in other orders of
+threads."""
 
 import ctypes
 
@@ -15,12 +16,13 @@ NAMES = {k.name: k for k in KERNELS}
 
 
 def results_of(name, *args, to, **params):
-    """The results of a kernel's twin for arrays of the host's, the same in every order."""
+    """The results of a kernel's compiled kernel for arrays of the host's, the same in every
+    order."""
     seed = ctypes.c_uint.in_dll(build.runtime(), "rig_seed") if IMITATED else ctypes.c_uint()
     given = [to_device(a) if isinstance(a, np.ndarray) else a for a in args]
     found = []
     for seed.value in SEEDS:
-        results = NAMES[name].device_twin(*given, to=tuple(np.dtype(t) for t in to), **params)
+        results = NAMES[name].device_kernel(*given, to=tuple(np.dtype(t) for t in to), **params)
         results = results if isinstance(results, tuple) else (results,)
         found.append([to_host(r) for r in results])
     seed.value = 0

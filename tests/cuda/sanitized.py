@@ -14,7 +14,7 @@ import fake_cupy  # noqa: E402
 sys.modules["cupy"] = fake_cupy
 os.environ["MINIFP_CUBLAS"] = str(build.library("fake_cublas.cpp"))
 
-import test_twins  # noqa: E402
+import test_device_kernels  # noqa: E402
 
 from minifp.runtime.cuda.source import Text  # noqa: E402
 
@@ -24,16 +24,16 @@ CALLS = 2  # of each kernel
 def main() -> None:
     """Run them, and say how many."""
     done = 0
-    for kernel in test_twins.KERNELS:
-        twin = kernel.device_twin
-        module = sys.modules.get(getattr(twin, "__module__", ""), None)
+    for kernel in test_device_kernels.KERNELS:
+        compiled = kernel.device_kernel
+        module = sys.modules.get(getattr(compiled, "__module__", ""), None)
         if module is None or not any(isinstance(v, Text) for v in vars(module).values()):
             continue
-        made = test_twins.calls().get(kernel.name, [])
+        made = test_device_kernels.calls().get(kernel.name, [])
         halves = [c for c in made if any(getattr(a, "dtype", "") == "float16" for a in c.args)]
         halves.sort(key=lambda call: -sum(getattr(a, "size", 0) for a in call.args))
         for call in halves[:CALLS]:
-            test_twins.excess(call)
+            test_device_kernels.excess(call)
             done += 1
     print(f"{done} calls of kernels")
 

@@ -1,6 +1,6 @@
 """Every CUDA text that minifp makes, compiled for GPUs as on one, by NVRTC, which needs none.
 
-The texts are those that kernels launch for all cases (see test_twins.py), and steps of all
+The texts are those that kernels launch for all cases (see test_device_kernels.py), and steps of all
 optimizers. They are recorded, nothing is computed. Of a formula's texts, which differ in formats
 and axes, one is compiled, of other files' all.
 """
@@ -15,7 +15,7 @@ from unittest.mock import patch
 import build
 import numpy as np
 import pytest
-import test_twins
+import test_device_kernels
 from nvrtc import compiled, most_threads, spills
 from update_rules import RULES
 
@@ -66,19 +66,19 @@ def launches():
     long_rows = {name: getattr(rows, name)[-1:] for name in ("ALONG", "ACROSS")}
     with patch.object(source.Module, "launch", launch), patch.multiple(rows, **long_rows):
         # Results of references are as good, and no kernel for the CPU is compiled.
-        with patch.object(Kernel, "twin", property(lambda kernel: None)):
-            found = test_twins.calls()
-        for call in (call for name in test_twins.NAMES for call in found.get(name, ())):
+        with patch.object(Kernel, "compiled", property(lambda kernel: None)):
+            found = test_device_kernels.calls()
+        for call in (call for name in test_device_kernels.NAMES for call in found.get(name, ())):
             for place in LAYOUTS:
                 args = [place(a) if isinstance(a, np.ndarray) else a for a in call.args]
                 to = tuple(r.dtype for r in call.results)
-                with suppress(MinifpError):  # test_twins.py is what fails then
-                    call.kernel.device_twin(*args, to=to, **call.params)
+                with suppress(MinifpError):  # test_device_kernels.py is what fails then
+                    call.kernel.device_kernel(*args, to=to, **call.params)
         for rule in RULES.values():
             for precision in PRECISIONS:
                 step(rule, precision)
         for kernel in KERNELS:
-            if isinstance(kernel.twin, Update):
+            if isinstance(kernel.compiled, Update):
                 update(kernel)
         half = fp.ones(2, 2, dtype="float16", device="cuda")
         fp.dropout(half)
@@ -110,7 +110,9 @@ def update(kernel):
         *((single, None, single, single), (single, half, half, single)),
         *((single, half, half, half), (half, None, half, single)),
     ):
-        rule_of(kernel.twin).in_place(w, copy, g, [state] * (kernel.twin.arrays - 1), single)
+        rule_of(kernel.compiled).in_place(
+            w, copy, g, [state] * (kernel.compiled.arrays - 1), single
+        )
 
 
 DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)

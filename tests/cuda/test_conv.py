@@ -138,7 +138,7 @@ def test_columns_of_all_parts_lie_in_the_same_memory(monkeypatch):
     for kernel, args, more in calls:
         pool.free_all_blocks()
         before = pool.total_bytes()
-        result = kernel.device_twin(*args, to=to, **given, **more)
+        result = kernel.device_kernel(*args, to=to, **given, **more)
         taken = pool.total_bytes() - before - result.nbytes
         assert taken < 1.9 * 2**16  # those of all parts together are 9 times the workspace
 
@@ -151,5 +151,5 @@ def test_no_pictures():
     for groups in 1, 2:
         w_shape = (4, 2 // groups, 3, 3)
         given = {**ONE, "groups": groups, "w_shape": w_shape}
-        dw = conv_dw.device_twin(to_device(dy), to_device(x), to=(np.dtype("float16"),), **given)
+        dw = conv_dw.device_kernel(to_device(dy), to_device(x), to=(np.dtype("float16"),), **given)
         assert not to_host(dw).any() and dw.shape == w_shape

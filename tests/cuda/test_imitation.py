@@ -19,6 +19,7 @@ from minifp import nn, optim
 from minifp.optim import block_cuda
 from minifp.runtime.cuda import pointwise, source
 from minifp.runtime.cuda.arrays import to_device, to_host
+from minifp.training import step_cuda
 
 if not IMITATED:
     pytest.skip("it is about the imitation", allow_module_level=True)
@@ -140,7 +141,8 @@ def forget():
 def test_texts_are_those_that_are_changed():
     """Each fault's text is in the file it names: or it would be planted nowhere."""
     for _, name, right, _ in FAULTS.values():
-        folders = Path(pointwise.__file__).parent, Path(block_cuda.__file__).parent
+        modules = pointwise, block_cuda, step_cuda
+        folders = [Path(m.__file__).parent for m in modules]
         (path,) = (folder / name for folder in folders if (folder / name).exists())
         assert right in path.read_text(encoding="utf-8"), name
 

@@ -1,4 +1,5 @@
-"""Comparisons of integers, and small families: what the cases do not reach of their twins."""
+"""Comparisons of integers, and small families: what the cases do not reach of their compiled
+kernels."""
 
 import numpy as np
 import pytest

@@ -174,12 +174,12 @@ def test_views_that_are_not_aligned():
     base = to_device(drawn((1 + 6 * 4 * 64,)))
     x = base[1:].reshape(6, 4, 8, 8)
     to = np.dtype("float32"), np.dtype("float32")
-    found = batch_norm_statistics.device_twin(x, to=to)
+    found = batch_norm_statistics.device_kernel(x, to=to)
     expected = checked(batch_norm_statistics, to_host(x), to=SINGLE)
     for a, b in zip(found, expected):
         assert np.allclose(to_host(a), b, rtol=1e-6, atol=1e-6)
     rows = x.reshape(6, 256)
-    y, _, _ = layer_norm_forward.device_twin(rows, None, None, eps=EPS, to=(rows.dtype, *to))
+    y, _, _ = layer_norm_forward.device_kernel(rows, None, None, eps=EPS, to=(rows.dtype, *to))
     checked_y = checked(layer_norm_forward, to_host(rows), None, None, eps=EPS,
                         to=("float16", *SINGLE))[0]  # fmt: skip
     assert np.allclose(to_host(y), checked_y, rtol=2e-3, atol=1e-6)
@@ -189,18 +189,20 @@ def test_nothing_to_normalise():
     f16, single = np.dtype("float16"), (np.dtype("float32"),) * 2
     x = to_device(np.empty((0, 6, 4), "float16"))
     w = to_device(np.ones(6, "float32"))
-    y, dw, db = batch_norm_dx.device_twin(x, x, w, w, w, eps=EPS, constant=False, to=(f16, *single))
+    y, dw, db = batch_norm_dx.device_kernel(
+        x, x, w, w, w, eps=EPS, constant=False, to=(f16, *single)
+    )
     assert y.shape == (0, 6, 4) and not to_host(dw).any() and not to_host(db).any()
-    y, m, r = group_norm_forward.device_twin(x, w, w, groups=2, eps=EPS, to=(f16, *single))
+    y, m, r = group_norm_forward.device_kernel(x, w, w, groups=2, eps=EPS, to=(f16, *single))
     assert (y.shape, m.shape, r.shape) == ((0, 6, 4), (0, 2, 1), (0, 2, 1))
-    dx, dw, db = group_norm_dx.device_twin(x, x, w, m, r, groups=2, to=(f16, *single))
+    dx, dw, db = group_norm_dx.device_kernel(x, x, w, m, r, groups=2, to=(f16, *single))
     assert dx.shape == x.shape and not to_host(dw).any() and db.shape == (6,)
     rows = x.reshape(0, 6)
-    y, m, r = layer_norm_forward.device_twin(rows, w, w, eps=EPS, to=(f16, *single))
+    y, m, r = layer_norm_forward.device_kernel(rows, w, w, eps=EPS, to=(f16, *single))
     assert (y.shape, m.shape) == ((0, 6), (0, 1))
-    dx, dw, db = layer_norm_dx.device_twin(rows, rows, w, m, r, to=(f16, *single))
+    dx, dw, db = layer_norm_dx.device_kernel(rows, rows, w, m, r, to=(f16, *single))
     assert dx.shape == (0, 6) and not to_host(dw).any()
-    y, r = rms_norm_forward.device_twin(rows, w, eps=EPS, to=(f16, single[0]))
-    dx, dw = rms_norm_dx.device_twin(rows, rows, w, r, to=(f16, single[0]))
+    y, r = rms_norm_forward.device_kernel(rows, w, eps=EPS, to=(f16, single[0]))
+    dx, dw = rms_norm_dx.device_kernel(rows, rows, w, r, to=(f16, single[0]))
     assert dx.shape == (0, 6) and not to_host(dw).any()
-    assert batch_norm_statistics.device_twin(x, to=single) is None
+    assert batch_norm_statistics.device_kernel(x, to=single) is None

@@ -1,6 +1,7 @@
 """Every operation with tensors on the GPU: values and gradients are those of the CPU.
 
-What each kernel errs is told by test_twins.py; here it is what lies between kernels that is tested.
+What each kernel errs is told by test_device_kernels.py; here it is what lies between kernels that
+is tested.
 """
 
 import warnings

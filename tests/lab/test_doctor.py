@@ -42,18 +42,20 @@ def test_it_names_python_numpy_blas_and_the_cores():
 
 def test_it_says_which_kernels_are_live_for_which_device():
     text = doctor.doctor_text()
-    twins = sum(kernel.twin is not None for kernel in kernels.KERNELS)
-    assert f"{len(kernels.KERNELS) - twins} kernels on NumPy (the references)" in row(text, "cpu")
-    assert not twins or f"{twins} kernels on numba" in row(text, "cpu")
-    there = sum(kernel.device_twin is not None for kernel in kernels.KERNELS)
+    compiled = sum(kernel.compiled is not None for kernel in kernels.KERNELS)
+    assert f"{len(kernels.KERNELS) - compiled} kernels on NumPy (the references)" in row(
+        text, "cpu"
+    )
+    assert not compiled or f"{compiled} kernels on numba" in row(text, "cpu")
+    there = sum(kernel.device_kernel is not None for kernel in kernels.KERNELS)
     assert row(text, "cuda").startswith(f"{there} kernels in CUDA C++, ")
     assert row(text, "threads") == str(minifp.get_num_threads())
     assert row(text, "sums in float16").split(":")[0] in ("numba", "NumPy, slow")
 
 
-def test_a_twin_counts_as_live(monkeypatch):
-    twins = [("x.y", print), ("x.z", None)]
-    kernels = [SimpleNamespace(name=n, twin=twin, device_twin=twin) for n, twin in twins]
+def test_a_compiled_kernel_counts_as_live(monkeypatch):
+    rows = [("x.y", print), ("x.z", None)]
+    kernels = [SimpleNamespace(name=n, compiled=k, device_kernel=k) for n, k in rows]
     monkeypatch.setattr(doctor.kernels, "KERNELS", kernels)
     assert "1 kernels on numba, 1 kernels on NumPy" in str(doctor.kernel_rows())
     assert "1 kernels in CUDA C++, 1 that run on the CPU" in str(doctor.kernel_rows())

@@ -1,7 +1,7 @@
 """Claims about the two primitives through which every kernel sums: plain, and sequential float16.
 
 The oracle of the sequential ones is a Python loop over NumPy's float16 numbers. Both the reference
-and its numba twin must agree with it bit for bit.
+and its compiled kernel must agree with it bit for bit.
 """
 
 import importlib.util
@@ -27,13 +27,15 @@ half, single, double = np.float16, np.float32, np.float64
 sequential_sum, sequential_dot = sum_in("float16"), dot_in("float16")
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
-NO_TWIN = os.environ.get("MINIFP_KERNELS") == "numpy" or not HAS_NUMBA
-needs_twin = pytest.mark.skipif(NO_TWIN, reason="the numba twins are not in use")
-both = pytest.mark.parametrize("which", ["reference", pytest.param("twin", marks=needs_twin)])
+NOT_COMPILED = os.environ.get("MINIFP_KERNELS") == "numpy" or not HAS_NUMBA
+needs_compiled = pytest.mark.skipif(NOT_COMPILED, reason="the compiled kernels are not in use")
+both = pytest.mark.parametrize(
+    "which", ["reference", pytest.param("compiled", marks=needs_compiled)]
+)
 
 
 def using(which):
-    """A context in which sequential sums are the reference's or the twin's."""
+    """A context in which sequential sums are the reference's or the compiled kernel's."""
     return mock.patch.dict(os.environ, MINIFP_KERNELS="numpy" if which == "reference" else "")
 
 
@@ -181,10 +183,10 @@ SHAPES = [
 ]
 
 
-@needs_twin
+@needs_compiled
 @pytest.mark.parametrize("M, K, N", SHAPES)
 @pytest.mark.parametrize("scale", [1.0, 2.0**-9, 200.0, None])
-def test_twin_and_reference_agree_in_every_bit(M, K, N, scale):
+def test_compiled_kernel_and_reference_agree_in_every_bit(M, K, N, scale):
     rng = np.random.default_rng(M + K + N)
     a, b = rng.standard_normal((2, M, K)).astype(single), rng.standard_normal((K, N)).astype(single)
     if scale is None:
@@ -192,7 +194,7 @@ def test_twin_and_reference_agree_in_every_bit(M, K, N, scale):
     else:
         a, b = a * single(scale), b * single(scale)
     results = []
-    for which in ("reference", "twin"):
+    for which in ("reference", "compiled"):
         with using(which):
             results.append([sequential_dot(a, b), sequential_dot(a[0].T.copy().T, b)])
             results[-1] += [sequential_sum(b, i) for i in (None, 0, 1)]
@@ -201,14 +203,14 @@ def test_twin_and_reference_agree_in_every_bit(M, K, N, scale):
         assert_same(y, expected)
 
 
-@needs_twin
+@needs_compiled
 def test_reference_takes_long_rows_and_short_ones_alike():
     a, b = random_halves(4, 50, 20), np.random.default_rng(5).random((20, 70), single)
     x = np.random.default_rng(6).standard_normal((40, 3000)).astype(single)
     with using("reference"):
         y, total = sequential_dot(a, b), sequential_sum(x, 0)
     assert_same(y, loop_dot(a, b))
-    with using("twin"):
+    with using("compiled"):
         assert_same(y, sequential_dot(a, b))
         assert_same(total, sequential_sum(x, 0))
         assert_same(total, sequential_sum(np.asfortranarray(x), 0))
@@ -401,7 +403,7 @@ def test_shapes_that_do_not_fit_are_named(dtype):
             sum_in(dtype)(zeros(2, 3), axis)
 
 
-# ---- where and how the twins run ----------------------------------------------------------------
+# ---- where and how the compiled kernels run ------------------------------------------------------
 
 CHECK = """
 import sys, warnings
@@ -418,8 +420,8 @@ with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     assert (dot(a, a.T) == expected).all() and sum(np.ones((3000, 1), "f")) == 2048
     dot(a, a.T)
-had_twins = accumulate.twins(accumulate.float16) is not None
-print(f"{early=} {had_twins=}", *(w.message for w in told), sep="\\n")
+was_compiled = accumulate.compiled(accumulate.float16) is not None
+print(f"{early=} {was_compiled=}", *(w.message for w in told), sep="\\n")
 """
 
 
@@ -439,24 +441,24 @@ def run_alone(code=CHECK, folder=Path(accumulate.__file__).parents[2], **environ
 
 
 def test_numba_is_imported_at_the_first_sequential_sum_and_not_before():
-    assert run_alone() == [f"early=False had_twins={HAS_NUMBA}"]
+    assert run_alone() == [f"early=False was_compiled={HAS_NUMBA}"]
 
 
 def test_without_numba_the_references_serve():
     hidden = "import sys; sys.modules['numba'] = None"
-    assert run_alone(hidden + CHECK) == ["early=True had_twins=False"]
+    assert run_alone(hidden + CHECK) == ["early=True was_compiled=False"]
 
 
 def test_where_numba_does_not_compile_the_references_serve():
-    assert run_alone(NUMBA_DISABLE_JIT="1") == ["early=False had_twins=False"]
+    assert run_alone(NUMBA_DISABLE_JIT="1") == ["early=False was_compiled=False"]
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
-def test_twins_are_right_on_a_cpu_without_half_conversions(tmp_path):
+def test_compiled_kernels_are_right_on_a_cpu_without_half_conversions(tmp_path):
     found = run_alone(
         NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path)
     )
-    assert found == ["early=False had_twins=True"]
+    assert found == ["early=False was_compiled=True"]
 
 
 @pytest.mark.skipif(not HAS_NUMBA or os.name == "nt", reason="no numba, or no folder to close off")
@@ -468,7 +470,7 @@ def test_without_a_folder_for_compiled_kernels_there_is_one_warning(tmp_path):
     closed = package / "numerics" / "__pycache__"  # a file: nothing can be written below it
     closed.touch()
     found, *told = run_alone(folder=tmp_path, HOME=str(closed), XDG_CACHE_HOME=str(closed))
-    assert found == "early=False had_twins=True"
+    assert found == "early=False was_compiled=True"
     assert len(told) == 1 and "NUMBA_CACHE_DIR" in told[0]
 
 
@@ -483,5 +485,5 @@ numba.core.caching.IndexDataCacheFile.save = save
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_a_full_disk_costs_a_warning_and_not_the_sum(tmp_path):
     found, *told = run_alone(FULL_DISK + CHECK, NUMBA_CACHE_DIR=str(tmp_path))
-    assert found == "early=True had_twins=True"
+    assert found == "early=True was_compiled=True"
     assert len(told) == 1 and "NUMBA_CACHE_DIR" in told[0]

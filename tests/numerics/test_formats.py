@@ -11,12 +11,12 @@ from minifp.numerics import formats
 from minifp.numerics.formats import (
     FORMATS,
     as_dtype,
+    downcast,
     float16,
     float32,
     float64,
-    narrow,
     round_to,
-    widen,
+    upcast,
 )
 
 HALVES = np.arange(65536, dtype=np.uint16).view(float16)
@@ -94,20 +94,20 @@ def test_any_other_text_for_a_dtype_is_refused_by_a_precision_error(text):
 
 @pytest.mark.parametrize("dtype", [float32, float64])
 def test_all_65536_halves_widen_to_themselves(dtype):
-    assert same_bits(widen(HALVES, dtype), cast(HALVES, dtype))
-    wide = widen(HALVES, dtype)
+    assert same_bits(upcast(HALVES, dtype), cast(HALVES, dtype))
+    wide = upcast(HALVES, dtype)
     np.testing.assert_array_equal(np.signbit(wide), np.signbit(HALVES))
 
 
 def test_all_65536_halves_come_back_from_float32_and_float64():
     for dtype in (float32, float64):
-        assert same_bits(narrow(widen(HALVES, dtype), float16), HALVES)
+        assert same_bits(downcast(upcast(HALVES, dtype), float16), HALVES)
 
 
 def test_what_is_in_the_format_already_is_not_copied():
     for dtype in (float16, float32, float64):
         x = np.ones(3, dtype)
-        assert widen(x, dtype) is x and narrow(x, dtype) is x and round_to(x, dtype) is x
+        assert upcast(x, dtype) is x and downcast(x, dtype) is x and round_to(x, dtype) is x
 
 
 # ---- rounding -----------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ def test_what_is_in_the_format_already_is_not_copied():
 
 def test_midpoints_round_to_even_and_their_neighbours_to_the_nearest():
     x = midpoints()
-    assert same_bits(narrow(x, float16), cast(x, float16))
-    middle = narrow(x[: x.size // 3], float16)
+    assert same_bits(downcast(x, float16), cast(x, float16))
+    middle = downcast(x[: x.size // 3], float16)
     assert (middle.view(np.uint16) & 1 == 0).all()  # the last bit of an even half (and of Inf) is 0
 
 
@@ -126,12 +126,12 @@ def test_any_float32_is_rounded_as_numpy_rounds_it():
     near_halves = (random.integers(0x30000000, 0x48000000, 300_000)).astype(np.uint32)
     for bits in (anything, near_halves, near_halves | 0x80000000, near_halves & 0xFFFFF000):
         x = bits.view(float32)
-        assert same_bits(narrow(x, float16), cast(x, float16))
+        assert same_bits(downcast(x, float16), cast(x, float16))
 
 
 @given(st.floats(width=32))
 def test_a_rounded_number_is_the_nearest_half(x):
-    y = float(narrow(np.array([x], float32), float16)[0])
+    y = float(downcast(np.array([x], float32), float16)[0])
     if np.isfinite(y):
         ulp = float(FORMATS["float16"].ulp(x))
         assert abs(y - x) <= ulp / 2
@@ -142,16 +142,16 @@ def test_a_rounded_number_is_the_nearest_half(x):
 
 def test_float64_is_rounded_once_and_not_by_way_of_float32():
     x = np.array([1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40, 2**-25 + 2**-60, 65520 - 2**-30])
-    assert narrow(x, float16).tolist() == [1 + 2**-10, 1, 2**-24, 65504]
-    assert narrow(x[:1], float32).tolist() == [1 + 2**-11]
+    assert downcast(x, float16).tolist() == [1 + 2**-10, 1, 2**-24, 65504]
+    assert downcast(x[:1], float32).tolist() == [1 + 2**-11]
 
 
 def test_infinite_and_missing_numbers_and_zeros_keep_what_they_are():
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-30, -1e-30, 1e30, -1e30], float32)
     expected = np.array([np.inf, -np.inf, np.nan, 0, -0.0, 0, -0.0, np.inf, -np.inf], float16)
-    assert same_bits(narrow(x, float16), expected)
+    assert same_bits(downcast(x, float16), expected)
     signalling = np.array([0x7F800001, 0xFFA00000], np.uint32).view(float32)
-    assert np.isnan(narrow(signalling, float16)).all()
+    assert np.isnan(downcast(signalling, float16)).all()
 
 
 def arrangements(x):
@@ -177,12 +177,12 @@ def test_every_memory_order_is_rounded_alike(source):
     x[::11] *= 1e6
     for name, a in arrangements(x).items():
         a, before = np.asarray(a), np.array(a)
-        for y in (narrow(a, float16), round_to(a, float16).astype(float16)):
+        for y in (downcast(a, float16), round_to(a, float16).astype(float16)):
             assert same_bits(np.array(y), np.array(cast(a, float16))), name
         assert y.shape == a.shape
         assert round_to(a, float16).dtype == source
         np.testing.assert_array_equal(a, before, err_msg=name)
-        wide = widen(narrow(a, float16), source)
+        wide = upcast(downcast(a, float16), source)
         np.testing.assert_array_equal(wide, cast(cast(a, float16), source), err_msg=name)
 
 
@@ -198,6 +198,6 @@ def test_rounding_in_place_gives_the_rounded_numbers_in_their_wider_format():
 
 @given(hnp.arrays(float32, hnp.array_shapes(max_dims=3, max_side=6), elements=st.floats(width=32)))
 def test_rounding_a_rounded_array_changes_nothing(x):
-    once = narrow(x, float16)
-    assert same_bits(narrow(widen(once, float32), float16), once)
-    assert same_bits(round_to(round_to(x, float16), float16), widen(once, float32))
+    once = downcast(x, float16)
+    assert same_bits(downcast(upcast(once, float32), float16), once)
+    assert same_bits(round_to(round_to(x, float16), float16), upcast(once, float32))

@@ -168,11 +168,11 @@ def test_a_kernel_is_listed_with_its_rule_and_a_reference():
 
     assert KERNELS[-1] is mine and isinstance(mine, Kernel)
     assert (mine.name, mine.rule.role, mine.__doc__) == (
-        "test_backend.mine",
+        "test_kernels.mine",
         "map",
         "What it does.",
     )
-    assert repr(mine) == "<kernel test_backend.mine: map>"
+    assert repr(mine) == "<kernel test_kernels.mine: map>"
 
 
 def test_every_kernel_has_a_name_of_its_own_a_known_role_and_names_its_arguments():

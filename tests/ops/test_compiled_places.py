@@ -1,4 +1,4 @@
-"""Twins: pooling, numbers that meet at places, folding, resizing, products, attention.
+"""Compiled kernels: pooling, numbers that meet at places, folding, resizing, products, attention.
 
 Random shapes and memory layouts, larger than those of the cases, against the references: exactly,
 where nothing is rounded, or within the bound; and the same bytes on any number of threads.
@@ -12,7 +12,7 @@ import pytest
 from bounds import Calls
 
 import minifp as fp
-from minifp.numerics.formats import float16, float32, narrow, widen
+from minifp.numerics.formats import downcast, float16, float32, upcast
 from minifp.numerics.kernels import KERNELS
 from minifp.ops.pooling.pool_windows import adaptive_axes, pool_axes
 from minifp.runtime import cpu
@@ -327,13 +327,13 @@ def drawn(make, count, dtype=float16, special=False):
     for n in range(count):
         seed = zlib.crc32(f"{make.__name__} {n}".encode())
         name, args, params, to = make(Draw(seed, dtype, special))
-        assert NAMED[name].twin is not None
+        assert NAMED[name].compiled is not None
         yield NAMED[name], args, {**params, "to": to}
 
 
 @named
 @stored
-def test_a_twin_is_within_the_bound_for_any_shape_and_layout(make, dtype):
+def test_a_compiled_kernel_is_within_the_bound_for_any_shape_and_layout(make, dtype):
     for kernel, args, params in drawn(make, 25, dtype):
         before = [None if a is None else a.copy() for a in args]
         with Calls() as calls:
@@ -348,7 +348,7 @@ def test_a_twin_is_within_the_bound_for_any_shape_and_layout(make, dtype):
 
 
 @named
-def test_numbers_that_are_not_finite_pass_through_a_twin(make):
+def test_numbers_that_are_not_finite_pass_through_a_compiled_kernel(make):
     for kernel, args, params in drawn(make, 15, special=True):
         with Calls() as calls:
             kernel(*args, **params)
@@ -357,7 +357,7 @@ def test_numbers_that_are_not_finite_pass_through_a_twin(make):
 
 
 @named
-def test_a_twin_gives_the_same_bytes_on_any_number_of_threads(make, monkeypatch):
+def test_a_compiled_kernel_gives_the_same_bytes_on_any_number_of_threads(make, monkeypatch):
     from minifp.runtime.cpu import pool
 
     monkeypatch.setattr(pool, "WORTH_A_THREAD", -1)
@@ -469,7 +469,7 @@ def test_large_arrays_are_rounded_bit_for_bit_as_numpy_rounds_them():
 def test_a_conversion_keeps_shape_and_order_and_copies_what_lies_in_neither():
     x = np.random.default_rng(0).normal(0, 1, (40, 50, 3)).astype(float32)
     for a in (x, np.asfortranarray(x), x.transpose(1, 2, 0), x[::2, ::-1], x[:0]):
-        y = narrow(a, np.dtype(float16))
+        y = downcast(a, np.dtype(float16))
         np.testing.assert_array_equal(y, a.astype(float16))
         assert y.flags.forc
-        np.testing.assert_array_equal(widen(y, np.dtype(float32)), y.astype(float32))
+        np.testing.assert_array_equal(upcast(y, np.dtype(float32)), y.astype(float32))

@@ -1,7 +1,7 @@
 """The compiled kernels that work element by element, each against its reference.
 
-Where the reference does one operation, or only chooses, a twin must agree with it bit for bit;
-elsewhere both must lie within the bound of bounds.py of the reference run in float64.
+Where the reference does one operation, or only chooses, a compiled kernel must agree with it bit
+for bit; elsewhere both must lie within the bound of bounds.py of the reference run in float64.
 """
 
 import math
@@ -29,7 +29,7 @@ FAMILIES = (
 FOUND = {
     k.name.partition(".")[2]: k
     for k in KERNELS
-    if k.name.partition(".")[0] in FAMILIES and k.twin is not None
+    if k.name.partition(".")[0] in FAMILIES and k.compiled is not None
 }
 # By kernel: its arguments, as letters, and its parameters. x y z: floating, alike. p: positive.
 # m: booleans. n: a number. -: None.
@@ -56,7 +56,8 @@ SHAPED = ("mul", "div", "maximum", "minimum")
 
 
 def calls_of():
-    """(kernel name, arguments, parameters) of all twins that take arrays of one shape."""
+    """(kernel name, arguments, parameters) of all compiled kernels that take arrays of one
+    shape."""
     for name, (letters, params) in (ONE | {n: ("x", p) for n, p in SETTINGS.items()}).items():
         forward = "copy" if name == "copy" else f"{name}_forward"
         yield forward, letters, params
@@ -142,10 +143,10 @@ class Source:
         return np.asarray(np.abs(x) if letter == "p" else x, dtype)
 
 
-def twin_and_reference(kernel, args, to=float16, **params):
+def compiled_and_reference(kernel, args, to=float16, **params):
     """What both give: the reference in float32, and rounded as the backend does."""
     stored = (np.dtype(bool),) if kernel.name.startswith("comparison") else (np.dtype(to),)
-    ours = kernel.twin(*args, to=stored, **params)
+    ours = kernel.compiled(*args, to=stored, **params)
     assert type(ours) is np.ndarray and ours.flags.c_contiguous and ours.flags.writeable
     assert ours.dtype == stored[0]
     sums = {"sum": lambda x, **given: np.sum(x, dtype=float64, **given).astype(float32)}
@@ -163,8 +164,8 @@ def twin_and_reference(kernel, args, to=float16, **params):
 
 
 def check(kernel, args, to=float16, **params):
-    """The twin is right: see the module."""
-    ours, theirs = twin_and_reference(kernel, args, to, **params)
+    """The compiled kernel is right: see the module."""
+    ours, theirs = compiled_and_reference(kernel, args, to, **params)
     assert ours.shape == theirs.shape
     if ours.dtype == bool or kernel.name.partition(".")[2] in EXACT:
         np.testing.assert_array_equal(ours, theirs)
@@ -183,7 +184,7 @@ def given(params):
 # ---- arrays of one shape ------------------------------------------------------------------------
 
 
-def test_every_twin_of_these_families_is_tested():
+def test_every_compiled_kernel_of_these_families_is_tested():
     tested = {c[0] for c in calls_of()} | {c[0] for c in gradients_of()}
     tested |= {"floor_dx", "ceil_dx", "trunc_dx", "round_dx", "pow_dx"}
     tested |= {"prelu_forward", "prelu_dx", "prelu_dw", "glu_forward", "glu_dx"}
@@ -191,13 +192,13 @@ def test_every_twin_of_these_families_is_tested():
 
 
 @pytest.mark.parametrize("name, letters, params", CALLS)
-def test_a_twin_agrees_with_its_reference(name, letters, params):
+def test_a_compiled_kernel_agrees_with_its_reference(name, letters, params):
     source, (more, params) = Source(), given(params)
     for shape in ((3, 5, 7), (1,), (), (0, 4), (4099,)):
         for dtype, to in ((float16, float16), (float32, float32)):
             args = [source(letter, shape, dtype) for letter in letters]
             if name[:4] in ("sin_", "cos_") and dtype == float32:
-                assert FOUND[name].twin(*args, to=(to,)) is None
+                assert FOUND[name].compiled(*args, to=(to,)) is None
                 continue
             check(FOUND[name], (*args, *more), to, **params)
 
@@ -209,7 +210,7 @@ def test_nan_inf_zeros_and_subnormals_come_out_as_from_the_reference(name, lette
         args = [source(letter, (40, 50), to) for letter in letters]
         if name[:4] in ("sin_", "cos_") and to == float32:
             continue
-        ours, theirs = twin_and_reference(FOUND[name], (*args, *more), to, **params)
+        ours, theirs = compiled_and_reference(FOUND[name], (*args, *more), to, **params)
         np.testing.assert_array_equal(np.isnan(ours), np.isnan(theirs))
         lost = np.isinf(theirs.astype(float64))
         np.testing.assert_array_equal(ours[lost], theirs[lost])
@@ -224,7 +225,7 @@ def test_minus_zero_keeps_its_sign(name):
     zeros = np.array([0.0, -0.0], float16)
     args = [zeros, np.array([-0.0, -0.0], float16)][: 1 + (name[:3] in ("mul", "add"))]
     params = {"alpha": 1} if name == "add_forward" else {}
-    ours, theirs = twin_and_reference(FOUND[name], args, **params)
+    ours, theirs = compiled_and_reference(FOUND[name], args, **params)
     np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))
 
 
@@ -285,9 +286,9 @@ def test_no_result_depends_on_the_number_of_threads():
             set_num_threads(count)
             found.append(
                 [
-                    FOUND["gelu_forward"].twin(x, to=(float16,), approximate="none"),
-                    FOUND["mul_forward"].twin(x, y, to=(float16,)),
-                    FOUND["mul_dy"].twin(x, x, y, shape=y.shape, to=(float16,)),
+                    FOUND["gelu_forward"].compiled(x, to=(float16,), approximate="none"),
+                    FOUND["mul_forward"].compiled(x, y, to=(float16,)),
+                    FOUND["mul_dy"].compiled(x, x, y, shape=y.shape, to=(float16,)),
                 ]
             )
     finally:
@@ -315,7 +316,7 @@ def test_axes_of_all_kinds_at_once():
 
 
 def test_an_argument_that_is_no_stored_number_is_left_to_the_reference():
-    x, mul = Source()("x", (3, 4)), FOUND["mul_forward"].twin
+    x, mul = Source()("x", (3, 4)), FOUND["mul_forward"].compiled
     for y in (x.astype(float64), x.astype(np.int64), x.astype(">f2"), np.float32(2), None):
         assert mul(x, y, to=(float16,)) is None
     assert mul(x, x, to=(float64,)) is None
@@ -344,7 +345,7 @@ def test_a_gradient_is_summed_to_the_shape_of_its_argument(name, letters, params
             shapes = [shape if k == whose and k else whole for k in range(len(letters))]
             args = [source(letter, s) for letter, s in zip(letters, shapes)]
             for to in (float16, float32):
-                ours, theirs = twin_and_reference(FOUND[name], args, to, shape=shape, **params)
+                ours, theirs = compiled_and_reference(FOUND[name], args, to, shape=shape, **params)
                 assert ours.shape == theirs.shape == shape
                 call = Call(FOUND[name], args, {"shape": shape, **params}, (ours,), None)
                 assert call.excess() <= 1
@@ -356,7 +357,7 @@ def test_a_large_gradient_is_summed_in_slabs():
     for shape in ((300, 1, 1), (1, 7, 1), (1, 7, 500), (500,), (300, 7, 1), ()):
         each = x.astype(float64) * y
         axes = stretched(x.shape, shape)
-        ours = FOUND["mul_dx"].twin(x, np.ones(shape, float16), y, shape=shape, to=(float32,))
+        ours = FOUND["mul_dx"].compiled(x, np.ones(shape, float16), y, shape=shape, to=(float32,))
         exact = each.sum(axes).reshape(shape)
         magnitude = np.abs(each).sum(axes).reshape(shape)
         assert excess(ours, exact, magnitude, x.size // max(ours.size, 1)) <= 1
@@ -364,8 +365,8 @@ def test_a_large_gradient_is_summed_in_slabs():
 
 def test_a_reduced_gradient_without_a_target_keeps_its_format_unless_it_is_a_scalar():
     x = Source()("x", (4, 5))
-    assert FOUND["reduce_to"].twin(x, shape=(5,), to=(None,)).dtype == float16
-    assert FOUND["reduce_to"].twin(x, shape=(), to=(None,)).dtype == float32
+    assert FOUND["reduce_to"].compiled(x, shape=(5,), to=(None,)).dtype == float16
+    assert FOUND["reduce_to"].compiled(x, shape=(), to=(None,)).dtype == float32
 
 
 @pytest.mark.parametrize("y", [2, 3, -1, 0.5])
@@ -375,19 +376,19 @@ def test_slopes_of_powers(y):
     for shape, dz_ in ((x.shape, dz), ((40,), dz)):
         args = (dz_, x if shape == x.shape else x[0], y)
         for to in (float16, float32):
-            ours, _ = twin_and_reference(FOUND["pow_dx"], args, to, shape=shape)
+            ours, _ = compiled_and_reference(FOUND["pow_dx"], args, to, shape=shape)
             assert Call(FOUND["pow_dx"], args, {"shape": shape}, (ours,), None).excess() <= 1
     special = np.array(SPECIAL, float16)
     for name, params in (("pow_dx", {"shape": special.shape}), ("pow_forward", {})):
         args = (np.ones_like(special), special, y)[name == "pow_forward" :]
-        ours, theirs = twin_and_reference(FOUND[name], args, float32, **params)
+        ours, theirs = compiled_and_reference(FOUND[name], args, float32, **params)
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_other_powers_are_left_to_the_reference():
     x = Source()("x", (3, 4))
-    assert FOUND["pow_forward"].twin(x, 1.7, to=(float16,)) is None
-    assert FOUND["pow_forward"].twin(x, x, to=(float16,)) is None
+    assert FOUND["pow_forward"].compiled(x, 1.7, to=(float16,)) is None
+    assert FOUND["pow_forward"].compiled(x, x, to=(float16,)) is None
 
 
 # ---- with weights and gates ---------------------------------------------------------------------
@@ -402,7 +403,7 @@ def test_prelu(shape, channels):
     check(FOUND["prelu_forward"], (x, w))
     check(FOUND["prelu_dx"], (dy, x, w))
     x = Source(2)("x", shape)
-    ours, _ = twin_and_reference(FOUND["prelu_dw"], (dy, x), float32, shape=w.shape)
+    ours, _ = compiled_and_reference(FOUND["prelu_dw"], (dy, x), float32, shape=w.shape)
     call = Call(FOUND["prelu_dw"], (dy, x), {"shape": w.shape}, (ours,), None)
     assert ours.shape == w.shape and call.excess() <= 1
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bounds import Call
 
-from minifp.numerics.formats import float16, float32, float64, narrow
+from minifp.numerics.formats import downcast, float16, float32, float64
 from minifp.numerics.kernels import KERNELS
 from minifp.runtime import cpu
 
@@ -305,8 +305,8 @@ each_kernel = pytest.mark.parametrize("name", CALLS)
 
 
 def results_of(name, args, params, to):
-    """What the twin makes of them; it must not leave them to the reference."""
-    found = BY_NAME[name].twin(*args, to=to, **params)
+    """What the compiled kernel makes of them; it must not leave them to the reference."""
+    found = BY_NAME[name].compiled(*args, to=to, **params)
     assert found is not None, f"{name} left {[np.shape(a) for a in args]}, {params}"
     return found if isinstance(found, tuple) else (found,)
 
@@ -360,7 +360,7 @@ def test_nan_and_inf_are_where_the_reference_has_them(name):
         with np.errstate(all="ignore"):
             exact, _ = Call(BY_NAME[name], args, params, results, None).exact()
         for y, e in zip(results, exact):
-            e = narrow(np.asarray(e, float64), y.dtype)
+            e = downcast(np.asarray(e, float64), y.dtype)
             np.testing.assert_array_equal(np.isnan(y), np.isnan(e), f"{seed} {params}")
             np.testing.assert_array_equal(y[np.isinf(e)], e[np.isinf(e)], f"{seed} {params}")
             assert not np.isinf(y[np.isfinite(e)]).any(), (seed, params)

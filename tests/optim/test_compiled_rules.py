@@ -12,7 +12,7 @@ import minifp as fp
 from minifp import nn, optim
 from minifp.autograd import gradient_clip
 from minifp.numerics import kernels
-from minifp.numerics.formats import narrow, widen
+from minifp.numerics.formats import downcast, upcast
 from minifp.runtime import cpu
 
 pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="kernels are not compiled here")
@@ -67,18 +67,18 @@ def arguments(kernel, states, size, formats, random):
             found.append(2.0**-7 / 3)
         else:
             x = np.abs(x) if name in ("v", "s", "u", "largest") and i > 1 else x
-            found.append(narrow(x, dtype) if is_there else None)
+            found.append(downcast(x, dtype) if is_there else None)
     return found
 
 
 def by_reference(kernel, args, to, settings):
     """What the reference gives in float32, rounded once."""
-    wide = [widen(a, SINGLE) if isinstance(a, np.ndarray) else a for a in args]
+    wide = [upcast(a, SINGLE) if isinstance(a, np.ndarray) else a for a in args]
     wide = [SINGLE.type(a) if isinstance(a, float) else a for a in wide]
     with np.errstate(all="ignore"):
         results = kernel.reference(*wide, **settings)
     results = results if isinstance(results, tuple) else (results,)
-    return [narrow(r, dtype) for r, dtype in zip(results, to)]
+    return [downcast(r, dtype) for r, dtype in zip(results, to)]
 
 
 def bits(array):
@@ -88,15 +88,15 @@ def bits(array):
     return frozen(array)
 
 
-def test_every_kernel_of_an_update_rule_has_a_twin_and_calls_here():
+def test_every_kernel_of_an_update_rule_has_a_compiled_kernel_and_calls_here():
     assert {k.name for k in OF_RULES} == {*CALLS}
-    assert [k for k in OF_RULES if k.twin is None] == []
+    assert [k for k in OF_RULES if k.compiled is None] == []
 
 
 @every_kernel
 @pytest.mark.parametrize("size", [0, 1, 7, 1001])
 @pytest.mark.parametrize("formats", [(SINGLE,) * 3, (SINGLE, HALF, SINGLE), (HALF, HALF, HALF)])
-def test_a_twin_gives_the_bits_of_its_reference(kernel, size, formats):
+def test_a_compiled_kernel_gives_the_bits_of_its_reference(kernel, size, formats):
     random = np.random.default_rng(size)
     for settings, states in CALLS[kernel.name]:
         args = arguments(kernel, states, size, formats, random)
@@ -106,7 +106,9 @@ def test_a_twin_gives_the_bits_of_its_reference(kernel, size, formats):
         found = found if isinstance(found, tuple) else (found,)
         expected = by_reference(kernel, args, to, settings)
         assert frozen([a for a in args if isinstance(a, np.ndarray)]) == before
-        if kernel.name == "lamb.lamb_step":  # a pointwise twin, whose product and sum are one
+        if (
+            kernel.name == "lamb.lamb_step"
+        ):  # a pointwise compiled kernel, whose product and sum are one
             for a, b in zip(found, expected):
                 np.testing.assert_allclose(a.astype(DOUBLE), b.astype(DOUBLE), rtol=1e-3)
         else:
@@ -135,7 +137,7 @@ def train(rule, precision, shapes=SHAPES, **settings):
             dtype = SINGLE if k == 2 and i % 2 else p.array.dtype
             if k == 1 and i % 3 == 1:
                 continue
-            array = narrow(values, dtype)
+            array = downcast(values, dtype)
             p.grad = fp.Tensor(np.asfortranarray(array) if k == 3 else array)
             p.grad.seed = 64.0
         result = optimizer.step()
@@ -149,10 +151,10 @@ def references(monkeypatch):
     """A function that leaves all the optimizer's work to the references, from then on."""
 
     def use():
-        monkeypatch.setattr(optim.Optimizer, "_twin_for", lambda *_: None)
-        monkeypatch.setattr(gradient_clip, "twin_of", lambda *_: None)
+        monkeypatch.setattr(optim.Optimizer, "_compiled_rule", lambda *_: None)
+        monkeypatch.setattr(gradient_clip, "compiled_kernel_of", lambda *_: None)
         for kernel in OF_RULES:
-            monkeypatch.setattr(kernel, "twin", None)
+            monkeypatch.setattr(kernel, "compiled", None)
 
     return use
 
@@ -165,7 +167,7 @@ def test_compiled_steps_are_those_of_the_references_bit_for_bit(rule, precision,
     with fp.precision(replace(fp.get_precision())):  # which has resolved no kernel yet
         plain, other = train(rule, precision, clip_norm=5.0)
     assert compiled.pop("norms") == pytest.approx(plain.pop("norms"), rel=1e-14)
-    if rule == "LAMB":  # whose lamb_step is a pointwise twin
+    if rule == "LAMB":  # whose lamb_step is a pointwise compiled kernel
         for a, b in zip(optimizer.parameters, other.parameters):
             np.testing.assert_allclose(a.numpy().astype(DOUBLE), b.numpy(), rtol=2e-3, atol=1e-5)
     else:
@@ -252,7 +254,7 @@ def test_a_gradient_of_another_size_is_refused_and_nothing_is_changed(rule, prec
 @pytest.mark.parametrize("sizes", [(0,), (1,), (31, 32, 33), (64, 0, 5000), (200_001, 7)], ids=str)
 def test_a_compiled_norm_is_the_sum_of_squares_whatever_the_format(sizes, dtype):
     random = np.random.default_rng(sizes)
-    arrays = [narrow(random.normal(size=n), HALF).astype(dtype) for n in sizes]
+    arrays = [downcast(random.normal(size=n), HALF).astype(dtype) for n in sizes]
     expected = sum(float((a.astype(DOUBLE) ** 2).sum()) for a in arrays)
     found = gradient_clip.squared_norm(*arrays)
     assert found == pytest.approx(expected, rel=1e-14)

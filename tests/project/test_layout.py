@@ -129,9 +129,7 @@ def below(name, seen=()):
 
 def test_every_room_has_its_place_in_the_import_order():
     missing = {room(module) for module in modules()} - {*ROOMS}
-    assert not missing, (
-        f"decide which rooms these may import, in ROOMS: {missing}"
-    )
+    assert not missing, f"decide which rooms these may import, in ROOMS: {missing}"
 
 
 def test_imports_only_go_down():

@@ -18,7 +18,7 @@ import pytest
 import minifp as fp
 
 ROOT = Path(__file__).resolve().parents[2]
-TYPED = ROOT / "tests" / "typed"
+TYPED = ROOT / "tests" / "project" / "typed"
 
 # Modules whose names are public: all of them, or only those that they define themselves.
 GATHERING = (

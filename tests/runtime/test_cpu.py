@@ -151,9 +151,9 @@ def test_set_num_threads_refuses_what_is_no_number_of_threads(given):
 
 @compiled
 def test_every_chunk_is_done_once_however_many_callers_and_threads_there_are(restored):
-    from minifp.runtime.cpu.pool import chunked
+    from minifp.runtime.cpu.pool import parallel
 
-    @chunked
+    @parallel
     def count(chunk, scratch, done, work):
         x = np.float32(0)
         for i in range(work):

@@ -14,7 +14,7 @@ from minifp.autograd import tape
 from minifp.autograd.backward import propagate
 from minifp.errors import ArgumentError, DeviceError, TapeError
 from minifp.numerics import kernels
-from minifp.numerics.formats import float64, narrow, widen
+from minifp.numerics.formats import downcast, float64, upcast
 from minifp.numerics.policy import as_precision
 from minifp.runtime import random
 from minifp.scope.tracing.effects import backward, forward
@@ -28,14 +28,14 @@ ONE_OF_EACH = list({case.operation: case for case in CASES}.values())
 
 def rounds_twice_backward(dy, to, by):
     """Of x + by - by."""
-    return (narrow(dy, to[0]),)
+    return (downcast(dy, to[0]),)
 
 
 @fp.op
 def rounds_twice(x, *, by):
     """x, but stored in between beside `by`, where an ulp is larger."""
-    aside = narrow(widen(x, float64) + by, x.dtype)
-    return narrow(widen(aside, float64) - by, x.dtype), (), rounds_twice_backward
+    aside = downcast(upcast(x, float64) + by, x.dtype)
+    return downcast(upcast(aside, float64) - by, x.dtype), (), rounds_twice_backward
 
 
 def network():

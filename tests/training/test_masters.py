@@ -12,7 +12,7 @@ from update_rules import RULES
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.numerics.formats import narrow
+from minifp.numerics.formats import downcast
 
 HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
 FINE = np.array([1.0001, -0.3333, 2.00007])  # float16 holds none of these
@@ -127,7 +127,7 @@ def test_after_every_step_the_weights_are_the_masters_rounded_once(values, rates
     for rate in rates:
         optimizer.param_groups[0]["lr"] = rate
         step(optimizer, 0.7)
-        assert frozen(p.array) == frozen(narrow(masters(optimizer)[0], HALF))
+        assert frozen(p.array) == frozen(downcast(masters(optimizer)[0], HALF))
 
 
 # ---- what is assigned later ---------------------------------------------------------------------
@@ -438,7 +438,7 @@ def test_an_optimizer_that_is_only_made_takes_nothing_from_the_one_that_trains()
     for _ in range(100):
         step(optimizer, -1.0)
     assert (abs(masters(optimizer)[0] - FINE - 1e-3) < 100 * 2.0**-23).all()
-    assert frozen(p.array) == frozen(narrow(masters(optimizer)[0], HALF))
+    assert frozen(p.array) == frozen(downcast(masters(optimizer)[0], HALF))
 
 
 def test_masters_made_after_training_without_begin_from_the_stored_weights():
@@ -491,7 +491,7 @@ def test_optimizer_state_in_float16_is_stored_so_and_rounded_once():
         found.update(optimizer.state_dict()["optimizers"][0]["state"][0])
         found["bytes"] = optimizer.memory()["optimizer_state"]
     for name in ("exp_avg", "exp_avg_sq"):
-        assert frozen(half[name]) == frozen(narrow(exact[name], HALF))
+        assert frozen(half[name]) == frozen(downcast(exact[name], HALF))
     assert frozen(half["master"]) == frozen(exact["master"])
     assert (exact["bytes"], half["bytes"]) == (24, 12)
 

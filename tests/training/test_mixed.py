@@ -17,7 +17,7 @@ from update_rules import RULES
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.numerics.formats import narrow
+from minifp.numerics.formats import downcast
 from minifp.optim.weights import Weights
 from minifp.training import mixed
 
@@ -227,7 +227,7 @@ def test_optimizer_state_can_be_stored_in_float16(rule):
     for half, wide in zip(*states):
         for name in set(half) - {"step", "master", "mu_product"}:
             if half[name].dtype == np.float16:  # that of normalisation layers is float32
-                assert frozen(half[name]) == frozen(narrow(wide[name], half[name].dtype))
+                assert frozen(half[name]) == frozen(downcast(wide[name], half[name].dtype))
     sizes = optimizer.memory(), exact.memory()
     assert 0 < sizes[0]["optimizer_state"] < sizes[1]["optimizer_state"]
 

@@ -6,10 +6,10 @@ many results read the same, what they read is gathered into panels first.
 
 import numpy as np
 
-from minifp.runtime.cpu.compile import compiled, part
+from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import load, store
 from minifp.runtime.cpu.packing import settle, widen
-from minifp.runtime.cpu.pool import chunked
+from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
 
 KC = 128  # places in a panel, which stays in the L1 cache
@@ -17,7 +17,7 @@ APART = COLUMNS + LANES  # rows of a panel
 STEPS = np.arange(KC, dtype=np.int32) * APART
 
 
-@part
+@inline
 def fill(chunk, N, x, how, out):
     """Widen what a chunk reads of x into planes."""
     C, H, W, sh, sw, top, left, images, rows, height, width, total, parts, _ = how
@@ -76,7 +76,7 @@ def zero_of(x, n):
     return total
 
 
-@part
+@inline
 def gather(scratch, planes, steps, table, K, f, width, height, down, Q, n, to):
     """The numbers that n pixels, from number f on, read at K places: a panel (K, APART).
 
@@ -97,7 +97,7 @@ def gather(scratch, planes, steps, table, K, f, width, height, down, Q, n, to):
             image, p = image + 1, 0
 
 
-@chunked
+@parallel
 def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in_panels):
     """y = bias + the correlation of x with packed weights, for every phase of the result.
 

@@ -1,4 +1,4 @@
-"""The twins of conv.py for a GPU: pictures are unfolded, some at a time, for products of cuBLAS.
+"""Kernels of conv.py for a GPU: pictures are unfolded, some at a time, for products of cuBLAS.
 
 Columns are stored as their pictures are, and lie in the workspace only, whose size keeps them in
 the L2 cache. Where a picture has many windows it is a matrix of a batch, and the product is where
@@ -10,7 +10,7 @@ from. With one channel in each group there are kernels without products of matri
 
 from typing import NamedTuple
 
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda import cudnn
 from minifp.runtime.cuda.arrays import empty, is_aligned, zeros
 from minifp.runtime.cuda.cublas import supported
@@ -194,10 +194,10 @@ def depthwise(name, x, w, b, shape, dtype, groups, windows):
     return y
 
 
-# ---- the kernels' twins -------------------------------------------------------------------------
+# ---- the kernels ---------------------------------------------------------------
 
 
-@twin
+@compiled_kernel
 def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
     given = windows_of(x.shape[2:], w.shape[2:], counts, stride, padding, dilation)
     shape = (len(x), len(w), *counts)
@@ -211,7 +211,7 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
     return correlation(x, w, b, shape, to[0], groups, given)
 
 
-@twin
+@compiled_kernel
 def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to):
     if cudnn.is_chosen():
         shape = (len(dy), w.shape[1] * groups, *x_sizes)
@@ -230,7 +230,7 @@ def gradient(dy, w, b, x_sizes, stride, padding, dilation, groups, to):
     return correlation_back(dy, w, b, shape, to[0], groups, given)
 
 
-@twin
+@compiled_kernel
 def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     if cudnn.is_chosen():
         found = cudnn.convolution("wgrad", x, dy, None, w_shape, to[0], stride, padding, dilation)

@@ -1,4 +1,4 @@
-"""The twins of conv.py: correlations without unfolding.
+"""Compiled kernels of conv.py: correlations without unfolding.
 
 A chunk is some pictures, or some rows of one. Its input is widened once into the workspace of the
 thread, as planes with zeros around them, and there the sum over (c, i, j) reads each plane shifted
@@ -22,7 +22,7 @@ import numpy as np
 from minifp.ops.convolution.conv_correlation_numba import APART, KC, correlations, pack, zero_of
 from minifp.ops.convolution.conv_plan_numba import MANY, backward_plan, forward_plan, weight_plan
 from minifp.ops.convolution.conv_weights_numba import FAR, add_slots, weight_sums
-from minifp.runtime.cpu import everywhere, twin
+from minifp.runtime.cpu import any_device, compiled_kernel
 from minifp.runtime.cpu.half import flat
 from minifp.runtime.cpu.pool import aligned
 from minifp.runtime.cpu.sums import sum_over
@@ -65,10 +65,10 @@ def run(made, groups, x, w, b, shape, dtype, finite=False):
     return y
 
 
-# ---- the twins ----------------------------------------------------------------------------------
+# ---- the compiled kernels ------------------------------------------------------------------------
 
 
-@twin
+@compiled_kernel
 def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
     shape = (x.shape[0], w.shape[0], *counts)
     if not x.size or not w.size or not prod(shape):
@@ -79,7 +79,7 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
     return run(made, groups, x, w, b, shape, to[0])
 
 
-@twin
+@compiled_kernel
 def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to):
     shape = (dy.shape[0], w.shape[1] * groups, *x_sizes)
     if not dy.size or not w.size or not prod(shape):
@@ -90,7 +90,7 @@ def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to):
     return run(made, groups, dy, w, None, shape, to[0], finite=True)  # zeros around dy are not dy
 
 
-@twin
+@compiled_kernel
 def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     if not dy.size or not x.size:
         return None
@@ -117,6 +117,6 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     return dw
 
 
-@everywhere
+@any_device
 def conv_db(dy, *, to):
     return sum_over(dy, (0, *range(2, dy.ndim)), to[0] or dy.dtype)

@@ -1,9 +1,9 @@
-"""The twin of conv_transpose.py for a GPU: a gradient of conv_cuda.py, with a bias."""
+"""The kernel of conv_transpose.py for a GPU: a gradient of conv_cuda.py, with a bias."""
 
 from minifp.ops.convolution.conv_cuda import gradient
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 
 
-@twin
+@compiled_kernel
 def conv_transpose_forward(x, w, b, *, y_sizes, stride, padding, dilation, groups, to):
     return gradient(x, w, b, y_sizes, stride, padding, dilation, groups, to)

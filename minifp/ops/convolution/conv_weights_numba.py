@@ -7,17 +7,17 @@ kernel and their channels: see conv_numba.py.
 import numpy as np
 
 from minifp.ops.convolution.conv_correlation_numba import KC, fill
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import load, store
 from minifp.runtime.cpu.packing import pack_rows, transpose, widen
-from minifp.runtime.cpu.pool import chunked
+from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
 
 FAR = 128  # channels of pixels that are so far apart that few of them fit into the L1 cache
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a panel begin
 
 
-@part
+@inline
 def put_channels_last(scratch, planes, C, phases, size, deep, to):
     """Planes (C, phases, size) as (phases, deep, C), a block of LANES by LANES at once.
 
@@ -36,7 +36,7 @@ def put_channels_last(scratch, planes, C, phases, size, deep, to):
                 )
 
 
-@part(sums=True)
+@inline(sums=True)
 def dot(x, i, y, j, n):
     """The sum of x[i + k] y[j + k] for k below n."""
     total = np.float32(0)
@@ -45,7 +45,7 @@ def dot(x, i, y, j, n):
     return total
 
 
-@part
+@inline
 def depthwise_sums(scratch, dy, source, images, height, width, down, Q, far, begin, n, to, more):
     """sums[i] (+)= the sum over all pixels of dy times what lies i behind them, for i below n.
 
@@ -62,7 +62,7 @@ def depthwise_sums(scratch, dy, source, images, height, width, down, Q, far, beg
         to[i] = to[i] + total if more else total
 
 
-@chunked
+@parallel
 def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks, per, in_panels):
     """A slot's part of dw: the sum over some chunks, lanes along a row of the kernel's places.
 
@@ -125,7 +125,7 @@ def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks,
                         )
 
 
-@chunked
+@parallel
 def add_slots(chunk, scratch, sums, slots, of_slot, groups, places, M, C, KK, out):
     """dw of one result: the sum of the slots' parts, one after the other.
 

@@ -1,8 +1,8 @@
-"""The twins of folding.py for a GPU: the unfolding and folding of convolutions."""
+"""Kernels of folding.py for a GPU: the unfolding and folding of convolutions."""
 
 from minifp.ops.convolution.conv_cuda import TEXT, unfolded, whole, windows_of
 from minifp.ops.convolution.folding import counts_of
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast
 from minifp.runtime.cuda.rows import contiguous
@@ -15,7 +15,7 @@ def windows(size, kernel_size, dilation, padding, stride):
     return windows_of(tuple(size), kernel_size, counts, stride, padding, dilation)
 
 
-@twin
+@compiled_kernel
 def fold_forward(y, *, size, kernel_size, dilation, padding, stride, to):
     found = windows(size, kernel_size, dilation, padding, stride)
     dtype = to[0] or y.dtype
@@ -31,7 +31,7 @@ def fold_forward(y, *, size, kernel_size, dilation, padding, stride, to):
     return x
 
 
-@twin
+@compiled_kernel
 def unfold_columns(x, *, to, **window):
     if not FLOATS.issuperset((x.dtype, to[0])):
         return None

@@ -1,17 +1,17 @@
-"""The twins of folding.py: fold adds up pictures in the workspace; unfold is a copy."""
+"""Compiled kernels of folding.py: fold adds up pictures in the workspace; unfold is a copy."""
 
 import numpy as np
 
 from minifp.ops.convolution.folding import columns_of, counts_of
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 
 CHUNK = 8192  # numbers that are worth a chunk
 NANOSECONDS = 0.5
 
 
-@chunked
+@parallel
 def fold(chunk, scratch, each, A, down, across, y, x):
     """x (A, H, W) from y (A, KH, KW, P, Q). down, across: (size of x, of the window, how many
     windows, stride, padding, dilation)."""
@@ -41,7 +41,7 @@ def fold(chunk, scratch, each, A, down, across, y, x):
             store(x, a * H * W + i, total[i])
 
 
-@twin
+@compiled_kernel
 def fold_forward(y, *, size, kernel_size, dilation, padding, stride, to):
     (H, W), (KH, KW) = size, kernel_size
     N, C = y.shape[0], y.shape[1] // (KH * KW)
@@ -58,6 +58,6 @@ def fold_forward(y, *, size, kernel_size, dilation, padding, stride, to):
     return x
 
 
-@twin
+@compiled_kernel
 def unfold_columns(x, *, to, **window):
     return columns_of(x, **window) if x.dtype == to[0] else None

@@ -10,7 +10,7 @@ from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import is_float, narrow
+from minifp.numerics.formats import downcast, is_float
 from minifp.ops.creation import storage_dtype, tensor
 from minifp.ops.dims import also_by_name, as_integers, is_integer
 from minifp.ops.elementwise import check_operands, takes_floats
@@ -33,7 +33,7 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1): what rounding would carry to 1 stays just below."""
     shape, dtype = as_integers(size, "rand: size ", 0), floating("rand", dtype)
-    drawn = narrow(random.uniform(shape, purpose="rand"), dtype)
+    drawn = downcast(random.uniform(shape, purpose="rand"), dtype)
     below = np.nextafter(dtype.type(1), dtype.type(0))
     return tensor(np.minimum(drawn, below), dtype, device, requires_grad)
 

@@ -1,6 +1,6 @@
-"""The twins of binary_cross_entropy.py for a GPU."""
+"""Kernels of binary_cross_entropy.py for a GPU."""
 
-from minifp.ops.losses.loss_cuda import twins_of
+from minifp.ops.losses.loss_cuda import kernels_of
 from minifp.runtime.cpu.math import exp32, log1p_32, log32, sigmoid32
 
 # ---- logits -------------------------------------------------------------------------------------
@@ -46,10 +46,10 @@ def of_probabilities_dt(x, t, w, p, dl, share):
     binary_cross_entropy_with_logits_total,
     binary_cross_entropy_with_logits_dx,
     binary_cross_entropy_with_logits_dt,
-) = twins_of(of_logits, of_logits_dx, of_logits_dt)
+) = kernels_of(of_logits, of_logits_dx, of_logits_dt)
 (
     binary_cross_entropy_each,
     binary_cross_entropy_total,
     binary_cross_entropy_dx,
     binary_cross_entropy_dt,
-) = twins_of(of_probabilities, of_probabilities_dx, of_probabilities_dt)
+) = kernels_of(of_probabilities, of_probabilities_dx, of_probabilities_dt)

@@ -1,4 +1,4 @@
-// What losses of classes weigh, and their sums: see classes.py.
+// What losses of classes weigh, and their sums: see class_targets.py.
 
 // Sums of the losses of rows, sums[0, count), and of their weights, sums[count, 2 count). A block
 // adds up PER of both. The sums of several blocks are as the arguments; of one block it is what is

@@ -1,4 +1,4 @@
-"""The twins of cosine_embedding_loss.py for a GPU."""
+"""Kernels of cosine_embedding_loss.py for a GPU."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp.ops.losses.cosine_embedding_loss import EPSILON
 from minifp.ops.reductions.similarity_cuda import SQUARE
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import cast, is_on_device
 from minifp.runtime.cuda.pointwise import F32, STORED, Formula, run, summed
 
@@ -45,13 +45,13 @@ def targets(t):
     return cast(t, F32) if is_on_device(t) and t.dtype not in STORED else t
 
 
-@twin
+@compiled_kernel
 def cosine_embedding_loss_each(x1, x2, t, *, margin, to):
     found = cosines(x1, x2)
     return found and run(LOSS, (found[2].reshape(t.shape), targets(t)), to[0], (margin,))
 
 
-@twin
+@compiled_kernel
 def cosine_embedding_loss_total(x1, x2, t, *, margin, divisor, to):
     found = cosines(x1, x2)
     if found is None:
@@ -60,7 +60,7 @@ def cosine_embedding_loss_total(x1, x2, t, *, margin, divisor, to):
     return summed(LOSS, given, tuple(range(t.ndim)), to[0], (margin,), 1 / divisor)
 
 
-@twin
+@compiled_kernel
 def cosine_embedding_loss_dx(dl, x1, x2, t, *, margin, divisor, to):
     found = cosines(x1, x2)
     if found is None:

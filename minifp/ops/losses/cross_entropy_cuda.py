@@ -1,4 +1,4 @@
-"""The twins of cross_entropy.py for a GPU: each row by threads that share it, once.
+"""Kernels of cross_entropy.py for a GPU: each row by threads that share it, once.
 
 A target that is no class, which only the CPU tells, gives a loss and a gradient of NaN.
 """
@@ -6,7 +6,7 @@ A target that is no class, which only the CPU tells, gives a loss and a gradient
 from minifp.numerics.formats import float32
 from minifp.ops.losses.class_targets import class_axis
 from minifp.ops.losses.class_targets_cuda import as_labels, classes_of, in_all, weight_of_all
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -81,36 +81,36 @@ def gradient(dl, z, t, w, ignored, smoothing, reduction, dtype, of_targets=0):
     return dz
 
 
-@twin
+@compiled_kernel
 def cross_entropy_each(z, t, w, *, ignore_index, smoothing, to):
     return losses(z, t, w, ignore_index, smoothing, to[0])
 
 
-@twin
+@compiled_kernel
 def cross_entropy_total(z, t, w, *, ignore_index, smoothing, reduction, to):
     return total(z, t, w, ignore_index, smoothing, reduction)
 
 
-@twin
+@compiled_kernel
 def soft_cross_entropy_each(z, q, w, *, smoothing, to):
     return losses(z, q, w, None, smoothing, to[0])
 
 
-@twin
+@compiled_kernel
 def soft_cross_entropy_total(z, q, w, *, smoothing, reduction, to):
     return total(z, q, w, None, smoothing, reduction)
 
 
-@twin
+@compiled_kernel
 def cross_entropy_dz(dl, z, t, w, *, ignore_index, smoothing, reduction, to):
     return gradient(dl, z, t, w, ignore_index, smoothing, reduction, to[0])
 
 
-@twin
+@compiled_kernel
 def soft_cross_entropy_dz(dl, z, q, w, *, smoothing, reduction, to):
     return gradient(dl, z, q, w, None, smoothing, reduction, to[0])
 
 
-@twin
+@compiled_kernel
 def soft_cross_entropy_dq(dl, z, q, w, *, smoothing, reduction, to):
     return gradient(dl, z, q, w, None, smoothing, reduction, to[0], 1)

@@ -1,4 +1,4 @@
-"""The twins of cross_entropy.py with class numbers as targets: each row once, in the cache.
+"""Compiled kernels of cross_entropy.py with class numbers as targets: each row once, in the cache.
 
 Rows lie beside each other where z has axes behind its classes; see softmax_numba.py.
 """
@@ -21,29 +21,29 @@ from minifp.ops.normalization.softmax_numba import (
     read_row,
     widths,
 )
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import compiled, part
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
 from minifp.runtime.cpu.math import log32
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import ROWS, single, sum_of_run
 
 # ---- weights: w (n), or (0) where each class weighs 1 -------------------------------------------
 
 
-@part
+@inline
 def weight_of(w, c):
     """What a row of class c weighs."""
     return w[c] if w.size else ONE
 
 
-@part
+@inline
 def weight_of_all(w, n):
     """The weights of all classes, added up."""
     return np.float32(sum_of_run(w, 0, n)) if w.size else np.float32(n)
 
 
-@part
+@inline
 def weight_of_rows(t, w, ignored):
     """The weights of all rows, added up."""
     total = 0.0
@@ -62,7 +62,7 @@ def share_of(t, w, ignored, mean):
 # ---- the losses ---------------------------------------------------------------------------------
 
 
-@part
+@inline
 def loss_of(log, below, weight, smoothing, of_all):
     """log: of the row's sum. below: how far its score lies below the largest, a negative number.
 
@@ -72,7 +72,7 @@ def loss_of(log, below, weight, smoothing, of_all):
     return (ONE - smoothing) * loss + smoothing * of_all if smoothing else loss
 
 
-@chunked
+@parallel
 def losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, parts):
     """The losses of rows, if `each` has room for them, and their sum and that of their weights."""
     row, powers = scratch[:n], scratch[n : 2 * n]
@@ -95,7 +95,7 @@ def losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, part
     parts[2 * chunk], parts[2 * chunk + 1] = total, weights
 
 
-@chunked
+@parallel
 def losses_beside(chunk, scratch, width, n, step, smoothing, ignored, z, t, w, each, parts):
     """The same of rows beside each other."""
     at, width = place_of(chunk, width, n, step)
@@ -143,7 +143,7 @@ def loss_in_all(parts, mean, out):
 # ---- their gradients ----------------------------------------------------------------------------
 
 
-@chunked
+@parallel
 def gradients(chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl, z, t, w, dz):
     """dz. share: 1 / n of the loss; the gradient of row r's loss is dl[r apart]."""
     row, powers = scratch[:n], scratch[n : 2 * n]
@@ -171,7 +171,7 @@ def gradients(chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl
         store(dz, r * n + c, value)
 
 
-@chunked
+@parallel
 def gradients_beside(
     chunk, scratch, width, n, step, smoothing, ignored, share, apart, dl, z, t, w, dz
 ):
@@ -208,7 +208,7 @@ def gradients_beside(
         store(dz, at + c * step + j, value)
 
 
-# ---- twins --------------------------------------------------------------------------------------
+# ---- compiled kernels ----------------------------------------------------------------------------
 
 UNWEIGHTED = np.empty(0, float32)
 NOT_STORED = {dtype: np.empty(0, dtype) for dtype in VIEWS}
@@ -238,7 +238,7 @@ def computed(z, t, w, ignore_index, smoothing, each):
     return parts
 
 
-@twin
+@compiled_kernel
 def cross_entropy_each(z, t, w, *, ignore_index, smoothing, to):
     each = np.empty(t.shape, to[0])
     if each.size:
@@ -246,7 +246,7 @@ def cross_entropy_each(z, t, w, *, ignore_index, smoothing, to):
     return each
 
 
-@twin
+@compiled_kernel
 def cross_entropy_total(z, t, w, *, ignore_index, smoothing, reduction, to):
     if not t.size:
         return None
@@ -256,7 +256,7 @@ def cross_entropy_total(z, t, w, *, ignore_index, smoothing, reduction, to):
     return loss
 
 
-@twin
+@compiled_kernel
 def cross_entropy_dz(dl, z, t, w, *, ignore_index, smoothing, reduction, to):
     dz = np.empty(z.shape, to[0])
     if not dz.size:

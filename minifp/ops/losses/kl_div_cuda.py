@@ -1,7 +1,7 @@
-"""The twins of kl_div.py for a GPU: of targets, and of targets in log space."""
+"""Kernels of kl_div.py for a GPU: of targets, and of targets in log space."""
 
-from minifp.ops.losses.loss_cuda import twins_of
-from minifp.runtime.cpu import twin
+from minifp.ops.losses.loss_cuda import kernels_of
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.math import exp32, log32
 
 
@@ -30,9 +30,9 @@ def of_logs_dt(x, t, w, p, dl, share):
 
 
 def chosen(plain, of_logs):
-    """The twin that is one of two, by whether targets are logarithms."""
+    """The compiled kernel that is one of two, by whether targets are logarithms."""
 
-    @twin
+    @compiled_kernel
     def one(*args, log_target, **settings):
         return (of_logs if log_target else plain)(*args, **settings)
 
@@ -41,6 +41,6 @@ def chosen(plain, of_logs):
 
 kl_div_each, kl_div_total, kl_div_dx, kl_div_dt = map(
     chosen,
-    twins_of(plain, plain_dx, plain_dt),
-    twins_of(of_logs, of_logs_dx, of_logs_dt),
+    kernels_of(plain, plain_dx, plain_dt),
+    kernels_of(of_logs, of_logs_dx, of_logs_dt),
 )

@@ -1,12 +1,12 @@
-"""A factory for the twins, for a GPU, of losses element by element: see loss.py."""
+"""A factory for the compiled kernels, for a GPU, of losses element by element: see loss.py."""
 
 import numpy as np
 
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import Formula, run, summed, summed_to
 
 
-def twins_of(value, x_slope, t_slope):
+def kernels_of(value, x_slope, t_slope):
     """(each, total, dx, dt) of the loss value(x, t, w, p).
 
     The slopes are functions of (x, t, w, p, dl, share), and times both of these. A weight that is
@@ -21,22 +21,22 @@ def twins_of(value, x_slope, t_slope):
         whole = np.broadcast_shapes(args[0].shape, args[1].shape)
         return summed_to(slopes, given(*args, dl), whole, shape, to[0], (1 / divisor,))
 
-    @twin
+    @compiled_kernel
     def each(x, t, w, p, *, to):
         return run(losses, given(x, t, w, p), to[0], ())
 
-    @twin
+    @compiled_kernel
     def total(x, t, w, p, *, divisor, to):
         axes = tuple(range(max(x.ndim, t.ndim)))
         if not x.size or not t.size:
             return None
         return summed(losses, given(x, t, w, p), axes, to[0], (), 1 / divisor)
 
-    @twin
+    @compiled_kernel
     def dx(dl, x, t, w, p, *, divisor, to):
         return gradient(x_slopes, dl, (x, t, w, p), divisor, x.shape, to)
 
-    @twin
+    @compiled_kernel
     def dt(dl, x, t, w, p, *, divisor, to):
         return gradient(t_slopes, dl, (x, t, w, p), divisor, t.shape, to)
 

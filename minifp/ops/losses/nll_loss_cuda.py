@@ -1,10 +1,10 @@
-"""The twins of nll_loss.py for a GPU. A target that is no class gives NaN, as in cross_entropy."""
+"""Kernels of nll_loss.py for a GPU. A target that is no class gives NaN, as in cross_entropy."""
 
 import math
 
 from minifp.numerics.formats import float32
 from minifp.ops.losses.class_targets_cuda import as_labels, classes_of, in_all, weight_of_all
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous
@@ -27,18 +27,18 @@ def losses(x, t, w, ignored, dtype=None):
     return out
 
 
-@twin
+@compiled_kernel
 def nll_loss_each(x, t, w, *, ignore_index, to):
     return losses(x, t, w, ignore_index, to[0])
 
 
-@twin
+@compiled_kernel
 def nll_loss_total(x, t, w, *, ignore_index, reduction, to):
     sums = losses(x, t, w, ignore_index)
     return None if sums is None else in_all(sums, sums.shape[1], reduction == "mean")
 
 
-@twin
+@compiled_kernel
 def nll_loss_dx(dl, x, t, w, *, ignore_index, reduction, to):
     t, dl, n, weights = as_labels(t), contiguous(dl), classes_of(x), dl if w is None else w
     if t is None or not FLOATS.issuperset((dl.dtype, weights.dtype, to[0])):

@@ -1,12 +1,12 @@
-"""The twins of nll_loss.py: of x only what the targets name is read, and so little is written that
-it is not worth a second thread.
+"""Compiled kernels of nll_loss.py: of x only what the targets name is read, and so little is
+written that it is not worth a second thread.
 """
 
 import numpy as np
 
 from minifp.numerics.formats import float32
 from minifp.ops.losses.cross_entropy_numba import NOT_STORED, given, share_of, weight_of
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import compiled
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.sums import single
@@ -42,7 +42,7 @@ def gradients(n, step, ignored, share, apart, dl, t, w, dx):
             store(dx, at, -(weight_of(w, c) * np.float32(dl[r * apart] * share)))
 
 
-@twin
+@compiled_kernel
 def nll_loss_each(x, t, w, *, ignore_index, to):
     each = np.empty(t.shape, to[0])
     if each.size:
@@ -51,7 +51,7 @@ def nll_loss_each(x, t, w, *, ignore_index, to):
     return each
 
 
-@twin
+@compiled_kernel
 def nll_loss_total(x, t, w, *, ignore_index, reduction, to):
     if not t.size:
         return None
@@ -62,7 +62,7 @@ def nll_loss_total(x, t, w, *, ignore_index, reduction, to):
     return loss
 
 
-@twin
+@compiled_kernel
 def nll_loss_dx(dl, x, t, w, *, ignore_index, reduction, to):
     dx = np.zeros(x.shape, to[0])
     if dx.size:

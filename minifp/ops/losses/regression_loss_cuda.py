@@ -1,4 +1,4 @@
-"""The twins of regression_loss.py for a GPU: those of the CPU where all is element by element."""
+"""Kernels of regression_loss.py for a GPU: those of the CPU where all is element by element."""
 
 from minifp.ops.losses.regression_loss_numba import (
     huber,
@@ -19,7 +19,7 @@ from minifp.ops.losses.regression_loss_numba import (
     smooth_l1_loss_each,
     value,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import summed
 
 __all__ = [
@@ -31,9 +31,9 @@ __all__ = [
 
 
 def total_of(numbers):
-    """The twin for the sum of losses with these numbers."""
+    """The compiled kernel for the sum of losses with these numbers."""
 
-    @twin
+    @compiled_kernel
     def total(x, t, w, p, *, divisor, to, **settings):
         if not x.size:
             return None

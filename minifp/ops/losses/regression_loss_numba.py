@@ -1,4 +1,4 @@
-"""The twins of regression_loss.py. All four losses are one function of d = x - t:
+"""Compiled kernels of regression_loss.py. All four losses are one function of d = x - t:
 
 f(d) = square d^2 where |d| <= bend, else line (|d| - start)
 f'(d) = steep d there, else line sign(d)
@@ -8,11 +8,11 @@ import math
 
 import numpy as np
 
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import compiled, part
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
 from minifp.runtime.cpu.pointwise import pointwise
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import BLOCK, CHUNK
 
 NANOSECONDS = 0.4  # an element
@@ -32,7 +32,7 @@ def slope(x, t, dl, *, bend, steep, line, share):
     return (steep * d if abs(d) <= bend else far) * (dl * share)
 
 
-@part(sums=True)
+@inline(sums=True)
 def _total_of_block(x, t, first, stop, bend, square, line, start):
     total = ZERO
     for i in range(first, stop):
@@ -41,7 +41,7 @@ def _total_of_block(x, t, first, stop, bend, square, line, start):
     return total
 
 
-@chunked
+@parallel
 def totals(chunk, scratch, per, n, bend, square, line, start, x, t, out):
     out[chunk] = 0
     for i in range(chunk * per, min((chunk + 1) * per, n), BLOCK):
@@ -77,15 +77,15 @@ def huber(delta):
     return (delta, 0.5, delta, delta / 2), (delta, 1, delta)
 
 
-def twins_of(numbers):
+def kernels_of(numbers):
     """(each, total, dx, dt) of the loss with these numbers."""
 
-    @twin
+    @compiled_kernel
     def each(x, t, w, p, *, to, **settings):
         names = ("bend", "square", "line", "start")
         return value(x, t, to=to, **dict(zip(names, numbers(**settings)[0])))
 
-    @twin
+    @compiled_kernel
     def total(x, t, w, p, *, divisor, to, **settings):
         if x.dtype not in VIEWS or t.dtype not in VIEWS or not x.size:
             return None
@@ -104,18 +104,18 @@ def twins_of(numbers):
         found = dict(zip(names, numbers(**settings)[1]))
         return slope(x, t, dl, share=sign / divisor, to=to, **found)
 
-    @twin
+    @compiled_kernel
     def dx(dl, x, t, w, p, *, divisor, to, **settings):
         return gradient(dl, x, t, divisor, 1, to, settings)
 
-    @twin
+    @compiled_kernel
     def dt(dl, x, t, w, p, *, divisor, to, **settings):
         return gradient(dl, x, t, divisor, -1, to, settings)
 
     return each, total, dx, dt
 
 
-mse_loss_each, mse_loss_total, mse_loss_dx, mse_loss_dt = twins_of(of_squares)
-l1_loss_each, l1_loss_total, l1_loss_dx, l1_loss_dt = twins_of(of_sizes)
-smooth_l1_loss_each, smooth_l1_loss_total, smooth_l1_loss_dx, smooth_l1_loss_dt = twins_of(smooth)
-huber_loss_each, huber_loss_total, huber_loss_dx, huber_loss_dt = twins_of(huber)
+mse_loss_each, mse_loss_total, mse_loss_dx, mse_loss_dt = kernels_of(of_squares)
+l1_loss_each, l1_loss_total, l1_loss_dx, l1_loss_dt = kernels_of(of_sizes)
+smooth_l1_loss_each, smooth_l1_loss_total, smooth_l1_loss_dx, smooth_l1_loss_dt = kernels_of(smooth)
+huber_loss_each, huber_loss_total, huber_loss_dx, huber_loss_dt = kernels_of(huber)

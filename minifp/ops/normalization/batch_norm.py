@@ -18,7 +18,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import narrow, widen
+from minifp.numerics.formats import downcast, upcast
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_positive, check_tensors
@@ -156,8 +156,8 @@ def mix_in(running_mean, running_var, mean, var, factor, momentum):
     for running, new in pairs:
         wide = np.promote_types(running.dtype, new.dtype)
         with np.errstate(all="ignore"):
-            sums = (1 - momentum) * widen(running.array, wide) + momentum * widen(new, wide)
-        mixed.append(narrow(sums, running.dtype))
+            sums = (1 - momentum) * upcast(running.array, wide) + momentum * upcast(new, wide)
+        mixed.append(downcast(sums, running.dtype))
     if all(np.isfinite(moved(values, "cpu")).all() for values in mixed):
         for (running, _), values in zip(pairs, mixed):
             running.data = values

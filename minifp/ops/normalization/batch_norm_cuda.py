@@ -1,4 +1,4 @@
-"""The twins of batch_norm.py for a GPU, and of all that is summed over planes or columns.
+"""Kernels of batch_norm.py for a GPU, and of all that is summed over planes or columns.
 
 Statistics are those of blocks that hold their part of a channel in registers, so that x is read
 once; they are joined as Chan, Golub and LeVeque (1979) do.
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, is_aligned, zeros
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
 from minifp.runtime.cuda.rows import contiguous
@@ -156,7 +156,7 @@ def sizes_of(x):
     return *x.shape[:2], math.prod(x.shape[2:])
 
 
-@twin
+@compiled_kernel
 def batch_norm_statistics(x, *, to):
     if not x.size or not known(to, x):
         return None
@@ -169,7 +169,7 @@ def stored(x, dtype):
     return x if x.dtype == np.dtype(dtype) else cast(x, dtype)
 
 
-@twin
+@compiled_kernel
 def batch_norm_forward(x, w, b, m, v, *, eps, to):
     if not known(to, x):
         return None
@@ -177,7 +177,7 @@ def batch_norm_forward(x, w, b, m, v, *, eps, to):
     return normalised(contiguous(x), w, b, m, v, C, L, to[0], eps=eps)
 
 
-@twin
+@compiled_kernel
 def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
     if not known(to, dy, x):
         return None

@@ -1,4 +1,5 @@
-"""The twins of batch_norm.py: x (N, C, L) as N rows of C L columns, in blocks of whole channels.
+"""Compiled kernels of batch_norm.py: x (N, C, L) as N rows of C L columns, in blocks of whole
+channels.
 
 Rows are added up column by column, so that vector registers are full however short L is; what each
 channel has of a column (mean, scale, ...) is spread over its columns first. A block's statistics,
@@ -9,11 +10,11 @@ import math
 
 import numpy as np
 
-from minifp.numerics.formats import float32, narrow
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import part
+from minifp.numerics.formats import downcast, float32
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import add_rows, single, sum_of_block
 
 ROWS = 32  # whose columns are added up in float32 before their sums are added in float64
@@ -25,7 +26,7 @@ SHORT = 16  # elements that a channel needs in a row to be worth a loop of its o
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@part
+@inline
 def spread(values, first, run, width, out):
     """out[j] = values[first + j // run] for `width` columns, `run` of each channel."""
     for c in range(width // run):
@@ -34,7 +35,7 @@ def spread(values, first, run, width, out):
             store(out, j, value)
 
 
-@part
+@inline
 def add_squares(x, at, step, rows, width, centre, sums):
     """sums[j] = the sum of (x - centre[j])^2, as in `add_rows`."""
     for j in range(width):
@@ -54,7 +55,7 @@ def add_squares(x, at, step, rows, width, centre, sums):
             sums[j] += a * a
 
 
-@part
+@inline
 def add_gradients(dy, x, at, step, rows, width, shift, inverse, along, plain):
     """along[j] = the sum of dy h, and plain[j] that of dy, as in `add_rows`."""
     for j in range(width):
@@ -77,7 +78,7 @@ def add_gradients(dy, x, at, step, rows, width, shift, inverse, along, plain):
             plain[j] += a
 
 
-@chunked
+@parallel
 def statistics(chunk, scratch, per, N, C, L, x, means, variances):
     """Mean and variance of each channel: of ROWS rows at a time, joined as Chan, Golub and LeVeque
     (1979) do, in float64.
@@ -115,7 +116,7 @@ def statistics(chunk, scratch, per, N, C, L, x, means, variances):
         variances[first + c] = squares[c] / seen
 
 
-@chunked
+@parallel
 def normalise_planes(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
     for p in range(chunk * per, min((chunk + 1) * per, N * C)):
         c = p % C
@@ -124,7 +125,7 @@ def normalise_planes(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
             store(y, i, (load(x, i) - shift) * scale + bias)
 
 
-@chunked
+@parallel
 def normalise_rows(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
     shift, scale = scratch[:WIDTH], scratch[WIDTH : 2 * WIDTH]
     bias, scales = scratch[2 * WIDTH : 3 * WIDTH], scratch[3 * WIDTH :]
@@ -142,7 +143,7 @@ def normalise_rows(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
                 store(y, at + j, (load(x, at + j) - shift[j]) * scale[j] + bias[j])
 
 
-@part
+@inline
 def dx_of_planes(dy, x, first, channels, N, C, L, m, roots, scales, of_w, of_b, constant, dx):
     for n in range(N):
         for c in range(channels):
@@ -157,7 +158,7 @@ def dx_of_planes(dy, x, first, channels, N, C, L, m, roots, scales, of_w, of_b, 
                     store(dx, i, (load(dy, i) - plain - h * along) * scale)
 
 
-@part
+@inline
 def dx_of_rows(dy, x, at, step, N, width, shift, inverse, scale, along, plain, dx):
     for n in range(N):
         i = at + n * step
@@ -166,7 +167,7 @@ def dx_of_rows(dy, x, at, step, N, width, shift, inverse, scale, along, plain, d
             store(dx, i + j, (load(dy, i + j) - plain[j] - h * along[j]) * scale[j])
 
 
-@chunked
+@parallel
 def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, dw, db):
     """dx, dw and db of a block of channels: their sums first, and then all of dx."""
     first = chunk * per
@@ -218,7 +219,7 @@ def sizes_of(x):
     return N, C, x.size // (N * C)
 
 
-@twin
+@compiled_kernel
 def batch_norm_statistics(x, *, to):
     if not x.size:
         return None
@@ -228,10 +229,10 @@ def batch_norm_statistics(x, *, to):
     statistics(
         *(chunks, per, N, C, L, flat(x), m, v), cost=x.size * NANOSECONDS, workspace=7 * WIDTH
     )
-    return narrow(m, to[0]), narrow(v, to[1])
+    return downcast(m, to[0]), downcast(v, to[1])
 
 
-@twin
+@compiled_kernel
 def batch_norm_forward(x, w, b, m, v, *, eps, to):
     y = np.empty(x.shape, to[0])
     if y.size:
@@ -247,7 +248,7 @@ def batch_norm_forward(x, w, b, m, v, *, eps, to):
     return y
 
 
-@twin
+@compiled_kernel
 def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
     if not x.size:
         return None
@@ -258,4 +259,4 @@ def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
         *(chunks, per, N, C, L, eps, bool(constant), flat(dy), flat(x), single(w), single(m)),
         *(single(v), flat(dx), dw, db), cost=2 * x.size * NANOSECONDS, workspace=12 * WIDTH,
     )  # fmt: skip
-    return dx, narrow(dw, to[1]), narrow(db, to[2])
+    return dx, downcast(dw, to[1]), downcast(db, to[2])

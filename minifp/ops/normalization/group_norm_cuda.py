@@ -1,4 +1,4 @@
-"""The twins of group_norm.py for a GPU, and of instance normalisation: see batch_norm_cuda.py."""
+"""Kernels of group_norm.py for a GPU, and of instance normalisation: see batch_norm_cuda.py."""
 
 from minifp.ops.normalization.batch_norm_cuda import (
     gradient,
@@ -10,7 +10,7 @@ from minifp.ops.normalization.batch_norm_cuda import (
     sizes_of,
     stored,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import zeros
 from minifp.runtime.cuda.pointwise import F32, Formula, sum_over, summed
 from minifp.runtime.cuda.rows import contiguous
@@ -24,7 +24,7 @@ def multiplied(x, y):
 PRODUCT = Formula(multiplied, 2)
 
 
-@twin
+@compiled_kernel
 def group_norm_forward(x, w, b, *, groups, eps, to):
     if not known(to, x) or len(x) and not x.size:
         return None
@@ -35,7 +35,7 @@ def group_norm_forward(x, w, b, *, groups, eps, to):
     return y, *(stored(s.reshape(N, groups, 1), t) for s, t in zip((m, r), to[1:]))
 
 
-@twin
+@compiled_kernel
 def group_norm_dx(dy, x, w, m, r, *, groups, to):
     if not known(to, dy, x):
         return None
@@ -53,7 +53,7 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
     return dx, stored(dw, to[1]), stored(db, to[2])
 
 
-@twin
+@compiled_kernel
 def instance_norm_statistics(x, *, to):
     if not x.size or not known(to, x):
         return None

@@ -1,4 +1,4 @@
-"""The twins of group_norm.py, and of instance normalisation.
+"""Compiled kernels of group_norm.py, and of instance normalisation.
 
 Channels of SHORT elements or more each have a loop of their own. For shorter ones, parameters are
 spread over the elements, and each group is a row as in layer_norm_numba.py.
@@ -6,7 +6,7 @@ spread over the elements, and each group is a row as in layer_norm_numba.py.
 
 import numpy as np
 
-from minifp.numerics.formats import float32, narrow
+from minifp.numerics.formats import downcast, float32
 from minifp.ops.normalization import layer_norm_numba as rows
 from minifp.ops.normalization.layer_norm_numba import (
     NANOSECONDS,
@@ -17,16 +17,16 @@ from minifp.ops.normalization.layer_norm_numba import (
     statistics_of_run,
     weights_of,
 )
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import BLOCK, sum_of_run, sum_over
 
 SHORT = 16
 
 
-@chunked
+@parallel
 def forward(chunk, scratch, per, M, G, C, L, eps, x, w, b, y, means, roots):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         m, r = statistics_of_run(x, row * C * L, C * L, eps, True)
@@ -37,7 +37,7 @@ def forward(chunk, scratch, per, M, G, C, L, eps, x, w, b, y, means, roots):
                 store(y, i, (load(x, i) - m) * r * weight + bias)
 
 
-@part(sums=True)
+@inline(sums=True)
 def sums_of_plane(dy, x, at, n, m, r):
     """(sum dy, sum dy h) of a channel."""
     plain, along = 0.0, 0.0
@@ -52,7 +52,7 @@ def sums_of_plane(dy, x, at, n, m, r):
     return plain, along
 
 
-@chunked
+@parallel
 def backward(chunk, scratch, per, M, G, C, L, dy, x, w, means, roots, dx, dw, db):
     """dw, db: (M, C), of each group by itself."""
     for row in range(chunk * per, min((chunk + 1) * per, M)):
@@ -82,7 +82,7 @@ def _spread(p, L):
     return p if p is None else np.repeat(p, L)
 
 
-@twin
+@compiled_kernel
 def group_norm_forward(x, w, b, *, groups, eps, to):
     if not x.size:
         return None
@@ -97,10 +97,10 @@ def group_norm_forward(x, w, b, *, groups, eps, to):
             *(chunks, per, N * groups, groups, C, L, eps, flat(x), weights_of(w, groups * C)),
             *(biases_of(b, groups * C), flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
         )  # fmt: skip
-    return y, narrow(m, to[1]), narrow(r, to[2])
+    return y, downcast(m, to[1]), downcast(r, to[2])
 
 
-@twin
+@compiled_kernel
 def group_norm_dx(dy, x, w, m, r, *, groups, to):
     if not x.size:
         return None
@@ -118,17 +118,17 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
             cost=2 * x.size * NANOSECONDS,
         )
         dw, db = sum_over(sums, (1,), float32)
-    return dx, narrow(dw, to[1]), narrow(db, to[2])
+    return dx, downcast(dw, to[1]), downcast(db, to[2])
 
 
-@chunked
+@parallel
 def instances(chunk, scratch, per, M, L, x, means, variances):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         m = np.float32(sum_of_run(x, row * L, L) / L)
         means[row], variances[row] = m, squares_of_run(x, row * L, L, m) / L
 
 
-@twin
+@compiled_kernel
 def instance_norm_statistics(x, *, to):
     if not x.size:
         return None
@@ -141,4 +141,4 @@ def instance_norm_statistics(x, *, to):
         cost=x.size * NANOSECONDS,
     )
     m, v = sum_over(found, (1,), float32, 1 / N)
-    return narrow(m, to[0]), narrow(v, to[1])
+    return downcast(m, to[0]), downcast(v, to[1])

@@ -1,10 +1,10 @@
-"""The twins of layer_norm.py for a GPU, and of rms_norm.py, which is the same without means.
+"""Kernels of layer_norm.py for a GPU, and of rms_norm.py, which is the same without means.
 
 Each row by a warp or a block; gradients of parameters are sums over columns: batch_norm_cuda.py.
 """
 
 from minifp.ops.normalization.batch_norm_cuda import gradient_sums, known, pointer, single, stored
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -45,13 +45,13 @@ def gradients(dy, x, w, m, r, to):
     return dx, gradient_sums(dy, x, m, r, r.size, x.shape[-1], 1, by_row=True)
 
 
-@twin
+@compiled_kernel
 def layer_norm_forward(x, w, b, *, eps, to):
     found = normalised(x, w, b, eps, True, to)
     return found and tuple(map(stored, found, to))
 
 
-@twin
+@compiled_kernel
 def layer_norm_dx(dy, x, w, m, r, *, to):
     found = gradients(dy, x, w, m, r, to)
     return found and (found[0], stored(found[1][0], to[1]), stored(found[1][1], to[2]))

@@ -1,4 +1,4 @@
-"""The twins of layer_norm.py, and of rms_norm.py, which is the same without means.
+"""Compiled kernels of layer_norm.py, and of rms_norm.py, which is the same without means.
 
 Row after row, each of them read again from the cache. Gradients of parameters are added up beside:
 of ROWS rows in float32, then in float64; and those of the chunks at the end.
@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from minifp.numerics.formats import float32, narrow
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import part
+from minifp.numerics.formats import downcast, float32
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import BLOCK, ROWS, single, sum_of_run, sum_rows
 
 NANOSECONDS = 0.4  # an element, of each kernel
@@ -21,7 +21,7 @@ WORTH = 16384  # elements that are worth a chunk
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@part(sums=True)
+@inline(sums=True)
 def _squares_of_block(x, start, stop, centre):
     part = ZERO
     for i in range(start, stop):
@@ -30,7 +30,7 @@ def _squares_of_block(x, start, stop, centre):
     return part
 
 
-@part
+@inline
 def squares_of_run(x, start, n, centre):
     """The sum of (x - centre)^2 of n neighbours, in float64."""
     stop, total = start + n, 0.0
@@ -41,7 +41,7 @@ def squares_of_run(x, start, n, centre):
     return total
 
 
-@part(sums=True)
+@inline(sums=True)
 def _sums_of_block(dy, x, w, at, start, stop, m, r):
     of_g, of_gh = ZERO, ZERO
     for j in range(start, stop):
@@ -51,7 +51,7 @@ def _sums_of_block(dy, x, w, at, start, stop, m, r):
     return of_g, of_gh
 
 
-@part
+@inline
 def sums_of_run(dy, x, w, at, n, m, r):
     """(sum g, sum g h) of a row of n, in float64."""
     of_g, of_gh = 0.0, 0.0
@@ -65,7 +65,7 @@ def sums_of_run(dy, x, w, at, n, m, r):
     return of_g, of_gh
 
 
-@part
+@inline
 def add_two(dy, x, i0, i1, n, m0, m1, r0, r1, dw, db):
     """dw += dy h and db += dy, of two rows."""
     for j in range(n):
@@ -75,7 +75,7 @@ def add_two(dy, x, i0, i1, n, m0, m1, r0, r1, dw, db):
         db[j] += a + b
 
 
-@part
+@inline
 def add_one(dy, x, i0, n, m0, r0, dw, db):
     """dw += dy h and db += dy, of one row."""
     for j in range(n):
@@ -84,7 +84,7 @@ def add_one(dy, x, i0, n, m0, r0, dw, db):
         db[j] += a
 
 
-@part
+@inline
 def statistics_of_run(x, at, n, eps, centred):
     """(m, r) of a row."""
     share = 1 / n
@@ -92,7 +92,7 @@ def statistics_of_run(x, at, n, eps, centred):
     return m, ONE / math.sqrt(np.float32(squares_of_run(x, at, n, m) * share + eps))
 
 
-@chunked
+@parallel
 def forward(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         at = row * D
@@ -105,7 +105,7 @@ def forward(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots
             means[row] = m
 
 
-@chunked
+@parallel
 def backward(chunk, scratch, per, M, D, G, centred, dy, x, w, means, roots, dx, sums):
     columns = G * D
     parts, totals = scratch[: 2 * columns], scratch[2 * columns : 6 * columns].view(np.float64)
@@ -183,19 +183,19 @@ def gradients(dy, x, w, m, r, dx, G, centred):
     return (sums[0] if chunks == 1 else sum_rows(sums, float32)).reshape(2, G * D)
 
 
-@twin
+@compiled_kernel
 def layer_norm_forward(x, w, b, *, eps, to):
     if not x.size:
         return None
     y = np.empty(x.shape, to[0])
     m, r = normalised(x, w, b, y, (*x.shape[:-1], 1), 1, eps, True)
-    return y, narrow(m, to[1]), narrow(r, to[2])
+    return y, downcast(m, to[1]), downcast(r, to[2])
 
 
-@twin
+@compiled_kernel
 def layer_norm_dx(dy, x, w, m, r, *, to):
     if not x.size:
         return None
     dx = np.empty(x.shape, to[0])
     dw, db = gradients(dy, x, w, m, r, dx, 1, True)
-    return dx, narrow(dw, to[1]), narrow(db, to[2])
+    return dx, downcast(dw, to[1]), downcast(db, to[2])

@@ -1,9 +1,9 @@
-"""The twins of normalize.py for a GPU."""
+"""Kernels of normalize.py for a GPU."""
 
 from minifp.numerics.formats import float32
 from minifp.ops.reduce_numba import kept
 from minifp.ops.reductions.norm_cuda import norm_of, p_norm, p_norm_dx
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import Formula, run, summed
 from minifp.runtime.device import full
 
@@ -30,7 +30,7 @@ NORMALISED, PRODUCT, SLOPE = Formula(normalised, 2), Formula(product, 3), Formul
 SLOPE_GIVEN = Formula(slope_given, 5)
 
 
-@twin
+@compiled_kernel
 def normalize_forward(x, *, p, axes, eps, to):
     if not x.size or not x.ndim or to[1] not in (None, float32):
         return None
@@ -43,7 +43,7 @@ def normalize_forward(x, *, p, axes, eps, to):
     return None if y is None else (y, n)
 
 
-@twin
+@compiled_kernel
 def normalize_dx(dy, x, n, *, p, axes, eps, to):
     total = summed(PRODUCT, (dy, x, n), axes, float32, (eps,)) if x.size else None
     if total is None:

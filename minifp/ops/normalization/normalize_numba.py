@@ -1,20 +1,20 @@
-"""The twins of normalize.py: for p = 2; others are left to the reference."""
+"""Compiled kernels of normalize.py: for p = 2; others are left to the reference."""
 
 import numpy as np
 
 from minifp.ops.reduce_numba import kept
 from minifp.ops.reductions.norm_numba import norm_of_run
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import BLOCK, CHUNK, SINGLE, as_rows, from_rows, single
 
 NANOSECONDS = 0.5  # an element, of each kernel
 ZERO = np.float32(0)
 
 
-@chunked
+@parallel
 def normalised(chunk, scratch, per, rows, n, eps, x, y, norms):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         norm = np.float32(norm_of_run(x, r * n, n, 2))
@@ -24,7 +24,7 @@ def normalised(chunk, scratch, per, rows, n, eps, x, y, norms):
         norms[r] = norm
 
 
-@part(sums=True)
+@inline(sums=True)
 def _products_of_block(dy, x, start, stop, d):
     total = ZERO
     for i in range(start, stop):
@@ -32,7 +32,7 @@ def _products_of_block(dy, x, start, stop, d):
     return total
 
 
-@chunked
+@parallel
 def gradients(chunk, scratch, per, rows, n, eps, dy, x, norms, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         norm, along = norms[r], 0.0
@@ -49,7 +49,7 @@ def gradients(chunk, scratch, per, rows, n, eps, dy, x, norms, dx):
                 store(dx, i, load(dy, i) / d - share * slope)
 
 
-@twin
+@compiled_kernel
 def normalize_forward(x, *, p, axes, eps, to):
     dtype = to[0] or x.dtype
     if p != 2 or not x.size or not x.ndim or dtype not in VIEWS or to[1] not in (None, SINGLE):
@@ -64,7 +64,7 @@ def normalize_forward(x, *, p, axes, eps, to):
     return from_rows(y, axes), norms
 
 
-@twin
+@compiled_kernel
 def normalize_dx(dy, x, n, *, p, axes, eps, to):
     if p != 2 or not x.size:
         return None

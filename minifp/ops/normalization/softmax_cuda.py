@@ -1,10 +1,10 @@
-"""The twins of softmax.py for a GPU: one kernel forward and one backward, along rows.
+"""Kernels of softmax.py for a GPU: one kernel forward and one backward, along rows.
 
 See the end of minifp/runtime/cuda/common.cuh for how threads share rows.
 """
 
 from minifp.numerics.formats import float32
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -29,31 +29,31 @@ def along(axis, kernel, arrays, dtype, sign=1.0, mode=0):
     return y
 
 
-@twin
+@compiled_kernel
 def softmax_forward(x, *, axis, to):
     return along(axis, "forward", (x,), to[0])
 
 
-@twin
+@compiled_kernel
 def softmax_dx(dy, y, *, axis, to):
     return along(axis, "gradient", (dy, y), to[0])
 
 
-@twin
+@compiled_kernel
 def log_softmax_forward(x, *, axis, to):
     return along(axis, "forward", (x,), to[0], mode=LOG)
 
 
-@twin
+@compiled_kernel
 def log_softmax_dx(dy, y, *, axis, to):
     return along(axis, "gradient", (dy, y), to[0], mode=LOG)
 
 
-@twin
+@compiled_kernel
 def softmin_forward(x, *, axis, to):
     return along(axis, "forward", (x,), to[0], -1.0)
 
 
-@twin
+@compiled_kernel
 def softmin_dx(dy, y, *, axis, to):
     return along(axis, "gradient", (dy, y), to[0], -1.0)

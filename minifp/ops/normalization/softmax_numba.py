@@ -1,4 +1,4 @@
-"""The twins of softmax.py.
+"""Compiled kernels of softmax.py.
 
 Along the last axis row after row, in float32 in the thread's workspace, and from there stored.
 Along another one, of `step` elements behind it, `width` neighbouring rows at a time: they lie
@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
 from minifp.runtime.cpu.math import exp32, log32
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import ROWS, larger, sum_of_run
 
 NANOSECONDS = 1.5  # an element, of each kernel
@@ -23,7 +23,7 @@ LOWEST, NOTHING, ONE = np.float32(-np.inf), np.float32(0), np.float32(1)
 # ---- row after row ------------------------------------------------------------------------------
 
 
-@part
+@inline
 def read_row(x, at, n, row):
     """row = x in float32; the largest number, NaN if one is, -Inf of none."""
     m = LOWEST
@@ -34,7 +34,7 @@ def read_row(x, at, n, row):
     return m
 
 
-@part
+@inline
 def exp_of_row(row, n, m, out):
     """out = e^(row - m), and the sum. row and out are not the same array."""
     for i in range(n):
@@ -42,7 +42,7 @@ def exp_of_row(row, n, m, out):
     return sum_of_run(out, 0, n)
 
 
-@chunked
+@parallel
 def softmax(chunk, scratch, per, rows, n, sign, x, y):
     row, powers = scratch[:n], scratch[n : 2 * n]
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
@@ -58,7 +58,7 @@ def softmax(chunk, scratch, per, rows, n, sign, x, y):
             store(y, r * n + i, powers[i] * share)
 
 
-@chunked
+@parallel
 def log_softmax(chunk, scratch, per, rows, n, sign, x, y):
     row, powers = scratch[:n], scratch[n : 2 * n]
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
@@ -68,7 +68,7 @@ def log_softmax(chunk, scratch, per, rows, n, sign, x, y):
             store(y, r * n + i, (row[i] - m) - log)
 
 
-@chunked
+@parallel
 def softmax_gradient(chunk, scratch, per, rows, n, sign, dy, y, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         for i in range(n):
@@ -78,7 +78,7 @@ def softmax_gradient(chunk, scratch, per, rows, n, sign, dy, y, dx):
             store(dx, i, sign * load(y, i) * (load(dy, i) - total))
 
 
-@chunked
+@parallel
 def log_softmax_gradient(chunk, scratch, per, rows, n, sign, dy, y, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         total = np.float32(sum_of_run(dy, r * n, n))
@@ -89,7 +89,7 @@ def log_softmax_gradient(chunk, scratch, per, rows, n, sign, dy, y, dx):
 # ---- neighbouring rows --------------------------------------------------------------------------
 
 
-@part
+@inline
 def place_of(chunk, width, n, step):
     """(where the first of a chunk's rows begins, how many there are)."""
     parts = (step + width - 1) // width
@@ -97,7 +97,7 @@ def place_of(chunk, width, n, step):
     return chunk // parts * n * step + first, min(width, step - first)
 
 
-@part
+@inline
 def add_to(totals, part, width):
     """totals += part, which is 0 then. A loop with float64 in it runs in half as many lanes."""
     for j in range(width):
@@ -105,7 +105,7 @@ def add_to(totals, part, width):
         part[j] = 0
 
 
-@part
+@inline
 def exp_of_rows(x, at, n, step, width, sign, scratch):
     """The largest of sign x, the sums of e^(sign x - largest), in float64, and these powers.
 
@@ -127,14 +127,14 @@ def exp_of_rows(x, at, n, step, width, sign, scratch):
             add_to(totals, part, width)
 
 
-@part
+@inline
 def parts_of(scratch, width):
     """Of a workspace of 4 width numbers and more: two rows, one in float64, and the rest."""
     totals = scratch[2 * width : 4 * width].view(np.float64)
     return scratch[:width], scratch[width : 2 * width], totals, scratch[4 * width :]
 
 
-@chunked
+@parallel
 def softmaxes(chunk, scratch, width, n, step, sign, x, y):
     at, width = place_of(chunk, width, n, step)
     m, _, totals, powers = parts_of(scratch, width)
@@ -147,7 +147,7 @@ def softmaxes(chunk, scratch, width, n, step, sign, x, y):
             store(y, at + k * step + j, row[j] * m[j])
 
 
-@chunked
+@parallel
 def log_softmaxes(chunk, scratch, width, n, step, sign, x, y):
     at, width = place_of(chunk, width, n, step)
     m, logs, totals, _ = parts_of(scratch, width)
@@ -160,7 +160,7 @@ def log_softmaxes(chunk, scratch, width, n, step, sign, x, y):
             store(y, i, (load(x, i) - m[j]) - logs[j])
 
 
-@chunked
+@parallel
 def softmax_gradients(chunk, scratch, width, n, step, sign, dy, y, dx):
     at, width = place_of(chunk, width, n, step)
     total, part, totals, _ = parts_of(scratch, width)
@@ -178,7 +178,7 @@ def softmax_gradients(chunk, scratch, width, n, step, sign, dy, y, dx):
             store(dx, i, sign * load(y, i) * (load(dy, i) - total[j]))
 
 
-@chunked
+@parallel
 def log_softmax_gradients(chunk, scratch, width, n, step, sign, dy, y, dx):
     at, width = place_of(chunk, width, n, step)
     total, part, totals, _ = parts_of(scratch, width)
@@ -196,7 +196,7 @@ def log_softmax_gradients(chunk, scratch, width, n, step, sign, dy, y, dx):
             store(dx, i, load(dy, i) - exp32(load(y, i)) * total[j])
 
 
-# ---- twins --------------------------------------------------------------------------------------
+# ---- compiled kernels ----------------------------------------------------------------------------
 
 
 def widths(n, step):
@@ -226,31 +226,31 @@ def along(axis, of_row, of_rows, arrays, dtype, sign=1.0):
     return y
 
 
-@twin
+@compiled_kernel
 def softmax_forward(x, *, axis, to):
     return along(axis, softmax, softmaxes, (x,), to[0])
 
 
-@twin
+@compiled_kernel
 def softmax_dx(dy, y, *, axis, to):
     return along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0])
 
 
-@twin
+@compiled_kernel
 def log_softmax_forward(x, *, axis, to):
     return along(axis, log_softmax, log_softmaxes, (x,), to[0])
 
 
-@twin
+@compiled_kernel
 def log_softmax_dx(dy, y, *, axis, to):
     return along(axis, log_softmax_gradient, log_softmax_gradients, (dy, y), to[0])
 
 
-@twin
+@compiled_kernel
 def softmin_forward(x, *, axis, to):
     return along(axis, softmax, softmaxes, (x,), to[0], -1.0)
 
 
-@twin
+@compiled_kernel
 def softmin_dx(dy, y, *, axis, to):
     return along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0], -1.0)

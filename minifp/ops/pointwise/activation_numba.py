@@ -1,8 +1,8 @@
-"""The twins of activation.py."""
+"""Compiled kernels of activation.py."""
 
 import numpy as np
 
-from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu import any_device
 from minifp.runtime.cpu.math import NOTHING, ONE, TWO, exp32, expm1_32, log1p_32, sigmoid32
 from minifp.runtime.cpu.pointwise import pointwise
 
@@ -145,12 +145,12 @@ def hardtanh_dx(dy, x, *, min_val, max_val):
     return NOTHING if x <= min_val or x >= max_val else dy
 
 
-@everywhere
+@any_device
 def relu6_forward(x, *, to):
     return hardtanh_forward(x, to=to, min_val=0, max_val=6)
 
 
-@everywhere
+@any_device
 def relu6_dx(dy, x, *, to):
     return hardtanh_dx(dy, x, to=to, min_val=0, max_val=6)
 

@@ -1,9 +1,9 @@
-"""The twins of pointwise.py for which the CPU has none, or only for some numbers."""
+"""Kernels of arithmetic.py for a GPU for which the CPU has none, or only for some numbers."""
 
 import math
 
 from minifp.ops.pointwise.comparison_cuda import exact
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import zeros
 from minifp.runtime.cuda.pointwise import F32, FLOATS, IDENTITY, Formula, formula, summed_to
 
@@ -24,12 +24,12 @@ def slope_of_exponent(dz, x, y):
 SLOPE, SLOPE_OF_EXPONENT = Formula(slope, 3), Formula(slope_of_exponent, 3)
 
 
-@twin
+@compiled_kernel
 def pow_dx(dz, x, y, *, shape, to):
     return summed_to(SLOPE, (dz, x, y), dz.shape, shape, to[0])
 
 
-@twin
+@compiled_kernel
 def pow_dy(dz, x, y, *, shape, to):
     return summed_to(SLOPE_OF_EXPONENT, (dz, x, y), dz.shape, shape, to[0])
 
@@ -41,7 +41,7 @@ def in_single(name, x, y, dtype):
     return exact(name, x, y, dtype) if dtype in FLOATS else None
 
 
-@twin
+@compiled_kernel
 def floor_divide_forward(x, y, *, to):
     return in_single("floor_divide", x, y, to[0])
 
@@ -51,7 +51,7 @@ def trunc_divide_forward(x, y):
     return math.trunc(x / y)
 
 
-@twin
+@compiled_kernel
 def floor_divide_dx(dz, x, y, *, shape, to):
     return zeros(shape, to[0]) if to[0] in FLOATS else None
 
@@ -59,12 +59,12 @@ def floor_divide_dx(dz, x, y, *, shape, to):
 floor_divide_dy = trunc_divide_dx = trunc_divide_dy = floor_divide_dx
 
 
-@twin
+@compiled_kernel
 def remainder_forward(x, y, *, to):
     return in_single("remainder", x, y, to[0])
 
 
-@twin
+@compiled_kernel
 def remainder_dx(dz, x, y, *, shape, to):
     return summed_to(IDENTITY, (dz,), dz.shape, shape, to[0])
 
@@ -76,7 +76,7 @@ def slope_of_steps(dz, steps):
 SLOPE_OF_STEPS = Formula(slope_of_steps, 2)
 
 
-@twin
+@compiled_kernel
 def remainder_dy(dz, x, y, *, shape, to):
     steps = in_single("floor_divide", x, y, F32)
     if steps is None:

@@ -1,8 +1,8 @@
-"""The twins of pointwise.py."""
+"""Compiled kernels of arithmetic.py."""
 
 import numpy as np
 
-from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu import any_device
 from minifp.runtime.cpu.math import HALF, INF, NOTHING, ONE, TWO
 from minifp.runtime.cpu.pointwise import pointwise, summed
 
@@ -16,7 +16,7 @@ def neg_forward(x):
     return -x
 
 
-@everywhere
+@any_device
 def neg_dx(dy, saved, *, to):
     return neg_forward(dy, to=to)
 
@@ -64,12 +64,12 @@ def mul_forward(x, y):
     return x * y
 
 
-@everywhere
+@any_device
 def mul_dx(dz, x, y, *, shape, to):
     return summed(mul_forward, (dz, y), dz.shape, shape, to[0])
 
 
-@everywhere
+@any_device
 def mul_dy(dz, x, y, *, shape, to):
     return summed(mul_forward, (dz, x), dz.shape, shape, to[0])
 
@@ -79,7 +79,7 @@ def div_forward(x, y):
     return x / y
 
 
-@everywhere
+@any_device
 def div_dx(dz, x, y, *, shape, to):
     return summed(div_forward, (dz, y), dz.shape, shape, to[0])
 
@@ -89,7 +89,7 @@ def slope_of_divisor(dz, x, y):
     return -dz * (x / (y * y))
 
 
-@everywhere
+@any_device
 def div_dy(dz, x, y, *, shape, to):
     return summed(slope_of_divisor, (dz, x, y), dz.shape, shape, to[0])
 
@@ -109,12 +109,12 @@ def share_of_larger(dz, mine, other):
     return NOTHING if mine < other else HALF * dz if mine == other else dz  # dz for NaN
 
 
-@everywhere
+@any_device
 def maximum_dx(dz, x, y, *, shape, to):
     return summed(share_of_larger, (dz, x, y), dz.shape, shape, to[0])
 
 
-@everywhere
+@any_device
 def maximum_dy(dz, x, y, *, shape, to):
     return summed(share_of_larger, (dz, y, x), dz.shape, shape, to[0])
 
@@ -160,13 +160,13 @@ POWERS = {2: square_forward, 3: cube, -1: inverse, 0.5: root}
 SLOPES = {2: square_dx, 3: slope_of_cube, -1: slope_of_inverse, 0.5: slope_of_root}
 
 
-@everywhere
+@any_device
 def pow_forward(x, y, *, to):
     power = POWERS.get(y) if type(y) in (int, float) else None
     return power and power(x, to=to)
 
 
-@everywhere
+@any_device
 def pow_dx(dz, x, y, *, shape, to):
     slope = SLOPES.get(y) if type(y) in (int, float) else None
     return slope and summed(slope, (dz, x), dz.shape, shape, to[0])

@@ -1,8 +1,8 @@
-"""The twins of clamping.py."""
+"""Compiled kernels of clamp.py."""
 
 import math
 
-from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu import any_device
 from minifp.runtime.cpu.math import NOTHING
 from minifp.runtime.cpu.pointwise import pointwise, summed
 
@@ -35,21 +35,21 @@ def _limits(low, high):
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-@everywhere
+@any_device
 def clamp_forward(x, *, to, min=None, max=None):
     return clamped(x, *_limits(min, max), to=to)
 
 
-@everywhere
+@any_device
 def clamp_dx(dy, x, *, to, min=None, max=None):
     return where_inside(dy, x, *_limits(min, max), to=to)
 
 
-@everywhere
+@any_device
 def clamp_between(x, low, high, *, to):
     return clamped(x, *_limits(low, high), to=to)
 
 
-@everywhere
+@any_device
 def clamp_between_dx(dy, x, low, high, *, side, shape, to):
     return summed(SIDES[side], (dy, x, *_limits(low, high)), dy.shape, shape, to[0])

@@ -1,4 +1,4 @@
-"""The twins of comparison.py for a GPU: of integers, and logic. Others are those of the CPU."""
+"""Kernels of comparison.py for a GPU: of integers, and logic. Others are those of the CPU."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from minifp.ops.pointwise import comparison_numba as of_floats
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import collapsed, empty, is_on_device, steps_of
 from minifp.runtime.cuda.pointwise import BOOL, FLOATS
 from minifp.runtime.cuda.source import THREADS, TYPES, Text, blocks_for
@@ -61,13 +61,13 @@ def is_of_floats(*operands):
 
 
 def takes_integers(fn):
-    """Mark a twin that serves integers, too: see `Kernel._call_without_rounding`."""
+    """Mark a compiled kernel that serves integers, too: see `Kernel._call_without_rounding`."""
     fn.takes_integers = True
-    return twin(fn)
+    return compiled_kernel(fn)
 
 
 def comparison(name: str) -> Callable[..., Any]:
-    """The twin of this name."""
+    """The compiled kernel of this name."""
     formula = getattr(of_floats, name, None)
 
     @takes_integers

@@ -1,4 +1,4 @@
-"""The twins of comparison.py."""
+"""Compiled kernels of comparison.py."""
 
 from minifp.runtime.cpu.math import INF, NOTHING
 from minifp.runtime.cpu.pointwise import pointwise

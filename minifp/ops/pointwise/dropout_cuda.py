@@ -1,4 +1,4 @@
-"""The twins of dropout.py: the same random numbers, drawn where they are used.
+"""Kernels of dropout.py for a GPU: the same random numbers, drawn where they are used.
 
 A call of a purpose is numbered on the host. A graph would repeat the number; so it has the first
 call of a step in the GPU's memory, counts on there, and the host follows (see `GraphStream`).
@@ -7,7 +7,7 @@ call of a step in the GPU's memory, counts on there, and the host follows (see `
 import numpy as np
 
 from minifp.runtime import random
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import empty, lasting, to_device
 from minifp.runtime.cuda.capturing import Uncounted
@@ -67,7 +67,7 @@ class GraphStream:
         random.advance(self.purpose, self.calls)
 
 
-@twin
+@compiled_kernel
 def dropped(x, *, p, draw, to):
     y = empty(x.shape, to[0])
     x = x if x.flags.c_contiguous else x.copy()

@@ -1,6 +1,6 @@
-"""The twins of dropout.py."""
+"""Compiled kernels of dropout.py."""
 
-from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu import any_device
 from minifp.runtime.cpu.pointwise import pointwise
 
 
@@ -9,7 +9,7 @@ def kept(x, mask, *, factor):
     return x * mask * factor
 
 
-@everywhere
+@any_device
 def dropout_forward(x, mask, *, p, to):
     return kept(x, mask, to=to, factor=1 / (1 - p))
 

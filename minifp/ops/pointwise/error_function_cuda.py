@@ -1,9 +1,9 @@
-"""The twins of error_function.py for which CUDA has functions that are right far out."""
+"""Kernels of error_function.py for a GPU for which CUDA has functions that are right far out."""
 
 import math
 
 from minifp.ops.pointwise.error_function_numba import gelu_tanh, gelu_tanh_dx
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import formula
 from minifp.runtime.cuda.translate import C
 
@@ -32,11 +32,11 @@ def gelu_exact_dx(dy, x):
     return dy * (C.normcdf(x) + x * (decay(x, 0.5) * DENSITY))
 
 
-@twin
+@compiled_kernel
 def gelu_forward(x, *, approximate, to):
     return (gelu_tanh if approximate == "tanh" else gelu_exact)(x, to=to)
 
 
-@twin
+@compiled_kernel
 def gelu_dx(dy, x, *, approximate, to):
     return (gelu_tanh_dx if approximate == "tanh" else gelu_exact_dx)(dy, x, to=to)

@@ -1,10 +1,10 @@
-"""The twins of error_function.py."""
+"""Compiled kernels of error_function.py."""
 
 import math
 
 import numpy as np
 
-from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu import any_device
 from minifp.runtime.cpu.half import as_bits, as_float
 from minifp.runtime.cpu.math import HALF, NOTHING, ONE, erf32, exp32, exp_of_sum32, inlined
 from minifp.runtime.cpu.pointwise import pointwise
@@ -91,11 +91,11 @@ def gelu_tanh_dx(dy, x):
     return dy * ((ONE + x * rise) / (ONE + exp32(-v)))
 
 
-@everywhere
+@any_device
 def gelu_forward(x, *, approximate, to):
     return (gelu_tanh if approximate == "tanh" else gelu_exact)(x, to=to)
 
 
-@everywhere
+@any_device
 def gelu_dx(dy, x, *, approximate, to):
     return (gelu_tanh_dx if approximate == "tanh" else gelu_exact_dx)(dy, x, to=to)

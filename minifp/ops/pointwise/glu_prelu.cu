@@ -1,4 +1,4 @@
-// The gradient of a gate: dx (A, 2, size) of dy (A, size) and x = (a, b) (A, 2, size); see gated.py.
+// The gradient of a gate: dx (A, 2, size) of dy (A, size) and x = (a, b) (A, 2, size); see glu_prelu.py.
 extern "C" __global__ void glu_dx(const D *dy, const X *x, Y *dx, size n, size width) {
   for (size i = first_index(); i < n; i += all_threads()) {
     size at = i / width * width + i;

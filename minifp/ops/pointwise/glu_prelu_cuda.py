@@ -1,9 +1,10 @@
-"""The twins of gated.py for which the CPU's serve the CPU alone: the gate, and its gradient."""
+"""Kernels of glu_prelu.py for a GPU for which the CPU's serve the CPU alone: the gate, and its
+gradient."""
 
 import math
 
 from minifp.ops.pointwise.glu_prelu_numba import gate
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous
@@ -12,14 +13,14 @@ from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 TEXT = Text(__name__, "glu_prelu.cu")
 
 
-@twin
+@compiled_kernel
 def glu_forward(x, *, axis, to):
     half = x.shape[axis] // 2
     before = (slice(None),) * (axis % x.ndim)
     return gate(x[(*before, slice(half))], x[(*before, slice(half, None))], to=to)
 
 
-@twin
+@compiled_kernel
 def glu_dx(dy, x, *, axis, to):
     if not FLOATS.issuperset((dy.dtype, x.dtype, to[0])):
         return None

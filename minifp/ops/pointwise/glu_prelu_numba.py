@@ -1,8 +1,8 @@
-"""The twins of gated.py."""
+"""Compiled kernels of glu_prelu.py."""
 
 import numpy as np
 
-from minifp.runtime.cpu import everywhere, twin
+from minifp.runtime.cpu import any_device, compiled_kernel
 from minifp.runtime.cpu.math import NOTHING, ONE, exp32, sigmoid32
 from minifp.runtime.cpu.pointwise import F32, pointwise, summed
 
@@ -26,17 +26,17 @@ def leaky_dw(dy, x):
     return NOTHING if x > NOTHING else dy * x
 
 
-@everywhere
+@any_device
 def prelu_forward(x, w, *, to):
     return leaky(x, _beside(w, x.ndim), to=to)
 
 
-@everywhere
+@any_device
 def prelu_dx(dy, x, w, *, to):
     return leaky_dx(dy, x, _beside(w, x.ndim), to=to)
 
 
-@everywhere
+@any_device
 def prelu_dw(dy, x, *, shape, to):
     channels = tuple(n if i == 1 and shape not in ((), (1,)) else 1 for i, n in enumerate(x.shape))
     dtype = to[0] or (dy.dtype if shape else F32)
@@ -61,12 +61,12 @@ def gate_db(dy, a, b):
     return dy * (a * more * (e * more))  # the sigmoids of b and -b, in either order
 
 
-@twin
+@compiled_kernel
 def glu_forward(x, *, axis, to):
     return gate(*np.split(x, 2, axis), to=to)
 
 
-@twin
+@compiled_kernel
 def glu_dx(dy, x, *, axis, to):
     a, b = np.split(x, 2, axis)
     halves = gate_da(dy, b, to=to), gate_db(dy, a, b, to=to)

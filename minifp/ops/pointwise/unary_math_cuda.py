@@ -1,4 +1,4 @@
-"""The twins of elementary.py for which the CPU has none, or only for float16."""
+"""Kernels of unary_math.py for a GPU for which the CPU has none, or only for float16."""
 
 import math
 
@@ -118,5 +118,5 @@ def sign_dx(dy, saved, *, to):
     return none(dy, to=to)
 
 
-sign_dx.is_twin = True  # type: ignore[attr-defined]
+sign_dx.is_compiled_kernel = True  # type: ignore[attr-defined]
 floor_dx = ceil_dx = trunc_dx = round_dx = sign_dx

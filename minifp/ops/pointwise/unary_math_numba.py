@@ -1,10 +1,11 @@
-"""The twins of elementary.py: of what networks are made of; the other functions stay with NumPy."""
+"""Compiled kernels of unary_math.py: of what networks are made of; the other functions stay with
+NumPy."""
 
 import math
 
 import numpy as np
 
-from minifp.runtime.cpu import everywhere, twin
+from minifp.runtime.cpu import any_device, compiled_kernel
 from minifp.runtime.cpu.math import (
     HALF,
     NOTHING,
@@ -159,22 +160,22 @@ def slope_of_cosine(dy, x):
     return -dy * sin32(x)
 
 
-@everywhere
+@any_device
 def sin_forward(x, *, to):
     return sine(x, to=to) if x.dtype.itemsize == 2 else None
 
 
-@everywhere
+@any_device
 def cos_forward(x, *, to):
     return cosine(x, to=to) if x.dtype.itemsize == 2 else None
 
 
-@everywhere
+@any_device
 def sin_dx(dy, x, *, to):
     return slope_of_sine(dy, x, to=to) if x.dtype.itemsize == 2 else None
 
 
-@everywhere
+@any_device
 def cos_dx(dy, x, *, to):
     return slope_of_cosine(dy, x, to=to) if x.dtype.itemsize == 2 else None
 
@@ -187,7 +188,7 @@ def sign_forward(x):
     return ONE if x > NOTHING else -ONE if x < NOTHING else NOTHING * x  # NaN for NaN
 
 
-@twin
+@compiled_kernel
 def sign_dx(dy, saved, *, to):
     return np.zeros(dy.shape, to[0])
 

@@ -1,4 +1,4 @@
-"""The twins of avg_pool.py for a GPU: a thread a window, and for dx a thread a place."""
+"""Kernels of avg_pool.py for a GPU: a thread a window, and for dx a thread a place."""
 
 from minifp.ops.pooling.pool_windows_cuda import (
     PoolText,
@@ -9,7 +9,7 @@ from minifp.ops.pooling.pool_windows_cuda import (
     spread,
     whole,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import sum_over
 
 TEXT = PoolText(__name__, "avg_pool.cu")
@@ -20,7 +20,7 @@ def is_whole(axes):
     return all(a.count == 1 and not a.padding and a.size == a.n for a in axes)
 
 
-@twin
+@compiled_kernel
 def avg_pool_forward(x, *, axes, include_pad, override, to):
     x = whole(x, to[0])
     if x is None:
@@ -37,7 +37,7 @@ def avg_pool_forward(x, *, axes, include_pad, override, to):
     return y
 
 
-@twin
+@compiled_kernel
 def avg_pool_dx(dy, *, axes, include_pad, override, to):
     dy = whole(dy, to[0])
     if dy is None:

@@ -1,4 +1,4 @@
-"""The twins of avg_pool.py: a picture at a time."""
+"""Compiled kernels of avg_pool.py: a picture at a time."""
 
 from math import prod
 
@@ -17,9 +17,9 @@ from minifp.ops.pooling.pool_windows_numba import (
     side_by_side,
     widen_picture,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import sum_over
 
 NOTHING, ONE = np.float32(0), np.float32(1)
@@ -38,7 +38,7 @@ def added(builder, v, k, total, same):
 add_row = places(added, FLOATS)
 
 
-@chunked
+@parallel
 def sums_side_by_side(
     chunk, scratch, each, A, H, W, width, size, across, rows, columns, by_row, by_column, x, y
 ):
@@ -64,7 +64,7 @@ def sums_side_by_side(
             store(y, a * P * Q + i, total[i])
 
 
-@chunked(sums=True)
+@parallel(sums=True)
 def sums_one_by_one(chunk, scratch, each, A, H, W, rows, columns, by_row, by_column, x, y):
     """Any windows: first down the columns of a row of them, and of that along each window."""
     P, Q = rows.shape[1], columns.shape[1]
@@ -96,7 +96,7 @@ def whole(axes):
     return all(a.count == 1 and a.padding == 0 and a.size == a.n for a in axes)
 
 
-@twin
+@compiled_kernel
 def avg_pool_forward(x, *, axes, include_pad, override, to):
     down, across = both(axes)
     dtype = to[0] or x.dtype
@@ -128,7 +128,7 @@ def avg_pool_forward(x, *, axes, include_pad, override, to):
 # ---- its gradient -------------------------------------------------------------------------------
 
 
-@chunked
+@parallel
 def spread_evenly(chunk, scratch, each, A, n, by, dy, dx):
     """Each of A numbers, divided, to n places."""
     for a in range(chunk * each, min((chunk + 1) * each, A)):
@@ -137,7 +137,7 @@ def spread_evenly(chunk, scratch, each, A, n, by, dy, dx):
             store(dx, i, share)
 
 
-@chunked
+@parallel
 def spread(chunk, scratch, each, A, rows, columns, by_row, by_column, dy, dx):
     """rows, columns: from which to before which window a place is seen."""
     (H, _), (W, _), P, Q = rows.shape, columns.shape, len(by_row), len(by_column)
@@ -169,7 +169,7 @@ def seen_by(axis):
     return np.stack([first, np.searchsorted(starts, place, side="right")], 1)
 
 
-@twin
+@compiled_kernel
 def avg_pool_dx(dy, *, axes, include_pad, override, to):
     down, across = both(axes)
     lead = dy.shape[: dy.ndim - len(axes)]

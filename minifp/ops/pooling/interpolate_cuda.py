@@ -1,8 +1,8 @@
-"""The twins of interpolate.py for a GPU. A sequence is a picture of one row."""
+"""Kernels of interpolate.py for a GPU. A sequence is a picture of one row."""
 
 import numpy as np
 
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous
@@ -41,14 +41,14 @@ def resized(name, v, shape, sizes, counts, factors, dtype, mode, align_corners):
     return out
 
 
-@twin
+@compiled_kernel
 def interpolate_forward(x, *, counts, factors, mode, align_corners, to):
     shape = (*x.shape[:2], *counts)
     given = x.shape[2:], counts, factors, to[0] or x.dtype, mode, align_corners
     return resized("resize", x, shape, *given)
 
 
-@twin
+@compiled_kernel
 def interpolate_dx(dy, *, sizes, factors, mode, align_corners, to):
     shape = (*dy.shape[:2], *sizes)
     given = sizes, dy.shape[2:], factors, to[0] or dy.dtype, mode, align_corners

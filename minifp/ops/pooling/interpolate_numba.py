@@ -1,4 +1,4 @@
-"""The twins of interpolate.py: a picture at a time, along both axes at once.
+"""Compiled kernels of interpolate.py: a picture at a time, along both axes at once.
 
 Each place of the result is made of one or two places along each axis, with weights; nearest places
 are copied. A sequence is a picture of one row.
@@ -7,9 +7,9 @@ are copied. A sequence is a picture of one row.
 import numpy as np
 
 from minifp.ops.pooling.interpolate import taps
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 
 SINGLE = np.dtype("float32")
 CHUNK = 8192  # numbers that are worth a chunk
@@ -27,7 +27,7 @@ def both(sizes, counts, factors, mode, align_corners):
         yield np.array(weights, np.float32).reshape(len(weights), count)
 
 
-@chunked
+@parallel
 def resize(chunk, scratch, each, A, H, W, rows, by_row, columns, by_column, x, y):
     """A row of y is a mean of rows of x, and each of its places one of two places of that."""
     P, Q = rows.shape[1], columns.shape[1]
@@ -52,7 +52,7 @@ def resize(chunk, scratch, each, A, H, W, rows, by_row, columns, by_column, x, y
                     store(y, to + q, scratch[columns[0, q]])
 
 
-@chunked
+@parallel
 def resize_back(chunk, scratch, each, A, H, W, rows, by_row, columns, by_column, dy, dx):
     """What each place of y gives to the places of x that it was made of."""
     P, Q = rows.shape[1], columns.shape[1]
@@ -90,7 +90,7 @@ def prepared(x, out, sizes, counts, factors, mode, align_corners):
     return chunks, (each, A, H, W, *lines, *flat)
 
 
-@twin
+@compiled_kernel
 def interpolate_forward(x, *, counts, factors, mode, align_corners, to):
     y = np.empty((*x.shape[:2], *counts), to[0] or x.dtype)
     if y.size:
@@ -100,7 +100,7 @@ def interpolate_forward(x, *, counts, factors, mode, align_corners, to):
     return y
 
 
-@twin
+@compiled_kernel
 def interpolate_dx(dy, *, sizes, factors, mode, align_corners, to):
     dx = np.empty((*dy.shape[:2], *sizes), to[0] or dy.dtype)
     if dx.size:

@@ -1,4 +1,4 @@
-"""The twins of max_pool.py for a GPU: a thread a window, and for dx a thread a place."""
+"""Kernels of max_pool.py for a GPU: a thread a window, and for dx a thread a place."""
 
 from math import prod
 
@@ -13,12 +13,12 @@ from minifp.ops.pooling.pool_windows_cuda import (
     spread,
     whole,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 
 TEXT = PoolText(__name__, "max_pool.cu")
 
 
-@twin
+@compiled_kernel
 def max_pool_forward(x, *, axes, to):
     x = whole(x, to[0])
     if x is None:
@@ -31,7 +31,7 @@ def max_pool_forward(x, *, axes, to):
     return y, chosen
 
 
-@twin
+@compiled_kernel
 def max_pool_dx(dy, chosen, *, axes, to):
     dy = whole(dy, to[0])
     if dy is None:

@@ -1,4 +1,4 @@
-"""The twins of max_pool.py: a picture at a time.
+"""Compiled kernels of max_pool.py: a picture at a time.
 
 A number wins unless it is <= the largest so far, or that is NaN: so the first of equal ones stays,
 and the first NaN. The first place of a window that is no padding is the largest from the start.
@@ -19,9 +19,9 @@ from minifp.ops.pooling.pool_windows_numba import (
     side_by_side,
     widen_picture,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import I32, load, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 
 LOWEST, ZERO = np.float32(-np.inf), np.float32(0)
 NANOSECONDS = 0.3  # a place of a window
@@ -41,7 +41,7 @@ def winner(builder, v, k, largest, chosen):
 compete = places(winner, NUMBERS)
 
 
-@chunked
+@parallel
 def largest_side_by_side(
     chunk, scratch, each, A, H, W, width, size, gap_h, across, rows, columns, x, y, chosen
 ):
@@ -75,7 +75,7 @@ def largest_side_by_side(
 # ---- the largest, of any windows ----------------------------------------------------------------
 
 
-@chunked
+@parallel
 def largest_one_by_one(
     chunk, scratch, each, A, H, W, KW, gap_h, gap, rows, columns, x, y, chosen
 ):  # fmt: skip
@@ -95,7 +95,7 @@ def largest_one_by_one(
                 chosen[(a * P + p) * Q + q] = best
 
 
-@twin
+@compiled_kernel
 def max_pool_forward(x, *, axes, to):
     down, across = both(axes)
     H, W, P, Q = down.n, across.n, down.count, across.count
@@ -126,7 +126,7 @@ def max_pool_forward(x, *, axes, to):
 # ---- its gradient -------------------------------------------------------------------------------
 
 
-@chunked
+@parallel
 def put(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
     """Gradients to the places that were chosen, each by at most one window; 0 elsewhere."""
     P, Q = len(rows), len(columns)
@@ -140,7 +140,7 @@ def put(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
                 store(dx, at, load(dy, i))
 
 
-@chunked
+@parallel
 def add(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
     """The same, where several windows may have chosen a place."""
     P, Q = len(rows), len(columns)
@@ -155,7 +155,7 @@ def add(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
             store(dx, a * n + i, total[i])
 
 
-@twin
+@compiled_kernel
 def max_pool_dx(dy, chosen, *, axes, to):
     lead = dy.shape[: dy.ndim - len(axes)]
     dx = np.empty((*lead, *(a.n for a in axes)), to[0] or dy.dtype)

@@ -1,4 +1,5 @@
-"""What the twins of pooling for a GPU share: their texts, and windows as kernels take them."""
+"""What the compiled kernels of pooling for a GPU share: their texts, and windows as kernels take
+them."""
 
 from math import prod
 

@@ -1,4 +1,5 @@
-"""What the twins of pooling share: pictures in a row, where windows begin and end, and vectors.
+"""What the compiled kernels of pooling share: pictures in a row, where windows begin and end, and
+vectors.
 
 A picture is widened into the workspace, with what windows see beside it. Windows that lie side by
 side are worked on LANES at once; what that writes beyond the end of a row of them is overwritten by

@@ -1,17 +1,17 @@
-"""The twins of attention.py for a GPU. Products are scaled by cuBLAS, before they are rounded."""
+"""Kernels of attention.py for a GPU. Products are scaled by cuBLAS, before they are rounded."""
 
 from minifp.ops.normalization.softmax_cuda import MASKED, along
 from minifp.ops.products.attention_numba import added, masked
 from minifp.ops.products.matmul_cuda import SINGLE, summed_to
 from minifp.ops.products.matmul_numba import scaled
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.product import product, result_shape
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 
 TEXT = Text(__name__, "attention.cu")
 
 
-@twin
+@compiled_kernel
 def attention_scores(q, k, mask, *, scale, is_causal, to):
     adds = mask is not None and mask.dtype.kind == "f"
     s = product(q, k.swapaxes(-1, -2), SINGLE if adds else to[0], alpha=scale)
@@ -22,12 +22,12 @@ def attention_scores(q, k, mask, *, scale, is_causal, to):
     return added(s, mask, to=to) if adds else masked(s, mask, to=to)
 
 
-@twin
+@compiled_kernel
 def attention_probabilities(s, *, to):
     return along(-1, "forward", (s,), to[0], mode=MASKED)
 
 
-@twin
+@compiled_kernel
 def attention_dp(dy, v, dp, *, to):
     v = v.swapaxes(-1, -2)
     return product(dy, v, to[0]) if dp is None else added(product(dy, v, SINGLE), dp, to=to)
@@ -40,11 +40,11 @@ def scaled_product(a, b, scale, shape, dtype):
     return scaled(summed_to(a, b, shape, SINGLE), alpha=scale, to=(dtype,))
 
 
-@twin
+@compiled_kernel
 def attention_dq(ds, k, *, scale, shape, to):
     return scaled_product(ds, k, scale, shape, to[0])
 
 
-@twin
+@compiled_kernel
 def attention_dk(ds, q, *, scale, shape, to):
     return scaled_product(ds.swapaxes(-1, -2), q, scale, shape, to[0])

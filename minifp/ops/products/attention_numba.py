@@ -1,13 +1,14 @@
-"""The twins of attention.py. What is scaled before a product, q or k, is so in a float32 copy."""
+"""Compiled kernels of attention.py. What is scaled before a product, q or k, is so in a float32
+copy."""
 
 import numpy as np
 
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.math import exp32
 from minifp.runtime.cpu.pointwise import pointwise
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import larger, sum_of_run
 
 CHUNK = 8192  # numbers that are worth a chunk
@@ -27,7 +28,7 @@ def added(x, y):
     return x + y
 
 
-@chunked
+@parallel
 def hide_later(chunk, scratch, per, rows, L, S, s):
     """-Inf for the keys behind each query."""
     for row in range(chunk * per, min((chunk + 1) * per, rows)):
@@ -35,7 +36,7 @@ def hide_later(chunk, scratch, per, rows, L, S, s):
             store(s, i, LOWEST)
 
 
-@twin
+@compiled_kernel
 def attention_scores(q, k, mask, *, scale, is_causal, to):
     q, k = scaled(q, alpha=scale, to=(SINGLE,)), k.swapaxes(-1, -2)
     if mask is not None and mask.dtype.kind == "f":
@@ -52,7 +53,7 @@ def attention_scores(q, k, mask, *, scale, is_causal, to):
 # ---- probabilities ------------------------------------------------------------------------------
 
 
-@chunked
+@parallel
 def probabilities(chunk, scratch, per, rows, S, s, p):
     """Softmax of rows; 0 where all keys of one are masked."""
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
@@ -70,7 +71,7 @@ def probabilities(chunk, scratch, per, rows, S, s, p):
             store(p, r * S + i, scratch[i] * factor)
 
 
-@twin
+@compiled_kernel
 def attention_probabilities(s, *, to):
     p = np.empty(s.shape, to[0] or s.dtype)
     if p.size:
@@ -85,18 +86,18 @@ def attention_probabilities(s, *, to):
 # ---- gradients ----------------------------------------------------------------------------------
 
 
-@twin
+@compiled_kernel
 def attention_dp(dy, v, dp, *, to):
     v = v.swapaxes(-1, -2)
     return times(dy, v, to[0]) if dp is None else added(times(dy, v, SINGLE), dp, to=to)
 
 
-@twin
+@compiled_kernel
 def attention_dq(ds, k, *, scale, shape, to):
     return summed_to(ds, scaled(k, alpha=scale, to=(SINGLE,)), shape, to[0])
 
 
-@twin
+@compiled_kernel
 def attention_dk(ds, q, *, scale, shape, to):
     q = scaled(q, alpha=scale, to=(SINGLE,))
     return summed_to(ds.swapaxes(-1, -2), q, shape, to[0])

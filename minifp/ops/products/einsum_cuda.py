@@ -1,9 +1,9 @@
-"""The twins of einsum.py for a GPU: the same contraction, with products of cuBLAS."""
+"""Kernels of einsum.py for a GPU: the same contraction, with products of cuBLAS."""
 
 import numpy as np
 
 from minifp.ops.products.einsum import contract
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
 from minifp.runtime.cuda.product import product
 
@@ -22,17 +22,17 @@ def contracted(x, y, left, right, out, dtype):
     return z if z.flags.c_contiguous else z.copy()
 
 
-@twin
+@compiled_kernel
 def einsum_forward(x, y, *, left, right, out, to):
     return contracted(x, y, left, right, out, to[0])
 
 
-@twin
+@compiled_kernel
 def einsum_number(x, y, *, left, right, to):
     return contracted(x, y, left, right, (), to[0])
 
 
-@twin
+@compiled_kernel
 def einsum_dx(dz, y, *, left, right, out, shape, to):
     wanted = [n for n, size in zip(left, shape) if size != 1 and (n in out or n in right)]
     dx = contracted(dz, y, out, right, tuple(wanted), to[0])

@@ -1,4 +1,4 @@
-"""The twins of einsum.py: the same contraction, with products in blocks."""
+"""Compiled kernels of einsum.py: the same contraction, with products in blocks."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp.ops.products.einsum import contract
 from minifp.ops.products.matmul_numba import SINGLE, times
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.sums import sum_over
 
 
@@ -17,17 +17,17 @@ def contracted(x, y, left, right, out, dtype):
     return np.asarray(z, order="C")
 
 
-@twin
+@compiled_kernel
 def einsum_forward(x, y, *, left, right, out, to):
     return contracted(x, y, left, right, out, to[0])
 
 
-@twin
+@compiled_kernel
 def einsum_number(x, y, *, left, right, to):
     return contracted(x, y, left, right, (), to[0])
 
 
-@twin
+@compiled_kernel
 def einsum_dx(dz, y, *, left, right, out, shape, to):
     wanted = [n for n, size in zip(left, shape) if size != 1 and (n in out or n in right)]
     dx = contracted(dz, y, out, right, tuple(wanted), to[0])

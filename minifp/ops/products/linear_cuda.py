@@ -1,18 +1,18 @@
-"""The twins of linear.py: one product of cuBLAS each, with the bias in it."""
+"""Kernels of linear.py for a GPU: one product of cuBLAS each, with the bias in it."""
 
-from minifp.runtime.cuda.product import product, product_twin
+from minifp.runtime.cuda.product import product, product_kernel
 
 
-@product_twin
+@product_kernel
 def linear_forward(x, w, b, *, to, compute="float32"):
     return product(x, w.T, to[0], b, compute=compute)
 
 
-@product_twin
+@product_kernel
 def linear_dx(dy, w, *, to, compute="float32"):
     return product(dy, w, to[0], compute=compute)
 
 
-@product_twin
+@product_kernel
 def linear_dw(dy, x, *, to, compute="float32"):
     return product(dy.T, x, to[0], compute=compute)

@@ -1,11 +1,12 @@
-"""The twins of matmul.py: products of cuBLAS; what is summed or added to them stays in float32."""
+"""Kernels of matmul.py for a GPU: products of cuBLAS; what is summed or added to them stays in
+float32."""
 
 import numpy as np
 
 from minifp.ops.products.matmul_numba import scaled_and_added
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import cast, sum_over
-from minifp.runtime.cuda.product import product, product_twin
+from minifp.runtime.cuda.product import product, product_kernel
 
 SINGLE = np.dtype("float32")
 
@@ -27,27 +28,27 @@ def summed_to(a, b, shape, dtype):
     return sum_over(product(a, b, SINGLE), axes, dtype).reshape(shape)
 
 
-@product_twin
+@product_kernel
 def matmul_forward(x, y, *, to, compute="float32"):
     return product(x, y, to[0], compute=compute)
 
 
-@twin
+@compiled_kernel
 def dot_forward(x, y, *, to):
     return product(x, y, to[0])
 
 
-@twin
+@compiled_kernel
 def matmul_dx(dz, y, *, shape, to):
     return summed_to(dz, y.swapaxes(-1, -2), shape, to[0])
 
 
-@twin
+@compiled_kernel
 def matmul_dy(x, dz, *, shape, to):
     return summed_to(x.swapaxes(-1, -2), dz, shape, to[0])
 
 
-@twin
+@compiled_kernel
 def addmm_forward(c, x, y, *, beta, alpha, to):
     if beta == 0:
         return product(x, y, to[0], alpha=alpha)
@@ -56,11 +57,11 @@ def addmm_forward(c, x, y, *, beta, alpha, to):
     return scaled_and_added(product(x, y, SINGLE), c, alpha=alpha, beta=beta, to=to)
 
 
-@twin
+@compiled_kernel
 def addmm_dx(dz, y, *, alpha, to):
     return product(dz, y.T, to[0], alpha=alpha)
 
 
-@twin
+@compiled_kernel
 def addmm_dy(x, dz, *, alpha, to):
     return product(x.T, dz, to[0], alpha=alpha)

@@ -1,12 +1,12 @@
-"""The twins of matmul.py: products in blocks; of vectors, sums along what lies in a row."""
+"""Compiled kernels of matmul.py: products in blocks; of vectors, sums along what lies in a row."""
 
 import numpy as np
 
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.gemm import product, starts, strided
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pointwise import pointwise
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import sum_over
 
 SINGLE = np.dtype("float32")
@@ -18,7 +18,7 @@ NANOSECONDS = 0.3  # a product
 # ---- with vectors -------------------------------------------------------------------------------
 
 
-@chunked(sums=True)
+@parallel(sums=True)
 def dot_rows(chunk, scratch, per, M, K, sm, ia, ib, a, b, out):
     """out[p, m] = sum_k a[p, m, k] b[p, k], for rows that are contiguous."""
     for i in range(chunk * per, min((chunk + 1) * per, len(ia) * M)):
@@ -32,7 +32,7 @@ def dot_rows(chunk, scratch, per, M, K, sm, ia, ib, a, b, out):
         store(out, i, total)
 
 
-@chunked
+@parallel
 def dot_columns(chunk, scratch, per, M, K, sk, ia, ib, a, b, out):
     """The same for columns that are contiguous, `sk` apart; `per` rows a chunk."""
     parts = (M + per - 1) // per
@@ -106,22 +106,22 @@ def summed_to(a, b, shape, dtype):
     return sum_over(times(a, b, SINGLE), axes, dtype).reshape(shape)
 
 
-@twin
+@compiled_kernel
 def matmul_forward(x, y, *, to):
     return times(x, y, to[0])
 
 
-@twin
+@compiled_kernel
 def dot_forward(x, y, *, to):
     return times(x, y, to[0])
 
 
-@twin
+@compiled_kernel
 def matmul_dx(dz, y, *, shape, to):
     return summed_to(dz, y.swapaxes(-1, -2), shape, to[0])
 
 
-@twin
+@compiled_kernel
 def matmul_dy(x, dz, *, shape, to):
     return summed_to(x.swapaxes(-1, -2), dz, shape, to[0])
 
@@ -146,7 +146,7 @@ def scaled_product(x, y, alpha, dtype):
     return scaled(times(x, y, SINGLE), alpha=alpha, to=(dtype,))
 
 
-@twin
+@compiled_kernel
 def addmm_forward(c, x, y, *, beta, alpha, to):
     if beta == 0:
         return scaled_product(x, y, alpha, to[0])
@@ -155,11 +155,11 @@ def addmm_forward(c, x, y, *, beta, alpha, to):
     return scaled_and_added(times(x, y, SINGLE), c, alpha=alpha, beta=beta, to=to)
 
 
-@twin
+@compiled_kernel
 def addmm_dx(dz, y, *, alpha, to):
     return scaled_product(dz, y.T, alpha, to[0])
 
 
-@twin
+@compiled_kernel
 def addmm_dy(x, dz, *, alpha, to):
     return scaled_product(x.T, dz, alpha, to[0])

@@ -1,8 +1,8 @@
-"""The twins of gru.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
+"""Kernels of gru.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
 
 from minifp.numerics.formats import float32
 from minifp.ops.recurrent.sequence_cuda import before, launch, ours
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import cast
 from minifp.runtime.cuda.product import multiply, product
@@ -11,7 +11,7 @@ from minifp.runtime.cuda.source import Text
 TEXT = Text(__name__, "gru.cu")
 
 
-@twin
+@compiled_kernel
 def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     found = ours(to, x, h, w_ih, w_hh, b_ih, b_hh)
     if found is None:
@@ -29,7 +29,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     return hs, gates, h
 
 
-@twin
+@compiled_kernel
 def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, to):
     found = ours(to, dy, dh, h0, hs, gates, w_hh)
     if found is None:

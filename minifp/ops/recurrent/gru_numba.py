@@ -1,4 +1,4 @@
-"""The twins of gru.py: see sequence_numba.py."""
+"""Compiled kernels of gru.py: see sequence_numba.py."""
 
 import numpy as np
 
@@ -16,16 +16,16 @@ from minifp.ops.recurrent.sequence_numba import (
     take,
     take_before,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, rounded
 from minifp.runtime.cpu.math import tanh32
-from minifp.runtime.cpu.pool import chunked
+from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, up
 
 ONE = np.float32(1)
 
 
-@chunked
+@parallel
 def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans, steps, sizes):
     """Some sequences of the batch, through all steps."""
     B, I, H, R, S = sizes
@@ -74,7 +74,7 @@ def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans
         put(address(scratch, s * H), h_n, (first + s) * H, H)
 
 
-@twin
+@compiled_kernel
 def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     N, I = x.shape
     B, H = h.shape
@@ -95,7 +95,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     return hs, gates, h_n
 
 
-@chunked
+@parallel
 def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans, steps, sizes):
     """The gradients of what is inside sigma and tanh, of some sequences, in reverse."""
     B, H, R = sizes
@@ -143,7 +143,7 @@ def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans
         put(address(scratch, s * H), dh0, (first + s) * H, H)
 
 
-@twin
+@compiled_kernel
 def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, to):
     N, (B, H) = len(dy), dh.shape
     if not alike(to, dy, dh, h0, hs, gates, w_hh) or not dy.size:

@@ -1,8 +1,8 @@
-"""The twins of lstm.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
+"""Kernels of lstm.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
 
 from minifp.numerics.formats import float32
 from minifp.ops.recurrent.sequence_cuda import before, launch, ours
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.product import multiply, product
 from minifp.runtime.cuda.source import Text
@@ -53,23 +53,23 @@ def backward(dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps, to):
     return dz, dhs, dh, dc
 
 
-@twin
+@compiled_kernel
 def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     found = forward(x, h, c, w_ih, w_hh, b_ih, b_hh, None, steps, to)
     return found and (*found[:2], *found[3:])
 
 
-@twin
+@compiled_kernel
 def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, to):
     found = backward(dy, dh, dc, c0, cs, gates, w_hh, None, steps, to)
     return found and (found[0], *found[2:])
 
 
-@twin
+@compiled_kernel
 def lstm_projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, to):
     return forward(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, steps, to)
 
 
-@twin
+@compiled_kernel
 def lstm_projected_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, *, steps, to):
     return backward(dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps, to)

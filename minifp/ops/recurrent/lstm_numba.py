@@ -1,4 +1,4 @@
-"""The twins of lstm.py, but for projections: see sequence_numba.py."""
+"""Compiled kernels of lstm.py, but for projections: see sequence_numba.py."""
 
 import numpy as np
 
@@ -17,16 +17,16 @@ from minifp.ops.recurrent.sequence_numba import (
     take,
     take_before,
 )
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, rounded
 from minifp.runtime.cpu.math import tanh32
-from minifp.runtime.cpu.pool import chunked
+from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, address, up
 
 ONE = np.float32(1)
 
 
-@chunked
+@parallel
 def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, spans, steps, sizes):
     """Some sequences of the batch, through all steps."""
     B, I, H, R, S = sizes
@@ -69,7 +69,7 @@ def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, sp
         put(address(scratch, cells + r * H), c_n, (first + r) * H, H)
 
 
-@twin
+@compiled_kernel
 def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     N, I = x.shape
     B, H = h.shape
@@ -91,7 +91,7 @@ def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     return hs, cs, gates, h_n, c_n
 
 
-@chunked
+@parallel
 def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spans, steps, sizes):
     """The gradients of z of some sequences, through all steps in reverse."""
     B, H, R = sizes
@@ -144,7 +144,7 @@ def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spa
         put(address(scratch, cells + r * H), dc0, (first + r) * H, H)
 
 
-@twin
+@compiled_kernel
 def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, to):
     N, (B, H) = len(dy), dh.shape
     if not alike(to, dy, dh, dc, c0, cs, gates, w_hh) or not dy.size:

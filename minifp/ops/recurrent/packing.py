@@ -8,14 +8,14 @@ places: (N) different rows of the first two axes, merged. The gradient of each i
 import numpy as np
 
 from minifp.autograd.op import op
-from minifp.numerics.formats import narrow
+from minifp.numerics.formats import downcast
 from minifp.runtime.device import full, placed
 
 
 def put(rows, places, shape, value=0):
     """An array of this shape with `rows` at these places of its merged first two axes."""
     if rows.dtype.kind == "f":
-        value = narrow(np.asarray(value, float), rows.dtype).item()
+        value = downcast(np.asarray(value, float), rows.dtype).item()
     y = full(shape, value, rows.dtype, like=rows)
     y.reshape(-1, *shape[2:])[placed(places, like=rows)] = rows
     return y

@@ -1,8 +1,8 @@
-"""The twins of rnn.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
+"""Kernels of rnn.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
 
 from minifp.numerics.formats import float32
 from minifp.ops.recurrent.sequence_cuda import launch, ours
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.product import multiply, product
 from minifp.runtime.cuda.source import Text
@@ -10,7 +10,7 @@ from minifp.runtime.cuda.source import Text
 TEXT = Text(__name__, "rnn.cu")
 
 
-@twin
+@compiled_kernel
 def rnn_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, nonlinearity, to):
     found = ours(to, x, h, w_ih, w_hh, b_ih, b_hh)
     if found is None:
@@ -26,7 +26,7 @@ def rnn_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, nonlinearity, to):
     return hs, h
 
 
-@twin
+@compiled_kernel
 def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, to):
     found = ours(to, dy, dh, hs, w_hh)
     if found is None:

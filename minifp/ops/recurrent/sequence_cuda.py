@@ -1,4 +1,4 @@
-"""What the twins of recurrent layers for a GPU share.
+"""What the compiled kernels of recurrent layers for a GPU share.
 
 The products of all inputs are one, in float32, so that sums are never rounded; each step then adds
 the product of the state to its rows and launches one kernel, which does everything else. The state

@@ -1,4 +1,4 @@
-"""What the twins of recurrent layers share: weights packed once a pass, and threads.
+"""What the compiled kernels of recurrent layers share: weights packed once a pass, and threads.
 
 The weights are widened once, into the panels that products read. Each thread then takes some
 sequences of the batch through all steps, without waiting for another: the products of some steps'
@@ -7,18 +7,18 @@ inputs at once, and from step to step the product of the state, with the gates r
 
 import numpy as np
 
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import load, rounded, store, view
 from minifp.runtime.cpu.math import sigmoid32, tanh32
 from minifp.runtime.cpu.packing import pack_columns, pack_rows
-from minifp.runtime.cpu.pool import WORTH_A_THREAD, aligned, chunked
+from minifp.runtime.cpu.pool import WORTH_A_THREAD, aligned, parallel
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply, up
 
 INPUTS = 2**16  # numbers of sums of inputs that a thread makes at once
 
 
-@chunked
+@parallel
 def pack_panels(panel, scratch, w, sk, sn, K, N, out):
     """B (K, N) of w, whose elements lie sk and sn apart, as panels (N / COLUMNS, K, COLUMNS)."""
     n = panel * COLUMNS
@@ -70,21 +70,21 @@ def biases(size, *given):
 # from the end, and a loop that does so is computed one number at a time.
 
 
-@part
+@inline
 def take(x, i, row, n):
     """row = n numbers of x from x[i] on, widened."""
     for k in range(n):
         row[k] = load(x, i + k)
 
 
-@part
+@inline
 def put(row, out, j, n):
     """n numbers of out from out[j] on = row, stored."""
     for k in range(n):
         store(out, j + k, row[k])
 
 
-@part
+@inline
 def put_sigmoids(z, bias, out, j, n):
     """n numbers of out from out[j] on, and z = the sigmoids of z + bias, as stored."""
     for k in range(n):
@@ -92,7 +92,7 @@ def put_sigmoids(z, bias, out, j, n):
     put(z, out, j, n)
 
 
-@part
+@inline
 def put_tanhs(z, bias, out, j, n):
     """The same with tanh."""
     for k in range(n):
@@ -103,7 +103,7 @@ def put_tanhs(z, bias, out, j, n):
 # ---- what both begin with -----------------------------------------------------------------------
 
 
-@part
+@inline
 def input_products(scratch, x, spans, begin, end, first, rows, I, wi, G, steps, x0, z0):
     """x w_ihT of some sequences in steps begin to end, at z0, a strip of rows for each step.
 
@@ -121,7 +121,7 @@ def input_products(scratch, x, spans, begin, end, first, rows, I, wi, G, steps, 
     )
 
 
-@part
+@inline
 def state_products(scratch, rows, n, K, w, N, steps, strips, to, more):
     """Products of n rows of K numbers, at `rows`, with packed weights, put (or added) at `to`.
 
@@ -135,7 +135,7 @@ def state_products(scratch, rows, n, K, w, N, steps, strips, to, more):
     )
 
 
-@part
+@inline
 def take_before(states, first_states, spans, k, sequence, row, H):
     """row = the state that step k of a sequence read."""
     if k > 0 and sequence < spans[k - 1, 1] - spans[k - 1, 0]:

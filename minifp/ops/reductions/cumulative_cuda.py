@@ -1,9 +1,9 @@
-"""The twins of cumulative.py for a GPU."""
+"""Kernels of cumulative.py for a GPU."""
 
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
 from minifp.ops.reductions.norm_cuda import as_before, as_three, format_of, shape_of
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32, FLOATS, Formula, cast, run
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -28,12 +28,12 @@ def summed(x, axis, dtype, backward):
     return y
 
 
-@twin
+@compiled_kernel
 def cumsum_forward(x, *, axis, to):
     return summed(x, axis, to[0], 0)
 
 
-@twin
+@compiled_kernel
 def cumsum_dx(dy, *, axis, to):
     return summed(dy, axis, to[0], 1)
 
@@ -49,7 +49,7 @@ def launched(x, y, dx, gradient):
     )
 
 
-@twin
+@compiled_kernel
 def prod_forward(x, *, axes, keepdims, to):
     dtype, shape = format_of(x, axes, keepdims, to[0]), tuple(shape_of(x, axes, keepdims))
     if not FLOATS.issuperset((x.dtype, dtype)):
@@ -61,7 +61,7 @@ def prod_forward(x, *, axes, keepdims, to):
     return y
 
 
-@twin
+@compiled_kernel
 def prod_dx(dy, x, *, axes, to):
     dtype = to[0] or (x.dtype if x.ndim else F32)
     if not x.size or not FLOATS.issuperset((dy.dtype, x.dtype, dtype)):
@@ -93,7 +93,7 @@ def products(x, axis, dtype, gradient):
     return y, *more
 
 
-@twin
+@compiled_kernel
 def cumprod_forward(x, *, axis, to):
     found = products(x, axis, to[0] or (x.dtype if x.ndim else F32), 0)
     return found and found[0]
@@ -116,7 +116,7 @@ def slope(x, before, at_first, zeros):
 PRODUCT, FROM_FIRST, SLOPE = Formula(product, 2), Formula(from_first, 3), Formula(slope, 4)
 
 
-@twin
+@compiled_kernel
 def cumprod_dx(dy, x, *, axis, to):
     found = products(x, axis, F32, 1)
     if found is None or dy.dtype not in FLOATS:

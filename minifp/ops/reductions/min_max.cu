@@ -1,4 +1,4 @@
-// The largest sign x of rows, times sign: see extremes.py, and for rows common.cuh. A row is cut
+// The largest sign x of rows, times sign: see min_max.py, and for rows common.cuh. A row is cut
 // into parts of `length`, each of which gives one number, y[a, part, d] of x (a, n, d). NaN is the
 // largest.
 extern "C" __global__ void __launch_bounds__(MOST_ALONG)

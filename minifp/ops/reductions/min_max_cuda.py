@@ -1,11 +1,11 @@
-"""The twins of extremes.py for a GPU. Long rows are cut; the extremes of their parts are a row."""
+"""Kernels of min_max.py for a GPU. Long rows are cut; the extremes of their parts are a row."""
 
 from minifp.numerics.formats import float32
 from minifp.ops.reduce_numba import kept
 from minifp.ops.reductions.norm_cuda import as_three, format_of, shape_of
 from minifp.ops.shaping.gather_scatter_cuda import gathered
 from minifp.ops.shaping.indexing_cuda import put_places
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, zeros
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, cast, run, summed
 from minifp.runtime.cuda.rows import rows_along
@@ -39,12 +39,12 @@ def extreme(x, axes, keepdims, dtype, sign):
     return y if dtype == y.dtype else cast(y, dtype)
 
 
-@twin
+@compiled_kernel
 def amax_forward(x, *, axes, keepdims, to):
     return extreme(x, axes, keepdims, to[0], 1.0)
 
 
-@twin
+@compiled_kernel
 def amin_forward(x, *, axes, keepdims, to):
     return extreme(x, axes, keepdims, to[0], -1.0)
 
@@ -61,7 +61,7 @@ def share(dy, x, y, count, nan_is_found):
 CHOSEN, SHARE = Formula(chosen, 2), Formula(share, 4)
 
 
-@twin
+@compiled_kernel
 def share_dx(dy, x, y, *, axes, nan_is_found, to):
     shape, numbers = kept(x.shape, axes), (float(nan_is_found),)
     y = y.reshape(shape)
@@ -74,7 +74,7 @@ def share_dx(dy, x, y, *, axes, nan_is_found, to):
 # ---- along one axis, with the place -------------------------------------------------------------
 
 
-@twin
+@compiled_kernel
 def select_forward(x, indices, *, axis, keepdims, to):
     y = gathered(x, indices, axis)
     if y is None:
@@ -84,7 +84,7 @@ def select_forward(x, indices, *, axis, keepdims, to):
     return y if y.dtype == dtype else cast(y, dtype)
 
 
-@twin
+@compiled_kernel
 def select_dx(dy, indices, *, shape, axis, to):
     if not FLOATS.issuperset((dy.dtype, to[0])):
         return None

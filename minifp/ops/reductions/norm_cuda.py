@@ -1,4 +1,4 @@
-"""The twins of norm.py for a GPU. For p = 1 and 2 long rows are summed by several blocks."""
+"""Kernels of norm.py for a GPU. For p = 1 and 2 long rows are summed by several blocks."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 from minifp.numerics.formats import float32
 from minifp.ops.reduce_numba import kept
 from minifp.ops.shaping.indexing_cuda import as_one
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, run, summed
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -50,7 +50,7 @@ SLOPES = {0: Formula(slope_of_found, 3), 1: Formula(slope_of_size, 3), 2: Formul
 
 
 def format_of(x, axes, keepdims, dtype):
-    """In what a reduction of x is stored: see `Kernel.twin`."""
+    """In what a reduction of x is stored: see `Kernel.compiled`."""
     return dtype or (x.dtype if (x.ndim if keepdims else x.ndim - len(axes)) else float32)
 
 
@@ -129,7 +129,7 @@ def norm_of(x, p, axes, dtype):
     return y if y is None or p != 2 else run(ROOT, (y,), dtype, ())
 
 
-@twin
+@compiled_kernel
 def norm_forward(x, *, p, axes, keepdims, to):
     dtype, shape = format_of(x, axes, keepdims, to[0]), shape_of(x, axes, keepdims)
     if p not in ADDENDS:
@@ -138,7 +138,7 @@ def norm_forward(x, *, p, axes, keepdims, to):
     return None if y is None else y.reshape(shape)
 
 
-@twin
+@compiled_kernel
 def norm_dx(dy, x, *, p, axes, to):
     if p not in ADDENDS:
         return p_norm_dx(dy, x, p, axes, to[0])
@@ -152,12 +152,12 @@ def norm_dx(dy, x, *, p, axes, to):
 # ---- log-sum-exp --------------------------------------------------------------------------------
 
 
-@twin
+@compiled_kernel
 def logsumexp_forward(x, *, axes, keepdims, to):
     dtype = format_of(x, axes, keepdims, to[0])
     return reduced("logsumexp", x, axes, shape_of(x, axes, keepdims), dtype)
 
 
-@twin
+@compiled_kernel
 def logsumexp_dx(dy, x, *, axes, to):
     return gradient("logsumexp", dy, x, axes, to[0])

@@ -1,4 +1,5 @@
-"""The twins of norm.py: for p = 1 and 2; others are left to the reference. And of log-sum-exp."""
+"""Compiled kernels of norm.py: for p = 1 and 2; others are left to the reference. And of
+log-sum-exp."""
 
 import math
 
@@ -7,17 +8,17 @@ import numpy as np
 from minifp.ops.normalization.layer_norm_numba import squares_of_run
 from minifp.ops.normalization.softmax_numba import exp_of_row, read_row
 from minifp.ops.reduce_numba import kept
-from minifp.runtime.cpu import twin
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu import compiled_kernel
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import BLOCK, CHUNK, as_rows, format_of, from_rows, single
 
 NANOSECONDS, NANOSECONDS_OF_EXP = 0.4, 1.5  # an element, of each kernel
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@part(sums=True)
+@inline(sums=True)
 def _sizes_of_block(x, start, stop):
     total = ZERO
     for i in range(start, stop):
@@ -25,7 +26,7 @@ def _sizes_of_block(x, start, stop):
     return total
 
 
-@part
+@inline
 def norm_of_run(x, start, n, p):
     """The p-norm of n neighbours, in float64: p is 1 or 2."""
     if p == 2:
@@ -36,13 +37,13 @@ def norm_of_run(x, start, n, p):
     return total
 
 
-@chunked
+@parallel
 def norms(chunk, scratch, per, rows, n, p, x, y):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         store(y, r, norm_of_run(x, r * n, n, p))
 
 
-@chunked
+@parallel
 def norm_gradients(chunk, scratch, per, rows, n, p, dy, x, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         d = dy[r]
@@ -57,7 +58,7 @@ def norm_gradients(chunk, scratch, per, rows, n, p, dy, x, dx):
                 store(dx, i, d * (value / y if y != 0 else ZERO))
 
 
-@chunked
+@parallel
 def logs_of_sums(chunk, scratch, per, rows, n, p, x, y):
     row, powers = scratch[:n], scratch[n : 2 * n]
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
@@ -66,7 +67,7 @@ def logs_of_sums(chunk, scratch, per, rows, n, p, x, y):
         store(y, r, m + math.log(exp_of_row(row, n, m, powers)))
 
 
-@chunked
+@parallel
 def logsumexp_gradients(chunk, scratch, per, rows, n, p, dy, x, dx):
     row, powers = scratch[:n], scratch[n : 2 * n]
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
@@ -107,25 +108,25 @@ def spread(kernel, dy, x, axes, p, dtype, nanoseconds, workspace=0):
     return from_rows(dx, axes)
 
 
-@twin
+@compiled_kernel
 def norm_forward(x, *, p, axes, keepdims, to):
     if p not in (1, 2):
         return None
     return reduced(norms, x, axes, keepdims, int(p), to[0], NANOSECONDS)
 
 
-@twin
+@compiled_kernel
 def norm_dx(dy, x, *, p, axes, to):
     if p not in (1, 2):
         return None
     return spread(norm_gradients, dy, x, axes, int(p), to[0], NANOSECONDS)
 
 
-@twin
+@compiled_kernel
 def logsumexp_forward(x, *, axes, keepdims, to):
     return reduced(logs_of_sums, x, axes, keepdims, 0, to[0], NANOSECONDS_OF_EXP, 2)
 
 
-@twin
+@compiled_kernel
 def logsumexp_dx(dy, x, *, axes, to):
     return spread(logsumexp_gradients, dy, x, axes, 0, to[0], NANOSECONDS_OF_EXP, 2)

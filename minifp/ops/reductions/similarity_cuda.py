@@ -1,4 +1,4 @@
-"""The twins of similarity.py for a GPU."""
+"""Kernels of similarity.py for a GPU."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp.ops.reduce_numba import kept
 from minifp.ops.reductions.norm_cuda import ADDENDS, p_norm, p_norm_dx
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import F32, IDENTITY, Formula, run, summed, summed_to
 
 
@@ -51,14 +51,14 @@ def format_of(x1, x2, axes, dtype):
     return dtype or (np.promote_types(x1.dtype, x2.dtype) if axes else F32)
 
 
-@twin
+@compiled_kernel
 def cosine_similarity_forward(x1, x2, *, axis, eps, to):
     axes = max(x1.ndim, x2.ndim)
     found = cosine(x1, x2, axis % axes, eps, format_of(x1, x2, axes - 1, to[0]))
     return None if found is None else found[2]
 
 
-@twin
+@compiled_kernel
 def cosine_similarity_dx(dy, x1, x2, *, axis, eps, to):
     shape = np.broadcast_shapes(x1.shape, x2.shape)
     axis %= len(shape)
@@ -70,7 +70,7 @@ def cosine_similarity_dx(dy, x1, x2, *, axis, eps, to):
     return summed_to(SLOPE, (dy, x1, x2, *found[:2], y), shape, x1.shape, dtype, (eps,))
 
 
-@twin
+@compiled_kernel
 def pairwise_distance_forward(x1, x2, *, p, eps, keepdim, to):
     v = run(DIFFERENCE, (x1, x2), F32, (eps,))
     if v is None:
@@ -79,7 +79,7 @@ def pairwise_distance_forward(x1, x2, *, p, eps, keepdim, to):
     return p_norm(v, p, (v.ndim - 1,), shape, format_of(x1, x2, len(shape), to[0]))
 
 
-@twin
+@compiled_kernel
 def pairwise_distance_dx(dy, x1, x2, *, p, eps, shape, to):
     v = run(DIFFERENCE, (x1, x2), F32, (eps,))
     if v is None:

@@ -1,4 +1,4 @@
-"""The twins of variance.py for a GPU: sums of what is computed element by element."""
+"""Kernels of variance.py for a GPU: sums of what is computed element by element."""
 
 import math
 
@@ -7,7 +7,7 @@ from minifp.ops.reduce import count_of
 from minifp.ops.reduce_numba import kept
 from minifp.ops.reductions.norm_cuda import ROOT, format_of, shape_of
 from minifp.ops.reductions.variance import divisor_of
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import Formula, run, sum_over, summed
 
 
@@ -49,17 +49,17 @@ def forward(x, axes, keepdims, correction, root, dtype):
     return found and found[1].reshape(shape_of(x, axes, keepdims))
 
 
-@twin
+@compiled_kernel
 def var_forward(x, *, axes, keepdims, correction, to):
     return forward(x, axes, keepdims, correction, False, to[0])
 
 
-@twin
+@compiled_kernel
 def std_forward(x, *, axes, keepdims, correction, to):
     return forward(x, axes, keepdims, correction, True, to[0])
 
 
-@twin
+@compiled_kernel
 def var_dx(dy, x, *, axes, correction, to):
     if not x.size:
         return None
@@ -70,7 +70,7 @@ def var_dx(dy, x, *, axes, correction, to):
     return run(SLOPE, (dy.reshape(shape), x, m.reshape(shape)), to[0], (share,))
 
 
-@twin
+@compiled_kernel
 def std_dx(dy, x, *, axes, correction, to):
     found = moments(x, axes, correction, True, float32)
     if found is None:

@@ -1,4 +1,4 @@
-"""The twins of variance.py: row after row, with what is reduced as the last axis."""
+"""Compiled kernels of variance.py: row after row, with what is reduced as the last axis."""
 
 import math
 
@@ -7,15 +7,15 @@ import numpy as np
 from minifp.ops.normalization.layer_norm_numba import squares_of_run
 from minifp.ops.reduce_numba import kept
 from minifp.ops.reductions.variance import divisor_of
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, store
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import CHUNK, as_rows, format_of, from_rows, single, sum_of_run
 
 NANOSECONDS = 0.4  # an element, of each kernel
 
 
-@chunked
+@parallel
 def variances(chunk, scratch, per, rows, n, divisor, root, x, y):
     """y = the variance of each row, or the root of it."""
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
@@ -24,7 +24,7 @@ def variances(chunk, scratch, per, rows, n, divisor, root, x, y):
         store(y, r, math.sqrt(v) if root else v)
 
 
-@chunked
+@parallel
 def gradients(chunk, scratch, per, rows, n, divisor, root, dy, x, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         m, share = np.float32(sum_of_run(x, r * n, n) / n), 2 / divisor
@@ -67,21 +67,21 @@ def backward(dy, x, axes, correction, root, dtype):
     return from_rows(dx, axes)
 
 
-@twin
+@compiled_kernel
 def var_forward(x, *, axes, keepdims, correction, to):
     return forward(x, axes, keepdims, correction, False, to[0])
 
 
-@twin
+@compiled_kernel
 def var_dx(dy, x, *, axes, correction, to):
     return backward(dy, x, axes, correction, False, to[0])
 
 
-@twin
+@compiled_kernel
 def std_forward(x, *, axes, keepdims, correction, to):
     return forward(x, axes, keepdims, correction, True, to[0])
 
 
-@twin
+@compiled_kernel
 def std_dx(dy, x, *, axes, correction, to):
     return backward(dy, x, axes, correction, True, to[0])

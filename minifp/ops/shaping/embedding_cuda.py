@@ -1,10 +1,10 @@
-"""The twin of embedding.py for a GPU: see indexing_cuda.py."""
+"""The kernel of embedding.py for a GPU: see indexing_cuda.py."""
 
 from minifp.ops.shaping.indexing_cuda import add_places
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 
 
-@twin
+@compiled_kernel
 def embedding_dw(dy, i, *, rows, padding_idx, to):
     dy = dy.reshape(1, i.size, dy.shape[-1])
     skipped = -1 if padding_idx is None else padding_idx

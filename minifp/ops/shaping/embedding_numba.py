@@ -1,10 +1,11 @@
-"""The twin of embedding.py: each row's gradients are added up in their order, and rounded once."""
+"""The compiled kernel of embedding.py: each row's gradients are added up in their order, and
+rounded once."""
 
 from minifp.ops.shaping.indexing_numba import add_places
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 
 
-@twin
+@compiled_kernel
 def embedding_dw(dy, i, *, rows, padding_idx, to):
     dy = dy.reshape(1, i.size, dy.shape[-1])
     skipped = -1 if padding_idx is None else padding_idx

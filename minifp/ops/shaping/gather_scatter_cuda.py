@@ -1,7 +1,7 @@
-"""The twins of gathering.py for a GPU: each number is a row of its own, see indexing_cuda.py."""
+"""Kernels of gather_scatter.py for a GPU: each number is a row of its own, see indexing_cuda.py."""
 
 from minifp.ops.shaping.indexing_cuda import add_places, flat_places, read_places
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import zeros
 from minifp.runtime.cuda.pointwise import FLOATS, cast
 
@@ -35,12 +35,12 @@ def added(src, index, axis, shape, dtype, base=None):
     return y
 
 
-@twin
+@compiled_kernel
 def gather_dx(dy, index, *, axis, shape, to):
     return added(dy, index, axis, tuple(shape), to[0] or dy.dtype)
 
 
-@twin
+@compiled_kernel
 def scatter_add_forward(x, src, index, *, axis, to):
     src = src[tuple(slice(n) for n in index.shape)]
     return added(src, index, axis, x.shape, to[0] or x.dtype, x)

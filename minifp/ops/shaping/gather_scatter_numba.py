@@ -1,10 +1,10 @@
-"""The twins of gathering.py."""
+"""Compiled kernels of gather_scatter.py."""
 
 import math
 
 from minifp.ops.shaping.gather_scatter import places_of
 from minifp.ops.shaping.indexing_numba import LINE, add_lines, add_places, as_one
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 
 
 def added(src, index, axis, shape, dtype, base=None):
@@ -20,12 +20,12 @@ def added(src, index, axis, shape, dtype, base=None):
     return y.reshape(shape)
 
 
-@twin
+@compiled_kernel
 def gather_dx(dy, index, *, axis, shape, to):
     return added(dy, index, axis, shape, to[0] or dy.dtype)
 
 
-@twin
+@compiled_kernel
 def scatter_add_forward(x, src, index, *, axis, to):
     src = src[tuple(slice(n) for n in index.shape)]
     return added(src, index, axis, x.shape, to[0] or x.dtype, x)

@@ -1,4 +1,4 @@
-"""The twins of indexing.py for a GPU, and the sum of what has the same place.
+"""Kernels of indexing.py for a GPU, and the sum of what has the same place.
 
 The entries are sorted by their places: runs in shared memory, then runs are merged, each entry by
 itself finding where it goes. Of each place a thread then adds up the entries in their order; where
@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from minifp.numerics.formats import float32
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import cast, empty, is_aligned, is_on_device, to_device, zeros
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous
@@ -149,7 +149,7 @@ def scatter(dy, arrays, shape, dtype):
     return np.moveaxis(dx, range(first, first + len(axes)), axes)
 
 
-@twin
+@compiled_kernel
 def getitem_dx(dy, *, shape, basic, arrays, to):
     dtype = to[0] or (dy.dtype if shape else float32)
     dx = zeros(shape, dtype)

@@ -1,14 +1,15 @@
-"""The twins of indexing.py, and the sum of what has the same place, which others need too."""
+"""Compiled kernels of indexing.py, and the sum of what has the same place, which others need
+too."""
 
 import math
 
 import numpy as np
 
-from minifp.numerics.formats import narrow
-from minifp.runtime.cpu import twin
+from minifp.numerics.formats import downcast
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import compiled
 from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 
 CHUNK = 8192  # numbers that are worth a chunk
 WIDTH = 256  # columns of one
@@ -38,7 +39,7 @@ def sort_by_place(places, skipped, ends, order):
             ends[v] += 1
 
 
-@chunked
+@parallel
 def sum_wide(chunk, scratch, per, A, K, n, D, width, ends, order, factor, y, base, out):
     """out[a, v, d] = base[a, v, d] + factor times the sum of y[a, k, d] over all k of place v."""
     parts, down = (D + width - 1) // width, (n + per - 1) // per
@@ -82,7 +83,7 @@ def sum_wide(chunk, scratch, per, A, K, n, D, width, ends, order, factor, y, bas
                 store(out, to + d, total[d])
 
 
-@chunked
+@parallel
 def sum_in_lines(chunk, scratch, A, K, n, D, width, index, ia, ik, i_d, factor, y, base, out):
     """The same where each a and d may have places of its own, index[a ia + k ik + d i_d]: what is
     summed lies in the workspace, all places of `width` d at once."""
@@ -173,13 +174,13 @@ def scatter(dy, arrays, shape, dtype):
     return np.moveaxis(dx.reshape(sizes + rest), range(len(axes)), axes)
 
 
-@twin
+@compiled_kernel
 def getitem_dx(dy, *, shape, basic, arrays, to):
     dtype = to[0] or (dy.dtype if shape else np.dtype("float32"))
     dx = np.zeros(shape, dtype)
     place = dx[basic]
     if arrays is None:
-        place[...] = narrow(dy, dtype)
+        place[...] = downcast(dy, dtype)
     else:
         place[...] = scatter(dy, arrays, place.shape, dtype)
     return dx

@@ -1,14 +1,14 @@
-"""The twins of padding.py for a GPU: borders are filled, or added up, in slices."""
+"""Kernels of padding.py for a GPU: borders are filled, or added up, in slices."""
 
 import numpy as np
 
 from minifp.ops.shaping.padding import borders_of, windows_of
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
 from minifp.runtime.device import full
 
 
-@twin
+@compiled_kernel
 def pad_forward(x, *, widths, value, to):
     shape = [n + b + a for n, (b, a) in zip(x.shape, widths)]
     y = full(tuple(shape), value, to[0], like=x)
@@ -17,7 +17,7 @@ def pad_forward(x, *, widths, value, to):
     return y
 
 
-@twin
+@compiled_kernel
 def pad_around_dx(dy, *, shape, widths, mode, to):
     dtype = to[0] or (dy.dtype if shape else F32)
     if not FLOATS.issuperset((dy.dtype, dtype)):

@@ -1,16 +1,16 @@
-"""The twins of slices.py."""
+"""Compiled kernels of slices.py."""
 
 from minifp.ops.shaping.indexing_numba import add_places, as_one
-from minifp.runtime.cpu import twin
+from minifp.runtime.cpu import compiled_kernel
 
 
-@twin
+@compiled_kernel
 def index_select_dx(dy, index, *, axis, n, to):
     dx = add_places(as_one(dy, axis), index, n, to[0] or dy.dtype)
     return dx.reshape(*dy.shape[:axis], n, *dy.shape[axis + 1 :])
 
 
-@twin
+@compiled_kernel
 def index_add_forward(x, src, index, *, axis, alpha, to):
     dtype = to[0] or x.dtype
     y = add_places(as_one(src, axis), index, x.shape[axis], dtype, as_one(x, axis), alpha)

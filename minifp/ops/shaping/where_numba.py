@@ -1,6 +1,6 @@
-"""The twins of selection.py."""
+"""Compiled kernels of where.py."""
 
-from minifp.runtime.cpu import everywhere
+from minifp.runtime.cpu import any_device
 from minifp.runtime.cpu.math import HALF, NOTHING, ONE
 from minifp.runtime.cpu.pointwise import pointwise, summed
 
@@ -15,12 +15,12 @@ def where_only(condition, dz):
     return dz if condition != NOTHING else NOTHING
 
 
-@everywhere
+@any_device
 def where_gradient(condition, dz, *, shape, to):
     return summed(where_only, (condition, dz), dz.shape, shape, to[0])
 
 
-@everywhere
+@any_device
 def masked_fill_forward(x, mask, value, *, to):
     return where_forward(mask, value, x, to=to)
 
@@ -45,16 +45,16 @@ def lerp_between(dz, x, y):
     return dz * (y - x)
 
 
-@everywhere
+@any_device
 def lerp_dx(dz, w, *, shape, to):
     return summed(lerp_from, (dz, w), dz.shape, shape, to[0])
 
 
-@everywhere
+@any_device
 def lerp_dy(dz, w, *, shape, to):
     return summed(lerp_towards, (dz, w), dz.shape, shape, to[0])
 
 
-@everywhere
+@any_device
 def lerp_dw(dz, x, y, *, shape, to):
     return summed(lerp_between, (dz, x, y), dz.shape, shape, to[0])

@@ -50,13 +50,14 @@ def numba_error() -> Exception | None:
     return None
 
 
-def twin(fn):
-    """Mark the twin of a kernel's reference: see `Kernel.twin` in backend.py."""
-    fn.is_twin = True
+def compiled_kernel(fn):
+    """Mark the compiled kernel of a kernel's reference: see `Kernel.compiled` in backend.py."""
+    fn.is_compiled_kernel = True
     return fn
 
 
-def everywhere(fn):
-    """Mark a twin that only calls others which serve arrays of a GPU too, and so does itself."""
-    fn.is_everywhere = True
-    return twin(fn)
+def any_device(fn):
+    """Mark a compiled kernel that only calls others which serve arrays of a GPU too, and so does
+    itself."""
+    fn.is_any_device = True
+    return compiled_kernel(fn)

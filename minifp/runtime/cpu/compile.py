@@ -42,14 +42,14 @@ def compiled(fn=None, *, sums=False):
     return _cached(fn, make)
 
 
-def part(fn=None, *, sums=False, inline="never"):
+def inline(fn=None, *, sums=False, how="never"):
     """Make `fn` a part of the kernels that call it, with which it is compiled.
 
-    inline: "always" for what is called at one place only.
+    how: "always" for what is called at one place only.
     """
     if fn is None:
-        return lambda fn: part(fn, sums=sums, inline=inline)
-    return numba.njit(**options_of(sums), inline=inline, no_cpython_wrapper=True)(fn)
+        return lambda fn: inline(fn, sums=sums, how=how)
+    return numba.njit(**options_of(sums), inline=how, no_cpython_wrapper=True)(fn)
 
 
 class Tolerant:

@@ -6,7 +6,7 @@ What formats.py does with NumPy, bit for bit; there is said what is meant.
 import numpy as np
 
 from minifp.runtime.cpu.half import HALF, as_bits, as_float, load, rounded, store, view
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 
 CHUNK = 16384  # numbers
 NANOSECONDS = 0.2
@@ -15,21 +15,21 @@ SINGLE, DOUBLE = np.dtype("float32"), np.dtype("float64")
 CONVERSIONS = {(HALF, SINGLE), (SINGLE, HALF), (DOUBLE, HALF)}
 
 
-@chunked
+@parallel
 def copy_all(chunk, scratch, length, total, x, out):
     """x in another format."""
     for i in range(chunk * length, min((chunk + 1) * length, total)):
         store(out, i, load(x, i))
 
 
-@chunked
+@parallel
 def round_all(chunk, scratch, length, total, form, x, out):
     """x rounded to the format of `form`, but in its own."""
     for i in range(chunk * length, min((chunk + 1) * length, total)):
         store(out, i, rounded(form, load(x, i)))
 
 
-@chunked
+@parallel
 def narrow_doubles(chunk, scratch, length, total, x, out):
     """By way of float32, but rounded once: what float32 cannot hold is rounded there to odd.
 

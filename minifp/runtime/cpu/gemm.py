@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp.runtime.cpu.half import VIEWS, load, store, view
 from minifp.runtime.cpu.packing import pack_columns, pack_rows
-from minifp.runtime.cpu.pool import WORTH_A_THREAD, chunked
+from minifp.runtime.cpu.pool import WORTH_A_THREAD, parallel
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.cpu.tile import (
     COLUMNS,
@@ -33,7 +33,7 @@ NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as i
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed panel begin
 
 
-@chunked
+@parallel
 def blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
     """One block of C: the sums over all k, and then the bias, rounded once."""
     M, N, K, mc, nc = sizes

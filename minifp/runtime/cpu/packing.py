@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import I32, I64, load, place, read, store, write
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, all_lanes, integer, store_vector
 
@@ -111,7 +111,7 @@ def transpose(typing, source, i, lds, target, j, ldt):
 # ---- operands -----------------------------------------------------------------------------------
 
 
-@part
+@inline
 def pack_rows(a, start, sm, sk, M, K, out, apart):
     """A (M, K) in strips of ROWS rows, each as (K, ROWS); there may be anything below M.
 
@@ -138,7 +138,7 @@ def pack_rows(a, start, sm, sk, M, K, out, apart):
                 store(out, whole // ROWS * apart + k * ROWS + m - whole, load(a, at + m))
 
 
-@part
+@inline
 def pack_columns(b, start, sk, sn, K, N, out):
     """B (K, N) as panels (N / COLUMNS, K, COLUMNS), zeros behind N."""
     whole_n, whole_k = N // COLUMNS * COLUMNS, K // LANES * LANES

@@ -1,7 +1,8 @@
-"""Twins of what is computed element by element: one pass, whatever is broadcast, one rounding.
+"""Kernels of what is computed element by element: one pass, whatever is broadcast, one
+rounding.
 
-`@pointwise` makes a twin of a function of float32 numbers. Its positional arguments are arrays of
-any shapes that broadcast, or numbers; its keywords are numbers.
+`@pointwise` makes a compiled kernel of a function of float32 numbers. Its positional arguments are
+arrays of any shapes that broadcast, or numbers; its keywords are numbers.
 
 A kernel is made, and compiled, for the formats that occur, in one of two forms:
 
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from minifp.runtime.cpu import everywhere, pool
+from minifp.runtime.cpu import any_device, pool
 from minifp.runtime.cpu.compile import flags_of, from_text, function_of
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.sums import sum_over
@@ -67,8 +68,9 @@ def {name}(counter, count, scratch, length, total, places, {arrays}, out{params}
         if count == 1:
             break
 """
-# The twin itself. Where no threads are needed, arrays of one shape go straight to the kernel.
-TWIN = """
+# The kernel itself. Where no threads are needed, arrays of one shape go straight to the
+# kernel.
+KERNEL = """
 def {name}({arrays}, *, to{params}):
     dtype = kernels.dtype or to[0]
     if {alike} and dtype in kernels.results:
@@ -140,7 +142,7 @@ def _positional(fn, params):
 
 
 def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
-    """Make `fn(*numbers, **numbers)` the twin of the kernel of its name.
+    """Make `fn(*numbers, **numbers)` the compiled kernel of the kernel of its name.
 
     cost: nanoseconds an element. dtype: that of the result, where it is not told by the call: bool.
     """
@@ -152,7 +154,7 @@ def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
     lines = [
         f"{x}.ravel().view(U16) if {x}.dtype == F16 else {x}.ravel()" for x in [*arrays, "out"]
     ]
-    text = TWIN.format(
+    text = KERNEL.format(
         name=fn.__name__,
         arrays=", ".join(arrays),
         params="".join(f", {p}" for p in kernels.params),
@@ -166,7 +168,7 @@ def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
     known |= {"UNCOUNTED": UNCOUNTED, "F16": F16, "U16": U16}
     made = function_of(text, fn.__name__, fn, known | {"STORED": STORED})
     made.__doc__, made.kernels = fn.__doc__, kernels
-    return everywhere(made)
+    return any_device(made)
 
 
 # ---- larger, broadcast or strided arrays --------------------------------------------------------
@@ -284,7 +286,8 @@ def _memory(a):
 
 
 def summed(function, args, whole, shape, dtype, **params):
-    """A twin's result, of shape `whole`, summed over the axes along which `shape` was stretched.
+    """A compiled kernel's result, of shape `whole`, summed over the axes along which `shape` was
+    stretched.
 
     It is computed in slabs, in float32, each of which is summed before the next is computed.
     """

@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import from_text, function_of, part
+from minifp.runtime.cpu.compile import from_text, function_of, inline
 from minifp.runtime.cpu.heap import keep_what_is_freed
 from minifp.runtime.cpu.threads import get_num_threads
 
@@ -174,7 +174,7 @@ class Chunked:
     def __init__(self, body, made_for=None, **options):
         code = body.__code__
         args = ", ".join(code.co_varnames[2 : code.co_argcount])
-        inner = part(body, inline="always", **options)
+        inner = inline(body, how="always", **options)
         known = {"take_next": take_next, "body": inner}
         name = f"{body.__name__}_chunks"
         text = TEMPLATE.format(args=args, name=name)
@@ -195,7 +195,7 @@ class Chunked:
             self.kernel(counter(), chunks, scratch(workspace), *args)
 
 
-def chunked(body=None, **options):
+def parallel(body=None, **options):
     """Make `body(chunk, scratch, *args)` a Chunked; options as those of `compiled`."""
     return (lambda body: Chunked(body, **options)) if body is None else Chunked(body, **options)
 

@@ -14,10 +14,10 @@ from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import part
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.convert import SINGLE, converted
 from minifp.runtime.cpu.half import F32, VIEWS, flat, load, store
-from minifp.runtime.cpu.pool import chunked, spans
+from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cuda.arrays import is_on_device
 
 BLOCK = 512
@@ -30,7 +30,7 @@ NANOSECONDS = 0.25
 # ---- of neighbours ------------------------------------------------------------------------------
 
 
-@part(sums=True)
+@inline(sums=True)
 def sum_of_block(x, start, stop):
     """The sum of neighbours, in float32: of few."""
     total = np.float32(0)
@@ -39,7 +39,7 @@ def sum_of_block(x, start, stop):
     return total
 
 
-@part
+@inline
 def sum_of_run(x, start, n):
     """The sum of n neighbours, in float64."""
     stop, total = start + n, 0.0
@@ -69,7 +69,7 @@ def larger(typing, x, y):
     return types.float32(types.float32, types.float32), generate
 
 
-@chunked
+@parallel
 def sum_last(chunk, scratch, per, deep, A, K, factor, x, out):
     """out[a, k // deep] = factor times the sum of `deep` numbers of x[a]."""
     down = (K + deep - 1) // deep
@@ -81,7 +81,7 @@ def sum_last(chunk, scratch, per, deep, A, K, factor, x, out):
 # ---- of columns ---------------------------------------------------------------------------------
 
 
-@part
+@inline
 def add_rows(x, at, step, rows, width, sums):
     """sums[j] = the sum of `width` columns of rows that are `step` apart, four at a time."""
     for j in range(width):
@@ -97,7 +97,7 @@ def add_rows(x, at, step, rows, width, sums):
             sums[j] += load(x, at + n * step + j)
 
 
-@chunked
+@parallel
 def sum_middle(chunk, scratch, per, deep, width, A, K, B, factor, x, out):
     """out[a, k // deep, b] = factor times the sum of `deep` rows of x[a], for `width` of the b.
 
@@ -210,7 +210,7 @@ def sum_rows(x, dtype):
 
 
 def format_of(x, axes, keepdims, dtype):
-    """In what a reduction of x is stored; None if no kernel can: see `Kernel.twin`."""
+    """In what a reduction of x is stored; None if no kernel can: see `Kernel.compiled`."""
     dtype = dtype or (x.dtype if (x.ndim if keepdims else x.ndim - len(axes)) else SINGLE)
     return dtype if dtype in VIEWS else None
 

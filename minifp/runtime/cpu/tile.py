@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import native, part
+from minifp.runtime.cpu.compile import inline, native
 from minifp.runtime.cpu.half import F32, FEATURES, FORMATS, I32, I64, IS_ARM, place, write
 
 if "avx512f" in FEATURES:
@@ -249,7 +249,7 @@ def multiply_into(a, lda, M, b, ldb, N, steps, K, c, ldc, more, kind, out, ldo, 
                             put(kind, out, i * ldo + j, c[i * ldc + j] + bias[j])
 
 
-@part
+@inline
 def multiply(a, lda, M, b, ldb, N, steps, K, c, ldc, more):
     """C (M, N), rows ldc apart, = A B, or += A B if `more`. K is at least 1.
 

@@ -158,7 +158,7 @@ def _padded(sizes, steps):
 
 
 def formula(function: Any) -> Any:
-    """Make a function of float32 numbers the twin of the kernel of its name.
+    """Make a function of float32 numbers the compiled kernel of the kernel of its name.
 
     Its positional arguments are arrays, or numbers, its keywords numbers: see translate.py.
     """
@@ -170,7 +170,7 @@ def formula(function: Any) -> Any:
     def apply(*args, to, **numbers):
         return run(made, args, to[0], tuple([numbers[name] for name in params]))
 
-    apply.is_twin = True  # type: ignore[attr-defined]
+    apply.is_compiled_kernel = True  # type: ignore[attr-defined]
     return apply
 
 

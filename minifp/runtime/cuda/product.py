@@ -287,7 +287,7 @@ def product(
     return out if stored == dtype else arrays.cast(out, dtype)
 
 
-def product_twin(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark the twin of a kernel that is one product: it takes compute="float16", too."""
-    fn.is_twin = fn.sums_in_half = True  # type: ignore[attr-defined]
+def product_kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark the compiled kernel of a kernel that is one product: it takes compute="float16", too."""
+    fn.is_compiled_kernel = fn.sums_in_half = True  # type: ignore[attr-defined]
     return fn

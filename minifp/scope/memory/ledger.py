@@ -29,7 +29,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import MinifpError
 from minifp.lab.memory import WEIGHT_GRADIENTS
 from minifp.numerics import kernels
-from minifp.numerics.formats import float32, widen
+from minifp.numerics.formats import float32, upcast
 from minifp.numerics.policy import Precision
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import is_array
@@ -199,7 +199,7 @@ def beside_float32(backwards: list[Recorded], model: Any, optimizer: MixedOptimi
     """
 
     def wide(a):
-        return widen(a, float32) if is_array(a) and a.dtype.kind == "f" else a
+        return upcast(a, float32) if is_array(a) and a.dtype.kind == "f" else a
 
     def all_again(observer):
         leaves: dict = {}  # one for all backwards, whose gradients meet there

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.formats import FORMATS, float16, float64, narrow, widen
+from minifp.numerics.formats import FORMATS, downcast, float16, float64, upcast
 from minifp.runtime.device import moved
 
 MANY = 64  # different numbers that a parameter must have
@@ -65,13 +65,13 @@ def were_rounded(masters: Any, dtype: np.dtype) -> bool:
 
 def are_numbers_of(dtype: np.dtype, x: np.ndarray) -> bool:
     """Whether storing x in this format would change nothing."""
-    return bool(np.array_equal(widen(narrow(x, dtype), x.dtype), x))
+    return bool(np.array_equal(upcast(downcast(x, dtype), x.dtype), x))
 
 
 def look_rounded(x: np.ndarray, dtype: np.dtype) -> bool:
     """Whether last bits are odd as often as chance has it, in more than one binade."""
     format = FORMATS[dtype.name]
-    x = np.abs(widen(x[np.isfinite(x) & (np.abs(x) >= format.smallest_normal)], float64))
+    x = np.abs(upcast(x[np.isfinite(x) & (np.abs(x) >= format.smallest_normal)], float64))
     x = x[np.frexp(x)[0] != 0.5]
     if len(np.unique(x)) < MANY:
         return False

@@ -20,7 +20,7 @@ import numpy as np
 from minifp.autograd.gradient_clip import in_seed, squared_norm
 from minifp.autograd.gradient_sum import GradientSum
 from minifp.autograd.tape import Tensor
-from minifp.numerics.formats import float64, widen
+from minifp.numerics.formats import float64, upcast
 from minifp.numerics.policy import get_precision
 from minifp.runtime.device import is_array
 from minifp.scope.misuse.changed_gradients import Change, what_was_done
@@ -151,4 +151,4 @@ def checksum(array: np.ndarray) -> int:
 def sampled(array: np.ndarray) -> np.ndarray:
     """At most SAMPLE numbers, at even distances, as a copy in float64."""
     flat = np.asarray(array).reshape(-1)
-    return np.array(widen(flat[:: max(1, -(-flat.size // SAMPLE))], float64))
+    return np.array(upcast(flat[:: max(1, -(-flat.size // SAMPLE))], float64))

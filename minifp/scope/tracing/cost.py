@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.numerics.accumulate import plain_cumsum, plain_prod, plain_sum
-from minifp.numerics.formats import float32, widen
+from minifp.numerics.formats import float32, upcast
 
 Product = tuple[int, int, int, int]  # M, N, K, and how often
 
@@ -134,5 +134,5 @@ def cost_of(kernel: Any, args: tuple, params: dict) -> Cost:
 def entered(a: Any) -> Any:
     """An argument as a reference sees it: what is narrower than float32 is widened."""
     if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.dtype.itemsize < 4:
-        return widen(a, float32)
+        return upcast(a, float32)
     return a

@@ -16,7 +16,7 @@ import numpy as np
 from minifp.autograd.backward import first_gradient, format_of, run_backward
 from minifp.autograd.replay import Outputs, arguments_of, leaf_like
 from minifp.autograd.tape import Tensor
-from minifp.numerics.formats import float64, widen
+from minifp.numerics.formats import float64, upcast
 from minifp.scope.tracing.paired_runs import Thrice, added_to, difference, nested
 from minifp.scope.tracing.redone import Arrivals, summed
 
@@ -48,7 +48,7 @@ def relative(pairs: list) -> float:
 def norm(arrays: list) -> float:
     """The root of the sum of all squares; of what is finite, unless all of it is an error's Inf."""
     with np.errstate(over="ignore"):
-        squares = sum(float(np.sum(np.square(widen(np.asarray(a), float64)))) for a in arrays)
+        squares = sum(float(np.sum(np.square(upcast(np.asarray(a), float64)))) for a in arrays)
     return float(np.sqrt(squares))
 
 

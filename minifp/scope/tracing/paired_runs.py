@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd.backward import first_gradient, format_of, run_backward
 from minifp.autograd.replay import Outputs, again, arguments_of, leaf_like
 from minifp.autograd.tape import Node, Tensor
-from minifp.numerics.formats import FORMATS, float64, narrow, widen
+from minifp.numerics.formats import FORMATS, downcast, float64, upcast
 from minifp.numerics.policy import Precision
 from minifp.scope.tracing.redone import Arrivals, arguments_named, operation_of, summed
 from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
@@ -95,7 +95,7 @@ class Thrice:
     def wide(self, given: Any) -> Any:
         """A floating array in the reference's format; all else as it is."""
         if isinstance(given, np.ndarray) and given.dtype.kind == "f":
-            return widen(given, self.format)
+            return upcast(given, self.format)
         return given
 
     def alone(self, argument: Any) -> Any:
@@ -188,7 +188,7 @@ def _node(results):
 
 def difference(a: Any, b: Any) -> np.ndarray:
     """a - b in float64: 0 where both are the same Inf or both NaN, Inf where only one is NaN."""
-    a, b = (widen(np.asarray(x), float64) for x in (a, b))
+    a, b = (upcast(np.asarray(x), float64) for x in (a, b))
     with np.errstate(all="ignore"):
         d = np.asarray(a - b)
     d[(a == b) | (np.isnan(a) & np.isnan(b))] = 0
@@ -207,4 +207,4 @@ def nested(fn: Callable, kept: Any, other: Any) -> Any:
 
 def added_to(array: np.ndarray, error: np.ndarray) -> np.ndarray:
     """An array plus an error, in the array's format."""
-    return narrow(widen(array, float64) + error, array.dtype)
+    return downcast(upcast(array, float64) + error, array.dtype)

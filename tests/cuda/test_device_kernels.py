@@ -29,7 +29,7 @@ ELSEWHERE = {"arithmetic.copy", "dropout.dropped"}
 def calls():
     """By the name of a kernel, the calls of it, no two alike."""
     found: dict = {}
-    with patch.object(Kernel, "twin", None):  # the references: nothing is compiled for the CPU
+    with patch.object(Kernel, "compiled", None):  # the references: nothing is compiled for the CPU
         for storage, case in product(("float16", "float32"), CASES):
             with precision(f"float32,storage={storage}"), Calls() as made:
                 run(case)
@@ -55,9 +55,9 @@ def excess(call, layout="contiguous"):
     """How far the device's results of a call are off: see bounds.py; None if it leaves them."""
     placed = [LAYOUTS[layout](a) if isinstance(a, np.ndarray) else a for a in call.args]
     args = [placed_on_device(a) for a in placed]
-    twin = call.kernel.device_twin
+    compiled = call.kernel.device_kernel
     to = tuple(r.dtype for r in call.results)
-    results = twin(*args, to=to, **call.params)
+    results = compiled(*args, to=to, **call.params)
     if results is None:
         return None
     results = results if isinstance(results, tuple) else (results,)
@@ -109,7 +109,7 @@ OTHERS = ("minifp.optim.", "minifp.ops.pointwise.comparison")
 NAMES = [
     k.name
     for k in KERNELS
-    if k.device_twin is not None and not k.reference.__module__.startswith(OTHERS)
+    if k.device_kernel is not None and not k.reference.__module__.startswith(OTHERS)
 ]
 
 
