@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import textwrap
 import venv
 import zipfile
@@ -21,7 +22,8 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
-    "minifp models pyproject.toml setup.cfg setup.py MANIFEST.in README.md LICENSE CHANGELOG.md"
+    "minifp models docs pyproject.toml setup.cfg setup.py "
+    "MANIFEST.in README.md LICENSE CHANGELOG.md CITATION.cff"
 )
 
 pytestmark = pytest.mark.packaging
@@ -61,13 +63,21 @@ def checkout(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def wheel(checkout, tmp_path_factory):
+def sdist(checkout, tmp_path_factory):
+    """The archive of the sources."""
+    folder = tmp_path_factory.mktemp("sdist")
+    build = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
+    run(sys.executable, "-W", "ignore", "-c", build, cwd=checkout)
+    (built,) = folder.glob("*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="session")
+def wheel(sdist, tmp_path_factory):
     """The wheel, built of what the sdist holds, and of nothing else."""
     folder = tmp_path_factory.mktemp("wheel")
-    sdist = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
-    run(sys.executable, "-W", "ignore", "-c", sdist, cwd=checkout)
     command = "pip wheel --quiet --no-deps --no-index --no-build-isolation"
-    run(sys.executable, "-m", *command.split(), *folder.glob("*.tar.gz"), cwd=folder)
+    run(sys.executable, "-m", *command.split(), sdist, cwd=folder)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -184,6 +194,14 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == ours
+
+
+def test_the_sources_have_the_papers_too(sdist):
+    papers = {f"docs/{path.name}" for path in (ROOT / "docs").iterdir()}
+    papers |= {"README.md", "CHANGELOG.md", "CITATION.cff"}
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert papers <= held
 
 
 def test_the_licence_is_in_the_wheel(wheel):

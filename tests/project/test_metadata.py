@@ -1,0 +1,59 @@
+"""What others read of the project, beside what it declares: hosted tests, how it is cited."""
+
+import re
+from configparser import ConfigParser
+from pathlib import Path
+
+import minifp as fp
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOW = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def declared():
+    """setup.cfg."""
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    return config
+
+
+def cited(field):
+    """The text of a field of the citation that stands on one line."""
+    return re.search(rf"^{field}: (.*)$", CITATION, re.MULTILINE)[1].strip("[]")
+
+
+def lowest(requirement):
+    """The version in "numpy>=1.26"."""
+    return requirement.partition(">=")[2].strip()
+
+
+def test_hosted_tests_begin_with_the_oldest_python_and_numpy_and_end_with_the_newest():
+    options = declared()["options"]
+    (numpy,) = re.findall(r"^numpy>=.*$", options["install_requires"], re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    newest = max(map(int, re.findall(r"python3\.(\d+)", makefile)))  # of those that it looks for
+    pairs = re.findall(r'{python: "([\d.]+)", numpy: "(.*?)"}', WORKFLOW)
+    assert pairs == [
+        (lowest(options["python_requires"]), f"numpy=={lowest(numpy)}.*"),
+        (f"3.{newest}", "numpy"),
+    ]
+
+
+def test_hosted_tests_are_make_test_on_three_systems():
+    assert re.search(r"os: \[ubuntu-latest, macos-latest, windows-latest\]", WORKFLOW)
+    assert "make test" in WORKFLOW and len(WORKFLOW.splitlines()) < 35
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    windows = re.search(r"^```powershell\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
+    python = r".venv\Scripts\python -m "
+    for command in ("pip install", "pytest"):
+        assert python + command in windows and python + command in WORKFLOW
+
+
+def test_the_citation_is_of_this_version_and_says_what_the_package_says():
+    metadata = declared()["metadata"]
+    assert cited("version") == fp.__version__
+    assert cited("license") == metadata["license"]
+    assert cited("keywords") == metadata["keywords"]
+    assert f"name: {metadata['author']}" in CITATION
+    assert "https://arxiv.org/abs/1710.03740" in CITATION
