@@ -1,4 +1,4 @@
-"""Draw what the microscope shows, as in the README: trains, measures, and writes one picture.
+"""Draw what the microscope shows, for docs/microscope.md: trains, measures, writes one picture.
 
     python scripts/draw_microscope.py --out docs/microscope.png
 
