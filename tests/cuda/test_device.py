@@ -162,8 +162,8 @@ def test_a_full_memory_is_an_error_that_says_what_is_held():
     assert fp.zeros(4, device="cuda").tolist() == [0, 0, 0, 0]
 
 
-def test_the_program_in_the_readme_runs():
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+def test_the_program_in_docs_gpu_runs():
+    text = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     train, _ = fp.data.digits()
     train = fp.data.TensorDataset(*train[np.arange(64 * 6)])

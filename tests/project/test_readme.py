@@ -1,4 +1,4 @@
-"""The README: its Python runs, its commands exist, its tables are true, its links lead on."""
+"""The README and docs/: their Python runs, their commands exist, tables are true, links lead on."""
 
 import ast
 import os
@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,19 +17,35 @@ from minifp import models, optim
 from minifp.numerics.policy import SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PAPERS = {
+    path: path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+README, ALL = PAPERS[ROOT / "README.md"], "\n\n".join(PAPERS.values())
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 
-def blocks(language):
+def blocks(language, text=README):
     """The fenced blocks of one language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def block(start):
-    """The Python block that begins with this line."""
-    (found,) = (code for code in blocks("python") if code.startswith(start))
-    return found
+    """The README's Python block that begins with this line."""
+    (code,) = (code for code in blocks("python") if code.startswith(start))
+    return code
+
+
+def commands(program):
+    """The lines of shells in all papers that run a program, as lists of words."""
+    lines = "".join(blocks("sh", ALL)).splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith(f"{program} ")]
+
+
+def parsed(name, words):
+    """The options of a command of minifp's, read as its command line reads them."""
+    cli = pytest.importorskip("minifp.cli")
+    return cli.main.get_command(None, name).make_context(name, list(words)).params
 
 
 def lines_of_code(text):
@@ -38,7 +55,7 @@ def lines_of_code(text):
 
 def table(head):
     """The rows of the table whose head begins so, as lists of cells."""
-    lines = TEXT[TEXT.index(f"| {head} ") :].split("\n\n")[0].splitlines()
+    lines = ALL[ALL.index(f"| {head} ") :].split("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
@@ -64,12 +81,24 @@ def folder(tmp_path):
 
 
 def test_all_python_runs_in_order(folder):
-    """In another process, because one block adds an operation."""
-    program = "\n\n".join(code for code in blocks("python") if not code.startswith("# "))
-    (folder / "readme.py").write_text(program, encoding="utf-8")
-    said = python("readme.py", cwd=folder)
+    """Each paper from a new beginning; in another process, because one adds an operation."""
+    files = []
+    for path, text in PAPERS.items():
+        program = "\n\n".join(c for c in blocks("python", text) if not c.startswith("# "))
+        files.append(folder / f"{path.stem}_.py")
+        files[-1].write_text(program, encoding="utf-8")
+    runs = [f"runpy.run_path({file.name!r})" for file in files]
+    (folder / "all.py").write_text("\n".join(["import runpy", *runs]), encoding="utf-8")
+    said = python("all.py", cwd=folder)
     assert "StepResult(stepped=True, reason=None, scale_before=65536.0" in said
     assert "mixed against float32" in said and "dtype=float16" in said
+    assert (folder / "scope.html").is_file()
+
+
+def test_what_the_example_prints_is_a_step_result():
+    (shown,) = blocks("text")
+    written = re.findall(r"(\w+)=", shown)
+    assert shown.startswith("StepResult(") and written == [f.name for f in fields(fp.StepResult)]
 
 
 def test_the_example_has_twelve_lines():
@@ -81,9 +110,7 @@ def test_a_task_of_ones_own_fits_in_25_lines():
 
 
 def test_the_command_line_takes_a_task_of_ones_own(folder):
-    (line,) = (line for code in blocks("sh") for line in code.splitlines() if "spirals.py" in line)
-    program, *words = shlex.split(line)
-    assert program == "minifp"
+    (words,) = (words for words in commands("minifp") if "spirals.py:task" in words)
     python("-m", "minifp", *words, "--seeds", "2", "--epochs", "1", "--quiet", cwd=folder)
     assert (folder / words[words.index("--out") + 1] / "report.html").is_file()
 
@@ -93,27 +120,45 @@ def test_a_task_of_ones_own_learns_what_it_is_there_for(folder):
     assert all(row.mean > 90 for row in result.rows())  # guessing gives 33
 
 
-COMMANDS = re.findall(r"^minifp compare .*$", "".join(blocks("sh")), re.MULTILINE)
+COMPARE = [words for words in commands("minifp") if words[0] == "compare"]
 
 
-@pytest.mark.parametrize("line", [line for line in COMMANDS if ".py" not in line])
-def test_every_compare_command_is_understood(line):
+@pytest.mark.parametrize("words", [words for words in COMPARE if ".py" not in words[1]])
+def test_every_compare_command_is_understood(words):
     """Its options are parsed as they stand; what it trains is trained elsewhere."""
-    cli = pytest.importorskip("minifp.cli")
-    context = cli.main.commands["compare"].make_context("compare", shlex.split(line)[2:])
-    assert fp.load_task(context.params["task"], context.params["data"])
-    assert context.params["seeds"] in (3, 5) and context.params["out"].startswith("runs/")
-    for text in context.params["precisions"]:
+    options = parsed(*words[:1], words[1:])
+    assert fp.load_task(options["task"], options["data"])
+    assert options["seeds"] in (3, 5) and options["out"].startswith("runs/")
+    for text in options["precisions"]:
         fp.Precision.parse(text)
 
 
 def test_every_train_command_is_understood():
-    cli = pytest.importorskip("minifp.cli")
-    lines = re.findall(r"^minifp train .*$", "".join(blocks("sh")), re.MULTILINE)
+    lines = [words for words in commands("minifp") if words[0] == "train"]
     assert len(lines) >= 2
-    for line in lines:
-        context = cli.main.commands["train"].make_context("train", shlex.split(line)[2:])
-        assert fp.load_task(context.params["task"], context.params["data"])
+    for words in lines:
+        options = parsed("train", words[1:])
+        assert fp.load_task(options["task"], options["data"])
+
+
+def test_every_other_command_is_understood(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "runs").mkdir()
+    (folder / "runs" / "lenet.safetensors").touch()  # that a command is to read
+    for name, *words in commands("minifp"):
+        assert parsed(name, words)
+
+
+def test_every_command_target_and_script_that_is_named_exists():
+    cli = pytest.importorskip("minifp.cli")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    names = re.findall(r"(?:^|`)(?:python -m )?minifp (\w+)", ALL, re.MULTILINE)
+    targets = re.findall(r"(?:^|`)make (\w+)", ALL, re.MULTILINE)
+    scripts = re.findall(r"\bscripts/\w+\.py", ALL)
+    assert {"compare", "doctor"} <= {*names} and {"demo", "gpu"} <= {*targets} and scripts
+    assert not [name for name in names if cli.main.get_command(None, name) is None]
+    assert not [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)]
+    assert not [script for script in scripts if not (ROOT / script).is_file()]
 
 
 def test_the_first_block_wraps_commands_that_exist():
@@ -131,7 +176,7 @@ def test_the_first_block_wraps_commands_that_exist():
 
 
 def test_the_precision_table_is_that_of_the_code():
-    head = re.search(r"^\| field (.*)\|$", TEXT, re.MULTILINE)[1]
+    head = re.search(r"^\| field (.*)\|$", ALL, re.MULTILINE)[1]
     names = re.findall(r"`(\w+)`", head)
     precisions = [fp.Precision.parse(name) for name in names]
     words = {True: "on", False: "off", None: "off", (): "on"}
@@ -160,7 +205,7 @@ def test_each_line_that_replaces_a_line_of_pytorch_runs():
 
 
 def test_the_source_to_read_first_is_short():
-    section = re.search(r"\*\*Read the source.*?\n\n", TEXT, re.DOTALL)[0]
+    section = re.search(r"\*\*Read the source.*?\n\n", README, re.DOTALL)[0]
     paths = re.findall(r"\]\((.*?)\)", section)
     assert len(paths) == 5
     limit = int(re.search(r"fewer than (\d+) statements", section)[1])
@@ -174,23 +219,21 @@ def statements(path):
     return len(nodes) - len(texts)
 
 
-def test_every_link_and_every_room_is_there():
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", TEXT) if "://" not in link]
-    rooms = [room for row in table("room") for room in re.findall(r"`([\w/.]+)`", row[0])]
-    missing = [name for name in [*links, *rooms] if not (ROOT / name).exists()]
-    assert len(rooms) > 12 and not missing
+@pytest.mark.parametrize("path", PAPERS, ids=lambda path: path.name)
+def test_every_link_leads_on(path):
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", PAPERS[path]) if "://" not in link]
+    assert not [link for link in links if not (path.parent / link.partition("#")[0]).exists()]
 
 
-def test_every_room_of_the_package_is_on_the_map():
-    rooms = {
-        room.strip("/") for row in table("room") for room in re.findall(r"`([\w/.]+)`", row[0])
-    }
-    small = {"__init__.py", "__main__.py", "errors.py", "functional.py", "utils"}
-    small |= {"py.typed"}
-    here = {f"minifp/{p.name}" for p in (ROOT / "minifp").iterdir() if p.name not in small}
-    here = {name for name in here if "__pycache__" not in name and not name.endswith("models")}
-    assert here <= rooms
+def test_every_paper_is_reached_from_the_readme():
+    links = {ROOT / link for link in re.findall(r"\]\(([^):]+)\)", README)}
+    assert PAPERS.keys() - links == {ROOT / "README.md"}
 
 
-def test_nothing_in_it_belongs_to_one_machine():
-    assert not re.search(r"(?<![\w.])/(home|root|work|tmp|usr|Users)/|[A-Z]:\\", TEXT)
+def test_the_readme_is_short():
+    """In 4,662 words and 430 lines nobody found anything."""
+    assert len(README.split()) < 2500 and len(README.splitlines()) < 300
+
+
+def test_nothing_in_them_belongs_to_one_machine():
+    assert not re.search(r"(?<![\w.])/(home|root|work|tmp|usr|Users)/|[A-Z]:\\", ALL)
