@@ -4,8 +4,7 @@
 
 Rooms are those of tests/project/test_layout.py; arrows are the imports that are in the code now, as
 broad as they are many, with their number. Rooms that are reached through another room as well have
-no arrow, but are named in the box ("also"). Takes two seconds, and needs the
-extra `test`.
+no arrow, but are named in the box ("also"). Takes two seconds, and needs the extra `test`.
 """
 
 import argparse
