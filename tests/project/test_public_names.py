@@ -1,0 +1,45 @@
+"""The public names: those that are committed in public_names.txt, no more and no fewer."""
+
+import importlib
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+import minifp as fp
+
+COMMITTED = Path(__file__).with_name("public_names.txt")
+MODULES = (
+    *("minifp", "minifp.nn", "minifp.nn.functional", "minifp.optim"),
+    *("minifp.optim.lr_scheduler", "minifp.data", "minifp.models"),
+)
+
+
+def names_of_tensor():
+    """The methods and properties of a Tensor, its operators among them."""
+    kinds = property, FunctionType
+    own = [n for n, v in vars(fp.Tensor).items() if isinstance(v, kinds)]
+    return [n for n in own if not n.startswith("__annotat")]  # Python's own
+
+
+def names_now():
+    """All public names, with where they are in front."""
+    names = {module: importlib.import_module(module).__all__ for module in MODULES}
+    names["minifp.Tensor"] = names_of_tensor()
+    return [f"{place}.{name}" for place in names for name in sorted(names[place])]
+
+
+def test_the_public_names_are_those_that_are_committed():
+    committed = COMMITTED.read_text(encoding="utf-8").split()
+    now = names_now()
+    assert (sorted({*committed} - {*now}), sorted({*now} - {*committed})) == ([], []), (
+        "(missing, new): a name that is gone breaks programs; write one that is meant to be new, "
+        f"or gone, into {COMMITTED.name}, and tell of it in CHANGELOG.md"
+    )
+    assert len(now) == len({*now})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_is_there(module):
+    public = importlib.import_module(module)
+    assert not [name for name in public.__all__ if not hasattr(public, name)]
