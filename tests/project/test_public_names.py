@@ -1,13 +1,15 @@
 """The public names: those that are committed in public_names.txt, no more and no fewer."""
 
-import importlib
+import importlib.util
 from pathlib import Path
 from types import FunctionType
 
 import pytest
 
 import minifp as fp
+from minifp.ops.public import public
 
+ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = Path(__file__).with_name("public_names.txt")
 MODULES = (
     *("minifp", "minifp.nn", "minifp.nn.functional", "minifp.optim"),
@@ -43,3 +45,34 @@ def test_the_public_names_are_those_that_are_committed():
 def test_every_public_name_is_there(module):
     public = importlib.import_module(module)
     assert not [name for name in public.__all__ if not hasattr(public, name)]
+
+
+# ---- what lists operations by name --------------------------------------------------------------
+
+
+def script(name):
+    """A file of scripts/ as a module."""
+    path = ROOT / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_listings_are_what_the_operations_declare():
+    texts = script("write_listings").texts().items()
+    old = [path.name for path, text in texts if path.read_text(encoding="utf-8") != text]
+    assert not old, "run python scripts/write_listings.py"
+
+
+@pytest.mark.parametrize(
+    "declared, problem",
+    [
+        ({"where": "fp G"}, "where='G': expected one of fp, F, Tensor"),
+        ({"operator": "x+y"}, "operator='x.y': expected one of x . y, x - y"),
+        ({"autocast": "sums"}, "autocast='sums': expected one of product, recurrence"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused(declared, problem):
+    with pytest.raises(fp.ArgumentError, match=problem):
+        public(**declared)
