@@ -47,6 +47,12 @@ def test_every_public_name_is_there(module):
     assert not [name for name in public.__all__ if not hasattr(public, name)]
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_dir_and_so_completion_shows_the_public_names_only(module):
+    public = importlib.import_module(module)
+    assert dir(public) == sorted(public.__all__)
+
+
 # ---- what lists operations by name --------------------------------------------------------------
 
 
