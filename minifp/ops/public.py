@@ -5,27 +5,24 @@ minifp/ops/__init__.py, minifp/__init__.py, minifp/nn/functional.py, the table o
 stub of Tensor. Methods and operators are attached to Tensor by `methods` and `in_place`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
 
 from minifp.errors import ArgumentError
 from minifp.numerics import autocast as table
 from minifp.typing import F
 
 PLACES = "fp", "F", "Tensor"
-OPERATORS = {  # as it is written: the name of the method, which has two underscores on either side
-    **{"x + y": "add", "x - y": "sub", "x * y": "mul", "x / y": "truediv", "x // y": "floordiv"},
-    **{"x % y": "mod", "x ** y": "pow", "x @ y": "matmul"},
-    **{"x & y": "and", "x | y": "or", "x ^ y": "xor"},
-    **{"x == y": "eq", "x != y": "ne", "x < y": "lt", "x <= y": "le", "x > y": "gt"},
-    **{"x >= y": "ge", "-x": "neg", "abs(x)": "abs", "~x": "invert", "x[i]": "getitem"},
-}
+OPERATORS = {  # as it is written: the name of its method, without the underscores
+    "x + y": "add", "x - y": "sub", "x * y": "mul", "x / y": "truediv", "x // y": "floordiv",
+    "x % y": "mod", "x ** y": "pow", "x @ y": "matmul", "x & y": "and", "x | y": "or",
+    "x ^ y": "xor", "x == y": "eq", "x != y": "ne", "x < y": "lt", "x <= y": "le", "x > y": "gt",
+    "x >= y": "ge", "-x": "neg", "abs(x)": "abs", "~x": "invert", "x[i]": "getitem",
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Declaration:
-    """What users see of one operation; the arguments are those of `public`."""
+class Declaration(NamedTuple):
+    """What users see of one operation; the fields are the arguments of `public`."""
 
     function: Callable[..., Any]
     where: tuple[str, ...]
@@ -51,21 +48,23 @@ def public(
         operation has this name, as it is made of others or has no gradient.
     Raises ArgumentError for a place, an operator or a kind that does not exist.
     """
-    for name, words, known in (
-        ("where", where.split(), PLACES),
-        ("operator", [operator] if operator else [], OPERATORS),
-        ("autocast", [autocast] if autocast else [], table.KINDS),
-    ):
-        if unknown := [word for word in words if word not in known]:
-            raise ArgumentError(
-                f"public: {name}={unknown[0]!r}: expected one of {', '.join(known)}"
-            )
+    places = tuple(where.split())
+    for place in places:
+        check_word("where", place, PLACES)
+    if operator:
+        check_word("operator", operator, OPERATORS)
+    if autocast:
+        check_word("autocast", autocast, table.KINDS)
 
     def declare(function: F) -> F:
         names = function.__name__, *also.split()
-        DECLARED.append(
-            Declaration(function, (*where.split(),), names, operator, in_place, autocast)
-        )
+        DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
         return function
 
     return declare
+
+
+def check_word(argument: str, word: str, known: Collection[str]) -> None:
+    """Raise ArgumentError for a word that is not among those that are known."""
+    if word not in known:
+        raise ArgumentError(f"public: {argument}={word!r}: expected one of {', '.join(known)}")
