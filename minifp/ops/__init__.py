@@ -1,6 +1,10 @@
 """The operations, one family a file: equation, shapes and source, then the NumPy reference kernels
 with their rules, then the operation with its backward. Add one by writing such a file, in which
 `public` declares what users see of it, and running `python scripts/write_listings.py`.
+
+Where two functions bear a name, as softmax and softmax_op, the one is what users call, by PyTorch's
+arguments: it checks them and fills in what is missing. The other is what the tape records and does
+again: of arrays, with all settings said.
 """
 # ruff: noqa: I001 (by kind)
 
