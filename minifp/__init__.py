@@ -16,7 +16,6 @@ from minifp.numerics.formats import (
     float64 as double,
 )
 from minifp.numerics.formats import int32 as int, int64 as long
-from minifp.ops.inspection import finfo, iinfo, is_floating_point, is_tensor, numel
 from math import inf, nan, pi
 from minifp.numerics.policy import Precision, get_precision, op_list, precision, set_precision
 
@@ -25,95 +24,67 @@ from minifp.autograd.tape import Tensor
 from minifp.autograd.grad_mode import enable_grad, no_grad, set_grad_enabled
 from minifp.autograd.grad_mode import is_recording as is_grad_enabled
 from minifp.autograd.backward import grad
-from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
-from minifp.ops.factories.full import arange, empty, eye, full, linspace, ones, zeros
-from minifp.ops.factories.full import empty_like, full_like, ones_like, zeros_like
-from minifp.ops.factories.sampling import (
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-)
-from minifp.ops.factories.sampling import bernoulli, multinomial, normal
+from minifp.ops.creation import PrecisionWarning
 from minifp.runtime.random import get_state, manual_seed, set_state
 
-# Operations on arrays; those on layers' inputs are in minifp.nn.functional.
-from minifp.ops.pointwise.arithmetic import abs, add, div, floor_divide, maximum, minimum, mul, neg
-from minifp.ops.pointwise.arithmetic import pow, remainder, square, sub
-from minifp.ops.pointwise.clamp import clamp, clip
-from minifp.ops.inspection import clone, detach
-from minifp.ops.pointwise.unary_math import (
-    cos,
-    exp,
-    expm1,
-    log,
-    log1p,
-    reciprocal,
-    rsqrt,
-    sigmoid,
-    sin,
-)
-from minifp.ops.pointwise.unary_math import sqrt, tan, tanh, ceil, floor, round, sign, trunc
-from minifp.ops.pointwise.unary_math import acos, asin, atan, cosh, log10, log2, sinh
-from minifp.ops.pointwise.activation import celu, relu, selu
-from minifp.ops.pointwise.error_function import erf
-from minifp.ops.pointwise.glu_prelu import prelu
-from minifp.ops.shaping.where import lerp, masked_fill, masked_select, nonzero, where
-from minifp.ops.pointwise.comparison import eq, ge, gt, isfinite, isinf, isnan, le, lt, ne
-from minifp.ops.pointwise.comparison import (
-    allclose,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-)
-from minifp.ops.pointwise.comparison import equal, isclose
-from minifp.ops.pointwise.comparison import logical_and, logical_not, logical_or, logical_xor
-from minifp.ops.reduce import all, any, count_nonzero, mean, sum
-from minifp.ops.reductions.variance import std, var
-from minifp.ops.reductions.min_max import amax, amin, argmax, argmin, max, min
-from minifp.ops.reductions.cumulative import cumprod, cumsum, prod
-from minifp.ops.reductions.norm import logsumexp, norm
-from minifp.ops.reductions.sorting import argsort, sort, topk
-from minifp.ops.shaping.shape import flatten, movedim, permute, ravel, reshape, squeeze, swapaxes, t
-from minifp.ops.shaping.shape import transpose, unflatten, unsqueeze
-from minifp.ops.shaping.expand import broadcast_to, expand, tile
-from minifp.ops.shaping.concat import (
-    cat,
-    chunk,
-    concat,
-    concatenate,
-    hstack,
-    meshgrid,
-    narrow,
-    select,
-)
-from minifp.ops.shaping.concat import split, stack, unbind, vstack
-from minifp.ops.shaping.rearrange import diagonal, flip, roll, tril, triu
-from minifp.ops.shaping.gather_scatter import gather, scatter, scatter_add, take_along_dim
-from minifp.ops.shaping.slices import index_add, index_select, repeat_interleave
-from minifp.ops.products.einsum import einsum
-from minifp.ops.products.matmul import addmm, bmm, dot, matmul, mm, mv, outer
-from minifp.ops.normalization.softmax import log_softmax, softmax
-from minifp.ops.shaping.rearrange import pixel_shuffle, pixel_unshuffle
-from minifp.ops.pooling.avg_pool import adaptive_avg_pool1d, avg_pool1d
-from minifp.ops.normalization.batch_norm import batch_norm
-from minifp.ops.losses.binary_cross_entropy import binary_cross_entropy_with_logits
-from minifp.ops.convolution.conv import conv1d, conv2d
-from minifp.ops.convolution.conv_transpose import conv_transpose1d, conv_transpose2d
-from minifp.ops.losses.cosine_embedding_loss import cosine_embedding_loss
-from minifp.ops.losses.ctc_loss import ctc_loss
-from minifp.ops.pointwise.dropout import dropout
-from minifp.ops.shaping.embedding import embedding
-from minifp.ops.normalization.group_norm import group_norm
-from minifp.ops.losses.kl_div import kl_div
-from minifp.ops.normalization.layer_norm import layer_norm
-from minifp.ops.pooling.max_pool import adaptive_max_pool1d, max_pool1d, max_pool2d
-from minifp.ops.normalization.rms_norm import rms_norm
-from minifp.ops.reductions.similarity import cosine_similarity, pairwise_distance
+# Operations, and what makes tensors; those on layers' inputs are in minifp.nn.functional.
+# ---- written by scripts/write_listings.py: do not edit ----
+# convolution
+from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d
+
+# creation
+from minifp.ops import as_tensor, from_numpy, tensor
+
+# factories
+from minifp.ops import (
+    arange, bernoulli, empty, empty_like, eye, full, full_like, linspace, multinomial, normal, ones,
+    ones_like, rand, rand_like, randint, randint_like, randn, randn_like, randperm, zeros,
+    zeros_like,
+)  # fmt: skip
+
+# inspection
+from minifp.ops import clone, detach, finfo, iinfo, is_floating_point, is_tensor, numel
+
+# losses
+from minifp.ops import binary_cross_entropy_with_logits, cosine_embedding_loss, ctc_loss, kl_div
+
+# normalization
+from minifp.ops import batch_norm, group_norm, layer_norm, log_softmax, rms_norm, softmax
+
+# pointwise
+from minifp.ops import (
+    abs, acos, add, allclose, asin, atan, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil,
+    celu, clamp, clip, cos, cosh, div, dropout, eq, equal, erf, exp, expm1, floor, floor_divide, ge,
+    gt, isclose, isfinite, isinf, isnan, le, log, log10, log1p, log2, logical_and, logical_not,
+    logical_or, logical_xor, lt, maximum, minimum, mul, ne, neg, pow, prelu, reciprocal, relu,
+    remainder, round, rsqrt, selu, sigmoid, sign, sin, sinh, sqrt, square, sub, tan, tanh, trunc,
+)  # fmt: skip
+
+# pooling
+from minifp.ops import adaptive_avg_pool1d, adaptive_max_pool1d, avg_pool1d, max_pool1d, max_pool2d
+
+# products
+from minifp.ops import addmm, bmm, dot, einsum, matmul, mm, mv, outer
+
+# reduce
+from minifp.ops import all, any, count_nonzero, mean, sum
+
+# reductions
+from minifp.ops import (
+    amax, amin, argmax, argmin, argsort, cosine_similarity, cumprod, cumsum, logsumexp, max, min,
+    norm, pairwise_distance, prod, sort, std, topk, var,
+)  # fmt: skip
+
+# shaping
+from minifp.ops import (
+    broadcast_to, cat, chunk, concat, concatenate, diagonal, embedding, expand, flatten, flip,
+    gather, hstack, index_add, index_select, lerp, masked_fill, masked_select, meshgrid, movedim,
+    narrow, nonzero, permute, pixel_shuffle, pixel_unshuffle, ravel, repeat_interleave, reshape,
+    roll, scatter, scatter_add, select, split, squeeze, stack, swapaxes, t, take_along_dim, tile,
+    transpose, tril, triu, unbind, unflatten, unsqueeze, vstack, where,
+)  # fmt: skip
+
+# ---- written until here ----
 from minifp.ops import in_place
 from minifp.ops import methods  # what a Tensor can do is attached to it by these
 
@@ -160,38 +131,41 @@ from minifp.compat import unknown_names  # refuses names that are not there
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
-    "DeviceError", "DynamicLossScale", "FileError",
-    "Findings", "GradcheckError", "Microscope", "MinifpError",
-    "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision", "PrecisionError",
-    "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task",
-    "Tensor", "TrainingError", "UnknownNameError", "abs", "acos",
-    "adaptive_avg_pool1d", "adaptive_max_pool1d", "add",
-    "addmm", "all", "allclose", "amax", "amin", "any", "arange", "argmax", "argmin", "argsort",
-    "as_tensor", "asin", "atan", "avg_pool1d", "batch_norm", "bernoulli",
-    "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
-    "bmm", "bool", "bool_", "broadcast_to", "capture", "cat", "ceil", "celu", "chunk", "clamp",
-    "clip", "clone", "compare", "concat", "concatenate", "conv1d", "conv2d", "conv_transpose1d",
-    "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss", "cosine_similarity",
-    "count_nonzero", "ctc_loss", "cumprod", "cumsum", "data", "detach", "diagonal", "div", "dot",
-    "double", "dropout", "einsum", "embedding", "empty", "empty_like", "enable_grad", "eq", "equal",
-    "erf", "errors", "exp", "expand", "explain", "expm1", "eye", "finfo", "flatten", "flip",
-    "float", "float16", "float32", "float64", "floor", "floor_divide", "from_numpy", "full",
-    "full_like", "functional", "gather", "ge", "get_num_threads", "get_precision", "get_state",
-    "grad", "gradcheck", "group_norm", "gt", "half", "hstack", "iinfo", "index_add", "index_select",
-    "inf", "int", "int32", "int64", "is_floating_point", "is_grad_enabled", "is_tensor", "isclose",
-    "isfinite", "isinf", "isnan", "kernel", "kl_div", "layer_norm", "le", "lerp", "linspace",
-    "load", "load_task", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed",
-    "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum", "mean",
-    "meshgrid", "microscope", "min", "minimum", "mm", "movedim", "mul", "multinomial", "mv", "nan",
-    "narrow", "ne", "neg", "nn", "no_grad", "nonzero", "norm", "normal", "numel", "ones",
-    "ones_like", "op", "op_list", "optim", "outer", "pairwise_distance", "permute", "pi",
-    "pixel_shuffle", "pixel_unshuffle", "pow", "precision", "prelu", "prod", "rand", "rand_like",
-    "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu",
-    "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "save",
-    "scatter", "scatter_add", "select", "selu", "set_default_device", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "sigmoid", "sign", "sin", "sinh", "softmax",
-    "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t",
-    "take_along_dim", "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril", "triu", "trunc",
-    "uint8", "unbind", "unflatten", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
+    "DeviceError", "DynamicLossScale", "FileError", "Findings", "GradcheckError", "Microscope",
+    "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision",
+    "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult",
+    "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError", "bool", "bool_", "capture",
+    "compare", "data", "double", "enable_grad", "errors", "explain", "float", "float16", "float32",
+    "float64", "functional", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck",
+    "half", "inf", "int", "int32", "int64", "is_grad_enabled", "kernel", "load", "load_task",
+    "long", "manual_seed", "microscope", "nan", "nn", "no_grad", "op", "op_list", "optim", "pi",
+    "precision", "save", "set_default_device", "set_grad_enabled", "set_num_threads",
+    "set_precision", "set_state", "uint8",
 ]  # fmt: skip
+# ---- written by scripts/write_listings.py: do not edit ----
+__all__ += [
+    "abs", "acos", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addmm", "all", "allclose",
+    "amax", "amin", "any", "arange", "argmax", "argmin", "argsort", "as_tensor", "asin", "atan",
+    "avg_pool1d", "batch_norm", "bernoulli", "binary_cross_entropy_with_logits", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "celu",
+    "chunk", "clamp", "clip", "clone", "concat", "concatenate", "conv1d", "conv2d",
+    "conv_transpose1d", "conv_transpose2d", "cos", "cosh", "cosine_embedding_loss",
+    "cosine_similarity", "count_nonzero", "ctc_loss", "cumprod", "cumsum", "detach", "diagonal",
+    "div", "dot", "dropout", "einsum", "embedding", "empty", "empty_like", "eq", "equal", "erf",
+    "exp", "expand", "expm1", "eye", "finfo", "flatten", "flip", "floor", "floor_divide",
+    "from_numpy", "full", "full_like", "gather", "ge", "group_norm", "gt", "hstack", "iinfo",
+    "index_add", "index_select", "is_floating_point", "is_tensor", "isclose", "isfinite", "isinf",
+    "isnan", "kl_div", "layer_norm", "le", "lerp", "linspace", "log", "log10", "log1p", "log2",
+    "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "lt",
+    "masked_fill", "masked_select", "matmul", "max", "max_pool1d", "max_pool2d", "maximum", "mean",
+    "meshgrid", "min", "minimum", "mm", "movedim", "mul", "multinomial", "mv", "narrow", "ne",
+    "neg", "nonzero", "norm", "normal", "numel", "ones", "ones_like", "outer", "pairwise_distance",
+    "permute", "pixel_shuffle", "pixel_unshuffle", "pow", "prelu", "prod", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "reciprocal", "relu",
+    "remainder", "repeat_interleave", "reshape", "rms_norm", "roll", "round", "rsqrt", "scatter",
+    "scatter_add", "select", "selu", "sigmoid", "sign", "sin", "sinh", "softmax", "sort", "split",
+    "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t", "take_along_dim",
+    "tan", "tanh", "tensor", "tile", "topk", "transpose", "tril", "triu", "trunc", "unbind",
+    "unflatten", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
+]  # fmt: skip
+# ---- written until here ----

@@ -1,9 +1,10 @@
 """Names that are not there, most of them PyTorch's, refused with the nearest thing that is.
 
-Importing this module attaches it to `fp`, `nn`, `F`, `optim` and the others, and to Tensor. The
-text is made when it is read, so that `hasattr` costs nothing. A Tensor knows PyTorch's names; what
-is like none of them Python refuses by itself. Names with an underscore in front are
-asked for by Python, NumPy and notebooks, and are refused as ever.
+Importing this module attaches it to `fp`, `nn`, `F`, `optim` and the others, and to Tensor; and
+`dir` of these, and so completion, shows the public names only, not what they are made of. The text
+is made when it is read, so that `hasattr` costs nothing. A Tensor knows PyTorch's names; what is
+like none of them Python refuses by itself. Names with an underscore in front are asked for by
+Python, NumPy and notebooks, and are refused as ever.
 """
 
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp import autograd, data, nn, optim
+from minifp import autograd, data, models, nn, optim
 from minifp.autograd.tape import Tensor
 from minifp.errors import UnknownNameError
 from minifp.nn import functional, init
@@ -30,6 +31,7 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "optim.lr_scheduler.": lr_scheduler,
     "nn.init.": init,
     "fp.data.": data,
+    "fp.models.": models,
 }
 LISTED = 20  # names of a place that are few enough to list
 
@@ -175,9 +177,15 @@ def attach(place: Any, getter: Callable[..., Any]) -> None:
     place.__getattr__ = getter
 
 
+def show_public_names(place: Any) -> None:
+    """Let `dir` of a module show its public names, and no other."""
+    place.__dir__ = partial(names_in, place)
+
+
 for _written, _place in PLACES.items():
     if _place is not Tensor:
         attach(_place, partial(refuse, _place.__name__, _written))
+        show_public_names(_place)
 attach(autograd, partial(refuse, "minifp.autograd", "fp."))
 setattr(Tensor, "__dir__", present)  # noqa: B010
 for _name in {*TENSOR_NAMES.split(), *INSTEAD, *names_in(functional)}:

@@ -1,89 +1,58 @@
 """The operations by PyTorch's names, argument order and defaults, to be imported as F."""
+# ruff: noqa: I001 (by kind)
 
+# ---- written by scripts/write_listings.py: do not edit ----
+# convolution
+from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold, unfold
+
+# losses
 from minifp.ops import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    avg_pool1d,
-    avg_pool2d,
-    batch_norm,
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    celu,
-    conv1d,
-    conv2d,
-    conv_transpose1d,
-    conv_transpose2d,
-    cosine_embedding_loss,
-    cosine_similarity,
-    cross_entropy,
-    ctc_loss,
-    dropout,
-    dropout1d,
-    dropout2d,
-    elu,
-    embedding,
-    fold,
-    gelu,
-    glu,
-    group_norm,
-    gru,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    huber_loss,
-    instance_norm,
-    interpolate,
-    kl_div,
-    l1_loss,
-    layer_norm,
-    leaky_relu,
-    linear,
-    log_softmax,
-    logsigmoid,
-    lstm,
-    max_pool1d,
-    max_pool2d,
-    mish,
-    mse_loss,
-    nll_loss,
-    normalize,
-    one_hot,
-    pad,
-    pairwise_distance,
-    pixel_shuffle,
-    pixel_unshuffle,
-    prelu,
-    relu,
-    relu6,
-    rms_norm,
-    rnn,
-    scaled_dot_product_attention,
-    selu,
-    sigmoid,
-    silu,
-    smooth_l1_loss,
-    softmax,
+    binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy,
+    ctc_loss, huber_loss, kl_div, l1_loss, mse_loss, nll_loss, smooth_l1_loss,
+)  # fmt: skip
+
+# normalization
+from minifp.ops import (
+    batch_norm, group_norm, instance_norm, layer_norm, log_softmax, normalize, rms_norm, softmax,
     softmin,
-    softplus,
-    softsign,
-    tanh,
+)  # fmt: skip
+
+# pointwise
+from minifp.ops import (
+    celu, dropout, dropout1d, dropout2d, elu, gelu, glu, hardsigmoid, hardswish, hardtanh,
+    leaky_relu, logsigmoid, mish, prelu, relu, relu6, selu, sigmoid, silu, softplus, softsign, tanh,
     tanhshrink,
-    unfold,
-)
+)  # fmt: skip
+
+# pooling
+from minifp.ops import (
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, avg_pool1d,
+    avg_pool2d, interpolate, max_pool1d, max_pool2d,
+)  # fmt: skip
+
+# products
+from minifp.ops import linear, scaled_dot_product_attention
+
+# recurrent
+from minifp.ops import gru, lstm, rnn
+
+# reductions
+from minifp.ops import cosine_similarity, pairwise_distance
+
+# shaping
+from minifp.ops import embedding, one_hot, pad, pixel_shuffle, pixel_unshuffle
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d", "conv_transpose1d",
-    "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
-    "ctc_loss", "dropout", "dropout1d", "dropout2d", "elu", "embedding", "fold", "gelu", "glu",
-    "group_norm", "gru", "hardsigmoid", "hardswish", "hardtanh", "huber_loss", "instance_norm",
-    "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax",
-    "logsigmoid", "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss",
-    "normalize", "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle",
-    "prelu", "relu", "relu6", "rms_norm", "rnn", "scaled_dot_product_attention", "selu",
-    "sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh",
-    "tanhshrink", "unfold",
+    "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss",
+    "dropout", "dropout1d", "dropout2d", "elu", "embedding", "fold", "gelu", "glu", "group_norm",
+    "gru", "hardsigmoid", "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate",
+    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "lstm",
+    "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6", "rms_norm",
+    "rnn", "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss", "softmax",
+    "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
 ]  # fmt: skip
+# ---- written until here ----

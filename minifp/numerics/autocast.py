@@ -18,72 +18,78 @@ WIDEST = "widest"  # all inputs in the widest format that one of them has
 REFUSED = "refused"
 CHOICES = (LOW, WIDE, WIDEST, GIVEN, REFUSED)
 
-ROWS = (
-    (
-        *(LOW, "products of float16 are exact in float32, where they are summed: half the bytes"),
-        "linear matmul mm bmm mv addmm einsum conv1d conv2d conv_transpose1d conv_transpose2d "
-        "prelu scaled_dot_product_attention",
+# What is alike about the operations of a kind: their format, and why it is that one.
+KINDS = {
+    "product": (
+        LOW,
+        "products of float16 are exact in float32, where they are summed: half the bytes",
     ),
-    (
-        *(LOW, "a product at every step; the state between steps is stored as a GPU would"),
-        "rnn lstm gru",
+    "recurrence": (
+        LOW,
+        "a product at every step; the state between steps is stored as a GPU would",
     ),
-    (
-        *(WIDE, "grows or shrinks by powers of its argument: leaves float16's range at small ones"),
-        "exp expm1 pow square softplus sinh cosh tan reciprocal rsqrt",
+    "power": (
+        WIDE,
+        "grows or shrinks by powers of its argument: leaves float16's range at small ones",
     ),
-    (
-        *(WIDE, "steep near zero: an error of float16 in the argument would be magnified"),
-        "log log1p log2 log10 asin acos",
+    "steep": (WIDE, "steep near zero: an error of float16 in the argument would be magnified"),
+    "sum": (WIDE, "sums many numbers: may exceed 65504, or need more digits than float16 has"),
+    "deviation": (WIDE, "divides by a deviation that is a sum of squares"),
+    "loss": (WIDE, "a loss: one number for many, and the seed of backward"),
+    "blend": (WIDE, "weighs neighbours by fractions that float16 would round"),
+    "probability": (
+        REFUSED,
+        "log(p) of a float16 p is -Inf or 0 too often: take the one with_logits",
     ),
-    (
-        *(WIDE, "sums many numbers: may exceed 65504, or need more digits than float16 has"),
-        "sum mean prod cumsum cumprod norm logsumexp softmax log_softmax softmin cosine_similarity "
-        "normalize pairwise_distance",
+    "pointwise": (
+        GIVEN,
+        "one number from one or two, rounded once; formats that differ meet in the wider",
     ),
-    (
-        *(WIDE, "divides by a deviation that is a sum of squares"),
-        "layer_norm group_norm rms_norm",
+    "statistics": (GIVEN, "its parameters, statistics and sums are float32 whatever its input is"),
+    "meeting": (
+        WIDEST,
+        "adds numbers of one tensor to, or times, those of another: in the wider format",
     ),
-    (
-        *(WIDE, "a loss: one number for many, and the seed of backward"),
-        "cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss ctc_loss kl_div "
-        "binary_cross_entropy_with_logits cosine_embedding_loss",
-    ),
-    (
-        *(WIDE, "weighs neighbours by fractions that float16 would round"),
-        "interpolate",
-    ),
-    (
-        *(REFUSED, "log(p) of a float16 p is -Inf or 0 too often: take the one with_logits"),
-        "binary_cross_entropy",
-    ),
-    (
-        *(GIVEN, "one number from one or two, rounded once; formats that differ meet in the wider"),
-        "add sub mul div outer remainder floor_divide trunc_divide neg abs sign floor ceil round "
-        "trunc sqrt sin cos atan tanh sigmoid erf clamp maximum minimum where lerp relu leaky_relu "
-        "elu celu selu gelu silu hardtanh hardswish hardsigmoid mish logsigmoid glu relu6 softsign "
-        "dropout cast",
-    ),
-    (
-        *(GIVEN, "its parameters, statistics and sums are float32 whatever its input is"),
-        "batch_norm instance_norm",
-    ),
-    (
-        *(WIDEST, "adds numbers of one tensor to, or times, those of another: in the wider format"),
-        "dot index_add scatter_add",
-    ),
-    (
-        *(GIVEN, "sums in float32 whatever its input is, and rounds once"),
-        "var std avg_pool1d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d fold",
-    ),
-    (
-        *(GIVEN, "chooses or moves numbers: nothing is rounded"),
-        "amax amin max min sort topk max_pool1d max_pool2d adaptive_max_pool1d adaptive_max_pool2d "
-        "embedding reshape view contiguous permute expand repeat cat pad getitem masked_fill "
-        "gather scatter index_select flip roll tril triu diagonal unfold pack unpack",
-    ),
-)  # fmt: skip
+    "wide_sum": (GIVEN, "sums in float32 whatever its input is, and rounds once"),
+    "exact": (GIVEN, "chooses or moves numbers: nothing is rounded"),
+}
+# Which operations are of which kind: each declares its own, where it is defined.
+# ---- written by scripts/write_listings.py: do not edit ----
+OPERATIONS: dict[str, str] = {
+    "product": """
+        addmm bmm conv1d conv2d conv_transpose1d conv_transpose2d einsum linear matmul mm mv prelu
+        scaled_dot_product_attention
+    """,
+    "recurrence": "gru lstm rnn",
+    "power": "cosh exp expm1 pow reciprocal rsqrt sinh softplus square tan",
+    "steep": "acos asin log log10 log1p log2",
+    "sum": """
+        cosine_similarity cumprod cumsum log_softmax logsumexp mean norm normalize pairwise_distance
+        prod softmax softmin sum
+    """,
+    "deviation": "group_norm layer_norm rms_norm",
+    "loss": """
+        binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss huber_loss
+        kl_div l1_loss mse_loss nll_loss smooth_l1_loss
+    """,
+    "blend": "interpolate",
+    "probability": "binary_cross_entropy",
+    "pointwise": """
+        abs add atan cast ceil celu clamp cos div dropout elu erf floor floor_divide gelu glu
+        hardsigmoid hardswish hardtanh leaky_relu lerp logsigmoid maximum minimum mish mul neg outer
+        relu relu6 remainder round selu sigmoid sign silu sin softsign sqrt sub tanh trunc
+        trunc_divide where
+    """,
+    "statistics": "batch_norm instance_norm",
+    "meeting": "dot index_add scatter_add",
+    "wide_sum": "adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d fold std var",
+    "exact": """
+        adaptive_max_pool1d adaptive_max_pool2d amax amin cat contiguous diagonal embedding expand
+        flip gather getitem index_select masked_fill max max_pool1d max_pool2d min pack pad permute
+        repeat reshape roll scatter sort topk tril triu unfold unpack view
+    """,
+}
+# ---- written until here ----
 UNLISTED = "not listed: works in the formats it is given"
 
 
@@ -96,10 +102,10 @@ class Row:
     reason: str
 
 
-TABLE = {name: Row(name, f, why) for f, why, names in ROWS for name in names.split()}
-operations: set[str] = (
-    set()
-)  # the names of all operations, users' own included: recording.py adds them
+TABLE = {
+    name: Row(name, *KINDS[kind]) for kind in KINDS for name in OPERATIONS.get(kind, "").split()
+}
+operations: set[str] = set()  # the names of all operations, users' own included: `op` adds them
 
 
 def checked_edits(edits):

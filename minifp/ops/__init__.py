@@ -1,41 +1,29 @@
 """The operations, one family a file: equation, shapes and source, then the NumPy reference kernels
-with their rules, then the operation with its backward. Add one by writing such a file and naming it
-here."""
+with their rules, then the operation with its backward. Add one by writing such a file, in which
+`public` declares what users see of it, and running `python scripts/write_listings.py`.
 
+Where two functions bear a name, as softmax and softmax_op, the one is what users call, by PyTorch's
+arguments: it checks them and fills in what is missing. The other is what the tape records and does
+again: of arrays, with all settings said.
+"""
+# ruff: noqa: I001 (by kind)
+
+# ---- written by scripts/write_listings.py: do not edit ----
 from minifp.ops.convolution.conv import conv1d, conv2d
 from minifp.ops.convolution.conv_transpose import conv_transpose1d, conv_transpose2d
 from minifp.ops.convolution.folding import fold, unfold
-from minifp.ops.creation import PrecisionWarning, as_tensor, from_numpy, tensor
+from minifp.ops.creation import as_tensor, from_numpy, tensor
 from minifp.ops.factories.full import (
-    arange,
-    empty,
-    empty_like,
-    eye,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
+    arange, empty, empty_like, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like,
+)  # fmt: skip
 from minifp.ops.factories.sampling import (
-    bernoulli,
-    multinomial,
-    normal,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
+    bernoulli, multinomial, normal, rand, rand_like, randint, randint_like, randn, randn_like,
     randperm,
-)
+)  # fmt: skip
 from minifp.ops.inspection import clone, detach, finfo, iinfo, is_floating_point, is_tensor, numel
 from minifp.ops.losses.binary_cross_entropy import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-)
+    binary_cross_entropy, binary_cross_entropy_with_logits,
+)  # fmt: skip
 from minifp.ops.losses.cosine_embedding_loss import cosine_embedding_loss
 from minifp.ops.losses.cross_entropy import cross_entropy
 from minifp.ops.losses.ctc_loss import ctc_loss
@@ -49,101 +37,31 @@ from minifp.ops.normalization.normalize import normalize
 from minifp.ops.normalization.rms_norm import rms_norm
 from minifp.ops.normalization.softmax import log_softmax, softmax, softmin
 from minifp.ops.pointwise.activation import (
-    celu,
-    elu,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    logsigmoid,
-    mish,
-    relu,
-    relu6,
-    selu,
-    silu,
-    softplus,
-    softsign,
-    tanhshrink,
-)
+    celu, elu, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, relu, relu6, selu,
+    silu, softplus, softsign, tanhshrink,
+)  # fmt: skip
 from minifp.ops.pointwise.arithmetic import (
-    abs,
-    add,
-    div,
-    floor_divide,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    pow,
-    remainder,
-    square,
-    sub,
-)
-from minifp.ops.pointwise.clamp import clamp, clip
+    abs, add, div, floor_divide, maximum, minimum, mul, neg, pow, remainder, square, sub,
+)  # fmt: skip
+from minifp.ops.pointwise.clamp import clamp, clamp as clip
 from minifp.ops.pointwise.comparison import (
-    allclose,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    eq,
-    equal,
-    ge,
-    gt,
-    isclose,
-    isfinite,
-    isinf,
-    isnan,
-    le,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    lt,
-    ne,
-)
+    allclose, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, eq, equal, ge, gt, isclose,
+    isfinite, isinf, isnan, le, logical_and, logical_not, logical_or, logical_xor, lt, ne,
+)  # fmt: skip
 from minifp.ops.pointwise.dropout import dropout, dropout1d, dropout2d
 from minifp.ops.pointwise.error_function import erf, gelu
 from minifp.ops.pointwise.glu_prelu import glu, prelu
 from minifp.ops.pointwise.unary_math import (
-    acos,
-    asin,
-    atan,
-    ceil,
-    cos,
-    cosh,
-    exp,
-    expm1,
-    floor,
-    log,
-    log1p,
-    log2,
-    log10,
-    reciprocal,
-    round,
-    rsqrt,
-    sigmoid,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-)
+    acos, asin, atan, ceil, cos, cosh, exp, expm1, floor, log, log10, log1p, log2, reciprocal,
+    round, rsqrt, sigmoid, sign, sin, sinh, sqrt, tan, tanh, trunc,
+)  # fmt: skip
 from minifp.ops.pooling.avg_pool import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    avg_pool1d,
-    avg_pool2d,
-)
+    adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d,
+)  # fmt: skip
 from minifp.ops.pooling.interpolate import interpolate
 from minifp.ops.pooling.max_pool import (
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    max_pool1d,
-    max_pool2d,
-)
+    adaptive_max_pool1d, adaptive_max_pool2d, max_pool1d, max_pool2d,
+)  # fmt: skip
 from minifp.ops.products.attention import scaled_dot_product_attention
 from minifp.ops.products.einsum import einsum
 from minifp.ops.products.linear import linear
@@ -159,53 +77,20 @@ from minifp.ops.reductions.similarity import cosine_similarity, pairwise_distanc
 from minifp.ops.reductions.sorting import argsort, sort, topk
 from minifp.ops.reductions.variance import std, var
 from minifp.ops.shaping.concat import (
-    cat,
-    chunk,
-    concat,
-    concatenate,
-    hstack,
-    meshgrid,
-    narrow,
-    select,
-    split,
-    stack,
-    unbind,
-    vstack,
-)
+    cat, cat as concat, cat as concatenate, chunk, hstack, meshgrid, narrow, select, split, stack,
+    unbind, vstack,
+)  # fmt: skip
 from minifp.ops.shaping.embedding import embedding
 from minifp.ops.shaping.expand import broadcast_to, expand, expand_as, repeat, tile
-from minifp.ops.shaping.gather_scatter import (
-    gather,
-    one_hot,
-    scatter,
-    scatter_add,
-    take_along_dim,
-)
+from minifp.ops.shaping.gather_scatter import gather, one_hot, scatter, scatter_add, take_along_dim
 from minifp.ops.shaping.padding import pad
 from minifp.ops.shaping.rearrange import (
-    diagonal,
-    flip,
-    pixel_shuffle,
-    pixel_unshuffle,
-    roll,
-    tril,
-    triu,
-)
+    diagonal, flip, pixel_shuffle, pixel_unshuffle, roll, tril, triu,
+)  # fmt: skip
 from minifp.ops.shaping.shape import (
-    contiguous,
-    flatten,
-    movedim,
-    permute,
-    ravel,
-    reshape,
-    squeeze,
-    swapaxes,
-    t,
-    transpose,
-    unflatten,
-    unsqueeze,
-    view,
-    view_as,
-)
+    contiguous, flatten, movedim, permute, ravel, reshape, squeeze, t, transpose,
+    transpose as swapaxes, unflatten, unsqueeze, view, view_as,
+)  # fmt: skip
 from minifp.ops.shaping.slices import index_add, index_select, repeat_interleave
 from minifp.ops.shaping.where import lerp, masked_fill, masked_select, nonzero, where
+# ---- written until here ----

@@ -10,6 +10,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, is_float
 from minifp.numerics.policy import get_precision
+from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_device, moved
 from minifp.typing import DType
@@ -49,6 +50,7 @@ def as_array(data: Data) -> np.ndarray:
     return array
 
 
+@public("fp")
 def tensor(
     data: Data, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -67,6 +69,7 @@ def tensor(
     return Tensor(there.copy() if there is array else there, requires_grad)
 
 
+@public("fp")
 def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None) -> Tensor:
     """`data` as a tensor, without copying where it is one, or an array, of that dtype already.
 
@@ -79,6 +82,7 @@ def as_tensor(data: Data, dtype: DType | None = None, device: str | None = None)
     return Tensor(moved(array if array.dtype == wanted else _rounded(array, wanted), place))
 
 
+@public("fp")
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of a NumPy array, in its dtype: writing into one writes into both.
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from minifp import ops
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import downcast, is_float
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand
+from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
 from minifp.runtime import random
 from minifp.runtime.device import device_of, is_writeable, moved, placed
@@ -115,11 +115,9 @@ def _normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     return Tensor(random.normal(self.shape, mean, std, purpose="randn"))
 
 
-FUNCTIONS = ("add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "sqrt", "square", "clamp")
-FUNCTIONS += ("relu", "sigmoid", "tanh", "floor", "round", "masked_fill")
-FUNCTIONS += ("index_add", "scatter_add", "scatter", "lerp", "floor_divide", "remainder")
-for _name in FUNCTIONS:
-    _in_place(f"{_name}_", getattr(ops, _name))
+for _declared in DECLARED:
+    if _declared.in_place:
+        _in_place(f"{_declared.names[0]}_", _declared.function)
 _in_place("copy_", _assigned, assigns=True)
 _in_place("fill_", _assigned, assigns=True)
 _in_place("zero_", _zero)
@@ -156,8 +154,8 @@ setattr(Tensor, __setitem__.__name__, __setitem__)
 # ---- x += y -------------------------------------------------------------------------------------
 
 
-def _augmented(function: str) -> Callable[[Tensor, Operand], Tensor]:
-    """x += y for the function "add": in place, unless the result is recorded."""
+def _augmented(name: str, operation: Callable[..., Tensor]) -> Callable[[Tensor, Operand], Tensor]:
+    """x += y for the operation "add": in place, unless the result is recorded."""
 
     def apply(self: Tensor, other: Operand) -> Tensor:
         if not isinstance(other, (Tensor, np.ndarray, np.generic, bool, int, float)):
@@ -166,16 +164,15 @@ def _augmented(function: str) -> Callable[[Tensor, Operand], Tensor]:
             other = Tensor(moved(np.asarray(other), device_of(self.array)))
         if is_recording():
             if self.requires_grad and self.is_leaf:
-                _refuse(f"{function}_")
+                _refuse(name)
             if self.requires_grad or (isinstance(other, Tensor) and other.requires_grad):
-                return getattr(ops, function)(self, other)
-        return getattr(self, f"{function}_")(other)
+                return operation(self, other)
+        return getattr(self, name)(other)
 
     return apply
 
 
-for _name, _function in (
-    *(("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow")),
-    *(("floordiv", "floor_divide"), ("mod", "remainder")),
-):
-    setattr(Tensor, f"__i{_name}__", _augmented(_function))
+for _declared in DECLARED:
+    if _declared.in_place and "y" in _declared.operator:
+        _apply = _augmented(f"{_declared.names[0]}_", _declared.function)
+        setattr(Tensor, f"__i{OPERATORS[_declared.operator]}__", _apply)

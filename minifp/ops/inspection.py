@@ -12,26 +12,31 @@ from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, format_of, is_float
 from minifp.ops.creation import storage_dtype
 from minifp.ops.pointwise.arithmetic import mul
+from minifp.ops.public import public
 from minifp.typing import DType
 
 
+@public("fp")
 def is_tensor(obj: Any) -> TypeGuard[Tensor]:
     """Whether it is a Tensor."""
     return isinstance(obj, Tensor)
 
 
+@public("fp Tensor")
 @takes_tensor
 def is_floating_point(input: Tensor) -> bool:
     """Whether a tensor holds floating numbers."""
     return is_float(input.dtype)
 
 
+@public("fp Tensor")
 @takes_tensor
 def numel(input: Tensor) -> int:
     """How many elements a tensor has."""
     return input.array.size
 
 
+@public("fp Tensor")
 @takes_tensor
 def clone(input: Tensor) -> Tensor:
     """A copy with memory of its own; the gradient passes through.
@@ -46,6 +51,7 @@ def clone(input: Tensor) -> Tensor:
     return mark_alike(input, copy)
 
 
+@public("fp")
 @takes_tensor
 def detach(input: Tensor) -> Tensor:
     """A tensor on the same memory that remembers nothing."""
@@ -80,6 +86,7 @@ class IntegerLimits:
     min: int
 
 
+@public("fp")
 def finfo(dtype: DType | None = None) -> FloatLimits:
     """The limits of a floating format; without one, of the active precision's storage format.
 
@@ -96,6 +103,7 @@ def finfo(dtype: DType | None = None) -> FloatLimits:
     )
 
 
+@public("fp")
 def iinfo(dtype: DType) -> IntegerLimits:
     """The limits of an integer format. Raises DTypeError for another."""
     wanted = as_dtype(dtype)

@@ -1,4 +1,5 @@
-"""The methods and operators of Tensor. Importing this module attaches them."""
+"""The methods and operators of Tensor: those that operations declare, and those that belong to
+none. Importing this module attaches them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,8 +16,8 @@ from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
 from minifp.ops.pointwise.arithmetic import cast, move
+from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.reduce import as_axis
-from minifp.ops.shaping.indexing import getitem
 from minifp.runtime.cuda import capturing
 from minifp.runtime.device import as_device, device_of, moved
 from minifp.typing import DType, F, Ints
@@ -33,44 +34,30 @@ def _operator(operation: Callable[..., Tensor], swapped: bool = False) -> Callab
     return apply
 
 
-# Every function of these names in minifp.ops is a method too.
-METHODS = """
-    add sub mul div pow neg exp log sqrt abs square sin cos tanh sigmoid relu maximum minimum clamp
-    expm1 log1p log2 log10 rsqrt reciprocal tan asin acos atan sinh cosh erf sign floor ceil trunc
-    round floor_divide remainder prelu
-    eq ne lt le gt ge isfinite isinf isnan logical_and logical_or logical_xor logical_not
-    masked_fill lerp
-    sum mean var std amax amin max min argmax argmin prod cumsum norm logsumexp any all
-    count_nonzero sort argsort topk
-    reshape view view_as contiguous ravel flatten squeeze unsqueeze permute transpose swapaxes
-    movedim t expand expand_as broadcast_to repeat tile repeat_interleave split chunk unbind
-    flip roll diagonal tril triu gather take_along_dim scatter_add index_select index_add
-    matmul mm bmm mv dot outer addmm softmax log_softmax
-    bitwise_and bitwise_or bitwise_xor bitwise_not isclose allclose equal nonzero masked_select
-    cumprod clip narrow select unflatten scatter clone is_floating_point numel
-    bernoulli multinomial
-"""
-for _name in METHODS.split():
-    setattr(Tensor, _name, getattr(ops, _name))
+MIRRORED = {"eq", "ne", "lt", "le", "gt", "ge"}  # Python asks x > 2 for 2 < x
+
+
+def attach_operator(operator: str, operation: Callable[..., Tensor]) -> None:
+    """Give Tensor an operator, which is named as it is written: `x + y` is for 2 + y, too."""
+    name = OPERATORS[operator]
+    if "y" not in operator:  # it has one operand
+        setattr(Tensor, f"__{name}__", operation)
+        return
+    setattr(Tensor, f"__{name}__", _operator(operation))
+    if name not in MIRRORED:
+        setattr(Tensor, f"__r{name}__", _operator(operation, swapped=True))
+
+
+for _declared in DECLARED:
+    if "Tensor" in _declared.where:
+        for _name in _declared.names:
+            setattr(Tensor, _name, _declared.function)
+    if _declared.operator:
+        attach_operator(_declared.operator, _declared.function)
 for _name, _function in (
-    *(("add", ops.add), ("sub", ops.sub), ("mul", ops.mul)),
-    *(("truediv", ops.div), ("pow", ops.pow), ("matmul", ops.matmul)),
-    *(("floordiv", ops.floor_divide), ("mod", ops.remainder)),
-):
-    setattr(Tensor, f"__{_name}__", _operator(_function))
-    setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_name}__", _operator(getattr(ops, _name)))
-for _name in ("and", "or", "xor"):
-    _function = getattr(ops, f"bitwise_{_name}")
-    setattr(Tensor, f"__{_name}__", _operator(_function))
-    setattr(Tensor, f"__r{_name}__", _operator(_function, swapped=True))
-OTHERS: tuple[tuple[str, Callable[..., Any]], ...] = (
-    *(("__hash__", object.__hash__), ("__neg__", ops.neg), ("__abs__", ops.abs)),
-    *(("__invert__", ops.bitwise_not), ("__getitem__", getitem), ("backward", backward)),
+    *(("__hash__", object.__hash__), ("backward", backward)),
     *(("register_hook", register_hook), ("retain_grad", retain_grad)),
-)
-for _name, _function in OTHERS:
+):
     setattr(Tensor, _name, _function)
 
 

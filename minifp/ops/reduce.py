@@ -20,6 +20,7 @@ from minifp.numerics.formats import as_dtype, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
+from minifp.ops.public import public
 from minifp.typing import DType, Ints
 
 
@@ -64,7 +65,7 @@ def sum_backward(dy, shape, axes, to, keepdims, dim, dtype):
 
 
 @op
-def sum_(x, *, dim, keepdims, dtype):
+def sum_op(x, *, dim, keepdims, dtype):
     axes = reduced_axes(dim, x.ndim, "sum")
     return sum_forward(x, axes=axes, keepdims=keepdims, to=dtype), (x.shape, axes), sum_backward
 
@@ -74,7 +75,7 @@ def mean_backward(dy, shape, axes, to, keepdims, dim, dtype):
 
 
 @op
-def mean_(x, *, dim, keepdims, dtype):
+def mean_op(x, *, dim, keepdims, dtype):
     axes = reduced_axes(dim, x.ndim, "mean")
     return mean_forward(x, axes=axes, keepdims=keepdims, to=dtype), (x.shape, axes), mean_backward
 
@@ -94,6 +95,7 @@ def enter(input, dtype):
     return input, dtype if is_float(dtype) else None
 
 
+@public("fp Tensor", autocast="sum")
 @takes_tensor
 def sum(
     input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -103,9 +105,10 @@ def sum(
     dtype: of the result; a narrower one than input's rounds input first, as in PyTorch.
     """
     input, stored = enter(input, dtype)
-    return sum_(input, dim=dim, keepdims=keepdim, dtype=stored)
+    return sum_op(input, dim=dim, keepdims=keepdim, dtype=stored)
 
 
+@public("fp Tensor", autocast="sum")
 @takes_tensor
 def mean(
     input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -117,7 +120,7 @@ def mean(
     if dtype is not None and not is_float(as_dtype(dtype)):
         raise DTypeError(f"mean: dtype={dtype}: expected a floating one")
     input, stored = (input, None) if dtype is None else enter(input, dtype)
-    return mean_(input, dim=dim, keepdims=keepdim, dtype=stored)
+    return mean_op(input, dim=dim, keepdims=keepdim, dtype=stored)
 
 
 # ---- without gradient ---------------------------------------------------------------------------
@@ -135,18 +138,21 @@ def _truth(name, input, dim, keepdim):
     return Tensor(np.asarray(found, x.dtype if x.dtype == "uint8" else bool))
 
 
+@public("fp Tensor")
 @takes_tensor
 def any(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """Whether any number is not 0, over `dim` (an axis, several, or None for all)."""
     return _truth("any", input, dim, keepdim)
 
 
+@public("fp Tensor")
 @takes_tensor
 def all(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """Whether no number is 0, over `dim` (an axis, several, or None for all)."""
     return _truth("all", input, dim, keepdim)
 
 
+@public("fp Tensor")
 @takes_tensor
 def count_nonzero(input: Tensor, dim: Ints | None = None) -> Tensor:
     """How many numbers are not 0, over `dim` (an axis, several, or None for all): int64."""

@@ -115,10 +115,10 @@ def test_the_table_has_a_row_and_a_reason_for_every_operation_of_minifp():
     """Operations of one's own, as tests make them, need none."""
     listed = set(autocast.TABLE)
     made = {name for name in autocast.operations if hasattr(fp.ops, name) or hasattr(F, name)}
-    assert not made - listed, "minifp/numerics/autocast.py: a row for each"
+    assert not made - listed, "`public(..., autocast=)` says of which kind each is"
     never = listed - autocast.operations
-    assert not never, "minifp/numerics/autocast.py: no operation is called so"
-    names = " ".join(names for *_, names in autocast.ROWS).split()
+    assert not never, "`public(..., autocast=)`: no recorded operation is called so"
+    names = " ".join(autocast.OPERATIONS.values()).split()
     assert len(names) == len(set(names))
 
 

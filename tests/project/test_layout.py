@@ -236,13 +236,42 @@ def test_every_public_name_says_what_it_is_for(module):
     assert functions and not silent
 
 
-@pytest.mark.parametrize("package", PUBLIC)
-def test_no_public_function_shares_its_name_with_a_module(package):
-    """Else `fp.name` is the one or the other, by the order of imports."""
-    public = importlib.import_module(package)
-    names = {m.rpartition(".")[2] for m in modules() if m.rpartition(".")[0] == package}
-    shared = [n for n in names if hasattr(public, n) and not inspect.ismodule(getattr(public, n))]
-    assert not shared
+def test_no_name_of_a_package_hides_a_module_of_it():
+    """Else `from minifp.ops import softmax` is the one or the other, by the order of imports."""
+    hidden = []
+    for package in (m for m, path in modules().items() if path.name == "__init__.py"):
+        names = vars(importlib.import_module(package))
+        stems = {m.rpartition(".")[2] for m in modules() if m.rpartition(".")[0] == package}
+        hidden += [f"{package}.{n}" for n in stems if n in names and not inspect.ismodule(names[n])]
+    assert not hidden
+
+
+def test_families_of_operations_export_nothing():
+    """What is public of them is in minifp.ops, which scripts/write_listings.py writes."""
+    families = [p for m, p in modules().items() if m.count(".") == 2 and p.name == "__init__.py"]
+    of_ops = [p for p in families if p.parents[1].name == "ops"]
+    assert of_ops
+    assert not [place(path, 1) for path in of_ops if len(tree(path).body) > 1]
+
+
+def test_no_operation_ends_in_an_underscore():
+    """It is PyTorch's mark of what writes into its tensor; `softmax_op` records `softmax`."""
+    wrong = [
+        place(path, node.lineno, name)
+        for path in sorted((ROOT / "minifp" / "ops").rglob("*.py"))
+        for node in tree(path).body
+        for name in names_bound_by(node)
+        if name.endswith("_") and not name.endswith("__")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def names_bound_by(statement):
+    """The names that a statement defines or assigns to."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    nodes = ast.walk(statement) if isinstance(statement, ast.Assign | ast.AnnAssign) else ()
+    return [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 # ---- what an import does ------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.missing_axes import AXES, guess_axes
+from minifp.ops.public import public
 from minifp.ops.windows import as_sizes, padded, places, reach, window_count, windows
 from minifp.typing import Ints
 
@@ -120,12 +121,12 @@ def conv_backward(dy, x, w, to, counts, **geometry):
 
 
 @op(weights=("w", "b"))
-def conv1d_(x, w, b, **geometry):
+def conv1d_op(x, w, b, **geometry):
     return conv_forward(x, w, b, **geometry), (x, w), conv_backward
 
 
 @op(weights=("w", "b"))
-def conv2d_(x, w, b, **geometry):
+def conv2d_op(x, w, b, **geometry):
     return conv_forward(x, w, b, **geometry), (x, w), conv_backward
 
 
@@ -201,6 +202,7 @@ def convolve(name, operation, ndim, input, weight, bias, stride, padding, dilati
     return y if batched else y.reshape(y.shape[1:])
 
 
+@public("fp F", autocast="product")
 @takes_tensor
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
@@ -212,9 +214,10 @@ def conv1d(
     padding: a number, or "valid" (none), or "same" (P = L, for stride 1; one more at the end where
     it cannot be halved).
     """
-    return convolve("conv1d", conv1d_, 1, input, weight, bias, stride, padding, dilation, groups)
+    return convolve("conv1d", conv1d_op, 1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@public("fp F", autocast="product")
 @takes_tensor
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1,
@@ -227,4 +230,4 @@ def conv2d(
     stride, dilation: an integer or a pair. padding: the same, or "valid" (none), or "same" (the
     result has the input's size, for stride 1; one more at the end where it cannot be halved).
     """
-    return convolve("conv2d", conv2d_, 2, input, weight, bias, stride, padding, dilation, groups)
+    return convolve("conv2d", conv2d_op, 2, input, weight, bias, stride, padding, dilation, groups)

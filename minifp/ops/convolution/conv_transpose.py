@@ -21,6 +21,7 @@ from minifp.ops.convolution.conv import (
     conv_forward,
     correlate_back,
 )
+from minifp.ops.public import public
 from minifp.ops.windows import as_sizes
 from minifp.typing import Ints
 
@@ -41,12 +42,12 @@ def conv_transpose_backward(dy, x, w, to, y_sizes, **geometry):
 
 
 @op(weights=("w", "b"))
-def conv_transpose1d_(x, w, b, **geometry):
+def conv_transpose1d_op(x, w, b, **geometry):
     return conv_transpose_forward(x, w, b, **geometry), (x, w), conv_transpose_backward
 
 
 @op(weights=("w", "b"))
-def conv_transpose2d_(x, w, b, **geometry):
+def conv_transpose2d_op(x, w, b, **geometry):
     return conv_transpose_forward(x, w, b, **geometry), (x, w), conv_transpose_backward
 
 
@@ -73,6 +74,7 @@ def transposed(name, operation, ndim, input, weight, bias, groups, **sizes):
     return y if batched else y.reshape(y.shape[1:])
 
 
+@public("fp F", autocast="product")
 @takes_tensor
 def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
@@ -84,11 +86,12 @@ def conv_transpose1d(
     with M = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
     """
     return transposed(
-        *("conv_transpose1d", conv_transpose1d_, 1, input, weight, bias, groups),
+        *("conv_transpose1d", conv_transpose1d_op, 1, input, weight, bias, groups),
         stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
     )  # fmt: skip
 
 
+@public("fp F", autocast="product")
 @takes_tensor
 def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
@@ -100,6 +103,6 @@ def conv_transpose2d(
     result: (N, O, P, Q) or (O, P, Q).
     """
     return transposed(
-        *("conv_transpose2d", conv_transpose2d_, 2, input, weight, bias, groups),
+        *("conv_transpose2d", conv_transpose2d_op, 2, input, weight, bias, groups),
         stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
+from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
 from minifp.ops.shaping.shape import reshape
 from minifp.ops.windows import as_sizes, window_count, windows
@@ -58,7 +59,7 @@ def unfold_backward(dy, size, to, **window):
 
 
 @op
-def unfold_(x, **window):
+def unfold_op(x, **window):
     y = unfold_columns(x, to=x.dtype, **window) if is_on_device(x) else columns_of(x, **window)
     return y, (x.shape[2:],), unfold_backward
 
@@ -68,7 +69,7 @@ def fold_backward(dy, to, size, **window):
 
 
 @op
-def fold_(y, *, size, **window):
+def fold_op(y, *, size, **window):
     return fold_forward(y, size=size, **window), (), fold_backward
 
 
@@ -90,6 +91,7 @@ def check_windows(name, size, window):
     return counts
 
 
+@public("F", autocast="exact")
 @takes_tensor
 def unfold(
     input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
@@ -106,11 +108,12 @@ def unfold(
         )
     check_windows("unfold", input.shape[-2:], window)
     if input.ndim == 4:
-        return unfold_(input, **window)
-    y = unfold_(reshape(input, 1, *input.shape), **window)
+        return unfold_op(input, **window)
+    y = unfold_op(reshape(input, 1, *input.shape), **window)
     return reshape(y, y.shape[1:])
 
 
+@public("F", autocast="wide_sum")
 @takes_tensor
 def fold(
     input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,
@@ -135,6 +138,6 @@ def fold(
             f"(N, C {kh * kw}, {counts[0] * counts[1]})"
         )
     if input.ndim == 3:
-        return fold_(input, size=size, **window)
-    x = fold_(reshape(input, 1, *input.shape), size=size, **window)
+        return fold_op(input, size=size, **window)
+    x = fold_op(reshape(input, 1, *input.shape), size=size, **window)
     return reshape(x, x.shape[1:])

@@ -14,10 +14,12 @@ from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.creation import tensor
 from minifp.ops.dims import also_by_name, as_integers
+from minifp.ops.public import public
 from minifp.runtime.device import as_device, device_of, full_on
 from minifp.typing import DType, Ints
 
 
+@public("fp")
 def full(
     size: Ints, fill_value: float, *, dtype: DType | None = None, device: str | None = None,
     requires_grad: bool = False,
@@ -36,6 +38,7 @@ def filled(function, size, value, dtype, device, requires_grad):
     return Tensor(made, requires_grad)
 
 
+@public("fp")
 @also_by_name("size")
 def zeros(
     *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
@@ -44,6 +47,7 @@ def zeros(
     return filled("zeros", size, 0.0, dtype, device, requires_grad)
 
 
+@public("fp")
 @also_by_name("size")
 def ones(
     *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
@@ -52,6 +56,7 @@ def ones(
     return filled("ones", size, 1.0, dtype, device, requires_grad)
 
 
+@public("fp")
 @also_by_name("size")
 def empty(
     *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
@@ -60,6 +65,7 @@ def empty(
     return filled("empty", size, 0.0, dtype, device, requires_grad)
 
 
+@public("fp")
 @takes_tensor
 def full_like(
     input: Tensor, fill_value: float, *, dtype: DType | None = None, device: str | None = None,
@@ -71,6 +77,7 @@ def full_like(
     return filled("full_like", (input.shape,), fill_value, dtype, device, requires_grad)
 
 
+@public("fp")
 @takes_tensor
 def zeros_like(
     input: Tensor, *, dtype: DType | None = None, device: str | None = None,
@@ -80,6 +87,7 @@ def zeros_like(
     return full_like(input, 0.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@public("fp")
 @takes_tensor
 def ones_like(
     input: Tensor, *, dtype: DType | None = None, device: str | None = None,
@@ -89,6 +97,7 @@ def ones_like(
     return full_like(input, 1.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@public("fp")
 @takes_tensor
 def empty_like(
     input: Tensor, *, dtype: DType | None = None, device: str | None = None,
@@ -98,6 +107,7 @@ def empty_like(
     return full_like(input, 0.0, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@public("fp")
 def arange(
     start: float, end: float | None = None, step: float = 1, *, dtype: DType | None = None,
     device: str | None = None, requires_grad: bool = False,
@@ -113,6 +123,7 @@ def arange(
     return tensor(np.arange(start, end, step), dtype, device, requires_grad)
 
 
+@public("fp")
 def linspace(
     start: float, end: float, steps: int, *, dtype: DType | None = None, device: str | None = None,
     requires_grad: bool = False,
@@ -132,6 +143,7 @@ def check_number(function, name, value):
         raise ArgumentError(f"{function}: {name}={value!r}: expected a finite number")
 
 
+@public("fp")
 def eye(
     n: int, m: int | None = None, *, dtype: DType | None = None, device: str | None = None,
     requires_grad: bool = False,

@@ -14,6 +14,7 @@ from minifp.numerics.formats import downcast, is_float
 from minifp.ops.creation import storage_dtype, tensor
 from minifp.ops.dims import also_by_name, as_integers, is_integer
 from minifp.ops.elementwise import check_operands, takes_floats
+from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.runtime import random
 from minifp.typing import DType, Ints
@@ -27,6 +28,7 @@ def floating(function, dtype):
     return dtype
 
 
+@public("fp")
 @also_by_name("size")
 def rand(
     *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
@@ -38,6 +40,7 @@ def rand(
     return tensor(np.minimum(drawn, below), dtype, device, requires_grad)
 
 
+@public("fp")
 @also_by_name("size")
 def randn(
     *size: Ints, dtype: DType | None = None, device: str | None = None, requires_grad: bool = False
@@ -47,6 +50,7 @@ def randn(
     return tensor(random.normal(shape, purpose="randn"), dtype, device, requires_grad)
 
 
+@public("fp")
 def randint(
     low: int, high: int | tuple[int, ...] | list[int] | None = None, size: Ints | None = None, *,
     dtype: DType = "int64", device: str | None = None, requires_grad: bool = False,
@@ -64,6 +68,7 @@ def randint(
     return tensor(drawn, dtype, device, requires_grad)
 
 
+@public("fp")
 def randperm(
     n: int, *, dtype: DType = "int64", device: str | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -72,6 +77,7 @@ def randperm(
     return tensor(random.permutation(n, purpose="randperm"), dtype, device, requires_grad)
 
 
+@public("fp")
 @takes_tensor
 def rand_like(
     input: Tensor, *, dtype: DType | None = None, device: str | None = None,
@@ -82,6 +88,7 @@ def rand_like(
     return rand(input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@public("fp")
 @takes_tensor
 def randn_like(
     input: Tensor, *, dtype: DType | None = None, device: str | None = None,
@@ -92,6 +99,7 @@ def randn_like(
     return randn(input.shape, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@public("fp")
 @takes_tensor
 def randint_like(
     input: Tensor, low: int, high: int | None = None, *, dtype: DType | None = None,
@@ -106,6 +114,7 @@ def randint_like(
 # ---- from given distributions -------------------------------------------------------------------
 
 
+@public("fp Tensor")
 @takes_floats
 def bernoulli(input: Tensor) -> Tensor:
     """1 with the probability that input has there, else 0, in input's dtype.
@@ -118,6 +127,7 @@ def bernoulli(input: Tensor) -> Tensor:
     return Tensor(np.asarray(random.uniform(p.shape, purpose="bernoulli") < p, p.dtype))
 
 
+@public("fp Tensor")
 @takes_floats
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
     """Indices, int64 (num_samples) or (M, num_samples), drawn by the weights (N) or (M, N).
@@ -151,6 +161,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False) -> T
     return Tensor(np.asarray(drawn, np.int64).reshape(*w.shape[:-1], n))
 
 
+@public("fp")
 def normal(
     mean: Tensor | float, std: Tensor | float = 1.0, size: Ints | None = None, *,
     dtype: DType | None = None, device: str | None = None, requires_grad: bool = False,

@@ -21,6 +21,7 @@ from minifp.ops.losses.loss import (
     elementwise_loss,
 )
 from minifp.ops.normalization.batch_norm import as_array
+from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device
 
 
@@ -68,14 +69,15 @@ def _of_probabilities_dt(x, t, w, p):
     return _times(_log1m(x) - _log(x), w)
 
 
-with_logits_ = elementwise_loss(
+with_logits_op = elementwise_loss(
     "binary_cross_entropy_with_logits", _of_logits, _of_logits_dx, _of_logits_dt
 )
-probabilities_ = elementwise_loss(
+probabilities_op = elementwise_loss(
     *("binary_cross_entropy", _of_probabilities, _of_probabilities_dx, _of_probabilities_dt)
 )
 
 
+@public("fp F", autocast="loss")
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
     pos_weight: Tensor | None = None,
@@ -91,9 +93,10 @@ def binary_cross_entropy_with_logits(
     check_pair(function, input, target)
     check_weights(function, input.shape, weight=weight, pos_weight=pos_weight)
     divisor = divisor_of(reduction, input.shape)
-    return with_logits_(input, target, weight, pos_weight, divisor=divisor)
+    return with_logits_op(input, target, weight, pos_weight, divisor=divisor)
 
 
+@public("F", autocast="probability")
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
 ) -> Tensor:
@@ -120,4 +123,4 @@ def binary_cross_entropy(
             raise ArgumentError(
                 f"binary_cross_entropy: {name} {v[where]} at {where}: expected numbers from 0 to 1"
             )
-    return probabilities_(input, target, weight, None, divisor=divisor_of(reduction, input.shape))
+    return probabilities_op(input, target, weight, None, divisor=divisor_of(reduction, input.shape))

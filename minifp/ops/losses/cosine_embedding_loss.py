@@ -19,6 +19,7 @@ from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.losses.loss import check_reduction, divisor_of
 from minifp.ops.normalization.batch_norm import as_array
+from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device
 
 EPSILON = 1e-12
@@ -60,7 +61,7 @@ def cosine_embedding_loss_backward(dl, x1, x2, t, to, margin, divisor):
 
 
 @op
-def cosine_embedding_loss_(x1, x2, t, *, margin, divisor):
+def cosine_embedding_loss_op(x1, x2, t, *, margin, divisor):
     if divisor is None:
         losses = cosine_embedding_loss_each(x1, x2, t, margin=margin)
     else:
@@ -68,6 +69,7 @@ def cosine_embedding_loss_(x1, x2, t, *, margin, divisor):
     return losses, (x1, x2, t), cosine_embedding_loss_backward
 
 
+@public("fp F", autocast="loss")
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean"
 ) -> Tensor:
@@ -94,4 +96,4 @@ def cosine_embedding_loss(
     if not is_on_device(t) and not ((t == 1) | (t == -1)).all():
         raise ArgumentError("cosine_embedding_loss: target: expected only 1 and -1")
     divisor = divisor_of(reduction, t.shape)
-    return cosine_embedding_loss_(input1, input2, t, margin=float(margin), divisor=divisor)
+    return cosine_embedding_loss_op(input1, input2, t, margin=float(margin), divisor=divisor)

@@ -32,6 +32,7 @@ from minifp.ops.losses.class_targets import (
     weight_in_all,
 )
 from minifp.ops.losses.loss import check_reduction
+from minifp.ops.public import public
 
 
 def _below_largest(z):
@@ -157,7 +158,7 @@ def cross_entropy_backward(dl, z, t, w, to, ignore_index, **settings):
 
 
 @op
-def cross_entropy_(z, t, w, *, ignore_index, smoothing, reduction):
+def cross_entropy_op(z, t, w, *, ignore_index, smoothing, reduction):
     settings = {"smoothing": smoothing}
     each, total = soft_cross_entropy_each, soft_cross_entropy_total
     if t.dtype.kind in "iu":
@@ -170,6 +171,7 @@ def cross_entropy_(z, t, w, *, ignore_index, smoothing, reduction):
     return losses, (z, t, w), cross_entropy_backward
 
 
+@public("F", autocast="loss")
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
     reduction: str = "mean", label_smoothing: float = 0.0,
@@ -194,7 +196,7 @@ def cross_entropy(
     else:
         _check_probabilities(input, target, ignore_index)
     settings = {"ignore_index": ignore_index, "smoothing": float(label_smoothing)}
-    return cross_entropy_(input, target, weight, reduction=reduction, **settings)
+    return cross_entropy_op(input, target, weight, reduction=reduction, **settings)
 
 
 def _check_probabilities(input, target, ignore_index):

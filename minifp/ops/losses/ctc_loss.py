@@ -30,6 +30,7 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.losses.ctc_targets import as_labels
 from minifp.ops.losses.loss import check_reduction
 from minifp.ops.on_host import on_host
+from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
 
 
@@ -143,7 +144,7 @@ def ctc_loss_backward(dl, x, labels, steps, lengths, to, **settings):
 
 
 @op
-def ctc_loss_(x, labels, steps, lengths, *, blank, zero_infinity, reduction):
+def ctc_loss_op(x, labels, steps, lengths, *, blank, zero_infinity, reduction):
     settings = {"blank": blank, "zero_infinity": zero_infinity}
     if reduction == "none":
         losses = ctc_loss_each(x, labels, steps, lengths, **settings)
@@ -152,6 +153,7 @@ def ctc_loss_(x, labels, steps, lengths, *, blank, zero_infinity, reduction):
     return losses, (x, labels, steps, lengths), ctc_loss_backward
 
 
+@public("fp F", autocast="loss")
 @on_host
 def ctc_loss(
     log_probs: Tensor,
@@ -187,5 +189,5 @@ def ctc_loss(
     x = log_probs if log_probs.ndim == 3 else log_probs.reshape(len(log_probs), 1, -1)
     labels, steps, lengths = as_labels(log_probs, targets, input_lengths, target_lengths, blank)
     settings = {"blank": blank, "zero_infinity": bool(zero_infinity), "reduction": reduction}
-    losses = ctc_loss_(x, labels, steps, lengths, **settings)
+    losses = ctc_loss_op(x, labels, steps, lengths, **settings)
     return losses if log_probs.ndim == 3 or losses.ndim == 0 else losses.reshape()

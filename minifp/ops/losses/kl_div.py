@@ -13,6 +13,7 @@ from minifp.checks import check_flag
 from minifp.errors import ShapeError
 from minifp.ops.arguments import check_tensors
 from minifp.ops.losses.loss import REDUCTIONS, check_reduction, divisor_of, elementwise_loss
+from minifp.ops.public import public
 
 
 def _losses(x, t, w, p, *, log_target):
@@ -29,9 +30,10 @@ def _dt(x, t, w, p, *, log_target):
     return np.exp(t) * (t - x + 1) if log_target else np.log(t) + 1 - x
 
 
-kl_div_ = elementwise_loss("kl_div", _losses, _dx, _dt)
+kl_div_op = elementwise_loss("kl_div", _losses, _dx, _dt)
 
 
+@public("fp F", autocast="loss")
 def kl_div(
     input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
@@ -53,4 +55,4 @@ def kl_div(
             "they do not broadcast"
         ) from None
     divisor = divisor_of(reduction, shape, batch=input.shape[0] if input.ndim else 1)
-    return kl_div_(input, target, None, None, divisor=divisor, log_target=bool(log_target))
+    return kl_div_op(input, target, None, None, divisor=divisor, log_target=bool(log_target))

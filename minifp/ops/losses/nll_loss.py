@@ -24,6 +24,7 @@ from minifp.ops.losses.class_targets import (
     weight_in_all,
 )
 from minifp.ops.losses.loss import check_reduction
+from minifp.ops.public import public
 
 
 @kernel("loss", "x")
@@ -51,7 +52,7 @@ def nll_loss_backward(dl, x, t, w, to, **settings):
 
 
 @op
-def nll_loss_(x, t, w, *, ignore_index, reduction):
+def nll_loss_op(x, t, w, *, ignore_index, reduction):
     if reduction == "none":
         losses = nll_loss_each(x, t, w, ignore_index=ignore_index)
     else:
@@ -59,6 +60,7 @@ def nll_loss_(x, t, w, *, ignore_index, reduction):
     return losses, (x, t, w), nll_loss_backward
 
 
+@public("F", autocast="loss")
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
     reduction: str = "mean",
@@ -79,4 +81,4 @@ def nll_loss(
     if not hasattr(target, "ndim"):
         raise DTypeError(f"nll_loss: target is a {type(target).__name__}: expected a tensor")
     as_classes("nll_loss", input, target, ignore_index)
-    return nll_loss_(input, target, weight, ignore_index=ignore_index, reduction=reduction)
+    return nll_loss_op(input, target, weight, ignore_index=ignore_index, reduction=reduction)

@@ -14,6 +14,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.ops.arguments import check_positive
 from minifp.ops.losses.loss import check_pair, check_reduction, divisor_of, elementwise_loss
+from minifp.ops.public import public
 
 
 def regression_loss(name, value, slope):
@@ -41,13 +42,13 @@ def _huber(d, delta):
     return np.where(a <= delta, d * d / 2, delta * (a - delta / 2))
 
 
-mse_ = regression_loss("mse_loss", lambda d: d * d, lambda d: 2 * d)
-l1_ = regression_loss("l1_loss", np.abs, np.sign)
-smooth_l1_ = regression_loss(
+mse_op = regression_loss("mse_loss", lambda d: d * d, lambda d: 2 * d)
+l1_op = regression_loss("l1_loss", np.abs, np.sign)
+smooth_l1_op = regression_loss(
     *("smooth_l1_loss", _smooth),
     lambda d, beta: np.where(np.abs(d) < beta, d / beta, np.sign(d)),
 )
-huber_ = regression_loss("huber_loss", _huber, lambda d, delta: np.clip(d, -delta, delta))
+huber_op = regression_loss("huber_loss", _huber, lambda d, delta: np.clip(d, -delta, delta))
 
 
 def _compared(function, operation, input, target, reduction, **settings):
@@ -57,22 +58,25 @@ def _compared(function, operation, input, target, reduction, **settings):
     return operation(input, target, None, None, divisor=divisor, **settings)
 
 
+@public("F", autocast="loss")
 def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The mean squared difference of two tensors of one shape; a float32 scalar unless "none".
 
     Raises DTypeError for what are no floating tensors, ShapeError for two shapes.
     """
-    return _compared("mse_loss", mse_, input, target, reduction)
+    return _compared("mse_loss", mse_op, input, target, reduction)
 
 
+@public("F", autocast="loss")
 def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The mean absolute difference of two tensors of one shape; a float32 scalar unless "none".
 
     Raises DTypeError for what are no floating tensors, ShapeError for two shapes.
     """
-    return _compared("l1_loss", l1_, input, target, reduction)
+    return _compared("l1_loss", l1_op, input, target, reduction)
 
 
+@public("F", autocast="loss")
 def smooth_l1_loss(
     input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
@@ -82,9 +86,10 @@ def smooth_l1_loss(
     tensors, ShapeError for two shapes, ArgumentError for a beta below 0.
     """
     check_range("smooth_l1_loss: beta", beta)
-    return _compared("smooth_l1_loss", smooth_l1_, input, target, reduction, beta=float(beta))
+    return _compared("smooth_l1_loss", smooth_l1_op, input, target, reduction, beta=float(beta))
 
 
+@public("F", autocast="loss")
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
 ) -> Tensor:
@@ -94,4 +99,4 @@ def huber_loss(
     for two shapes, ArgumentError for a delta that is not above 0.
     """
     check_positive("huber_loss: delta", delta)
-    return _compared("huber_loss", huber_, input, target, reduction, delta=float(delta))
+    return _compared("huber_loss", huber_op, input, target, reduction, delta=float(delta))

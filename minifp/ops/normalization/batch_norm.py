@@ -22,6 +22,7 @@ from minifp.numerics.formats import downcast, upcast
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_positive, check_tensors
+from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import full, moved
 
@@ -74,11 +75,12 @@ def own_statistics(x, w, b, m, v, *, eps, constant):
 
 
 @op(derived=own_statistics)
-def batch_norm_(x, w, b, m, v, *, eps, constant):
+def batch_norm_op(x, w, b, m, v, *, eps, constant):
     y = batch_norm_forward(x, w, b, m, v, eps=eps)
     return y, (x, w, m, v), batch_norm_backward
 
 
+@public("fp F", autocast="statistics")
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
     weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
@@ -116,7 +118,7 @@ def batch_norm(
     format, like = mean.dtype, as_array(input)
     weight = full(mean.shape, 1, format, like) if weight is None else weight
     bias = full(mean.shape, 0, format, like) if bias is None else bias
-    y = batch_norm_(input, weight, bias, mean, var, eps=float(eps), constant=constant)
+    y = batch_norm_op(input, weight, bias, mean, var, eps=float(eps), constant=constant)
     if running_mean is not None and not constant:
         mix_in(running_mean, running_var, mean, var, count / (count - 1), momentum)
     return y

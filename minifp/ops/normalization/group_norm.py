@@ -29,6 +29,7 @@ from minifp.ops.normalization.batch_norm import (
     mix_in,
     not_channels,
 )
+from minifp.ops.public import public
 
 
 def _grouped(x, groups):
@@ -75,7 +76,7 @@ def group_norm_backward(dy, x, w, m, r, to, groups, eps):
 
 
 @op
-def group_norm_(x, w, b, *, groups, eps):
+def group_norm_op(x, w, b, *, groups, eps):
     y, m, r = group_norm_forward(x, w, b, groups=groups, eps=eps)
     return y, (x, w, m, r), group_norm_backward
 
@@ -85,11 +86,12 @@ def instance_norm_backward(dy, x, w, m, r, to, eps):
 
 
 @op
-def instance_norm_(x, w, b, *, eps):
+def instance_norm_op(x, w, b, *, eps):
     y, m, r = group_norm_forward(x, w, b, groups=x.shape[1], eps=eps)
     return y, (x, w, m, r), instance_norm_backward
 
 
+@public("fp F", autocast="deviation")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -113,9 +115,10 @@ def group_norm(
     check_parameters("group_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
     if math.prod(input.shape) == groups:
         raise ShapeError(f"group_norm: 1 value a group in input of shape {input.shape}")
-    return group_norm_(input, weight, bias, groups=groups, eps=float(eps))
+    return group_norm_op(input, weight, bias, groups=groups, eps=float(eps))
 
 
+@public("F", autocast="statistics")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -149,7 +152,7 @@ def instance_norm(
     positions = math.prod(input.shape[2:])
     if positions == 1:
         raise ShapeError(f"instance_norm: 1 value a channel in input of shape {input.shape}")
-    y = instance_norm_(input, weight, bias, eps=float(eps))
+    y = instance_norm_op(input, weight, bias, eps=float(eps))
     if running_mean is not None and input.shape[0] and positions:
         mean, var = instance_norm_statistics(as_array(input))
         mix_in(running_mean, running_var, mean, var, positions / (positions - 1), momentum)

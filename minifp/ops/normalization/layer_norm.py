@@ -17,6 +17,7 @@ from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_tensors
+from minifp.ops.public import public
 from minifp.typing import Ints
 
 
@@ -47,7 +48,7 @@ def layer_norm_backward(dy, x, w, m, r, to, eps):
 
 
 @op
-def layer_norm_(x, w, b, *, eps):
+def layer_norm_op(x, w, b, *, eps):
     y, m, r = layer_norm_forward(x, w, b, eps=eps)
     return y, (x, w, m, r), layer_norm_backward
 
@@ -81,6 +82,7 @@ def as_rows(function, input, normalized_shape, **parameters):
     return rows, *(p if p is None else p.reshape(-1) for p in parameters.values())
 
 
+@public("fp F", autocast="deviation")
 def layer_norm(
     input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -92,4 +94,4 @@ def layer_norm(
     """
     check_range("layer_norm: eps", eps)
     rows = as_rows("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    return layer_norm_(*rows, eps=float(eps)).reshape(input.shape)
+    return layer_norm_op(*rows, eps=float(eps)).reshape(input.shape)

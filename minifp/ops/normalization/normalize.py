@@ -21,6 +21,7 @@ from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
+from minifp.ops.public import public
 from minifp.ops.reduce import as_axes
 from minifp.typing import Ints
 
@@ -78,11 +79,12 @@ def normalize_backward(dy, x, n, to, p, axes, eps):
 
 
 @op
-def normalize_(x, *, p, axes, eps):
+def normalize_op(x, *, p, axes, eps):
     y, n = normalize_forward(x, p=p, axes=axes, eps=eps, to=(None, None))
     return y, (x, n), normalize_backward
 
 
+@public("F", autocast="sum")
 def normalize(input: Tensor, p: float = 2.0, dim: Ints = 1, eps: float = 1e-12) -> Tensor:
     """input divided by its p-norm along `dim` (an axis or several), or by eps where that is larger.
 
@@ -93,4 +95,4 @@ def normalize(input: Tensor, p: float = 2.0, dim: Ints = 1, eps: float = 1e-12) 
     check_p("normalize: p", p)
     check_range("normalize: eps", eps)
     axes = as_axes(dim, input.ndim, "normalize: dim")
-    return normalize_(input, p=float(p), axes=axes, eps=float(eps))
+    return normalize_op(input, p=float(p), axes=axes, eps=float(eps))

@@ -17,6 +17,7 @@ from minifp.numerics.formats import float32, format_of
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN, promote
 from minifp.ops.normalization.layer_norm import as_rows
+from minifp.ops.public import public
 from minifp.typing import Ints
 
 
@@ -41,11 +42,12 @@ def rms_norm_backward(dy, x, w, r, to, eps):
 
 
 @op
-def rms_norm_(x, w, *, eps):
+def rms_norm_op(x, w, *, eps):
     y, r = rms_norm_forward(x, w, eps=eps)
     return y, (x, w, r), rms_norm_backward
 
 
+@public("fp F", autocast="deviation")
 def rms_norm(
     input: Tensor, normalized_shape: Ints, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -60,4 +62,4 @@ def rms_norm(
     if eps is None:
         eps = format_of(promote([float32, input.dtype])).eps
     check_range("rms_norm: eps", eps)
-    return rms_norm_(*rows, eps=float(eps)).reshape(input.shape)
+    return rms_norm_op(*rows, eps=float(eps)).reshape(input.shape)

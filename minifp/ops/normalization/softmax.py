@@ -14,6 +14,7 @@ from minifp.numerics.formats import as_dtype, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
+from minifp.ops.public import public
 from minifp.ops.reduce import as_axis, enter
 from minifp.typing import DType
 
@@ -55,7 +56,7 @@ def softmax_backward(dy, y, to, axis, dtype):
 
 
 @op
-def softmax_(x, *, axis, dtype):
+def softmax_op(x, *, axis, dtype):
     y = softmax_forward(x, axis=axis, to=dtype)
     return y, (y,), softmax_backward
 
@@ -65,7 +66,7 @@ def log_softmax_backward(dy, y, to, axis, dtype):
 
 
 @op
-def log_softmax_(x, *, axis, dtype):
+def log_softmax_op(x, *, axis, dtype):
     y = log_softmax_forward(x, axis=axis, to=dtype)
     return y, (y,), log_softmax_backward
 
@@ -75,7 +76,7 @@ def softmin_backward(dy, y, to, axis):
 
 
 @op
-def softmin_(x, *, axis):
+def softmin_op(x, *, axis):
     y = softmin_forward(x, axis=axis)
     return y, (y,), softmin_backward
 
@@ -93,6 +94,7 @@ def _enter(function, input, dtype):
     return enter(input, dtype)
 
 
+@public("fp F Tensor", autocast="sum")
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """Positive numbers that sum to 1 along `dim`.
 
@@ -102,9 +104,10 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """
     axis = _as_axis("softmax", input, dim)
     entered, stored = _enter("softmax", input, dtype)
-    return softmax_(entered, axis=axis, dtype=stored)
+    return softmax_op(entered, axis=axis, dtype=stored)
 
 
+@public("fp F Tensor", autocast="sum")
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The logarithm of softmax, without overflow or loss of small probabilities.
 
@@ -112,9 +115,10 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tenso
     """
     axis = _as_axis("log_softmax", input, dim)
     entered, stored = _enter("log_softmax", input, dtype)
-    return log_softmax_(entered, axis=axis, dtype=stored)
+    return log_softmax_op(entered, axis=axis, dtype=stored)
 
 
+@public("F", autocast="sum")
 def softmin(input: Tensor, dim: int) -> Tensor:
     """softmax of -input. Raises as softmax does."""
-    return softmin_(input, axis=_as_axis("softmin", input, dim))
+    return softmin_op(input, axis=_as_axis("softmin", input, dim))

@@ -31,11 +31,15 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.ops.elementwise import Unary, as_numbers, operation, takes_floats, unary
 from minifp.ops.pointwise.unary_math import tanh
+from minifp.ops.public import public
 
 
-def activation(name: str, value: Callable[..., Any], slope: Callable[..., Any], doc: str) -> Unary:
+def activation(
+    name: str, value: Callable[..., Any], slope: Callable[..., Any], doc: str, where: str = "F"
+) -> Unary:
     """The public function of one floating tensor without settings."""
-    return unary(name, value, slope, "x", doc, takes=takes_floats)
+    function = unary(name, value, slope, "x", doc, takes=takes_floats)
+    return public(where, autocast="pointwise")(function)
 
 
 def _sigmoid(z):
@@ -44,23 +48,25 @@ def _sigmoid(z):
 
 # ---- linear, or an exponential on the left ------------------------------------------------------
 
-relu = unary(
-    *("relu", lambda x: np.maximum(x, 0), lambda dy, y: np.where(y <= 0, 0, dy)),
-    *("y", "max(x, 0), with slope 0 at 0."),
+relu = public("fp F Tensor", in_place=True, autocast="pointwise")(
+    unary(
+        *("relu", lambda x: np.maximum(x, 0), lambda dy, y: np.where(y <= 0, 0, dy)),
+        *("y", "max(x, 0), with slope 0 at 0."),
+    )
 )
-leaky_relu_ = operation(
+leaky_relu_op = operation(
     "leaky_relu",
     lambda x, negative_slope: np.where(x > 0, x, negative_slope * x),
     lambda dy, x, negative_slope: np.where(x > 0, dy, negative_slope * dy),
     saves="x",
 )
-elu_ = operation(
+elu_op = operation(
     "elu",
     lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x), x),
     lambda dy, x, alpha: np.where(x > 0, dy, dy * (alpha * np.exp(x))),  # of a NaN, NaN
     saves="x",
 )
-celu_ = operation(
+celu_op = operation(
     "celu",
     lambda x, alpha: np.where(x <= 0, alpha * np.expm1(x / alpha), x),
     lambda dy, x, alpha: np.where(x > 0, dy, dy * np.exp(x / alpha)),
@@ -74,28 +80,32 @@ selu = activation(
     lambda x: SCALE * np.where(x <= 0, ALPHA * np.expm1(x), x),
     lambda dy, x: SCALE * np.where(x > 0, dy, dy * (ALPHA * np.exp(x))),
     "1.0507 x, or 1.7581 (e^x - 1) where x <= 0.",
+    "fp F",
 )
 
 
+@public("F", autocast="pointwise")
 @takes_floats
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """x, or negative_slope times x where x <= 0."""
-    return leaky_relu_(input, **as_numbers("leaky_relu", negative_slope=negative_slope))
+    return leaky_relu_op(input, **as_numbers("leaky_relu", negative_slope=negative_slope))
 
 
+@public("F", autocast="pointwise")
 @takes_floats
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha (e^x - 1) where x <= 0."""
-    return elu_(input, **as_numbers("elu", alpha=alpha))
+    return elu_op(input, **as_numbers("elu", alpha=alpha))
 
 
+@public("fp F", autocast="pointwise")
 @takes_floats
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha (e^(x / alpha) - 1) where x <= 0. Raises ArgumentError for an alpha of 0."""
     numbers = as_numbers("celu", alpha=alpha)
     if numbers["alpha"] == 0:
         raise ArgumentError("celu: alpha=0: expected another number, for x is divided by it")
-    return celu_(input, **numbers)
+    return celu_op(input, **numbers)
 
 
 # ---- smooth -------------------------------------------------------------------------------------
@@ -138,7 +148,7 @@ softsign = activation(
     lambda dy, x: dy / np.square(1 + np.abs(x)) + 0 * x,  # NaN at Inf, as Inf / Inf is
     "x / (1 + |x|).",
 )
-softplus_ = operation(
+softplus_op = operation(
     "softplus",
     lambda x, beta, threshold: np.where(beta * x > threshold, x, _log_of_sum(beta * x) / beta),
     lambda dy, x, beta, threshold: np.where(beta * x > threshold, dy, dy * _sigmoid(beta * x)),
@@ -146,6 +156,7 @@ softplus_ = operation(
 )
 
 
+@public("F", autocast="power")
 @takes_floats
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + e^(beta x)) / beta, or x itself where beta x > threshold.
@@ -155,7 +166,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     numbers = as_numbers("softplus", beta=beta, threshold=threshold)
     if numbers["beta"] == 0:
         raise ArgumentError("softplus: beta=0: expected another number, for it is divided by")
-    return softplus_(input, **numbers)
+    return softplus_op(input, **numbers)
 
 
 # ---- in straight pieces -------------------------------------------------------------------------
@@ -169,7 +180,7 @@ def _hardswish_slope(dy, x):
     return np.where(x <= -3, 0, np.where(x >= 3, dy, dy * ((2 * x + 3) / 6)))
 
 
-hardtanh_ = operation(
+hardtanh_op = operation(
     "hardtanh",
     lambda x, min_val, max_val: np.clip(x, min_val, max_val),
     _hardtanh_slope,
@@ -195,6 +206,7 @@ hardswish = activation(
 )
 
 
+@public("F", autocast="pointwise")
 @takes_floats
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """x between min_val and max_val. Raises ArgumentError where min_val is the larger."""
@@ -203,12 +215,13 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise ArgumentError(
             f"hardtanh: min_val={min_val} is larger than max_val={max_val}: expected the smaller"
         )
-    return hardtanh_(input, **numbers)
+    return hardtanh_op(input, **numbers)
 
 
 # ---- of several operations ----------------------------------------------------------------------
 
 
+@public("F")
 @takes_floats
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x), of which tanh(x) is stored by itself."""

@@ -22,14 +22,21 @@ from minifp.ops.elementwise import (
     shape_of,
     unary,
 )
+from minifp.ops.public import public
 from minifp.runtime.device import device_of, moved
 
 # ---- one argument -------------------------------------------------------------------------------
 
 
-neg = unary("neg", lambda x: -x, lambda dy, _: -dy, None, "-x.")
-abs = unary("abs", np.abs, lambda dy, x: dy * np.sign(x), "x", "|x|, with slope 0 at 0.")
-square = unary("square", np.square, lambda dy, x: dy * (2 * x), "x", "x^2.")
+neg = public("fp Tensor", operator="-x", in_place=True, autocast="pointwise")(
+    unary("neg", lambda x: -x, lambda dy, _: -dy, None, "-x.")
+)
+abs = public("fp Tensor", operator="abs(x)", in_place=True, autocast="pointwise")(
+    unary("abs", np.abs, lambda dy, x: dy * np.sign(x), "x", "|x|, with slope 0 at 0.")
+)
+square = public("fp Tensor", in_place=True, autocast="power")(
+    unary("square", np.square, lambda dy, x: dy * (2 * x), "x", "x^2.")
+)
 
 
 @kernel("map", GIVEN)
@@ -41,6 +48,7 @@ def cast_backward(dy, to, dtype):
     return (copy(dy, to=to[0]),)
 
 
+@public(autocast="pointwise")
 @op
 def cast(x, *, dtype):
     """x rounded once to `dtype`; its gradient is rounded to the format of x's gradients."""
@@ -79,13 +87,13 @@ def sub_backward(dz, x_shape, y_shape, to, alpha):
 
 
 @op
-def add_(x, y, *, alpha):
+def add_op(x, y, *, alpha):
     check_operands(x, y)
     return add_forward(x, y, alpha=alpha), (shape_of(x), shape_of(y)), add_backward
 
 
 @op
-def sub_(x, y, *, alpha):
+def sub_op(x, y, *, alpha):
     check_operands(x, y)
     return sub_forward(x, y, alpha=alpha), (shape_of(x), shape_of(y)), sub_backward
 
@@ -105,14 +113,16 @@ def _factor(name, alpha, *operands):
     return alpha
 
 
+@public("fp Tensor", operator="x + y", in_place=True, autocast="pointwise")
 def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input + alpha other, for a number alpha."""
-    return add_(input, other, alpha=_factor("add", alpha, input, other))
+    return add_op(input, other, alpha=_factor("add", alpha, input, other))
 
 
+@public("fp Tensor", operator="x - y", in_place=True, autocast="pointwise")
 def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input - alpha other, for a number alpha."""
-    return sub_(input, other, alpha=_factor("sub", alpha, input, other))
+    return sub_op(input, other, alpha=_factor("sub", alpha, input, other))
 
 
 # ---- two arguments: the others ------------------------------------------------------------------
@@ -157,35 +167,51 @@ def _remainder(x, y):
     return np.remainder(x, y)
 
 
-mul = binary("mul", np.multiply, lambda dz, x, y: dz * y, lambda dz, x, y: dz * x, "x y.")
+mul = public("fp Tensor", operator="x * y", in_place=True, autocast="pointwise")(
+    binary("mul", np.multiply, lambda dz, x, y: dz * y, lambda dz, x, y: dz * x, "x y.")
+)
 true_divide = binary(
     "div", np.true_divide, lambda dz, x, y: dz / y, lambda dz, x, y: -dz * (x / (y * y)), "x / y."
 )
-floor_divide = binary(
-    *("floor_divide", _floor_divide, _no_slope, _no_slope),
-    "The largest whole number up to x / y. Its gradient is 0.",
+floor_divide = public("fp Tensor", operator="x // y", in_place=True, autocast="pointwise")(
+    binary(
+        *("floor_divide", _floor_divide, _no_slope, _no_slope),
+        "The largest whole number up to x / y. Its gradient is 0.",
+    )
 )
-trunc_divide = binary(
-    *("trunc_divide", _trunc_divide, _no_slope, _no_slope),
-    "x / y without its fraction. Its gradient is 0.",
+trunc_divide = public(autocast="pointwise")(
+    binary(
+        *("trunc_divide", _trunc_divide, _no_slope, _no_slope),
+        "x / y without its fraction. Its gradient is 0.",
+    )
 )
-remainder = binary(
-    *("remainder", _remainder, lambda dz, x, y: dz, lambda dz, x, y: -dz * np.floor_divide(x, y)),
-    "x - y floor(x / y), which has the sign of y.",
+remainder = public("fp Tensor", operator="x % y", in_place=True, autocast="pointwise")(
+    binary(
+        *("remainder", _remainder),
+        *(lambda dz, x, y: dz, lambda dz, x, y: -dz * np.floor_divide(x, y)),
+        "x - y floor(x / y), which has the sign of y.",
+    )
 )
-pow = binary("pow", np.power, _pow_dx, _pow_dy, "x^y.")
-maximum: Binary = binary(
-    *("maximum", np.maximum, _share, lambda dz, x, y: _share(dz, y, x)),
-    "The larger of x and y; equal ones share the gradient.",
+pow = public("fp Tensor", operator="x ** y", in_place=True, autocast="power")(
+    binary("pow", np.power, _pow_dx, _pow_dy, "x^y.")
 )
-minimum: Binary = binary(
-    *("minimum", np.minimum, lambda dz, x, y: _share(dz, y, x), _share),
-    "The smaller of x and y; equal ones share the gradient.",
+maximum: Binary = public("fp Tensor", autocast="pointwise")(
+    binary(
+        *("maximum", np.maximum, _share, lambda dz, x, y: _share(dz, y, x)),
+        "The larger of x and y; equal ones share the gradient.",
+    )
+)
+minimum: Binary = public("fp Tensor", autocast="pointwise")(
+    binary(
+        *("minimum", np.minimum, lambda dz, x, y: _share(dz, y, x), _share),
+        "The smaller of x and y; equal ones share the gradient.",
+    )
 )
 
 ROUNDED = {"floor": floor_divide, "trunc": trunc_divide}
 
 
+@public("fp Tensor", operator="x / y", in_place=True, autocast="pointwise")
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """input / other. rounding_mode: None, or "floor" or "trunc", for whole numbers without slope.
 

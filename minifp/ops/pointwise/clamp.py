@@ -16,6 +16,7 @@ from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, operation, sum_to
+from minifp.ops.public import public
 
 
 def _clamp_slope(dy, x, min=-np.inf, max=np.inf):
@@ -54,11 +55,12 @@ def clamp_backward(dy, x, low, high, to):
 
 
 @op
-def clamp_(x, low, high):
+def clamp_op(x, low, high):
     check_operands(*(a for a in (x, low, high) if a is not None))
     return clamp_between(x, low, high), (x, low, high), clamp_backward
 
 
+@public("fp Tensor", also="clip", in_place=True, autocast="pointwise")
 @takes_tensor
 def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """input, no smaller than `min` and no larger than `max` (max wins): numbers, tensors, or None.
@@ -70,9 +72,6 @@ def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None)
     if min is None and max is None:
         raise ArgumentError("clamp: neither min nor max is given: expected at least one")
     if hasattr(min, "ndim") or hasattr(max, "ndim"):
-        return clamp_(input, min, max)
+        return clamp_op(input, min, max)
     limits = {n: v for n, v in (("min", min), ("max", max)) if v is not None}
     return between_numbers(input, **as_numbers("clamp", **limits))
-
-
-clip = clamp

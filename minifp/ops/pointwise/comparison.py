@@ -16,6 +16,7 @@ from minifp.checks import check_range
 from minifp.errors import DTypeError
 from minifp.numerics.kernels import kernel
 from minifp.ops.elementwise import Binary, Operand, Unary, as_numbers, check_operands, named
+from minifp.ops.public import public
 
 
 def _plain(name, value):
@@ -34,32 +35,32 @@ def _plain(name, value):
     return apply
 
 
-def comparison(name: str, value: Callable[..., Any], doc: str) -> Binary:
+def comparison(name: str, value: Callable[..., Any], doc: str, operator: str = "") -> Binary:
     """The public function value(x, y) of two tensors, or of a tensor and a number."""
     apply = _plain(name, lambda x, y: value(x, y))
 
-    def public(input: Operand, other: Operand) -> Tensor:
+    def compare(input: Operand, other: Operand) -> Tensor:
         return apply(input, other)
 
-    return named(public, name, doc, comparison)
+    return public("fp Tensor", operator=operator)(named(compare, name, doc, comparison))
 
 
 def predicate(name: str, value: Callable[..., Any], doc: str) -> Unary:
     """The public function value(x) of one tensor."""
     apply = _plain(name, lambda x: value(x))
 
-    def public(input: Tensor) -> Tensor:
+    def check(input: Tensor) -> Tensor:
         return apply(input)
 
-    return takes_tensor(named(public, name, doc, predicate))
+    return public("fp Tensor")(takes_tensor(named(check, name, doc, predicate)))
 
 
-eq = comparison("eq", np.equal, "x == y, as booleans.")
-ne = comparison("ne", np.not_equal, "x != y, as booleans.")
-lt = comparison("lt", np.less, "x < y, as booleans.")
-le = comparison("le", np.less_equal, "x <= y, as booleans.")
-gt = comparison("gt", np.greater, "x > y, as booleans.")
-ge = comparison("ge", np.greater_equal, "x >= y, as booleans.")
+eq = comparison("eq", np.equal, "x == y, as booleans.", "x == y")
+ne = comparison("ne", np.not_equal, "x != y, as booleans.", "x != y")
+lt = comparison("lt", np.less, "x < y, as booleans.", "x < y")
+le = comparison("le", np.less_equal, "x <= y, as booleans.", "x <= y")
+gt = comparison("gt", np.greater, "x > y, as booleans.", "x > y")
+ge = comparison("ge", np.greater_equal, "x >= y, as booleans.", "x >= y")
 logical_and = comparison("logical_and", np.logical_and, "Whether neither x nor y is 0.")
 logical_or = comparison("logical_or", np.logical_or, "Whether x and y are not both 0.")
 logical_xor = comparison("logical_xor", np.logical_xor, "Whether just one of x and y is 0.")
@@ -87,21 +88,22 @@ def _bitwise(name, function):
     return apply
 
 
-def bitwise(name: str, function: Callable[..., Any], doc: str) -> Binary:
+def bitwise(name: str, function: Callable[..., Any], doc: str, operator: str) -> Binary:
     """The public function of two tensors of integers or booleans, or of one and a number."""
     apply = _bitwise(name, function)
 
-    def public(input: Operand, other: Operand) -> Tensor:
+    def combine(input: Operand, other: Operand) -> Tensor:
         return apply(input, other)
 
-    return named(public, name, doc, bitwise)
+    return public("fp Tensor", operator=operator)(named(combine, name, doc, bitwise))
 
 
-bitwise_and = bitwise("bitwise_and", np.bitwise_and, "x & y: the bits that both have.")
-bitwise_or = bitwise("bitwise_or", np.bitwise_or, "x | y: the bits that either has.")
-bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "x ^ y: the bits that just one has.")
+bitwise_and = bitwise("bitwise_and", np.bitwise_and, "x & y: the bits that both have.", "x & y")
+bitwise_or = bitwise("bitwise_or", np.bitwise_or, "x | y: the bits that either has.", "x | y")
+bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "x ^ y: the bits that just one has.", "x ^ y")
 
 
+@public("fp Tensor", operator="~x")
 @takes_tensor
 def bitwise_not(input: Tensor) -> Tensor:
     """~x: the other bits of integers, and whether booleans are false."""
@@ -127,6 +129,7 @@ def _arrays(name, *tensors):
     return arrays
 
 
+@public("fp Tensor")
 @takes_tensor
 def isclose(
     input: Tensor, other: Operand, rtol: float = 1e-05, atol: float = 1e-08,
@@ -148,6 +151,7 @@ def isclose(
     return Tensor(np.asarray(exact | near | (equal_nan & np.isnan(a) & np.isnan(b))))
 
 
+@public("fp Tensor")
 @takes_tensor
 def allclose(
     input: Tensor, other: Operand, rtol: float = 1e-05, atol: float = 1e-08,
@@ -157,6 +161,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
 
 
+@public("fp Tensor")
 @takes_tensor
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and, everywhere, equal numbers."""

@@ -11,6 +11,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
+from minifp.ops.public import public
 from minifp.runtime import random
 from minifp.runtime.device import device_of
 
@@ -32,7 +33,7 @@ def dropout_backward(dy, mask, to, p):
 
 
 @op
-def dropout_(x, mask, *, p):
+def dropout_op(x, mask, *, p):
     return dropout_forward(x, mask, p=p), (mask,), dropout_backward
 
 
@@ -50,7 +51,7 @@ def dropped_backward(dy, to, p, draw):
 
 
 @op
-def dropout_drawn_(x, *, p, draw):
+def dropout_drawn_op(x, *, p, draw):
     return dropped(x, p=p, draw=draw, to=x.dtype), (), dropped_backward
 
 
@@ -58,8 +59,8 @@ def drop_on_device(input, p, shape):
     """What `drop` does with a tensor on a GPU."""
     device = import_module("minifp.ops.pointwise.dropout_cuda")
     if tuple(shape) == input.shape:
-        return dropout_drawn_(input, p=p, draw=device.Draw(PURPOSE))
-    return dropout_(input, device.kept(tuple(shape), p, PURPOSE), p=p)
+        return dropout_drawn_op(input, p=p, draw=device.Draw(PURPOSE))
+    return dropout_op(input, device.kept(tuple(shape), p, PURPOSE), p=p)
 
 
 def drop(name, input, p, training, shape):
@@ -71,15 +72,17 @@ def drop(name, input, p, training, shape):
     if device_of(getattr(input, "array", input)) != "cpu" and p != 1:
         return drop_on_device(input, p, shape)
     mask = random.uniform(shape, purpose=PURPOSE) >= p
-    return input * 0.0 if p == 1 else dropout_(input, mask, p=p)
+    return input * 0.0 if p == 1 else dropout_op(input, mask, p=p)
 
 
+@public("fp F", autocast="pointwise")
 @takes_tensor
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """In training, set each element to 0 with probability p and divide the others by 1 - p."""
     return drop("dropout", input, p, training, input.shape)
 
 
+@public("F")
 @takes_tensor
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """dropout of whole channels of (N, C, L) or (C, L), each of them kept or set to 0."""
@@ -88,6 +91,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     return drop("dropout1d", input, p, training, (*input.shape[:-1], 1))
 
 
+@public("F")
 @takes_tensor
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """dropout of whole channels of (N, C, H, W), each of them kept or set to 0."""

@@ -18,6 +18,7 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.ops.elementwise import operation, takes_floats, unary
+from minifp.ops.public import public
 
 # W. J. Cody, "Rational Chebyshev Approximations for the Error Function", Math. Comp. 23 (1969),
 # 631-637, as in his CALERF (SPECFUN, netlib, 1990): top and bottom, the highest power first.
@@ -124,12 +125,14 @@ def normal_distribution(x):
     return np.where(np.abs(z) <= BORDER, 0.5 + 0.5 * _erf_near(z), y)
 
 
-erf = unary(
-    "erf",
-    _erf,
-    lambda dy, x: dy * (2 / sqrt(pi) * _decay(x, 1)),
-    *("x", "The error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."),
-    to_floats=True,
+erf = public("fp Tensor", autocast="pointwise")(
+    unary(
+        "erf",
+        _erf,
+        lambda dy, x: dy * (2 / sqrt(pi) * _decay(x, 1)),
+        *("x", "The error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."),
+        to_floats=True,
+    )
 )
 
 
@@ -154,9 +157,10 @@ def _gelu_slope(dy, x, approximate):
     return dy * (normal_distribution(x) + x * (_decay(x, 0.5) / sqrt(2 * pi)))
 
 
-gelu_ = operation("gelu", _gelu, _gelu_slope, saves="x")
+gelu_op = operation("gelu", _gelu, _gelu_slope, saves="x")
 
 
+@public("F", autocast="pointwise")
 @takes_floats
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x P(x), with P the normal distribution; with approximate="tanh" by a tanh in its place.
@@ -165,4 +169,4 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise ArgumentError(f"gelu: approximate={approximate!r}: expected 'none' or 'tanh'")
-    return gelu_(input, approximate=approximate)
+    return gelu_op(input, approximate=approximate)

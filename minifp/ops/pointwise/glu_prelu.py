@@ -18,6 +18,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.elementwise import takes_floats
+from minifp.ops.public import public
 from minifp.ops.reduce import as_axis
 
 
@@ -51,10 +52,11 @@ def prelu_backward(dy, x, w, to):
 
 
 @op(weights=("w",))
-def prelu_(x, w):
+def prelu_op(x, w):
     return prelu_forward(x, w), (x, w), prelu_backward
 
 
+@public("fp F Tensor", autocast="product")
 @takes_floats
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x, or weight times x where x <= 0. weight: (1), or (C) for input (N, C, ...).
@@ -68,7 +70,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             f"prelu: weight of shape {weight.shape} for input of shape {input.shape}: "
             f"expected (1,){f' or {channels}' if channels != (1,) else ''}"
         )
-    return prelu_(input, weight)
+    return prelu_op(input, weight)
 
 
 @kernel("map", "x")
@@ -89,10 +91,11 @@ def glu_backward(dy, x, to, axis):
 
 
 @op
-def glu_(x, *, axis):
+def glu_op(x, *, axis):
     return glu_forward(x, axis=axis), (x,), glu_backward
 
 
+@public("F", autocast="pointwise")
 @takes_floats
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second; ShapeError for an odd size."""
@@ -101,4 +104,4 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise ShapeError(
             f"glu: input of shape {input.shape}: expected an even size along dim={dim}"
         )
-    return glu_(input, axis=axis)
+    return glu_op(input, axis=axis)

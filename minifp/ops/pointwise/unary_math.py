@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from minifp.ops.elementwise import Unary, unary
+from minifp.ops.public import public
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
 
 def floating(
-    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str, doc: str
-) -> Unary:
-    """A function that gives floating numbers also for integers."""
-    return unary(name, value, slope, saves, doc, to_floats=True)
+    name: str, value: Callable[..., Any], slope: Callable[..., Any], saves: str, doc: str,
+    where: str = "fp Tensor", **declared: Any,
+) -> Unary:  # fmt: skip
+    """A function that gives floating numbers also for integers; `declared` as in `public`."""
+    return public(where, **declared)(unary(name, value, slope, saves, doc, to_floats=True))
 
 
 def _sigmoid(x):
@@ -31,57 +33,92 @@ def _other_side(x):
     return np.sqrt((1 - x) * (1 + x))
 
 
-exp = floating("exp", np.exp, lambda dy, y: dy * y, "y", "e^x.")
+exp = floating("exp", np.exp, lambda dy, y: dy * y, "y", "e^x.", in_place=True, autocast="power")
 expm1 = floating(
     *("expm1", np.expm1, lambda dy, x: dy * np.exp(x)),
     *("x", "e^x - 1, with all its digits where x is small."),
+    autocast="power",
 )
-log = floating("log", np.log, lambda dy, x: dy / x, "x", "The natural logarithm.")
-log2 = floating("log2", np.log2, lambda dy, x: dy / (x * LOG_2), "x", "The logarithm to base 2.")
+log = floating("log", np.log, lambda dy, x: dy / x, "x", "The natural logarithm.", autocast="steep")
+log2 = floating(
+    *("log2", np.log2, lambda dy, x: dy / (x * LOG_2), "x", "The logarithm to base 2."),
+    autocast="steep",
+)
 log10 = floating(
-    "log10", np.log10, lambda dy, x: dy / (x * LOG_10), "x", "The logarithm to base 10."
+    *("log10", np.log10, lambda dy, x: dy / (x * LOG_10), "x", "The logarithm to base 10."),
+    autocast="steep",
 )
 log1p = floating(
     *("log1p", np.log1p, lambda dy, x: dy / (1 + x)),
     *("x", "The natural logarithm of 1 + x, with all its digits where x is small."),
+    autocast="steep",
 )
-sqrt = floating("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root.")
+sqrt = floating(
+    *("sqrt", np.sqrt, lambda dy, y: dy / (2 * y), "y", "The square root."),
+    in_place=True,
+    autocast="pointwise",
+)
 rsqrt = floating(
-    "rsqrt", lambda x: 1 / np.sqrt(x), lambda dy, y: dy * (-0.5 * y * y * y), "y", "1 / sqrt(x)."
+    *("rsqrt", lambda x: 1 / np.sqrt(x), lambda dy, y: dy * (-0.5 * y * y * y)),
+    *("y", "1 / sqrt(x)."),
+    autocast="power",
 )
-reciprocal = floating("reciprocal", lambda x: 1 / x, lambda dy, y: -dy * (y * y), "y", "1 / x.")
-sin = floating("sin", np.sin, lambda dy, x: dy * np.cos(x), "x", "The sine of x radians.")
-cos = floating("cos", np.cos, lambda dy, x: -dy * np.sin(x), "x", "The cosine of x radians.")
-tan = floating("tan", np.tan, lambda dy, y: dy * (1 + y * y), "y", "The tangent of x radians.")
+reciprocal = floating(
+    "reciprocal", lambda x: 1 / x, lambda dy, y: -dy * (y * y), "y", "1 / x.", autocast="power"
+)
+sin = floating(
+    "sin", np.sin, lambda dy, x: dy * np.cos(x), "x", "The sine of x radians.", autocast="pointwise"
+)
+cos = floating(
+    *("cos", np.cos, lambda dy, x: -dy * np.sin(x), "x", "The cosine of x radians."),
+    autocast="pointwise",
+)
+tan = floating(
+    *("tan", np.tan, lambda dy, y: dy * (1 + y * y), "y", "The tangent of x radians."),
+    autocast="power",
+)
 asin = floating(
-    "asin",
-    np.arcsin,
-    lambda dy, x: dy / _other_side(x),
-    "x",
-    "The angle whose sine is x, in radians.",
+    *("asin", np.arcsin, lambda dy, x: dy / _other_side(x)),
+    *("x", "The angle whose sine is x, in radians."),
+    autocast="steep",
 )
 acos = floating(
     *("acos", np.arccos, lambda dy, x: -dy / _other_side(x)),
     *("x", "The angle whose cosine is x, in radians."),
+    autocast="steep",
 )
 atan = floating(
     *("atan", np.arctan, lambda dy, x: dy / (1 + x * x)),
     *("x", "The angle whose tangent is x, in radians."),
+    autocast="pointwise",
 )
-sinh = floating("sinh", np.sinh, lambda dy, x: dy * np.cosh(x), "x", "The hyperbolic sine.")
-cosh = floating("cosh", np.cosh, lambda dy, x: dy * np.sinh(x), "x", "The hyperbolic cosine.")
+sinh = floating(
+    "sinh", np.sinh, lambda dy, x: dy * np.cosh(x), "x", "The hyperbolic sine.", autocast="power"
+)
+cosh = floating(
+    "cosh", np.cosh, lambda dy, x: dy * np.sinh(x), "x", "The hyperbolic cosine.", autocast="power"
+)
 tanh = floating(
-    *("tanh", np.tanh, lambda dy, y: dy * ((1 - y) * (1 + y)), "y", "The hyperbolic tangent.")
+    *("tanh", np.tanh, lambda dy, y: dy * ((1 - y) * (1 + y)), "y", "The hyperbolic tangent."),
+    "fp F Tensor",
+    in_place=True,
+    autocast="pointwise",
 )
-sigmoid = floating("sigmoid", _sigmoid, lambda dy, y: dy * (y * (1 - y)), "y", "1 / (1 + e^-x).")
+sigmoid = floating(
+    *("sigmoid", _sigmoid, lambda dy, y: dy * (y * (1 - y)), "y", "1 / (1 + e^-x)."),
+    "fp F Tensor",
+    in_place=True,
+    autocast="pointwise",
+)
 
 
 # ---- whole numbers ------------------------------------------------------------------------------
 
 
-def steps(name, value, doc):
+def steps(name, value, doc, in_place=False):
     """A function that is constant between its steps: its gradient is 0, also at them."""
-    return unary(name, value, lambda dy, _: np.zeros_like(dy), None, doc)
+    function = unary(name, value, lambda dy, _: np.zeros_like(dy), None, doc)
+    return public("fp Tensor", in_place=in_place, autocast="pointwise")(function)
 
 
 def whole(rounding):
@@ -90,9 +127,13 @@ def whole(rounding):
 
 
 sign = steps("sign", np.sign, "-1, 0 or 1, as x; NaN for NaN. Its gradient is 0.")
-floor = steps("floor", whole(np.floor), "The largest whole number up to x. Its gradient is 0.")
+floor = steps(
+    "floor", whole(np.floor), "The largest whole number up to x. Its gradient is 0.", in_place=True
+)
 ceil = steps("ceil", whole(np.ceil), "The smallest whole number from x on. Its gradient is 0.")
 trunc = steps("trunc", whole(np.trunc), "x without its fraction. Its gradient is 0.")
 round = steps(
-    "round", whole(np.rint), "The nearest whole number, of two the even one. Its gradient is 0."
+    *("round", whole(np.rint)),
+    "The nearest whole number, of two the even one. Its gradient is 0.",
+    in_place=True,
 )

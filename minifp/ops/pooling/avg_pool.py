@@ -26,6 +26,7 @@ from minifp.ops.pooling.pool_windows import (
     surrounded,
     walk_places,
 )
+from minifp.ops.public import public
 from minifp.ops.windows import padded, places, reach
 from minifp.typing import Ints
 
@@ -127,6 +128,7 @@ def pooled(name, input, axes, count_include_pad=True, divisor_override=None):
     return OPERATIONS[name](input, axes=axes, include_pad=count_include_pad, override=override)
 
 
+@public("fp F", autocast="wide_sum")
 @takes_tensor
 def avg_pool1d(
     input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
@@ -137,6 +139,7 @@ def avg_pool1d(
     return pooled("avg_pool1d", input, axes, count_include_pad)
 
 
+@public("F", autocast="wide_sum")
 @takes_tensor
 def avg_pool2d(
     input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
@@ -152,6 +155,7 @@ def avg_pool2d(
     return pooled("avg_pool2d", input, axes, count_include_pad, divisor_override)
 
 
+@public("fp F", autocast="wide_sum")
 @takes_tensor
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints | tuple[int | None, ...]) -> Tensor:
     """The mean of each of `output_size` windows that cover (N, C, L) or (C, L) evenly."""
@@ -159,6 +163,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints | tuple[int | None, ...
     return pooled("adaptive_avg_pool1d", input, axes)
 
 
+@public("F", autocast="wide_sum")
 @takes_tensor
 def adaptive_avg_pool2d(input: Tensor, output_size: Ints | tuple[int | None, ...]) -> Tensor:
     """The mean of each of the windows that cover (N, C, H, W) or (C, H, W) evenly.

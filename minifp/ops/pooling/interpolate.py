@@ -24,6 +24,7 @@ from minifp.numerics.formats import float32
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
+from minifp.ops.public import public
 from minifp.ops.windows import as_sizes
 from minifp.typing import Ints
 
@@ -88,10 +89,11 @@ def interpolate_backward(dy, sizes, to, counts, **settings):
 
 
 @op
-def interpolate_(x, **settings):
+def interpolate_op(x, **settings):
     return interpolate_forward(x, **settings), (x.shape[2:],), interpolate_backward
 
 
+@public("F", autocast="blend")
 @takes_tensor
 def interpolate(
     input: Tensor, size: Ints | None = None,
@@ -127,7 +129,7 @@ def interpolate(
     if mode == "nearest" and input.ndim == 4:
         given = zip(factors, counts, input.shape[2:])
         factors = tuple(None if count in (n, 2 * n) else f for f, count, n in given)
-    return interpolate_(
+    return interpolate_op(
         input, counts=counts, factors=factors, mode=mode, align_corners=bool(align_corners)
     )
 

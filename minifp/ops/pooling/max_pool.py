@@ -26,6 +26,7 @@ from minifp.ops.pooling.pool_windows import (
     surrounded,
     walk_places,
 )
+from minifp.ops.public import public
 from minifp.ops.windows import places
 from minifp.runtime.device import device_of, moved
 from minifp.typing import Ints
@@ -130,6 +131,7 @@ def pooled(name, input, axes, return_indices):
     return y, Tensor(moved(places_of(chosen, axes), device_of(array)))
 
 
+@public("fp F", autocast="exact")
 @takes_tensor
 def max_pool1d(
     input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
@@ -140,6 +142,7 @@ def max_pool1d(
     return pooled("max_pool1d", input, axes, return_indices)
 
 
+@public("fp F", autocast="exact")
 @takes_tensor
 def max_pool2d(
     input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
@@ -155,6 +158,7 @@ def max_pool2d(
     return pooled("max_pool2d", input, axes, return_indices)
 
 
+@public("fp F", autocast="exact")
 @takes_tensor
 def adaptive_max_pool1d(
     input: Tensor, output_size: Ints | tuple[int | None, ...], return_indices: bool = False
@@ -164,6 +168,7 @@ def adaptive_max_pool1d(
     return pooled("adaptive_max_pool1d", input, axes, return_indices)
 
 
+@public("F", autocast="exact")
 @takes_tensor
 def adaptive_max_pool2d(
     input: Tensor, output_size: Ints | tuple[int | None, ...], return_indices: bool = False

@@ -26,6 +26,7 @@ from minifp.ops.elementwise import as_numbers, pass_to, sum_to
 from minifp.ops.normalization.softmax import softmax_dx
 from minifp.ops.pointwise.dropout import dropout_dx, dropout_forward
 from minifp.ops.products.matmul import check_arrays, matmul_dy, matmul_forward
+from minifp.ops.public import public
 from minifp.runtime import random
 
 
@@ -83,7 +84,7 @@ def attention_backward(dy, *rest, to, scale, is_causal, dropout_p, need_weights)
 
 
 @op
-def scaled_dot_product_attention_(
+def scaled_dot_product_attention_op(
     q, k, v, mask, kept, *, scale, is_causal, dropout_p, need_weights
 ):
     """y, or (y, what multiplied v)."""
@@ -97,6 +98,7 @@ def scaled_dot_product_attention_(
 # ---- what is given ------------------------------------------------------------------------------
 
 
+@public("F", autocast="product")
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
     dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
@@ -123,7 +125,7 @@ def attend(query, key, value, mask, dropout_p, is_causal=False, scale=None, need
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1] or 1)
     kept = random.uniform(scores, purpose="dropout") >= dropout_p if dropout_p else None
-    return scaled_dot_product_attention_(
+    return scaled_dot_product_attention_op(
         *(query, key, value, mask, kept),
         is_causal=is_causal, need_weights=need_weights,
         dropout_p=dropout_p if dropout_p < 1 else 0.0,  # with 1 nothing is kept: 0 times anything

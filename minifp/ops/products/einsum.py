@@ -20,6 +20,7 @@ from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.products.einsum_notation import read
+from minifp.ops.public import public
 from minifp.ops.reduce import sum as sum_over
 from minifp.ops.shaping.rearrange import diagonal
 from minifp.ops.shaping.shape import permute
@@ -92,7 +93,7 @@ def einsum_backward(dz, x, y, to, left, right, out):
 
 
 @op
-def einsum_(x, y, *, left, right, out):
+def einsum_op(x, y, *, left, right, out):
     if out:
         z = einsum_forward(x, y, left=left, right=right, out=out)
     else:
@@ -103,6 +104,7 @@ def einsum_(x, y, *, left, right, out):
 # ---- the public function ------------------------------------------------------------------------
 
 
+@public("fp", autocast="product")
 def einsum(equation: str, *operands: Tensor) -> Tensor:
     """The sum of products that `equation` names: `einsum("bij,bjk->bik", x, y)`.
 
@@ -119,7 +121,7 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
         later = {*out}.union(*(names for _, names in others[i + 1 :]))
         kept = tuple(dict.fromkeys(n for n in (*names, *right) if n in later))
         kept = out if i == len(others) - 1 else kept
-        z, names = einsum_(z, y, left=names, right=right, out=kept), kept
+        z, names = einsum_op(z, y, left=names, right=right, out=kept), kept
     return summed(z, names, out)
 
 

@@ -13,6 +13,7 @@ from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
+from minifp.ops.public import public
 
 
 @kernel("dot", "x")
@@ -48,10 +49,11 @@ def linear_backward(dy, x, w, to):
 
 
 @op(weights=("w", "b"))
-def linear_(x, w, b):
+def linear_op(x, w, b):
     return linear_forward(x, w, b), (x, w), linear_backward
 
 
+@public("F", autocast="product")
 @takes_tensor
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input weightT + bias. input: (..., I), weight: (O, I), bias: (O), result: (..., O)."""
@@ -64,7 +66,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"linear: bias of shape {bias.shape} for weight {weight.shape}")
     rows = input if input.ndim == 2 else input.reshape(prod(input.shape[:-1]), input.shape[-1])
-    y = linear_(rows, weight, bias)
+    y = linear_op(rows, weight, bias)
     return y if input.ndim == 2 else y.reshape(*input.shape[:-1], weight.shape[0])
 
 

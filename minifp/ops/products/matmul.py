@@ -14,6 +14,7 @@ from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.elementwise import as_numbers, pass_to, sum_to
+from minifp.ops.public import public
 from minifp.runtime.device import as_array
 
 
@@ -68,7 +69,7 @@ def product(name):
     return op(apply)
 
 
-mm_, bmm_, mv_, dot_, matmul_ = map(product, ("mm", "bmm", "mv", "dot", "matmul"))
+mm_op, bmm_op, mv_op, dot_op, matmul_op = map(product, ("mm", "bmm", "mv", "dot", "matmul"))
 
 
 def outer_backward(dz, x, y, to):
@@ -79,7 +80,7 @@ def outer_backward(dz, x, y, to):
 
 
 @op
-def outer_(x, y):
+def outer_op(x, y):
     return matmul_forward(x[:, None], y[None]), (x, y), outer_backward
 
 
@@ -110,7 +111,7 @@ def addmm_backward(dz, c_shape, x, y, to, beta, alpha):
 
 
 @op
-def addmm_(c, x, y, *, beta, alpha):
+def addmm_op(c, x, y, *, beta, alpha):
     z = addmm_forward(c, x, y, beta=beta, alpha=alpha)
     return z, (c.shape, x, y), addmm_backward
 
@@ -141,20 +142,23 @@ def check_product(name, x, y, ndims=None):
         )
 
 
+@public("fp Tensor", operator="x @ y", autocast="product")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, with vectors and broadcast batches as in NumPy and PyTorch."""
     check_arrays("matmul", input=input, other=other)
     check_product("matmul", input, other)
-    return matmul_(input, other)
+    return matmul_op(input, other)
 
 
+@public("fp Tensor", autocast="product")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: (M, K) with (K, N) gives (M, N)."""
     check_arrays("mm", input=input, mat2=mat2)
     check_product("mm", input, mat2, (2, 2))
-    return mm_(input, mat2)
+    return mm_op(input, mat2)
 
 
+@public("fp Tensor", autocast="product")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of as many matrices: (B, M, K) with (B, K, N) gives (B, M, N)."""
     check_arrays("bmm", input=input, mat2=mat2)
@@ -164,31 +168,35 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
             f"bmm of {input.shape} with {mat2.shape}: expected as many matrices in both; "
             "matmul stretches one"
         )
-    return bmm_(input, mat2)
+    return bmm_op(input, mat2)
 
 
+@public("fp Tensor", autocast="product")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector: (M, K) with (K) gives (M)."""
     check_arrays("mv", input=input, vec=vec)
     check_product("mv", input, vec, (2, 1))
-    return mv_(input, vec)
+    return mv_op(input, vec)
 
 
+@public("fp Tensor", autocast="meeting")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of products of two vectors (K): one number, in float32 or wider."""
     check_arrays("dot", input=input, tensor=tensor)
     check_product("dot", input, tensor, (1, 1))
-    return dot_(input, tensor)
+    return dot_op(input, tensor)
 
 
+@public("fp Tensor", autocast="pointwise")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Each number of one vector (M) times each of another (N): (M, N)."""
     check_arrays("outer", input=input, vec2=vec2)
     if input.ndim != 1 or vec2.ndim != 1:
         raise ShapeError(f"outer of {input.shape} with {vec2.shape}: expected two vectors")
-    return outer_(input, vec2)
+    return outer_op(input, vec2)
 
 
+@public("fp Tensor", autocast="product")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
@@ -202,4 +210,4 @@ def addmm(
     fits = [n in (1, size) for n, size in zip(input.shape[::-1], shape[::-1])]
     if input.ndim > 2 or not all(fits):
         raise ShapeError(f"addmm: input of shape {input.shape} does not broadcast to {shape}")
-    return addmm_(input, mat1, mat2, **as_numbers("addmm", beta=beta, alpha=alpha))
+    return addmm_op(input, mat1, mat2, **as_numbers("addmm", beta=beta, alpha=alpha))

@@ -21,6 +21,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
+from minifp.ops.public import public
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
@@ -89,13 +90,14 @@ def gru_backward(dy, dh, x, h0, w_ih, w_hh, y, gates, to, batch_sizes, reverse):
 
 
 @op(weights=("w_ih", "w_hh", "b_ih", "b_hh"))
-def gru_(x, h, w_ih, w_hh, b_ih, b_hh, *, batch_sizes, reverse):
+def gru_op(x, h, w_ih, w_hh, b_ih, b_hh, *, batch_sizes, reverse):
     steps = steps_of(x.shape, batch_sizes, reverse)
     hs, gates, h_n = gru_forward(rows_of(x), h, w_ih, w_hh, b_ih, b_hh, steps=steps)
     y = hs.reshape(*x.shape[:-1], hs.shape[-1])
     return (y, h_n), (x, h, w_ih, w_hh, y, gates), gru_backward
 
 
+@public("F", autocast="recurrence")
 def gru(
     x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
     b_hh: Tensor | None = None, *, batch_sizes: tuple[int, ...] | None = None,
@@ -108,4 +110,4 @@ def gru(
     ArgumentError for an argument that does not fit.
     """
     check_sequence("gru", 3, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, h=h)
-    return gru_(x, h, w_ih, w_hh, b_ih, b_hh, batch_sizes=batch_sizes, reverse=reverse)
+    return gru_op(x, h, w_ih, w_hh, b_ih, b_hh, batch_sizes=batch_sizes, reverse=reverse)

@@ -22,6 +22,7 @@ from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.products.linear import linear_dw
+from minifp.ops.public import public
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
@@ -146,7 +147,7 @@ def lstm_backward(
 
 
 @op(weights=("w_ih", "w_hh", "b_ih", "b_hh", "w_hr"))
-def lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
+def lstm_op(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
     steps, rows, qs = steps_of(x.shape, batch_sizes, reverse), rows_of(x), None
     weights = w_ih, w_hh, b_ih, b_hh
     if w_hr is None:
@@ -157,6 +158,7 @@ def lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
     return (y, h_n, c_n), (x, h, c, w_ih, w_hh, y, cs, gates, w_hr, qs), lstm_backward
 
 
+@public("F", autocast="recurrence")
 def lstm(
     x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
     b_hh: Tensor | None = None, w_hr: Tensor | None = None, *,
@@ -171,4 +173,4 @@ def lstm(
     """
     check_sequence("lstm", 4, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, w_hr, h=h, c=c)
     given = {"batch_sizes": batch_sizes, "reverse": reverse}
-    return lstm_(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, **given)
+    return lstm_op(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, **given)

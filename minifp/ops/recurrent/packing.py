@@ -9,6 +9,7 @@ import numpy as np
 
 from minifp.autograd.op import op
 from minifp.numerics.formats import downcast
+from minifp.ops.public import public
 from minifp.runtime.device import full, placed
 
 
@@ -30,6 +31,7 @@ def pack_backward(dy, shape, to, places):
     return (put(dy, places, shape),)
 
 
+@public(autocast="exact")
 @op
 def pack(x, *, places):
     """The rows of x (T, B, ...) at `places`: (N, ...)."""
@@ -40,6 +42,7 @@ def unpack_backward(dy, to, places, shape, value):
     return (take(dy, places),)
 
 
+@public(autocast="exact")
 @op
 def unpack(x, *, places, shape, value):
     """The rows x (N, ...) at `places` of a tensor of shape (T, B, ...), and `value` elsewhere."""

@@ -16,6 +16,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
+from minifp.ops.public import public
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
@@ -71,7 +72,7 @@ def rnn_backward(dy, dh, x, h0, w_ih, w_hh, y, to, nonlinearity, batch_sizes, re
 
 
 @op(weights=("w_ih", "w_hh", "b_ih", "b_hh"))
-def rnn_(x, h, w_ih, w_hh, b_ih, b_hh, *, nonlinearity, batch_sizes, reverse):
+def rnn_op(x, h, w_ih, w_hh, b_ih, b_hh, *, nonlinearity, batch_sizes, reverse):
     steps = steps_of(x.shape, batch_sizes, reverse)
     given = {"steps": steps, "nonlinearity": nonlinearity}
     hs, h_n = rnn_forward(rows_of(x), h, w_ih, w_hh, b_ih, b_hh, **given)
@@ -79,6 +80,7 @@ def rnn_(x, h, w_ih, w_hh, b_ih, b_hh, *, nonlinearity, batch_sizes, reverse):
     return (y, h_n), (x, h, w_ih, w_hh, y), rnn_backward
 
 
+@public("F", autocast="recurrence")
 def rnn(
     x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
     b_hh: Tensor | None = None, *, nonlinearity: str = "tanh",
@@ -93,4 +95,4 @@ def rnn(
     check_nonlinearity("rnn", nonlinearity)
     check_sequence("rnn", 1, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, h=h)
     given = {"nonlinearity": nonlinearity, "batch_sizes": batch_sizes, "reverse": reverse}
-    return rnn_(x, h, w_ih, w_hh, b_ih, b_hh, **given)
+    return rnn_op(x, h, w_ih, w_hh, b_ih, b_hh, **given)

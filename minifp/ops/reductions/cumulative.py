@@ -17,6 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import as_axes, as_axis
+from minifp.ops.public import public
 from minifp.ops.reduce import count_of, enter, expand_like, reduced_axes
 from minifp.typing import DType
 
@@ -36,10 +37,11 @@ def cumsum_backward(dy, to, axis, dtype):
 
 
 @op
-def cumsum_(x, *, axis, dtype):
+def cumsum_op(x, *, axis, dtype):
     return cumsum_forward(x, axis=axis, to=dtype), (), cumsum_backward
 
 
+@public("fp Tensor", autocast="sum")
 @takes_tensor
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The sums of the numbers so far, along `dim`; of integers in int64.
@@ -48,7 +50,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """
     axis = as_axis(dim, input.ndim, "cumsum: dim")
     input, stored = enter(input, dtype)
-    return cumsum_(input, axis=axis, dtype=stored)
+    return cumsum_op(input, axis=axis, dtype=stored)
 
 
 @kernel("reduce", "x")
@@ -71,11 +73,12 @@ def prod_backward(dy, x, axes, to, keepdims, dim, dtype):
 
 
 @op
-def prod_(x, *, dim, keepdims, dtype):
+def prod_op(x, *, dim, keepdims, dtype):
     axes = reduced_axes(dim, x.ndim, "prod")
     return prod_forward(x, axes=axes, keepdims=keepdims, to=dtype), (x, axes), prod_backward
 
 
+@public("fp Tensor", autocast="sum")
 @takes_tensor
 def prod(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -87,7 +90,7 @@ def prod(
     if dim is not None:
         dim = as_axes((dim,), input.ndim, "prod: dim")
     input, stored = enter(input, dtype)
-    return prod_(input, dim=dim, keepdims=keepdim, dtype=stored)
+    return prod_op(input, dim=dim, keepdims=keepdim, dtype=stored)
 
 
 def running_products(x, axis, prod):
@@ -124,13 +127,14 @@ def cumprod_backward(dy, x, to, axis, dtype):
 
 
 @op
-def cumprod_(x, *, axis, dtype):
+def cumprod_op(x, *, axis, dtype):
     return cumprod_forward(x, axis=axis, to=dtype), (x,), cumprod_backward
 
 
+@public("fp Tensor", autocast="sum")
 @takes_tensor
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The products of the numbers so far, along `dim`; of integers in int64. dtype: as `cumsum`."""
     axis = as_axis(dim, input.ndim, "cumprod: dim")
     input, stored = enter(input, dtype)
-    return cumprod_(input, axis=axis, dtype=stored)
+    return cumprod_op(input, axis=axis, dtype=stored)

@@ -20,6 +20,7 @@ from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import Binary
 from minifp.ops.pointwise import arithmetic
+from minifp.ops.public import public
 from minifp.ops.reduce import array_of, count_of, expand_like, reduced_axes
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.typing import Ints
@@ -80,21 +81,23 @@ def extreme(name, forward, nan_is_found=False):
     return op(apply)
 
 
-amax_, amin_ = extreme("amax", amax_forward), extreme("amin", amin_forward)
-max_, min_ = extreme("max", amax_forward, True), extreme("min", amin_forward, True)
+amax_op, amin_op = extreme("amax", amax_forward), extreme("amin", amin_forward)
+max_op, min_op = extreme("max", amax_forward, True), extreme("min", amin_forward, True)
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def amax(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """The largest over `dim` (an axis, several, or None for all); equal ones share the gradient."""
-    return amax_(input, dim=dim, keepdims=keepdim)
+    return amax_op(input, dim=dim, keepdims=keepdim)
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def amin(input: Tensor, dim: Ints | None = None, keepdim: bool = False) -> Tensor:
     """The smallest over `dim` (an axis, several, or None for all); equal ones share the
     gradient."""
-    return amin_(input, dim=dim, keepdims=keepdim)
+    return amin_op(input, dim=dim, keepdims=keepdim)
 
 
 # ---- along one axis, with the place -------------------------------------------------------------
@@ -165,7 +168,7 @@ def one_of(
 ) -> Extreme:  # fmt: skip
     """torch.max or torch.min, which are three functions under one name."""
 
-    def public(
+    def function(
         input: Tensor, dim: int | Tensor | np.ndarray | None = None, keepdim: bool = False, *,
         other: Tensor | np.ndarray | None = None,
     ) -> Tensor | ValuesAndIndices:  # fmt: skip
@@ -177,8 +180,8 @@ def one_of(
             return all_of(input, dim=None, keepdims=False)
         return along(name, find, select, input, dim, keepdim)
 
-    public.__name__, public.__qualname__, public.__doc__ = name, name, doc
-    return cast(Extreme, takes_tensor(public))
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return cast(Extreme, public("fp Tensor", autocast="exact")(takes_tensor(function)))
 
 
 DOC = """The {0} of all; along one axis, with its place; or of two tensors, element by element.
@@ -188,10 +191,10 @@ DOC = """The {0} of all; along one axis, with its place; or of two tensors, elem
     Raises ShapeError for the {0} of no numbers.
     """
 max = one_of(
-    *("max", max_, np.argmax, selection("max"), arithmetic.maximum, DOC.format("largest", "max"))
+    *("max", max_op, np.argmax, selection("max"), arithmetic.maximum, DOC.format("largest", "max"))
 )
 min = one_of(
-    *("min", min_, np.argmin, selection("min"), arithmetic.minimum, DOC.format("smallest", "min"))
+    *("min", min_op, np.argmin, selection("min"), arithmetic.minimum, DOC.format("smallest", "min"))
 )
 
 
@@ -202,12 +205,14 @@ def _arg(name, input, dim, keepdim):
     return Tensor(as_int64(getattr(np, name)(x, axis=axis, keepdims=keepdim)))
 
 
+@public("fp Tensor")
 @takes_tensor
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest along `dim`, or in the flattened tensor."""
     return _arg("argmax", input, dim, keepdim)
 
 
+@public("fp Tensor")
 @takes_tensor
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest along `dim`, or in the flattened tensor."""

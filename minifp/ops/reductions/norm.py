@@ -20,6 +20,7 @@ from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.elementwise import takes_floats
+from minifp.ops.public import public
 from minifp.ops.reduce import count_of, expand_like, reduced_axes
 from minifp.typing import Ints
 
@@ -71,13 +72,14 @@ def norm_backward(dy, x, axes, to, p, dim, keepdims):
 
 
 @op
-def norm_(x, *, p, dim, keepdims):
+def norm_op(x, *, p, dim, keepdims):
     axes = reduced_axes(dim, x.ndim, "norm")
     if (p < 0 or math.isinf(p)) and count_of(x.shape, axes) == 0:
         raise ShapeError(f"norm of no numbers with p={p}: shape {x.shape}, dim={dim}")
     return norm_forward(x, p=p, axes=axes, keepdims=keepdims), (x, axes), norm_backward
 
 
+@public("fp Tensor", autocast="sum")
 @takes_floats
 def norm(
     input: Tensor, p: float | str = "fro", dim: Ints | None = None, keepdim: bool = False
@@ -92,7 +94,7 @@ def norm(
         p = 2
     if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or math.isnan(p):
         raise ArgumentError(f'norm: p={p!r}: expected a number, an infinity, or "fro"')
-    return norm_(input, p=float(p), dim=dim, keepdims=keepdim)
+    return norm_op(input, p=float(p), dim=dim, keepdims=keepdim)
 
 
 # ---- log-sum-exp --------------------------------------------------------------------------------
@@ -123,12 +125,13 @@ def logsumexp_backward(dy, x, axes, to, dim, keepdims):
 
 
 @op
-def logsumexp_(x, *, dim, keepdims):
+def logsumexp_op(x, *, dim, keepdims):
     axes = reduced_axes(dim, x.ndim, "logsumexp")
     return logsumexp_forward(x, axes=axes, keepdims=keepdims), (x, axes), logsumexp_backward
 
 
+@public("fp Tensor", autocast="sum")
 @takes_floats
 def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
     """log sum e^x over `dim` (an axis or several), without overflow; -Inf for no numbers."""
-    return logsumexp_(input, dim=dim, keepdims=keepdim)
+    return logsumexp_op(input, dim=dim, keepdims=keepdim)

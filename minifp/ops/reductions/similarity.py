@@ -19,6 +19,7 @@ from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.elementwise import sum_to
 from minifp.ops.normalization.normalize import check_p, p_norm, p_norm_slope
+from minifp.ops.public import public
 from minifp.ops.reduce import as_axis
 
 
@@ -53,7 +54,7 @@ def cosine_similarity_backward(dy, x1, x2, to, axis, eps):
 
 
 @op
-def cosine_similarity_(x1, x2, *, axis, eps):
+def cosine_similarity_op(x1, x2, *, axis, eps):
     return (
         cosine_similarity_forward(x1, x2, axis=axis, eps=eps),
         (x1, x2),
@@ -83,7 +84,7 @@ def pairwise_distance_backward(dy, x1, x2, to, p, eps, keepdim):
 
 
 @op
-def pairwise_distance_(x1, x2, *, p, eps, keepdim):
+def pairwise_distance_op(x1, x2, *, p, eps, keepdim):
     y = pairwise_distance_forward(x1, x2, p=p, eps=eps, keepdim=keepdim)
     return y, (x1, x2), pairwise_distance_backward
 
@@ -98,6 +99,7 @@ def _broadcast_shape(function, x1, x2):
         ) from None
 
 
+@public("fp F", autocast="sum")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`, after broadcasting; without that axis.
 
@@ -108,9 +110,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = _broadcast_shape("cosine_similarity", x1, x2)
     check_range("cosine_similarity: eps", eps)
     axis = as_axis(dim, len(shape), "cosine_similarity: dim")
-    return cosine_similarity_(x1, x2, axis=axis, eps=float(eps))
+    return cosine_similarity_op(x1, x2, axis=axis, eps=float(eps))
 
 
+@public("fp F", autocast="sum")
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -123,4 +126,4 @@ def pairwise_distance(
         raise ShapeError("pairwise_distance of tensors without dimensions: expected (..., D)")
     check_p("pairwise_distance: p", p)
     check_range("pairwise_distance: eps", eps)
-    return pairwise_distance_(x1, x2, p=float(p), eps=float(eps), keepdim=bool(keepdim))
+    return pairwise_distance_op(x1, x2, p=float(p), eps=float(eps), keepdim=bool(keepdim))

@@ -12,10 +12,11 @@ from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.ops.dims import as_axis, is_integer
+from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.reductions.min_max import ValuesAndIndices, selection
 
-sort_, topk_ = selection("sort"), selection("topk")
+sort_op, topk_op = selection("sort"), selection("topk")
 
 
 def order_of(x, axis, descending):
@@ -26,6 +27,7 @@ def order_of(x, axis, descending):
     return last - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def sort(
     input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
@@ -36,15 +38,17 @@ def sort(
     """
     axis = as_axis(dim, input.ndim, "sort: dim")
     indices = order_of(array_of(input), axis, descending)
-    return ValuesAndIndices(sort_(input, indices, axis=axis), Tensor(indices))
+    return ValuesAndIndices(sort_op(input, indices, axis=axis), Tensor(indices))
 
 
+@public("fp Tensor")
 @takes_tensor
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The places (int64) of the numbers along `dim` in their order; equal ones as they come."""
     return Tensor(order_of(array_of(input), as_axis(dim, input.ndim, "argsort: dim"), descending))
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def topk(
     input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
@@ -61,4 +65,4 @@ def topk(
     order = order_of(array_of(input), axis, largest)
     first = (slice(None),) * axis + (slice(k),)
     indices = order[first].copy()
-    return ValuesAndIndices(topk_(input, indices, axis=axis), Tensor(indices))
+    return ValuesAndIndices(topk_op(input, indices, axis=axis), Tensor(indices))

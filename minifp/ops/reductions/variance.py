@@ -16,6 +16,7 @@ from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.elementwise import takes_floats
+from minifp.ops.public import public
 from minifp.ops.reduce import count_of, expand_like, reduced_axes
 from minifp.typing import Ints
 
@@ -47,7 +48,7 @@ def var_backward(dy, x, axes, to, correction, keepdims, dim):
 
 
 @op
-def var_(x, *, dim, correction, keepdims):
+def var_op(x, *, dim, correction, keepdims):
     axes = reduced_axes(dim, x.ndim, "var")
     y = var_forward(x, axes=axes, keepdims=keepdims, correction=correction)
     return y, (x, axes), var_backward
@@ -72,7 +73,7 @@ def std_backward(dy, x, axes, to, correction, keepdims, dim):
 
 
 @op
-def std_(x, *, dim, correction, keepdims):
+def std_op(x, *, dim, correction, keepdims):
     axes = reduced_axes(dim, x.ndim, "std")
     y = std_forward(x, axes=axes, keepdims=keepdims, correction=correction)
     return y, (x, axes), std_backward
@@ -95,6 +96,7 @@ def as_settings(name, dim, unbiased, correction):
     return dim, correction
 
 
+@public("fp Tensor", autocast="wide_sum")
 @takes_floats
 def var(
     input: Tensor, dim: Ints | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -106,9 +108,10 @@ def var(
     unbiased=False)`.
     """
     dim, c = as_settings("var", dim, unbiased, correction)
-    return var_(input, dim=dim, correction=c, keepdims=keepdim)
+    return var_op(input, dim=dim, correction=c, keepdims=keepdim)
 
 
+@public("fp Tensor", autocast="wide_sum")
 @takes_floats
 def std(
     input: Tensor, dim: Ints | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -116,4 +119,4 @@ def std(
 ) -> Tensor:  # fmt: skip
     """The standard deviation over `dim`: the square root of the variance, as `var` takes it."""
     dim, c = as_settings("std", dim, unbiased, correction)
-    return std_(input, dim=dim, correction=c, keepdims=keepdim)
+    return std_op(input, dim=dim, correction=c, keepdims=keepdim)

@@ -16,6 +16,7 @@ from minifp.numerics.formats import is_float
 from minifp.numerics.policy import promote
 from minifp.ops.dims import as_axis, as_integers, is_integer
 from minifp.ops.elementwise import pass_to
+from minifp.ops.public import public
 from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
 from minifp.ops.shaping.shape import reshape, unsqueeze
@@ -43,7 +44,7 @@ def cat_backward(dy, axis, ends, to, dim):
 
 
 @op
-def cat_(*xs, dim):
+def cat_op(*xs, dim):
     axis = as_axis(dim, xs[0].ndim)
     rest = {x.shape[:axis] + x.shape[axis + 1 :] for x in xs if x.ndim == xs[0].ndim}
     if len(rest) > 1 or any(x.ndim != xs[0].ndim for x in xs):
@@ -68,15 +69,14 @@ def joined(arrays, axis, dtype):
     return y
 
 
+@public("fp", also="concat concatenate", autocast="exact")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors joined along an existing axis, along which alone their sizes may differ."""
     check_tensors("cat", tensors)
-    return cat_(*tensors, dim=dim)
+    return cat_op(*tensors, dim=dim)
 
 
-concat = concatenate = cat
-
-
+@public("fp")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors joined along the second axis; vectors and numbers along the only one."""
     check_tensors("hstack", tensors)
@@ -84,12 +84,14 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(rows, dim=min(1, rows[0].ndim - 1))
 
 
+@public("fp")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors joined along the first axis; vectors and numbers as rows."""
     check_tensors("vstack", tensors)
     return cat([reshape(t, 1, -1) if t.ndim < 2 else t for t in tensors])
 
 
+@public("fp")
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new axis."""
     check_tensors("stack", tensors)
@@ -105,6 +107,7 @@ def piece(input, axis, start, stop):
     return getitem(input, (*(slice(None),) * axis, slice(start, stop)))
 
 
+@public("fp Tensor")
 @takes_tensor
 def split(input: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of a size (the last may be smaller), or of the sizes in a list."""
@@ -124,6 +127,7 @@ def split(input: Tensor, split_size_or_sections: Ints, dim: int = 0) -> tuple[Te
     return tuple(piece(input, axis, e - s, e) for s, e in zip(sizes, ends))
 
 
+@public("fp Tensor")
 @takes_tensor
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size; the last may be smaller."""
@@ -135,6 +139,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-input.shape[axis] // chunks), axis)
 
 
+@public("fp Tensor")
 @takes_tensor
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along an axis, without it, as a tuple."""
@@ -143,6 +148,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(getitem(input, (*before, i)) for i in range(input.shape[axis]))
 
 
+@public("fp Tensor")
 @takes_tensor
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """The view of `length` slices along an axis, from `start` (counted from either end) on."""
@@ -155,6 +161,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     return piece(input, axis, first, first + length)
 
 
+@public("fp Tensor")
 @takes_tensor
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The view of one slice along an axis, without it."""
@@ -164,6 +171,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return getitem(input, (*(slice(None),) * axis, index))
 
 
+@public("fp")
 def meshgrid(
     *tensors: Tensor | Sequence[Tensor], indexing: str | None = None
 ) -> tuple[Tensor, ...]:

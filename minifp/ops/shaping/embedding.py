@@ -14,6 +14,7 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
+from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.shaping.indexing import add_rows
 from minifp.ops.shaping.indexing_cuda import read_places
@@ -39,7 +40,7 @@ def rows_of(w, i):
 
 
 @op(weights=("w",))
-def embedding_(i, w, *, padding_idx):
+def embedding_op(i, w, *, padding_idx):
     return rows_of(w, i), (i, w.shape[0]), embedding_backward
 
 
@@ -58,6 +59,7 @@ def as_padding_idx(padding_idx, rows, name="embedding"):
     return int(padding_idx) % rows
 
 
+@public("fp F", autocast="exact")
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """The rows of `weight` (V, D) that `input` (integers, any shape) names: (..., D).
 
@@ -75,4 +77,4 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         bad = i.min() if i.min() < 0 else i.max()
         raise ArgumentError(f"embedding: index {bad}: expected 0 to {weight.shape[0] - 1}")
     padding_idx = as_padding_idx(padding_idx, weight.shape[0])
-    return embedding_(input if isinstance(input, Tensor) else i, weight, padding_idx=padding_idx)
+    return embedding_op(input if isinstance(input, Tensor) else i, weight, padding_idx=padding_idx)

@@ -14,6 +14,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import also_by_name, as_integers
 from minifp.ops.elementwise import pass_to
+from minifp.ops.public import public
 from minifp.ops.shaping.shape import shape_of
 from minifp.typing import Ints
 
@@ -23,10 +24,11 @@ def expand_backward(dy, shape_before, to, shape):
 
 
 @op
-def expand_(x, *, shape):
+def expand_op(x, *, shape):
     return np.broadcast_to(x, shape), (x.shape,), expand_backward
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 @also_by_name("size")
 def expand(input: Tensor, *shape: Ints) -> Tensor:
@@ -36,15 +38,17 @@ def expand(input: Tensor, *shape: Ints) -> Tensor:
     if -1 in shape[: max(added, 0)]:
         raise ShapeError(f"expand of {input.shape} to {shape}: -1 is for an axis that is there")
     kept = tuple(input.shape[i - added] if n == -1 else n for i, n in enumerate(shape))
-    return expand_(input, shape=kept)
+    return expand_op(input, shape=kept)
 
 
+@public("Tensor")
 @takes_tensor
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Stretched to the shape of `other`, without copying."""
     return expand(input, shape_of(other, "expand_as"))
 
 
+@public("fp Tensor")
 @takes_tensor
 def broadcast_to(input: Tensor, size: Ints) -> Tensor:
     """Stretched to a shape, without copying, as arithmetic would."""
@@ -61,12 +65,13 @@ def repeat_backward(dy, shape, wide, to, repeats):
 
 
 @op
-def repeat_(x, *, repeats):
+def repeat_op(x, *, repeats):
     shape = (1,) * (len(repeats) - x.ndim) + x.shape
     wide = tuple(size for r, n in zip(repeats, shape) for size in (r, n))  # (r0, n0, r1, n1, ...)
     return np.tile(x, repeats), (x.shape, wide), repeat_backward
 
 
+@public("Tensor", autocast="exact")
 @takes_tensor
 @also_by_name("repeats")
 def repeat(input: Tensor, *repeats: Ints) -> Tensor:
@@ -76,9 +81,10 @@ def repeat(input: Tensor, *repeats: Ints) -> Tensor:
         raise ShapeError(
             f"repeat{repeats} of a tensor of {input.ndim} dimensions: expected a number for each"
         )
-    return repeat_(input, repeats=repeats)
+    return repeat_op(input, repeats=repeats)
 
 
+@public("fp Tensor")
 @takes_tensor
 @also_by_name("dims")
 def tile(input: Tensor, *dims: Ints) -> Tensor:

@@ -19,6 +19,7 @@ from minifp.numerics.policy import GIVEN, get_precision
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.on_host import on_host
+from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.gather_scatter_cuda import gathered
@@ -98,10 +99,11 @@ def gather_backward(dy, index, shape, to, axis):
 
 
 @op
-def gather_(x, index, *, axis):
+def gather_op(x, index, *, axis):
     return read(x, index, axis), (index, x.shape), gather_backward
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def gather(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
     """input at the places that index names along `dim`; the result has index's shape.
@@ -111,9 +113,10 @@ def gather(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
     axis = as_axis(dim, input.ndim, "gather: dim")
     places = as_indices(index, input.shape[axis], "gather", input)
     check_gather("gather", input, axis, places)
-    return gather_(input, places, axis=axis)
+    return gather_op(input, places, axis=axis)
 
 
+@public("fp Tensor")
 @takes_tensor
 def take_along_dim(input: Tensor, indices: Tensor | np.ndarray, dim: int | None = None) -> Tensor:
     """`gather`, where input and indices broadcast; without `dim`, of the flattened tensors."""
@@ -158,11 +161,12 @@ def source_gradient(dy, index, shape, dtype, axis):
 
 
 @op
-def scatter_add_(x, src, index, *, axis):
+def scatter_add_op(x, src, index, *, axis):
     y = scatter_add_forward(x, src, index, axis=axis)
     return y, (index, src.shape), scatter_add_backward
 
 
+@public("fp Tensor", in_place=True, autocast="meeting")
 @takes_tensor
 def scatter_add(input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor) -> Tensor:
     """input, with each number of src added at the place that index names along `dim`.
@@ -174,7 +178,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor | np.ndarray, src: Tensor
     check_gather("scatter_add", input, axis, places)
     check_source("scatter_add", input, src)
     check_gather("scatter_add: src", src, None, places)
-    return scatter_add_(input, src, places, axis=axis)
+    return scatter_add_op(input, src, places, axis=axis)
 
 
 def scatter_backward(dy, index, src_shape, to, axis):
@@ -185,12 +189,13 @@ def scatter_backward(dy, index, src_shape, to, axis):
 
 
 @op
-def scatter_(x, src, index, *, axis):
+def scatter_op(x, src, index, *, axis):
     y = np.array(x)
     y[mesh(index, axis)] = src[tuple(slice(n) for n in index.shape)]
     return y, (index, src.shape), scatter_backward
 
 
+@public("fp Tensor", in_place=True, autocast="exact")
 @on_host
 @takes_tensor
 def scatter(
@@ -215,7 +220,7 @@ def scatter(
         return masked_fill(input, mask, as_numbers("scatter", value=given)["value"])
     check_source("scatter", input, given)
     check_gather("scatter: src", given, None, places)
-    return scatter_(input, given, places, axis=axis)
+    return scatter_op(input, given, places, axis=axis)
 
 
 def check_source(name, input, src):
@@ -233,6 +238,7 @@ def check_source(name, input, src):
 # ---- places as numbers --------------------------------------------------------------------------
 
 
+@public("F")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 (..., num_classes) with a 1 at the class and 0 elsewhere.
 

@@ -20,6 +20,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import is_array, kernel
 from minifp.numerics.policy import GIVEN
+from minifp.ops.public import public
 from minifp.ops.shaping.indexing_cuda import read as read_on_device
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 
@@ -191,11 +192,12 @@ def read(x, arrays):
 
 
 @op
-def getitem_(x, *, basic, arrays):
+def getitem_op(x, *, basic, arrays):
     view = x[basic]
     return view if arrays is None else read(view, arrays), (x.shape,), getitem_backward
 
 
+@public(operator="x[i]", autocast="exact")
 @takes_tensor
 def getitem(input: Tensor, index: Any) -> Tensor:
     """input[index], with integers, slices, None, an ellipsis, and arrays of integers or booleans.
@@ -208,7 +210,7 @@ def getitem(input: Tensor, index: Any) -> Tensor:
         basic, arrays = two_steps(index, input.shape)
     except ShapeError as error:
         raise explained(error, "getitem", [input]) from None
-    return getitem_(input, basic=basic, arrays=arrays)
+    return getitem_op(input, basic=basic, arrays=arrays)
 
 
 def assign(array, index, value):

@@ -20,6 +20,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import as_integers
 from minifp.ops.elementwise import as_numbers, pass_to
+from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import empty, full
@@ -98,12 +99,13 @@ def pad_backward(dy, shape, to, widths, mode, value):
 
 
 @op
-def pad_(x, *, widths, mode, value):
+def pad_op(x, *, widths, mode, value):
     if mode == "constant":
         return pad_forward(x, widths=widths, value=value), (x.shape,), pad_backward
     return padded(x, widths, mode), (x.shape,), pad_backward
 
 
+@public("F", autocast="exact")
 @takes_tensor
 def pad(
     input: Tensor, pad: tuple[int, ...] | list[int], mode: str = "constant",
@@ -134,7 +136,7 @@ def pad(
     for i, (n, width) in enumerate(zip(input.shape, widths)):
         check_width(n, width, mode, f"pad: {width} around axis {i} of shape {input.shape}")
     value = as_numbers("pad", value=0 if value is None else value)["value"]
-    return pad_(input, widths=widths, mode=mode, value=value)
+    return pad_op(input, widths=widths, mode=mode, value=value)
 
 
 def check_width(n, width, mode, what):

@@ -16,6 +16,7 @@ from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
 from minifp.ops.elementwise import pass_to
+from minifp.ops.public import public
 from minifp.ops.shaping.shape import permute, reshape
 from minifp.runtime.device import full
 from minifp.typing import Ints
@@ -28,10 +29,11 @@ def flip_backward(dy, to, axes):
 
 
 @op
-def flip_(x, *, axes):
+def flip_op(x, *, axes):
     return np.flip(x, axes).copy(), (), flip_backward
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 @also_by_name("dims")
 def flip(input: Tensor, *dims: Ints) -> Tensor:
@@ -39,7 +41,7 @@ def flip(input: Tensor, *dims: Ints) -> Tensor:
     dims = dims[0] if len(dims) == 1 else dims
     if dims is None:
         raise DTypeError("flip: dims=None: expected an integer, or several of them")
-    return flip_(input, axes=as_axes(dims, input.ndim, "flip: dims"))
+    return flip_op(input, axes=as_axes(dims, input.ndim, "flip: dims"))
 
 
 def roll_backward(dy, to, shifts, axes):
@@ -47,10 +49,11 @@ def roll_backward(dy, to, shifts, axes):
 
 
 @op
-def roll_(x, *, shifts, axes):
+def roll_op(x, *, shifts, axes):
     return np.roll(x, shifts, axes), (), roll_backward
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def roll(input: Tensor, shifts: Ints, dims: Ints | None = None) -> Tensor:
     """Moved along axes, what leaves at the end entering at the start.
@@ -65,7 +68,7 @@ def roll(input: Tensor, shifts: Ints, dims: Ints | None = None) -> Tensor:
     if len(shifts) != len(dims):
         raise ArgumentError(f"roll: shifts={shifts}, dims={dims}: expected equally many")
     axes = tuple(as_axis(d, input.ndim, "roll: dims") for d in dims)
-    return roll_(input, shifts=shifts, axes=axes)
+    return roll_op(input, shifts=shifts, axes=axes)
 
 
 # ---- diagonals and triangles --------------------------------------------------------------------
@@ -86,10 +89,11 @@ def diagonal_backward(dy, shape, to, offset, axes):
 
 
 @op
-def diagonal_(x, *, offset, axes):
+def diagonal_op(x, *, offset, axes):
     return diagonal_of(x, offset, axes), (x.shape,), diagonal_backward
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of the matrices in two axes, along a new last axis, as a view.
@@ -100,7 +104,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     if axes[0] == axes[1]:
         raise ShapeError(f"diagonal: dim1={dim1}, dim2={dim2}: expected different axes")
     (offset,) = as_integers((offset,), "diagonal: offset=")
-    return diagonal_(input, offset=offset, axes=axes)
+    return diagonal_op(input, offset=offset, axes=axes)
 
 
 class Triangle(Protocol):
@@ -121,14 +125,14 @@ def triangle(name: str, keep: Callable[..., np.ndarray], doc: str) -> Triangle:
     recorded.__name__ = name
     apply = op(recorded)
 
-    def public(input: Tensor, diagonal: int = 0) -> Tensor:
+    def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input.ndim < 2:
             raise ShapeError(f"{name}: input of shape {input.shape}: expected matrices")
         (diagonal,) = as_integers((diagonal,), f"{name}: diagonal=")
         return apply(input, diagonal=diagonal)
 
-    public.__name__, public.__qualname__, public.__doc__ = name, name, doc
-    return takes_tensor(public)
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return public("fp Tensor", autocast="exact")(takes_tensor(function))
 
 
 tril = triangle(
@@ -144,6 +148,7 @@ triu = triangle(
 # ---- pictures -----------------------------------------------------------------------------------
 
 
+@public("fp F")
 @takes_tensor
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C r r, H, W) as pictures (..., C, H r, W r), with r the upscale_factor.
@@ -162,6 +167,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return reshape(x, *lead, c // (r * r), h * r, w * r)
 
 
+@public("fp F")
 @takes_tensor
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H r, W r) as (..., C r r, H, W): what undoes pixel_shuffle."""

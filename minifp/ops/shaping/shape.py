@@ -13,6 +13,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.dims import also_by_name, as_axes, as_axis, as_integers
+from minifp.ops.public import public
 from minifp.typing import Ints
 
 # ---- the same numbers in another shape ----------------------------------------------------------
@@ -23,10 +24,11 @@ def reshape_backward(dy, shape_before, to, shape):
 
 
 @op
-def reshape_(x, *, shape):
+def reshape_op(x, *, shape):
     return x.reshape(shape), (x.shape,), reshape_backward
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 @also_by_name("shape")
 def reshape(input: Tensor, *shape: Ints) -> Tensor:
@@ -34,7 +36,7 @@ def reshape(input: Tensor, *shape: Ints) -> Tensor:
 
     A view where the order in memory allows it, otherwise a copy.
     """
-    return reshape_(input, shape=as_integers(shape, "reshape", -1))
+    return reshape_op(input, shape=as_integers(shape, "reshape", -1))
 
 
 def view_backward(dy, shape_before, to, shape):
@@ -42,7 +44,7 @@ def view_backward(dy, shape_before, to, shape):
 
 
 @op
-def view_(x, *, shape):
+def view_op(x, *, shape):
     y = x.reshape(shape)
     if x.size and not np.may_share_memory(x, y):
         raise ShapeError(
@@ -51,13 +53,15 @@ def view_(x, *, shape):
     return y, (x.shape,), view_backward
 
 
+@public("Tensor", autocast="exact")
 @takes_tensor
 @also_by_name("size")
 def view(input: Tensor, *shape: Ints) -> Tensor:
     """The numbers in another shape, as a view. Raises ShapeError where only a copy could do it."""
-    return view_(input, shape=as_integers(shape, "view", -1))
+    return view_op(input, shape=as_integers(shape, "view", -1))
 
 
+@public("Tensor")
 @takes_tensor
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of `other`."""
@@ -76,23 +80,26 @@ def contiguous_backward(dy, to):
 
 
 @op
-def contiguous_(x):
+def contiguous_op(x):
     return x.copy(), (), contiguous_backward
 
 
+@public("Tensor", autocast="exact")
 @takes_tensor
 def contiguous(input: Tensor) -> Tensor:
     """The tensor itself if its numbers lie in C order in memory, otherwise a copy that does."""
     array: Any = getattr(input, "array", input)
-    return input if array.flags.c_contiguous else contiguous_(input)
+    return input if array.flags.c_contiguous else contiguous_op(input)
 
 
+@public("fp Tensor")
 @takes_tensor
 def ravel(input: Tensor) -> Tensor:
     """All numbers in C order along one axis."""
     return reshape(input, -1)
 
 
+@public("fp Tensor")
 @takes_tensor
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the axes from start_dim to end_dim (both included) into one."""
@@ -106,6 +113,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, *input.shape[:first], merged, *input.shape[last + 1 :])
 
 
+@public("fp Tensor")
 @takes_tensor
 def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
     """One axis as several of these sizes, of which one may be -1."""
@@ -121,6 +129,7 @@ def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
     return reshape(input, *input.shape[:axis], *whole, *input.shape[axis + 1 :])
 
 
+@public("fp Tensor")
 @takes_tensor
 def squeeze(input: Tensor, dim: Ints | None = None) -> Tensor:
     """Without the axes of size 1 (all of them, or those in `dim` that have that size)."""
@@ -129,6 +138,7 @@ def squeeze(input: Tensor, dim: Ints | None = None) -> Tensor:
     return reshape(input, kept)
 
 
+@public("fp Tensor")
 @takes_tensor
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With a new axis of size 1 at `dim`."""
@@ -144,10 +154,11 @@ def permute_backward(dy, to, dims):
 
 
 @op
-def permute_(x, *, dims):
+def permute_op(x, *, dims):
     return x.transpose(dims), (), permute_backward
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 @also_by_name("dims")
 def permute(input: Tensor, *dims: Ints) -> Tensor:
@@ -155,21 +166,20 @@ def permute(input: Tensor, *dims: Ints) -> Tensor:
     dims, n = as_integers(dims, "permute"), input.ndim
     if sorted(d % n if -n <= d < n else n for d in dims) != list(range(n)):
         raise ShapeError(f"permute{dims}: expected each of {n} dimensions once")
-    return permute_(input, dims=tuple(d % n for d in dims))
+    return permute_op(input, dims=tuple(d % n for d in dims))
 
 
+@public("fp Tensor", also="swapaxes")
 @takes_tensor
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """With two axes exchanged, as a view."""
     dims = list(range(input.ndim))
     a, b = (as_axis(d, input.ndim, "transpose: dim") for d in (dim0, dim1))
     dims[a], dims[b] = b, a
-    return permute_(input, dims=tuple(dims))
+    return permute_op(input, dims=tuple(dims))
 
 
-swapaxes = transpose
-
-
+@public("fp Tensor")
 @takes_tensor
 def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
     """With some axes moved to other places, the rest in their order; a view."""
@@ -181,12 +191,13 @@ def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
     moved = dict(sorted((d % input.ndim, s % input.ndim) for s, d in zip(*given)))
     rest = iter(i for i in range(input.ndim) if i not in moved.values())
     order = tuple(moved[i] if i in moved else next(rest) for i in range(input.ndim))
-    return permute_(input, dims=order)
+    return permute_op(input, dims=order)
 
 
+@public("fp Tensor")
 @takes_tensor
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, as a view; a vector or a number as it is."""
     if input.ndim > 2:
         raise ShapeError(f"t: a tensor of shape {input.shape}: expected at most two dimensions")
-    return permute_(input, dims=tuple(range(input.ndim))[::-1])
+    return permute_op(input, dims=tuple(range(input.ndim))[::-1])

@@ -16,6 +16,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import as_numbers, pass_to
+from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.shaping.gather_scatter import as_indices, check_source
 from minifp.ops.shaping.indexing import add_rows
@@ -43,7 +44,7 @@ def read(x, index, axis):
 
 
 @op
-def index_select_(x, index, *, axis):
+def index_select_op(x, index, *, axis):
     return read(x, index, axis), (index, x.shape[axis]), index_select_backward
 
 
@@ -55,12 +56,13 @@ def as_vector(index, n, name, input):
     return places.reshape(-1)
 
 
+@public("fp Tensor", autocast="exact")
 @takes_tensor
 def index_select(input: Tensor, dim: int, index: Tensor | np.ndarray) -> Tensor:
     """The slices along `dim` that index (integers, one axis) names, in its order."""
     axis = as_axis(dim, input.ndim, "index_select: dim")
     places = as_vector(index, input.shape[axis], "index_select", input)
-    return index_select_(input, places, axis=axis)
+    return index_select_op(input, places, axis=axis)
 
 
 @kernel("reduce", "x")
@@ -76,10 +78,11 @@ def index_add_backward(dy, index, to, axis, alpha):
 
 
 @op
-def index_add_(x, src, index, *, axis, alpha):
+def index_add_op(x, src, index, *, axis, alpha):
     return index_add_forward(x, src, index, axis=axis, alpha=alpha), (index,), index_add_backward
 
 
+@public("fp Tensor", in_place=True, autocast="meeting")
 @takes_tensor
 def index_add(
     input: Tensor, dim: int, index: Tensor | np.ndarray, source: Tensor, *, alpha: float = 1
@@ -91,9 +94,10 @@ def index_add(
     expected = (*input.shape[:axis], places.size, *input.shape[axis + 1 :])
     if source.shape != expected:
         raise ShapeError(f"index_add: source of shape {source.shape}: expected {expected}")
-    return index_add_(input, source, places, axis=axis, **as_numbers("index_add", alpha=alpha))
+    return index_add_op(input, source, places, axis=axis, **as_numbers("index_add", alpha=alpha))
 
 
+@public("fp Tensor")
 @takes_tensor
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | np.ndarray, dim: int | None = None

@@ -21,6 +21,7 @@ from minifp.numerics.formats import FORMATS, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
+from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
@@ -54,12 +55,13 @@ def where_backward(dz, condition, x_shape, y_shape, to):
 
 
 @op
-def where_(condition, x, y):
+def where_op(condition, x, y):
     condition = _booleans("where: a condition", condition)
     check_operands(x, y)
     return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
 
 
+@public("fp", autocast="pointwise")
 def where(
     condition: Tensor | np.ndarray | bool, input: Operand | None = None,
     other: Operand | None = None,
@@ -70,9 +72,10 @@ def where(
     """
     if input is None and other is None:
         return nonzero(np.asarray(array_of(condition)), as_tuple=True)
-    return where_(condition, input, other)
+    return where_op(condition, input, other)
 
 
+@public("fp Tensor")
 def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
     """The places of what is not 0, int64 (n, ndim), in C order.
 
@@ -87,6 +90,7 @@ def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
     return Tensor(np.array(np.argwhere(x), np.int64))
 
 
+@public("fp Tensor")
 @takes_tensor
 def masked_select(input: Tensor, mask: Tensor | np.ndarray) -> Tensor:
     """The numbers of input, in C order, where `mask` (booleans) holds; both broadcast."""
@@ -114,11 +118,12 @@ def masked_fill_backward(dy, mask, x_shape, to):
 
 
 @op
-def masked_fill_(x, mask, value):
+def masked_fill_op(x, mask, value):
     mask = _booleans("masked_fill: a mask", mask)
     return masked_fill_forward(x, mask, value), (mask, np.shape(x)), masked_fill_backward
 
 
+@public("fp Tensor", in_place=True, autocast="exact")
 @takes_tensor
 def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float) -> Tensor:
     """value where `mask` (booleans) holds, input elsewhere.
@@ -133,7 +138,7 @@ def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float)
     _check_fits(number, input.dtype)
     if not is_float(input.dtype):
         value = input.dtype.type(number)
-    return masked_fill_(input, mask, value)
+    return masked_fill_op(input, mask, value)
 
 
 def _check_fits(number, dtype):
@@ -180,12 +185,13 @@ def lerp_backward(dz, x, y, w, to):
 
 
 @op
-def lerp_(x, y, w):
+def lerp_op(x, y, w):
     check_operands(x, y, w)
     return lerp_forward(x, y, w), (x, y, w), lerp_backward
 
 
+@public("fp Tensor", in_place=True, autocast="pointwise")
 @takes_tensor
 def lerp(input: Tensor, end: Operand, weight: Operand) -> Tensor:
     """input + weight (end - input). weight: a number or a tensor; it may lie outside [0, 1]."""
-    return lerp_(input, end, weight)
+    return lerp_op(input, end, weight)

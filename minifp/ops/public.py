@@ -1,0 +1,70 @@
+"""What users see of an operation, declared where it is defined.
+
+From these declarations `python scripts/write_listings.py` writes what lists operations by name:
+minifp/ops/__init__.py, minifp/__init__.py, minifp/nn/functional.py, the table of autocast and the
+stub of Tensor. Methods and operators are attached to Tensor by `methods` and `in_place`.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from minifp.errors import ArgumentError
+from minifp.numerics import autocast as table
+from minifp.typing import F
+
+PLACES = "fp", "F", "Tensor"
+OPERATORS = {  # as it is written: the name of its method, without the underscores
+    "x + y": "add", "x - y": "sub", "x * y": "mul", "x / y": "truediv", "x // y": "floordiv",
+    "x % y": "mod", "x ** y": "pow", "x @ y": "matmul", "x & y": "and", "x | y": "or",
+    "x ^ y": "xor", "x == y": "eq", "x != y": "ne", "x < y": "lt", "x <= y": "le", "x > y": "gt",
+    "x >= y": "ge", "-x": "neg", "abs(x)": "abs", "~x": "invert", "x[i]": "getitem",
+}  # fmt: skip
+
+
+class Declaration(NamedTuple):
+    """What users see of one operation; the fields are the arguments of `public`."""
+
+    function: Callable[..., Any]
+    where: tuple[str, ...]
+    names: tuple[str, ...]  # its own, then others for the same
+    operator: str
+    in_place: bool
+    autocast: str
+
+
+DECLARED: list[Declaration] = []
+
+
+def public(
+    where: str = "", *, also: str = "", operator: str = "", in_place: bool = False,
+    autocast: str = "",
+) -> Callable[[F], F]:  # fmt: skip
+    """Declare a function public, under its own name; then run scripts/write_listings.py.
+
+    where: in which places, of "fp F Tensor"; F is nn.functional, and of Tensor it is a method.
+    also: other names for the same function. operator: as it is written, such as "x + y".
+    in_place: whether Tensor also has it with "_" at the end, and as `x += y` if it is an operator.
+    autocast: the kind of the recorded operation of this name, one of `autocast.KINDS`; "" where no
+        operation has this name, as it is made of others or has no gradient.
+    Raises ArgumentError for a place, an operator or a kind that does not exist.
+    """
+    places = tuple(where.split())
+    for place in places:
+        check_word("where", place, PLACES)
+    if operator:
+        check_word("operator", operator, OPERATORS)
+    if autocast:
+        check_word("autocast", autocast, table.KINDS)
+
+    def declare(function: F) -> F:
+        names = function.__name__, *also.split()
+        DECLARED.append(Declaration(function, places, names, operator, in_place, autocast))
+        return function
+
+    return declare
+
+
+def check_word(argument: str, word: str, known: Collection[str]) -> None:
+    """Raise ArgumentError for a word that is not among those that are known."""
+    if word not in known:
+        raise ArgumentError(f"public: {argument}={word!r}: expected one of {', '.join(known)}")

@@ -1,0 +1,84 @@
+"""The public names: those that are committed in public_names.txt, no more and no fewer."""
+
+import importlib.util
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+import minifp as fp
+from minifp.ops.public import public
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMITTED = Path(__file__).with_name("public_names.txt")
+MODULES = (
+    *("minifp", "minifp.nn", "minifp.nn.functional", "minifp.optim"),
+    *("minifp.optim.lr_scheduler", "minifp.data", "minifp.models"),
+)
+
+
+def names_of_tensor():
+    """The methods and properties of a Tensor, its operators among them."""
+    kinds = property, FunctionType
+    own = [n for n, v in vars(fp.Tensor).items() if isinstance(v, kinds)]
+    return [n for n in own if not n.startswith("__annotat")]  # Python's own
+
+
+def names_now():
+    """All public names, with where they are in front."""
+    names = {module: importlib.import_module(module).__all__ for module in MODULES}
+    names["minifp.Tensor"] = names_of_tensor()
+    return [f"{place}.{name}" for place in names for name in sorted(names[place])]
+
+
+def test_the_public_names_are_those_that_are_committed():
+    committed = COMMITTED.read_text(encoding="utf-8").split()
+    now = names_now()
+    assert (sorted({*committed} - {*now}), sorted({*now} - {*committed})) == ([], []), (
+        "(missing, new): a name that is gone breaks programs; write one that is meant to be new, "
+        f"or gone, into {COMMITTED.name}, and tell of it in CHANGELOG.md"
+    )
+    assert len(now) == len({*now})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_is_there(module):
+    public = importlib.import_module(module)
+    assert not [name for name in public.__all__ if not hasattr(public, name)]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_dir_and_so_completion_shows_the_public_names_only(module):
+    public = importlib.import_module(module)
+    assert dir(public) == sorted(public.__all__)
+
+
+# ---- what lists operations by name --------------------------------------------------------------
+
+
+def script(name):
+    """A file of scripts/ as a module."""
+    path = ROOT / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_listings_are_what_the_operations_declare():
+    texts = script("write_listings").texts().items()
+    old = [path.name for path, text in texts if path.read_text(encoding="utf-8") != text]
+    assert not old, "run python scripts/write_listings.py"
+
+
+@pytest.mark.parametrize(
+    "declared, problem",
+    [
+        ({"where": "fp G"}, "where='G': expected one of fp, F, Tensor"),
+        ({"operator": "x+y"}, "operator='x.y': expected one of x . y, x - y"),
+        ({"autocast": "sums"}, "autocast='sums': expected one of product, recurrence"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused(declared, problem):
+    with pytest.raises(fp.ArgumentError, match=problem):
+        public(**declared)
