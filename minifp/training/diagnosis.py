@@ -122,22 +122,6 @@ LOOK = "Look at the data and the learning rate"
 LOWER = "lower the loss scale (its init_scale and min_scale, where it is dynamic)"
 
 
-def where_and_remedy(
-    diagnosis: Diagnosis | None, losses: Sequence[Tensor], scale: float
-) -> tuple[str, str]:
-    """Where Inf or NaN arose and what to do; of a step that was not done again, from its losses."""
-    if diagnosis is not None:
-        arose = f"they arose in {diagnosis.phase}: " * (diagnosis.phase in (FORWARD, BACKWARD))
-        return arose + diagnosis.place, diagnosis.remedy
-    if not losses:
-        return "no optimizer.backward(loss) made them, so that it cannot be told where", LOOK
-    if not all(is_finite(loss.array) for loss in losses):
-        forward = "the loss is not finite either: they arose in forward"
-        return forward, f"No loss scale mends that. {LOOK}"
-    remedy = f"{LOOK}, or {LOWER}" if scale > 1 else LOOK
-    return f"the loss is finite, so they arose in backward (S = {scale:g})", remedy
-
-
 class Recorded(NamedTuple):
     """One backward of a step: the loss, and the vertices it went through (see walk.propagate).
 
