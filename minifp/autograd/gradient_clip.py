@@ -200,9 +200,9 @@ def multiply_gradient(p, factor):
 
 def multiplied(array, factor):
     """factor times an array, in float32 or wider."""
-    found = _by_compiled_kernel(multiplied, array, factor)
-    if found is not None:
-        return found
+    product = _by_compiled_kernel(multiplied, array, factor)
+    if product is not None:
+        return product
     wide = _wide(array)
     with np.errstate(all="ignore"):  # Inf and NaN are values here: a step looks for them
         return wide * wide.dtype.type(factor)
@@ -222,9 +222,9 @@ def squared_norm(*arrays):
 
     Not finite if and only if an element is not, or (in float64 arrays only) exceeds 1e150.
     """
-    found = _by_compiled_kernel(squared_norm, *arrays)
-    if found is not None:
-        return found
+    total = _by_compiled_kernel(squared_norm, *arrays)
+    if total is not None:
+        return total
     with np.errstate(all="ignore"):
         return sum((float(part @ part) for a in arrays for part in _parts(a)), 0.0)
 

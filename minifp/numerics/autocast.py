@@ -97,9 +97,7 @@ class Row:
 
 
 TABLE = {name: Row(name, f, why) for f, why, names in ROWS for name in names.split()}
-operations: set[str] = (
-    set()
-)  # the names of all operations, users' own included: recording.py adds them
+operations: set[str] = set()  # the names of all operations, users' own included: op.py adds them
 
 
 def checked_edits(edits):
