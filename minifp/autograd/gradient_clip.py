@@ -119,20 +119,21 @@ def in_one_seed(owner):
     it. Warns, once each, of gradients that a step has used, and of those past the loss scale.
     Raises as `seeds_of` does.
     """
-    trained = [p for p in owner.parameters if p.grad is not None]
-    gradients = [p.grad for p in trained]
+    parameters = owner.parameters
+    gradients = [g for p in parameters if (g := p.grad) is not None]
     seeds = seeds_of(gradients)
     warn_of_consumed(owner, gradients)
     warn_of_bypass(owner, gradients)
-    for p in trained if len(seeds) > 1 else ():
-        if p.grad.seed != seeds[0]:
+    for p in parameters if len(seeds) > 1 else ():
+        if p.grad is not None and p.grad.seed != seeds[0]:
             p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
     return seeds[0]
 
 
 def warn_of_bypass(owner, gradients):
     """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
-    if not any(map(is_unseeded, gradients)) or math.ldexp(owner.scale, -owner.dial) == 1:
+    unseeded = [g for g in gradients if g.unseeded]
+    if not any(map(is_unseeded, unseeded)) or math.ldexp(owner.scale, -owner.dial) == 1:
         return
     parameters = enumerate(owner.parameters)
     names = [name_of(p, i) for i, p in parameters if p.grad is not None and is_unseeded(p.grad)]

@@ -27,12 +27,12 @@ class HostStep:
     multiplied by in the update: 1/seed, and less to clip; None where no optimizer updates.
     """
 
+    factor: float | None = None
+    culprits: tuple = ()
+    diagnosis: Any = None
+
     def __init__(self, owner: Any, seed: Any, gradients: list[list[Gradients]]) -> None:
         self.owner, self.gradients, self.inverse = owner, gradients, 1 / seed
-        self.updates: list[bool] = []
-        self.factor: float | None = None
-        self.culprits: tuple = ()
-        self.diagnosis: Any = None
 
     def unscale_and_check(self) -> None:
         """See whether all gradients are finite: their squares are summed in float64, unscaled after
@@ -63,15 +63,15 @@ class HostStep:
 
     def result(self) -> StepResult:
         """What the step did."""
-        updates = tuple(self.updates)
+        stepped = all(self.updates)
         return StepResult(
-            stepped=all(updates),
-            reason=None if all(updates) else self._reason(),
+            stepped=stepped,
+            reason=None if stepped else self._reason(),
             scale_before=self.scale_before,
             scale_after=self.owner.scale,
             grad_norm=self.norm,
             parameters=self.culprits,
-            each=updates,
+            each=tuple(self.updates),
             diagnosis=self.diagnosis,
         )
 
