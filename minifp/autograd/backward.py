@@ -1,7 +1,8 @@
-"""Backward: the walk from losses to leaves, each vertex after all that read from it.
+"""Backward: from losses to leaves, each node after all that read from it.
 
-A vertex is a Node or a leaf. Gradients that meet at one are summed in float32 and rounded once, in
-the format in which a gradient of that value is stored; then its hooks see them, then its backward.
+A node is a Node or a leaf. Gradients that meet at one accumulate in float32 and are rounded
+once, in the format in which a gradient of that value is stored; then its hooks see them, then its
+backward.
 """
 
 import math
@@ -41,15 +42,16 @@ def backward(
 
 
 def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list:
-    """Do what `backward` does, and return the vertices it went through, the last first.
+    """Do what `backward` does, and return the nodes it went through, the last first.
 
     They can be replayed (see replay.py) until somebody forgets them.
     """
-    if y.vertex is None:
+    if y.gradient_node is None:
         raise TapeError("backward() with nothing to differentiate: no tensor requires a gradient")
-    order = list(toposort([y.vertex]))
-    arrived = _walk(order, [(y, first_gradient(y, gradient, seed))], seed, retain_graph)
-    leaves = [(vertex, found[0]) for vertex, found in arrived if isinstance(vertex, Tensor)]
+    order = list(toposort([y.gradient_node]))
+    firsts = [(y, first_gradient(y, gradient, seed))]
+    of_nodes = _backward_through(order, firsts, seed, retain_graph)
+    leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
     for leaf, gradient in unshared(leaves):
         leaf.grad = _added(leaf, gradient, seed)
         leaf.grad.unseeded |= seed == 1
@@ -58,9 +60,9 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
 
 def forget(order: list) -> None:
     """Let go of what operations were called with, which was kept to do them again."""
-    for vertex in order:
-        if type(vertex) is Node:
-            vertex.call = None
+    for node in order:
+        if type(node) is Node:
+            node.call = None
 
 
 def grad(
@@ -81,32 +83,34 @@ def grad(
             "penalty, write the gradient with operations"
         )
     outputs, inputs = _several("outputs", outputs), _several("inputs", inputs)
-    given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
-    given = (given,) if isinstance(given, (Tensor, np.ndarray)) else tuple(given)
-    if len(given) != len(outputs):
-        raise ArgumentError(f"grad: {len(given)} grad_outputs for {len(outputs)} outputs")
+    if isinstance(grad_outputs, (Tensor, np.ndarray)):
+        grad_outputs = (grad_outputs,)
+    factors = (None,) * len(outputs) if grad_outputs is None else tuple(grad_outputs)
+    if len(factors) != len(outputs):
+        raise ArgumentError(f"grad: {len(factors)} grad_outputs for {len(outputs)} outputs")
     for name, tensors in (("output", outputs), ("input", inputs)):
         for i, t in enumerate(tensors):
-            if t.vertex is None:
+            if t.gradient_node is None:
                 raise TapeError(f"grad: {name} {i}, of shape {t.shape}, requires no gradient")
-    firsts = [(y, first_gradient(y, g, seed)) for y, g in zip(outputs, given)]
-    wanted = {(x.vertex, x.index) for x in inputs}
-    order = _leading_to({v for v, _ in wanted}, list(toposort([y.vertex for y in outputs])))
-    found = {
-        (vertex, i): gradient
-        for vertex, arrived in _walk(order, firsts, seed, retain_graph)
-        for i, gradient in arrived.items()
-        if (vertex, i) in wanted
+    firsts = [(y, first_gradient(y, g, seed)) for y, g in zip(outputs, factors)]
+    wanted = {(x.gradient_node, x.index) for x in inputs}
+    order = _leading_to({v for v, _ in wanted}, list(toposort([y.gradient_node for y in outputs])))
+    gradients = {
+        (node, i): gradient
+        for node, dys in _backward_through(order, firsts, seed, retain_graph)
+        for i, gradient in dys.items()
+        if (node, i) in wanted
     }
-    missing = [i for i, x in enumerate(inputs) if (x.vertex, x.index) not in found]
+    places = [(x.gradient_node, x.index) for x in inputs]
+    missing = [i for i, place in enumerate(places) if place not in gradients]
     if missing and not allow_unused:
         raise TapeError(
             f"grad: no output depends on input {missing[0]}, of shape "
             f"{inputs[missing[0]].shape}; allow_unused=True gives None for it"
         )
-    pairs = [(x, found[x.vertex, x.index]) for x in inputs if (x.vertex, x.index) in found]
-    gradients = iter([_as_gradient(g, seed) for _, g in unshared(pairs)])
-    return tuple(None if i in missing else next(gradients) for i in range(len(inputs)))
+    pairs = [(x, gradients[place]) for x, place in zip(inputs, places) if place in gradients]
+    results = iter([_as_gradient(g, seed) for _, g in unshared(pairs)])
+    return tuple(None if i in missing else next(results) for i in range(len(inputs)))
 
 
 def _several(name, tensors):
@@ -118,7 +122,7 @@ def _several(name, tensors):
 
 
 def first_gradient(y, gradient, seed):
-    """What the walk begins with: seed times `gradient`, or times 1, as it is stored."""
+    """What backward begins with: seed times `gradient`, or times 1, as it is stored."""
     if gradient is None and y.array.size != 1:
         raise ShapeError(
             f"backward() starts from a scalar, not from shape {y.shape}: "
@@ -129,7 +133,7 @@ def first_gradient(y, gradient, seed):
         raise DTypeError(f"backward: seed={seed!r}: expected a number")
     if is_number and not (seed and math.isfinite(seed)):  # by which gradients could not be divided
         raise ArgumentError(f"backward: seed={seed!r}: expected a finite number other than 0")
-    format = format_of(y.vertex, y.index)
+    format = format_of(y.gradient_node, y.index)
     if gradient is None and hasattr(seed, "gradient"):  # one that only the GPU knows
         return seed.gradient(y.shape, format)
     if gradient is None:
@@ -149,11 +153,11 @@ def first_gradient(y, gradient, seed):
     return placed(downcast(np.asarray(first * seed), format), like=y.array)
 
 
-# ---- the walk -----------------------------------------------------------------------------------
+# ---- from node to node ---------------------------------------------------------------------------
 
 
 def toposort(ends):
-    """Every vertex `ends` depend on, each after all the vertices that read from it."""
+    """Every node `ends` depend on, each after all the nodes that read from it."""
     readers, stack = dict.fromkeys(ends, 0), list(dict.fromkeys(ends))
     while stack:
         for parent, _ in stack.pop().parents:
@@ -163,9 +167,9 @@ def toposort(ends):
                 readers[parent] = readers.get(parent, 0) + 1
     ready = [end for end in dict.fromkeys(ends) if readers[end] == 0]
     while ready:
-        vertex = ready.pop()
-        yield vertex
-        for parent, _ in vertex.parents:
+        node = ready.pop()
+        yield node
+        for parent, _ in node.parents:
             if parent is not None:
                 readers[parent] -= 1
                 if readers[parent] == 0:
@@ -173,81 +177,80 @@ def toposort(ends):
 
 
 def _leading_to(wanted, order):
-    """The vertices of a topological order through which the wanted ones are reached."""
+    """The nodes of a topological order through which the wanted ones are reached."""
     leading = set(wanted)
-    for vertex in reversed(order):
-        if any(parent in leading for parent, _ in vertex.parents):
-            leading.add(vertex)
-    return [vertex for vertex in order if vertex in leading]
+    for node in reversed(order):
+        if any(parent in leading for parent, _ in node.parents):
+            leading.add(node)
+    return [node for node in order if node in leading]
 
 
-def _walk(order, firsts, seed, retain_graph):
-    """Take gradients through the vertices of `order`: (vertex, its gradients by index) of each.
+def _backward_through(order, firsts, seed, retain_graph):
+    """Take gradients through the nodes of `order`: (node, its gradients by index) of each.
 
     The caller gets those of leaves, and of what lies between, one after the other; what nobody
-    keeps is freed as the walk goes on.
+    keeps is freed on the way.
     """
     reached: set = set(order)
     goes_on = {v for v in order if any(parent in reached for parent, _ in v.parents)}
     sums: dict = {}
-    for vertex in order:
-        if vertex in goes_on:
-            _check_before_backward(vertex)
+    for node in order:
+        if node in goes_on:
+            _check_before_backward(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):
             observer.on_seed(seed)
     for y, first in firsts:
-        meet(sums, y.vertex, y.index, first)
-    for vertex in order:
-        if vertex not in sums:
+        accumulate(sums, y.gradient_node, y.index, first)
+    for node in order:
+        if node not in sums:
             continue
-        arrived = {i: s.rounded(format_of(vertex, i)) for i, s in sums.pop(vertex).items()}
-        if vertex.hooks:
-            arrived = {i: _after_hooks(vertex, i, g, seed) for i, g in arrived.items()}
-        for gradient in arrived.values():
+        dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
+        if node.hooks:
+            dys = {i: _after_hooks(node, i, dy, seed) for i, dy in dys.items()}
+        for gradient in dys.values():
             for observer in observers:
-                observer.on_gradient(vertex, gradient)
-        yield vertex, arrived
-        if vertex not in goes_on:  # a leaf, or where fp.grad ends
+                observer.on_gradient(node, gradient)
+        yield node, dys
+        if node not in goes_on:  # a leaf, or where fp.grad ends
             continue
-        wanted = [parent in reached for parent, _ in vertex.parents]
-        for (parent, i), g, go in zip(
-            vertex.parents, run_backward(vertex, arrived, wanted), wanted
-        ):
+        wanted = [parent in reached for parent, _ in node.parents]
+        gradients = run_backward(node, dys, wanted)
+        for (parent, i), g, go in zip(node.parents, gradients, wanted):
             if go:
-                meet(sums, parent, i, g, vertex.precision)
+                accumulate(sums, parent, i, g, node.precision)
         if not retain_graph:
-            vertex.release()
+            node.release()
 
 
-def meet(sums, vertex, index, gradient, precision=None):
-    """Add a gradient to those that have arrived at one output of a vertex."""
-    met = sums.setdefault(vertex, {})
-    if index in met:
-        met[index].add(gradient, precision or policy.get_precision())
+def accumulate(sums, node, index, gradient, precision=None):
+    """Add a gradient to the sum of those that have come to one output of a node."""
+    of_node = sums.setdefault(node, {})
+    if index in of_node:
+        of_node[index].add(gradient, precision or policy.get_precision())
     else:
-        met[index] = GradientSum(gradient)
+        of_node[index] = GradientSum(gradient)
 
 
-def run_backward(node, arrived, wanted=None):
+def run_backward(node, dys, wanted=None):
     """The gradient of each argument of a node, None where none is wanted.
 
-    arrived: the gradients of its outputs, by index. wanted: for each argument whether its gradient
+    dys: the gradients of its outputs, by index. wanted: for each argument whether its gradient
     is (by default wherever it has one).
     """
     wanted = [v is not None for v, _ in node.parents] if wanted is None else wanted
     to = tuple(format_of(v, i) if go else None for (v, i), go in zip(node.parents, wanted))
-    dys = tuple(
-        arrived[i] if i in arrived else full(shape, 0, format, like=any_of(arrived))
+    all_dys = tuple(
+        dys[i] if i in dys else full(shape, 0, format, like=any_of(dys))
         for i, (shape, format) in enumerate(zip(node.shapes, node.formats))
     )
     with policy.precision(node.precision):
-        gradients = node.backward(*dys, *node.saved, to=to, **node.params)
+        gradients = node.backward(*all_dys, *node.saved, to=to, **node.params)
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
-    for (vertex, i), format, g in zip(node.parents, to, gradients):
+    for (parent, i), format, g in zip(node.parents, to, gradients):
         if format is not None:
-            shape = vertex.shape if isinstance(vertex, Tensor) else vertex.shapes[i]
+            shape = parent.shape if isinstance(parent, Tensor) else parent.shapes[i]
             if g is None or (g.shape, g.dtype) != (shape, format):
                 got = "none" if g is None else f"one of shape {g.shape}, {g.dtype}"
                 raise TapeError(
@@ -257,25 +260,25 @@ def run_backward(node, arrived, wanted=None):
     return gradients
 
 
-def any_of(arrived):
-    """One of the gradients that arrived at a node."""
-    return next(iter(arrived.values()))
+def any_of(dys):
+    """One of the gradients of a node's outputs."""
+    return next(iter(dys.values()))
 
 
-def format_of(vertex, index):
+def format_of(node, index):
     """The format in which a gradient of this value is stored."""
-    return vertex.gradient_dtype if isinstance(vertex, Tensor) else vertex.formats[index]
+    return node.gradient_dtype if isinstance(node, Tensor) else node.formats[index]
 
 
-def _check_before_backward(vertex):
-    if vertex.saved is None:
+def _check_before_backward(node):
+    if node.saved is None:
         raise TapeError(
-            f"backward through {vertex.op} a second time: the first released what it needs; "
+            f"backward through {node.op} a second time: the first released what it needs; "
             "pass retain_graph=True to the first"
         )
-    if any(storage.version != version for storage, version in vertex.watched):
+    if any(storage.version != version for storage, version in node.watched):
         raise TapeError(
-            f"a tensor that backward of {vertex.op} needs was changed in place after {vertex.op} "
+            f"a tensor that backward of {node.op} needs was changed in place after {node.op} "
             "stored it; change a clone, or call backward() before the change"
         )
 
@@ -319,22 +322,22 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     still multiplied by the loss scale, `gradient.seed`. What the hook returns, unless None, takes
     its place, rounded to that format. Raises TapeError for a tensor that has no gradient.
     """
-    if self.vertex is None:
+    if self.gradient_node is None:
         raise TapeError("register_hook on a tensor that requires no gradient")
     if not callable(hook):
         raise ArgumentError(f"register_hook: {hook!r} is no function")
-    if self.vertex.hooks is None:
-        self.vertex.hooks = {}
-    return HookHandle(self.vertex.hooks.setdefault(self.index, []), hook)
+    if self.gradient_node.hooks is None:
+        self.gradient_node.hooks = {}
+    return HookHandle(self.gradient_node.hooks.setdefault(self.index, []), hook)
 
 
 def retain_grad(self: Tensor) -> None:
     """Let a tensor that an operation made keep its gradient in `.grad`, as leaves do."""
-    if self.vertex is None:
+    if self.gradient_node is None:
         raise TapeError("retain_grad on a tensor that requires no gradient")
-    held = (self.vertex.hooks or {}).get(self.index, ())
-    kept = [handle.hook.tensor() for handle in held if isinstance(handle.hook, Keep)]
-    if self.node is not None and not any(tensor is self for tensor in kept):
+    handles = (self.gradient_node.hooks or {}).get(self.index, ())
+    tensors = [handle.hook.tensor() for handle in handles if isinstance(handle.hook, Keep)]
+    if self.node is not None and not any(tensor is self for tensor in tensors):
         register_hook(self, Keep(self))
 
 
@@ -351,21 +354,19 @@ class Keep:
             tensor.grad = _added(tensor, gradient.array.copy(), gradient.seed)
 
 
-def _after_hooks(vertex, index, gradient, seed):
+def _after_hooks(node, index, gradient, seed):
     """The gradient after the hooks of one output have seen, or replaced, it."""
-    handles = list(vertex.hooks.get(index, ()))
-    handles.sort(
-        key=lambda handle: isinstance(handle.hook, Keep)
-    )  # what is kept is what they leave
+    handles = list(node.hooks.get(index, ()))
+    handles.sort(key=lambda handle: isinstance(handle.hook, Keep))  # which keep what others leave
     for handle in handles:
-        given = handle.hook(_as_gradient(gradient, seed))
-        if given is None:
+        new = handle.hook(_as_gradient(gradient, seed))
+        if new is None:
             continue
-        given = placed(given.array if isinstance(given, Tensor) else given, like=gradient)
-        if given.shape != gradient.shape or given.dtype.kind not in "fiu":
+        new = placed(new.array if isinstance(new, Tensor) else new, like=gradient)
+        if new.shape != gradient.shape or new.dtype.kind not in "fiu":
             raise TapeError(
-                f"a gradient hook returned {given.dtype} of shape {given.shape}, expected a "
+                f"a gradient hook returned {new.dtype} of shape {new.shape}, expected a "
                 f"gradient of shape {gradient.shape}, or None"
             )
-        gradient = downcast(given, gradient.dtype)
+        gradient = downcast(new, gradient.dtype)
     return gradient

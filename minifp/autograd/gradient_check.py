@@ -42,7 +42,7 @@ def gradcheck(
         gradients = _gradients(outputs, weights, [inputs[i] for i in checked])
         for i, gradient in zip(checked, gradients):
             x, u = inputs[i], random.standard_normal(inputs[i].shape)
-            given, before, sides = float((gradient * u).sum()), x.array.copy(), []
+            slope, before, sides = float((gradient * u).sum()), x.array.copy(), []
             try:
                 for h in (eps, -eps):
                     x.data = before + h * u
@@ -52,9 +52,9 @@ def gradcheck(
             finally:
                 x.data = before
             measured = (sides[0] - sides[1]) / (2 * eps)
-            if not abs(given - measured) <= atol + rtol * abs(measured):
+            if not abs(slope - measured) <= atol + rtol * abs(measured):
                 raise GradcheckError(
-                    f"input {i} of shape {x.shape}: backward gives slope {given:.9g}, "
+                    f"input {i} of shape {x.shape}: backward gives slope {slope:.9g}, "
                     f"measured {measured:.9g} along a random direction"
                 )
     return True

@@ -119,20 +119,21 @@ def in_one_seed(owner):
     it. Warns, once each, of gradients that a step has used, and of those past the loss scale.
     Raises as `seeds_of` does.
     """
-    trained = [p for p in owner.parameters if p.grad is not None]
-    gradients = [p.grad for p in trained]
+    parameters = owner.parameters
+    gradients = [g for p in parameters if (g := p.grad) is not None]
     seeds = seeds_of(gradients)
     warn_of_consumed(owner, gradients)
     warn_of_bypass(owner, gradients)
-    for p in trained if len(seeds) > 1 else ():
-        if p.grad.seed != seeds[0]:
+    for p in parameters if len(seeds) > 1 else ():
+        if p.grad is not None and p.grad.seed != seeds[0]:
             p.grad = successor(p.grad, in_seed(p.grad, seeds[0]), seeds[0])
     return seeds[0]
 
 
 def warn_of_bypass(owner, gradients):
     """Say once that backwards were not those of a MixedOptimizer whose seed is not 1."""
-    if not any(map(is_unseeded, gradients)) or math.ldexp(owner.scale, -owner.dial) == 1:
+    unseeded = [g for g in gradients if g.unseeded]
+    if not any(map(is_unseeded, unseeded)) or math.ldexp(owner.scale, -owner.dial) == 1:
         return
     parameters = enumerate(owner.parameters)
     names = [name_of(p, i) for i, p in parameters if p.grad is not None and is_unseeded(p.grad)]
@@ -200,9 +201,9 @@ def multiply_gradient(p, factor):
 
 def multiplied(array, factor):
     """factor times an array, in float32 or wider."""
-    found = _by_compiled_kernel(multiplied, array, factor)
-    if found is not None:
-        return found
+    product = _by_compiled_kernel(multiplied, array, factor)
+    if product is not None:
+        return product
     wide = _wide(array)
     with np.errstate(all="ignore"):  # Inf and NaN are values here: a step looks for them
         return wide * wide.dtype.type(factor)
@@ -222,9 +223,9 @@ def squared_norm(*arrays):
 
     Not finite if and only if an element is not, or (in float64 arrays only) exceeds 1e150.
     """
-    found = _by_compiled_kernel(squared_norm, *arrays)
-    if found is not None:
-        return found
+    total = _by_compiled_kernel(squared_norm, *arrays)
+    if total is not None:
+        return total
     with np.errstate(all="ignore"):
         return sum((float(part @ part) for a in arrays for part in _parts(a)), 0.0)
 

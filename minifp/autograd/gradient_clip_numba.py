@@ -67,13 +67,13 @@ def squares(chunk, scratch, length, starts, addresses, like, out):
     out[chunk] = total
 
 
-def sum_of_squares(found):
+def sum_of_squares(scattered):
     """The sum of squares of all numbers of Scattered arrays, in float64."""
-    size = int(found.starts[-1])
+    size = int(scattered.starts[-1])
     chunks, length = spans(size, RUN)
     parts = np.zeros(chunks)
-    given = length, found.starts, found.addresses, found.like, parts
-    squares(chunks, *given, cost=size * NANOSECONDS)
+    places = scattered.starts, scattered.addresses, scattered.like
+    squares(chunks, length, *places, parts, cost=size * NANOSECONDS)
     return sum(parts.tolist())
 
 

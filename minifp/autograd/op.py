@@ -57,13 +57,13 @@ def op(
         arrays, has_gradient, on_device = [], False, False
         for a in args:
             if isinstance(a, Tensor):
-                has_gradient = has_gradient or a.vertex is not None
+                has_gradient = has_gradient or a.gradient_node is not None
                 a = a.array
                 on_device = on_device or type(a) is not np.ndarray
             arrays.append(a)
         if on_device:  # NumPy's arrays, which are on no device, go where the tensors are
             pairs = zip(arrays, args)
-            arrays = [to_device(a) if a is given and _is_host(a) else a for a, given in pairs]
+            arrays = [to_device(a) if a is arg and _is_host(a) else a for a, arg in pairs]
         try:
             y, saved, backward = fn(*arrays, **params)
         except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
@@ -73,14 +73,16 @@ def op(
         several = isinstance(y, tuple)
         outputs, node = y if several else (y,), None
         if has_gradient and is_recording():
-            parents = tuple([(a.vertex, a.index) if isinstance(a, Tensor) else NONE for a in args])
+            parents = tuple(
+                [(a.gradient_node, a.index) if isinstance(a, Tensor) else NONE for a in args]
+            )
             node = Node(name, params, parents, saved, backward, outputs)
             frame: Any = sys._getframe(1)
             while INSIDE[frame.f_code.co_filename]:
                 frame = frame.f_back
             pairs = zip(parents, arrays)
-            given = tuple([a if parent[0] is None else None for parent, a in pairs])
-            node.call = recorded, given, frame.f_code, frame.f_lasti
+            constants = tuple([a if parent[0] is None else None for parent, a in pairs])
+            node.call = recorded, constants, frame.f_code, frame.f_lasti
         results = tuple(
             [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
         )

@@ -17,12 +17,13 @@ def where_promoted(node: Node) -> Node | None:
     while waiting and len(seen) < MOST:
         node = waiting.pop()
         wide = node.formats[0].itemsize
-        made = [(v, v.formats[i].itemsize, v.shapes[i]) for v, i in node.parents if type(v) is Node]
-        if any(size < wide and shape == node.shapes[0] for _, size, shape in made):
-            given = node.call[1] if node.call else ()
-            met = any(size == wide for _, size, shape in made if shape)
-            return node if met or any(_is_wide(a, wide) for a in given) else None
-        before = [v for v, size, _ in made if size == wide and v not in seen]
+        parents = [(v, i) for v, i in node.parents if type(v) is Node]
+        values = [(v, v.formats[i].itemsize, v.shapes[i]) for v, i in parents]
+        if any(size < wide and shape == node.shapes[0] for _, size, shape in values):
+            constants = node.call[1] if node.call else ()
+            is_beside = any(size == wide for _, size, shape in values if shape)
+            return node if is_beside or any(_is_wide(a, wide) for a in constants) else None
+        before = [v for v, size, _ in values if size == wide and v not in seen]
         waiting += before
         seen.update(before)
     return None

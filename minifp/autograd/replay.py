@@ -1,8 +1,8 @@
 """Doing recorded operations again: the same step on the same numbers, or on others.
 
-A Node keeps what it was called with until `walk.forget`. So a graph can be made a second time, by
-calling its operations one after the other: in the same formats, to see where a value that is not
-finite arose (see diagnosis.py), or in wider ones, to see what the formats did (see scope/).
+A Node keeps what it was called with until `backward.forget`. So a graph can be made a second time,
+by calling its operations one after the other: in the same formats, to see where a value that is
+not finite arose (see diagnosis.py), or in wider ones, to see what the formats did (see scope/).
 Nothing random is drawn, no weight and no `.grad` is touched, and no observer sees it.
 """
 
@@ -69,10 +69,10 @@ def arguments_of(node: Node, outputs: Outputs, entering: Callable | None = None)
 
     entering: a function of what it was given, as to widen it.
     """
-    given = node.call[1] if node.call is not None else (None,) * len(node.parents)
+    constants = node.call[1] if node.call is not None else (None,) * len(node.parents)
     return [
-        outputs[vertex][i] if vertex is not None else a if entering is None else entering(a)
-        for (vertex, i), a in zip(node.parents, given)
+        outputs[parent][i] if parent is not None else a if entering is None else entering(a)
+        for (parent, i), a in zip(node.parents, constants)
     ]
 
 

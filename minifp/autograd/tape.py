@@ -1,7 +1,7 @@
 """The tape: a Tensor is an array that may remember how it was made.
 
-What operations record here (see recording.py) are Nodes; backward walks them from the loss to the
-leaves (see walk.py). Whatever the tape keeps alive can be seen in `Node.saved`.
+What operations record here (see op.py) are Nodes; backward goes through them from the loss to the
+leaves (see backward.py). Whatever the tape keeps alive can be seen in `Node.saved`.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
 from minifp.runtime.device import as_array, is_array
 
-# With on_record(node, outputs), on_gradient(vertex, gradient), on_release(node); and, if they like,
+# With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
 # are given to NumPy or to Python.
 observers: list[Any] = []
@@ -96,7 +96,7 @@ class Tensor:
         return self.node is not None or self.gradient_dtype is not None
 
     @property
-    def vertex(self) -> "Node | Tensor | None":
+    def gradient_node(self) -> "Node | Tensor | None":
         """Where its gradient arrives: the node that made it, or itself; None if it has none."""
         return self.node or (None if self.gradient_dtype is None else self)
 
@@ -159,7 +159,7 @@ class Tensor:
 class Node:
     """One recorded operation.
 
-    op, params: its name and keywords. parents: (vertex, index) of each argument, (None, 0) for one
+    op, params: its name and keywords. parents: (node, index) of each argument, (None, 0) for one
     without gradient. saved: the arrays backward reads. formats, shapes: of the gradient of each
     output. precision: under which it ran; backward runs under it too. module: the path of the
     module that called it. watched: (storage, version) of each saved array that others can write.

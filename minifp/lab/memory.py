@@ -63,10 +63,10 @@ class Ledger:
         """What an operation keeps for backward is an activation, if it is no weight."""
         self.hold(node, ACTIVATIONS, arrays_in(node.saved))
 
-    def on_gradient(self, vertex: Node | Tensor, gradient) -> None:
+    def on_gradient(self, node: Node | Tensor, gradient) -> None:
         """A gradient has arrived where it is used: at an operation, or where it stays."""
-        is_leaf = isinstance(vertex, Tensor) and key_of(buffer(vertex.array)) in self.weights
-        self.hold(vertex, WEIGHT_GRADIENTS if is_leaf else ACTIVATION_GRADIENTS, [gradient])
+        is_leaf = isinstance(node, Tensor) and key_of(buffer(node.array)) in self.weights
+        self.hold(node, WEIGHT_GRADIENTS if is_leaf else ACTIVATION_GRADIENTS, [gradient])
 
     def on_release(self, node: Node) -> None:
         """Backward of an operation is over."""
@@ -74,22 +74,22 @@ class Ledger:
             self.let_go(key)
         self.used_up = self.of_node.pop(node, [])
 
-    def hold(self, vertex, kind, arrays):
-        """Count those arrays that are no weights, once each, for a vertex."""
+    def hold(self, node, kind, arrays):
+        """Count those arrays that are no weights, once each, for a node."""
         for array in arrays:
             whole = buffer(array)
             key = key_of(whole)
             if key not in self.weights:
-                self.take(vertex, kind, key, whole)
+                self.take(node, kind, key, whole)
         if self.now.total() > self.peak.total():
             self.peak = self.now.copy()
 
-    def take(self, vertex, kind, key, whole):
-        """Count a buffer until its vertex, and the others that hold it, let go of it."""
+    def take(self, node, kind, key, whole):
+        """Count a buffer until its node, and the others that hold it, let go of it."""
         entry = self.held.setdefault(key, [whole, kind, 0])
         self.now[entry[1]] += whole.nbytes if entry[2] == 0 else 0
         entry[2] += 1
-        self.of_node.setdefault(vertex, []).append(key)
+        self.of_node.setdefault(node, []).append(key)
 
     def let_go(self, key):
         """One that held a buffer does so no more."""

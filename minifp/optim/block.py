@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +62,20 @@ class Gradients:
         return flat[0] if len(flat) == 1 else np.concatenate(flat)
 
 
+class Run(NamedTuple):
+    """Parameters of a block that lie one after the other and are updated as one.
+
+    first, last: their numbers, without the last. part: where they lie in the buffers. step: the
+    number of their step, from 1 on. state: name -> array, or number.
+    """
+
+    first: int
+    last: int
+    part: slice
+    step: int
+    state: dict[str, Any]
+
+
 @dataclass
 class Block:
     """Weights, state and step counts of parameters that lie one after the other.
@@ -108,19 +123,17 @@ class Block:
         return found
 
     def begin_step(self, first, last):
-        """Count a step of these parameters, which are alike. Returns its number, where they lie in
-        the buffers, and their state: arrays, and numbers.
-        """
+        """Count a step of these parameters, which are alike, and return their Run."""
         self.steps[first:last] = [self.steps[first] + 1] * (last - first)
-        s = slice(self.weights.slices[first].start, self.weights.slices[last - 1].stop)
-        state = {name: array[s] for name, array in self.state.items()}
+        part = slice(self.weights.slices[first].start, self.weights.slices[last - 1].stop)
+        state = {name: array[part] for name, array in self.state.items()}
         state.update((name, values[first]) for name, values in self.numbers.items())
-        return self.steps[first], s, state
+        return Run(first, last, part, self.steps[first], state)
 
-    def end_step(self, first, last, state):
-        """Keep the numbers of their state."""
+    def end_step(self, run):
+        """Keep the numbers of a run's state."""
         for name, values in self.numbers.items():
-            values[first:last] = [state[name]] * (last - first)
+            values[run.first : run.last] = [run.state[name]] * (run.last - run.first)
 
     def take_over(self, i, other, j):
         """Let parameter i begin with the state and the counts of number j of another block."""

@@ -261,29 +261,30 @@ class Optimizer:
 
         gradients: what `gradients()` has just returned.
         """
-        for block, found in zip(self.blocks, gradients):
+        for block, of_block in zip(self.blocks, gradients):
             block.weights.take_up_assigned()
             scale = -inverse_scale if block.group.get("maximize") else inverse_scale
-            for first, last in block.runs(found, self.alone):
-                step, s, state = block.begin_step(first, last)
-                self._update_run(block, found, first, last, s, state, step, scale)
-                block.end_step(first, last, state)
-            found.consume()
+            for first, last in block.runs(of_block, self.alone):
+                run = block.begin_step(first, last)
+                self._update_run(block, run, of_block, scale)
+                block.end_step(run)
+            of_block.consume()
         self.counted = self.steps + 1, self.attempts
 
-    def _update_run(self, block, found, first, last, s, state, step, scale):
+    def _update_run(self, block, run, gradients, scale):
         """Update one run of parameters, and what is stored of them: by the rule's compiled kernel
         in one pass over memory, or else one thing after the other."""
-        weights, compiled = block.weights, self._compiled_rule(block, found.arrays[first].dtype)
+        first, last, part, step, state = run
+        weights, compiled = block.weights, self._compiled_rule(block, gradients.arrays[first].dtype)
+        w = weights.flat[part]
         if compiled is None:
-            self.update(block.group, weights.flat[s], found.flat(first, last), state, step, scale)
+            self.update(block.group, w, gradients.flat(first, last), state, step, scale)
             weights.publish(first, last)
         else:
             arrays, keywords = self._arguments(block.group, state, step)
-            copy = weights.stored[s] if weights.is_master else None
-            on_device = is_on_device(weights.flat)
-            given = found.flat(first, last) if on_device else found.scattered(first, last)
-            compiled.in_place(weights.flat[s], copy, given, arrays, scale, keywords)
+            copy = weights.stored[part] if weights.is_master else None
+            together = gradients.flat if is_on_device(w) else gradients.scattered
+            compiled.in_place(w, copy, together(first, last), arrays, scale, keywords)
             weights.written(first, last)
 
     def _compiled_rule(self, block, format):

@@ -126,8 +126,8 @@ def plain(memory: Memory) -> dict:
 def batch_of(recorded: Recorded) -> int | None:
     """How many examples a step had: the first dimension of what the loss was given beside the
     model's output, its targets; None where it was given nothing."""
-    for vertex in recorded.order:
-        for a in vertex.call[1] if getattr(vertex, "call", None) else ():
+    for node in recorded.order:
+        for a in node.call[1] if getattr(node, "call", None) else ():
             if getattr(a, "ndim", 0):
                 return int(a.shape[0])
     return None

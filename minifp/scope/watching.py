@@ -82,18 +82,18 @@ class Watch:
         """A backward begins."""
         self.seed = seed
 
-    def on_gradient(self, vertex: Any, gradient: Any) -> None:
+    def on_gradient(self, node: Any, gradient: Any) -> None:
         """Gradients: of weights at leaves, of activations elsewhere."""
-        if isinstance(vertex, Tensor):
-            name, is_weight = self.names.get(id(vertex)), vertex.precision is not None
-            if name or id(vertex) in self.trained:
+        if isinstance(node, Tensor):
+            name, is_weight = self.names.get(id(node)), node.precision is not None
+            if name or id(node) in self.trained:
                 self._count(WEIGHT_GRADIENTS, name or OUTSIDE, gradient)
             elif not is_weight:
                 self._count(ACTIVATION_GRADIENTS, OUTSIDE, gradient)
             return
-        self.at = vertex
-        if vertex not in self.views:
-            self._count(ACTIVATION_GRADIENTS, self.layer(vertex), gradient)
+        self.at = node
+        if node not in self.views:
+            self._count(ACTIVATION_GRADIENTS, self.layer(node), gradient)
 
     def on_release(self, node: Node) -> None:
         """Nothing to do."""

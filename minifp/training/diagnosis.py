@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.autograd.backward import first_gradient, forget, format_of, meet, run_backward
+from minifp.autograd.backward import accumulate, first_gradient, forget, format_of, run_backward
 from minifp.autograd.op import line_of
 from minifp.autograd.replay import again, arguments_of, arrays_among, leaf_like, unobserved
 from minifp.autograd.tape import Node, Tensor
@@ -87,12 +87,12 @@ class Diagnosis:
             return WITHOUT_OPERATION[self.operation]
         where = f" in {self.module}" if self.module else ""
         line = f" ({self.line})" if self.line else ""
-        given = "; ".join(map(str, self.inputs))
+        inputs = "; ".join(map(str, self.inputs))
         what = f"{self.phase} of {self.operation}"
         if self.operation == INPUT:
             what = f"{self.phase}: what is given"
-        given = f", given {given}" if given else ""
-        return f"{what}{where}{line} made the first Inf or NaN{given}"
+        inputs = f", given {inputs}" if inputs else ""
+        return f"{what}{where}{line} made the first Inf or NaN{inputs}"
 
     @property
     def verdict(self) -> str:
@@ -122,24 +122,8 @@ LOOK = "Look at the data and the learning rate"
 LOWER = "lower the loss scale (its init_scale and min_scale, where it is dynamic)"
 
 
-def where_and_remedy(
-    diagnosis: Diagnosis | None, losses: Sequence[Tensor], scale: float
-) -> tuple[str, str]:
-    """Where Inf or NaN arose and what to do; of a step that was not done again, from its losses."""
-    if diagnosis is not None:
-        arose = f"they arose in {diagnosis.phase}: " * (diagnosis.phase in (FORWARD, BACKWARD))
-        return arose + diagnosis.place, diagnosis.remedy
-    if not losses:
-        return "no optimizer.backward(loss) made them, so that it cannot be told where", LOOK
-    if not all(is_finite(loss.array) for loss in losses):
-        forward = "the loss is not finite either: they arose in forward"
-        return forward, f"No loss scale mends that. {LOOK}"
-    remedy = f"{LOOK}, or {LOWER}" if scale > 1 else LOOK
-    return f"the loss is finite, so they arose in backward (S = {scale:g})", remedy
-
-
 class Recorded(NamedTuple):
-    """One backward of a step: the loss, and the vertices it went through (see walk.propagate).
+    """One backward of a step: the loss, and the nodes it went through (see backward.propagate).
 
     scale: the loss scale in it; None where only a GPU knows it. retained: whether its graph is for
     another backward too, so that it is not for the step to let go of it.
@@ -175,10 +159,10 @@ def diagnose(backwards: Sequence[Recorded], scale: float, dial: int = 0) -> Diag
     unsure = [] if len(known) == len(backwards) else [Diagnosis(UNKNOWN, LET_GO, scale=scale)]
     with unobserved(), np.errstate(all="ignore"):
         for backward in known:
-            found = in_step(backward, backward.scale or scale, dial)
-            if found is not None and found.phase != UNKNOWN:
-                return found
-            unsure += [found] if found else []
+            diagnosis = in_step(backward, backward.scale or scale, dial)
+            if diagnosis is not None and diagnosis.phase != UNKNOWN:
+                return diagnosis
+            unsure += [diagnosis] if diagnosis else []
     return unsure[-1] if unsure else Diagnosis(UNSCALE, UNSCALE, scale=scale)
 
 
@@ -186,20 +170,20 @@ def in_step(backward: Recorded, scale: float, dial: int) -> Diagnosis | None:
     """Where one forward and backward fail; None where all is finite."""
     graph, seed = Graph(), math.ldexp(scale, -dial)
     try:
-        found = graph.forward(backward.order)
+        place = graph.forward(backward.order)
     except MinifpError:  # which it did not raise before
         return Diagnosis(UNKNOWN, CHANGED, scale=scale)
-    loss = graph.copies[backward.loss.vertex][backward.loss.index]
+    loss = graph.copies[backward.loss.gradient_node][backward.loss.index]
     before, now = (moved(t.array, "cpu") for t in (backward.loss, loss))
     if not np.array_equal(before, now, equal_nan=True):
         return Diagnosis(UNKNOWN, CHANGED, scale=scale)
-    if found is not None:
-        return Diagnosis(FORWARD, *found, scale=scale)
-    found = graph.backward(loss, seed)
-    if found is None:
+    if place is not None:
+        return Diagnosis(FORWARD, *place, scale=scale)
+    place = graph.backward(loss, seed)
+    if place is None:
         return None
     unscaled = graph.backward(loss, seed / scale)
-    return Diagnosis(BACKWARD, *(unscaled or found), scale, unscaled is not None)
+    return Diagnosis(BACKWARD, *(unscaled or place), scale, unscaled is not None)
 
 
 class Graph:
@@ -207,62 +191,61 @@ class Graph:
 
     def __init__(self) -> None:
         self.copies: dict[Any, tuple[Tensor, ...]] = {}
-        self.originals: dict[Any, Any] = {}  # vertex of the copy -> that of the original
+        self.originals: dict[Any, Any] = {}  # node of the copy -> that of the original
         self.order: list = []  # of the copies, the first first
 
     def forward(self, order: list) -> Place | None:
         """Do all operations again; what is known of the first that fails, or None."""
-        found = None
-        for vertex in reversed(order):
-            if isinstance(vertex, Tensor):
-                made: tuple[Tensor, ...] = (leaf_like(vertex),)
+        place = None
+        for node in reversed(order):
+            if isinstance(node, Tensor):
+                outputs: tuple[Tensor, ...] = (leaf_like(node),)
                 arguments: list = []
             else:
-                arguments = arguments_of(vertex, self.copies)
-                made = again(vertex, arguments)
-            found = found or first_failure(vertex, arguments, made)
-            self.copies[vertex] = made
-            copy = made[0].vertex
-            self.originals[copy] = vertex
+                arguments = arguments_of(node, self.copies)
+                outputs = again(node, arguments)
+            place = place or first_failure(node, arguments, outputs)
+            self.copies[node] = outputs
+            copy = outputs[0].gradient_node
+            self.originals[copy] = node
             self.order.append(copy)
-        return found
+        return place
 
     def backward(self, loss: Tensor, seed: float) -> Place | None:
         """Take gradients back; what is known of the first that is not finite, or None."""
         sums: dict = {}
-        meet(sums, loss.vertex, loss.index, first_gradient(loss, None, seed))
-        for vertex in reversed(self.order):
-            if vertex not in sums:
+        accumulate(sums, loss.gradient_node, loss.index, first_gradient(loss, None, seed))
+        for node in reversed(self.order):
+            if node not in sums:
                 continue
-            arrived = {i: s.rounded(format_of(vertex, i)) for i, s in sums.pop(vertex).items()}
-            original = self.originals[vertex]
+            dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
+            original = self.originals[node]
             where = getattr(original, "module", None) or getattr(original, "name", None) or ""
-            if not all(map(is_finite, arrived.values())):
+            if not all(map(is_finite, dys.values())):
                 return Place(SUM, where)
-            if isinstance(vertex, Tensor):
+            if isinstance(node, Tensor):
                 continue
-            gradients = run_backward(vertex, arrived)
+            gradients = run_backward(node, dys)
             if not all(map(is_finite, arrays_among(gradients))):
                 line = line_of(original)
-                given = ranges([*arrived.values(), *saved_by(vertex)])
-                return Place(original.op, where, line, given)
-            for (parent, i), gradient in zip(vertex.parents, gradients):
+                return Place(original.op, where, line, ranges([*dys.values(), *saved_by(node)]))
+            for (parent, i), gradient in zip(node.parents, gradients):
                 if parent is not None:
-                    meet(sums, parent, i, gradient, vertex.precision)
+                    accumulate(sums, parent, i, gradient, node.precision)
         return None
 
 
-def first_failure(vertex: Any, arguments: list, made: Sequence) -> Place | None:
+def first_failure(node: Any, arguments: list, outputs: Sequence) -> Place | None:
     """What is known of an operation, or a leaf, if it is given or makes what is not finite."""
     broken = [a for a in arrays_among(arguments) if not is_finite(a)]
-    if not broken and all(map(is_finite, arrays_among(made))):
+    if not broken and all(map(is_finite, arrays_among(outputs))):
         return None
-    if isinstance(vertex, Tensor):
-        return Place(INPUT, getattr(vertex, "name", None) or "", inputs=ranges([vertex]))
-    place = vertex.module, line_of(vertex)
+    if isinstance(node, Tensor):
+        return Place(INPUT, getattr(node, "name", None) or "", inputs=ranges([node]))
+    place = node.module, line_of(node)
     if broken:
         return Place(INPUT, *place, ranges(broken))
-    return Place(vertex.op, *place, ranges(arguments))
+    return Place(node.op, *place, ranges(arguments))
 
 
 def saved_by(node: Node) -> list:

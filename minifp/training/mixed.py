@@ -11,30 +11,29 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from minifp.autograd.backward import propagate
-from minifp.autograd.gradient_clip import (
-    clip_factor,
-    in_one_seed,
-    multiply_gradient,
-    name_of,
-    seeds_of,
-)
+from minifp.autograd.gradient_clip import in_one_seed, multiply_gradient, seeds_of
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_flag, check_range
-from minifp.errors import ArgumentError, PrecisionError, TrainingError
-from minifp.numerics.policy import as_trained, entered_precision, get_precision
+from minifp.errors import ArgumentError
+from minifp.numerics.policy import as_trained
 from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
-from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import moved
 from minifp.runtime.interrupts import uninterrupted
-from minifp.training.diagnosis import Recorded, diagnose, where_and_remedy
+from minifp.training.diagnosis import Recorded
 from minifp.training.loss_scale import StaticLossScale, as_loss_scale
 from minifp.training.masters import MasterWeights
+from minifp.training.mixed_checks import (
+    check_alike,
+    check_distinct,
+    check_index,
+    check_settings,
+    check_state,
+    optimizers_in,
+)
+from minifp.training.model_precision import precision_of, warn_of_another
+from minifp.training.step_host import HostStep
 from minifp.training.step_result import StepResult
 
 # Objects with on_update(optimizer, gradients, factor), called before weights change (not for steps
@@ -70,20 +69,10 @@ class MixedOptimizer:
         master_weights: bool = FROM_PRECISION, *, clip_norm: float | None = None, dial: int = 0,
         skip: str = "each", skip_nonfinite: bool = True, diagnose: bool = True,
     ) -> None:  # fmt: skip
-        self.optimizers = list(optimizer) if hasattr(optimizer, "__iter__") else [optimizer]
-        if not self.optimizers or not all(isinstance(o, Optimizer) for o in self.optimizers):
-            raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
-        if len({id(p) for p in self.parameters}) < len(self.parameters):
-            raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
-        if skip not in ("each", "together"):
-            raise ArgumentError(f"skip={skip!r}: expected 'each' or 'together'")
-        if clip_norm is not None:
-            check_range("clip_norm", clip_norm)
-        check_flag("diagnose", diagnose)
-        if not isinstance(dial, int) or not 0 <= dial <= 64:
-            raise ArgumentError(f"dial={dial!r}: expected an integer from 0 to 64")
-        self.precision = _precision_of(self.parameters)
-        _warn_of_precision(self.precision)
+        self.optimizers = optimizers_in(optimizer)
+        check_settings(skip, clip_norm, dial, diagnose)
+        self.precision = precision_of(self.parameters)
+        warn_of_another(self.precision)
         stored = [p.dtype for p in self.parameters if p.precision is not None]
         masters, scale = as_trained(self.precision, stored)
         masters = masters if master_weights is FROM_PRECISION else master_weights
@@ -94,12 +83,10 @@ class MixedOptimizer:
         self.last_seed: Any = 1.0  # of the gradients that the last step used
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
-        if is_on_device(self.parameters[0].array):
+        self._first = self.parameters[0]
+        if is_on_device(self._first.array):
             arrays.holders.add(self)
-        # Of steps that are decided on a GPU: see memory_of in optim/step_cuda.py.
-        self._memory: Any = None
-        self._memory_there: Any = None  # while they are
-        self._asked: list = []
+        self._memory: Any = None  # of steps that a GPU decides: see step_memory.py
 
     def __repr__(self) -> str:
         names = ", ".join(type(o).__name__ for o in self.optimizers)
@@ -133,23 +120,14 @@ class MixedOptimizer:
         index: of the optimizer that is to train it, where there are several. Raises ArgumentError
         and PrecisionError, with nothing changed, for a group that does not fit.
         """
-        if index is None and len(self.optimizers) == 1:
-            index = 0
-        if index is None or index not in range(len(self.optimizers)):
-            raise ArgumentError(
-                f"MixedOptimizer.add_param_group: index={index!r}: expected which of the "
-                f"{len(self.optimizers)} optimizers"
-            )
-        group = self.optimizers[index].new_group(param_group)
-        if {id(p) for p in self.parameters} & {id(p) for p in group["params"]}:
-            raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
-        for p in group["params"]:
-            if p.precision is not None and str(p.precision) != str(self.precision):
-                raise PrecisionError(
-                    f"MixedOptimizer: a parameter made under {p.precision}, the others under "
-                    f"{self.precision}: use one MixedOptimizer for each"
-                )
-        self.optimizers[index].add_param_group(group)
+        o = self.optimizers[check_index(index, len(self.optimizers))]
+        group = o.new_group(param_group)
+        check_distinct([*self.parameters, *group["params"]])
+        check_alike(group["params"], self.precision)
+        o.add_param_group(group)
+        if self._memory is not None:  # which has places for the groups before
+            self._memory.settle()
+            self._memory = None
 
     @property
     def scale(self) -> float:
@@ -158,16 +136,9 @@ class MixedOptimizer:
             self._memory.settle()
         return self.loss_scale.value
 
-    def _on_device(self) -> Any:
-        """What decides steps on the GPU (see optim/step_cuda.py); None on the CPU, or where only
-        the host knows the rule."""
-        if not is_on_device(self.parameters[0].array):
-            return None
-        return import_module("minifp.training.step_cuda").memory_of(self)
-
     def backward(self, loss: Tensor, retain_graph: bool = False) -> None:
         """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""
-        memory, scale = self._on_device(), None
+        memory, scale = self._step_memory(), None
         if memory is None:
             scale = self.scale
             seed = math.ldexp(scale, -self.dial)
@@ -199,6 +170,27 @@ class MixedOptimizer:
         was changed since (all with nothing changed), and TrainingError after `patience` skipped
         steps in a row.
         """
+        self._check_ready(closure)
+        seed = self.last_seed = in_one_seed(self)  # what all gradients are multiplied by
+        gradients = [o.gradients() for o in self.optimizers]
+        decider = self._decider(seed, gradients)  # the host, or the GPU in its own memory
+        decider.unscale_and_check()
+        if decider.factor is not None:
+            for observer in observers:
+                observer.on_update(self, gradients, decider.factor)
+        with uninterrupted():  # Ctrl-C finds all of it done, or nothing
+            decider.update_or_skip()
+            decider.adapt_scale()
+        result = decider.result()
+        for observer in observers:
+            observer.on_step(self, result)
+        losses = self._forget()
+        if self.skip_nonfinite:
+            decider.check_patience(result, losses)
+        return result
+
+    def _check_ready(self, closure):
+        """Raise, with nothing changed, for what a step could not work with."""
         if closure is not None:
             raise ArgumentError(
                 "MixedOptimizer.step(closure): a closure is not taken, because the loss scale "
@@ -206,56 +198,21 @@ class MixedOptimizer:
             )
         for o in self.optimizers:
             o.check_ready()
-        seed = self.last_seed = in_one_seed(self)
-        gradients, memory = [o.gradients() for o in self.optimizers], self._on_device()
-        if memory is not None and memory.takes(seed, gradients):
-            with uninterrupted():
-                result = memory.step(gradients)
-            for observer in observers:
-                observer.on_step(self, result)
-            memory.check_patience()
-            self._forget()
-            return result
-        inverse = 1 / seed
-        squares = [sum(of_block.squared_norm() for of_block in found) for found in gradients]
-        finite = [math.isfinite(s) for s in squares]
-        norm = math.sqrt(sum(squares)) * inverse if all(finite) else math.nan
-        culprits = () if all(finite) else self._not_finite()
-        wanted = finite if self.skip == "each" else [all(finite)] * len(finite)
-        if not self.skip_nonfinite:
-            wanted = [True] * len(finite)
-        factor = inverse * self._clip(squares, wanted, inverse)
-        before, diagnosis = self.scale, None
-        if self.diagnose and not all(wanted):  # while all weights are those of backward
-            diagnosis = diagnose(self.backwards, before, self.dial)
-        if any(wanted):
-            for observer in observers:
-                observer.on_update(self, gradients, factor)
-        with uninterrupted():
-            for o, go, found in zip(self.optimizers, wanted, gradients):
-                o.count_attempt()
-                if go and any(of_block.there_are_any() for of_block in found):
-                    o.apply(factor, found)
-                elif not go:
-                    o.zero_grad()
-            self.loss_scale.update(all(finite))
-        reason = None
-        if not all(wanted):
-            reason = "the gradient of " + ", ".join(culprits) + " is not finite"
-            reason += f": {diagnosis}" if diagnosis else ""
-        result = StepResult(
-            *(all(wanted), reason, before, self.scale, norm, culprits, tuple(wanted), diagnosis)
-        )
-        return self._reported(result)
 
-    def _reported(self, result):
-        for observer in observers:
-            observer.on_step(self, result)
-        losses = self._forget()
-        if self.skip_nonfinite and self.loss_scale.skipped_in_a_row >= self.loss_scale.patience:
-            given = result.parameters, result.scale_before, losses, result.diagnosis
-            raise TrainingError(self.advice(*given))
-        return result
+    def _decider(self, seed, gradients):
+        """What decides on this step: a HostStep or a DeviceStep, which have the same methods."""
+        memory = self._step_memory()
+        if memory is None or not memory.takes(seed, gradients):
+            return HostStep(self, seed, gradients)
+        return import_module("minifp.training.step_cuda").DeviceStep(memory, gradients)
+
+    def _step_memory(self):
+        """What steps have in the GPU's memory; None where they are decided on the host."""
+        if not is_on_device(self._first.array):
+            return None
+        if self._memory is None:
+            self._memory = import_module("minifp.training.step_memory").StepMemory(self)
+        return self._memory if self._memory.fits() else None
 
     def _forget(self):
         """Let go of the graphs of this step; their losses."""
@@ -275,27 +232,6 @@ class MixedOptimizer:
         for o in self.optimizers:
             o.zero_grad(set_to_none)
         self._forget()
-
-    def _clip(self, squares, wanted, inverse):
-        if self.clip_norm is None:
-            return 1.0
-        total = sum(s for s, go in zip(squares, wanted) if go)
-        return clip_factor(math.sqrt(total) * inverse, self.clip_norm)
-
-    def _not_finite(self):
-        names = []
-        for i, p in enumerate(self.parameters):
-            if p.grad is not None and not np.isfinite(moved(p.grad.array, "cpu")).all():
-                names.append(name_of(p, i))
-        return tuple(names)
-
-    def advice(self, culprits: tuple, scale: float, losses: list, diagnosis: Any = None) -> str:
-        """What a TrainingError says after too many skipped steps."""
-        where, remedy = where_and_remedy(diagnosis, losses, scale)
-        return (
-            f"{self.loss_scale.skipped_in_a_row} steps in a row were skipped: gradients of "
-            f"{', '.join(culprits)} are Inf or NaN; {where}. {remedy}"
-        )
 
     def memory(self) -> dict:
         """Bytes held, by kind: weights, masters, optimizer_state, gradients."""
@@ -318,20 +254,7 @@ class MixedOptimizer:
 
     def check_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raise ArgumentError, saying what does not fit, for what load_state_dict would refuse."""
-        if not isinstance(state_dict, dict) or set(state_dict) != {"optimizers", "loss_scale"}:
-            is_dict = isinstance(state_dict, dict)
-            given = sorted(state_dict, key=str) if is_dict else type(state_dict).__name__
-            raise ArgumentError(
-                f"MixedOptimizer: state of {given}, expected ['loss_scale', 'optimizers']"
-            )
-        states = state_dict["optimizers"]
-        if not isinstance(states, (list, tuple)) or len(states) != len(self.optimizers):
-            raise ArgumentError(
-                f"MixedOptimizer: expected a list of states, {len(self.optimizers)} of optimizers"
-            )
-        self.loss_scale.check_state_dict(state_dict["loss_scale"])
-        for o, state in zip(self.optimizers, states):
-            o.check_state_dict(state)
+        check_state(state_dict, self.optimizers, self.loss_scale)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from a state_dict; the weights become the rounded masters in it.
@@ -344,27 +267,3 @@ class MixedOptimizer:
         self.loss_scale.load_state_dict(state_dict["loss_scale"])
         for o, state in zip(self.optimizers, state_dict["optimizers"]):
             o.load_state_dict(state)
-
-
-def _precision_of(parameters):
-    """The precision in which the parameters were made. Raises PrecisionError if they differ."""
-    found = {str(p.precision): p.precision for p in parameters if p.precision is not None}
-    if len(found) > 1:
-        raise PrecisionError(
-            f"MixedOptimizer: parameters made under different precisions ({'; '.join(found)}): "
-            "use one MixedOptimizer for each"
-        )
-    return next(iter(found.values()), None) or get_precision()
-
-
-def _warn_of_precision(mine):
-    """Warn where another precision was entered than that in which the model was made."""
-    entered = entered_precision()
-    if entered is not None and str(entered) != str(mine):
-        warn_once(
-            f"entered {entered}, made under {mine}",
-            f'MixedOptimizer inside of fp.precision("{entered}"), of a model that was made under '
-            f'"{mine}": it computes and trains in "{mine}". Make the model inside of the `with` '
-            f'block too; or, before anything is made, fp.set_precision("{entered}") (or the '
-            f"environment variable MINIFP_PRECISION={entered})",
-        )

@@ -45,8 +45,8 @@ class PendingResult(StepResult):
 
     def __getattribute__(self, name: str) -> Any:
         if name in FIELDS and vars(self)["outcome"] is not None:
-            found = vars(self)["outcome"].read()
-            vars(self).update(found, outcome=None)
+            values = vars(self)["outcome"].read()
+            vars(self).update(values, outcome=None)
         return object.__getattribute__(self, name)
 
 

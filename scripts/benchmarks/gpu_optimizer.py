@@ -44,7 +44,7 @@ def _mine(machine, each, is_captured):
         parameters = [fp.nn.Parameter(v) for v in values]
         optimizer = fp.MixedOptimizer(optim.Adam(parameters, lr=1e-4))
     gradients = [machine.ours.values((each,), "float16", -1, 1) for _ in range(TENSORS)]
-    memory = optimizer._on_device()
+    memory = optimizer._step_memory()
     if memory is None:
         raise RuntimeError("this step is not decided on the GPU")
     memory.prepare()

@@ -9,7 +9,6 @@ the first steps, without what libraries hold.
 import gc
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -88,15 +87,9 @@ def measure(unit, machine):
 
 def forget(machine):
     """Give memory back, also what models hold that know themselves."""
-    initial.cache_clear()
+    workloads.initial_once.cache_clear()
     gc.collect()
     machine.tidy()
-
-
-@lru_cache(None)
-def initial(name, shape):
-    """The initial value of a parameter: drawn once for all sides."""
-    return workloads.initial(name, shape)
 
 
 def row(unit, model, sides):
@@ -145,7 +138,8 @@ class Training:
         self.precision = precision
         with fp.precision(precision):
             self.model = getattr(models, model.architecture)(*model.arguments).to("cuda")
-            state = {n: initial(n, p.shape) for n, p in self.model.named_parameters()}
+            values = self.model.named_parameters()
+            state = {n: workloads.initial_once(n, p.shape) for n, p in values}
             self.model.load_state_dict(state, strict=False)
             name, settings = model.optimizer
             plain = getattr(optim, name)(self.model.parameters(), **settings)

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from . import theirs
-from .gpu_steps import initial
+from .workloads import initial_once
 
 
 class Training:
@@ -21,7 +21,7 @@ class Training:
         self.model = theirs.ARCHITECTURES[model.architecture](*model.arguments)
         with torch.no_grad():
             for name, p in self.model.named_parameters():
-                p.copy_(torch.from_numpy(initial(name, tuple(p.shape))))
+                p.copy_(torch.from_numpy(initial_once(name, tuple(p.shape))))
         form = torch.channels_last if layout == "NHWC" else torch.contiguous_format
         self.model.to(device, memory_format=form)
         name, settings = model.optimizer

@@ -77,7 +77,7 @@ class Profile:
         """An operation ends, forward."""
         self.close(node.op)
 
-    def on_gradient(self, vertex, gradient):
+    def on_gradient(self, node, gradient):
         """What has summed gradients and found the way here ends."""
         self.close(BETWEEN, calls=0)
 

@@ -41,7 +41,7 @@ class Trace:
             for shapes, times in PRODUCTS[node.op](node):
                 self.products[shapes] += times
 
-    def on_gradient(self, vertex, gradient):
+    def on_gradient(self, node, gradient):
         """Nothing to do."""
 
     def on_release(self, node):
@@ -73,8 +73,8 @@ class Trace:
 
 
 def _shape(parent):
-    vertex, index = parent
-    return vertex.shape if isinstance(vertex, Tensor) else vertex.shapes[index]
+    node, index = parent
+    return node.shape if isinstance(node, Tensor) else node.shapes[index]
 
 
 def _wants(parent):

@@ -5,6 +5,7 @@ library, so that the first losses of all must agree: see `rounds.py`.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 from zlib import crc32
@@ -212,3 +213,9 @@ def initial(name, shape):
         return np.full(shape, float(name.endswith("weight")), np.float32)
     bound = prod(shape[1:]) ** -0.5
     return np.random.default_rng(crc32(name.encode())).uniform(-bound, bound, shape).astype("f4")
+
+
+@lru_cache(None)
+def initial_once(name, shape):
+    """The same, drawn once for all that are measured in one process, until its cache is cleared."""
+    return initial(name, shape)

@@ -81,14 +81,14 @@ class Flow(list):
     def on_record(self, node, outputs):
         self.append(("record", node.op, outputs))
 
-    def on_gradient(self, vertex, gradient):
-        self.append(("gradient", getattr(vertex, "op", "leaf"), gradient))
+    def on_gradient(self, node, gradient):
+        self.append(("gradient", getattr(node, "op", "leaf"), gradient))
 
     def on_release(self, node):
         self.append(("release", node.op, node.saved))
 
 
-def test_each_vertex_is_visited_after_all_its_readers():
+def test_each_node_is_visited_after_all_its_readers():
     x = leaf(2.0)
     with Flow() as flow:
         y = x.exp()

@@ -12,7 +12,7 @@ import pytest
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.training.graphs import WARM_UP
+from minifp.training.warm_up import WARM_UP
 
 
 class Net(nn.Module):

@@ -30,7 +30,7 @@ from minifp.runtime.cuda import rows, source, teaching
 from minifp.runtime.cuda.arrays import to_device
 from minifp.runtime.cuda.source import common
 from minifp.runtime.cuda.translate import PRELUDE
-from minifp.training.step_cuda import fits
+from minifp.training.step_memory import StepMemory
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_100")  # beside sm_90: Turing, Ampere, Blackwell
 SHORT, TOGETHER = 4000, 60  # characters of a text that is compiled with others, and how many
@@ -99,7 +99,7 @@ def step(rule, precision):
     with fp.precision(precision):
         layer = nn.Linear(3, 2).to(device="cuda")
         optimizer = fp.MixedOptimizer(rule(layer.parameters()))
-        if fits(optimizer):
+        if StepMemory(optimizer).fits():
             optimizer.minimize(layer(fp.ones(4, 3, device="cuda")).sum())
 
 

@@ -9,7 +9,7 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.runtime.cuda import arrays
-from minifp.training import mixed, step_cuda
+from minifp.training import gather_cuda, mixed, step_memory
 
 RULES = {
     "SGD": lambda p: optim.SGD(p, lr=0.1),
@@ -78,7 +78,7 @@ def test_a_step_is_that_of_the_cpu(name, precision):
                 p.grad = fp.tensor(g, p.gradient_dtype, device=device)
                 p.grad.seed = scale
             if device == "cuda":
-                memory = optimizer._on_device()
+                memory = optimizer._step_memory()
                 assert memory is not None, f"{name} is not decided on the GPU"
                 memory.prepare()
                 for p in model.parameters():
@@ -106,7 +106,7 @@ def test_nothing_is_read_until_somebody_asks(monkeypatch):
     losses_of(model, optimizer, 2, "cuda")
     reads = []
     read = arrays.to_host
-    monkeypatch.setattr(step_cuda, "to_host", lambda a: reads.append(a) or read(a))
+    monkeypatch.setattr(step_memory, "to_host", lambda a: reads.append(a) or read(a))
     made_results = losses_of(model, optimizer, 10, "cuda")
     assert not reads
     assert made_results[-1][1].stepped and len(reads) == 2
@@ -217,18 +217,33 @@ def test_gradients_can_be_clipped_by_hand_between():
     assert result.stepped and norm > 0.5 and np.isclose(result.grad_norm, 0.5, rtol=1e-3)
 
 
+def test_a_group_that_is_added_later_is_trained_and_its_overflows_are_named():
+    found = []
+    for device in ("cpu", "cuda"):
+        model, optimizer = made(device, RULES["Adam"], loss_scale=8.0)
+        x = fp.ones(2, 6, device=device, dtype="float16")
+        optimizer.minimize(model(x).sum())
+        with fp.precision("mixed"):
+            added = nn.Linear(2, 3).to(device).bias
+        optimizer.add_param_group({"params": [added]})
+        results = [optimizer.minimize(model(x).sum() + added.sum() * f) for f in (1.0, np.inf)]
+        assert (results[0].stepped, results[1].parameters) == (True, ("bias",))
+        found.append((added.numpy().tolist(), optimizer.scale, optimizer.optimizer.steps))
+    assert found[0] == found[1] and found[0][2] == 2
+
+
 def test_many_parameters_take_several_launches():
     """More than one launch of `gather` holds, and one of more than a block's share."""
     found = []
     for device in ("cpu", "cuda"):
         fp.manual_seed(0)
         with fp.precision("float32"):
-            layers = [nn.Linear(4, 4) for _ in range(step_cuda.MOST)]
+            layers = [nn.Linear(4, 4) for _ in range(gather_cuda.MOST)]
             model = nn.Sequential(nn.Linear(3000, 4), *layers).to(device)
             optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1))
             x = fp.tensor(np.linspace(-1, 1, 6000).reshape(2, 3000), device=device)
             found.append((model, optimizer.minimize(model(x).sum())))
-    assert 3000 * 4 > step_cuda.CHUNK
+    assert 3000 * 4 > gather_cuda.CHUNK
     assert_close(found[0][0], found[1][0], ulps=2.0**8)
     assert np.isclose(found[0][1].grad_norm, found[1][1].grad_norm, rtol=1e-5)
 

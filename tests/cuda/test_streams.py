@@ -18,7 +18,7 @@ from minifp import nn
 from minifp.runtime.cuda.arrays import cupy, empty, lasting, to_device, to_host
 from minifp.runtime.cuda.pools import release
 from minifp.runtime.cuda.transfer import Upload
-from minifp.training.graphs import WARM_UP
+from minifp.training.warm_up import WARM_UP
 
 SEEDS = (1, 2, 3) if IMITATED else (0,)
 

@@ -459,7 +459,7 @@ def test_every_recorded_operation_knows_the_path_of_its_module():
         def on_record(self, node, outputs):
             self.paths.append((node.module, node.op))
 
-        def on_gradient(self, vertex, gradient):
+        def on_gradient(self, node, gradient):
             pass
 
         def on_release(self, node):

@@ -1,10 +1,12 @@
 """The scripts in scripts/: they run as their help says, and train what `compare` trains."""
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,31 @@ def test_help_names_every_option(name):
 def test_the_readme_beside_them_names_every_script():
     text = (SCRIPTS / "README.md").read_text(encoding="utf-8")
     assert NAMES and all(f"{name}.py" in text for name in NAMES)
+
+
+# ---- what they import ---------------------------------------------------------------------------
+
+
+def imported(path):
+    """The dotted names that a file under scripts/ imports, inside functions too."""
+    package = [*path.parent.relative_to(SCRIPTS).parts]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*above, node.module] if node.module else above)
+            yield from (source, *(f"{source}.{alias.name}" for alias in node.names))
+
+
+def test_no_module_of_theirs_imports_itself_in_a_circle():
+    parts = {
+        path: path.relative_to(SCRIPTS).with_suffix("").parts for path in SCRIPTS.rglob("*.py")
+    }
+    files = {".".join(names): path for path, names in parts.items()}
+    graph = {name: {*imported(path)} & {*files} - {name} for name, path in files.items()}
+    assert "benchmarks.workloads" in graph["benchmarks.gpu_steps"]
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" is imported by ".join(error.args[1]))

@@ -187,7 +187,7 @@ def test_products_are_those_that_the_benchmarks_know_by_operation(name):
 def test_every_kernel_can_be_counted_and_its_arguments_stay_as_they_are(case):
     with fp.precision("float32"), Calls() as calls:
         y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
-        y = [t for t in (y if isinstance(y, tuple) else (y,)) if getattr(t, "vertex", None)]
+        y = [t for t in (y if isinstance(y, tuple) else (y,)) if getattr(t, "gradient_node", None)]
         if y:
             sum((t * t).sum() for t in y).backward()
     for call in calls:

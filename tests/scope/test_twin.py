@@ -97,7 +97,7 @@ def test_beside_its_own_precision_a_step_has_no_error_at_all(precision):
 def test_what_is_looked_at_is_the_step_itself_bit_for_bit(precision):
     model, _, recorded = step_of(precision)
     graphs, _ = values_of(recorded)
-    loss = graphs.stored[recorded.loss.vertex][recorded.loss.index]
+    loss = graphs.stored[recorded.loss.gradient_node][recorded.loss.index]
     assert loss.array == recorded.loss.array
     for p in model.parameters():
         assert graphs.gradients[p][0].tobytes() == p.grad.array.tobytes(), p.name
@@ -108,7 +108,11 @@ def test_every_operation_can_be_done_beside_itself(case):
     for precision in ("float64", "mixed"):
         with fp.precision(precision):
             y = case.fn(*[fp.tensor(a, requires_grad=True) for a in case.arrays()])
-            y = [t for t in (y if isinstance(y, tuple) else (y,)) if getattr(t, "vertex", None)]
+            y = [
+                t
+                for t in (y if isinstance(y, tuple) else (y,))
+                if getattr(t, "gradient_node", None)
+            ]
             if not y:
                 return  # has no gradient
             found = twin(recorded_of(sum((t * t).sum() for t in y)), 1.0, measured=1)
@@ -140,7 +144,7 @@ def test_a_dot_product_adds_no_more_than_its_bound():
     _, _, recorded = step_of("mixed", lambda: nn.Linear(200, 3), (16, 200))
     graphs, values = values_of(recorded)
     v = {v.name: v for v in values if v.operation == "linear"}
-    x, w, b = (np.abs(a).astype(float) for a in (v["y"].vertex.call[1][0], *weights(graphs)))
+    x, w, b = (np.abs(a).astype(float) for a in (v["y"].node.call[1][0], *weights(graphs)))
     assert excess(v["y"].stored, v["y"].local, x @ w.T + b, 201) <= 1
     dy = np.abs(next(v.stored for v in values if v.name == "dinput" or v.name == "dz"))
     assert excess(v["dw"].stored, v["dw"].local, dy.T.astype(float) @ x, 16) <= 1

@@ -289,8 +289,8 @@ def test_observers_do_not_see_a_replay():
         def on_record(self, node, outputs):
             self.append(node)
 
-        def on_gradient(self, vertex, gradient):
-            self.append(vertex)
+        def on_gradient(self, node, gradient):
+            self.append(node)
 
         def on_release(self, node):
             pass

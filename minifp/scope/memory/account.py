@@ -65,10 +65,10 @@ class Account(Ledger):
         self.hold(f"given to {self._label(node)}", ACTIVATIONS, given)
         self.happened(node)
 
-    def on_gradient(self, vertex: Node | Tensor, gradient: Any) -> None:
+    def on_gradient(self, node: Node | Tensor, gradient: Any) -> None:
         """A gradient is where it is used, or stays."""
         self.phase = BACKWARD
-        super().on_gradient(vertex, gradient)
+        super().on_gradient(node, gradient)
         if self.inside is not None:
             self.inside.begin()
 
@@ -85,20 +85,20 @@ class Account(Ledger):
         made = [a for a in results if is_array(a) and a.ndim]
         self.hold(f"{self._layer(module_path.get())} {kernel.name}", WORKSPACE, made)
 
-    def began(self, vertex: Any, copy: Tensor | None = None) -> None:
+    def began(self, node: Any, copy: Tensor | None = None) -> None:
         """Of a step that is done again the next is: a leaf, a weight if the recorded one is, or an
         operation."""
-        if copy is not None and id(vertex) in self.names:
-            self.names[id(copy)] = self.names[id(vertex)]
+        if copy is not None and id(node) in self.names:
+            self.names[id(copy)] = self.names[id(node)]
             self.weights.add(key_of(buffer(copy.array)))
         if self.inside is not None:
             self.inside.begin()
 
-    def take(self, vertex: Any, kind: str, key: Any, whole: Any) -> None:
+    def take(self, node: Any, kind: str, key: Any, whole: Any) -> None:
         """Count a buffer until it is freed, under the first name that is settled."""
         if not is_array(whole):  # a NumPy scalar
             return
-        name = vertex if isinstance(vertex, str) else self._label(vertex)
+        name = node if isinstance(node, str) else self._label(node)
         entry = self.held.get(key)
         if entry is None:
             entry = self.held[key] = Entry(kind, name, whole.nbytes, kind != WORKSPACE)
@@ -143,10 +143,10 @@ class Account(Ledger):
         self.now[entry.kind] += sign * entry.nbytes
         self.log.append((entry.kind, entry.name, sign * entry.nbytes))
 
-    def _label(self, vertex):
-        if isinstance(vertex, Tensor):
-            return self.names.get(id(vertex), "a leaf")
-        return f"{self._layer(vertex.module)} {vertex.op}".strip()
+    def _label(self, node):
+        if isinstance(node, Tensor):
+            return self.names.get(id(node), "a leaf")
+        return f"{self._layer(node.module)} {node.op}".strip()
 
     def _layer(self, path):
         return "" if path == self.root else path.removeprefix(f"{self.root}.")

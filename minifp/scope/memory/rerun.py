@@ -1,9 +1,9 @@
 """A recorded step done once more while memory is watched, and what operations hold inside.
 
 The operations are done again one after the other (see replay.py), what nobody reads any more is
-freed as it is in training, and gradients are taken back by the same walk; so what is held meanwhile
-is what the step held. What an operation holds inside, beyond its arguments and results, is read
-from tracemalloc, to which NumPy reports the memory of every array.
+freed as it is in training, and gradients are taken back by the same backward; so what is held
+meanwhile is what the step held. What an operation holds inside, beyond its arguments and results,
+is read from tracemalloc, to which NumPy reports the memory of every array.
 """
 
 import tracemalloc
@@ -32,7 +32,7 @@ def do_again(
 ) -> None:  # fmt: skip
     """Do the forward and the backward of a step again, seen by one observer of tape and kernels.
 
-    observer: also told `began(vertex, copy)` for leaves, with their copy, and `began(node)` before
+    observer: also told `began(node, copy)` for leaves, with their copy, and `began(node)` before
     an operation is done. leaves: copies of leaves that were made before, to which new ones are
     added; gradients are added up there. precision: instead of the recorded ones; casts into other
     formats, which a step in one format has not, are then left out. entering: of arrays that are
@@ -49,26 +49,26 @@ def _forward(recorded, observer, leaves, precision, entering):
     order = recorded.order
     made: Outputs = {}
     readers = Counter(parent for v in order for parent, _ in v.parents)
-    readers[recorded.loss.vertex] += 1  # the caller
-    for vertex in reversed(order):
-        if isinstance(vertex, Tensor):
-            if vertex not in leaves:
-                array = vertex.array if entering is None else entering(vertex.array)
-                leaves[vertex] = leaf_like(vertex, array)
-            made[vertex] = (leaves[vertex],)
-            observer.began(vertex, leaves[vertex])
+    readers[recorded.loss.gradient_node] += 1  # the caller
+    for node in reversed(order):
+        if isinstance(node, Tensor):
+            if node not in leaves:
+                array = node.array if entering is None else entering(node.array)
+                leaves[node] = leaf_like(node, array)
+            made[node] = (leaves[node],)
+            observer.began(node, leaves[node])
             continue
-        observer.began(vertex)
-        if precision is not None and vertex.op == CAST:
-            (parent, i) = vertex.parents[0]
-            made[vertex] = (made[parent][i],)
+        observer.began(node)
+        if precision is not None and node.op == CAST:
+            (parent, i) = node.parents[0]
+            made[node] = (made[parent][i],)
         else:
-            made[vertex] = again(vertex, arguments_of(vertex, made, entering), precision)
-        for parent, _ in vertex.parents:
+            made[node] = again(node, arguments_of(node, made, entering), precision)
+        for parent, _ in node.parents:
             readers[parent] -= 1
             if parent is not None and readers[parent] == 0:
                 del made[parent]
-    return made[recorded.loss.vertex][recorded.loss.index]
+    return made[recorded.loss.gradient_node][recorded.loss.index]
 
 
 @contextmanager
@@ -115,13 +115,13 @@ class Inside:
 class Unseen:
     """An observer that looks at nothing."""
 
-    def began(self, vertex: Any, copy: Any = None) -> None:
+    def began(self, node: Any, copy: Any = None) -> None:
         """A leaf or an operation is next."""
 
     def on_record(self, node: Node, outputs: tuple) -> None:
         """An operation is done, forward."""
 
-    def on_gradient(self, vertex: Any, gradient: Any) -> None:
+    def on_gradient(self, node: Any, gradient: Any) -> None:
         """A gradient has arrived."""
 
     def on_release(self, node: Node) -> None:
@@ -143,9 +143,9 @@ class Workspaces(Unseen):
         self.at = 0
         self.inside = Inside()
 
-    def began(self, vertex: Any, copy: Any = None) -> None:
+    def began(self, node: Any, copy: Any = None) -> None:
         """The next operation is this one."""
-        self.at = id(vertex)
+        self.at = id(node)
         self.inside.begin()
 
     def on_record(self, node: Node, outputs: tuple) -> None:
@@ -153,7 +153,7 @@ class Workspaces(Unseen):
         self.originals[node] = self.at
         self._keep("forward", self.at)
 
-    def on_gradient(self, vertex: Any, gradient: Any) -> None:
+    def on_gradient(self, node: Any, gradient: Any) -> None:
         """What has arrived is rounded, and the backward of an operation begins."""
         self.inside.begin()
 

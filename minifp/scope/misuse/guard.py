@@ -110,10 +110,10 @@ class Guard:
         """A backward begins."""
         self.gradients.on_seed(seed)
 
-    def on_gradient(self, vertex: Any, gradient: Any) -> None:
+    def on_gradient(self, node: Any, gradient: Any) -> None:
         """A gradient arrived."""
-        if isinstance(vertex, Tensor):
-            self.gradients.on_gradient(vertex, gradient)
+        if isinstance(node, Tensor):
+            self.gradients.on_gradient(node, gradient)
 
     def on_release(self, node: Any) -> None:
         """Nothing to do."""

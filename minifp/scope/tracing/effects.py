@@ -22,7 +22,7 @@ from minifp.scope.tracing.redone import Arrivals, summed
 
 
 class Effect(NamedTuple):
-    """Of one vertex's error. loss: what it adds to the loss. gradients: the norm of what it adds to
+    """Of one node's error. loss: what it adds to the loss. gradients: the norm of what it adds to
     the gradients of all weights, over the norm of those.
     """
 
@@ -30,11 +30,11 @@ class Effect(NamedTuple):
     gradients: float
 
 
-def effect_of(t: Thrice, vertex: Any) -> Effect:
-    """The effect of one vertex of a step of which all values have been gone through."""
-    outputs = forward(t, vertex)
-    loss, reference = (o[t.loss.vertex][t.loss.index].array for o in (outputs, t.reference))
-    found = backward(t, outputs, vertex)
+def effect_of(t: Thrice, node: Any) -> Effect:
+    """The effect of one node of a step of which all values have been gone through."""
+    outputs = forward(t, node)
+    loss, reference = (o[t.loss.gradient_node][t.loss.index].array for o in (outputs, t.reference))
+    found = backward(t, outputs, node)
     pairs = [(found[leaf], other) for leaf, (_, other) in t.gradients.items()]
     return Effect(float(difference(loss, reference)), relative(pairs))
 
@@ -59,11 +59,11 @@ def ratio(error: float, size: float) -> float:
     return error / size if size else float("inf")
 
 
-def forward(t: Thrice, vertex: Any) -> Outputs:
-    """The reference's outputs, those after `vertex` made again from what is wrong with it."""
-    outputs, changed = dict(t.reference), {vertex}
+def forward(t: Thrice, node: Any) -> Outputs:
+    """The reference's outputs, those after `node` made again from what is wrong with it."""
+    outputs, changed = dict(t.reference), {node}
     for v in t.order:
-        if v is vertex:
+        if v is node:
             outputs[v] = spoilt(t, v)
         elif any(parent in changed for parent, _ in v.parents):
             outputs[v] = t.under_reference(v, arguments_of(v, outputs, t.wide))
@@ -71,38 +71,38 @@ def forward(t: Thrice, vertex: Any) -> Outputs:
     return outputs
 
 
-def spoilt(t: Thrice, vertex: Any) -> tuple[Tensor, ...]:
-    """The outputs of a vertex with its errors in them, and in what it keeps for backward."""
-    errors = t.errors[vertex]
-    if isinstance(vertex, Tensor):
-        return (leaf_like(vertex, added_to(t.reference[vertex][0].array, errors.outputs[0])),)
-    made = t.under_reference(vertex, arguments_of(vertex, t.reference, t.wide))
+def spoilt(t: Thrice, node: Any) -> tuple[Tensor, ...]:
+    """The outputs of a node with its errors in them, and in what it keeps for backward."""
+    errors = t.errors[node]
+    if isinstance(node, Tensor):
+        return (leaf_like(node, added_to(t.reference[node][0].array, errors.outputs[0])),)
+    made = t.under_reference(node, arguments_of(node, t.reference, t.wide))
     for tensor, error in zip(made, errors.outputs):
         if tensor.array.dtype.kind == "f":
             tensor.array = added_to(tensor.array, error)
-    node: Any = made[0].node
-    node.saved = nested(added_to, node.saved, errors.saved)
+    copy: Any = made[0].node
+    copy.saved = nested(added_to, copy.saved, errors.saved)
     return made
 
 
-def backward(t: Thrice, outputs: Outputs, vertex: Any) -> dict[Tensor, np.ndarray]:
-    """The gradients of all leaves, with the errors of `vertex` in what it sums and sends."""
-    arrivals, found, errors = Arrivals(), {}, t.errors[vertex]
-    loss = outputs[t.loss.vertex][t.loss.index]
+def backward(t: Thrice, outputs: Outputs, node: Any) -> dict[Tensor, np.ndarray]:
+    """The gradients of all leaves, with the errors of `node` in what it sums and sends."""
+    arrivals, found, errors = Arrivals(), {}, t.errors[node]
+    loss = outputs[t.loss.gradient_node][t.loss.index]
     first = first_gradient(loss, None, t.seed)
-    arrivals.add(t.loss.vertex, t.loss.index, first, t.precision)
+    arrivals.add(t.loss.gradient_node, t.loss.index, first, t.precision)
     for v in reversed(t.order):
-        arrived, own = arrivals.take(v), outputs[v][0].vertex
+        arrived, own = arrivals.take(v), outputs[v][0].gradient_node
         if not arrived:
             continue
         sums = {i: summed(each, format_of(own, i)) for i, each in arrived.items()}
-        if v is vertex:
+        if v is node:
             sums |= {i: added_to(sums[i], error) for i, error in errors.sums.items()}
         if isinstance(v, Tensor):
             found[v] = sums[0]
             continue
         gradients = run_backward(own, sums)
-        if v is vertex:
+        if v is node:
             gradients = tuple(
                 g if e is None else added_to(g, e) for g, e in zip(gradients, errors.gradients)
             )

@@ -24,13 +24,13 @@ from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
 class Value(NamedTuple):
     """One value of the step, thrice.
 
-    number: of the visit to its vertex, in the order of the step, from 1 on. vertex: of the step.
+    number: of the visit to its node, in the order of the step, from 1 on. node: of the step.
     operation: as in TwinRow. name: "y", or "dx" for the gradient of an argument x.
     """
 
     number: int
     phase: str
-    vertex: Any
+    node: Any
     operation: str
     name: str
     stored: np.ndarray
@@ -49,7 +49,7 @@ class Value(NamedTuple):
 
 
 class Errors:
-    """What one vertex adds: to its outputs, to what it keeps for backward, to the sums of gradients
+    """What one node adds: to its outputs, to what it keeps for backward, to the sums of gradients
     that meet at it (by output), and to the gradients that it sends.
     """
 
@@ -62,8 +62,8 @@ class Errors:
 class Thrice:
     """The three graphs of one step. `values()` makes them, and goes through all values once.
 
-    order: the step's vertices, the first first. stored, reference: by vertex, its outputs. errors:
-    by vertex. gradients: by leaf, its gradient as stored and of the reference.
+    order: the step's nodes, the first first. stored, reference: by node, its outputs. errors:
+    by node. gradients: by leaf, its gradient as stored and of the reference.
     """
 
     def __init__(self, recorded: Recorded, seed: float, precision: Precision) -> None:
@@ -78,11 +78,11 @@ class Thrice:
 
     def values(self) -> Iterator[Value]:
         """All values, in the order of the step."""
-        for number, vertex in enumerate(self.order, 1):
-            if isinstance(vertex, Tensor):
-                yield self._leaf(number, vertex)
+        for number, node in enumerate(self.order, 1):
+            if isinstance(node, Tensor):
+                yield self._leaf(number, node)
             else:
-                yield from self._forward(number, vertex)
+                yield from self._forward(number, node)
         yield from self._backward()
 
     def under_reference(self, node: Node, arguments: list) -> tuple[Tensor, ...]:
@@ -133,34 +133,34 @@ class Thrice:
 
     def _backward(self):
         stored, reference, number = Arrivals(), Arrivals(), len(self.order)
-        vertex, index = self.loss.vertex, self.loss.index
-        first = first_gradient(self.stored[vertex][index], None, self.seed)
-        stored.add(vertex, index, first, self.precision)
-        reference.add(vertex, index, self.wide(first), self.precision)
-        for vertex in reversed(self.order):
+        node, index = self.loss.gradient_node, self.loss.index
+        first = first_gradient(self.stored[node][index], None, self.seed)
+        stored.add(node, index, first, self.precision)
+        reference.add(node, index, self.wide(first), self.precision)
+        for node in reversed(self.order):
             number += 1
-            lists = stored.take(vertex), reference.take(vertex)
+            lists = stored.take(node), reference.take(node)
             if not lists[0]:
                 continue
             sums: list[dict] = [{}, {}]
             for i, arrived in lists[0].items():
-                value = self._met(number, vertex, i, arrived, lists[1][i])
+                value = self._met(number, node, i, arrived, lists[1][i])
                 sums[0][i], sums[1][i] = value.stored, value.reference
                 if len(arrived) > 1:
-                    self.errors[vertex].sums[i] = value.added
+                    self.errors[node].sums[i] = value.added
                     yield value
-            if isinstance(vertex, Tensor):
-                self.gradients[vertex] = sums[0][0], sums[1][0]
+            if isinstance(node, Tensor):
+                self.gradients[node] = sums[0][0], sums[1][0]
                 continue
-            yield from self._sent(number, vertex, sums, stored, reference)
+            yield from self._sent(number, node, sums, stored, reference)
 
-    def _met(self, number, vertex, i, arrived, of_reference):
+    def _met(self, number, node, i, arrived, of_reference):
         """The sum of the gradients that meet at one output."""
-        own = self.stored[vertex][0].vertex
+        own = self.stored[node][0].gradient_node
         local = [(self.wide(g), self.precision) for g, _ in arrived]
         sums = summed(arrived, format_of(own, i)), summed(local, self.format)
         total = summed(of_reference, self.format)
-        return Value(number, BACKWARD, vertex, SUM, f"dy{i}" if i else "dy", *sums, total)
+        return Value(number, BACKWARD, node, SUM, f"dy{i}" if i else "dy", *sums, total)
 
     def _sent(self, number, node, sums, stored, reference):
         """The gradients that an operation sends back."""

@@ -19,16 +19,16 @@ WEIGHT = "weight"  # in the place of an operation, of a leaf
 
 def check_recorded(what: str, recorded: Recorded) -> None:
     """Raise TapeError for a step that was forgotten, DeviceError for one on a GPU."""
-    for vertex in recorded.order:
-        if isinstance(vertex, Tensor):
-            given: tuple = (vertex.array,)
-        elif vertex.call is None:
+    for node in recorded.order:
+        if isinstance(node, Tensor):
+            given: tuple = (node.array,)
+        elif node.call is None:
             raise TapeError(
-                f"{what}: what {vertex.op} was called with is let go: ask between "
+                f"{what}: what {node.op} was called with is let go: ask between "
                 "optimizer.backward(loss) and optimizer.step()"
             )
         else:
-            given = vertex.call[1]
+            given = node.call[1]
         if any(is_array(a) and is_on_device(a) for a in given):
             raise DeviceError(
                 f"{what}: the step is on a GPU, and doing it again is for the CPU only: train one "
@@ -36,16 +36,16 @@ def check_recorded(what: str, recorded: Recorded) -> None:
             )
 
 
-def operation_of(vertex: Any) -> str:
+def operation_of(node: Any) -> str:
     """The name of an operation, WEIGHT for a leaf."""
-    return vertex.op if isinstance(vertex, Node) else WEIGHT
+    return node.op if isinstance(node, Node) else WEIGHT
 
 
-def module_of(vertex: Any) -> str:
+def module_of(node: Any) -> str:
     """The path of the module that called an operation; the name of a parameter."""
-    if isinstance(vertex, Node):
-        return vertex.module
-    return getattr(vertex, "name", None) or ""
+    if isinstance(node, Node):
+        return node.module
+    return getattr(node, "name", None) or ""
 
 
 def arguments_named(node: Node) -> list[str]:
@@ -57,14 +57,14 @@ def arguments_named(node: Node) -> list[str]:
 
 
 class Arrivals:
-    """Gradients on their way: by vertex and output, all that arrive, and who sent them."""
+    """Gradients on their way: by node and output, all that arrive, and who sent them."""
 
     def __init__(self) -> None:
         self.waiting: dict[Any, dict[int, list]] = {}
 
-    def add(self, vertex: Any, index: int, gradient: Any, precision: Precision) -> None:
+    def add(self, node: Any, index: int, gradient: Any, precision: Precision) -> None:
         """One has arrived. precision: that of the operation that sent it."""
-        self.waiting.setdefault(vertex, {}).setdefault(index, []).append((gradient, precision))
+        self.waiting.setdefault(node, {}).setdefault(index, []).append((gradient, precision))
 
     def send(self, node: Node, gradients: tuple, precision: Precision) -> None:
         """Add those that an operation sends to what it read."""
@@ -72,13 +72,13 @@ class Arrivals:
             if parent is not None:
                 self.add(parent, index, gradient, precision)
 
-    def take(self, vertex: Any) -> dict[int, list]:
-        """All that has arrived at a vertex, by output: lists for `summed`."""
-        return self.waiting.pop(vertex, {})
+    def take(self, node: Any) -> dict[int, list]:
+        """All that has arrived at a node, by output: lists for `summed`."""
+        return self.waiting.pop(node, {})
 
 
 def summed(arrived: list, format: Any) -> Any:
-    """The sum of gradients that meet, rounded once, as walk.backward makes it."""
+    """The sum of gradients that meet, rounded once, as backward.py makes it."""
     (first, _), *others = arrived
     total = GradientSum(first)
     for gradient, precision in others:

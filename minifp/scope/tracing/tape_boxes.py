@@ -1,4 +1,4 @@
-"""What there is to draw of a tape: boxes of vertices and of what they were given, and edges."""
+"""What there is to draw of a tape: boxes of nodes and of what they were given, and edges."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +23,7 @@ GIVEN = "given"  # the operation of a box that none made
 
 @dataclass(frozen=True)
 class Box:
-    """A vertex. operation: its name, "weight", or "given". label: what is written in it: the
+    """A node. operation: its name, "weight", or "given". label: what is written in it: the
     operation, or the weight's name. module: of the module that it belongs to. format: of what it
     makes. x, y: its place: layers are 0, 1, ... in y, and in each x is 0, 1, ... about a middle
     that all layers have in common.
@@ -59,8 +59,8 @@ def graph(recorded: Recorded) -> tuple[list[Box], list[Edge]]:
         for _ in forward(order, outputs, []):
             pass
     drawn = Drawn(outputs)
-    for vertex in order:
-        drawn.vertex(vertex)
+    for node in order:
+        drawn.add(node)
     return drawn.boxes, drawn.edges
 
 
@@ -73,32 +73,32 @@ class Drawn:
         self.edges: list[Edge] = []
         self.numbers: dict[Any, int] = {}
 
-    def vertex(self, vertex: Any) -> None:
+    def add(self, node: Any) -> None:
         """One of the step."""
-        if isinstance(vertex, Tensor):
-            name = module_of(vertex) or WEIGHT
-            self.numbers[vertex] = self.box(WEIGHT, name, "", vertex.array)
+        if isinstance(node, Tensor):
+            name = module_of(node) or WEIGHT
+            self.numbers[node] = self.box(WEIGHT, name, "", node.array)
             return
-        reads = [self.read(vertex, i) for i in range(len(vertex.parents))]
-        made = self.outputs[vertex][0].array
-        number = self.box(operation_of(vertex), vertex.op, module_of(vertex), made)
-        self.numbers[vertex] = number
+        reads = [self.read(node, i) for i in range(len(node.parents))]
+        made = self.outputs[node][0].array
+        number = self.box(operation_of(node), node.op, module_of(node), made)
+        self.numbers[node] = number
         for source, array in filter(None, reads):
             text = f"{array.dtype.name} {array.shape}"
             self.edges.append(Edge(source, number, text, array.dtype.name))
             if self.boxes[source].operation == WEIGHT and not self.boxes[source].module:
-                self.boxes[source] = replace(self.boxes[source], module=vertex.module)
+                self.boxes[source] = replace(self.boxes[source], module=node.module)
 
-    def read(self, vertex: Any, i: int) -> tuple[int, Any] | None:
+    def read(self, node: Any, i: int) -> tuple[int, Any] | None:
         """(the box, the array) of an argument; None for one that is no array with dimensions."""
-        parent, index = vertex.parents[i]
+        parent, index = node.parents[i]
         if parent is not None:
             return self.numbers[parent], self.outputs[parent][index].array
-        given = vertex.call[1][i]
+        given = node.call[1][i]
         if not is_array(given) or not given.ndim:
             return None
-        name = arguments_named(vertex)[i]
-        return self.box(GIVEN, f"{name} of {vertex.op}", vertex.module, given), given
+        name = arguments_named(node)[i]
+        return self.box(GIVEN, f"{name} of {node.op}", node.module, given), given
 
     def box(self, operation: str, label: str, module: str, array: Any) -> int:
         """A further box; its number."""

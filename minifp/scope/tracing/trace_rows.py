@@ -58,7 +58,7 @@ class TraceRow:
 
 def rows_of(visit: Visit, seconds: list[float], readers: dict) -> list[TraceRow]:
     """The rows of a visit: one for each kernel, or else one."""
-    reader = readers.get(visit.vertex, "") if visit.phase == FORWARD else ""
+    reader = readers.get(visit.node, "") if visit.phase == FORWARD else ""
     if visit.operation == SUM:
         return [row_of(visit, seconds[0], **sum_of_gradients(visit))]
     if not visit.calls:
@@ -70,9 +70,9 @@ def rows_of(visit: Visit, seconds: list[float], readers: dict) -> list[TraceRow]
 
 def row_of(visit: Visit, seconds: float, **found: Any) -> TraceRow:
     """A row, with what is the same in all of a visit; its number is not known yet."""
-    vertex = visit.vertex
-    line = line_of(vertex) if isinstance(vertex, Node) else ""
-    place = visit.phase, visit.operation, module_of(vertex), line
+    node = visit.node
+    line = line_of(node) if isinstance(node, Node) else ""
+    place = visit.phase, visit.operation, module_of(node), line
     return TraceRow(0, *place, **found, seconds=seconds)
 
 

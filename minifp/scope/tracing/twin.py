@@ -108,10 +108,10 @@ def twin(
     check_reference(recorded, reference)
     t = Thrice(recorded, seed, as_precision(reference))
     with unobserved(), np.errstate(all="ignore"):
-        found = [(value.vertex, row_of(value)) for value in t.values()]
+        found = [(value.node, row_of(value)) for value in t.values()]
         sources = sources_of(found)
         contributions = [contribution_of(t, *source) for source in sources[:measured]]
-        loss, exact = (o[t.loss.vertex][t.loss.index].array for o in (t.stored, t.reference))
+        loss, exact = (o[t.loss.gradient_node][t.loss.index].array for o in (t.stored, t.reference))
         return TwinRun(
             rows=[row for _, row in found],
             reference=reference,
@@ -141,15 +141,15 @@ def name_of(leaf: Any) -> str:
 
 
 def sources_of(found: list) -> list:
-    """(vertex, the row with its largest error) of all that add one, the largest first."""
+    """(node, the row with its largest error) of all that add one, the largest first."""
     largest: dict[Any, TwinRow] = {}
-    for vertex, row in found:
-        if row.added and (vertex not in largest or row.added > largest[vertex].added):
-            largest[vertex] = row
+    for node, row in found:
+        if row.added and (node not in largest or row.added > largest[node].added):
+            largest[node] = row
     return sorted(largest.items(), key=lambda item: -item[1].added)
 
 
-def contribution_of(t: Thrice, vertex: Any, row: TwinRow) -> Contribution:
-    """What comes of the error of one vertex."""
-    of_it = operation_of(vertex), row.module, row.line, row.number, row.added
-    return Contribution(*of_it, effect_of(t, vertex))
+def contribution_of(t: Thrice, node: Any, row: TwinRow) -> Contribution:
+    """What comes of the error of one node."""
+    of_it = operation_of(node), row.module, row.line, row.number, row.added
+    return Contribution(*of_it, effect_of(t, node))

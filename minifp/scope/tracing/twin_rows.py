@@ -55,11 +55,11 @@ class TwinRow:
 
 def row_of(value: Value) -> TwinRow:
     """What is told of one value."""
-    vertex, stored = value.vertex, value.stored
+    node, stored = value.node, value.stored
     added, inherited, size = value.added, value.inherited, norm([value.reference])
     return TwinRow(
-        *(value.number, value.phase, value.operation, module_of(vertex), value.name),
-        line_of(vertex) if isinstance(vertex, Node) else "",
+        *(value.number, value.phase, value.operation, module_of(node), value.name),
+        line_of(node) if isinstance(node, Node) else "",
         *(stored.dtype.name, stored.shape),
         in_ulp(added, value.local, stored.dtype.name),
         in_ulp(inherited, value.reference, stored.dtype.name),

@@ -30,13 +30,13 @@ class Call(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """One operation, forward or backward, or the sum of the gradients that meet at a vertex.
+    """One operation, forward or backward, or the sum of the gradients that meet at a node.
 
     given, made: what it read and made, arrays or tensors. seconds: all that it took.
     """
 
     phase: str
-    vertex: Any
+    node: Any
     operation: str
     given: list
     made: list
@@ -82,20 +82,20 @@ def visit(
     calls.clear()
     start = perf_counter()
     made = do(*args)
-    phase, vertex, name = place
+    phase, node, name = place
     seconds = perf_counter() - start
-    return Visit(phase, vertex, name, list(given), list(made), [*calls], seconds, precision)
+    return Visit(phase, node, name, list(given), list(made), [*calls], seconds, precision)
 
 
 def forward(order: list, outputs: Outputs, calls: list[Call]) -> Iterator[Visit]:
     """All operations, whose outputs are put into `outputs`."""
-    for vertex in order:
-        if isinstance(vertex, Tensor):
-            outputs[vertex] = (leaf_like(vertex),)
+    for node in order:
+        if isinstance(node, Tensor):
+            outputs[node] = (leaf_like(node),)
             continue
-        arguments, place = arguments_of(vertex, outputs), (FORWARD, vertex, vertex.op)
-        done = visit(place, vertex.precision, arguments, calls, again, vertex, arguments)
-        outputs[vertex] = tuple(done.made)
+        arguments, place = arguments_of(node, outputs), (FORWARD, node, node.op)
+        done = visit(place, node.precision, arguments, calls, again, node, arguments)
+        outputs[node] = tuple(done.made)
         yield done
 
 
@@ -104,22 +104,22 @@ def backward(
 ) -> Iterator[Visit]:
     """All operations backward, and where gradients meet their sums."""
     arrivals, loss = Arrivals(), recorded.loss
-    first = first_gradient(outputs[loss.vertex][loss.index], None, seed)
-    arrivals.add(loss.vertex, loss.index, first, get_precision())
-    for vertex in recorded.order:
-        own, sums = outputs.pop(vertex)[0].vertex, {}
-        for i, met in arrivals.take(vertex).items():
-            given, place = [g for g, _ in met], (BACKWARD, vertex, SUM)
+    first = first_gradient(outputs[loss.gradient_node][loss.index], None, seed)
+    arrivals.add(loss.gradient_node, loss.index, first, get_precision())
+    for node in recorded.order:
+        own, sums = outputs.pop(node)[0].gradient_node, {}
+        for i, met in arrivals.take(node).items():
+            given, place = [g for g, _ in met], (BACKWARD, node, SUM)
             do = added_up, met, format_of(own, i)
             done = visit(place, met[-1][1], given, calls, *do)
             sums[i] = done.made[0]
             if len(met) > 1:
                 yield done
-        if isinstance(vertex, Tensor) or not sums:
+        if isinstance(node, Tensor) or not sums:
             continue
-        place, given = (BACKWARD, vertex, vertex.op), list(sums.values())
-        done = visit(place, vertex.precision, given, calls, run_backward, own, sums)
-        arrivals.send(vertex, tuple(done.made), vertex.precision)
+        place, given = (BACKWARD, node, node.op), list(sums.values())
+        done = visit(place, node.precision, given, calls, run_backward, own, sums)
+        arrivals.send(node, tuple(done.made), node.precision)
         yield done
 
 

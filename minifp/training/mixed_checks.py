@@ -1,0 +1,77 @@
+"""What a MixedOptimizer refuses: arguments, groups of parameters, and states that do not fit."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from minifp.autograd.tape import Tensor
+from minifp.checks import check_flag, check_range
+from minifp.errors import ArgumentError, PrecisionError
+from minifp.numerics.policy import Precision
+from minifp.optim.optimizer import Optimizer
+
+STATE = {"optimizers", "loss_scale"}
+
+
+def optimizers_in(optimizer: Any) -> list[Optimizer]:
+    """One optimizer or several, as a list. Raises ArgumentError for what are none, and for a
+    parameter of two of them."""
+    optimizers = list(optimizer) if hasattr(optimizer, "__iter__") else [optimizer]
+    if not optimizers or not all(isinstance(o, Optimizer) for o in optimizers):
+        raise ArgumentError("MixedOptimizer: expected an Optimizer, or a list of them")
+    check_distinct([p for o in optimizers for p in o.parameters])
+    return optimizers
+
+
+def check_distinct(parameters: Sequence[Tensor]) -> None:
+    """Raise ArgumentError for a parameter that is there twice."""
+    if len({id(p) for p in parameters}) < len(parameters):
+        raise ArgumentError("MixedOptimizer: a parameter is given to two optimizers")
+
+
+def check_settings(skip: Any, clip_norm: Any, dial: Any, diagnose: Any) -> None:
+    """Raise ArgumentError for a setting that is not allowed."""
+    if skip not in ("each", "together"):
+        raise ArgumentError(f"skip={skip!r}: expected 'each' or 'together'")
+    if clip_norm is not None:
+        check_range("clip_norm", clip_norm)
+    check_flag("diagnose", diagnose)
+    if not isinstance(dial, int) or not 0 <= dial <= 64:
+        raise ArgumentError(f"dial={dial!r}: expected an integer from 0 to 64")
+
+
+def check_index(index: Any, count: int) -> int:
+    """Which of `count` optimizers is to train a new group. Raises ArgumentError."""
+    if index is None and count == 1:
+        return 0
+    if index is None or index not in range(count):
+        raise ArgumentError(
+            f"MixedOptimizer.add_param_group: index={index!r}: expected which of the {count} "
+            "optimizers"
+        )
+    return index
+
+
+def check_alike(parameters: Iterable[Tensor], precision: Precision) -> None:
+    """Raise PrecisionError for a parameter that was made under another precision."""
+    for p in parameters:
+        if p.precision is not None and str(p.precision) != str(precision):
+            raise PrecisionError(
+                f"MixedOptimizer: a parameter made under {p.precision}, the others under "
+                f"{precision}: use one MixedOptimizer for each"
+            )
+
+
+def check_state(state: Any, optimizers: Sequence[Optimizer], loss_scale: Any) -> None:
+    """Raise ArgumentError, saying what does not fit, for the state of other optimizers."""
+    if not isinstance(state, dict) or set(state) != STATE:
+        is_dict = isinstance(state, dict)
+        names = sorted(state, key=str) if is_dict else type(state).__name__
+        raise ArgumentError(f"MixedOptimizer: state of {names}, expected {sorted(STATE)}")
+    states = state["optimizers"]
+    if not isinstance(states, (list, tuple)) or len(states) != len(optimizers):
+        raise ArgumentError(
+            f"MixedOptimizer: expected a list of states, {len(optimizers)} of optimizers"
+        )
+    loss_scale.check_state_dict(state["loss_scale"])
+    for o, state_of_one in zip(optimizers, states):
+        o.check_state_dict(state_of_one)

@@ -1,0 +1,33 @@
+"""The precision in which a model was made, which is the one that it is trained in."""
+
+from collections.abc import Iterable
+
+from minifp.autograd.tape import Tensor
+from minifp.errors import PrecisionError
+from minifp.numerics.policy import Precision, entered_precision, get_precision
+from minifp.runtime.callers import warn_once
+
+
+def precision_of(parameters: Iterable[Tensor]) -> Precision:
+    """The precision in which the parameters were made. Raises PrecisionError if they differ."""
+    by_name = {str(p.precision): p.precision for p in parameters if p.precision is not None}
+    if len(by_name) > 1:
+        raise PrecisionError(
+            f"MixedOptimizer: parameters made under different precisions ({'; '.join(by_name)}): "
+            "use one MixedOptimizer for each"
+        )
+    return next(iter(by_name.values()), None) or get_precision()
+
+
+def warn_of_another(precision: Precision) -> None:
+    """Warn where another precision was entered than this one, in which the model was made."""
+    entered = entered_precision()
+    if entered is not None and str(entered) != str(precision):
+        warn_once(
+            f"entered {entered}, made under {precision}",
+            f'MixedOptimizer inside of fp.precision("{entered}"), of a model that was made under '
+            f'"{precision}": it computes and trains in "{precision}". Make the model inside of '
+            "the `with` block too; or, before anything is made, "
+            f'fp.set_precision("{entered}") (or the environment variable '
+            f"MINIFP_PRECISION={entered})",
+        )

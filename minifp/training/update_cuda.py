@@ -1,0 +1,82 @@
+"""The update of one block of parameters on a GPU, as the numbers of a step in its memory say."""
+
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import DeviceError
+from minifp.numerics import kernels
+from minifp.optim.block import Block
+from minifp.optim.block_cuda import Numbers, rule_of
+from minifp.optim.optimizer import Optimizer
+from minifp.runtime.cuda.arrays import empty, is_on_device, to_device
+from minifp.runtime.cuda.pointwise import FLOATS
+
+
+class BlockUpdate:
+    """What the update of one block needs: its numbers, and the settings they come from.
+
+    Raises DeviceError for a rule whose numbers no kernel computes.
+    """
+
+    def __init__(self, optimizer: Optimizer, block: Block) -> None:
+        self.optimizer, self.block = optimizer, block
+        rule: Any = optimizer.rule
+        self.compiled = rule.compiled
+        settings = self._settings()
+        self.numbers = Numbers(self.compiled, settings)
+        self.values = np.empty(0)  # of the settings, those that are on the device
+        self.settings = empty(self.numbers.values(settings).shape, np.float64)
+        self.control = empty((2 + self.numbers.count,), np.float32)
+        self.names = optimizer.needed(block.group)
+
+    def _settings(self):
+        return self.optimizer.keywords(self.block.group, {}, 1)
+
+    def refresh(self) -> None:
+        """Bring the group's settings to the device if they have changed, as a learning rate has."""
+        values = self.numbers.values(self._settings())
+        if not np.array_equal(values, self.values):
+            self.settings[...] = to_device(values)
+            self.values = values
+
+    def launch(self, state: Any, number: int, base: int, g: Any) -> None:
+        """Update weights and state with gradients g (n), or leave them, as the step says.
+
+        state: the step's memory: see step.cu. number: of the optimizer in it. base: how many steps
+        the block has had that its optimizer does not count.
+        """
+        block, weights = self.block, self.block.weights
+        sign = -1 if block.group.get("maximize") else 1
+        self.numbers.launch(state, number, self.settings, base, sign, self.control)
+        copy = weights.stored if weights.is_master else None
+        names = self.optimizer.state_names
+        states = [block.state[name] if name in self.names else None for name in names]
+        rule_of(self.compiled).in_place(weights.flat, copy, g, states, self.control)
+        weights.written(0, len(block.steps))
+
+
+def can_update(o: Optimizer) -> bool:
+    """Whether there are kernels for all of an optimizer's update: its parameters are on the GPU,
+    all of a block in one format and as old as each other, and its rule is one that is known."""
+    if o.rule is None or type(o).update is not Optimizer.update or o.alone or o.numbers:
+        return False
+    if not all(is_on_device(p.array) for p in o.parameters) or kernels.observers:
+        return False
+    return hasattr(o.rule.compiled, "numbers") and all(_can_update_block(o, b) for b in o.blocks)
+
+
+def _can_update_block(o, block):
+    formats = {block.weights.flat.dtype, *(a.dtype for a in block.state.values())}
+    if not formats <= FLOATS or not are_alike(block.steps):
+        return False
+    try:
+        BlockUpdate(o, block)
+    except DeviceError:
+        return False
+    return True
+
+
+def are_alike(counts: list) -> bool:
+    """Whether all parameters of a block have had as many steps."""
+    return counts.count(counts[0]) == len(counts)
