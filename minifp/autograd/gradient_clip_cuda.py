@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, to_host
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, run
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
@@ -17,7 +17,7 @@ def times(x, factor):
     return x * factor
 
 
-TIMES = Formula(times, 1)
+TIMES = Formula(times)
 
 
 @compiled_kernel

@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cpu.half import I64, load, place, read, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.scattered import LIKE, Scattered, array_at

@@ -1,8 +1,9 @@
 """Compiled kernels of elementwise.py."""
 
-from minifp.runtime.cpu import any_device
-from minifp.runtime.cpu.pointwise import F32, FLOATS, pointwise, stretched
-from minifp.runtime.cpu.sums import sum_over
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise, sum_over
+from minifp.runtime.cpu.pointwise import F32, FLOATS
+from minifp.runtime.shapes import stretched
 
 
 @pointwise

@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd.gradient_clip import name_of
 from minifp.errors import DeviceError, TrainingError
 from minifp.numerics import kernels
-from minifp.optim.block_cuda import Numbers, filled, rule_of
+from minifp.optim.block_cuda import Numbers, filled
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import empty, is_on_device, to_device, to_host, zeros
@@ -248,7 +248,7 @@ class StepMemory:
         copy = weights.stored if weights.is_master else None
         states = [block.state[name] if name in plan.names else None for name in o.state_names]
         g = self.flats[n][b]
-        rule_of(o.rule.compiled).in_place(weights.flat, copy, g, states, plan.control)
+        o.rule.compiled.on_device.in_place(weights.flat, copy, g, states, plan.control)
         weights.written(0, len(block.steps))
 
 

@@ -160,6 +160,20 @@ def test_no_module_imports_itself_in_a_circle():
         pytest.fail(" is imported by ".join(error.args[1]))
 
 
+@pytest.mark.parametrize("room, other", [("cpu", "cuda"), ("cuda", "cpu")])
+def test_the_rooms_of_the_devices_know_nothing_of_each_other(room, other):
+    """Nor does anything that they import: what joins the two is in numerics/dispatch.py."""
+    ways = {m: [m] for m in modules() if m.startswith(f"minifp.runtime.{room}")}
+    waiting = [*ways]
+    for module in waiting:
+        for target, _ in imports(module):
+            if target not in ways and target != "minifp":
+                ways[target] = [*ways[module], target]
+                waiting.append(target)
+    wrong = [way for m, way in ways.items() if m.startswith(f"minifp.runtime.{other}")]
+    assert len(ways) > 10 and not wrong, "\n".join(" imports ".join(way) for way in wrong)
+
+
 # ---- what a room must never contain -------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from. With one channel in each group there are kernels without products of matri
 
 from typing import NamedTuple
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda import cudnn
 from minifp.runtime.cuda.arrays import empty, is_aligned, zeros
 from minifp.runtime.cuda.cublas import supported

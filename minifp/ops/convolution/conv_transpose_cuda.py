@@ -1,7 +1,7 @@
 """The kernel of conv_transpose.py for a GPU: a gradient of conv_cuda.py, with a bias."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.convolution.conv_cuda import gradient
-from minifp.runtime.cpu import compiled_kernel
 
 
 @compiled_kernel

@@ -3,10 +3,10 @@
 A target that is no class, which only the CPU tells, gives a loss and a gradient of NaN.
 """
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.losses.class_targets import class_axis
 from minifp.ops.losses.class_targets_cuda import as_labels, classes_of, in_all, weight_of_all
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous, rows_along

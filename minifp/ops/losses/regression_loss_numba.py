@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
-from minifp.runtime.cpu.pointwise import pointwise
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import BLOCK, CHUNK
 

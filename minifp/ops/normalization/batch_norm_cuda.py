@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, is_aligned, zeros
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
 from minifp.runtime.cuda.rows import contiguous

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans

@@ -1,5 +1,6 @@
 """Kernels of group_norm.py for a GPU, and of instance normalisation: see batch_norm_cuda.py."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.normalization.batch_norm_cuda import (
     gradient,
     gradient_sums,
@@ -10,7 +11,6 @@ from minifp.ops.normalization.batch_norm_cuda import (
     sizes_of,
     stored,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import zeros
 from minifp.runtime.cuda.pointwise import F32, Formula, sum_over, summed
 from minifp.runtime.cuda.rows import contiguous
@@ -21,7 +21,7 @@ def multiplied(x, y):
     return x * y
 
 
-PRODUCT = Formula(multiplied, 2)
+PRODUCT = Formula(multiplied)
 
 
 @compiled_kernel

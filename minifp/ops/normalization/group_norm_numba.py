@@ -6,6 +6,7 @@ spread over the elements, and each group is a row as in layer_norm_numba.py.
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
 from minifp.ops.normalization import layer_norm_numba as rows
 from minifp.ops.normalization.layer_norm_numba import (
@@ -13,15 +14,13 @@ from minifp.ops.normalization.layer_norm_numba import (
     WORTH,
     ZERO,
     biases_of,
-    squares_of_run,
     statistics_of_run,
     weights_of,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import BLOCK, sum_of_run, sum_over
+from minifp.runtime.cpu.sums import BLOCK, squares_of_run, sum_of_run, sum_over
 
 SHORT = 16
 

@@ -3,8 +3,8 @@
 Each row by a warp or a block; gradients of parameters are sums over columns: batch_norm_cuda.py.
 """
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.normalization.batch_norm_cuda import gradient_sums, known, pointer, single, stored
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32
 from minifp.runtime.cuda.rows import contiguous, rows_along

@@ -1,14 +1,15 @@
 """Compiled kernels of normalize.py: for p = 2; others are left to the reference."""
 
+import math
+
 import numpy as np
 
-from minifp.ops.reduce_numba import kept
-from minifp.ops.reductions.norm_numba import norm_of_run
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import BLOCK, CHUNK, SINGLE, as_rows, from_rows, single
+from minifp.runtime.cpu.sums import BLOCK, CHUNK, SINGLE, as_rows, from_rows, single, squares_of_run
+from minifp.runtime.shapes import reduced_shape
 
 NANOSECONDS = 0.5  # an element, of each kernel
 ZERO = np.float32(0)
@@ -17,7 +18,7 @@ ZERO = np.float32(0)
 @parallel
 def normalised(chunk, scratch, per, rows, n, eps, x, y, norms):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
-        norm = np.float32(norm_of_run(x, r * n, n, 2))
+        norm = np.float32(math.sqrt(squares_of_run(x, r * n, n, ZERO)))
         d = eps if norm < eps else norm  # NaN stays
         for i in range(r * n, (r + 1) * n):
             store(y, i, load(x, i) / d)
@@ -55,7 +56,7 @@ def normalize_forward(x, *, p, axes, eps, to):
     if p != 2 or not x.size or not x.ndim or dtype not in VIEWS or to[1] not in (None, SINGLE):
         return None
     lying, n = as_rows(x, axes)
-    y, norms = np.empty(lying.shape, dtype), np.empty(kept(x.shape, axes), SINGLE)
+    y, norms = np.empty(lying.shape, dtype), np.empty(reduced_shape(x.shape, axes, True), SINGLE)
     chunks, per = spans(norms.size, CHUNK // n)
     normalised(
         *(chunks, per, norms.size, n, np.float32(eps), flat(lying), flat(y), flat(norms)),

@@ -3,8 +3,8 @@
 See the end of minifp/runtime/cuda/common.cuh for how threads share rows.
 """
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous, rows_along

@@ -6,8 +6,8 @@ call of a step in the GPU's memory, counts on there, and the host follows (see `
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime import random
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import empty, lasting, to_device
 from minifp.runtime.cuda.capturing import Uncounted

@@ -1,7 +1,7 @@
 """Compiled kernels of dropout.py."""
 
-from minifp.runtime.cpu import any_device
-from minifp.runtime.cpu.pointwise import pointwise
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise
 
 
 @pointwise

@@ -2,7 +2,8 @@
 
 import math
 
-from minifp.runtime.cuda.pointwise import formula
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import formula
 from minifp.runtime.cuda.translate import C
 
 
@@ -114,9 +115,9 @@ def none(dy):
     return 0
 
 
+@compiled_kernel
 def sign_dx(dy, saved, *, to):
     return none(dy, to=to)
 
 
-sign_dx.is_compiled_kernel = True  # type: ignore[attr-defined]
 floor_dx = ceil_dx = trunc_dx = round_dx = sign_dx

@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.avg_pool import divisor
 from minifp.ops.pooling.pool_windows_numba import (
     CHUNK,
@@ -17,7 +18,6 @@ from minifp.ops.pooling.pool_windows_numba import (
     side_by_side,
     widen_picture,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import sum_over

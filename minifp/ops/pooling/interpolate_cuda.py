@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous

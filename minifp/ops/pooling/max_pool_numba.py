@@ -7,6 +7,7 @@ and the first NaN. The first place of a window that is no padding is the largest
 import numpy as np
 from llvmlite import ir
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.pool_windows_numba import (
     CHUNK,
     LANES,
@@ -19,7 +20,6 @@ from minifp.ops.pooling.pool_windows_numba import (
     side_by_side,
     widen_picture,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import I32, load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 

@@ -1,10 +1,10 @@
 """Kernels of attention.py for a GPU. Products are scaled by cuBLAS, before they are rounded."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.normalization.softmax_cuda import MASKED, along
 from minifp.ops.products.attention_numba import added, masked
 from minifp.ops.products.matmul_cuda import SINGLE, summed_to
 from minifp.ops.products.matmul_numba import scaled
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.product import product, result_shape
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 

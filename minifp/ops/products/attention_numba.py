@@ -3,11 +3,11 @@ copy."""
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import pointwise
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.math import exp32
-from minifp.runtime.cpu.pointwise import pointwise
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import larger, sum_of_run
 

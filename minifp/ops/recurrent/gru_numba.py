@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.recurrent.sequence_numba import (
     INPUTS,
     alike,
@@ -16,7 +17,6 @@ from minifp.ops.recurrent.sequence_numba import (
     take,
     take_before,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, rounded
 from minifp.runtime.cpu.math import tanh32
 from minifp.runtime.cpu.pool import parallel

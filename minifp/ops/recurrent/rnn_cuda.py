@@ -1,8 +1,8 @@
 """Kernels of rnn.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.recurrent.sequence_cuda import launch, ours
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.product import multiply, product
 from minifp.runtime.cuda.source import Text

@@ -1,9 +1,9 @@
 """Kernels of cumulative.py for a GPU."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
 from minifp.ops.reductions.norm_cuda import as_before, as_three, format_of, shape_of
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32, FLOATS, Formula, cast, run
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -113,7 +113,7 @@ def slope(x, before, at_first, zeros):
     return before / x if zeros == 0 else 0.0
 
 
-PRODUCT, FROM_FIRST, SLOPE = Formula(product, 2), Formula(from_first, 3), Formula(slope, 4)
+PRODUCT, FROM_FIRST, SLOPE = Formula(product), Formula(from_first), Formula(slope)
 
 
 @compiled_kernel

@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.ops.reduce_numba import kept
-from minifp.ops.shaping.indexing_cuda import as_one
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, run, summed
 from minifp.runtime.cuda.rows import contiguous, rows_along
 from minifp.runtime.cuda.source import Text
+from minifp.runtime.shapes import as_one, reduced_shape
 
 TEXT = Text(__name__, "norm.cu")
 
@@ -44,9 +43,9 @@ def slope_of_root(dy, x, y):
     return dy * (0.0 if y == 0 else x / y)
 
 
-ROOT = Formula(root, 1)
-ADDENDS = {0: Formula(found, 1), 1: Formula(absolute, 1), 2: Formula(square, 1)}
-SLOPES = {0: Formula(slope_of_found, 3), 1: Formula(slope_of_size, 3), 2: Formula(slope_of_root, 3)}
+ROOT = Formula(root)
+ADDENDS = {0: Formula(found), 1: Formula(absolute), 2: Formula(square)}
+SLOPES = {0: Formula(slope_of_found), 1: Formula(slope_of_size), 2: Formula(slope_of_root)}
 
 
 def format_of(x, axes, keepdims, dtype):
@@ -56,7 +55,7 @@ def format_of(x, axes, keepdims, dtype):
 
 def shape_of(x, axes, keepdims):
     """The shape of a reduction of x."""
-    return kept(x.shape, axes) if keepdims else [n for i, n in enumerate(x.shape) if i not in axes]
+    return reduced_shape(x.shape, axes, keepdims)
 
 
 # ---- rows ---------------------------------------------------------------------------------------
@@ -145,7 +144,7 @@ def norm_dx(dy, x, *, p, axes, to):
     if x.dtype not in FLOATS:
         return None
     y = norm_of(x, p, axes, float32) if p == 2 else x
-    shape = kept(x.shape, axes)
+    shape = reduced_shape(x.shape, axes, True)
     return run(SLOPES[p], (dy.reshape(shape), x, y.reshape(shape) if p == 2 else y), to[0], ())
 
 

@@ -4,13 +4,20 @@ import math
 
 import numpy as np
 
-from minifp.ops.normalization.layer_norm_numba import squares_of_run
-from minifp.ops.reduce_numba import kept
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.reductions.variance import divisor_of
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import CHUNK, as_rows, format_of, from_rows, single, sum_of_run
+from minifp.runtime.cpu.sums import (
+    CHUNK,
+    as_rows,
+    format_of,
+    from_rows,
+    single,
+    squares_of_run,
+    sum_of_run,
+)
+from minifp.runtime.shapes import reduced_shape
 
 NANOSECONDS = 0.4  # an element, of each kernel
 
@@ -48,8 +55,7 @@ def forward(x, axes, keepdims, correction, root, dtype):
     variances(
         chunks, per, y.size, n, divisor, root, flat(lying), flat(y), cost=x.size * NANOSECONDS
     )
-    shape = kept(x.shape, axes)
-    return y.reshape(shape if keepdims else [m for i, m in enumerate(shape) if i not in axes])
+    return y.reshape(reduced_shape(x.shape, axes, keepdims))
 
 
 def backward(dy, x, axes, correction, root, dtype):
