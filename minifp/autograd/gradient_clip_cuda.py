@@ -29,9 +29,11 @@ def squared_norm(*arrays):
     parts, sum, done = empty((max(1, np.sum(blocks)),), DOUBLE), empty((1,), DOUBLE), 0
     for a, n in zip(arrays, blocks):
         a = a if a.flags.c_contiguous else a.copy()
-        TEXT(X=a.dtype, THREADS=THREADS).launch("squares", n, THREADS, a, a.size, parts[done:])
+        TEXT(X=a.dtype, THREADS=THREADS).launch(
+            "gradient_squares", n, THREADS, a, a.size, parts[done:]
+        )
         done += n
-    TEXT(X=SINGLE, THREADS=THREADS).launch("total", 1, THREADS, parts, done, sum)
+    TEXT(X=SINGLE, THREADS=THREADS).launch("sum_of_parts", 1, THREADS, parts, done, sum)
     return float(to_host(sum)[0])
 
 

@@ -11,7 +11,7 @@ NANOSECONDS = 0.3
 
 
 @parallel
-def add_all(chunk, scratch, length, total, x, y, out):
+def sum_of_gradients(chunk, scratch, length, total, x, y, out):
     for i in range(chunk * length, min((chunk + 1) * length, total)):
         store(out, i, load(x, i) + load(y, i))
 
@@ -23,5 +23,5 @@ def add(x, y, out):
     chunks, length = spans(out.size, CHUNK)
     if out.size:
         target = view(out).reshape(-1)
-        add_all(chunks, length, out.size, *views, target, cost=out.size * NANOSECONDS)
+        sum_of_gradients(chunks, length, out.size, *views, target, cost=out.size * NANOSECONDS)
     return out

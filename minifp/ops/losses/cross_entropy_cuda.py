@@ -44,7 +44,9 @@ def losses(z, t, w, ignored, smoothing, dtype=None):
         settings = weighted, ignored, stored, float(smoothing)
         module = TEXT(**types, PACKED=rows.packed(z))
         arrays = z, t, w, out, out
-        module.launch("losses", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings)
+        module.launch(
+            "cross_entropy_losses", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings
+        )
     return out
 
 
@@ -77,7 +79,9 @@ def gradient(dl, z, t, w, ignored, smoothing, reduction, dtype, of_targets=0):
         )
         module = TEXT(**types, PACKED=rows.packed(z, dz))
         arrays = dl, z, t, kept, all, dz
-        module.launch("gradient", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings)
+        module.launch(
+            "cross_entropy_gradients", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings
+        )
     return dz
 
 

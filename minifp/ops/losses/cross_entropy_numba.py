@@ -46,7 +46,7 @@ def loss_of(log, below, weight, smoothing, of_all):
 
 
 @parallel
-def losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, parts):
+def cross_entropy_losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, parts):
     """The losses of rows, if `each` has room for them, and their sum and that of their weights."""
     row, powers = scratch[:n], scratch[n : 2 * n]
     total, weights, of_all = 0.0, 0.0, NOTHING
@@ -69,7 +69,9 @@ def losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, part
 
 
 @parallel
-def losses_beside(chunk, scratch, width, n, step, smoothing, ignored, z, t, w, each, parts):
+def cross_entropy_losses_beside(
+    chunk, scratch, width, n, step, smoothing, ignored, z, t, w, each, parts
+):
     """The same of rows beside each other."""
     at, width = place_of(chunk, width, n, step)
     first = at // (n * step) * step + at % step
@@ -104,7 +106,7 @@ def losses_beside(chunk, scratch, width, n, step, smoothing, ignored, z, t, w, e
 
 
 @compiled
-def loss_in_all(parts, mean, out):
+def cross_entropy_in_all(parts, mean, out):
     """out = the sum of the chunks' losses, in a mean divided by that of their weights."""
     total, weights = 0.0, 0.0
     for i in range(0, parts.size, 2):
@@ -117,7 +119,9 @@ def loss_in_all(parts, mean, out):
 
 
 @parallel
-def gradients(chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl, z, t, w, dz):
+def cross_entropy_gradients(
+    chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl, z, t, w, dz
+):
     """dz. share: 1 / n of the loss; the gradient of row r's loss is dl[r apart]."""
     row, powers = scratch[:n], scratch[n : 2 * n]
     all_weights = weight_of_all(w, n)
@@ -145,7 +149,7 @@ def gradients(chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl
 
 
 @parallel
-def gradients_beside(
+def cross_entropy_gradients_beside(
     chunk, scratch, width, n, step, smoothing, ignored, share, apart, dl, z, t, w, dz
 ):
     """The same of rows beside each other."""
@@ -192,13 +196,15 @@ def computed(z, t, w, ignore_index, smoothing, each):
     if step == 1:
         chunks, per = spans(t.size, WORTH // n)
         parts = np.empty(2 * chunks)
-        losses(chunks, per, t.size, n, *rest, parts, cost=cost, workspace=2 * n)
+        cross_entropy_losses(chunks, per, t.size, n, *rest, parts, cost=cost, workspace=2 * n)
     else:
         parts_of_row, width = widths(n, step)
         chunks = t.size // step * parts_of_row
         parts = np.empty(2 * chunks)
         workspace = (n + 6) * width
-        losses_beside(chunks, width, n, step, *rest, parts, cost=cost, workspace=workspace)
+        cross_entropy_losses_beside(
+            chunks, width, n, step, *rest, parts, cost=cost, workspace=workspace
+        )
     return parts
 
 
@@ -216,7 +222,7 @@ def cross_entropy_total(z, t, w, *, ignore_index, smoothing, reduction, to):
         return None
     parts = computed(z, t, w, ignore_index, smoothing, NOT_STORED[z.dtype])
     loss = np.empty((), to[0])
-    loss_in_all(parts, reduction == "mean", flat(loss))
+    cross_entropy_in_all(parts, reduction == "mean", flat(loss))
     return loss
 
 
@@ -232,10 +238,12 @@ def cross_entropy_dz(dl, z, t, w, *, ignore_index, smoothing, reduction, to):
     cost = z.size * NANOSECONDS
     if step == 1:
         chunks, per = spans(t.size, WORTH // n)
-        gradients(chunks, per, t.size, n, *rest, cost=cost, workspace=2 * n)
+        cross_entropy_gradients(chunks, per, t.size, n, *rest, cost=cost, workspace=2 * n)
     else:
         parts_of_row, width = widths(n, step)
         chunks = t.size // step * parts_of_row
         workspace = (n + 5) * width
-        gradients_beside(chunks, width, n, step, *rest, cost=cost, workspace=workspace)
+        cross_entropy_gradients_beside(
+            chunks, width, n, step, *rest, cost=cost, workspace=workspace
+        )
     return dz

@@ -15,11 +15,11 @@ from minifp.ops.losses.regression_loss_numba import (
     mse_loss_each,
     of_sizes,
     of_squares,
+    regression_loss,
     smooth,
     smooth_l1_loss_dt,
     smooth_l1_loss_dx,
     smooth_l1_loss_each,
-    value,
 )
 from minifp.runtime.cuda.pointwise import summed
 
@@ -39,7 +39,7 @@ def total_of(numbers):
         if not x.size:
             return None
         axes, found = tuple(range(x.ndim)), numbers(**settings)[0]
-        return summed(formula_of(value), (x, t), axes, to[0], found, 1 / divisor)
+        return summed(formula_of(regression_loss), (x, t), axes, to[0], found, 1 / divisor)
 
     return total
 

@@ -77,13 +77,23 @@ def moments(x, N, C, L, eps=-1.0):
     joined = given.parts * given.each > 1
     module = TEXT(X=x.dtype, D=x.dtype, Y=F32, PACK=given.pack)
     module.launch(
-        *("moments", given.blocks, THREADS, x, found[0], found[1], int(joined), eps, *given[:6])
+        *(
+            "plane_moments",
+            given.blocks,
+            THREADS,
+            x,
+            found[0],
+            found[1],
+            int(joined),
+            eps,
+            *given[:6],
+        )
     )
     if not joined:
         return found.reshape(2, C)
     out = empty((2, C), F32)
     sizes = C, given.each, N * given.L, given.length
-    module.launch("join", min(C, MOST_BLOCKS), THREADS, *found, *out, *sizes, eps)
+    module.launch("joined_moments", min(C, MOST_BLOCKS), THREADS, *found, *out, *sizes, eps)
     return out
 
 
@@ -98,7 +108,7 @@ def gradient_sums(dy, x, m, v, N, C, L, eps=-1.0, by_row=False, per=1):
     given = columns_of(N, C, L, dy, x)
     sums = empty((2, given.parts, C, given.each), F32)
     TEXT(X=x.dtype, D=dy.dtype, Y=F32, PACK=given.pack).launch(
-        *("gradients", given.blocks, THREADS, dy, x, pointer(m), v, sums),
+        *("plane_gradient_sums", given.blocks, THREADS, dy, x, pointer(m), v, sums),
         *(eps, int(by_row), per * given.each, *given[:6]),
     )
     one = given.parts * given.each == 1
@@ -128,7 +138,14 @@ def normalised(x, w, b, m, v, C, L, dtype, per=0, eps=-1.0):
     if y.size:
         pack = pack_of(x)
         TEXT(X=x.dtype, D=x.dtype, Y=dtype, PACK=pack).launch(
-            *("normalise", blocks_for(y.size, each=pack), THREADS, x, pointer(w), pointer(b)),
+            *(
+                "normalised_planes",
+                blocks_for(y.size, each=pack),
+                THREADS,
+                x,
+                pointer(w),
+                pointer(b),
+            ),
             *(m, v, y, y.size, C, L, per, eps),
         )
     return y
@@ -140,7 +157,7 @@ def gradient(dy, x, w, m, v, sums, C, L, dtype, per=0, eps=-1.0, share=1.0):
     if dx.size:
         pack, sums = pack_of(dy, x), (0, 0) if sums is None else sums
         TEXT(X=x.dtype, D=dy.dtype, Y=dtype, PACK=pack).launch(
-            *("gradient", blocks_for(dx.size, each=pack), THREADS, dy, x, pointer(w), m, v),
+            *("planes_dx", blocks_for(dx.size, each=pack), THREADS, dy, x, pointer(w), m, v),
             *(*sums, dx, dx.size, C, L, per, eps, share),
         )
     return dx

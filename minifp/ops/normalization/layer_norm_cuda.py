@@ -23,7 +23,17 @@ def normalised(x, w, b, eps, centred, to):
         x, w, b, rows = contiguous(x), single(w), single(b), rows_along(x.shape, -1)
         packed = rows.packed(*(a for a in (x, y, w, b) if a is not None))
         TEXT(X=x.dtype, D=x.dtype, Y=to[0], PACKED=packed).launch(
-            *("forward", rows.blocks, rows.threads, x, pointer(w), pointer(b), y, pointer(m), r),
+            *(
+                "layer_norm_rows",
+                rows.blocks,
+                rows.threads,
+                x,
+                pointer(w),
+                pointer(b),
+                y,
+                pointer(m),
+                r,
+            ),
             *(*rows.sizes, eps, int(centred)),
         )
     return y, m, r
@@ -39,7 +49,7 @@ def gradients(dy, x, w, m, r, to):
         rows = rows_along(x.shape, -1)
         packed = rows.packed(*(a for a in (dy, x, dx, w) if a is not None))
         TEXT(X=x.dtype, D=dy.dtype, Y=to[0], PACKED=packed).launch(
-            *("backward", rows.blocks, rows.threads, dy, x, pointer(w), pointer(m), r, dx),
+            *("layer_norm_dx", rows.blocks, rows.threads, dy, x, pointer(w), pointer(m), r, dx),
             *rows.sizes,
         )
     return dx, gradient_sums(dy, x, m, r, r.size, x.shape[-1], 1, by_row=True)

@@ -73,7 +73,7 @@ def statistics_of_run(x, at, n, eps, centred):
 
 
 @parallel
-def forward(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots):
+def layer_norm_rows(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         at = row * D
         m, r = statistics_of_run(x, at, D, eps, centred)
@@ -86,7 +86,7 @@ def forward(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots
 
 
 @parallel
-def backward(chunk, scratch, per, M, D, G, centred, dy, x, w, means, roots, dx, sums):
+def layer_norm_gradients(chunk, scratch, per, M, D, G, centred, dy, x, w, means, roots, dx, sums):
     columns = G * D
     parts, totals = scratch[: 2 * columns], scratch[2 * columns : 6 * columns].view(np.float64)
     totals[:] = 0
@@ -143,7 +143,7 @@ def normalised(x, w, b, y, shape, G, eps, centred):
     r = np.empty(shape, float32)
     m = np.empty(shape if centred else 0, float32)
     chunks, per = spans(M, WORTH // D)
-    forward(
+    layer_norm_rows(
         *(chunks, per, M, D, G, eps, centred, flat(x), weights_of(w, G * D), biases_of(b, G * D)),
         *(flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
     )  # fmt: skip
@@ -156,7 +156,7 @@ def gradients(dy, x, w, m, r, dx, G, centred):
     D = x.size // M
     chunks, per = spans(M // G, max(2 * ROWS, WORTH // (G * D)))
     sums = np.empty((chunks, 2 * G * D), float32)
-    backward(
+    layer_norm_gradients(
         *(chunks, per * G, M, D, G, centred, flat(dy), flat(x), weights_of(w, G * D), flat(m)),
         *(flat(r), flat(dx), flat(sums)), cost=2 * x.size * NANOSECONDS, workspace=6 * G * D,
     )  # fmt: skip

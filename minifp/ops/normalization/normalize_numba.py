@@ -16,7 +16,7 @@ ZERO = np.float32(0)
 
 
 @parallel
-def normalised(chunk, scratch, per, rows, n, eps, x, y, norms):
+def normalized_rows(chunk, scratch, per, rows, n, eps, x, y, norms):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         norm = np.float32(math.sqrt(squares_of_run(x, r * n, n, ZERO)))
         d = eps if norm < eps else norm  # NaN stays
@@ -34,7 +34,7 @@ def _products_of_block(dy, x, start, stop, d):
 
 
 @parallel
-def gradients(chunk, scratch, per, rows, n, eps, dy, x, norms, dx):
+def normalized_rows_dx(chunk, scratch, per, rows, n, eps, dy, x, norms, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         norm, along = norms[r], 0.0
         d = eps if norm < eps else norm
@@ -58,7 +58,7 @@ def normalize_forward(x, *, p, axes, eps, to):
     lying, n = as_rows(x, axes)
     y, norms = np.empty(lying.shape, dtype), np.empty(reduced_shape(x.shape, axes, True), SINGLE)
     chunks, per = spans(norms.size, CHUNK // n)
-    normalised(
+    normalized_rows(
         *(chunks, per, norms.size, n, np.float32(eps), flat(lying), flat(y), flat(norms)),
         cost=x.size * NANOSECONDS,
     )
@@ -72,7 +72,7 @@ def normalize_dx(dy, x, n, *, p, axes, eps, to):
     (g, _), (lying, size) = as_rows(dy, axes), as_rows(x, axes)
     dx, rows = np.empty(lying.shape, to[0]), x.size // size
     chunks, per = spans(rows, CHUNK // size)
-    gradients(
+    normalized_rows_dx(
         *(chunks, per, rows, size, np.float32(eps), flat(g), flat(lying), single(n), flat(dx)),
         cost=2 * x.size * NANOSECONDS,
     )

@@ -142,7 +142,7 @@ def log_softmax_gradients(chunk, scratch, width, n, step, sign, dy, y, dx):
 # ---- compiled kernels ----------------------------------------------------------------------------
 
 
-def along(axis, of_row, of_rows, arrays, dtype, sign=1.0):
+def softmax_along(axis, of_row, of_rows, arrays, dtype, sign=1.0):
     """What a kernel computes of arrays of one shape along an axis; None if it is not ours."""
     x, sign = arrays[0], np.float32(sign)
     dtype = dtype or x.dtype
@@ -165,29 +165,29 @@ def along(axis, of_row, of_rows, arrays, dtype, sign=1.0):
 
 @compiled_kernel
 def softmax_forward(x, *, axis, to):
-    return along(axis, softmax, softmaxes, (x,), to[0])
+    return softmax_along(axis, softmax, softmaxes, (x,), to[0])
 
 
 @compiled_kernel
 def softmax_dx(dy, y, *, axis, to):
-    return along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0])
+    return softmax_along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0])
 
 
 @compiled_kernel
 def log_softmax_forward(x, *, axis, to):
-    return along(axis, log_softmax, log_softmaxes, (x,), to[0])
+    return softmax_along(axis, log_softmax, log_softmaxes, (x,), to[0])
 
 
 @compiled_kernel
 def log_softmax_dx(dy, y, *, axis, to):
-    return along(axis, log_softmax_gradient, log_softmax_gradients, (dy, y), to[0])
+    return softmax_along(axis, log_softmax_gradient, log_softmax_gradients, (dy, y), to[0])
 
 
 @compiled_kernel
 def softmin_forward(x, *, axis, to):
-    return along(axis, softmax, softmaxes, (x,), to[0], -1.0)
+    return softmax_along(axis, softmax, softmaxes, (x,), to[0], -1.0)
 
 
 @compiled_kernel
 def softmin_dx(dy, y, *, axis, to):
-    return along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0], -1.0)
+    return softmax_along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0], -1.0)

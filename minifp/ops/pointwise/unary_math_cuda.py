@@ -111,13 +111,13 @@ def round_forward(x):
 
 
 @formula
-def none(dy):
+def zero_slope(dy):
     return 0
 
 
 @compiled_kernel
 def sign_dx(dy, saved, *, to):
-    return none(dy, to=to)
+    return zero_slope(dy, to=to)
 
 
 floor_dx = ceil_dx = trunc_dx = round_dx = sign_dx

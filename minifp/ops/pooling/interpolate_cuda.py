@@ -12,7 +12,7 @@ TEXT = Text(__name__, "interpolate.cu")
 SAME, NEAREST, NEAREST_EXACT, LINEAR, ALIGNED = range(5)
 
 
-def along(n, count, factor, mode, align_corners):
+def interpolate_along(n, count, factor, mode, align_corners):
     """What a kernel is told of an axis; the ratio as by `taps`."""
     single = np.float32
     if "linear" in mode:
@@ -32,7 +32,9 @@ def resized(name, v, shape, sizes, counts, factors, dtype, mode, align_corners):
         return None
     out = empty(shape, dtype)
     if out.size:
-        lines = [along(*one, mode, align_corners) for one in zip(sizes, counts, factors)]
+        lines = [
+            interpolate_along(*one, mode, align_corners) for one in zip(sizes, counts, factors)
+        ]
         lines = [(1, 1, np.float32(1), SAME)] * (2 - len(lines)) + lines
         TEXT(X=v.dtype, Y=dtype).launch(
             *(name, blocks_for(out.size), THREADS, contiguous(v), out, shape[0] * shape[1]),

@@ -25,7 +25,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     for start, stop in steps:
         n = stop - start
         multiply(h[:n], w_hh.T, a_h[:n])
-        launch(module, "forward", n, H, *arrays, n, H, start, int(biased))
+        launch(module, "gru_step", n, H, *arrays, n, H, start, int(biased))
     return hs, gates, h
 
 
@@ -41,6 +41,6 @@ def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, to):
     for k in reversed(range(len(steps))):
         start, stop = steps[k]
         n = stop - start
-        launch(module, "backward", n, H, *arrays, n, H, start, *before(steps, k))
+        launch(module, "gru_step_da", n, H, *arrays, n, H, start, *before(steps, k))
         multiply(da_h[start:stop], w_hh, dh[:n], accumulate=True)
     return da_in, da_h, cast(dh, X)

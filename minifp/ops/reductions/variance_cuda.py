@@ -46,7 +46,7 @@ def moments(x, axes, correction, root, dtype):
     return m, run(ROOT, (y,), dtype, ()) if root else y
 
 
-def forward(x, axes, keepdims, correction, root, dtype):
+def variance(x, axes, keepdims, correction, root, dtype):
     """The variance, or its root."""
     found = moments(x, axes, correction, root, format_of(x, axes, keepdims, dtype))
     return found and found[1].reshape(shape_of(x, axes, keepdims))
@@ -54,12 +54,12 @@ def forward(x, axes, keepdims, correction, root, dtype):
 
 @compiled_kernel
 def var_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, False, to[0])
+    return variance(x, axes, keepdims, correction, False, to[0])
 
 
 @compiled_kernel
 def std_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, True, to[0])
+    return variance(x, axes, keepdims, correction, True, to[0])
 
 
 @compiled_kernel

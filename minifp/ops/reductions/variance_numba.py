@@ -32,7 +32,7 @@ def variances(chunk, scratch, per, rows, n, divisor, root, x, y):
 
 
 @parallel
-def gradients(chunk, scratch, per, rows, n, divisor, root, dy, x, dx):
+def variance_gradients(chunk, scratch, per, rows, n, divisor, root, dy, x, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         m, share = np.float32(sum_of_run(x, r * n, n) / n), 2 / divisor
         if root:
@@ -43,7 +43,7 @@ def gradients(chunk, scratch, per, rows, n, divisor, root, dy, x, dx):
             store(dx, i, d * ((load(x, i) - m) * share))
 
 
-def forward(x, axes, keepdims, correction, root, dtype):
+def variance(x, axes, keepdims, correction, root, dtype):
     """The variance, or its root; None of no numbers."""
     dtype = format_of(x, axes, keepdims, dtype)
     if dtype is None or not x.size:
@@ -58,7 +58,7 @@ def forward(x, axes, keepdims, correction, root, dtype):
     return y.reshape(reduced_shape(x.shape, axes, keepdims))
 
 
-def backward(dy, x, axes, correction, root, dtype):
+def variance_dx(dy, x, axes, correction, root, dtype):
     """The gradient of the variance, or of its root; None of no numbers."""
     if not x.size:
         return None
@@ -66,7 +66,7 @@ def backward(dy, x, axes, correction, root, dtype):
     dx, rows = np.empty(lying.shape, dtype), x.size // n
     chunks, per = spans(rows, CHUNK // n)
     divisor = float(divisor_of(x, axes, correction))
-    gradients(
+    variance_gradients(
         *(chunks, per, rows, n, divisor, root, single(dy), flat(lying), flat(dx)),
         cost=2 * x.size * NANOSECONDS,
     )
@@ -75,19 +75,19 @@ def backward(dy, x, axes, correction, root, dtype):
 
 @compiled_kernel
 def var_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, False, to[0])
+    return variance(x, axes, keepdims, correction, False, to[0])
 
 
 @compiled_kernel
 def var_dx(dy, x, *, axes, correction, to):
-    return backward(dy, x, axes, correction, False, to[0])
+    return variance_dx(dy, x, axes, correction, False, to[0])
 
 
 @compiled_kernel
 def std_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, True, to[0])
+    return variance(x, axes, keepdims, correction, True, to[0])
 
 
 @compiled_kernel
 def std_dx(dy, x, *, axes, correction, to):
-    return backward(dy, x, axes, correction, True, to[0])
+    return variance_dx(dy, x, axes, correction, True, to[0])
