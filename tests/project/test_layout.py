@@ -44,6 +44,16 @@ NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms'
 DRAW_NUMBERS = {"ops", "nn", "data", "lab", "scope", "saving"}  # what may import random itself
 DECIDE_FORMATS = {"minifp", "numerics", "runtime"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell"}  # "float16" is the name of one
+MANY_ARGUMENTS = {
+    "njit",
+    "parallel",
+    "compiled",
+    "inline",
+    "native",
+    "intrinsic",
+    "update",
+    "command",
+}
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
 
 
@@ -240,6 +250,30 @@ def test_every_module_function_and_class_says_what_it_is_for():
                 if not (node.name.startswith("_") or is_kernel(node) or is_overload(node)):
                     silent.append(place(path, node.lineno, node.name))
     assert not silent, "\n".join(silent)
+
+
+def test_no_function_takes_more_than_eight_arguments_by_their_places():
+    """A small structure, or their names, say which is which. Not of code that is compiled, which
+    knows neither, of commands, whose arguments have names, and of what is public, as in PyTorch."""
+    public = {name for module in PUBLIC for name in vars(importlib.import_module(module))}
+    wrong = []
+    for module, path in modules().items():
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.FunctionDef) or node.name in public:
+                continue
+            marks = {
+                ast.unparse(d).partition("(")[0].rpartition(".")[2] for d in node.decorator_list
+            }
+            is_constructor = node.name == "__init__" and room(module) in ("nn", "optim")
+            if len(node.args.posonlyargs + node.args.args) > 8 + is_method(node):
+                if not marks & MANY_ARGUMENTS and not is_constructor:
+                    wrong.append(place(path, node.lineno, node.name))
+    assert not wrong, "\n".join(wrong)
+
+
+def is_method(definition):
+    """Whether a function's first argument is the object, or class, that it belongs to."""
+    return [a.arg for a in definition.args.args[:1]] in (["self"], ["cls"])
 
 
 @pytest.mark.parametrize("module", PUBLIC)

@@ -20,7 +20,7 @@ def loss(y, t, margin):
     return 1 - y if t == 1 else 0.0 if above < 0 else above  # NaN stays
 
 
-def slope(dl, x1, x2, s1, s2, y, t, margin, share, epsilon):
+def slope(dl, x1, x2, s1, s2, y, t, *, margin, share, epsilon):
     d1, d2 = math.sqrt(s1 + epsilon), math.sqrt(s2 + epsilon)
     d = dl * share
     dy = -d if t == 1 else 0.0 if y < margin else d

@@ -56,7 +56,7 @@ def total(z, t, w, ignored, smoothing, reduction):
     return None if sums is None else in_all(sums, sums.shape[1], reduction == "mean")
 
 
-def gradient(dl, z, t, w, ignored, smoothing, reduction, dtype, of_targets=0):
+def gradient(dl, z, t, w, ignored, smoothing, reduction, dtype, *, of_targets=0):
     """dz, or dq of targets."""
     dl, weighted, mean, soft = contiguous(dl), w is not None, reduction == "mean", ignored is None
     found = given(z, t, w, ignored, D=dl.dtype, L=dtype)
@@ -117,4 +117,4 @@ def soft_cross_entropy_dz(dl, z, q, w, *, smoothing, reduction, to):
 
 @compiled_kernel
 def soft_cross_entropy_dq(dl, z, q, w, *, smoothing, reduction, to):
-    return gradient(dl, z, q, w, None, smoothing, reduction, to[0], 1)
+    return gradient(dl, z, q, w, None, smoothing, reduction, to[0], of_targets=1)

@@ -4,7 +4,14 @@ Each row by a warp or a block; gradients of parameters are sums over columns: ba
 """
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.ops.normalization.batch_norm_cuda import gradient_sums, known, pointer, single, stored
+from minifp.ops.normalization.batch_norm_cuda import (
+    Planes,
+    gradient_sums,
+    known,
+    pointer,
+    single,
+    stored,
+)
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -52,7 +59,7 @@ def gradients(dy, x, w, m, r, to):
             *("layer_norm_dx", rows.blocks, rows.threads, dy, x, pointer(w), pointer(m), r, dx),
             *rows.sizes,
         )
-    return dx, gradient_sums(dy, x, m, r, r.size, x.shape[-1], 1, by_row=True)
+    return dx, gradient_sums(dy, x, m, r, Planes(r.size, x.shape[-1], 1), by_row=True)
 
 
 @compiled_kernel

@@ -10,7 +10,7 @@ from minifp.runtime.cuda.source import Text
 TEXT = Text(__name__, "lstm.cu")
 
 
-def all_steps(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, steps, to):
+def all_steps(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, to):
     """(hs, cs, qs, gates, h, c): qs is hs without projection. None for what is not ours."""
     found = ours(to, x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr)
     if found is None:
@@ -32,7 +32,7 @@ def all_steps(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, steps, to):
     return hs, cs, qs, gates, h, c
 
 
-def all_steps_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps, to):
+def all_steps_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, *, steps, to):
     """(dz, dhs, dh, dc): dhs is dy without projection. None for what is not ours."""
     found = ours(to, dy, dh, dc, c0, cs, gates, w_hh, w_hr)
     if found is None:
@@ -55,21 +55,21 @@ def all_steps_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps, to):
 
 @compiled_kernel
 def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
-    found = all_steps(x, h, c, w_ih, w_hh, b_ih, b_hh, None, steps, to)
+    found = all_steps(x, h, c, w_ih, w_hh, b_ih, b_hh, None, steps=steps, to=to)
     return found and (*found[:2], *found[3:])
 
 
 @compiled_kernel
 def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, to):
-    found = all_steps_dz(dy, dh, dc, c0, cs, gates, w_hh, None, steps, to)
+    found = all_steps_dz(dy, dh, dc, c0, cs, gates, w_hh, None, steps=steps, to=to)
     return found and (found[0], *found[2:])
 
 
 @compiled_kernel
 def lstm_projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, to):
-    return all_steps(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, steps, to)
+    return all_steps(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, steps=steps, to=to)
 
 
 @compiled_kernel
 def lstm_projected_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, *, steps, to):
-    return all_steps_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps, to)
+    return all_steps_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps=steps, to=to)

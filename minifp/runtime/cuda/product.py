@@ -238,9 +238,9 @@ def multiply(
             way.left,
             way.right,
             way.result,
-            alpha,
-            float(accumulate),
-            way.batch,
+            alpha=alpha,
+            beta=float(accumulate),
+            batch=way.batch,
         )
     return out
 
