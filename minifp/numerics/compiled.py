@@ -65,9 +65,9 @@ def compiled_kernel_of(
     """
     name = reference.__name__
     if device != "cpu":
-        found = compiled_kernels_in(reference.__module__, "cuda").get(name)
-        if getattr(found, "is_compiled_kernel", False):
-            return found
-    found = compiled_kernels_in(reference.__module__).get(name)
+        kernel = compiled_kernels_in(reference.__module__, "cuda").get(name)
+        if getattr(kernel, "is_compiled_kernel", False):
+            return kernel
+    kernel = compiled_kernels_in(reference.__module__).get(name)
     mark = "is_compiled_kernel" if device == "cpu" else "is_any_device"
-    return found if getattr(found, mark, False) else None
+    return kernel if getattr(kernel, mark, False) else None

@@ -77,9 +77,8 @@ class Update:
         one flat one.
         """
         if is_on_device(w):
-            told = inverse_scale, settings
-            self.on_device.update_in_place(w, copy, gradients, states, *told)
-            return
+            update = self.on_device.update_in_place
+            return update(w, copy, gradients, states, inverse_scale, settings)
         pattern = "".join(["u", *("a" if s is None else "u" for s in states)])
         arrays = [w, *(s for s in states if s is not None)]
         if copy is not None:

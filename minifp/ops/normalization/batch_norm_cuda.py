@@ -86,17 +86,7 @@ def moments(x, planes, eps=-1.0):
     joined = given.parts * given.each > 1
     module = TEXT(X=x.dtype, D=x.dtype, Y=F32, PACK=given.pack)
     module.launch(
-        *(
-            "plane_moments",
-            given.blocks,
-            THREADS,
-            x,
-            found[0],
-            found[1],
-            int(joined),
-            eps,
-            *given[:6],
-        )
+        *("plane_moments", given.blocks, THREADS, x, *found, int(joined), eps, *given[:6])
     )
     if not joined:
         return found.reshape(2, C)
@@ -148,15 +138,8 @@ def normalised(x, w, b, m, v, planes, dtype, *, per=0, eps=-1.0):
     if y.size:
         pack = pack_of(x)
         TEXT(X=x.dtype, D=x.dtype, Y=dtype, PACK=pack).launch(
-            *(
-                "normalised_planes",
-                blocks_for(y.size, each=pack),
-                THREADS,
-                x,
-                pointer(w),
-                pointer(b),
-            ),
-            *(m, v, y, y.size, planes.C, planes.L, per, eps),
+            *("normalised_planes", blocks_for(y.size, each=pack), THREADS, x, pointer(w)),
+            *(pointer(b), m, v, y, y.size, planes.C, planes.L, per, eps),
         )
     return y
 

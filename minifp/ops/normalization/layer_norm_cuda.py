@@ -30,18 +30,8 @@ def normalised(x, w, b, eps, centred, to):
         x, w, b, rows = contiguous(x), single(w), single(b), rows_along(x.shape, -1)
         packed = rows.packed(*(a for a in (x, y, w, b) if a is not None))
         TEXT(X=x.dtype, D=x.dtype, Y=to[0], PACKED=packed).launch(
-            *(
-                "layer_norm_rows",
-                rows.blocks,
-                rows.threads,
-                x,
-                pointer(w),
-                pointer(b),
-                y,
-                pointer(m),
-                r,
-            ),
-            *(*rows.sizes, eps, int(centred)),
+            *("layer_norm_rows", rows.blocks, rows.threads, x, pointer(w), pointer(b)),
+            *(y, pointer(m), r, *rows.sizes, eps, int(centred)),
         )
     return y, m, r
 

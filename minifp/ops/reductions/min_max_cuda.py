@@ -2,12 +2,12 @@
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.ops.reductions.norm_cuda import as_three, format_of, shape_of
+from minifp.ops.reductions.norm_cuda import format_of
 from minifp.ops.shaping.gather_scatter_cuda import gathered
 from minifp.ops.shaping.indexing_cuda import put_places
 from minifp.runtime.cuda.arrays import empty, zeros
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, cast, run, summed
-from minifp.runtime.cuda.rows import rows_along
+from minifp.runtime.cuda.rows import as_three, rows_along
 from minifp.runtime.cuda.source import MOST_BLOCKS, Text
 from minifp.runtime.shapes import reduced_shape
 
@@ -35,7 +35,7 @@ def extreme(x, axes, keepdims, dtype, sign):
     dtype = format_of(x, axes, keepdims, dtype)
     if not x.size or not axes or not FLOATS.issuperset((x.dtype, dtype)):
         return None
-    y = largest(as_three(x, axes), sign).reshape(shape_of(x, axes, keepdims))
+    y = largest(as_three(x, axes), sign).reshape(reduced_shape(x.shape, axes, keepdims))
     return y if dtype == y.dtype else cast(y, dtype)
 
 

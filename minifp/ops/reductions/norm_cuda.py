@@ -2,15 +2,13 @@
 
 import math
 
-import numpy as np
-
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, run, summed
-from minifp.runtime.cuda.rows import contiguous, rows_along
+from minifp.runtime.cuda.rows import as_before, as_three, contiguous, rows_along
 from minifp.runtime.cuda.source import Text
-from minifp.runtime.shapes import as_one, reduced_shape
+from minifp.runtime.shapes import reduced_shape
 
 TEXT = Text(__name__, "norm.cu")
 
@@ -53,29 +51,7 @@ def format_of(x, axes, keepdims, dtype):
     return dtype or (x.dtype if (x.ndim if keepdims else x.ndim - len(axes)) else float32)
 
 
-def shape_of(x, axes, keepdims):
-    """The shape of a reduction of x."""
-    return reduced_shape(x.shape, axes, keepdims)
-
-
 # ---- rows ---------------------------------------------------------------------------------------
-
-
-def as_three(x, axes):
-    """x (A, n, D), with the numbers that are reduced along the middle axis."""
-    if axes != tuple(range(axes[0], axes[0] + len(axes))):
-        x = np.moveaxis(x, axes, range(-len(axes), 0))
-        axes = tuple(range(x.ndim - len(axes), x.ndim))
-    return as_one(contiguous(x), axes[0], len(axes))
-
-
-def as_before(dx, shape, axes):
-    """What `as_three` made an array with three axes of, in its shape again."""
-    if axes == tuple(range(axes[0], axes[0] + len(axes))):
-        return dx.reshape(shape)
-    others = [i for i in range(len(shape)) if i not in axes]
-    dx = dx.reshape([shape[i] for i in (*others, *axes)])
-    return contiguous(np.moveaxis(dx, range(-len(axes), 0), axes))
 
 
 def launched(name, x, y, dx, *numbers):
@@ -130,7 +106,7 @@ def norm_of(x, p, axes, dtype):
 
 @compiled_kernel
 def norm_forward(x, *, p, axes, keepdims, to):
-    dtype, shape = format_of(x, axes, keepdims, to[0]), shape_of(x, axes, keepdims)
+    dtype, shape = format_of(x, axes, keepdims, to[0]), reduced_shape(x.shape, axes, keepdims)
     if p not in ADDENDS:
         return p_norm(x, p, axes, shape, dtype)
     y = norm_of(x, p, axes, dtype)
@@ -154,7 +130,7 @@ def norm_dx(dy, x, *, p, axes, to):
 @compiled_kernel
 def logsumexp_forward(x, *, axes, keepdims, to):
     dtype = format_of(x, axes, keepdims, to[0])
-    return reduced("logsumexp", x, axes, shape_of(x, axes, keepdims), dtype)
+    return reduced("logsumexp", x, axes, reduced_shape(x.shape, axes, keepdims), dtype)
 
 
 @compiled_kernel

@@ -5,7 +5,7 @@ import math
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
-from minifp.ops.reductions.norm_cuda import ROOT, format_of, shape_of
+from minifp.ops.reductions.norm_cuda import ROOT, format_of
 from minifp.ops.reductions.variance import divisor_of
 from minifp.runtime.cuda.pointwise import Formula, run, sum_over, summed
 from minifp.runtime.shapes import reduced_shape
@@ -49,7 +49,7 @@ def moments(x, axes, correction, root, dtype):
 def variance(x, axes, keepdims, correction, root, dtype):
     """The variance, or its root."""
     found = moments(x, axes, correction, root, format_of(x, axes, keepdims, dtype))
-    return found and found[1].reshape(shape_of(x, axes, keepdims))
+    return found and found[1].reshape(reduced_shape(x.shape, axes, keepdims))
 
 
 @compiled_kernel
