@@ -44,16 +44,9 @@ NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms'
 DRAW_NUMBERS = {"ops", "nn", "data", "lab", "scope", "saving"}  # what may import random itself
 DECIDE_FORMATS = {"minifp", "numerics", "runtime"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell"}  # "float16" is the name of one
-MANY_ARGUMENTS = {
-    "njit",
-    "parallel",
-    "compiled",
-    "inline",
-    "native",
-    "intrinsic",
-    "update",
-    "command",
-}
+COMPILED = {"parallel", "compiled", "native", "pointwise", "update"}  # each kernel by itself
+MANY_ARGUMENTS = {"njit", "inline", "intrinsic", "command", *COMPILED}  # may have more than eight
+VAGUE = {"forward", "backward", "gradient", "gradients", "losses", "total", "read", "put", "add"}
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
 
 
@@ -252,6 +245,18 @@ def test_every_module_function_and_class_says_what_it_is_for():
     assert not silent, "\n".join(silent)
 
 
+def test_a_compiled_kernel_is_called_what_it_computes():
+    """By its name alone the line that says what is compiled tells it from others."""
+    names: dict = {}
+    for path in modules().values():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef) and marks(node) & COMPILED:
+                names.setdefault(node.name, []).append(place(path, node.lineno, node.name))
+    shared = [" and ".join(places) for places in names.values() if len(places) > 1]
+    vague = [place for name in VAGUE & {*names} for place in names[name]]
+    assert len(names) > 100 and not shared + vague, "\n".join(shared + vague)
+
+
 def test_no_function_takes_more_than_eight_arguments_by_their_places():
     """A small structure, or their names, say which is which. Not of code that is compiled, which
     knows neither, of commands, whose arguments have names, and of what is public, as in PyTorch."""
@@ -261,14 +266,17 @@ def test_no_function_takes_more_than_eight_arguments_by_their_places():
         for node in ast.walk(tree(path)):
             if not isinstance(node, ast.FunctionDef) or node.name in public:
                 continue
-            marks = {
-                ast.unparse(d).partition("(")[0].rpartition(".")[2] for d in node.decorator_list
-            }
             is_constructor = node.name == "__init__" and room(module) in ("nn", "optim")
             if len(node.args.posonlyargs + node.args.args) > 8 + is_method(node):
-                if not marks & MANY_ARGUMENTS and not is_constructor:
+                if not marks(node) & MANY_ARGUMENTS and not is_constructor:
                     wrong.append(place(path, node.lineno, node.name))
     assert not wrong, "\n".join(wrong)
+
+
+def marks(definition):
+    """The names of a function's decorators."""
+    texts = map(ast.unparse, definition.decorator_list)
+    return {text.partition("(")[0].rpartition(".")[2] for text in texts}
 
 
 def is_method(definition):

@@ -57,7 +57,7 @@ def fill_run(chunk, N, x, how, out):
 
 
 @compiled
-def pack(w, rows, ks, out):
+def pack_weights(w, rows, ks, out):
     """A[m, k] = w[rows[m] + ks[k]] in strips (M / ROWS, K, ROWS), zeros below M."""
     M, K = len(rows), len(ks)
     for m in range(0, M, ROWS):

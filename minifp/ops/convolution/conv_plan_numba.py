@@ -89,7 +89,7 @@ def backward_axis(n, count, size, stride, padding, dilation):
 
 
 class Planes(NamedTuple):
-    """The planes of a chunk: of `images` pictures, or of `rows` rows of one; see `fill`."""
+    """The planes of a chunk: of `images` pictures, or of `rows` rows of one; see `fill_run`."""
 
     channels: int
     n_down: int
@@ -153,7 +153,7 @@ class Plan(NamedTuple):
     planes: Planes
     steps: np.ndarray
     phases: np.ndarray
-    packs: tuple  # (rows, ks, where): see `pack`
+    packs: tuple  # (rows, ks, where): see `pack_weights`
     weights: int
     block: int
     high: int
