@@ -1,5 +1,5 @@
 // Sums of squares in double, of one array after the other: a part for each block.
-extern "C" __global__ void squares(const X *x, size n, double *parts) {
+extern "C" __global__ void gradient_squares(const X *x, size n, double *parts) {
   double total = 0.0;
   for (size i = first_index(); i < n; i += all_threads()) {
     float v = load(x, i);
@@ -9,7 +9,7 @@ extern "C" __global__ void squares(const X *x, size n, double *parts) {
   if (threadIdx.x == 0) parts[blockIdx.x] = total;
 }
 
-extern "C" __global__ void total(const double *parts, size n, double *y) {
+extern "C" __global__ void sum_of_parts(const double *parts, size n, double *y) {
   double sum = 0.0;
   for (size i = threadIdx.x; i < n; i += THREADS) sum += parts[i];
   sum = block_total<THREADS>(sum);

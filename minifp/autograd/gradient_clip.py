@@ -13,11 +13,11 @@ import numpy as np
 from minifp.autograd.tape import PARTLY, Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
+from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import float32, float64, upcast
-from minifp.numerics.kernels import compiled_kernel_of
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.device import device_of, full, moved
+from minifp.runtime.device import full, moved
 
 
 def clip_grad_norm_(
@@ -199,11 +199,9 @@ def multiply_gradient(p, factor):
     p.grad = successor(p.grad, multiplied(p.grad.array, factor))
 
 
+@compilable
 def multiplied(array, factor):
     """factor times an array, in float32 or wider."""
-    product = _by_compiled_kernel(multiplied, array, factor)
-    if product is not None:
-        return product
     wide = _wide(array)
     with np.errstate(all="ignore"):  # Inf and NaN are values here: a step looks for them
         return wide * wide.dtype.type(factor)
@@ -218,14 +216,12 @@ def _wide(array):
 CHUNK = 65536  # elements widened at a time
 
 
+@compilable
 def squared_norm(*arrays):
     """The sum of squares of all elements of the arrays, in float64.
 
     Not finite if and only if an element is not, or (in float64 arrays only) exceeds 1e150.
     """
-    total = _by_compiled_kernel(squared_norm, *arrays)
-    if total is not None:
-        return total
     with np.errstate(all="ignore"):
         return sum((float(part @ part) for a in arrays for part in _parts(a)), 0.0)
 
@@ -245,13 +241,6 @@ def total_norm(arrays, norm_type):
         return largest
     with np.errstate(under="ignore"):  # dividing by the largest: no power overflows
         return largest * sum(float(((part / largest) ** p).sum()) for part in parts) ** (1 / p)
-
-
-def _by_compiled_kernel(reference, *args):
-    """What the compiled kernel of a function here returns, or None where there is none or it leaves
-    it."""
-    compiled = compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
-    return None if compiled is None else compiled(*args)
 
 
 def _parts(array):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, to_host
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, run
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
@@ -17,7 +17,7 @@ def times(x, factor):
     return x * factor
 
 
-TIMES = Formula(times, 1)
+TIMES = Formula(times)
 
 
 @compiled_kernel
@@ -29,9 +29,11 @@ def squared_norm(*arrays):
     parts, sum, done = empty((max(1, np.sum(blocks)),), DOUBLE), empty((1,), DOUBLE), 0
     for a, n in zip(arrays, blocks):
         a = a if a.flags.c_contiguous else a.copy()
-        TEXT(X=a.dtype, THREADS=THREADS).launch("squares", n, THREADS, a, a.size, parts[done:])
+        TEXT(X=a.dtype, THREADS=THREADS).launch(
+            "gradient_squares", n, THREADS, a, a.size, parts[done:]
+        )
         done += n
-    TEXT(X=SINGLE, THREADS=THREADS).launch("total", 1, THREADS, parts, done, sum)
+    TEXT(X=SINGLE, THREADS=THREADS).launch("sum_of_parts", 1, THREADS, parts, done, sum)
     return float(to_host(sum)[0])
 
 

@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cpu.half import I64, load, place, read, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.scattered import LIKE, Scattered, array_at
@@ -49,7 +49,7 @@ def squares_of(typing, x, first, turns):
 
 
 @parallel
-def squares(chunk, scratch, length, starts, addresses, like, out):
+def gradient_squares(chunk, scratch, length, starts, addresses, like, out):
     """out[chunk] = the sum of squares of `length` numbers, in the same order in every format."""
     i, stop = chunk * length, min((chunk + 1) * length, starts[-1])
     k, total = 0, 0.0
@@ -73,7 +73,7 @@ def sum_of_squares(scattered):
     chunks, length = spans(size, RUN)
     parts = np.zeros(chunks)
     places = scattered.starts, scattered.addresses, scattered.like
-    squares(chunks, length, *places, parts, cost=size * NANOSECONDS)
+    gradient_squares(chunks, length, *places, parts, cost=size * NANOSECONDS)
     return sum(parts.tolist())
 
 
@@ -91,7 +91,7 @@ def squared_norm(*arrays):
 
 
 @parallel
-def products(chunk, scratch, length, x, factor, out):
+def scaled_gradient(chunk, scratch, length, x, factor, out):
     """out = factor x."""
     factor = np.float32(factor)
     for i in range(chunk * length, min((chunk + 1) * length, out.size)):
@@ -104,5 +104,5 @@ def multiplied(array, factor):
         return None
     x, out = view(np.ascontiguousarray(array)).reshape(-1), np.empty(array.shape, np.float32)
     chunks, length = spans(out.size, RUN)
-    products(chunks, length, x, float(factor), out.reshape(-1), cost=out.size * NANOSECONDS)
+    scaled_gradient(chunks, length, x, float(factor), out.reshape(-1), cost=out.size * NANOSECONDS)
     return out

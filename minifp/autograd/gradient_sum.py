@@ -5,14 +5,11 @@ are two, as where a residual connection ends: those wait, and are added when the
 which compiled is one pass that leaves no float32 array behind.
 """
 
-from importlib import import_module
-
 import numpy as np
 
 from minifp.numerics import policy
+from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import downcast, float32, upcast
-from minifp.runtime import cpu
-from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_array, empty, is_writeable
 
 
@@ -30,7 +27,7 @@ class GradientSum:
         format = policy.meeting_format(total.dtype, precision)
         if format == float32 and gradient.dtype.itemsize <= float32.itemsize:
             if self.owned:
-                _sum(total, gradient, out=total)
+                add(total, gradient, total)
             else:
                 self.second = gradient
         else:
@@ -43,23 +40,20 @@ class GradientSum:
         """The sum, not rounded."""
         if self.second is not None:
             out = empty(self.first.shape, float32, like=self.first)
-            self.first, self.second, self.owned = _sum(self.first, self.second, out), None, True
+            self.first, self.second, self.owned = add(self.first, self.second, out), None, True
         return self.first
 
     def rounded(self, dtype):
         """The sum, in the format in which it is stored."""
         if self.second is not None and dtype.itemsize <= float32.itemsize:
             out = empty(self.first.shape, dtype, like=self.first)
-            return _sum(self.first, self.second, out)
+            return add(self.first, self.second, out)
         return downcast(self.total, dtype)
 
 
-def _sum(x, y, out):
-    """out = x + y, added in float32 and rounded once."""
-    if is_on_device(out):
-        return import_module("minifp.autograd.gradient_sum_cuda").added(x, y, out)
-    if cpu.can_compile():
-        return import_module("minifp.autograd.gradient_sum_numba").added(x, y, out)
+@compilable
+def add(x, y, out):
+    """out = x + y, arrays of one shape, added in float32 and rounded once; out may be x or y."""
     with np.errstate(all="ignore"):
         if out.dtype == float32:
             return np.add(upcast(x, float32), upcast(y, float32), out=out)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 
@@ -10,16 +11,17 @@ NANOSECONDS = 0.3
 
 
 @parallel
-def add_all(chunk, scratch, length, total, x, y, out):
+def sum_of_gradients(chunk, scratch, length, total, x, y, out):
     for i in range(chunk * length, min((chunk + 1) * length, total)):
         store(out, i, load(x, i) + load(y, i))
 
 
-def added(x, y, out):
+@compiled_kernel
+def add(x, y, out):
     """out = x + y, for arrays of one shape in any formats: out may be one of them."""
     views = [view(np.ascontiguousarray(a)).reshape(-1) for a in (x, y)]
     chunks, length = spans(out.size, CHUNK)
     if out.size:
         target = view(out).reshape(-1)
-        add_all(chunks, length, out.size, *views, target, cost=out.size * NANOSECONDS)
+        sum_of_gradients(chunks, length, out.size, *views, target, cost=out.size * NANOSECONDS)
     return out

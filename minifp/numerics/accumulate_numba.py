@@ -76,20 +76,20 @@ def rounded(x):
 
 
 @compiled(given(1), float32[::1])
-def round_all(x, y):
+def round_to_halves(x, y):
     for i in range(len(x)):
         y[i] = rounded(x[i])
 
 
 @compiled(given(2), float32[::1])
-def add_rows(x, y):
+def add_rows_of_halves(x, y):
     for k in range(x.shape[0]):
         for j in range(x.shape[1]):
             y[j] = rounded(y[j] + rounded(x[k, j]))
 
 
 @compiled(given(3), given(3), given(1, intp), given(1, intp), float32[:, :, ::1])
-def add_products(a, b, ia, ib, y):
+def add_products_of_halves(a, b, ia, ib, y):
     for n in range(len(ia)):
         a_n, b_n, y_n = a[ia[n]], b[ib[n]], y[n]
         for i in range(a_n.shape[0]):
@@ -106,7 +106,7 @@ def sum_columns(x):
     # Columns that do not lie side by side are copied, at most 1 MiB at once, to stay in the cache.
     step = N if x.flags.c_contiguous else max(16, 2**18 // max(K, 1))
     for j in range(0, N, max(step, 1)):
-        add_rows(prepared(x[:, j : j + step]), y[j : j + step])
+        add_rows_of_halves(prepared(x[:, j : j + step]), y[j : j + step])
     return y
 
 
@@ -117,12 +117,12 @@ def dot_matrices(a, b, ia, ib):
         y = dot_matrices(b.transpose(0, 2, 1), a.transpose(0, 2, 1), ib, ia)
         return np.ascontiguousarray(y.transpose(0, 2, 1))
     y = np.zeros((len(ia), M, N), np.float32)
-    add_products(round_operand(a), round_operand(b), ia, ib, y)
+    add_products_of_halves(round_operand(a), round_operand(b), ia, ib, y)
     return y
 
 
 def round_operand(x):
     x = prepared(x)
     y = np.empty(x.shape, np.float32)
-    round_all(x.reshape(-1), y.reshape(-1))
+    round_to_halves(x.reshape(-1), y.reshape(-1))
     return y

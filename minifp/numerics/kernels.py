@@ -7,18 +7,16 @@ stored, calls the reference in float32 (or wider), and rounds each result once.
 import inspect
 import warnings
 from collections.abc import Callable
-from functools import cache, cached_property, partial
-from importlib import import_module
-from importlib.util import find_spec
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
+from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import Rule, get_precision, resolve
-from minifp.runtime import cpu
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
 
@@ -300,31 +298,6 @@ def _into(results, targets):
             target[...] = result
         written.append(target if is_array(target) else result)
     return tuple(written) if several else written[0]
-
-
-@cache
-def compiled_kernels_in(module: str, kind: str = "numba") -> dict[str, Any]:
-    """The compiled kernels of a module of references, by name: none where there is no such file."""
-    if kind == "numba" and not cpu.can_compile() or find_spec(f"{module}_{kind}") is None:
-        return {}
-    return vars(import_module(f"{module}_{kind}"))
-
-
-def compiled_kernel_of(
-    reference: Callable[..., Any], device: str = "cpu"
-) -> Callable[..., Any] | None:
-    """The compiled kernel of a reference: what has its name in the file beside its own.
-
-    For a GPU that is `*_cuda.py`, or else `*_numba.py` for what serves arrays everywhere.
-    """
-    name = reference.__name__
-    if device != "cpu":
-        found = compiled_kernels_in(reference.__module__, "cuda").get(name)
-        if getattr(found, "is_compiled_kernel", False):
-            return found
-    found = compiled_kernels_in(reference.__module__).get(name)
-    mark = "is_compiled_kernel" if device == "cpu" else "is_any_device"
-    return found if getattr(found, mark, False) else None
 
 
 def _enter(a, compute):

@@ -22,6 +22,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.creation import storage_dtype
+from minifp.runtime.shapes import stretched
 from minifp.typing import F
 
 # ---- broadcasting -------------------------------------------------------------------------------
@@ -36,9 +37,7 @@ def sum_to(v, shape, sum):
     """v summed over the axes along which broadcasting stretched `shape`."""
     if v.shape == shape:
         return v
-    added = tuple(range(v.ndim - len(shape)))
-    stretched = tuple(i for i, n in enumerate(shape, len(added)) if n == 1 and v.shape[i] != 1)
-    return sum(v, axis=added + stretched, keepdims=True).reshape(shape)
+    return sum(v, axis=stretched(v.shape, shape), keepdims=True).reshape(shape)
 
 
 @kernel("reduce", GIVEN)

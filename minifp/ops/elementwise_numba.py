@@ -1,12 +1,13 @@
 """Compiled kernels of elementwise.py."""
 
-from minifp.runtime.cpu import any_device
-from minifp.runtime.cpu.pointwise import F32, FLOATS, pointwise, stretched
-from minifp.runtime.cpu.sums import sum_over
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise, sum_over
+from minifp.runtime.cpu.pointwise import F32, FLOATS
+from minifp.runtime.shapes import stretched
 
 
 @pointwise
-def scaled(x, *, factor):
+def times_factor(x, *, factor):
     return factor * x
 
 
@@ -14,7 +15,7 @@ def scaled(x, *, factor):
 def scale_to(dz, *, factor, shape, to):
     dtype = to[0] or (dz.dtype if shape else F32)
     if dz.shape == shape:
-        return scaled(dz, to=(dtype,), factor=factor)
+        return times_factor(dz, to=(dtype,), factor=factor)
     if dz.dtype not in FLOATS or dtype not in FLOATS:
         return None
     found = sum_over(dz, stretched(dz.shape, shape), dtype, factor)

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from minifp.ops.reduce_numba import divided, kept
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import formula_of
+from minifp.ops.reduce_numba import divided
 from minifp.runtime.cuda.pointwise import run
+from minifp.runtime.shapes import reduced_shape
 
 
 @compiled_kernel
 def spread(dy, *, shape, axes, divisor, to):
-    dy = np.broadcast_to(dy.reshape(kept(shape, axes)), shape)
-    return run(divided.kernels.formula, (dy,), to[0], (divisor,))
+    dy = np.broadcast_to(dy.reshape(reduced_shape(shape, axes, True)), shape)
+    return run(formula_of(divided), (dy,), to[0], (divisor,))

@@ -2,15 +2,11 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import any_device, compiled_kernel
+from minifp.numerics.dispatch import pointwise, sum_over
 from minifp.ops.reduce import count_of
-from minifp.runtime.cpu import any_device, compiled_kernel
-from minifp.runtime.cpu.pointwise import pointwise
-from minifp.runtime.cpu.sums import format_of, sum_over
-
-
-def kept(shape, axes):
-    """A shape with the reduced axes put back, with size 1."""
-    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+from minifp.runtime.cpu.sums import format_of
+from minifp.runtime.shapes import reduced_shape
 
 
 @any_device
@@ -19,7 +15,7 @@ def sum_forward(x, *, axes, keepdims, to):
     if dtype is None:
         return None
     y = sum_over(x, axes, dtype)
-    return y if y is None or not keepdims else y.reshape(kept(x.shape, axes))
+    return y if y is None or not keepdims else y.reshape(reduced_shape(x.shape, axes, True))
 
 
 @any_device
@@ -28,7 +24,7 @@ def mean_forward(x, *, axes, keepdims, to):
     if dtype is None or not n:
         return None
     y = sum_over(x, axes, dtype, 1 / n)
-    return y if y is None or not keepdims else y.reshape(kept(x.shape, axes))
+    return y if y is None or not keepdims else y.reshape(reduced_shape(x.shape, axes, True))
 
 
 @pointwise
@@ -38,7 +34,7 @@ def divided(x, *, divisor):
 
 @compiled_kernel
 def spread(dy, *, shape, axes, divisor, to):
-    y = divided(dy.reshape(kept(shape, axes)), divisor=divisor, to=to)
+    y = divided(dy.reshape(reduced_shape(shape, axes, True)), divisor=divisor, to=to)
     if y is None or y.shape == shape:
         return y
     out = np.empty(shape, y.dtype)

@@ -8,10 +8,10 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.errors import ShapeError
+from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.formats import downcast
-from minifp.numerics.kernels import compiled_kernel_of
 from minifp.optim.weights import Weights
-from minifp.runtime.device import full
+from minifp.runtime.device import device_of, full
 
 
 class Gradients:
@@ -104,7 +104,8 @@ class Block:
 
     def gradients(self):
         """The parameters' Gradients, as they are now."""
-        return (compiled_kernel_of(Gradients) or Gradients)(self.weights)
+        compiled = compiled_kernel_of(Gradients, device_of(self.weights.flat))
+        return (compiled or Gradients)(self.weights)
 
     def runs(self, gradients, alone):
         """(first, last) of neighbours that are alike in the format of their gradient, if they have

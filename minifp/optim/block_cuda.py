@@ -37,6 +37,25 @@ class Rule:
         blocks = blocks_for(w.size)
         self.modules[key].launch("update", blocks, THREADS, w.size, g, *arrays, control)
 
+    def update_in_place(self, w, copy, g, states, inverse_scale, settings):
+        """`Update.in_place` for device arrays: what the rule is told is known here."""
+        control = [1.0, inverse_scale, *self.update.numbers(**settings)]
+        control = np.array([float(number) for number in control], np.float32)
+        self.in_place(w, copy, g, states, to_device(control))
+
+    def updated(self, w, g, states, inverse_scale, to, settings):
+        """`Update.__call__` for device arrays: new w and states, None where there is no kernel."""
+        present = [a for a in (w, *states) if a is not None]
+        if any(a.dtype not in FLOATS for a in (g, *present)):
+            return None
+        if any(a is not None and a.dtype != dtype for a, dtype in zip((w, *states), to)):
+            return None
+        new = [None if a is None else a.copy() for a in (w, *states)]
+        self.update_in_place(new[0], None, g, new[1:], inverse_scale, settings)
+        return tuple(
+            empty(w.shape, dtype) if a is None else a.reshape(w.shape) for a, dtype in zip(new, to)
+        )
+
     def _text(self, g, w, copy, states):
         element, names = self.update.element, self.update.element.__code__.co_varnames
         absent = tuple(names[2 + i] for i, s in enumerate(states) if s is None)
@@ -64,34 +83,6 @@ def filled(text: str, parts: dict[str, str]) -> str:
     for name, value in parts.items():
         text = text.replace("$" + name, value)
     return text
-
-
-def rule_of(update: Any) -> Rule:
-    """The kernels of an `Update`."""
-    if update.on_device is None:
-        update.on_device = Rule(update)
-    return update.on_device
-
-
-def update_in_place(update, w, copy, g, states, inverse_scale, settings):
-    """`Update.in_place` for device arrays: what the rule is told is known here."""
-    told = [1.0, inverse_scale, *update.numbers(**settings)]
-    control = to_device(np.array([float(number) for number in told], np.float32))
-    rule_of(update).in_place(w, copy, g, states, control)
-
-
-def updated(update, w, g, states, inverse_scale, to, settings):
-    """`Update.__call__` for device arrays: the updated w and states, None where it cannot be."""
-    given = [w, *states]
-    if any(a.dtype not in FLOATS for a in (g, *(a for a in given if a is not None))):
-        return None
-    if any(a is not None and a.dtype != dtype for a, dtype in zip(given, to)):
-        return None
-    made = [None if a is None else a.copy() for a in given]
-    update_in_place(update, made[0], None, g, made[1:], inverse_scale, settings)
-    return tuple(
-        empty(w.shape, dtype) if a is None else a.reshape(w.shape) for a, dtype in zip(made, to)
-    )
 
 
 # ---- the numbers of a rule -----------------------------------------------------------------------

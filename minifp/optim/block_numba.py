@@ -11,6 +11,7 @@ read from one array and written to another, m made (only written), a absent. A l
 weights are also rounded into a working copy.
 """
 
+from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -59,11 +60,15 @@ class Update:
     def __init__(self, element, numbers):
         code = element.__code__
         self.element, self.numbers, self.kernels = element, numbers, {}
-        self.on_device = None  # its kernels there: see block_cuda.py
         self.arrays = code.co_posonlyargcount - 1  # weights and states
         self.names = [f"n{k}" for k in range(code.co_argcount - code.co_posonlyargcount)]
         # Nothing is fused, and so the bits are the same everywhere. (Not to say so is to inherit.)
         self.inline = njit(error_model="numpy", fastmath=False)(element)
+
+    @cached_property
+    def on_device(self):
+        """The same rule on a GPU: see block_cuda.py."""
+        return import_module("minifp.optim.block_cuda").Rule(self)
 
     def in_place(self, w, copy, gradients, states, inverse_scale, settings):
         """Update w and states (None for one that is not kept), all (n), with Scattered gradients.
@@ -72,9 +77,8 @@ class Update:
         one flat one.
         """
         if is_on_device(w):
-            there = import_module("minifp.optim.block_cuda")
-            there.update_in_place(self, w, copy, gradients, states, inverse_scale, settings)
-            return
+            update = self.on_device.update_in_place
+            return update(w, copy, gradients, states, inverse_scale, settings)
         pattern = "".join(["u", *("a" if s is None else "u" for s in states)])
         arrays = [w, *(s for s in states if s is not None)]
         if copy is not None:
@@ -86,8 +90,7 @@ class Update:
         """The updated w and states, in the formats `to`: see Kernel.compiled."""
         *states, inverse_scale = rest
         if is_on_device(w):
-            there = import_module("minifp.optim.block_cuda")
-            return there.updated(self, w, g, states, inverse_scale, to, settings)
+            return self.on_device.updated(w, g, states, inverse_scale, to, settings)
         given, made = [w, *states], [np.empty(w.shape, dtype) for dtype in to]
         arrays = [a for a in given if a is not None]
         if any(a.dtype not in LIKE for a in (g, *arrays, *made)) or g.size != w.size:
@@ -148,9 +151,6 @@ class Gradients(block.Gradients):
         try:
             self.arrays = [t.array for t in self.tensors]
         except AttributeError:  # of None
-            super().__init__(weights)
-            return
-        if is_on_device(weights.flat):
             super().__init__(weights)
             return
         self.all = Scattered.at_once(self.arrays, weights.starts)

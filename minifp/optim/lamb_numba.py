@@ -2,8 +2,8 @@
 
 import math
 
+from minifp.numerics.dispatch import pointwise
 from minifp.optim.block_numba import update
-from minifp.runtime.cpu.pointwise import pointwise
 
 
 def lamb_direction_numbers(*, betas, eps, weight_decay, step):

@@ -19,7 +19,7 @@ ONE = np.uint32(1)
 
 
 @parallel
-def halves(chunk, scratch, length, bits, counts, classes, ends):
+def count_halves(chunk, scratch, length, bits, counts, classes, ends):
     """Add up the numbers of one chunk, in banks; the least magnitude less one, and the largest."""
     low, high, last = HALF(0xFFFF), HALF(0), min((chunk + 1) * length, bits.size)
     for start in range(chunk * length, last, BLOCK):
@@ -39,7 +39,7 @@ def halves(chunk, scratch, length, bits, counts, classes, ends):
 
 
 @parallel
-def singles(chunk, scratch, length, bits, counts, rare, ends):
+def count_singles(chunk, scratch, length, bits, counts, rare, ends):
     """As `halves`; counts: of each sign and exponent, 512. rare: of each exponent, of the fractions
     that are 0 (but not of zeros), and of those that round up."""
     low, high, last = SINGLE(0xFFFFFFFF), SINGLE(0), min((chunk + 1) * length, bits.size)
@@ -72,7 +72,7 @@ def of_halves(bits, classes, number):
     """Counts of each class, and the least and largest finite magnitude as bits, 0 for none."""
     chunks, length = spans(bits.size, RUN)
     counts, ends = np.zeros((chunks, BANKS, number), np.uint32), np.zeros((chunks, 2), np.int64)
-    halves(chunks, length, bits, counts, classes, ends, cost=bits.size * NANOSECONDS)
+    count_halves(chunks, length, bits, counts, classes, ends, cost=bits.size * NANOSECONDS)
     return added(counts, number), *ends_of(ends)
 
 
@@ -83,7 +83,7 @@ def of_singles(bits):
     counts = np.zeros((chunks, BANKS, 512), np.uint32)
     rare = np.zeros((chunks, 2, 256), np.uint32)
     ends = np.zeros((chunks, 2), np.int64)
-    singles(chunks, length, bits, counts, rare, ends, cost=bits.size * NANOSECONDS)
+    count_singles(chunks, length, bits, counts, rare, ends, cost=bits.size * NANOSECONDS)
     whole = added(counts, 512).reshape(2, 256).sum(axis=0)
     powers, up = rare.sum(axis=0, dtype=np.int64)
     return np.stack([powers, whole - powers - up, up], axis=1), *ends_of(ends)

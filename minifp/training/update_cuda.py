@@ -7,7 +7,7 @@ import numpy as np
 from minifp.errors import DeviceError
 from minifp.numerics import kernels
 from minifp.optim.block import Block
-from minifp.optim.block_cuda import Numbers, rule_of
+from minifp.optim.block_cuda import Numbers
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda.arrays import empty, is_on_device, to_device
 from minifp.runtime.cuda.pointwise import FLOATS
@@ -52,7 +52,7 @@ class BlockUpdate:
         copy = weights.stored if weights.is_master else None
         names = self.optimizer.state_names
         states = [block.state[name] if name in self.names else None for name in names]
-        rule_of(self.compiled).in_place(weights.flat, copy, g, states, self.control)
+        self.compiled.on_device.in_place(weights.flat, copy, g, states, self.control)
         weights.written(0, len(block.steps))
 
 

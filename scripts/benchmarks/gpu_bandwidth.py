@@ -13,7 +13,7 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import optim
 from minifp.numerics import kernels
-from minifp.optim.block_cuda import Numbers, rule_of
+from minifp.optim.block_cuda import Numbers
 from minifp.runtime.cuda.arrays import cupy, empty, is_on_device
 
 from .gpu_timing import contest, ratio
@@ -229,5 +229,6 @@ def _update(machine, name, format, count):
     arrays = [w, copy, g, *states]
     moved = sum(a.nbytes for a in arrays if a is not None)
     moved += sum(a.nbytes for a in (w, *states) if a is not None)  # read, and written
-    call = lambda: rule_of(rule.rule.compiled).in_place(w, copy, g, states, control)  # noqa: E731
+    on_device = rule.rule.compiled.on_device
+    call = lambda: on_device.in_place(w, copy, g, states, control)  # noqa: E731
     return call, moved

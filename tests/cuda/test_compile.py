@@ -24,7 +24,6 @@ from minifp import nn
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.errors import MinifpError
 from minifp.numerics.kernels import KERNELS, Kernel
-from minifp.optim.block_cuda import rule_of
 from minifp.optim.block_numba import Update
 from minifp.runtime.cuda import rows, source, teaching
 from minifp.runtime.cuda.arrays import to_device
@@ -110,7 +109,7 @@ def update(kernel):
         *((single, None, single, single), (single, half, half, single)),
         *((single, half, half, half), (half, None, half, single)),
     ):
-        rule_of(kernel.compiled).in_place(
+        kernel.compiled.on_device.in_place(
             w, copy, g, [state] * (kernel.compiled.arrays - 1), single
         )
 

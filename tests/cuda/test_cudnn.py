@@ -30,6 +30,7 @@ from minifp.runtime.cuda import capturing, cudnn
 from minifp.runtime.cuda.arrays import cupy, to_device, to_host
 from minifp.runtime.cuda.cudnn import Geometry
 
+PLAIN = cudnn.Steps((1, 1), (0, 0), (1, 1))
 ONE = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
 CASES = [  # pictures, weights, what is not one
     ((2, 3, 9, 8), (4, 3, 3, 3), {"padding": (1, 1)}),
@@ -284,7 +285,7 @@ def test_arrays_in_another_order_or_place_are_copied(library):
     x, w = to_device(drawn((8, 7, 3, 5))), to_device(drawn((65,), seed=1))
     x, w = x.transpose(3, 2, 0, 1), w[1:49].reshape(4, 3, 2, 2)
     y = cudnn.convolution(
-        *("fprop", x, w, None, (5, 4, 7, 6), np.dtype("float16")), (1, 1), (0, 0), (1, 1)
+        *("fprop", x, w, None, (5, 4, 7, 6), np.dtype("float16"), PLAIN),
     )
     assert y is not None or not IMITATED
     if y is not None:
@@ -345,8 +346,7 @@ def test_what_it_does_not_do_is_left_without_a_graph(library):
     def asked(x="float16", w="float16", b=None, to="float16", shape=(2, 4, 6, 6), pictures=2):
         x, w = to_device(drawn((pictures, 3, 8, 8), x)), to_device(drawn((4, 3, 3, 3), w))
         b = b if b is None else to_device(drawn((4,), b))
-        steps = (1, 1), (0, 0), (1, 1)
-        return cudnn.convolution("fprop", x, w, b, shape, np.dtype(to), *steps)
+        return cudnn.convolution("fprop", x, w, b, shape, np.dtype(to), PLAIN)
 
     assert asked() is not None
     before = len(library.graphs)
@@ -420,7 +420,7 @@ def test_a_captured_step_is_the_same_bit_for_bit(library):
 @only_imitated
 def test_no_plan_is_made_while_a_stream_captures(library):
     x, w = to_device(drawn((2, 3, 8, 8))), to_device(drawn((4, 3, 3, 3)))
-    asked = "fprop", x, w, None, (2, 4, 6, 6), np.dtype("float16"), (1, 1), (0, 0), (1, 1)
+    asked = "fprop", x, w, None, (2, 4, 6, 6), np.dtype("float16"), PLAIN
     with capturing.noting(capturing.Notes(captures=True)):
         assert cudnn.convolution(*asked) is None
     assert not library.graphs and not cudnn.plans

@@ -16,7 +16,8 @@ from conftest import IMITATED
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.optim import block_cuda
+from minifp.numerics import dispatch
+from minifp.optim import block_cuda, block_numba
 from minifp.runtime.cuda import pointwise, source
 from minifp.runtime.cuda.arrays import to_device, to_host
 from minifp.training import step_cuda
@@ -40,7 +41,7 @@ def in_orders(check):
 def sums_are_right():
     """Sums over rows and over columns, of more than one block's share."""
     x = np.random.default_rng(0).normal(size=(37, 1000)).astype(np.float16)
-    formula = pointwise.Formula(pointwise.identity, 1)
+    formula = pointwise.Formula(pointwise.identity)
     for axis in (0, 1):
         y = to_host(pointwise.summed(formula, (to_device(x),), (axis,), np.dtype("float32")))
         assert np.allclose(y, x.astype(np.float64).sum(axis), atol=1e-3)
@@ -126,16 +127,15 @@ def test_a_planted_fault_is_found(fault, monkeypatch):
 def forget():
     """Let all texts be made anew."""
     source.module_of.cache_clear()
+    dispatch.formula_of.cache_clear()
     for module in list(sys.modules.values()):
         for found in vars(module).values() if module.__name__.startswith("minifp") else ():
             if isinstance(found, source.Text):
                 found.modules.clear()
-            elif hasattr(getattr(found, "kernels", None), "fn"):
-                found.kernels.__dict__.pop("formula", None)
             elif isinstance(found, pointwise.Formula):
                 found.texts.clear()
-            if getattr(found, "on_device", None) is not None and hasattr(found, "element"):
-                found.on_device = None
+            elif isinstance(found, block_numba.Update):
+                vars(found).pop("on_device", None)
 
 
 def test_texts_are_those_that_are_changed():

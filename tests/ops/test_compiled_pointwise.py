@@ -19,8 +19,9 @@ if not cpu.can_compile():
 
 from minifp.runtime.cpu import math as elementary
 from minifp.runtime.cpu.compile import compiled
-from minifp.runtime.cpu.pointwise import SLAB, SMALL, stretched
+from minifp.runtime.cpu.pointwise import SLAB, SMALL
 from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
+from minifp.runtime.shapes import stretched
 
 FAMILIES = (
     *("elementwise", "arithmetic", "unary_math", "activation", "error_function", "clamp"),

@@ -11,7 +11,7 @@ from update_rules import RULES
 import minifp as fp
 from minifp import nn, optim
 from minifp.autograd import gradient_clip
-from minifp.numerics import kernels
+from minifp.numerics import compiled, kernels
 from minifp.numerics.formats import downcast, upcast
 from minifp.runtime import cpu
 
@@ -152,7 +152,7 @@ def references(monkeypatch):
 
     def use():
         monkeypatch.setattr(optim.Optimizer, "_compiled_rule", lambda *_: None)
-        monkeypatch.setattr(gradient_clip, "compiled_kernel_of", lambda *_: None)
+        monkeypatch.setattr(compiled, "compiled_kernel_of", lambda *_: None)  # of gradient_clip.py
         for kernel in OF_RULES:
             monkeypatch.setattr(kernel, "compiled", None)
 
@@ -162,16 +162,16 @@ def references(monkeypatch):
 @every_rule
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_compiled_steps_are_those_of_the_references_bit_for_bit(rule, precision, references):
-    compiled, optimizer = train(rule, precision, clip_norm=5.0)
+    fast, optimizer = train(rule, precision, clip_norm=5.0)
     references()
     with fp.precision(replace(fp.get_precision())):  # which has resolved no kernel yet
         plain, other = train(rule, precision, clip_norm=5.0)
-    assert compiled.pop("norms") == pytest.approx(plain.pop("norms"), rel=1e-14)
+    assert fast.pop("norms") == pytest.approx(plain.pop("norms"), rel=1e-14)
     if rule == "LAMB":  # whose lamb_step is a pointwise compiled kernel
         for a, b in zip(optimizer.parameters, other.parameters):
             np.testing.assert_allclose(a.numpy().astype(DOUBLE), b.numpy(), rtol=2e-3, atol=1e-5)
     else:
-        assert compiled == plain
+        assert fast == plain
 
 
 class Observer:

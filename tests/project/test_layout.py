@@ -44,6 +44,9 @@ NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms'
 DRAW_NUMBERS = {"ops", "nn", "data", "lab", "scope", "saving"}  # what may import random itself
 DECIDE_FORMATS = {"minifp", "numerics", "runtime"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell"}  # "float16" is the name of one
+COMPILED = {"parallel", "compiled", "native", "pointwise", "update"}  # each kernel by itself
+MANY_ARGUMENTS = {"njit", "inline", "intrinsic", "command", *COMPILED}  # may have more than eight
+VAGUE = {"forward", "backward", "gradient", "gradients", "losses", "total", "read", "put", "add"}
 PUBLIC = "minifp minifp.nn minifp.nn.functional minifp.optim minifp.data minifp.models".split()
 
 
@@ -160,6 +163,20 @@ def test_no_module_imports_itself_in_a_circle():
         pytest.fail(" is imported by ".join(error.args[1]))
 
 
+@pytest.mark.parametrize("room, other", [("cpu", "cuda"), ("cuda", "cpu")])
+def test_the_rooms_of_the_devices_know_nothing_of_each_other(room, other):
+    """Nor does anything that they import: what joins the two is in numerics/dispatch.py."""
+    ways = {m: [m] for m in modules() if m.startswith(f"minifp.runtime.{room}")}
+    waiting = [*ways]
+    for module in waiting:
+        for target, _ in imports(module):
+            if target not in ways and target != "minifp":
+                ways[target] = [*ways[module], target]
+                waiting.append(target)
+    wrong = [way for m, way in ways.items() if m.startswith(f"minifp.runtime.{other}")]
+    assert len(ways) > 10 and not wrong, "\n".join(" imports ".join(way) for way in wrong)
+
+
 # ---- what a room must never contain -------------------------------------------------------------
 
 
@@ -226,6 +243,45 @@ def test_every_module_function_and_class_says_what_it_is_for():
                 if not (node.name.startswith("_") or is_kernel(node) or is_overload(node)):
                     silent.append(place(path, node.lineno, node.name))
     assert not silent, "\n".join(silent)
+
+
+def test_a_compiled_kernel_is_called_what_it_computes():
+    """By its name alone the line that says what is compiled tells it from others."""
+    names: dict = {}
+    for path in modules().values():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef) and marks(node) & COMPILED:
+                names.setdefault(node.name, []).append(place(path, node.lineno, node.name))
+    shared = [" and ".join(places) for places in names.values() if len(places) > 1]
+    vague = [place for name in VAGUE & {*names} for place in names[name]]
+    assert len(names) > 100 and not shared + vague, "\n".join(shared + vague)
+
+
+def test_no_function_takes_more_than_eight_arguments_by_their_places():
+    """A small structure, or their names, say which is which. Not of code that is compiled, which
+    knows neither, of commands, whose arguments have names, and of what is public, as in PyTorch."""
+    public = {name for module in PUBLIC for name in vars(importlib.import_module(module))}
+    wrong = []
+    for module, path in modules().items():
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.FunctionDef) or node.name in public:
+                continue
+            is_constructor = node.name == "__init__" and room(module) in ("nn", "optim")
+            if len(node.args.posonlyargs + node.args.args) > 8 + is_method(node):
+                if not marks(node) & MANY_ARGUMENTS and not is_constructor:
+                    wrong.append(place(path, node.lineno, node.name))
+    assert not wrong, "\n".join(wrong)
+
+
+def marks(definition):
+    """The names of a function's decorators."""
+    texts = map(ast.unparse, definition.decorator_list)
+    return {text.partition("(")[0].rpartition(".")[2] for text in texts}
+
+
+def is_method(definition):
+    """Whether a function's first argument is the object, or class, that it belongs to."""
+    return [a.arg for a in definition.args.args[:1]] in (["self"], ["cls"])
 
 
 @pytest.mark.parametrize("module", PUBLIC)

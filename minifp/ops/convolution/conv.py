@@ -184,8 +184,9 @@ def as_padding(name, padding, sizes, kernel, stride, dilation):
     return padding, tuple(map(window_count, sizes, kernel, stride, padding, dilation))
 
 
-def convolve(name, operation, ndim, input, weight, bias, stride, padding, dilation, groups):
+def convolve(ndim, input, weight, bias, stride, padding, dilation, groups):
     """Check the arguments of conv1d or conv2d, and do it."""
+    name, operation = f"conv{ndim}d", {1: conv1d_op, 2: conv2d_op}[ndim]
     check_shapes(name, ndim, input, weight, bias, groups)
     stride = as_sizes(stride, f"{name}: stride", 1, ndim)
     dilation = as_sizes(dilation, f"{name}: dilation", 1, ndim)
@@ -214,7 +215,7 @@ def conv1d(
     padding: a number, or "valid" (none), or "same" (P = L, for stride 1; one more at the end where
     it cannot be halved).
     """
-    return convolve("conv1d", conv1d_op, 1, input, weight, bias, stride, padding, dilation, groups)
+    return convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public("fp F", autocast="product")
@@ -230,4 +231,4 @@ def conv2d(
     stride, dilation: an integer or a pair. padding: the same, or "valid" (none), or "same" (the
     result has the input's size, for stride 1; one more at the end where it cannot be halved).
     """
-    return convolve("conv2d", conv2d_op, 2, input, weight, bias, stride, padding, dilation, groups)
+    return convolve(2, input, weight, bias, stride, padding, dilation, groups)

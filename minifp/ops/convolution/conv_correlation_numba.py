@@ -18,7 +18,7 @@ STEPS = np.arange(KC, dtype=np.int32) * APART
 
 
 @inline
-def fill(chunk, N, x, how, out):
+def fill_run(chunk, N, x, how, out):
     """Widen what a chunk reads of x into planes."""
     C, H, W, sh, sw, top, left, images, rows, height, width, total, parts, _ = how
     first, row0 = chunk // parts * images, chunk % parts * rows
@@ -57,7 +57,7 @@ def fill(chunk, N, x, how, out):
 
 
 @compiled
-def pack(w, rows, ks, out):
+def pack_weights(w, rows, ks, out):
     """A[m, k] = w[rows[m] + ks[k]] in strips (M / ROWS, K, ROWS), zeros below M."""
     M, K = len(rows), len(ks)
     for m in range(0, M, ROWS):
@@ -77,7 +77,7 @@ def zero_of(x, n):
 
 
 @inline
-def gather(scratch, planes, steps, table, K, f, width, height, down, Q, n, to):
+def gather_pixels(scratch, planes, steps, table, K, f, width, height, down, Q, n, to):
     """The numbers that n pixels, from number f on, read at K places: a panel (K, APART).
 
     Vectors are copied whole: what is too much is written over by the next run of pixels, or lies
@@ -106,7 +106,7 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
     """
     O, OH, OW, groups, high, block = sizes
     images, rows, height, width, total, parts = how[7:13]
-    fill(chunk, N, x, how, scratch)
+    fill_run(chunk, N, x, how, scratch)
     first, row0 = chunk // parts * images, chunk % parts * rows
     last = min(first + images, N)
     M = O // groups
@@ -127,7 +127,7 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
                 if in_panels:
                     for k in range(0, K, KC):
                         kc = min(KC, K - k)
-                        gather(
+                        gather_pixels(
                             *(scratch, planes, steps, table + k, kc, f0, width, height),
                             *(down, Q, n, panel),
                         )

@@ -10,10 +10,11 @@ from. With one channel in each group there are kernels without products of matri
 
 from typing import NamedTuple
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda import cudnn
 from minifp.runtime.cuda.arrays import empty, is_aligned, zeros
 from minifp.runtime.cuda.cublas import supported
+from minifp.runtime.cuda.cudnn import Steps
 from minifp.runtime.cuda.pointwise import F16, F32, FLOATS, cast, sum_over
 from minifp.runtime.cuda.product import multiply
 from minifp.runtime.cuda.source import MOST_BLOCKS, THREADS, Text, blocks_for
@@ -202,7 +203,8 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
     given = windows_of(x.shape[2:], w.shape[2:], counts, stride, padding, dilation)
     shape = (len(x), len(w), *counts)
     if cudnn.is_chosen():
-        found = cudnn.convolution("fprop", x, w, b, shape, to[0], stride, padding, dilation)
+        steps = Steps(stride, padding, dilation)
+        found = cudnn.convolution("fprop", x, w, b, shape, to[0], steps)
         if found is not None:
             return found
     if is_depthwise(w.shape, groups):
@@ -215,25 +217,27 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
 def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to):
     if cudnn.is_chosen():
         shape = (len(dy), w.shape[1] * groups, *x_sizes)
-        found = cudnn.convolution("dgrad", dy, w, None, shape, to[0], stride, padding, dilation)
+        steps = Steps(stride, padding, dilation)
+        found = cudnn.convolution("dgrad", dy, w, None, shape, to[0], steps)
         if found is not None:
             return found
-    return gradient(dy, w, None, x_sizes, stride, padding, dilation, groups, to)
+    return gradient(dy, w, None, x_sizes, groups, to[0], Steps(stride, padding, dilation))
 
 
-def gradient(dy, w, b, x_sizes, stride, padding, dilation, groups, to):
+def gradient(dy, w, b, x_sizes, groups, dtype, steps):
     """b + the gradient of a correlation for its input."""
-    given = windows_of(x_sizes, w.shape[2:], dy.shape[2:], stride, padding, dilation)
+    windows = windows_of(x_sizes, w.shape[2:], dy.shape[2:], *steps)
     shape = (len(dy), w.shape[1] * groups, *x_sizes)
     if is_depthwise(w.shape, groups):
-        return depthwise("depthwise_dx", dy, w, b, shape, to[0], groups, given)
-    return correlation_back(dy, w, b, shape, to[0], groups, given)
+        return depthwise("depthwise_dx", dy, w, b, shape, dtype, groups, windows)
+    return correlation_back(dy, w, b, shape, dtype, groups, windows)
 
 
 @compiled_kernel
 def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     if cudnn.is_chosen():
-        found = cudnn.convolution("wgrad", x, dy, None, w_shape, to[0], stride, padding, dilation)
+        steps = Steps(stride, padding, dilation)
+        found = cudnn.convolution("wgrad", x, dy, None, w_shape, to[0], steps)
         if found is not None:
             return found
     kind = entered(to[0], dy, x)

@@ -19,13 +19,19 @@ from math import prod
 
 import numpy as np
 
-from minifp.ops.convolution.conv_correlation_numba import APART, KC, correlations, pack, zero_of
+from minifp.numerics.compiled import any_device, compiled_kernel
+from minifp.numerics.dispatch import sum_over
+from minifp.ops.convolution.conv_correlation_numba import (
+    APART,
+    KC,
+    correlations,
+    pack_weights,
+    zero_of,
+)
 from minifp.ops.convolution.conv_plan_numba import MANY, backward_plan, forward_plan, weight_plan
 from minifp.ops.convolution.conv_weights_numba import FAR, add_slots, weight_sums
-from minifp.runtime.cpu import any_device, compiled_kernel
 from minifp.runtime.cpu.half import flat
 from minifp.runtime.cpu.pool import aligned
-from minifp.runtime.cpu.sums import sum_over
 from minifp.runtime.cpu.tile import COLUMNS, LANES
 
 
@@ -50,7 +56,7 @@ def run(made, groups, x, w, b, shape, dtype, finite=False):
     y, x, w = np.empty(shape, dtype), flat(x), flat(w)
     packed = aligned(made.weights)
     for rows, ks, where in made.packs:
-        pack(w, rows, ks, packed[where:])
+        pack_weights(w, rows, ks, packed[where:])
     if finite and zero_of(packed, made.weights) != 0:
         return None
     N, O, OH, OW = as_pictures(shape)

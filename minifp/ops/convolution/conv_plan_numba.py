@@ -89,7 +89,7 @@ def backward_axis(n, count, size, stride, padding, dilation):
 
 
 class Planes(NamedTuple):
-    """The planes of a chunk: of `images` pictures, or of `rows` rows of one; see `fill`."""
+    """The planes of a chunk: of `images` pictures, or of `rows` rows of one; see `fill_run`."""
 
     channels: int
     n_down: int
@@ -153,18 +153,30 @@ class Plan(NamedTuple):
     planes: Planes
     steps: np.ndarray
     phases: np.ndarray
-    packs: tuple  # (rows, ks, where): see `pack`
+    packs: tuple  # (rows, ks, where): see `pack_weights`
     weights: int
     block: int
     high: int
     cost: float
 
 
-def plan(N, channels, groups, down, across, M, w_row, w_group, w_channel, w_width):
-    """A Plan for M results a group, whose weights lie w_row apart, those of channels w_channel."""
+class Weights(NamedTuple):
+    """How the weights of a call lie: for how many results a group, and how far apart those of two
+    results, groups, channels and rows of the kernel are."""
+
+    results: int
+    result: int
+    group: int
+    channel: int
+    row: int
+
+
+def plan(N, channels, groups, down, across, w):
+    """The Plan of a call. w: its Weights."""
+    M = w.results
     laid, high = planes(N, channels, down, across), up(M, ROWS)
     steps, phases, packs, table, weights, work = [], [], [], 0, 0, 0
-    rows = np.arange(M, dtype=np.int64) * w_row
+    rows = np.arange(M, dtype=np.int64) * w.result
     for h in down.phases:
         for v in across.phases:
             K = channels // groups * len(h.taps) * len(v.taps)
@@ -174,11 +186,11 @@ def plan(N, channels, groups, down, across, M, w_row, w_group, w_channel, w_widt
             work += K * h.windows * v.windows
             if K:
                 steps.append(steps_of(laid, channels // groups, h.taps, v.taps))
-                places = np.arange(channels // groups, dtype=np.int64)[:, None, None] * w_channel
-                places = places + np.array([i * w_width for i, _, _ in h.taps])[:, None]
+                places = np.arange(channels // groups, dtype=np.int64)[:, None, None] * w.channel
+                places = places + np.array([i * w.row for i, _, _ in h.taps])[:, None]
                 places = (places + np.array([j for j, _, _ in v.taps])).reshape(-1)
                 packs += [
-                    (rows + g * w_group, places, weights + g * high * K) for g in range(groups)
+                    (rows + g * w.group, places, weights + g * high * K) for g in range(groups)
                 ]
             table, weights = table + K, weights + groups * high * K
     block = COLUMNS if M >= MANY else min(BLOCK, up(laid.size, COLUMNS))
@@ -201,7 +213,7 @@ def forward_plan(x_shape, w_shape, groups, counts, *geometry):
     O, Cg, KH, KW = w_shape
     down, across = map(forward_axis, sizes, counts, (KH, KW), *geometry)
     row, M = Cg * KH * KW, O // groups
-    return plan(N, C, groups, down, across, M, row, M * row, KH * KW, KW)
+    return plan(N, C, groups, down, across, Weights(M, row, M * row, KH * KW, KW))
 
 
 @cache
@@ -211,7 +223,7 @@ def backward_plan(dy_shape, w_shape, groups, x_sizes, *geometry):
     _, Cg, KH, KW = w_shape
     down, across = map(backward_axis, x_sizes, counts, (KH, KW), *geometry)
     row, of_group = Cg * KH * KW, O // groups
-    return plan(N, O, groups, down, across, Cg, KH * KW, of_group * row, row, KW)
+    return plan(N, O, groups, down, across, Weights(Cg, KH * KW, of_group * row, row, KW))
 
 
 class WeightPlan(NamedTuple):

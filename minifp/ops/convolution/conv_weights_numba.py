@@ -6,7 +6,7 @@ kernel and their channels: see conv_numba.py.
 
 import numpy as np
 
-from minifp.ops.convolution.conv_correlation_numba import KC, fill
+from minifp.ops.convolution.conv_correlation_numba import KC, fill_run
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import load, store
 from minifp.runtime.cpu.packing import pack_rows, transpose, widen
@@ -78,7 +78,7 @@ def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks,
     panel = (total + phases * deep * C + LANES * (C + LANES) + LANES - 1) // LANES * LANES
     strips = panel + (KC * COLUMNS if in_panels else 0)
     for chunk in range(slot * per, min((slot + 1) * per, chunks)):
-        fill(chunk, N, x, how, scratch)
+        fill_run(chunk, N, x, how, scratch)
         first, row0 = chunk // parts * images, chunk % parts * rows
         last, down = min(first + images, N), min(rows, P - row0)
         K = (last - first) * down * Q

@@ -1,8 +1,8 @@
 """Kernels of folding.py for a GPU: the unfolding and folding of convolutions."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.convolution.conv_cuda import TEXT, unfolded, whole, windows_of
 from minifp.ops.convolution.folding import counts_of
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast
 from minifp.runtime.cuda.rows import contiguous

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.convolution.folding import columns_of, counts_of
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 

@@ -4,7 +4,7 @@
 // adds up PER of both. The sums of several blocks are as the arguments; of one block it is what is
 // asked for: the loss, in a mean divided by the weights.
 extern "C" __global__ void __launch_bounds__(WIDE)
-    totals(const float *sums, float *out, size count, size divided) {
+    loss_totals(const float *sums, float *out, size count, size divided) {
   size start = blockIdx.x * (size)PER, stop = min(start + PER, count);
   float loss = 0.0f, weight = 0.0f;
   for (size i = start + threadIdx.x; i < stop; i += blockDim.x) {
@@ -22,9 +22,10 @@ extern "C" __global__ void __launch_bounds__(WIDE)
   }
 }
 
-// The weights of rows of classes t, as `totals` takes them. w: (n) weights of classes, or unread.
+// The weights of rows of classes t, for `loss_totals`. w: (n) weights of classes, or unread.
 extern "C" __global__ void __launch_bounds__(WIDE)
-    weigh(const T *t, const W *w, float *sums, size count, size n, size weighted, size ignored) {
+    row_weights(const T *t, const W *w, float *sums, size count, size n, size weighted,
+                size ignored) {
   size start = blockIdx.x * (size)PER, stop = min(start + PER, count);
   float weight = 0.0f;
   for (size i = start + threadIdx.x; i < stop; i += blockDim.x) {

@@ -30,7 +30,7 @@ def in_all(sums, count, divided):
     while True:
         blocks = max(1, -(-count // PER))
         out = empty((2, blocks) if blocks > 1 else (), float32)
-        module.launch("totals", blocks, WIDE, sums, out, count, int(divided))
+        module.launch("loss_totals", blocks, WIDE, sums, out, count, int(divided))
         if blocks == 1:
             return out
         sums, count = out, blocks
@@ -42,5 +42,7 @@ def weight_of_all(t, w, n, ignored):
     sums = empty((2, blocks), float32)
     module = TEXT(T=t.dtype, W=float32 if w is None else w.dtype, PER=PER, WIDE=WIDE)
     weights = (sums if w is None else contiguous(w)), sums
-    module.launch("weigh", blocks, WIDE, t, *weights, t.size, n, int(w is not None), int(ignored))
+    module.launch(
+        "row_weights", blocks, WIDE, t, *weights, t.size, n, int(w is not None), int(ignored)
+    )
     return sums if blocks == 1 else in_all(sums, blocks, False)

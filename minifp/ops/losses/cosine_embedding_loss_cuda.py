@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.losses.cosine_embedding_loss import EPSILON
 from minifp.ops.reductions.similarity_cuda import SQUARE
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import cast, is_on_device
 from minifp.runtime.cuda.pointwise import F32, STORED, Formula, run, summed
 
@@ -20,14 +20,14 @@ def loss(y, t, margin):
     return 1 - y if t == 1 else 0.0 if above < 0 else above  # NaN stays
 
 
-def slope(dl, x1, x2, s1, s2, y, t, margin, share, epsilon):
+def slope(dl, x1, x2, s1, s2, y, t, *, margin, share, epsilon):
     d1, d2 = math.sqrt(s1 + epsilon), math.sqrt(s2 + epsilon)
     d = dl * share
     dy = -d if t == 1 else 0.0 if y < margin else d
     return dy * (x2 / d2 - y * (x1 / d1)) / d1
 
 
-UNITS, LOSS, SLOPE = Formula(units, 4), Formula(loss, 2), Formula(slope, 7)
+UNITS, LOSS, SLOPE = Formula(units), Formula(loss), Formula(slope)
 
 
 def cosines(x1, x2):

@@ -37,10 +37,11 @@ __device__ inline Target target_of(const T *t, const W *w, const Row &r, size we
   return target;
 }
 
-// stored: each = the losses, or else sums = the losses and then what rows weigh, for `totals`.
+// stored: each = the losses, or else sums = the losses and then what rows weigh, for `loss_totals`.
 extern "C" __global__ void __launch_bounds__(MOST_ALONG)
-    losses(const Z *z, const T *t, const W *w, L *each, float *sums, size rows, size n, size step,
-           size group, size weighted, size ignored, size stored, float smoothing) {
+    cross_entropy_losses(const Z *z, const T *t, const W *w, L *each, float *sums, size rows,
+                         size n, size step, size group, size weighted, size ignored, size stored,
+                         float smoothing) {
   float v[CHUNK];
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {
     Row r = row_of(b, rows, n, step, group);
@@ -79,9 +80,10 @@ extern "C" __global__ void __launch_bounds__(MOST_ALONG)
 // dz = (softmax(z) sum v - v) dl / n, or, of targets, dq = (1 - smoothing) w a dl / n.
 // apart: 1 where each row has a dl of its own. n is `all[0]` if divided, or else `by`.
 extern "C" __global__ void __launch_bounds__(MOST_ALONG)
-    gradient(const D *dl, const Z *z, const T *t, const W *w, const float *all, L *dz, size rows,
-             size n, size step, size group, size weighted, size ignored, size apart, size divided,
-             size of_targets, float by, float smoothing) {
+    cross_entropy_gradients(const D *dl, const Z *z, const T *t, const W *w, const float *all,
+                            L *dz, size rows, size n, size step, size group, size weighted,
+                            size ignored, size apart, size divided, size of_targets, float by,
+                            float smoothing) {
   float v[CHUNK];
   float count = divided ? all[0] : by;
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {

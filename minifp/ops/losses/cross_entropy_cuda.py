@@ -3,10 +3,10 @@
 A target that is no class, which only the CPU tells, gives a loss and a gradient of NaN.
 """
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.losses.class_targets import class_axis
 from minifp.ops.losses.class_targets_cuda import as_labels, classes_of, in_all, weight_of_all
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -44,7 +44,9 @@ def losses(z, t, w, ignored, smoothing, dtype=None):
         settings = weighted, ignored, stored, float(smoothing)
         module = TEXT(**types, PACKED=rows.packed(z))
         arrays = z, t, w, out, out
-        module.launch("losses", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings)
+        module.launch(
+            "cross_entropy_losses", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings
+        )
     return out
 
 
@@ -54,7 +56,7 @@ def total(z, t, w, ignored, smoothing, reduction):
     return None if sums is None else in_all(sums, sums.shape[1], reduction == "mean")
 
 
-def gradient(dl, z, t, w, ignored, smoothing, reduction, dtype, of_targets=0):
+def gradient(dl, z, t, w, ignored, smoothing, reduction, dtype, *, of_targets=0):
     """dz, or dq of targets."""
     dl, weighted, mean, soft = contiguous(dl), w is not None, reduction == "mean", ignored is None
     found = given(z, t, w, ignored, D=dl.dtype, L=dtype)
@@ -77,7 +79,9 @@ def gradient(dl, z, t, w, ignored, smoothing, reduction, dtype, of_targets=0):
         )
         module = TEXT(**types, PACKED=rows.packed(z, dz))
         arrays = dl, z, t, kept, all, dz
-        module.launch("gradient", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings)
+        module.launch(
+            "cross_entropy_gradients", rows.blocks, rows.threads, *arrays, *rows.sizes, *settings
+        )
     return dz
 
 
@@ -113,4 +117,4 @@ def soft_cross_entropy_dz(dl, z, q, w, *, smoothing, reduction, to):
 
 @compiled_kernel
 def soft_cross_entropy_dq(dl, z, q, w, *, smoothing, reduction, to):
-    return gradient(dl, z, q, w, None, smoothing, reduction, to[0], 1)
+    return gradient(dl, z, q, w, None, smoothing, reduction, to[0], of_targets=1)

@@ -1,17 +1,23 @@
 """Compiled kernels of cross_entropy.py with class numbers as targets: each row once, in the cache.
 
-Rows lie beside each other where z has axes behind its classes; see softmax_numba.py.
+Rows lie beside each other where z has axes behind its classes; see runtime/cpu/exponentials.py.
 """
 
 import math
 
 import numpy as np
 
-from minifp.numerics.formats import float32
-from minifp.ops.normalization.softmax_numba import (
+from minifp.numerics.compiled import compiled_kernel
+from minifp.ops.losses.class_targets_numba import (
+    NOT_STORED,
+    as_rows,
+    share_of,
+    weight_of,
+    weight_of_all,
+)
+from minifp.runtime.cpu.compile import compiled, inline
+from minifp.runtime.cpu.exponentials import (
     NANOSECONDS,
-    NOTHING,
-    ONE,
     WORTH,
     add_to,
     exp_of_row,
@@ -21,43 +27,10 @@ from minifp.ops.normalization.softmax_numba import (
     read_row,
     widths,
 )
-from minifp.runtime.cpu import compiled_kernel
-from minifp.runtime.cpu.compile import compiled, inline
-from minifp.runtime.cpu.half import VIEWS, flat, load, store
-from minifp.runtime.cpu.math import log32
+from minifp.runtime.cpu.half import flat, load, store
+from minifp.runtime.cpu.math import NOTHING, ONE, log32
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import ROWS, single, sum_of_run
-
-# ---- weights: w (n), or (0) where each class weighs 1 -------------------------------------------
-
-
-@inline
-def weight_of(w, c):
-    """What a row of class c weighs."""
-    return w[c] if w.size else ONE
-
-
-@inline
-def weight_of_all(w, n):
-    """The weights of all classes, added up."""
-    return np.float32(sum_of_run(w, 0, n)) if w.size else np.float32(n)
-
-
-@inline
-def weight_of_rows(t, w, ignored):
-    """The weights of all rows, added up."""
-    total = 0.0
-    for c in t:
-        if c != ignored:
-            total += weight_of(w, c)
-    return total
-
-
-@compiled
-def share_of(t, w, ignored, mean):
-    """What a row's loss is multiplied by: in a mean 1 / the weight of all rows."""
-    return 1 / weight_of_rows(t, w, ignored) if mean else 1.0
-
 
 # ---- the losses ---------------------------------------------------------------------------------
 
@@ -73,7 +46,7 @@ def loss_of(log, below, weight, smoothing, of_all):
 
 
 @parallel
-def losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, parts):
+def cross_entropy_losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, parts):
     """The losses of rows, if `each` has room for them, and their sum and that of their weights."""
     row, powers = scratch[:n], scratch[n : 2 * n]
     total, weights, of_all = 0.0, 0.0, NOTHING
@@ -96,7 +69,9 @@ def losses(chunk, scratch, per, rows, n, smoothing, ignored, z, t, w, each, part
 
 
 @parallel
-def losses_beside(chunk, scratch, width, n, step, smoothing, ignored, z, t, w, each, parts):
+def cross_entropy_losses_beside(
+    chunk, scratch, width, n, step, smoothing, ignored, z, t, w, each, parts
+):
     """The same of rows beside each other."""
     at, width = place_of(chunk, width, n, step)
     first = at // (n * step) * step + at % step
@@ -131,7 +106,7 @@ def losses_beside(chunk, scratch, width, n, step, smoothing, ignored, z, t, w, e
 
 
 @compiled
-def loss_in_all(parts, mean, out):
+def cross_entropy_in_all(parts, mean, out):
     """out = the sum of the chunks' losses, in a mean divided by that of their weights."""
     total, weights = 0.0, 0.0
     for i in range(0, parts.size, 2):
@@ -144,7 +119,9 @@ def loss_in_all(parts, mean, out):
 
 
 @parallel
-def gradients(chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl, z, t, w, dz):
+def cross_entropy_gradients(
+    chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl, z, t, w, dz
+):
     """dz. share: 1 / n of the loss; the gradient of row r's loss is dl[r apart]."""
     row, powers = scratch[:n], scratch[n : 2 * n]
     all_weights = weight_of_all(w, n)
@@ -172,7 +149,7 @@ def gradients(chunk, scratch, per, rows, n, smoothing, ignored, share, apart, dl
 
 
 @parallel
-def gradients_beside(
+def cross_entropy_gradients_beside(
     chunk, scratch, width, n, step, smoothing, ignored, share, apart, dl, z, t, w, dz
 ):
     """The same of rows beside each other."""
@@ -210,31 +187,24 @@ def gradients_beside(
 
 # ---- compiled kernels ----------------------------------------------------------------------------
 
-UNWEIGHTED = np.empty(0, float32)
-NOT_STORED = {dtype: np.empty(0, dtype) for dtype in VIEWS}
-
-
-def given(z, t, w):
-    """(n, step) of z, and t and w as kernels take them."""
-    n, step = z.shape[min(z.ndim - 1, 1)], math.prod(z.shape[2:])
-    return n, step, flat(np.asarray(t, np.int64)), UNWEIGHTED if w is None else single(w)
-
 
 def computed(z, t, w, ignore_index, smoothing, each):
     """The losses, written into `each` if it is not empty; their sums and their weights'."""
-    n, step, t, w = given(z, t, w)
+    n, step, t, w = as_rows(z, t, w)
     rest = (np.float32(smoothing), int(ignore_index), flat(z), t, w, flat(each))
     cost = z.size * NANOSECONDS
     if step == 1:
         chunks, per = spans(t.size, WORTH // n)
         parts = np.empty(2 * chunks)
-        losses(chunks, per, t.size, n, *rest, parts, cost=cost, workspace=2 * n)
+        cross_entropy_losses(chunks, per, t.size, n, *rest, parts, cost=cost, workspace=2 * n)
     else:
         parts_of_row, width = widths(n, step)
         chunks = t.size // step * parts_of_row
         parts = np.empty(2 * chunks)
         workspace = (n + 6) * width
-        losses_beside(chunks, width, n, step, *rest, parts, cost=cost, workspace=workspace)
+        cross_entropy_losses_beside(
+            chunks, width, n, step, *rest, parts, cost=cost, workspace=workspace
+        )
     return parts
 
 
@@ -252,7 +222,7 @@ def cross_entropy_total(z, t, w, *, ignore_index, smoothing, reduction, to):
         return None
     parts = computed(z, t, w, ignore_index, smoothing, NOT_STORED[z.dtype])
     loss = np.empty((), to[0])
-    loss_in_all(parts, reduction == "mean", flat(loss))
+    cross_entropy_in_all(parts, reduction == "mean", flat(loss))
     return loss
 
 
@@ -261,17 +231,19 @@ def cross_entropy_dz(dl, z, t, w, *, ignore_index, smoothing, reduction, to):
     dz = np.empty(z.shape, to[0])
     if not dz.size:
         return dz
-    n, step, t, w = given(z, t, w)
+    n, step, t, w = as_rows(z, t, w)
     smoothing, ignored, dl = np.float32(smoothing), int(ignore_index), single(dl)
     share = share_of(t, w, ignored, reduction == "mean")
     rest = (smoothing, ignored, share, int(dl.size > 1), dl, flat(z), t, w, flat(dz))
     cost = z.size * NANOSECONDS
     if step == 1:
         chunks, per = spans(t.size, WORTH // n)
-        gradients(chunks, per, t.size, n, *rest, cost=cost, workspace=2 * n)
+        cross_entropy_gradients(chunks, per, t.size, n, *rest, cost=cost, workspace=2 * n)
     else:
         parts_of_row, width = widths(n, step)
         chunks = t.size // step * parts_of_row
         workspace = (n + 5) * width
-        gradients_beside(chunks, width, n, step, *rest, cost=cost, workspace=workspace)
+        cross_entropy_gradients_beside(
+            chunks, width, n, step, *rest, cost=cost, workspace=workspace
+        )
     return dz

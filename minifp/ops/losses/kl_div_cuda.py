@@ -1,7 +1,7 @@
 """Kernels of kl_div.py for a GPU: of targets, and of targets in log space."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.losses.loss_cuda import kernels_of
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.math import exp32, log32
 
 

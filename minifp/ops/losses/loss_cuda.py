@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.pointwise import Formula, run, summed, summed_to
 
 
@@ -12,7 +12,7 @@ def kernels_of(value, x_slope, t_slope):
     The slopes are functions of (x, t, w, p, dl, share), and times both of these. A weight that is
     None is 1.
     """
-    losses, x_slopes, t_slopes = Formula(value, 4), Formula(x_slope, 5), Formula(t_slope, 5)
+    losses, x_slopes, t_slopes = Formula(value), Formula(x_slope), Formula(t_slope)
 
     def given(*args):
         return tuple([1.0 if a is None else a for a in args])

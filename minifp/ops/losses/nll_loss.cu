@@ -7,9 +7,9 @@ __device__ inline float weight(const W *w, size weighted, size c) {
 }
 
 // stored: each = the losses, or else sums = the losses and then what rows weigh.
-extern "C" __global__ void losses(const X *x, const T *t, const W *w, L *each, float *sums,
-                                  size rows, size n, size step, size weighted, size ignored,
-                                  size stored) {
+extern "C" __global__ void nll_losses(const X *x, const T *t, const W *w, L *each, float *sums,
+                                      size rows, size n, size step, size weighted, size ignored,
+                                      size stored) {
   for (size r = first_index(); r < rows; r += all_threads()) {
     size c = t[r];
     float loss = 0.0f, weighs = 0.0f;
@@ -28,9 +28,9 @@ extern "C" __global__ void losses(const X *x, const T *t, const W *w, L *each, f
 }
 
 // dx = -w dl / all in the class of each row, and 0 elsewhere. apart: 1 where each row has a dl.
-extern "C" __global__ void gradient(const D *dl, const T *t, const W *w, const float *all, L *dx,
-                                    size count, size n, size step, size weighted, size ignored,
-                                    size apart, size divided) {
+extern "C" __global__ void nll_gradients(const D *dl, const T *t, const W *w, const float *all,
+                                         L *dx, size count, size n, size step, size weighted,
+                                         size ignored, size apart, size divided) {
   float by = divided ? all[0] : 1.0f;
   for (size i = first_index(); i < count; i += all_threads()) {
     size e = i / step % n, r = i / step / n * step + i % step, c = t[r];

@@ -2,9 +2,9 @@
 
 import math
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.losses.class_targets_cuda import as_labels, classes_of, in_all, weight_of_all
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous
@@ -23,7 +23,7 @@ def losses(x, t, w, ignored, dtype=None):
     if out.size:
         sizes = t.size, classes_of(x), math.prod(x.shape[2:]), weighted, int(ignored), stored
         module = TEXT(X=x.dtype, T=t.dtype, W=w.dtype, D=float32, L=out.dtype)
-        module.launch("losses", blocks_for(t.size), THREADS, x, t, w, out, out, *sizes)
+        module.launch("nll_losses", blocks_for(t.size), THREADS, x, t, w, out, out, *sizes)
     return out
 
 
@@ -51,5 +51,5 @@ def nll_loss_dx(dl, x, t, w, *, ignore_index, reduction, to):
         settings = int(w is not None), int(ignore_index), int(dl.ndim > 0), divided
         module = TEXT(X=x.dtype, T=t.dtype, W=weights.dtype, D=dl.dtype, L=to[0])
         arrays = dl, t, contiguous(weights), all, dx
-        module.launch("gradient", blocks_for(dx.size), THREADS, *arrays, *sizes, *settings)
+        module.launch("nll_gradients", blocks_for(dx.size), THREADS, *arrays, *sizes, *settings)
     return dx

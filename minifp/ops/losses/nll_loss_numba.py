@@ -4,9 +4,9 @@ written that it is not worth a second thread.
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.ops.losses.cross_entropy_numba import NOT_STORED, given, share_of, weight_of
-from minifp.runtime.cpu import compiled_kernel
+from minifp.ops.losses.class_targets_numba import NOT_STORED, as_rows, share_of, weight_of
 from minifp.runtime.cpu.compile import compiled
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.sums import single
@@ -16,7 +16,7 @@ NOT_READ = np.empty(1, float32)
 
 
 @compiled
-def losses(n, step, ignored, mean, x, t, w, each, loss_in_all):
+def nll_losses(n, step, ignored, mean, x, t, w, each, loss_in_all):
     """The losses of rows, if `each` has room for them, and their sum, in a mean divided."""
     total, weights = 0.0, 0.0
     for r in range(t.size):
@@ -33,7 +33,7 @@ def losses(n, step, ignored, mean, x, t, w, each, loss_in_all):
 
 
 @compiled
-def gradients(n, step, ignored, share, apart, dl, t, w, dx):
+def nll_gradients(n, step, ignored, share, apart, dl, t, w, dx):
     """Write what is not 0."""
     for r in range(t.size):
         c = t[r]
@@ -46,8 +46,8 @@ def gradients(n, step, ignored, share, apart, dl, t, w, dx):
 def nll_loss_each(x, t, w, *, ignore_index, to):
     each = np.empty(t.shape, to[0])
     if each.size:
-        n, step, t, w = given(x, t, w)
-        losses(n, step, int(ignore_index), False, flat(x), t, w, flat(each), NOT_READ)
+        n, step, t, w = as_rows(x, t, w)
+        nll_losses(n, step, int(ignore_index), False, flat(x), t, w, flat(each), NOT_READ)
     return each
 
 
@@ -55,10 +55,10 @@ def nll_loss_each(x, t, w, *, ignore_index, to):
 def nll_loss_total(x, t, w, *, ignore_index, reduction, to):
     if not t.size:
         return None
-    n, step, t, w = given(x, t, w)
+    n, step, t, w = as_rows(x, t, w)
     mean, each = reduction == "mean", NOT_STORED[x.dtype]
     loss = np.empty((), to[0])
-    losses(n, step, int(ignore_index), mean, flat(x), t, w, flat(each), flat(loss))
+    nll_losses(n, step, int(ignore_index), mean, flat(x), t, w, flat(each), flat(loss))
     return loss
 
 
@@ -66,7 +66,7 @@ def nll_loss_total(x, t, w, *, ignore_index, reduction, to):
 def nll_loss_dx(dl, x, t, w, *, ignore_index, reduction, to):
     dx = np.zeros(x.shape, to[0])
     if dx.size:
-        n, step, t, w = given(x, t, w)
+        n, step, t, w = as_rows(x, t, w)
         share, dl = share_of(t, w, int(ignore_index), reduction == "mean"), single(dl)
-        gradients(n, step, int(ignore_index), share, int(dl.size > 1), dl, t, w, flat(dx))
+        nll_gradients(n, step, int(ignore_index), share, int(dl.size > 1), dl, t, w, flat(dx))
     return dx

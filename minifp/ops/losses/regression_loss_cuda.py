@@ -1,5 +1,7 @@
 """Kernels of regression_loss.py for a GPU: those of the CPU where all is element by element."""
 
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import formula_of
 from minifp.ops.losses.regression_loss_numba import (
     huber,
     huber_loss_dt,
@@ -13,13 +15,12 @@ from minifp.ops.losses.regression_loss_numba import (
     mse_loss_each,
     of_sizes,
     of_squares,
+    regression_loss,
     smooth,
     smooth_l1_loss_dt,
     smooth_l1_loss_dx,
     smooth_l1_loss_each,
-    value,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import summed
 
 __all__ = [
@@ -38,7 +39,7 @@ def total_of(numbers):
         if not x.size:
             return None
         axes, found = tuple(range(x.ndim)), numbers(**settings)[0]
-        return summed(value.kernels.formula, (x, t), axes, to[0], found, 1 / divisor)
+        return summed(formula_of(regression_loss), (x, t), axes, to[0], found, 1 / divisor)
 
     return total
 

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
-from minifp.runtime.cpu.pointwise import pointwise
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import BLOCK, CHUNK
 
@@ -20,13 +20,13 @@ ZERO = np.float32(0)
 
 
 @pointwise
-def value(x, t, *, bend, square, line, start):
+def regression_loss(x, t, *, bend, square, line, start):
     d = abs(x - t)
     return d * d * square if d <= bend else line * (d - start)
 
 
 @pointwise
-def slope(x, t, dl, *, bend, steep, line, share):
+def regression_slope(x, t, dl, *, bend, steep, line, share):
     d = x - t
     far = line if d > ZERO else -line if d < ZERO else d  # 0 or NaN
     return (steep * d if abs(d) <= bend else far) * (dl * share)
@@ -42,7 +42,7 @@ def _total_of_block(x, t, first, stop, bend, square, line, start):
 
 
 @parallel
-def totals(chunk, scratch, per, n, bend, square, line, start, x, t, out):
+def regression_loss_sums(chunk, scratch, per, n, bend, square, line, start, x, t, out):
     out[chunk] = 0
     for i in range(chunk * per, min((chunk + 1) * per, n), BLOCK):
         stop = min(i + BLOCK, (chunk + 1) * per, n)
@@ -50,7 +50,7 @@ def totals(chunk, scratch, per, n, bend, square, line, start, x, t, out):
 
 
 @compiled
-def add_up(parts, divisor, out):
+def divided_sum(parts, divisor, out):
     """out = the sum of the parts, divided."""
     total = 0.0
     for x in parts:
@@ -83,7 +83,7 @@ def kernels_of(numbers):
     @compiled_kernel
     def each(x, t, w, p, *, to, **settings):
         names = ("bend", "square", "line", "start")
-        return value(x, t, to=to, **dict(zip(names, numbers(**settings)[0])))
+        return regression_loss(x, t, to=to, **dict(zip(names, numbers(**settings)[0])))
 
     @compiled_kernel
     def total(x, t, w, p, *, divisor, to, **settings):
@@ -91,18 +91,18 @@ def kernels_of(numbers):
             return None
         chunks, per = spans(x.size, CHUNK)
         found, numbers_of = np.empty(chunks), map(np.float32, numbers(**settings)[0])
-        totals(
+        regression_loss_sums(
             *(chunks, per, x.size, *numbers_of, flat(x), flat(t), found),
             cost=x.size * NANOSECONDS,
         )
         loss = np.empty((), to[0])
-        add_up(found, float(divisor), flat(loss))
+        divided_sum(found, float(divisor), flat(loss))
         return loss
 
     def gradient(dl, x, t, divisor, sign, to, settings):
         names = ("bend", "steep", "line")
         found = dict(zip(names, numbers(**settings)[1]))
-        return slope(x, t, dl, share=sign / divisor, to=to, **found)
+        return regression_slope(x, t, dl, share=sign / divisor, to=to, **found)
 
     @compiled_kernel
     def dx(dl, x, t, w, p, *, divisor, to, **settings):

@@ -65,8 +65,8 @@ __device__ inline float finished(float variance, float eps) {
 }
 
 // Of each part its mean, and the sum of (x - mean)^2; or, if they are not joined, the variance.
-extern "C" __global__ void moments(const X *x, float *means, float *squares, size joined, float eps,
-                                   TILES) {
+extern "C" __global__ void plane_moments(const X *x, float *means, float *squares, size joined,
+                                         float eps, TILES) {
   for (size b = blockIdx.x; b < tiles(N * L, J, length, along); b += gridDim.x) {
     Tile it = tile(b, N, J, L, length, along, inner);
     float v[EACH], total = 0.0f, square = 0.0f;
@@ -97,8 +97,9 @@ extern "C" __global__ void moments(const X *x, float *means, float *squares, siz
 }
 
 // Means and variances of C channels from those of their parts (Chan, Golub and LeVeque 1979).
-extern "C" __global__ void join(const float *means, const float *squares, float *m, float *v,
-                                size C, size each, size count, size length, float eps) {
+extern "C" __global__ void joined_moments(const float *means, const float *squares, float *m,
+                                          float *v, size C, size each, size count, size length,
+                                          float eps) {
   size parts = (count + length - 1) / length;
   for (size c = blockIdx.x; c < C; c += gridDim.x) {
     float total = 0.0f, square = 0.0f, all = (float)(count * each);
@@ -124,8 +125,9 @@ extern "C" __global__ void join(const float *means, const float *squares, float 
 // Of each part the sum of dy h, and that of dy: sums (2, parts, J). h = (x - m) r has its m and r
 // at n if `by_row` is set, and else at j / per. m may be missing, and is 0 then. Of v, r is
 // 1 / sqrt(v + eps), or v itself with an eps below 0.
-extern "C" __global__ void gradients(const D *dy, const X *x, const float *m, const float *v,
-                                     float *sums, float eps, size by_row, size per, TILES) {
+extern "C" __global__ void plane_gradient_sums(const D *dy, const X *x, const float *m,
+                                               const float *v, float *sums, float eps, size by_row,
+                                               size per, TILES) {
   size parts = (N * L + length - 1) / length;
   for (size b = blockIdx.x; b < tiles(N * L, J, length, along); b += gridDim.x) {
     Tile it = tile(b, N, J, L, length, along, inner);
@@ -180,9 +182,9 @@ __device__ inline Plane plane(size p, const float *w, const float *b, const floa
           plain ? plain[s] * share : 0.0f};
 }
 
-extern "C" __global__ void normalise(const X *x, const float *w, const float *b, const float *m,
-                                     const float *v, Y *y, size total, size C, size L, size per,
-                                     float eps) {
+extern "C" __global__ void normalised_planes(const X *x, const float *w, const float *b,
+                                             const float *m, const float *v, Y *y, size total,
+                                             size C, size L, size per, float eps) {
   for (size i = first_index() * PACK; i < total; i += all_threads() * PACK) {
     size p = i, l = take_digit(p, L), n = min(total - i, (size)PACK);
     Plane f = plane(p, w, b, m, v, nullptr, nullptr, C, per, eps, 0.0f);
@@ -206,9 +208,10 @@ extern "C" __global__ void normalise(const X *x, const float *w, const float *b,
 
 // dx = w r (dy - plain - h with) of batches, dx = r (w dy - plain - h with) of groups; both sums are
 // first multiplied by `share`. Without them, dx = w r dy.
-extern "C" __global__ void gradient(const D *dy, const X *x, const float *w, const float *m,
-                                    const float *v, const float *with, const float *plain, Y *dx,
-                                    size total, size C, size L, size per, float eps, float share) {
+extern "C" __global__ void planes_dx(const D *dy, const X *x, const float *w, const float *m,
+                                     const float *v, const float *with, const float *plain, Y *dx,
+                                     size total, size C, size L, size per, float eps,
+                                     float share) {
   for (size i = first_index() * PACK; i < total; i += all_threads() * PACK) {
     size p = i, l = take_digit(p, L), n = min(total - i, (size)PACK);
     Plane f = plane(p, w, nullptr, m, v, with, plain, C, per, eps, share);

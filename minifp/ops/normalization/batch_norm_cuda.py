@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, is_aligned, zeros
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
 from minifp.runtime.cuda.rows import contiguous
@@ -20,6 +20,14 @@ PACK = 8  # elements that are read at once
 SHORT = 32  # elements of a channel, side by side, that are worth threads of their own
 EACH = {1: (16, 8), PACK: (32, 16, 8)}  # elements of a thread: as many as leave enough blocks
 ENOUGH = 512  # blocks
+
+
+class Planes(NamedTuple):
+    """Of N pictures C planes (channels, or groups of them) of L elements."""
+
+    N: int
+    C: int
+    L: int
 
 
 class Columns(NamedTuple):
@@ -65,11 +73,12 @@ def _power_above(n):
     return 1 << max(0, n - 1).bit_length()
 
 
-def moments(x, N, C, L, eps=-1.0):
+def moments(x, planes, eps=-1.0):
     """(2, C): means and variances of (N, C, L), or with an eps 1 / sqrt(variance + eps).
 
     Of nothing, nothing is set.
     """
+    N, C, L = planes
     if not x.size:
         return empty((2, C), F32)
     given = columns_of(N, C, L, x)
@@ -77,28 +86,29 @@ def moments(x, N, C, L, eps=-1.0):
     joined = given.parts * given.each > 1
     module = TEXT(X=x.dtype, D=x.dtype, Y=F32, PACK=given.pack)
     module.launch(
-        *("moments", given.blocks, THREADS, x, found[0], found[1], int(joined), eps, *given[:6])
+        *("plane_moments", given.blocks, THREADS, x, *found, int(joined), eps, *given[:6])
     )
     if not joined:
         return found.reshape(2, C)
     out = empty((2, C), F32)
     sizes = C, given.each, N * given.L, given.length
-    module.launch("join", min(C, MOST_BLOCKS), THREADS, *found, *out, *sizes, eps)
+    module.launch("joined_moments", min(C, MOST_BLOCKS), THREADS, *found, *out, *sizes, eps)
     return out
 
 
-def gradient_sums(dy, x, m, v, N, C, L, eps=-1.0, by_row=False, per=1):
+def gradient_sums(dy, x, m, v, planes, *, eps=-1.0, by_row=False, per=1):
     """(2, C), float32: sums over N and L of dy h and of dy, where h = (x - m) r.
 
     v: of r or, with an eps, of 1 / r^2 - eps. m, None for 0, and v are at n if by_row, else at the
     channel's number divided by `per`.
     """
+    N, C, L = planes
     if not x.size:
         return zeros((2, C), F32)
     given = columns_of(N, C, L, dy, x)
     sums = empty((2, given.parts, C, given.each), F32)
     TEXT(X=x.dtype, D=dy.dtype, Y=F32, PACK=given.pack).launch(
-        *("gradients", given.blocks, THREADS, dy, x, pointer(m), v, sums),
+        *("plane_gradient_sums", given.blocks, THREADS, dy, x, pointer(m), v, sums),
         *(eps, int(by_row), per * given.each, *given[:6]),
     )
     one = given.parts * given.each == 1
@@ -122,26 +132,26 @@ def pack_of(*arrays):
     return PACK if all(map(is_aligned, arrays)) else 1
 
 
-def normalised(x, w, b, m, v, C, L, dtype, per=0, eps=-1.0):
-    """h w + b of planes of L elements, of C channels, stored in `dtype`."""
+def normalised(x, w, b, m, v, planes, dtype, *, per=0, eps=-1.0):
+    """h w + b of planes, stored in `dtype`."""
     y = empty(x.shape, dtype)
     if y.size:
         pack = pack_of(x)
         TEXT(X=x.dtype, D=x.dtype, Y=dtype, PACK=pack).launch(
-            *("normalise", blocks_for(y.size, each=pack), THREADS, x, pointer(w), pointer(b)),
-            *(m, v, y, y.size, C, L, per, eps),
+            *("normalised_planes", blocks_for(y.size, each=pack), THREADS, x, pointer(w)),
+            *(pointer(b), m, v, y, y.size, planes.C, planes.L, per, eps),
         )
     return y
 
 
-def gradient(dy, x, w, m, v, sums, C, L, dtype, per=0, eps=-1.0, share=1.0):
+def gradient(dy, x, w, m, v, sums, planes, dtype, *, per=0, eps=-1.0, share=1.0):
     """dx of the same. sums: (2, ...) of dy h and dy, times `share`; None for constant m and v."""
     dx = empty(x.shape, dtype)
     if dx.size:
         pack, sums = pack_of(dy, x), (0, 0) if sums is None else sums
         TEXT(X=x.dtype, D=dy.dtype, Y=dtype, PACK=pack).launch(
-            *("gradient", blocks_for(dx.size, each=pack), THREADS, dy, x, pointer(w), m, v),
-            *(*sums, dx, dx.size, C, L, per, eps, share),
+            *("planes_dx", blocks_for(dx.size, each=pack), THREADS, dy, x, pointer(w), m, v),
+            *(*sums, dx, dx.size, planes.C, planes.L, per, eps, share),
         )
     return dx
 
@@ -151,16 +161,17 @@ def known(to, *arrays):
     return FLOATS.issuperset((*to, *(a.dtype for a in arrays)))
 
 
-def sizes_of(x):
-    """N, C and the elements of a plane."""
-    return *x.shape[:2], math.prod(x.shape[2:])
+def planes_of(x):
+    """The Planes of x (N, C, ...)."""
+    N, C, *sizes = x.shape
+    return Planes(N, C, math.prod(sizes))
 
 
 @compiled_kernel
 def batch_norm_statistics(x, *, to):
     if not x.size or not known(to, x):
         return None
-    m, v = moments(contiguous(x), *sizes_of(x))
+    m, v = moments(contiguous(x), planes_of(x))
     return stored(m, to[0]), stored(v, to[1])
 
 
@@ -173,17 +184,17 @@ def stored(x, dtype):
 def batch_norm_forward(x, w, b, m, v, *, eps, to):
     if not known(to, x):
         return None
-    (_, C, L), (w, b, m, v) = sizes_of(x), map(single, (w, b, m, v))
-    return normalised(contiguous(x), w, b, m, v, C, L, to[0], eps=eps)
+    w, b, m, v = map(single, (w, b, m, v))
+    return normalised(contiguous(x), w, b, m, v, planes_of(x), to[0], eps=eps)
 
 
 @compiled_kernel
 def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
     if not known(to, dy, x):
         return None
-    (N, C, L), dy, x = sizes_of(x), contiguous(dy), contiguous(x)
+    planes, dy, x = planes_of(x), contiguous(dy), contiguous(x)
     w, m, v = map(single, (w, m, v))
-    sums = gradient_sums(dy, x, m, v, N, C, L, eps)
-    used, share = None if constant else sums, 1 / max(1, N * L)
-    dx = gradient(dy, x, w, m, v, used, C, L, to[0], eps=eps, share=share)
+    sums = gradient_sums(dy, x, m, v, planes, eps=eps)
+    used, share = None if constant else sums, 1 / max(1, planes.N * planes.L)
+    dx = gradient(dy, x, w, m, v, used, planes, to[0], eps=eps, share=share)
     return dx, stored(sums[0], to[1]), stored(sums[1], to[2])

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
@@ -27,7 +27,7 @@ ZERO, ONE = np.float32(0), np.float32(1)
 
 
 @inline
-def spread(values, first, run, width, out):
+def spread_over_columns(values, first, run, width, out):
     """out[j] = values[first + j // run] for `width` columns, `run` of each channel."""
     for c in range(width // run):
         value = np.float32(values[first + c])
@@ -79,7 +79,7 @@ def add_gradients(dy, x, at, step, rows, width, shift, inverse, along, plain):
 
 
 @parallel
-def statistics(chunk, scratch, per, N, C, L, x, means, variances):
+def batch_moments(chunk, scratch, per, N, C, L, x, means, variances):
     """Mean and variance of each channel: of ROWS rows at a time, joined as Chan, Golub and LeVeque
     (1979) do, in float64.
     """
@@ -106,7 +106,7 @@ def statistics(chunk, scratch, per, N, C, L, x, means, variances):
                     squares[c] += apart * apart * seen * count / (seen + count)
                 total[c] += found
                 middle[c] = found / count
-            spread(middle, 0, run, width, centre)
+            spread_over_columns(middle, 0, run, width, centre)
             add_squares(x, at, C * L, rows, width, centre, sums)
             for c in range(width // run):
                 squares[c] += sum_of_block(sums, c * run, (c + 1) * run)
@@ -117,7 +117,7 @@ def statistics(chunk, scratch, per, N, C, L, x, means, variances):
 
 
 @parallel
-def normalise_planes(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
+def batch_norm_planes(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
     for p in range(chunk * per, min((chunk + 1) * per, N * C)):
         c = p % C
         shift, scale, bias = m[c], np.float32(w[c] / math.sqrt(v[c] + eps)), b[c]
@@ -126,7 +126,7 @@ def normalise_planes(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
 
 
 @parallel
-def normalise_rows(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
+def batch_norm_rows(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
     shift, scale = scratch[:WIDTH], scratch[WIDTH : 2 * WIDTH]
     bias, scales = scratch[2 * WIDTH : 3 * WIDTH], scratch[3 * WIDTH :]
     for first in range(0, C, WIDTH // L):
@@ -134,9 +134,9 @@ def normalise_rows(chunk, scratch, per, N, C, L, eps, x, w, b, m, v, y):
         for c in range(channels):
             scales[c] = w[first + c] / math.sqrt(v[first + c] + eps)
         width = channels * L
-        spread(m, first, L, width, shift)
-        spread(scales, 0, L, width, scale)
-        spread(b, first, L, width, bias)
+        spread_over_columns(m, first, L, width, shift)
+        spread_over_columns(scales, 0, L, width, scale)
+        spread_over_columns(b, first, L, width, bias)
         for n in range(chunk * per, min((chunk + 1) * per, N)):
             at = (n * C + first) * L
             for j in range(width):
@@ -168,7 +168,7 @@ def dx_of_rows(dy, x, at, step, N, width, shift, inverse, scale, along, plain, d
 
 
 @parallel
-def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, dw, db):
+def batch_norm_gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, dw, db):
     """dx, dw and db of a block of channels: their sums first, and then all of dx."""
     first = chunk * per
     channels = min(per, C - first)
@@ -183,8 +183,8 @@ def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, d
         scales[c] = w[first + c] * roots[c]
     columns = min(WIDTH, channels * L)
     run = min(L, columns)
-    spread(m, first, run, columns, shift)
-    spread(roots, 0, run, columns, inverse)
+    spread_over_columns(m, first, run, columns, shift)
+    spread_over_columns(roots, 0, run, columns, inverse)
     for n0 in range(0, N, ROWS):
         rows = min(ROWS, N - n0)
         for j0 in range(0, channels * L, WIDTH):
@@ -201,9 +201,9 @@ def gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, m, v, dx, d
     if L >= SHORT or constant:
         dx_of_planes(dy, x, first, channels, N, C, L, m, roots, scales, of_w, of_b, constant, dx)
     else:
-        spread(of_w, 0, L, columns, along)
-        spread(of_b, 0, L, columns, plain)
-        spread(scales, 0, L, columns, of_w)
+        spread_over_columns(of_w, 0, L, columns, along)
+        spread_over_columns(of_b, 0, L, columns, plain)
+        spread_over_columns(scales, 0, L, columns, of_w)
         dx_of_rows(dy, x, first * L, C * L, N, columns, shift, inverse, of_w, along, plain, dx)
 
 
@@ -226,7 +226,7 @@ def batch_norm_statistics(x, *, to):
     N, C, L = sizes_of(x)
     m, v = np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
-    statistics(
+    batch_moments(
         *(chunks, per, N, C, L, flat(x), m, v), cost=x.size * NANOSECONDS, workspace=7 * WIDTH
     )
     return downcast(m, to[0]), downcast(v, to[1])
@@ -238,7 +238,7 @@ def batch_norm_forward(x, w, b, m, v, *, eps, to):
     if y.size:
         N, C, L = sizes_of(x)
         kernel, count, each = (
-            (normalise_planes, N * C, L) if L >= SHORT else (normalise_rows, N, C * L)
+            (batch_norm_planes, N * C, L) if L >= SHORT else (batch_norm_rows, N, C * L)
         )
         chunks, per = spans(count, WORTH // each)
         kernel(
@@ -255,7 +255,7 @@ def batch_norm_dx(dy, x, w, m, v, *, eps, constant, to):
     N, C, L = sizes_of(x)
     dx, dw, db = np.empty(x.shape, to[0]), np.empty(C, float32), np.empty(C, float32)
     chunks, per = blocks_of(C, L)
-    gradients(
+    batch_norm_gradients(
         *(chunks, per, N, C, L, eps, bool(constant), flat(dy), flat(x), single(w), single(m)),
         *(single(v), flat(dx), dw, db), cost=2 * x.size * NANOSECONDS, workspace=12 * WIDTH,
     )  # fmt: skip

@@ -1,16 +1,17 @@
 """Kernels of group_norm.py for a GPU, and of instance normalisation: see batch_norm_cuda.py."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.normalization.batch_norm_cuda import (
+    Planes,
     gradient,
     gradient_sums,
     known,
     moments,
     normalised,
+    planes_of,
     single,
-    sizes_of,
     stored,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import zeros
 from minifp.runtime.cuda.pointwise import F32, Formula, sum_over, summed
 from minifp.runtime.cuda.rows import contiguous
@@ -21,17 +22,18 @@ def multiplied(x, y):
     return x * y
 
 
-PRODUCT = Formula(multiplied, 2)
+PRODUCT = Formula(multiplied)
 
 
 @compiled_kernel
 def group_norm_forward(x, w, b, *, groups, eps, to):
     if not known(to, x) or len(x) and not x.size:
         return None
-    (N, C, L), x = sizes_of(x), contiguous(x)
+    planes, x = planes_of(x), contiguous(x)
+    N, C, L = planes
     per = C // groups
-    m, r = moments(x, 1, N * groups, per * L, eps)
-    y = normalised(x, single(w), single(b), m, r, C, L, to[0], per)
+    m, r = moments(x, Planes(1, N * groups, per * L), eps)
+    y = normalised(x, single(w), single(b), m, r, planes, to[0], per=per)
     return y, *(stored(s.reshape(N, groups, 1), t) for s, t in zip((m, r), to[1:]))
 
 
@@ -39,16 +41,17 @@ def group_norm_forward(x, w, b, *, groups, eps, to):
 def group_norm_dx(dy, x, w, m, r, *, groups, to):
     if not known(to, dy, x):
         return None
-    (N, C, L), dy, x = sizes_of(x), contiguous(dy), contiguous(x)
+    planes, dy, x = planes_of(x), contiguous(dy), contiguous(x)
+    N, C, L = planes
     w, m, r = map(single, (w, m, r))
     per = C // groups
-    sums = gradient_sums(dy, x, m, r, 1, N * C, L, per=per)
+    sums = gradient_sums(dy, x, m, r, Planes(1, N * C, L), per=per)
     grouped, share = sums.reshape(2, N, groups, per), 1 / max(1, per * L)
     if w is not None:
         means = summed(PRODUCT, (grouped, w.reshape(groups, per)), (3,), F32, (), share)
     else:
         means = sum_over(grouped, (3,), F32, share)
-    dx = gradient(dy, x, w, m, r, means, C, L, to[0], per)
+    dx = gradient(dy, x, w, m, r, means, planes, to[0], per=per)
     dw, db = sum_over(sums.reshape(2, N, C), (1,), F32) if x.size else zeros((2, C), F32)
     return dx, stored(dw, to[1]), stored(db, to[2])
 
@@ -57,7 +60,7 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
 def instance_norm_statistics(x, *, to):
     if not x.size or not known(to, x):
         return None
-    N, C, L = sizes_of(x)
-    found = moments(contiguous(x), 1, N * C, L)
+    N, C, L = planes_of(x)
+    found = moments(contiguous(x), Planes(1, N * C, L))
     m, v = sum_over(found.reshape(2, N, C), (1,), F32, 1 / N)
     return stored(m, to[0]), stored(v, to[1])

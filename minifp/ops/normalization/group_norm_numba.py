@@ -6,6 +6,7 @@ spread over the elements, and each group is a row as in layer_norm_numba.py.
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
 from minifp.ops.normalization import layer_norm_numba as rows
 from minifp.ops.normalization.layer_norm_numba import (
@@ -13,21 +14,19 @@ from minifp.ops.normalization.layer_norm_numba import (
     WORTH,
     ZERO,
     biases_of,
-    squares_of_run,
     statistics_of_run,
     weights_of,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import BLOCK, sum_of_run, sum_over
+from minifp.runtime.cpu.sums import BLOCK, squares_of_run, sum_of_run, sum_over
 
 SHORT = 16
 
 
 @parallel
-def forward(chunk, scratch, per, M, G, C, L, eps, x, w, b, y, means, roots):
+def group_norm_rows(chunk, scratch, per, M, G, C, L, eps, x, w, b, y, means, roots):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         m, r = statistics_of_run(x, row * C * L, C * L, eps, True)
         means[row], roots[row] = m, r
@@ -53,7 +52,7 @@ def sums_of_plane(dy, x, at, n, m, r):
 
 
 @parallel
-def backward(chunk, scratch, per, M, G, C, L, dy, x, w, means, roots, dx, dw, db):
+def group_norm_gradients(chunk, scratch, per, M, G, C, L, dy, x, w, means, roots, dx, dw, db):
     """dw, db: (M, C), of each group by itself."""
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         m, r = means[row], roots[row]
@@ -93,7 +92,7 @@ def group_norm_forward(x, w, b, *, groups, eps, to):
     else:
         m, r = np.empty(shape, float32), np.empty(shape, float32)
         chunks, per = spans(N * groups, WORTH // (C * L))
-        forward(
+        group_norm_rows(
             *(chunks, per, N * groups, groups, C, L, eps, flat(x), weights_of(w, groups * C)),
             *(biases_of(b, groups * C), flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
         )  # fmt: skip
@@ -112,7 +111,7 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
     else:
         sums = np.empty((2, N, groups * C), float32)
         chunks, per = spans(N * groups, WORTH // (C * L))
-        backward(
+        group_norm_gradients(
             *(chunks, per, N * groups, groups, C, L, flat(dy), flat(x), weights_of(w, groups * C)),
             *(flat(m), flat(r), flat(dx), flat(sums[0]), flat(sums[1])),
             cost=2 * x.size * NANOSECONDS,
@@ -122,7 +121,7 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
 
 
 @parallel
-def instances(chunk, scratch, per, M, L, x, means, variances):
+def instance_moments(chunk, scratch, per, M, L, x, means, variances):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         m = np.float32(sum_of_run(x, row * L, L) / L)
         means[row], variances[row] = m, squares_of_run(x, row * L, L, m) / L
@@ -136,7 +135,7 @@ def instance_norm_statistics(x, *, to):
     L = x.size // (N * C)
     found = np.empty((2, N, C), float32)
     chunks, per = spans(N * C, WORTH // L)
-    instances(
+    instance_moments(
         *(chunks, per, N * C, L, flat(x), flat(found[0]), flat(found[1])),
         cost=x.size * NANOSECONDS,
     )

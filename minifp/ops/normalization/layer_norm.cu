@@ -12,8 +12,8 @@ __device__ inline void parameters(const float *w, const Row &r, size c, float mi
 }
 
 extern "C" __global__ void __launch_bounds__(MOST_ALONG)
-    forward(const X *x, const float *w, const float *b, Y *y, float *means, float *roots, size rows,
-            size n, size step, size group, float eps, size centred) {
+    layer_norm_rows(const X *x, const float *w, const float *b, Y *y, float *means, float *roots,
+                    size rows, size n, size step, size group, float eps, size centred) {
   float v[CHUNK], weights[CHUNK], biases[CHUNK];
   for (size at = blockIdx.x; at < blocks_of_rows(rows, group); at += gridDim.x) {
     Row r = row_of(at, rows, n, step, group);
@@ -51,8 +51,8 @@ extern "C" __global__ void __launch_bounds__(MOST_ALONG)
 }
 
 extern "C" __global__ void __launch_bounds__(MOST_ALONG)
-    backward(const D *dy, const X *x, const float *w, const float *means, const float *roots, Y *dx,
-             size rows, size n, size step, size group) {
+    layer_norm_dx(const D *dy, const X *x, const float *w, const float *means, const float *roots,
+                  Y *dx, size rows, size n, size step, size group) {
   float g[CHUNK], h[CHUNK], weights[CHUNK];
   for (size at = blockIdx.x; at < blocks_of_rows(rows, group); at += gridDim.x) {
     Row r = row_of(at, rows, n, step, group);

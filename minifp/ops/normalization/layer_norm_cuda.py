@@ -3,8 +3,15 @@
 Each row by a warp or a block; gradients of parameters are sums over columns: batch_norm_cuda.py.
 """
 
-from minifp.ops.normalization.batch_norm_cuda import gradient_sums, known, pointer, single, stored
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
+from minifp.ops.normalization.batch_norm_cuda import (
+    Planes,
+    gradient_sums,
+    known,
+    pointer,
+    single,
+    stored,
+)
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -23,8 +30,8 @@ def normalised(x, w, b, eps, centred, to):
         x, w, b, rows = contiguous(x), single(w), single(b), rows_along(x.shape, -1)
         packed = rows.packed(*(a for a in (x, y, w, b) if a is not None))
         TEXT(X=x.dtype, D=x.dtype, Y=to[0], PACKED=packed).launch(
-            *("forward", rows.blocks, rows.threads, x, pointer(w), pointer(b), y, pointer(m), r),
-            *(*rows.sizes, eps, int(centred)),
+            *("layer_norm_rows", rows.blocks, rows.threads, x, pointer(w), pointer(b)),
+            *(y, pointer(m), r, *rows.sizes, eps, int(centred)),
         )
     return y, m, r
 
@@ -39,10 +46,10 @@ def gradients(dy, x, w, m, r, to):
         rows = rows_along(x.shape, -1)
         packed = rows.packed(*(a for a in (dy, x, dx, w) if a is not None))
         TEXT(X=x.dtype, D=dy.dtype, Y=to[0], PACKED=packed).launch(
-            *("backward", rows.blocks, rows.threads, dy, x, pointer(w), pointer(m), r, dx),
+            *("layer_norm_dx", rows.blocks, rows.threads, dy, x, pointer(w), pointer(m), r, dx),
             *rows.sizes,
         )
-    return dx, gradient_sums(dy, x, m, r, r.size, x.shape[-1], 1, by_row=True)
+    return dx, gradient_sums(dy, x, m, r, Planes(r.size, x.shape[-1], 1), by_row=True)
 
 
 @compiled_kernel

@@ -9,36 +9,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import BLOCK, ROWS, single, sum_of_run, sum_rows
+from minifp.runtime.cpu.sums import BLOCK, ROWS, single, squares_of_run, sum_of_run, sum_over
 
 NANOSECONDS = 0.4  # an element, of each kernel
 WORTH = 16384  # elements that are worth a chunk
 ZERO, ONE = np.float32(0), np.float32(1)
-
-
-@inline(sums=True)
-def _squares_of_block(x, start, stop, centre):
-    part = ZERO
-    for i in range(start, stop):
-        d = load(x, i) - centre
-        part += d * d
-    return part
-
-
-@inline
-def squares_of_run(x, start, n, centre):
-    """The sum of (x - centre)^2 of n neighbours, in float64."""
-    stop, total = start + n, 0.0
-    if n <= BLOCK:
-        return np.float64(_squares_of_block(x, start, stop, centre))
-    for i in range(start, stop, BLOCK):
-        total += _squares_of_block(x, i, min(i + BLOCK, stop), centre)
-    return total
 
 
 @inline(sums=True)
@@ -93,7 +73,7 @@ def statistics_of_run(x, at, n, eps, centred):
 
 
 @parallel
-def forward(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots):
+def layer_norm_rows(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         at = row * D
         m, r = statistics_of_run(x, at, D, eps, centred)
@@ -106,7 +86,7 @@ def forward(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots
 
 
 @parallel
-def backward(chunk, scratch, per, M, D, G, centred, dy, x, w, means, roots, dx, sums):
+def layer_norm_gradients(chunk, scratch, per, M, D, G, centred, dy, x, w, means, roots, dx, sums):
     columns = G * D
     parts, totals = scratch[: 2 * columns], scratch[2 * columns : 6 * columns].view(np.float64)
     totals[:] = 0
@@ -163,7 +143,7 @@ def normalised(x, w, b, y, shape, G, eps, centred):
     r = np.empty(shape, float32)
     m = np.empty(shape if centred else 0, float32)
     chunks, per = spans(M, WORTH // D)
-    forward(
+    layer_norm_rows(
         *(chunks, per, M, D, G, eps, centred, flat(x), weights_of(w, G * D), biases_of(b, G * D)),
         *(flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
     )  # fmt: skip
@@ -176,11 +156,11 @@ def gradients(dy, x, w, m, r, dx, G, centred):
     D = x.size // M
     chunks, per = spans(M // G, max(2 * ROWS, WORTH // (G * D)))
     sums = np.empty((chunks, 2 * G * D), float32)
-    backward(
+    layer_norm_gradients(
         *(chunks, per * G, M, D, G, centred, flat(dy), flat(x), weights_of(w, G * D), flat(m)),
         *(flat(r), flat(dx), flat(sums)), cost=2 * x.size * NANOSECONDS, workspace=6 * G * D,
     )  # fmt: skip
-    return (sums[0] if chunks == 1 else sum_rows(sums, float32)).reshape(2, G * D)
+    return (sums[0] if chunks == 1 else sum_over(sums, (0,), float32)).reshape(2, G * D)
 
 
 @compiled_kernel

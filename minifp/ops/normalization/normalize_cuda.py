@@ -1,11 +1,11 @@
 """Kernels of normalize.py for a GPU."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.ops.reduce_numba import kept
 from minifp.ops.reductions.norm_cuda import norm_of, p_norm, p_norm_dx
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import Formula, run, summed
 from minifp.runtime.device import full
+from minifp.runtime.shapes import reduced_shape
 
 
 def normalised(x, n, eps):
@@ -26,15 +26,15 @@ def slope_given(dy, x, n, total, unit, eps):
     return dy / d - (0.0 if n < eps else total / d * unit)
 
 
-NORMALISED, PRODUCT, SLOPE = Formula(normalised, 2), Formula(product, 3), Formula(slope, 4)
-SLOPE_GIVEN = Formula(slope_given, 5)
+NORMALISED, PRODUCT, SLOPE = Formula(normalised), Formula(product), Formula(slope)
+SLOPE_GIVEN = Formula(slope_given)
 
 
 @compiled_kernel
 def normalize_forward(x, *, p, axes, eps, to):
     if not x.size or not x.ndim or to[1] not in (None, float32):
         return None
-    shape = kept(x.shape, axes)
+    shape = reduced_shape(x.shape, axes, True)
     n = norm_of(x, 2, axes, float32) if p == 2 else p_norm(x, p, axes, shape, float32)
     if n is None:
         return None

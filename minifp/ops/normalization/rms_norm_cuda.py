@@ -1,8 +1,8 @@
 """Kernels of rms_norm.py for a GPU: those of layer_norm.py, without means."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.normalization.batch_norm_cuda import stored
 from minifp.ops.normalization.layer_norm_cuda import gradients, normalised
-from minifp.runtime.cpu import compiled_kernel
 
 
 @compiled_kernel

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
 from minifp.ops.normalization.layer_norm_numba import gradients, normalised
-from minifp.runtime.cpu import compiled_kernel
 
 NO_MEANS = np.empty(0, float32)
 

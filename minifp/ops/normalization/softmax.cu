@@ -6,7 +6,8 @@ enum { PLAIN, LOG, MASKED };  // modes
 // y = e^(s - m) / sum, where s = sign x; in mode LOG y = s - m - log sum. In mode MASKED, which is
 // that of attention, y = 0 in a row where all s are -Inf; else it is NaN there.
 extern "C" __global__ void __launch_bounds__(MOST_ALONG)
-    forward(const X *x, Y *y, size rows, size n, size step, size group, float sign, size mode) {
+    softmax_rows(const X *x, Y *y, size rows, size n, size step, size group, float sign,
+                 size mode) {
   float v[CHUNK];
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {
     Row r = row_of(b, rows, n, step, group);
@@ -27,8 +28,8 @@ extern "C" __global__ void __launch_bounds__(MOST_ALONG)
 
 // dx = sign y (dy - sum dy y); in mode LOG dx = dy - e^y sum dy. X is dy's format, W that of y.
 extern "C" __global__ void __launch_bounds__(MOST_ALONG)
-    gradient(const X *dy, const W *y, Y *dx, size rows, size n, size step, size group, float sign,
-             size mode) {
+    softmax_rows_dx(const X *dy, const W *y, Y *dx, size rows, size n, size step, size group,
+                    float sign, size mode) {
   float d[CHUNK], v[CHUNK];
   bool log = mode == LOG;
   for (size b = blockIdx.x; b < blocks_of_rows(rows, group); b += gridDim.x) {

@@ -3,8 +3,8 @@
 See the end of minifp/runtime/cuda/common.cuh for how threads share rows.
 """
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous, rows_along
@@ -14,7 +14,7 @@ TEXT = Text(__name__, "softmax.cu")
 LOG, MASKED = 1, 2  # modes of its kernels
 
 
-def along(axis, kernel, arrays, dtype, sign=1.0, mode=0):
+def softmax_along(axis, kernel, arrays, dtype, sign=1.0, mode=0):
     """What a kernel computes of arrays of one shape along an axis; None if it is not ours."""
     x = arrays[0]
     dtype = dtype or (x.dtype if x.ndim else float32)
@@ -31,29 +31,29 @@ def along(axis, kernel, arrays, dtype, sign=1.0, mode=0):
 
 @compiled_kernel
 def softmax_forward(x, *, axis, to):
-    return along(axis, "forward", (x,), to[0])
+    return softmax_along(axis, "softmax_rows", (x,), to[0])
 
 
 @compiled_kernel
 def softmax_dx(dy, y, *, axis, to):
-    return along(axis, "gradient", (dy, y), to[0])
+    return softmax_along(axis, "softmax_rows_dx", (dy, y), to[0])
 
 
 @compiled_kernel
 def log_softmax_forward(x, *, axis, to):
-    return along(axis, "forward", (x,), to[0], mode=LOG)
+    return softmax_along(axis, "softmax_rows", (x,), to[0], mode=LOG)
 
 
 @compiled_kernel
 def log_softmax_dx(dy, y, *, axis, to):
-    return along(axis, "gradient", (dy, y), to[0], mode=LOG)
+    return softmax_along(axis, "softmax_rows_dx", (dy, y), to[0], mode=LOG)
 
 
 @compiled_kernel
 def softmin_forward(x, *, axis, to):
-    return along(axis, "forward", (x,), to[0], -1.0)
+    return softmax_along(axis, "softmax_rows", (x,), to[0], -1.0)
 
 
 @compiled_kernel
 def softmin_dx(dy, y, *, axis, to):
-    return along(axis, "gradient", (dy, y), to[0], -1.0)
+    return softmax_along(axis, "softmax_rows_dx", (dy, y), to[0], -1.0)

@@ -9,37 +9,25 @@ import math
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
-from minifp.runtime.cpu.compile import inline
+from minifp.numerics.compiled import compiled_kernel
+from minifp.runtime.cpu.exponentials import (
+    LOWEST,
+    NANOSECONDS,
+    WORTH,
+    add_to,
+    exp_of_row,
+    exp_of_rows,
+    parts_of,
+    place_of,
+    read_row,
+    widths,
+)
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
-from minifp.runtime.cpu.math import exp32, log32
+from minifp.runtime.cpu.math import ONE, exp32, log32
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import ROWS, larger, sum_of_run
 
-NANOSECONDS = 1.5  # an element, of each kernel
-WORTH = 4096  # elements that are worth a chunk
-LOWEST, NOTHING, ONE = np.float32(-np.inf), np.float32(0), np.float32(1)
-
 # ---- row after row ------------------------------------------------------------------------------
-
-
-@inline
-def read_row(x, at, n, row):
-    """row = x in float32; the largest number, NaN if one is, -Inf of none."""
-    m = LOWEST
-    for i in range(n):
-        value = load(x, at + i)
-        row[i] = value
-        m = larger(m, value)
-    return m
-
-
-@inline
-def exp_of_row(row, n, m, out):
-    """out = e^(row - m), and the sum. row and out are not the same array."""
-    for i in range(n):
-        out[i] = exp32(row[i] - m)
-    return sum_of_run(out, 0, n)
 
 
 @parallel
@@ -87,51 +75,6 @@ def log_softmax_gradient(chunk, scratch, per, rows, n, sign, dy, y, dx):
 
 
 # ---- neighbouring rows --------------------------------------------------------------------------
-
-
-@inline
-def place_of(chunk, width, n, step):
-    """(where the first of a chunk's rows begins, how many there are)."""
-    parts = (step + width - 1) // width
-    first = chunk % parts * width
-    return chunk // parts * n * step + first, min(width, step - first)
-
-
-@inline
-def add_to(totals, part, width):
-    """totals += part, which is 0 then. A loop with float64 in it runs in half as many lanes."""
-    for j in range(width):
-        totals[j] += part[j]
-        part[j] = 0
-
-
-@inline
-def exp_of_rows(x, at, n, step, width, sign, scratch):
-    """The largest of sign x, the sums of e^(sign x - largest), in float64, and these powers.
-
-    They are in `scratch`, as `parts_of` gives them.
-    """
-    m, part, totals, powers = parts_of(scratch, width)
-    for j in range(width):
-        m[j], part[j], totals[j] = LOWEST, NOTHING, 0.0
-    for k in range(n):
-        for j in range(width):
-            m[j] = larger(m[j], sign * load(x, at + k * step + j))
-    for k in range(n):
-        row = powers[k * width :]
-        for j in range(width):
-            e = exp32(sign * load(x, at + k * step + j) - m[j])
-            row[j] = e
-            part[j] += e
-        if k % ROWS == ROWS - 1 or k == n - 1:
-            add_to(totals, part, width)
-
-
-@inline
-def parts_of(scratch, width):
-    """Of a workspace of 4 width numbers and more: two rows, one in float64, and the rest."""
-    totals = scratch[2 * width : 4 * width].view(np.float64)
-    return scratch[:width], scratch[width : 2 * width], totals, scratch[4 * width :]
 
 
 @parallel
@@ -199,13 +142,7 @@ def log_softmax_gradients(chunk, scratch, width, n, step, sign, dy, y, dx):
 # ---- compiled kernels ----------------------------------------------------------------------------
 
 
-def widths(n, step):
-    """(chunks for each n x step elements, rows in each): as many as the L2 cache holds powers."""
-    width = min(step, max(16, 16384 // n))
-    return -(-step // width), width
-
-
-def along(axis, of_row, of_rows, arrays, dtype, sign=1.0):
+def softmax_along(axis, of_row, of_rows, arrays, dtype, sign=1.0):
     """What a kernel computes of arrays of one shape along an axis; None if it is not ours."""
     x, sign = arrays[0], np.float32(sign)
     dtype = dtype or x.dtype
@@ -228,29 +165,29 @@ def along(axis, of_row, of_rows, arrays, dtype, sign=1.0):
 
 @compiled_kernel
 def softmax_forward(x, *, axis, to):
-    return along(axis, softmax, softmaxes, (x,), to[0])
+    return softmax_along(axis, softmax, softmaxes, (x,), to[0])
 
 
 @compiled_kernel
 def softmax_dx(dy, y, *, axis, to):
-    return along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0])
+    return softmax_along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0])
 
 
 @compiled_kernel
 def log_softmax_forward(x, *, axis, to):
-    return along(axis, log_softmax, log_softmaxes, (x,), to[0])
+    return softmax_along(axis, log_softmax, log_softmaxes, (x,), to[0])
 
 
 @compiled_kernel
 def log_softmax_dx(dy, y, *, axis, to):
-    return along(axis, log_softmax_gradient, log_softmax_gradients, (dy, y), to[0])
+    return softmax_along(axis, log_softmax_gradient, log_softmax_gradients, (dy, y), to[0])
 
 
 @compiled_kernel
 def softmin_forward(x, *, axis, to):
-    return along(axis, softmax, softmaxes, (x,), to[0], -1.0)
+    return softmax_along(axis, softmax, softmaxes, (x,), to[0], -1.0)
 
 
 @compiled_kernel
 def softmin_dx(dy, y, *, axis, to):
-    return along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0], -1.0)
+    return softmax_along(axis, softmax_gradient, softmax_gradients, (dy, y), to[0], -1.0)

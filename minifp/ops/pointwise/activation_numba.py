@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import any_device
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.math import NOTHING, ONE, TWO, exp32, expm1_32, log1p_32, sigmoid32
-from minifp.runtime.cpu.pointwise import pointwise
 
 THREE, SIX = np.float32(3), np.float32(6)
 ALPHA, SCALE = np.float32(1.6732632423543772), np.float32(1.0507009873554805)  # of selu

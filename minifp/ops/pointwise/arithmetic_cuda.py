@@ -2,10 +2,11 @@
 
 import math
 
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import formula
 from minifp.ops.pointwise.comparison_cuda import exact
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import zeros
-from minifp.runtime.cuda.pointwise import F32, FLOATS, IDENTITY, Formula, formula, summed_to
+from minifp.runtime.cuda.pointwise import F32, FLOATS, IDENTITY, Formula, summed_to
 
 
 @formula
@@ -21,7 +22,7 @@ def slope_of_exponent(dz, x, y):
     return 0 if x == 0 and y >= 0 else dz * (math.pow(x, y) * math.log(x))
 
 
-SLOPE, SLOPE_OF_EXPONENT = Formula(slope, 3), Formula(slope_of_exponent, 3)
+SLOPE, SLOPE_OF_EXPONENT = Formula(slope), Formula(slope_of_exponent)
 
 
 @compiled_kernel
@@ -73,7 +74,7 @@ def slope_of_steps(dz, steps):
     return -dz * steps
 
 
-SLOPE_OF_STEPS = Formula(slope_of_steps, 2)
+SLOPE_OF_STEPS = Formula(slope_of_steps)
 
 
 @compiled_kernel

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import any_device
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise, summed
 from minifp.runtime.cpu.math import HALF, INF, NOTHING, ONE, TWO
-from minifp.runtime.cpu.pointwise import pointwise, summed
 
 THREE = np.float32(3)
 

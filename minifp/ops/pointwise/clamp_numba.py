@@ -2,9 +2,9 @@
 
 import math
 
-from minifp.runtime.cpu import any_device
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise, summed
 from minifp.runtime.cpu.math import NOTHING
-from minifp.runtime.cpu.pointwise import pointwise, summed
 
 
 @pointwise

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pointwise import comparison_numba as of_floats
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import collapsed, empty, is_on_device, steps_of
 from minifp.runtime.cuda.pointwise import BOOL, FLOATS
 from minifp.runtime.cuda.source import THREADS, TYPES, Text, blocks_for
@@ -60,17 +60,11 @@ def is_of_floats(*operands):
     return any(d in FLOATS for d in found) and all(d in FLOATS or d == BOOL for d in found)
 
 
-def takes_integers(fn):
-    """Mark a compiled kernel that serves integers, too: see `Kernel._call_without_rounding`."""
-    fn.takes_integers = True
-    return compiled_kernel(fn)
-
-
 def comparison(name: str) -> Callable[..., Any]:
     """The compiled kernel of this name."""
     formula = getattr(of_floats, name, None)
 
-    @takes_integers
+    @compiled_kernel(takes_integers=True)
     def apply(x, y, *, to):
         if formula is not None and is_of_floats(x, y):
             return formula(x, y, to=to)
@@ -83,6 +77,6 @@ eq, ne, lt, le, gt, ge = map(comparison, NAMES[:6])
 logical_and, logical_or, logical_xor = map(comparison, NAMES[6:])
 
 
-@takes_integers
+@compiled_kernel(takes_integers=True)
 def logical_not(x, *, to):
     return of_floats.logical_not(x, to=to) if is_of_floats(x) else exact("eq", x, 0)

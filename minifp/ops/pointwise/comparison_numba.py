@@ -1,7 +1,7 @@
 """Compiled kernels of comparison.py."""
 
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.math import INF, NOTHING
-from minifp.runtime.cpu.pointwise import pointwise
 
 
 @pointwise(dtype=bool)

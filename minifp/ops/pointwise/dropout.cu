@@ -37,7 +37,7 @@ __device__ inline Draw draw_of(unsigned k0, unsigned k1, size call, const size *
 }
 
 // y = x kept / (1 - p), without storing what is kept: backward draws the same numbers.
-extern "C" __global__ void dropped(size n, const X *x, Y *y, float p, float factor, unsigned k0,
+extern "C" __global__ void dropout(size n, const X *x, Y *y, float p, float factor, unsigned k0,
                                    unsigned k1, size call, const size *stream) {
   Draw d = draw_of(k0, k1, call, stream);
   for (size block = first_index(); 4 * block < n; block += all_threads()) {
@@ -51,8 +51,8 @@ extern "C" __global__ void dropped(size n, const X *x, Y *y, float p, float fact
 }
 
 // Which numbers are kept.
-extern "C" __global__ void kept(size n, bool *y, float p, unsigned k0, unsigned k1, size call,
-                                const size *stream) {
+extern "C" __global__ void dropout_mask(size n, bool *y, float p, unsigned k0, unsigned k1,
+                                        size call, const size *stream) {
   Draw d = draw_of(k0, k1, call, stream);
   for (size block = first_index(); 4 * block < n; block += all_threads()) {
     unsigned words[4];
@@ -63,6 +63,6 @@ extern "C" __global__ void kept(size n, bool *y, float p, unsigned k0, unsigned 
 }
 
 // At the end of a graph: its next step's calls begin where this one's ended.
-extern "C" __global__ void advance(size *stream, size calls) {
+extern "C" __global__ void advance_draws(size *stream, size calls) {
   if (threadIdx.x == 0 && blockIdx.x == 0) stream[2] += calls;
 }

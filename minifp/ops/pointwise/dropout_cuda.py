@@ -6,8 +6,8 @@ call of a step in the GPU's memory, counts on there, and the host follows (see `
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime import random
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import empty, lasting, to_device
 from minifp.runtime.cuda.capturing import Uncounted
@@ -60,7 +60,7 @@ class GraphStream:
 
     def advance(self):
         """The last kernel of the step."""
-        TEXT(X=BYTE, Y=BYTE).launch("advance", 1, 1, self.memory, self.calls)
+        TEXT(X=BYTE, Y=BYTE).launch("advance_draws", 1, 1, self.memory, self.calls)
 
     def finish(self):
         """Count the step's calls on the host."""
@@ -74,7 +74,7 @@ def dropped(x, *, p, draw, to):
     if y.size:
         factor = 1 / (1 - p)
         TEXT(X=x.dtype, Y=y.dtype).launch(
-            *("dropped", blocks_for(y.size, each=4), THREADS, y.size, x, y),
+            *("dropout", blocks_for(y.size, each=4), THREADS, y.size, x, y),
             *(float(p), factor, *draw.given()),
         )
     return y
@@ -85,5 +85,5 @@ def kept(shape, p, purpose):
     y = empty(shape, BYTE)
     if y.size:
         given = y.size, y, float(p), *Draw(purpose).given()
-        TEXT(X=BYTE, Y=BYTE).launch("kept", blocks_for(y.size, each=4), THREADS, *given)
+        TEXT(X=BYTE, Y=BYTE).launch("dropout_mask", blocks_for(y.size, each=4), THREADS, *given)
     return y

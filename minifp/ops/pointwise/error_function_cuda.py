@@ -2,9 +2,9 @@
 
 import math
 
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import formula
 from minifp.ops.pointwise.error_function_numba import gelu_tanh, gelu_tanh_dx
-from minifp.runtime.cpu import compiled_kernel
-from minifp.runtime.cuda.pointwise import formula
 from minifp.runtime.cuda.translate import C
 
 ERF_SLOPE, DENSITY = 2 / math.sqrt(math.pi), 1 / math.sqrt(2 * math.pi)

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from minifp.runtime.cpu import any_device
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.half import as_bits, as_float
 from minifp.runtime.cpu.math import HALF, NOTHING, ONE, erf32, exp32, exp_of_sum32, inlined
-from minifp.runtime.cpu.pointwise import pointwise
 
 # The scaled tail e^(z^2) erfc z of z >= 0, by t = 1 / (1 + 0.34 z): fitted to 2^-28 for z <= 10.3.
 STEEPNESS, FARTHEST = np.float32(0.34), np.float32(14.5)  # P(x) is 0 beyond

@@ -3,8 +3,8 @@ gradient."""
 
 import math
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pointwise.glu_prelu_numba import gate
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous

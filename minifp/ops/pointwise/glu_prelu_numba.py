@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import any_device, compiled_kernel
+from minifp.numerics.compiled import any_device, compiled_kernel
+from minifp.numerics.dispatch import pointwise, summed
 from minifp.runtime.cpu.math import NOTHING, ONE, exp32, sigmoid32
-from minifp.runtime.cpu.pointwise import F32, pointwise, summed
+from minifp.runtime.cpu.pointwise import F32
 
 
 def _beside(w, ndim):

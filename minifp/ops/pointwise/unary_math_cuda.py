@@ -2,7 +2,8 @@
 
 import math
 
-from minifp.runtime.cuda.pointwise import formula
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import formula
 from minifp.runtime.cuda.translate import C
 
 
@@ -110,13 +111,13 @@ def round_forward(x):
 
 
 @formula
-def none(dy):
+def zero_slope(dy):
     return 0
 
 
+@compiled_kernel
 def sign_dx(dy, saved, *, to):
-    return none(dy, to=to)
+    return zero_slope(dy, to=to)
 
 
-sign_dx.is_compiled_kernel = True  # type: ignore[attr-defined]
 floor_dx = ceil_dx = trunc_dx = round_dx = sign_dx

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from minifp.runtime.cpu import any_device, compiled_kernel
+from minifp.numerics.compiled import any_device, compiled_kernel
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.math import (
     HALF,
     NOTHING,
@@ -22,7 +23,6 @@ from minifp.runtime.cpu.math import (
     sin32,
     tanh32,
 )
-from minifp.runtime.cpu.pointwise import pointwise
 
 LOG_2, LOG_10 = np.float32(math.log(2)), np.float32(math.log(10))
 

@@ -1,5 +1,6 @@
 """Kernels of avg_pool.py for a GPU: a thread a window, and for dx a thread a place."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.pool_windows_cuda import (
     PoolText,
     lanes,
@@ -9,7 +10,6 @@ from minifp.ops.pooling.pool_windows_cuda import (
     spread,
     whole,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import sum_over
 
 TEXT = PoolText(__name__, "avg_pool.cu")

@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.avg_pool import divisor
 from minifp.ops.pooling.pool_windows_numba import (
     CHUNK,
@@ -17,7 +18,6 @@ from minifp.ops.pooling.pool_windows_numba import (
     side_by_side,
     widen_picture,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import sum_over
@@ -39,7 +39,7 @@ add_row = places(added, FLOATS)
 
 
 @parallel
-def sums_side_by_side(
+def window_means_side_by_side(
     chunk, scratch, each, A, H, W, width, size, across, rows, columns, by_row, by_column, x, y
 ):
     """across: (size, stride, padding). rows, columns: the borders of windows. width, size: of a
@@ -65,7 +65,7 @@ def sums_side_by_side(
 
 
 @parallel(sums=True)
-def sums_one_by_one(chunk, scratch, each, A, H, W, rows, columns, by_row, by_column, x, y):
+def window_means_one_by_one(chunk, scratch, each, A, H, W, rows, columns, by_row, by_column, x, y):
     """Any windows: first down the columns of a row of them, and of that along each window."""
     P, Q = rows.shape[1], columns.shape[1]
     down = scratch[: 2 * W].view(np.float64)
@@ -114,11 +114,11 @@ def avg_pool_forward(x, *, axes, include_pad, override, to):
     given = borders(down), borders(across), by_row, by_column, flat, view(y).reshape(-1)
     cost = y.size * places * NANOSECONDS
     if not side_by_side(axes) or places > FEW:
-        sums_one_by_one(chunks, each, A, H, W, *given, cost=cost, workspace=2 * W)
+        window_means_one_by_one(chunks, each, A, H, W, *given, cost=cost, workspace=2 * W)
         return y
     width, size = room(down, across)
     windows = across.size, across.stride, across.padding
-    sums_side_by_side(
+    window_means_side_by_side(
         *(chunks, each, A, H, W, width, size, windows, *given),
         cost=cost, workspace=size + down.count * across.count + LANES,
     )  # fmt: skip
@@ -129,7 +129,7 @@ def avg_pool_forward(x, *, axes, include_pad, override, to):
 
 
 @parallel
-def spread_evenly(chunk, scratch, each, A, n, by, dy, dx):
+def whole_mean_dx(chunk, scratch, each, A, n, by, dy, dx):
     """Each of A numbers, divided, to n places."""
     for a in range(chunk * each, min((chunk + 1) * each, A)):
         share = load(dy, a) / by
@@ -138,7 +138,7 @@ def spread_evenly(chunk, scratch, each, A, n, by, dy, dx):
 
 
 @parallel
-def spread(chunk, scratch, each, A, rows, columns, by_row, by_column, dy, dx):
+def window_means_dx(chunk, scratch, each, A, rows, columns, by_row, by_column, dy, dx):
     """rows, columns: from which to before which window a place is seen."""
     (H, _), (W, _), P, Q = rows.shape, columns.shape, len(by_row), len(by_column)
     total = scratch[: 2 * Q].view(np.float64)
@@ -182,9 +182,9 @@ def avg_pool_dx(dy, *, axes, include_pad, override, to):
     by_row, by_column = divisors(axes, include_pad, override)
     if whole(axes):
         by = by_row[0] * by_column[0]
-        spread_evenly(chunks, each, A, n, by, flat, out, cost=dx.size * NANOSECONDS)
+        whole_mean_dx(chunks, each, A, n, by, flat, out, cost=dx.size * NANOSECONDS)
     else:
         given = seen_by(down), seen_by(across), by_row, by_column, flat, out
         cost = dx.size * prod(a.layers() for a in axes) * NANOSECONDS
-        spread(chunks, each, A, *given, cost=cost, workspace=2 * across.count)
+        window_means_dx(chunks, each, A, *given, cost=cost, workspace=2 * across.count)
     return dx

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous
@@ -12,7 +12,7 @@ TEXT = Text(__name__, "interpolate.cu")
 SAME, NEAREST, NEAREST_EXACT, LINEAR, ALIGNED = range(5)
 
 
-def along(n, count, factor, mode, align_corners):
+def interpolate_along(n, count, factor, mode, align_corners):
     """What a kernel is told of an axis; the ratio as by `taps`."""
     single = np.float32
     if "linear" in mode:
@@ -26,14 +26,19 @@ def along(n, count, factor, mode, align_corners):
     return n, count, ratio, kind
 
 
-def resized(name, v, shape, sizes, counts, factors, dtype, mode, align_corners):
-    """Launch a kernel for pictures of these sizes, and counts; None if there is none."""
+def lines_of(sizes, counts, factors, mode, align_corners):
+    """What a kernel is told of both axes of pictures of these sizes, and counts."""
+    axes = zip(sizes, counts, factors)
+    lines = [interpolate_along(*axis, mode, align_corners) for axis in axes]
+    return [(1, 1, np.float32(1), SAME)] * (2 - len(lines)) + lines
+
+
+def resized(name, v, shape, lines, dtype):
+    """Launch a kernel for the pictures v; None if there is none."""
     if not FLOATS.issuperset((v.dtype, dtype)):
         return None
     out = empty(shape, dtype)
     if out.size:
-        lines = [along(*one, mode, align_corners) for one in zip(sizes, counts, factors)]
-        lines = [(1, 1, np.float32(1), SAME)] * (2 - len(lines)) + lines
         TEXT(X=v.dtype, Y=dtype).launch(
             *(name, blocks_for(out.size), THREADS, contiguous(v), out, shape[0] * shape[1]),
             *(*lines[0], *lines[1]),
@@ -44,12 +49,12 @@ def resized(name, v, shape, sizes, counts, factors, dtype, mode, align_corners):
 @compiled_kernel
 def interpolate_forward(x, *, counts, factors, mode, align_corners, to):
     shape = (*x.shape[:2], *counts)
-    given = x.shape[2:], counts, factors, to[0] or x.dtype, mode, align_corners
-    return resized("resize", x, shape, *given)
+    lines = lines_of(x.shape[2:], counts, factors, mode, align_corners)
+    return resized("resize", x, shape, lines, to[0] or x.dtype)
 
 
 @compiled_kernel
 def interpolate_dx(dy, *, sizes, factors, mode, align_corners, to):
     shape = (*dy.shape[:2], *sizes)
-    given = sizes, dy.shape[2:], factors, to[0] or dy.dtype, mode, align_corners
-    return resized("resize_back", dy, shape, *given)
+    lines = lines_of(sizes, dy.shape[2:], factors, mode, align_corners)
+    return resized("resize_back", dy, shape, lines, to[0] or dy.dtype)

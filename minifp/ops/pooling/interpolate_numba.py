@@ -6,8 +6,8 @@ are copied. A sequence is a picture of one row.
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.interpolate import taps
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 

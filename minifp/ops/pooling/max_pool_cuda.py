@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.pool_windows_cuda import (
     PoolText,
     lanes,
@@ -13,7 +14,6 @@ from minifp.ops.pooling.pool_windows_cuda import (
     spread,
     whole,
 )
-from minifp.runtime.cpu import compiled_kernel
 
 TEXT = PoolText(__name__, "max_pool.cu")
 

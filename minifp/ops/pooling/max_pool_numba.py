@@ -7,6 +7,7 @@ and the first NaN. The first place of a window that is no padding is the largest
 import numpy as np
 from llvmlite import ir
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.pooling.pool_windows_numba import (
     CHUNK,
     LANES,
@@ -19,7 +20,6 @@ from minifp.ops.pooling.pool_windows_numba import (
     side_by_side,
     widen_picture,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import I32, load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
 
@@ -42,7 +42,7 @@ compete = places(winner, NUMBERS)
 
 
 @parallel
-def largest_side_by_side(
+def window_maxima_side_by_side(
     chunk, scratch, each, A, H, W, width, size, gap_h, across, rows, columns, x, y, chosen
 ):
     """across: (size, stride, padding, dilation). rows, columns: the borders of windows. width,
@@ -76,7 +76,7 @@ def largest_side_by_side(
 
 
 @parallel
-def largest_one_by_one(
+def window_maxima_one_by_one(
     chunk, scratch, each, A, H, W, KW, gap_h, gap, rows, columns, x, y, chosen
 ):  # fmt: skip
     P, Q = rows.shape[1], columns.shape[1]
@@ -112,11 +112,11 @@ def max_pool_forward(x, *, axes, to):
     cost = y.size * size * NANOSECONDS
     if not side_by_side(axes):
         given = across.size, down.dilation, across.dilation, rows, columns
-        largest_one_by_one(chunks, each, A, H, W, *given, flat, *results, cost=cost)
+        window_maxima_one_by_one(chunks, each, A, H, W, *given, flat, *results, cost=cost)
         return y, chosen
     width, size = room(down, across)
     across = across.size, across.stride, across.padding, across.dilation
-    largest_side_by_side(
+    window_maxima_side_by_side(
         *(chunks, each, A, H, W, width, size, down.dilation, across, rows, columns, flat, *results),
         cost=cost, workspace=size + 2 * (P * Q + LANES),
     )  # fmt: skip
@@ -127,7 +127,7 @@ def max_pool_forward(x, *, axes, to):
 
 
 @parallel
-def put(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
+def window_maxima_dx(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
     """Gradients to the places that were chosen, each by at most one window; 0 elsewhere."""
     P, Q = len(rows), len(columns)
     for a in range(chunk * each, min((chunk + 1) * each, A)):
@@ -141,7 +141,7 @@ def put(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
 
 
 @parallel
-def add(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
+def overlapping_window_maxima_dx(chunk, scratch, each, A, n, rows, columns, inside, dy, chosen, dx):
     """The same, where several windows may have chosen a place."""
     P, Q = len(rows), len(columns)
     total = scratch[: 2 * n].view(np.float64)
@@ -168,7 +168,7 @@ def max_pool_dx(dy, chosen, *, axes, to):
     i, j = np.divmod(np.arange(down.size * across.size), across.size)
     inside = i * (down.dilation * across.n) + j * across.dilation
     overlap = max(a.layers() for a in axes) > 1
-    (add if overlap else put)(
+    (overlapping_window_maxima_dx if overlap else window_maxima_dx)(
         *(chunks, each, A, n, down.first() * across.n, across.first(), inside),
         *(flat, np.ascontiguousarray(chosen).reshape(-1), view(dx).reshape(-1)),
         cost=dx.size * NANOSECONDS + dy.size, workspace=2 * n,

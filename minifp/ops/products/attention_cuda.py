@@ -1,10 +1,10 @@
 """Kernels of attention.py for a GPU. Products are scaled by cuBLAS, before they are rounded."""
 
-from minifp.ops.normalization.softmax_cuda import MASKED, along
-from minifp.ops.products.attention_numba import added, masked
+from minifp.numerics.compiled import compiled_kernel
+from minifp.ops.normalization.softmax_cuda import MASKED, softmax_along
+from minifp.ops.products.attention_numba import add_scores, mask_scores
 from minifp.ops.products.matmul_cuda import SINGLE, summed_to
 from minifp.ops.products.matmul_numba import scaled
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.product import product, result_shape
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 
@@ -16,21 +16,23 @@ def attention_scores(q, k, mask, *, scale, is_causal, to):
     adds = mask is not None and mask.dtype.kind == "f"
     s = product(q, k.swapaxes(-1, -2), SINGLE if adds else to[0], alpha=scale)
     if is_causal and s.size:
-        TEXT(X=s.dtype).launch("hide_later", blocks_for(s.size), THREADS, s, s.size, *s.shape[-2:])
+        TEXT(X=s.dtype).launch(
+            "hide_later_keys", blocks_for(s.size), THREADS, s, s.size, *s.shape[-2:]
+        )
     if mask is None:
         return s
-    return added(s, mask, to=to) if adds else masked(s, mask, to=to)
+    return add_scores(s, mask, to=to) if adds else mask_scores(s, mask, to=to)
 
 
 @compiled_kernel
 def attention_probabilities(s, *, to):
-    return along(-1, "forward", (s,), to[0], mode=MASKED)
+    return softmax_along(-1, "softmax_rows", (s,), to[0], mode=MASKED)
 
 
 @compiled_kernel
 def attention_dp(dy, v, dp, *, to):
     v = v.swapaxes(-1, -2)
-    return product(dy, v, to[0]) if dp is None else added(product(dy, v, SINGLE), dp, to=to)
+    return product(dy, v, to[0]) if dp is None else add_scores(product(dy, v, SINGLE), dp, to=to)
 
 
 def scaled_product(a, b, scale, shape, dtype):

@@ -3,11 +3,11 @@ copy."""
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import pointwise
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.math import exp32
-from minifp.runtime.cpu.pointwise import pointwise
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import larger, sum_of_run
 
@@ -19,17 +19,17 @@ NOTHING, ONE, LOWEST = np.float32(0), np.float32(1), np.float32(-np.inf)
 
 
 @pointwise
-def masked(s, mask):
+def mask_scores(s, mask):
     return s if mask != NOTHING else LOWEST
 
 
 @pointwise
-def added(x, y):
+def add_scores(x, y):
     return x + y
 
 
 @parallel
-def hide_later(chunk, scratch, per, rows, L, S, s):
+def hide_later_keys(chunk, scratch, per, rows, L, S, s):
     """-Inf for the keys behind each query."""
     for row in range(chunk * per, min((chunk + 1) * per, rows)):
         for i in range(row * S + row % L + 1, (row + 1) * S):
@@ -40,21 +40,21 @@ def hide_later(chunk, scratch, per, rows, L, S, s):
 def attention_scores(q, k, mask, *, scale, is_causal, to):
     q, k = scaled(q, alpha=scale, to=(SINGLE,)), k.swapaxes(-1, -2)
     if mask is not None and mask.dtype.kind == "f":
-        return added(times(q, k, SINGLE), mask, to=to)
+        return add_scores(times(q, k, SINGLE), mask, to=to)
     s = times(q, k, to[0])
     if is_causal and s.size:
         L, S = s.shape[-2:]
         rows = s.size // S
         chunks, per = spans(rows, max(1, CHUNK // S))
-        hide_later(chunks, per, rows, L, S, view(s).reshape(-1), cost=s.size * 0.1)
-    return s if mask is None else masked(s, mask, to=to)
+        hide_later_keys(chunks, per, rows, L, S, view(s).reshape(-1), cost=s.size * 0.1)
+    return s if mask is None else mask_scores(s, mask, to=to)
 
 
 # ---- probabilities ------------------------------------------------------------------------------
 
 
 @parallel
-def probabilities(chunk, scratch, per, rows, S, s, p):
+def softmax_of_scores(chunk, scratch, per, rows, S, s, p):
     """Softmax of rows; 0 where all keys of one are masked."""
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         highest = LOWEST
@@ -79,7 +79,7 @@ def attention_probabilities(s, *, to):
         rows = s.size // S
         chunks, per = spans(rows, max(1, CHUNK // S))
         flat = view(np.ascontiguousarray(s)).reshape(-1), view(p).reshape(-1)
-        probabilities(chunks, per, rows, S, *flat, cost=s.size * NANOSECONDS, workspace=S)
+        softmax_of_scores(chunks, per, rows, S, *flat, cost=s.size * NANOSECONDS, workspace=S)
     return p
 
 
@@ -89,7 +89,7 @@ def attention_probabilities(s, *, to):
 @compiled_kernel
 def attention_dp(dy, v, dp, *, to):
     v = v.swapaxes(-1, -2)
-    return times(dy, v, to[0]) if dp is None else added(times(dy, v, SINGLE), dp, to=to)
+    return times(dy, v, to[0]) if dp is None else add_scores(times(dy, v, SINGLE), dp, to=to)
 
 
 @compiled_kernel

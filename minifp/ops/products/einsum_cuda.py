@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.products.einsum import contract
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
 from minifp.runtime.cuda.product import product
 

@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.products.einsum import contract
 from minifp.ops.products.matmul_numba import SINGLE, times
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.sums import sum_over
 
 

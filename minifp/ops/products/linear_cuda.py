@@ -1,18 +1,19 @@
 """Kernels of linear.py for a GPU: one product of cuBLAS each, with the bias in it."""
 
-from minifp.runtime.cuda.product import product, product_kernel
+from minifp.numerics.compiled import compiled_kernel
+from minifp.runtime.cuda.product import product
 
 
-@product_kernel
+@compiled_kernel(sums_in_half=True)
 def linear_forward(x, w, b, *, to, compute="float32"):
     return product(x, w.T, to[0], b, compute=compute)
 
 
-@product_kernel
+@compiled_kernel(sums_in_half=True)
 def linear_dx(dy, w, *, to, compute="float32"):
     return product(dy, w, to[0], compute=compute)
 
 
-@product_kernel
+@compiled_kernel(sums_in_half=True)
 def linear_dw(dy, x, *, to, compute="float32"):
     return product(dy.T, x, to[0], compute=compute)

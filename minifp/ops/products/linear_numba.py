@@ -1,9 +1,9 @@
 """Compiled kernels of linear.py: products in blocks, with the bias in them, rounded as they are
 stored."""
 
-from minifp.runtime.cpu import any_device, compiled_kernel
+from minifp.numerics.compiled import any_device, compiled_kernel
+from minifp.numerics.dispatch import sum_over
 from minifp.runtime.cpu.gemm import product
-from minifp.runtime.cpu.sums import sum_rows
 
 
 @compiled_kernel
@@ -23,4 +23,4 @@ def linear_dw(dy, x, *, to):
 
 @any_device
 def linear_db(dy, *, to):
-    return sum_rows(dy, to[0] or dy.dtype)
+    return sum_over(dy, (0,), to[0] or dy.dtype)

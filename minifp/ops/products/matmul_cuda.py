@@ -3,10 +3,10 @@ float32."""
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.products.matmul_numba import scaled_and_added
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import cast, sum_over
-from minifp.runtime.cuda.product import product, product_kernel
+from minifp.runtime.cuda.product import product
 
 SINGLE = np.dtype("float32")
 
@@ -28,7 +28,7 @@ def summed_to(a, b, shape, dtype):
     return sum_over(product(a, b, SINGLE), axes, dtype).reshape(shape)
 
 
-@product_kernel
+@compiled_kernel(sums_in_half=True)
 def matmul_forward(x, y, *, to, compute="float32"):
     return product(x, y, to[0], compute=compute)
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu.gemm import product, starts, strided
 from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.pointwise import pointwise
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import sum_over
 

@@ -5,9 +5,9 @@
 __device__ inline float sigmoid(float z) { return 1.0f / (1.0f + expf(-z)); }
 
 // a: (N, 3H) sums of products with inputs, a_h: (B, 3H) with the states h, which are replaced.
-extern "C" __global__ void forward(const float *a, const float *a_h, const X *b_ih, const X *b_hh,
-                                   X *h, X *hs, X *gates, size count, size H, size start,
-                                   size biased) {
+extern "C" __global__ void gru_step(const float *a, const float *a_h, const X *b_ih, const X *b_hh,
+                                    X *h, X *hs, X *gates, size count, size H, size start,
+                                    size biased) {
   for (size i = first_index(); i < count * H; i += all_threads()) {
     size j = i % H, row = start + i / H, to = row * 4 * H + j;
     float in[3], hidden[3];
@@ -31,9 +31,9 @@ extern "C" __global__ void forward(const float *a, const float *a_h, const X *b_
 // da_in and da_h of a step, and dh = what comes to the h before it but for its products: float32,
 // of which the step before takes what would be stored. h0, and hs from row `before` on: the states
 // of the step before, which has the first `known` sequences.
-extern "C" __global__ void backward(const X *dy, float *dh, const X *h0, const X *hs,
-                                    const X *gates, X *da_in, X *da_h, size count, size H,
-                                    size start, size before, size known) {
+extern "C" __global__ void gru_step_da(const X *dy, float *dh, const X *h0, const X *hs,
+                                       const X *gates, X *da_in, X *da_h, size count, size H,
+                                       size start, size before, size known) {
   for (size i = first_index(); i < count * H; i += all_threads()) {
     size j = i % H, s = i / H, row = start + s, from = row * 4 * H + j, to = row * 3 * H + j;
     float r = load(gates, from), z = load(gates, from + H);

@@ -81,7 +81,7 @@ def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, dot, store):
     return da_in, da_h, dh
 
 
-def gru_backward(dy, dh, x, h0, w_ih, w_hh, y, gates, to, batch_sizes, reverse):
+def gru_backward(dy, dh, x, h0, w_ih, w_hh, y, gates, *, to, batch_sizes, reverse):
     steps, hs = steps_of(x.shape, batch_sizes, reverse), rows_of(y)
     formats = dy.dtype, dy.dtype, to[1] or dy.dtype
     da_in, da_h, dh0 = gru_da(rows_of(dy), dh, h0, hs, gates, w_hh, steps=steps, to=formats)
@@ -109,5 +109,6 @@ def gru(
     reverse: from each sequence's last step to its first. Raises ShapeError, DTypeError or
     ArgumentError for an argument that does not fit.
     """
-    check_sequence("gru", 3, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, h=h)
+    tensors = {"x": x, "h": h, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}
+    check_sequence("gru", 3, batch_sizes, tensors)
     return gru_op(x, h, w_ih, w_hh, b_ih, b_hh, batch_sizes=batch_sizes, reverse=reverse)

@@ -1,8 +1,8 @@
 """Kernels of gru.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.recurrent.sequence_cuda import before, launch, ours
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import cast
 from minifp.runtime.cuda.product import multiply, product
@@ -25,7 +25,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     for start, stop in steps:
         n = stop - start
         multiply(h[:n], w_hh.T, a_h[:n])
-        launch(module, "forward", n, H, *arrays, n, H, start, int(biased))
+        launch(module, "gru_step", n, H, *arrays, n, H, start, int(biased))
     return hs, gates, h
 
 
@@ -41,6 +41,6 @@ def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, to):
     for k in reversed(range(len(steps))):
         start, stop = steps[k]
         n = stop - start
-        launch(module, "backward", n, H, *arrays, n, H, start, *before(steps, k))
+        launch(module, "gru_step_da", n, H, *arrays, n, H, start, *before(steps, k))
         multiply(da_h[start:stop], w_hh, dh[:n], accumulate=True)
     return da_in, da_h, cast(dh, X)

@@ -2,21 +2,21 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.recurrent.sequence_numba import (
     INPUTS,
     alike,
     biases,
     input_products,
+    load_run,
+    load_run_before,
     panels,
     parts,
-    put,
-    put_sigmoids,
     state_products,
+    store_run,
+    store_sigmoids,
     table,
-    take,
-    take_before,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, rounded
 from minifp.runtime.cpu.math import tanh32
 from minifp.runtime.cpu.pool import parallel
@@ -26,7 +26,7 @@ ONE = np.float32(1)
 
 
 @parallel
-def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans, steps, sizes):
+def gru_steps(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans, steps, sizes):
     """Some sequences of the batch, through all steps."""
     B, I, H, R, S = sizes
     first = chunk * R
@@ -38,7 +38,7 @@ def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans
     x0 = made + high * wide
     bi, bh = address(b_in, 0), address(b_hidden, 0)
     for s in range(rows):
-        take(h0, (first + s) * H, address(scratch, s * H), H)
+        load_run(h0, (first + s) * H, address(scratch, s * H), H)
     for begin in range(0, len(spans), S):
         end = min(begin + S, len(spans))
         input_products(
@@ -60,18 +60,18 @@ def forward(chunk, scratch, x, wi, wh, b_in, b_hidden, h0, hs, gates, h_n, spans
                     r[j] += of_h[j] + bh[j]
                 for j in range(H):
                     q[j] = rounded(gates, q[j] + b_q[j])
-                put(q, gates, at + 3 * H, H)
-                put_sigmoids(r, bi, gates, at, 2 * H)
+                store_run(q, gates, at + 3 * H, H)
+                store_sigmoids(r, bi, gates, at, 2 * H)
                 for j in range(H):
                     new[j] += b_new[j] + r[j] * q[j]
                 for j in range(H):
                     new[j] = rounded(gates, tanh32(new[j]))
-                put(new, gates, at + 2 * H, H)
+                store_run(new, gates, at + 2 * H, H)
                 for j in range(H):
                     h[j] = rounded(hs, (ONE - z[j]) * new[j] + z[j] * h[j])
-                put(h, hs, row * H, H)
+                store_run(h, hs, row * H, H)
     for s in range(rows):
-        put(address(scratch, s * H), h_n, (first + s) * H, H)
+        store_run(address(scratch, s * H), h_n, (first + s) * H, H)
 
 
 @compiled_kernel
@@ -85,7 +85,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     high, wide = up(R, ROWS), up(3 * H, COLUMNS)
     S = max(1, min(len(steps), INPUTS * 4 // (high * wide)))
     hs, gates, h_n = (np.empty(shape, x.dtype) for shape in ((N, H), (N, 4 * H), (B, H)))
-    forward(
+    gru_steps(
         *(chunks, flat(x), panels(w_ih, True), panels(w_hh, True), biases(3 * H, b_ih)),
         *(biases(3 * H, b_hh), flat(h), *map(flat, (hs, gates, h_n)), np.array(steps, np.int64)),
         *(table(max(I, H)), (B, I, H, R, S)),
@@ -96,7 +96,7 @@ def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, to):
 
 
 @parallel
-def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans, steps, sizes):
+def gru_steps_da(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans, steps, sizes):
     """The gradients of what is inside sigma and tanh, of some sequences, in reverse."""
     B, H, R = sizes
     first = chunk * R
@@ -108,7 +108,7 @@ def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans
     z, new, q = address(r, H), address(r, 2 * H), address(r, 3 * H)
     before, da_new = address(r, 4 * H), address(r, 5 * H)
     for s in range(rows):
-        take(dh_n, (first + s) * H, address(scratch, s * H), H)
+        load_run(dh_n, (first + s) * H, address(scratch, s * H), H)
     for k in range(len(spans) - 1, -1, -1):
         n = min(spans[k, 1] - spans[k, 0] - first, rows)
         if n <= 0:
@@ -117,8 +117,8 @@ def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans
             row, d = spans[k, 0] + first + s, address(scratch, s * H)
             da_r = address(scratch, a0 + s * G)
             da_z, da_q = address(da_r, H), address(da_r, 2 * H)
-            take(gates, row * 4 * H, r, 4 * H)
-            take_before(hs, h0, spans, k, first + s, before, H)
+            load_run(gates, row * 4 * H, r, 4 * H)
+            load_run_before(hs, h0, spans, k, first + s, before, H)
             for j in range(H):
                 d[j] += load(dy, row * H + j)
             for j in range(H):
@@ -127,11 +127,11 @@ def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans
                 da_r[j] = rounded(da_in, da_new[j] * q[j] * (r[j] * (ONE - r[j])))
             for j in range(H):
                 da_z[j] = rounded(da_in, d[j] * (before[j] - new[j]) * (z[j] * (ONE - z[j])))
-            put(da_r, da_in, row * G, 2 * H)
-            put(da_new, da_in, row * G + 2 * H, H)
+            store_run(da_r, da_in, row * G, 2 * H)
+            store_run(da_new, da_in, row * G + 2 * H, H)
             for j in range(H):
                 da_q[j] = rounded(da_h, da_new[j] * r[j])
-            put(da_r, da_h, row * G, G)
+            store_run(da_r, da_h, row * G, G)
             for j in range(H):
                 d[j] *= z[j]
         state_products(scratch, a0, n, G, w, H, steps, strips, made, 0)
@@ -140,7 +140,7 @@ def backward(chunk, scratch, dy, dh_n, h0, hs, gates, w, da_in, da_h, dh0, spans
             for j in range(H):
                 d[j] = rounded(da_in, d[j] + sums[j])
     for s in range(rows):
-        put(address(scratch, s * H), dh0, (first + s) * H, H)
+        store_run(address(scratch, s * H), dh0, (first + s) * H, H)
 
 
 @compiled_kernel
@@ -153,7 +153,7 @@ def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, to):
     high, wide = up(R, ROWS), up(H, COLUMNS)
     da_in, da_h = np.empty((2, N, 3 * H), dy.dtype)
     dh0 = np.empty((B, H), dy.dtype)
-    backward(
+    gru_steps_da(
         *(chunks, *map(flat, (dy, dh, h0, hs, gates)), panels(w_hh, False)),
         *(*map(flat, (da_in, da_h, dh0)), np.array(steps, np.int64), table(3 * H), (B, H, R)),
         cost=cost,

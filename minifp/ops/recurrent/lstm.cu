@@ -5,9 +5,9 @@ __device__ inline float sigmoid(float z) { return 1.0f / (1.0f + expf(-z)); }
 
 // z: (N, 4H) sums of products. c: (B, H), the state, which is replaced. q: o tanh(c_t) of each row,
 // and of each sequence, unless it is projected.
-extern "C" __global__ void forward(const float *z, const X *b_ih, const X *b_hh, X *c, X *h, X *q,
-                                   X *cs, X *gates, size count, size H, size start, size biased,
-                                   size projected) {
+extern "C" __global__ void lstm_step(const float *z, const X *b_ih, const X *b_hh, X *c, X *h, X *q,
+                                     X *cs, X *gates, size count, size H, size start, size biased,
+                                     size projected) {
   for (size i = first_index(); i < count * H; i += all_threads()) {
     size j = i % H, row = start + i / H, at = row * 4 * H + j;
     float gate[4];
@@ -30,9 +30,9 @@ extern "C" __global__ void forward(const float *z, const X *b_ih, const X *b_hh,
 // dz of a step, and dc = the gradient of the c before it. What comes to q is dq, from row dq_start
 // on, and, if `added`, dh. c0, and cs from row `before` on: the states of the step before, which
 // has the first `known` sequences.
-extern "C" __global__ void backward(const X *dq, const X *dh, X *dc, const X *c0, const X *cs,
-                                    const X *gates, X *dz, size count, size H, size start,
-                                    size dq_start, size added, size before, size known) {
+extern "C" __global__ void lstm_step_dz(const X *dq, const X *dh, X *dc, const X *c0, const X *cs,
+                                        const X *gates, X *dz, size count, size H, size start,
+                                        size dq_start, size added, size before, size known) {
   for (size n = first_index(); n < count * H; n += all_threads()) {
     size j = n % H, r = n / H, row = start + r, at = row * 4 * H + j;
     float i = load(gates, at), f = load(gates, at + H);

@@ -15,6 +15,8 @@ Backward runs the steps in reverse; each step's dz is rounded once, and the weig
 dot products over all steps at the end.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from minifp.autograd.op import op
@@ -128,21 +130,34 @@ def lstm_projected_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, *, steps, dot, stor
     return dz, dhs, dh, dc
 
 
-def lstm_backward(
-    dy, dh, dc, x, h0, c0, w_ih, w_hh, y, cs, gates, w_hr, qs, to, batch_sizes, reverse
-):
-    steps, hs, dy = steps_of(x.shape, batch_sizes, reverse), rows_of(y), rows_of(dy)
-    first, dw_hr = (to[1] or dy.dtype, to[2] or dy.dtype), None
-    if w_hr is None:
-        formats = dy.dtype, *first
-        dz, dh0, dc0 = lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, steps=steps, to=formats)
+class Saved(NamedTuple):
+    """What backward reads of a call. w_hr, qs: None without a projection."""
+
+    x: Any
+    h0: Any
+    c0: Any
+    w_ih: Any
+    w_hh: Any
+    y: Any
+    cs: Any
+    gates: Any
+    w_hr: Any
+    qs: Any
+
+
+def lstm_backward(dy, dh, dc, *saved, to, batch_sizes, reverse):
+    s, dy = Saved(*saved), rows_of(dy)
+    steps, dw_hr = steps_of(s.x.shape, batch_sizes, reverse), None
+    states, formats = (s.c0, s.cs, s.gates, s.w_hh), (to[1] or dy.dtype, to[2] or dy.dtype)
+    if s.w_hr is None:
+        formats = dy.dtype, *formats
+        dz, dh0, dc0 = lstm_dz(dy, dh, dc, *states, steps=steps, to=formats)
     else:
-        formats = dy.dtype, dy.dtype, *first
-        dz, dhs, dh0, dc0 = lstm_projected_dz(
-            dy, dh, dc, c0, cs, gates, w_hh, w_hr, steps=steps, to=formats
-        )
-        dw_hr = None if to[7] is None else linear_dw(dhs, qs, to=to[7])
-    dx, *dws = weight_gradients(dz, dz, x, w_ih, hs, h0, steps, (to[0], *to[3:7]))
+        formats = dy.dtype, dy.dtype, *formats
+        dz, dhs, dh0, dc0 = lstm_projected_dz(dy, dh, dc, *states, s.w_hr, steps=steps, to=formats)
+        dw_hr = None if to[7] is None else linear_dw(dhs, s.qs, to=to[7])
+    formats = to[0], *to[3:7]
+    dx, *dws = weight_gradients(dz, dz, s.x, s.w_ih, rows_of(s.y), s.h0, steps, formats)
     return dx, dh0, dc0, *dws, dw_hr
 
 
@@ -155,7 +170,8 @@ def lstm_op(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, batch_sizes, reverse):
     else:
         hs, cs, qs, gates, h_n, c_n = lstm_projected(rows, h, c, *weights, w_hr, steps=steps)
     y = hs.reshape(*x.shape[:-1], hs.shape[-1])
-    return (y, h_n, c_n), (x, h, c, w_ih, w_hh, y, cs, gates, w_hr, qs), lstm_backward
+    saved = Saved(x, h, c, w_ih, w_hh, y, cs, gates, w_hr, qs)
+    return (y, h_n, c_n), saved, lstm_backward
 
 
 @public("F", autocast="recurrence")
@@ -171,6 +187,7 @@ def lstm(
     for x packed as (N, I); h_t is then (N, P). reverse: from each sequence's last step to its
     first. Raises ShapeError, DTypeError or ArgumentError for an argument that does not fit.
     """
-    check_sequence("lstm", 4, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, w_hr, h=h, c=c)
-    given = {"batch_sizes": batch_sizes, "reverse": reverse}
-    return lstm_op(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, **given)
+    weights = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": w_hr}
+    tensors = {"x": x, "h": h, "c": c, **weights}
+    check_sequence("lstm", 4, batch_sizes, tensors)
+    return lstm_op(*tensors.values(), batch_sizes=batch_sizes, reverse=reverse)

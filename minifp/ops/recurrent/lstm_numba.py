@@ -2,22 +2,22 @@
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.recurrent.sequence_numba import (
     INPUTS,
     alike,
     biases,
     input_products,
+    load_run,
+    load_run_before,
     panels,
     parts,
-    put,
-    put_sigmoids,
-    put_tanhs,
     state_products,
+    store_run,
+    store_sigmoids,
+    store_tanhs,
     table,
-    take,
-    take_before,
 )
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, rounded
 from minifp.runtime.cpu.math import tanh32
 from minifp.runtime.cpu.pool import parallel
@@ -27,7 +27,9 @@ ONE = np.float32(1)
 
 
 @parallel
-def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, spans, steps, sizes):
+def lstm_steps(
+    chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, spans, steps, sizes
+):
     """Some sequences of the batch, through all steps."""
     B, I, H, R, S = sizes
     first = chunk * R
@@ -37,8 +39,8 @@ def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, sp
     z0 = strips + high * (H + LANES)
     x0 = z0 + S * high * wide
     for r in range(rows):
-        take(h0, (first + r) * H, address(scratch, r * H), H)
-        take(c0, (first + r) * H, address(scratch, cells + r * H), H)
+        load_run(h0, (first + r) * H, address(scratch, r * H), H)
+        load_run(c0, (first + r) * H, address(scratch, cells + r * H), H)
     for begin in range(0, len(spans), S):
         end = min(begin + S, len(spans))
         input_products(
@@ -55,18 +57,18 @@ def forward(chunk, scratch, x, wi, wh, bias, h0, c0, hs, cs, gates, h_n, c_n, sp
                 i, f = address(scratch, z + r * wide), address(scratch, z + r * wide + H)
                 g, o = address(f, H), address(f, 2 * H)
                 h, c = address(scratch, r * H), address(scratch, cells + r * H)
-                put_sigmoids(i, address(bias, 0), gates, row * G, 2 * H)
-                put_tanhs(g, address(bias, 2 * H), gates, row * G + 2 * H, H)
-                put_sigmoids(o, address(bias, 3 * H), gates, row * G + 3 * H, H)
+                store_sigmoids(i, address(bias, 0), gates, row * G, 2 * H)
+                store_tanhs(g, address(bias, 2 * H), gates, row * G + 2 * H, H)
+                store_sigmoids(o, address(bias, 3 * H), gates, row * G + 3 * H, H)
                 for j in range(H):
                     c[j] = rounded(cs, f[j] * c[j] + i[j] * g[j])
                 for j in range(H):
                     h[j] = rounded(hs, o[j] * tanh32(c[j]))
-                put(c, cs, row * H, H)
-                put(h, hs, row * H, H)
+                store_run(c, cs, row * H, H)
+                store_run(h, hs, row * H, H)
     for r in range(rows):
-        put(address(scratch, r * H), h_n, (first + r) * H, H)
-        put(address(scratch, cells + r * H), c_n, (first + r) * H, H)
+        store_run(address(scratch, r * H), h_n, (first + r) * H, H)
+        store_run(address(scratch, cells + r * H), c_n, (first + r) * H, H)
 
 
 @compiled_kernel
@@ -81,7 +83,7 @@ def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
     S = max(1, min(len(steps), INPUTS * 4 // (high * wide)))
     hs, cs, gates = (np.empty((N, n), x.dtype) for n in (H, H, 4 * H))
     h_n, c_n = np.empty((2, B, H), x.dtype)
-    forward(
+    lstm_steps(
         *(chunks, flat(x), panels(w_ih, True), panels(w_hh, True), biases(4 * H, b_ih, b_hh)),
         *(flat(h), flat(c), *map(flat, (hs, cs, gates, h_n, c_n)), np.array(steps, np.int64)),
         *(table(max(I, H)), (B, I, H, R, S)),
@@ -92,7 +94,9 @@ def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, to):
 
 
 @parallel
-def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spans, steps, sizes):
+def lstm_steps_dz(
+    chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spans, steps, sizes
+):
     """The gradients of z of some sequences, through all steps in reverse."""
     B, H, R = sizes
     first = chunk * R
@@ -104,8 +108,8 @@ def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spa
     f, g, o, c = address(i, H), address(i, 2 * H), address(i, 3 * H), address(i, 4 * H)
     before, dq, t = address(i, 5 * H), address(i, 6 * H), address(i, 7 * H)
     for r in range(rows):
-        take(dh_n, (first + r) * H, address(scratch, r * H), H)
-        take(dc_n, (first + r) * H, address(scratch, cells + r * H), H)
+        load_run(dh_n, (first + r) * H, address(scratch, r * H), H)
+        load_run(dc_n, (first + r) * H, address(scratch, cells + r * H), H)
     for k in range(len(spans) - 1, -1, -1):
         n = min(spans[k, 1] - spans[k, 0] - first, rows)
         if n <= 0:
@@ -114,9 +118,9 @@ def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spa
             row, z = spans[k, 0] + first + r, address(scratch, z0 + r * G)
             dh, dc = address(scratch, r * H), address(scratch, cells + r * H)
             zf, zg, zo = address(z, H), address(z, 2 * H), address(z, 3 * H)
-            take(gates, row * G, i, G)
-            take(cs, row * H, c, H)
-            take_before(cs, c0, spans, k, first + r, before, H)
+            load_run(gates, row * G, i, G)
+            load_run(cs, row * H, c, H)
+            load_run_before(cs, c0, spans, k, first + r, before, H)
             for j in range(H):
                 dq[j] = dh[j] + load(dy, row * H + j)
             for j in range(H):
@@ -133,15 +137,15 @@ def backward(chunk, scratch, dy, dh_n, dc_n, c0, cs, gates, w, dz, dh0, dc0, spa
                 zo[j] = rounded(dz, dq[j] * t[j] * (o[j] * (ONE - o[j])))
             for j in range(H):
                 dc[j] = rounded(dz, dc[j] * f[j])
-            put(z, dz, row * G, G)
+            store_run(z, dz, row * G, G)
         state_products(scratch, z0, n, G, w, H, steps, strips, made, 0)
         for r in range(n):
             dh, sums = address(scratch, r * H), address(scratch, made + r * wide)
             for j in range(H):
                 dh[j] = rounded(dz, sums[j])
     for r in range(rows):
-        put(address(scratch, r * H), dh0, (first + r) * H, H)
-        put(address(scratch, cells + r * H), dc0, (first + r) * H, H)
+        store_run(address(scratch, r * H), dh0, (first + r) * H, H)
+        store_run(address(scratch, cells + r * H), dc0, (first + r) * H, H)
 
 
 @compiled_kernel
@@ -153,7 +157,7 @@ def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, to):
     chunks, R = parts(B, cost)
     high, wide = up(R, ROWS), up(H, COLUMNS)
     dz, dh0, dc0 = np.empty((N, 4 * H), dy.dtype), *np.empty((2, B, H), dy.dtype)
-    backward(
+    lstm_steps_dz(
         *(chunks, *map(flat, (dy, dh, dc, c0, cs, gates)), panels(w_hh, False)),
         *(*map(flat, (dz, dh0, dc0)), np.array(steps, np.int64), table(4 * H), (B, H, R)),
         cost=cost,

@@ -63,7 +63,7 @@ def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, dot, store):
     return dz, dh
 
 
-def rnn_backward(dy, dh, x, h0, w_ih, w_hh, y, to, nonlinearity, batch_sizes, reverse):
+def rnn_backward(dy, dh, x, h0, w_ih, w_hh, y, *, to, nonlinearity, batch_sizes, reverse):
     steps, hs = steps_of(x.shape, batch_sizes, reverse), rows_of(y)
     given = {"steps": steps, "nonlinearity": nonlinearity, "to": (dy.dtype, to[1] or dy.dtype)}
     dz, dh0 = rnn_dz(rows_of(dy), dh, hs, w_hh, **given)
@@ -93,6 +93,7 @@ def rnn(
     ArgumentError for an argument that does not fit.
     """
     check_nonlinearity("rnn", nonlinearity)
-    check_sequence("rnn", 1, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, h=h)
+    tensors = {"x": x, "h": h, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}
+    check_sequence("rnn", 1, batch_sizes, tensors)
     given = {"nonlinearity": nonlinearity, "batch_sizes": batch_sizes, "reverse": reverse}
     return rnn_op(x, h, w_ih, w_hh, b_ih, b_hh, **given)

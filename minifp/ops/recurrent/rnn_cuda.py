@@ -1,8 +1,8 @@
 """Kernels of rnn.py for a GPU: a product and a kernel a step, see sequence_cuda.py."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.recurrent.sequence_cuda import launch, ours
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.product import multiply, product
 from minifp.runtime.cuda.source import Text
@@ -22,7 +22,7 @@ def rnn_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, nonlinearity, to):
     for start, stop in steps:
         n = stop - start
         multiply(h[:n], w_hh.T, z[start:stop], accumulate=True)
-        launch(module, "forward", n, H, *arrays, n, H, start, int(biased), relu)
+        launch(module, "rnn_step", n, H, *arrays, n, H, start, int(biased), relu)
     return hs, h
 
 
@@ -36,6 +36,6 @@ def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, to):
     relu = int(nonlinearity == "relu")
     for start, stop in reversed(steps):
         n = stop - start
-        launch(module, "backward", n, H, dy, dh, hs, dz, n, H, start, relu)
+        launch(module, "rnn_step_dz", n, H, dy, dh, hs, dz, n, H, start, relu)
         multiply(dz[start:stop], w_hh, dh[:n])
     return dz, dh

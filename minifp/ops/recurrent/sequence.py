@@ -92,14 +92,15 @@ def weight_gradients(dz_in, dz_hidden, x, w_ih, hs, h0, steps, to):
     return dx, dw_ih, dw_hh, db_ih, db_hh
 
 
-def check_sequence(name, gates, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, w_hr=None, **states):
+def check_sequence(name, gates, batch_sizes, tensors):
     """Raise an error that names the operation, and what does not fit, unless all shapes do.
 
-    gates: how many blocks of H rows the weights have. states: h, and c if there is one.
+    gates: how many blocks of H rows the weights have. tensors: x, h, and c if there is one, and the
+    weights, by name; those that are OPTIONAL may be None.
     """
-    given = {"x": x, **states, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": w_hr}
-    _check_kinds(name, {n: v for n, v in given.items() if v is not None or n not in OPTIONAL})
-    if (b_ih is None) != (b_hh is None):
+    _check_kinds(name, {n: v for n, v in tensors.items() if v is not None or n not in OPTIONAL})
+    x, w_ih, w_hh, w_hr = (tensors.get(n) for n in ("x", "w_ih", "w_hh", "w_hr"))
+    if (tensors["b_ih"] is None) != (tensors["b_hh"] is None):
         raise ArgumentError(f"{name}: b_ih without b_hh or b_hh without b_ih: give both or neither")
     for n, v in (("w_ih", w_ih), ("w_hh", w_hh)):
         if v.ndim != 2:
@@ -116,8 +117,8 @@ def check_sequence(name, gates, x, w_ih, w_hh, b_ih, b_hh, batch_sizes, w_hr=Non
         "b_hh": (gates * wide,),
     }
     for n, shape in expected.items():
-        if given.get(n) is not None and given[n].shape != shape:
-            raise ShapeError(f"{name}: {n} of shape {given[n].shape}, expected {shape}")
+        if tensors.get(n) is not None and tensors[n].shape != shape:
+            raise ShapeError(f"{name}: {n} of shape {tensors[n].shape}, expected {shape}")
 
 
 def _check_kinds(name, given):

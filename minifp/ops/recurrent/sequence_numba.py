@@ -71,33 +71,33 @@ def biases(size, *given):
 
 
 @inline
-def take(x, i, row, n):
+def load_run(x, i, row, n):
     """row = n numbers of x from x[i] on, widened."""
     for k in range(n):
         row[k] = load(x, i + k)
 
 
 @inline
-def put(row, out, j, n):
+def store_run(row, out, j, n):
     """n numbers of out from out[j] on = row, stored."""
     for k in range(n):
         store(out, j + k, row[k])
 
 
 @inline
-def put_sigmoids(z, bias, out, j, n):
+def store_sigmoids(z, bias, out, j, n):
     """n numbers of out from out[j] on, and z = the sigmoids of z + bias, as stored."""
     for k in range(n):
         z[k] = rounded(out, sigmoid32(z[k] + bias[k]))
-    put(z, out, j, n)
+    store_run(z, out, j, n)
 
 
 @inline
-def put_tanhs(z, bias, out, j, n):
+def store_tanhs(z, bias, out, j, n):
     """The same with tanh."""
     for k in range(n):
         z[k] = rounded(out, tanh32(z[k] + bias[k]))
-    put(z, out, j, n)
+    store_run(z, out, j, n)
 
 
 # ---- what both begin with -----------------------------------------------------------------------
@@ -136,9 +136,9 @@ def state_products(scratch, rows, n, K, w, N, steps, strips, to, more):
 
 
 @inline
-def take_before(states, first_states, spans, k, sequence, row, H):
+def load_run_before(states, first_states, spans, k, sequence, row, H):
     """row = the state that step k of a sequence read."""
     if k > 0 and sequence < spans[k - 1, 1] - spans[k - 1, 0]:
-        take(states, (spans[k - 1, 0] + sequence) * H, row, H)
+        load_run(states, (spans[k - 1, 0] + sequence) * H, row, H)
     else:
-        take(first_states, sequence * H, row, H)
+        load_run(first_states, sequence * H, row, H)

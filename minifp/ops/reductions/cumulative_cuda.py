@@ -1,14 +1,15 @@
 """Kernels of cumulative.py for a GPU."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
-from minifp.ops.reductions.norm_cuda import as_before, as_three, format_of, shape_of
-from minifp.runtime.cpu import compiled_kernel
+from minifp.ops.reductions.norm_cuda import format_of
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32, FLOATS, Formula, cast, run
-from minifp.runtime.cuda.rows import contiguous, rows_along
+from minifp.runtime.cuda.rows import as_before, as_three, contiguous, rows_along
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 from minifp.runtime.device import full
+from minifp.runtime.shapes import reduced_shape
 
 TEXT = Text(__name__, "cumulative.cu")
 
@@ -51,7 +52,7 @@ def launched(x, y, dx, gradient):
 
 @compiled_kernel
 def prod_forward(x, *, axes, keepdims, to):
-    dtype, shape = format_of(x, axes, keepdims, to[0]), tuple(shape_of(x, axes, keepdims))
+    dtype, shape = format_of(x, axes, keepdims, to[0]), reduced_shape(x.shape, axes, keepdims)
     if not FLOATS.issuperset((x.dtype, dtype)):
         return None
     if not axes or not x.size:
@@ -113,7 +114,7 @@ def slope(x, before, at_first, zeros):
     return before / x if zeros == 0 else 0.0
 
 
-PRODUCT, FROM_FIRST, SLOPE = Formula(product, 2), Formula(from_first, 3), Formula(slope, 4)
+PRODUCT, FROM_FIRST, SLOPE = Formula(product), Formula(from_first), Formula(slope)
 
 
 @compiled_kernel

@@ -1,15 +1,15 @@
 """Kernels of min_max.py for a GPU. Long rows are cut; the extremes of their parts are a row."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.ops.reduce_numba import kept
-from minifp.ops.reductions.norm_cuda import as_three, format_of, shape_of
+from minifp.ops.reductions.norm_cuda import format_of
 from minifp.ops.shaping.gather_scatter_cuda import gathered
 from minifp.ops.shaping.indexing_cuda import put_places
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, zeros
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, cast, run, summed
-from minifp.runtime.cuda.rows import rows_along
+from minifp.runtime.cuda.rows import as_three, rows_along
 from minifp.runtime.cuda.source import MOST_BLOCKS, Text
+from minifp.runtime.shapes import reduced_shape
 
 TEXT = Text(__name__, "min_max.cu")
 LENGTH = 2**15  # elements of a row that a block looks at
@@ -35,7 +35,7 @@ def extreme(x, axes, keepdims, dtype, sign):
     dtype = format_of(x, axes, keepdims, dtype)
     if not x.size or not axes or not FLOATS.issuperset((x.dtype, dtype)):
         return None
-    y = largest(as_three(x, axes), sign).reshape(shape_of(x, axes, keepdims))
+    y = largest(as_three(x, axes), sign).reshape(reduced_shape(x.shape, axes, keepdims))
     return y if dtype == y.dtype else cast(y, dtype)
 
 
@@ -58,12 +58,12 @@ def share(dy, x, y, count, nan_is_found):
     return dy * (found / count) if found != 0 or count == 0 else 0.0
 
 
-CHOSEN, SHARE = Formula(chosen, 2), Formula(share, 4)
+CHOSEN, SHARE = Formula(chosen), Formula(share)
 
 
 @compiled_kernel
 def share_dx(dy, x, y, *, axes, nan_is_found, to):
-    shape, numbers = kept(x.shape, axes), (float(nan_is_found),)
+    shape, numbers = reduced_shape(x.shape, axes, True), (float(nan_is_found),)
     y = y.reshape(shape)
     count = summed(CHOSEN, (x, y), axes, float32, numbers)
     if count is None:

@@ -2,16 +2,13 @@
 
 import math
 
-import numpy as np
-
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.ops.reduce_numba import kept
-from minifp.ops.shaping.indexing_cuda import as_one
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import FLOATS, Formula, run, summed
-from minifp.runtime.cuda.rows import contiguous, rows_along
+from minifp.runtime.cuda.rows import as_before, as_three, contiguous, rows_along
 from minifp.runtime.cuda.source import Text
+from minifp.runtime.shapes import reduced_shape
 
 TEXT = Text(__name__, "norm.cu")
 
@@ -44,9 +41,9 @@ def slope_of_root(dy, x, y):
     return dy * (0.0 if y == 0 else x / y)
 
 
-ROOT = Formula(root, 1)
-ADDENDS = {0: Formula(found, 1), 1: Formula(absolute, 1), 2: Formula(square, 1)}
-SLOPES = {0: Formula(slope_of_found, 3), 1: Formula(slope_of_size, 3), 2: Formula(slope_of_root, 3)}
+ROOT = Formula(root)
+ADDENDS = {0: Formula(found), 1: Formula(absolute), 2: Formula(square)}
+SLOPES = {0: Formula(slope_of_found), 1: Formula(slope_of_size), 2: Formula(slope_of_root)}
 
 
 def format_of(x, axes, keepdims, dtype):
@@ -54,29 +51,7 @@ def format_of(x, axes, keepdims, dtype):
     return dtype or (x.dtype if (x.ndim if keepdims else x.ndim - len(axes)) else float32)
 
 
-def shape_of(x, axes, keepdims):
-    """The shape of a reduction of x."""
-    return kept(x.shape, axes) if keepdims else [n for i, n in enumerate(x.shape) if i not in axes]
-
-
 # ---- rows ---------------------------------------------------------------------------------------
-
-
-def as_three(x, axes):
-    """x (A, n, D), with the numbers that are reduced along the middle axis."""
-    if axes != tuple(range(axes[0], axes[0] + len(axes))):
-        x = np.moveaxis(x, axes, range(-len(axes), 0))
-        axes = tuple(range(x.ndim - len(axes), x.ndim))
-    return as_one(contiguous(x), axes[0], len(axes))
-
-
-def as_before(dx, shape, axes):
-    """What `as_three` made an array with three axes of, in its shape again."""
-    if axes == tuple(range(axes[0], axes[0] + len(axes))):
-        return dx.reshape(shape)
-    others = [i for i in range(len(shape)) if i not in axes]
-    dx = dx.reshape([shape[i] for i in (*others, *axes)])
-    return contiguous(np.moveaxis(dx, range(-len(axes), 0), axes))
 
 
 def launched(name, x, y, dx, *numbers):
@@ -131,7 +106,7 @@ def norm_of(x, p, axes, dtype):
 
 @compiled_kernel
 def norm_forward(x, *, p, axes, keepdims, to):
-    dtype, shape = format_of(x, axes, keepdims, to[0]), shape_of(x, axes, keepdims)
+    dtype, shape = format_of(x, axes, keepdims, to[0]), reduced_shape(x.shape, axes, keepdims)
     if p not in ADDENDS:
         return p_norm(x, p, axes, shape, dtype)
     y = norm_of(x, p, axes, dtype)
@@ -145,7 +120,7 @@ def norm_dx(dy, x, *, p, axes, to):
     if x.dtype not in FLOATS:
         return None
     y = norm_of(x, p, axes, float32) if p == 2 else x
-    shape = kept(x.shape, axes)
+    shape = reduced_shape(x.shape, axes, True)
     return run(SLOPES[p], (dy.reshape(shape), x, y.reshape(shape) if p == 2 else y), to[0], ())
 
 
@@ -155,7 +130,7 @@ def norm_dx(dy, x, *, p, axes, to):
 @compiled_kernel
 def logsumexp_forward(x, *, axes, keepdims, to):
     dtype = format_of(x, axes, keepdims, to[0])
-    return reduced("logsumexp", x, axes, shape_of(x, axes, keepdims), dtype)
+    return reduced("logsumexp", x, axes, reduced_shape(x.shape, axes, keepdims), dtype)
 
 
 @compiled_kernel

@@ -5,14 +5,21 @@ import math
 
 import numpy as np
 
-from minifp.ops.normalization.layer_norm_numba import squares_of_run
-from minifp.ops.normalization.softmax_numba import exp_of_row, read_row
-from minifp.ops.reduce_numba import kept
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cpu.compile import inline
+from minifp.runtime.cpu.exponentials import exp_of_row, read_row
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import BLOCK, CHUNK, as_rows, format_of, from_rows, single
+from minifp.runtime.cpu.sums import (
+    BLOCK,
+    CHUNK,
+    as_rows,
+    format_of,
+    from_rows,
+    single,
+    squares_of_run,
+)
+from minifp.runtime.shapes import reduced_shape
 
 NANOSECONDS, NANOSECONDS_OF_EXP = 0.4, 1.5  # an element, of each kernel
 ZERO, ONE = np.float32(0), np.float32(1)
@@ -90,8 +97,7 @@ def reduced(kernel, x, axes, keepdims, p, dtype, nanoseconds, workspace=0):
         *(chunks, per, y.size, n, p, flat(lying), flat(y)),
         cost=x.size * nanoseconds, workspace=workspace * n,
     )  # fmt: skip
-    shape = kept(x.shape, axes)
-    return y.reshape(shape if keepdims else [m for i, m in enumerate(shape) if i not in axes])
+    return y.reshape(reduced_shape(x.shape, axes, keepdims))
 
 
 def spread(kernel, dy, x, axes, p, dtype, nanoseconds, workspace=0):

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from minifp.ops.reduce_numba import kept
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.reductions.norm_cuda import ADDENDS, p_norm, p_norm_dx
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import F32, IDENTITY, Formula, run, summed, summed_to
+from minifp.runtime.shapes import reduced_shape
 
 
 def units(x1, x2, s1, s2, eps):
@@ -26,14 +26,14 @@ def difference(x1, x2, eps):
     return x1 - x2 + eps
 
 
-UNITS, SLOPE, DIFFERENCE = Formula(units, 4), Formula(slope, 6), Formula(difference, 2)
+UNITS, SLOPE, DIFFERENCE = Formula(units), Formula(slope), Formula(difference)
 SQUARE = ADDENDS[2]
 
 
 def squares(x, shape, axis):
     """The sum of squares of x, stretched to a shape, along an axis, which is kept."""
     found = summed(SQUARE, (np.broadcast_to(x, shape),), (axis,), F32)
-    return None if found is None else found.reshape(kept(shape, (axis,)))
+    return None if found is None else found.reshape(reduced_shape(shape, (axis,), True))
 
 
 def cosine(x1, x2, axis, eps, dtype):
@@ -65,7 +65,7 @@ def cosine_similarity_dx(dy, x1, x2, *, axis, eps, to):
     found = cosine(x1, x2, axis, eps, F32)
     if found is None:
         return None
-    dy, y = (v.reshape(kept(shape, (axis,))) for v in (dy, found[2]))
+    dy, y = (v.reshape(reduced_shape(shape, (axis,), True)) for v in (dy, found[2]))
     dtype = to[0] or (x1.dtype if x1.ndim else F32)
     return summed_to(SLOPE, (dy, x1, x2, *found[:2], y), shape, x1.shape, dtype, (eps,))
 

@@ -2,13 +2,13 @@
 
 import math
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
-from minifp.ops.reduce_numba import kept
-from minifp.ops.reductions.norm_cuda import ROOT, format_of, shape_of
+from minifp.ops.reductions.norm_cuda import ROOT, format_of
 from minifp.ops.reductions.variance import divisor_of
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.pointwise import Formula, run, sum_over, summed
+from minifp.runtime.shapes import reduced_shape
 
 
 def squared(x, m):
@@ -23,7 +23,7 @@ def slope_of_root(dy, x, m, y, divisor):
     return dy * (0.0 if y == 0 else (x - m) / (divisor * y))
 
 
-SQUARED, SLOPE, SLOPE_OF_ROOT = Formula(squared, 2), Formula(slope, 3), Formula(slope_of_root, 4)
+SQUARED, SLOPE, SLOPE_OF_ROOT = Formula(squared), Formula(slope), Formula(slope_of_root)
 
 
 def inverse(divisor):
@@ -38,25 +38,28 @@ def moments(x, axes, correction, root, dtype):
     m = sum_over(x, axes, float32, 1 / count_of(x.shape, axes))
     if m is None:
         return None
-    m, scale = m.reshape(kept(x.shape, axes)), inverse(divisor_of(x, axes, correction))
+    m, scale = (
+        m.reshape(reduced_shape(x.shape, axes, True)),
+        inverse(divisor_of(x, axes, correction)),
+    )
     y = summed(SQUARED, (x, m), axes, float32 if root else dtype, (), scale)
     return m, run(ROOT, (y,), dtype, ()) if root else y
 
 
-def forward(x, axes, keepdims, correction, root, dtype):
+def variance(x, axes, keepdims, correction, root, dtype):
     """The variance, or its root."""
     found = moments(x, axes, correction, root, format_of(x, axes, keepdims, dtype))
-    return found and found[1].reshape(shape_of(x, axes, keepdims))
+    return found and found[1].reshape(reduced_shape(x.shape, axes, keepdims))
 
 
 @compiled_kernel
 def var_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, False, to[0])
+    return variance(x, axes, keepdims, correction, False, to[0])
 
 
 @compiled_kernel
 def std_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, True, to[0])
+    return variance(x, axes, keepdims, correction, True, to[0])
 
 
 @compiled_kernel
@@ -66,7 +69,7 @@ def var_dx(dy, x, *, axes, correction, to):
     m = sum_over(x, axes, float32, 1 / count_of(x.shape, axes))
     if m is None:
         return None
-    shape, share = kept(x.shape, axes), 2 * inverse(divisor_of(x, axes, correction))
+    shape, share = reduced_shape(x.shape, axes, True), 2 * inverse(divisor_of(x, axes, correction))
     return run(SLOPE, (dy.reshape(shape), x, m.reshape(shape)), to[0], (share,))
 
 
@@ -75,6 +78,6 @@ def std_dx(dy, x, *, axes, correction, to):
     found = moments(x, axes, correction, True, float32)
     if found is None:
         return None
-    shape, (m, y) = kept(x.shape, axes), found
+    shape, (m, y) = reduced_shape(x.shape, axes, True), found
     given = dy.reshape(shape), x, m, y.reshape(shape)
     return run(SLOPE_OF_ROOT, given, to[0], (divisor_of(x, axes, correction),))

@@ -4,13 +4,20 @@ import math
 
 import numpy as np
 
-from minifp.ops.normalization.layer_norm_numba import squares_of_run
-from minifp.ops.reduce_numba import kept
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.reductions.variance import divisor_of
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import CHUNK, as_rows, format_of, from_rows, single, sum_of_run
+from minifp.runtime.cpu.sums import (
+    CHUNK,
+    as_rows,
+    format_of,
+    from_rows,
+    single,
+    squares_of_run,
+    sum_of_run,
+)
+from minifp.runtime.shapes import reduced_shape
 
 NANOSECONDS = 0.4  # an element, of each kernel
 
@@ -25,7 +32,7 @@ def variances(chunk, scratch, per, rows, n, divisor, root, x, y):
 
 
 @parallel
-def gradients(chunk, scratch, per, rows, n, divisor, root, dy, x, dx):
+def variance_gradients(chunk, scratch, per, rows, n, divisor, root, dy, x, dx):
     for r in range(chunk * per, min((chunk + 1) * per, rows)):
         m, share = np.float32(sum_of_run(x, r * n, n) / n), 2 / divisor
         if root:
@@ -36,7 +43,7 @@ def gradients(chunk, scratch, per, rows, n, divisor, root, dy, x, dx):
             store(dx, i, d * ((load(x, i) - m) * share))
 
 
-def forward(x, axes, keepdims, correction, root, dtype):
+def variance(x, axes, keepdims, correction, root, dtype):
     """The variance, or its root; None of no numbers."""
     dtype = format_of(x, axes, keepdims, dtype)
     if dtype is None or not x.size:
@@ -48,11 +55,10 @@ def forward(x, axes, keepdims, correction, root, dtype):
     variances(
         chunks, per, y.size, n, divisor, root, flat(lying), flat(y), cost=x.size * NANOSECONDS
     )
-    shape = kept(x.shape, axes)
-    return y.reshape(shape if keepdims else [m for i, m in enumerate(shape) if i not in axes])
+    return y.reshape(reduced_shape(x.shape, axes, keepdims))
 
 
-def backward(dy, x, axes, correction, root, dtype):
+def variance_dx(dy, x, axes, correction, root, dtype):
     """The gradient of the variance, or of its root; None of no numbers."""
     if not x.size:
         return None
@@ -60,7 +66,7 @@ def backward(dy, x, axes, correction, root, dtype):
     dx, rows = np.empty(lying.shape, dtype), x.size // n
     chunks, per = spans(rows, CHUNK // n)
     divisor = float(divisor_of(x, axes, correction))
-    gradients(
+    variance_gradients(
         *(chunks, per, rows, n, divisor, root, single(dy), flat(lying), flat(dx)),
         cost=2 * x.size * NANOSECONDS,
     )
@@ -69,19 +75,19 @@ def backward(dy, x, axes, correction, root, dtype):
 
 @compiled_kernel
 def var_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, False, to[0])
+    return variance(x, axes, keepdims, correction, False, to[0])
 
 
 @compiled_kernel
 def var_dx(dy, x, *, axes, correction, to):
-    return backward(dy, x, axes, correction, False, to[0])
+    return variance_dx(dy, x, axes, correction, False, to[0])
 
 
 @compiled_kernel
 def std_forward(x, *, axes, keepdims, correction, to):
-    return forward(x, axes, keepdims, correction, True, to[0])
+    return variance(x, axes, keepdims, correction, True, to[0])
 
 
 @compiled_kernel
 def std_dx(dy, x, *, axes, correction, to):
-    return backward(dy, x, axes, correction, True, to[0])
+    return variance_dx(dy, x, axes, correction, True, to[0])

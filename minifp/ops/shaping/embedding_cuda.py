@@ -1,7 +1,7 @@
 """The kernel of embedding.py for a GPU: see indexing_cuda.py."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.shaping.indexing_cuda import add_places
-from minifp.runtime.cpu import compiled_kernel
 
 
 @compiled_kernel

@@ -1,8 +1,8 @@
 """The compiled kernel of embedding.py: each row's gradients are added up in their order, and
 rounded once."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.shaping.indexing_numba import add_places
-from minifp.runtime.cpu import compiled_kernel
 
 
 @compiled_kernel

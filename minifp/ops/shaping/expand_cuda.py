@@ -1,6 +1,6 @@
 """The kernel of expand.py for a GPU: what was repeated lies along axes of its own."""
 
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.pointwise import F32, sum_over
 
 

@@ -1,7 +1,7 @@
 """Kernels of gather_scatter.py for a GPU: each number is a row of its own, see indexing_cuda.py."""
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.shaping.indexing_cuda import add_places, flat_places, read_places
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import zeros
 from minifp.runtime.cuda.pointwise import FLOATS, cast
 

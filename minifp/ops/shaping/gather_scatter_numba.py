@@ -2,9 +2,10 @@
 
 import math
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.shaping.gather_scatter import places_of
-from minifp.ops.shaping.indexing_numba import LINE, add_lines, add_places, as_one
-from minifp.runtime.cpu import compiled_kernel
+from minifp.ops.shaping.indexing_numba import LINE, add_lines, add_places
+from minifp.runtime.shapes import as_one
 
 
 def added(src, index, axis, shape, dtype, base=None):

@@ -9,12 +9,13 @@ import math
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cuda.arrays import cast, empty, is_aligned, is_on_device, to_device, zeros
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.rows import contiguous
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
+from minifp.runtime.shapes import as_one
 
 TEXT = Text(__name__, "indexing.cu")
 RUN = 2048  # entries that a block sorts
@@ -103,12 +104,6 @@ def put_places(out, index, axis, x):
         module = module_for(places, 1, x, x, out)[0]
         module.launch("put_places", blocks_for(x.size), THREADS, x, places, out, x.size)
     return out
-
-
-def as_one(x, axis, axes=1):
-    """x with one axis before and one behind this one, or `axes` of them, which become one."""
-    before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis + axes :])
-    return x.reshape(before, math.prod(x.shape[axis : axis + axes]), behind)
 
 
 # ---- several arrays of places -------------------------------------------------------------------

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast
-from minifp.runtime.cpu import compiled_kernel
 from minifp.runtime.cpu.compile import compiled
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
@@ -151,12 +151,6 @@ def add_lines(y, index, n, dtype, base=None, factor=1.0):
         cost=A * (n + 4 * K) * D * NANOSECONDS, workspace=2 * n * width,
     )  # fmt: skip
     return out
-
-
-def as_one(x, axis):
-    """x with one axis before and one behind this one."""
-    before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
-    return x.reshape(before, x.shape[axis], behind)
 
 
 def scatter(dy, arrays, shape, dtype):

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
+from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
 from minifp.ops.shaping.indexing_numba import add_places
 from minifp.ops.shaping.padding import MODES, windows_of
-from minifp.runtime.cpu import compiled_kernel
 
 
 @compiled_kernel

@@ -20,9 +20,10 @@ from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.shaping.gather_scatter import as_indices, check_source
 from minifp.ops.shaping.indexing import add_rows
-from minifp.ops.shaping.indexing_cuda import as_one, read_places
+from minifp.ops.shaping.indexing_cuda import read_places
 from minifp.ops.shaping.shape import reshape
 from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.shapes import as_one
 
 
 @kernel("reduce", GIVEN)

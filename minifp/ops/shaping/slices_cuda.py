@@ -1,7 +1,8 @@
 """Kernels of slices.py for a GPU: see indexing_cuda.py."""
 
-from minifp.ops.shaping.indexing_cuda import add_places, as_one
-from minifp.runtime.cpu import compiled_kernel
+from minifp.numerics.compiled import compiled_kernel
+from minifp.ops.shaping.indexing_cuda import add_places
+from minifp.runtime.shapes import as_one
 
 
 @compiled_kernel

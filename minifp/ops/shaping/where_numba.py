@@ -1,8 +1,8 @@
 """Compiled kernels of where.py."""
 
-from minifp.runtime.cpu import any_device
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise, summed
 from minifp.runtime.cpu.math import HALF, NOTHING, ONE
-from minifp.runtime.cpu.pointwise import pointwise, summed
 
 
 @pointwise

@@ -48,16 +48,3 @@ def numba_error() -> Exception | None:
     except (ImportError, OSError) as error:  # OSError: a numba whose libraries do not load
         return error
     return None
-
-
-def compiled_kernel(fn):
-    """Mark the compiled kernel of a kernel's reference: see `Kernel.compiled` in backend.py."""
-    fn.is_compiled_kernel = True
-    return fn
-
-
-def any_device(fn):
-    """Mark a compiled kernel that only calls others which serve arrays of a GPU too, and so does
-    itself."""
-    fn.is_any_device = True
-    return compiled_kernel(fn)

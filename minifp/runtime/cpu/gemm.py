@@ -34,7 +34,7 @@ STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a packed pa
 
 
 @parallel
-def blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
+def product_blocks(chunk, scratch, a, b, bias, out, ia, ib, steps, sizes, strides):
     """One block of C: the sums over all k, and then the bias, rounded once."""
     M, N, K, mc, nc = sizes
     am, ak, bk, bn = strides
@@ -134,7 +134,7 @@ def product(a, b, dtype, bias=None, out=None):
     cost = len(ia) * M * N * K * PRODUCT
     mc, nc = block_of(len(ia), M, N, cost)
     high, wide, kc = up(mc, ROWS), up(nc, GROUP), min(K, KC)
-    blocks(
+    product_blocks(
         *(len(ia) * -(-M // mc) * -(-N // nc), a, b),
         view(NO_BIAS[y.dtype] if bias is None else np.ascontiguousarray(bias)),
         *(view(y).reshape(-1), ia, ib, STEPS, (M, N, K, mc, nc), (am, ak, bk, bn)),

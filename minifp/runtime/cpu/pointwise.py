@@ -1,7 +1,7 @@
 """Kernels of what is computed element by element: one pass, whatever is broadcast, one
 rounding.
 
-`@pointwise` makes a compiled kernel of a function of float32 numbers. Its positional arguments are
+`pointwise` makes a compiled kernel of a function of float32 numbers. Its positional arguments are
 arrays of any shapes that broadcast, or numbers; its keywords are numbers.
 
 A kernel is made, and compiled, for the formats that occur, in one of two forms:
@@ -14,19 +14,18 @@ A kernel is made, and compiled, for the formats that occur, in one of two forms:
 
 import inspect
 import math
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from minifp.runtime.cpu import any_device, pool
+from minifp.runtime.cpu import pool
 from minifp.runtime.cpu.compile import flags_of, from_text, function_of
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.sums import sum_over
 from minifp.runtime.cpu.threads import get_num_threads
-from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.shapes import stretched
 
 RUN = 8192  # elements that are worth a chunk
 BLOCK = 1024  # elements that are gathered at a time
@@ -88,9 +87,9 @@ class Kernels(dict):
     where all are gathered.
     """
 
-    def __init__(self, fn, cost, dtype):
+    def __init__(self, fn, cost, dtype, elsewhere):
         found = inspect.signature(fn).parameters.values()
-        self.fn, self.cost, self.dtype = fn, cost, dtype
+        self.fn, self.cost, self.dtype, self.elsewhere = fn, cost, dtype, elsewhere
         self.results = FLOATS if dtype is None else {dtype}
         self.arrays = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
         self.params = [p.name for p in found if p.kind is p.KEYWORD_ONLY]
@@ -98,11 +97,6 @@ class Kernels(dict):
         inline = njit(error_model="numpy", fastmath=flags_of(), inline="always")(plain)
         self.known = {"f": inline, "load": load, "store": store, "take_next": pool.take_next}
         self.known |= {"float32": np.float32, "BLOCK": BLOCK}
-
-    @cached_property
-    def formula(self):
-        """The function, as kernels of a GPU are made of it."""
-        return import_module("minifp.runtime.cuda.pointwise").Formula(self.fn, len(self.arrays))
 
     def __missing__(self, form):
         arrays = [f"x{k}" for k in range(len(self.arrays))]
@@ -141,14 +135,14 @@ def _positional(fn, params):
     return plain
 
 
-def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
-    """Make `fn(*numbers, **numbers)` the compiled kernel of the kernel of its name.
+def pointwise(fn, cost=NANOSECONDS, dtype=None, elsewhere=lambda *_: None):
+    """A compiled kernel of `fn(*numbers, **numbers)`, which returns None for what it cannot do.
 
     cost: nanoseconds an element. dtype: that of the result, where it is not told by the call: bool.
+    elsewhere: called as elsewhere(args, dtype, numbers) where an argument is neither a number nor
+    an array of stored ones.
     """
-    if fn is None:
-        return lambda fn: pointwise(fn, cost=cost, dtype=dtype)
-    kernels = Kernels(fn, cost, dtype and np.dtype(dtype))
+    kernels = Kernels(fn, cost, dtype and np.dtype(dtype), elsewhere)
     arrays = [f"x{k}" for k in range(len(kernels.arrays))]
     alike = [f"type({x}) is ndarray and {x}.flags.carray and {x}.dtype in STORED" for x in arrays]
     lines = [
@@ -167,8 +161,8 @@ def pointwise(fn=None, *, cost=NANOSECONDS, dtype=None):
     known = {"kernels": kernels, "run": run, "ndarray": np.ndarray, "empty": np.empty}
     known |= {"UNCOUNTED": UNCOUNTED, "F16": F16, "U16": U16}
     made = function_of(text, fn.__name__, fn, known | {"STORED": STORED})
-    made.__doc__, made.kernels = fn.__doc__, kernels
-    return any_device(made)
+    made.__doc__, made.__wrapped__ = fn.__doc__, fn
+    return made
 
 
 # ---- larger, broadcast or strided arrays --------------------------------------------------------
@@ -190,7 +184,7 @@ def run(kernels, args, dtype, numbers):
             form += "a"
             given.append(a)
         else:
-            return _run_on_device(kernels, args, dtype, numbers) if is_on_device(a) else None
+            return kernels.elsewhere(args, dtype, numbers)
     if shape is None:
         return None
     if not flat:
@@ -208,10 +202,6 @@ def run(kernels, args, dtype, numbers):
     elif n:
         kernel(UNCOUNTED, 1, n, n, *given, *numbers)
     return out
-
-
-def _run_on_device(kernels, args, dtype, numbers):
-    return import_module("minifp.runtime.cuda.pointwise").run(kernels.formula, args, dtype, numbers)
 
 
 def _is_flat(a, shape):
@@ -285,22 +275,18 @@ def _memory(a):
 # ---- gradients of what was stretched -------------------------------------------------------------
 
 
-def summed(function, args, whole, shape, dtype, **params):
-    """A compiled kernel's result, of shape `whole`, summed over the axes along which `shape` was
-    stretched.
+def summed(function, args, whole, shape, dtype):
+    """A compiled kernel's result, of shape `whole`, summed over the axes along which `shape`, which
+    is another, was stretched.
 
     It is computed in slabs, in float32, each of which is summed before the next is computed.
     """
-    if whole == shape:
-        return function(*args, to=(dtype,), **params)
-    if any(map(is_on_device, args)):
-        return _summed_on_device(function.kernels, args, whole, shape, dtype, params)
     if dtype not in FLOATS:
         return None
     if 0 in whole:
         return np.zeros(shape, dtype)
     if math.prod(whole) == math.prod(shape):
-        made = function(*args, to=(dtype,), **params)
+        made = function(*args, to=(dtype,))
         return None if made is None else made.reshape(shape)
     axes = stretched(whole, shape)
     along = next(i for i, n in enumerate(whole) if n > 1)
@@ -308,7 +294,7 @@ def summed(function, args, whole, shape, dtype, **params):
     slabs = [slice(i, i + most) for i in range(0, whole[along], most)]
     stored, parts = dtype if along not in axes or len(slabs) == 1 else F32, []
     for slab in slabs:
-        part = function(*(_part(a, slab, along - len(whole)) for a in args), to=(F32,), **params)
+        part = function(*(_part(a, slab, along - len(whole)) for a in args), to=(F32,))
         if part is None:
             return None
         parts.append(sum_over(part, axes, stored))
@@ -317,18 +303,6 @@ def summed(function, args, whole, shape, dtype, **params):
     if along in axes:
         return sum_over(np.stack(parts), (0,), dtype).reshape(shape)
     return np.concatenate(parts, sum(i not in axes for i in range(along))).reshape(shape)
-
-
-def _summed_on_device(kernels, args, whole, shape, dtype, params):
-    numbers = tuple(params[name] for name in kernels.params)
-    device = import_module("minifp.runtime.cuda.pointwise")
-    return device.summed_to(kernels.formula, args, whole, shape, dtype, numbers)
-
-
-def stretched(whole, shape):
-    """The axes of `whole` along which broadcasting stretches `shape`."""
-    added = len(whole) - len(shape)
-    return tuple(i for i, n in enumerate(whole) if i < added or (n != 1 and shape[i - added] == 1))
 
 
 def _part(a, slab, axis):

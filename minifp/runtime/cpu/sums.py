@@ -7,7 +7,6 @@ rounding each addend a few times, however many there are.
 
 import math
 from functools import lru_cache
-from importlib import import_module
 
 import numpy as np
 from llvmlite import binding, ir
@@ -18,7 +17,6 @@ from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.convert import SINGLE, converted
 from minifp.runtime.cpu.half import F32, VIEWS, flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cuda.arrays import is_on_device
 
 BLOCK = 512
 ROWS = 16  # lines of columns, of which as many are added up in float32
@@ -47,6 +45,27 @@ def sum_of_run(x, start, n):
         return np.float64(sum_of_block(x, start, stop))
     for i in range(start, stop, BLOCK):
         total += sum_of_block(x, i, min(i + BLOCK, stop))
+    return total
+
+
+@inline(sums=True)
+def squares_of_block(x, start, stop, centre):
+    """The sum of (x - centre)^2 of neighbours, in float32: of few."""
+    part = np.float32(0)
+    for i in range(start, stop):
+        d = load(x, i) - centre
+        part += d * d
+    return part
+
+
+@inline
+def squares_of_run(x, start, n, centre):
+    """The sum of (x - centre)^2 of n neighbours, in float64."""
+    stop, total = start + n, 0.0
+    if n <= BLOCK:
+        return np.float64(squares_of_block(x, start, stop, centre))
+    for i in range(start, stop, BLOCK):
+        total += squares_of_block(x, i, min(i + BLOCK, stop), centre)
     return total
 
 
@@ -186,8 +205,6 @@ def _runs(shape, axes):
 
 def sum_over(x, axes, dtype, factor=1.0):
     """factor times the sum of x over `axes` (ascending), which are left out, stored in `dtype`."""
-    if is_on_device(x):
-        return import_module("minifp.runtime.cuda.pointwise").sum_over(x, axes, dtype, factor)
     if not x.flags.c_contiguous:  # as it lies in memory, if what is left then lies as it should
         order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))
         kept = [i for i in order if i not in axes]
@@ -199,11 +216,6 @@ def sum_over(x, axes, dtype, factor=1.0):
         x = _sum_of_run(x, A, K, B, 1.0, SINGLE)
     A, K, B = runs[-1] if runs else (1, 1, x.size)
     return _sum_of_run(x, A, K, B, factor, dtype).reshape(shape)
-
-
-def sum_rows(x, dtype):
-    """The sum over the first axis of (N, D)."""
-    return sum_over(x, (0,), dtype)
 
 
 # ---- other reductions ---------------------------------------------------------------------------

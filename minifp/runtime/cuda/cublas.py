@@ -291,6 +291,7 @@ class Cublas:
         a: Matrix,
         b: Matrix,
         c: Matrix,
+        *,
         alpha: float = 1.0,
         beta: float = 0.0,
         batch: int | None = None,

@@ -250,6 +250,14 @@ def refused() -> dict[Geometry, str]:
 # ---- calls --------------------------------------------------------------------------------------
 
 
+class Steps(NamedTuple):
+    """How a kernel goes over pictures, or sequences: a number for each axis."""
+
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
 def convolution(
     kind: str,
     first: Any,
@@ -257,9 +265,7 @@ def convolution(
     bias: Any,
     shape: tuple[int, ...],
     dtype: np.dtype,
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
+    steps: Steps,
 ) -> Any:
     """A convolution or a gradient of one, in a new array of this shape and format; None for what is
     not done here: operands of two formats, others than float16 and float32, and what cuDNN has no
@@ -272,11 +278,11 @@ def convolution(
     formats = {first.dtype.name, dtype.name} | ({bias.dtype.name} if bias is not None else set())
     if first.dtype != second.dtype or not FORMATS.keys() >= formats:
         return None
-    one = (1,) * (2 - len(stride))
+    one = (1,) * (2 - len(steps.stride))
     sizes = [s[:2] + one + s[2:] for s in (first.shape, second.shape, shape)]
     named = first.dtype.name, dtype.name, None if bias is None else bias.dtype.name
-    steps = one + stride, (0,) * len(one) + padding, one + dilation
-    geometry = Geometry(kind, sizes[0], sizes[1], sizes[2], *named, *steps)
+    pairs = one + steps.stride, (0,) * len(one) + steps.padding, one + steps.dilation
+    geometry = Geometry(kind, sizes[0], sizes[1], sizes[2], *named, *pairs)
     cuda = arrays.cupy().cuda
     device = cuda.Device().id
     here = place(device, cuda.get_current_stream().ptr, threading.get_ident())

@@ -4,9 +4,8 @@ A kernel is made for each formula, the formats of its arrays, and the number of 
 they lie: see pointwise.cu, gathered.cu and sums.cu. The formulas are those of the CPU.
 """
 
-import inspect
 import math
-from functools import cache, wraps
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -22,6 +21,7 @@ from minifp.runtime.cuda.arrays import (
 )
 from minifp.runtime.cuda.source import THREADS, TYPES, blocks_for, module_of
 from minifp.runtime.cuda.translate import PRELUDE, symbol, translated
+from minifp.runtime.shapes import stretched
 
 F16, F32, BOOL = (np.dtype(name) for name in ("float16", "float32", "bool"))
 FLOATS, STORED = {F16, F32}, {F16, F32, BOOL}
@@ -38,13 +38,12 @@ def template(name: str) -> str:
 
 
 class Formula:
-    """A Python function of float32 numbers, of which kernels are made.
-
-    arrays: how many of its parameters are arrays; the others are numbers.
+    """A Python function of float32 numbers, of which kernels are made: of arrays, or numbers in
+    their place, by its positional parameters, and of numbers by its keywords.
     """
 
-    def __init__(self, function: Any, arrays: int) -> None:
-        self.function, self.arrays = function, arrays
+    def __init__(self, function: Any) -> None:
+        self.function = function
         self.texts: dict = {}
 
     def module(self, kind: str, formats: tuple, numbers: int, axes: Any, wide: bool) -> Any:
@@ -157,23 +156,6 @@ def _padded(sizes, steps):
     return axes, [n for a in range(axes) for n in (sizes[a], *(s[a] for s in steps))]
 
 
-def formula(function: Any) -> Any:
-    """Make a function of float32 numbers the compiled kernel of the kernel of its name.
-
-    Its positional arguments are arrays, or numbers, its keywords numbers: see translate.py.
-    """
-    found = inspect.signature(function).parameters.values()
-    params = [p.name for p in found if p.kind is p.KEYWORD_ONLY]
-    made = Formula(function, len(found) - len(params))
-
-    @wraps(function)
-    def apply(*args, to, **numbers):
-        return run(made, args, to[0], tuple([numbers[name] for name in params]))
-
-    apply.is_compiled_kernel = True  # type: ignore[attr-defined]
-    return apply
-
-
 # ---- summed -------------------------------------------------------------------------------------
 
 
@@ -240,9 +222,7 @@ def summed_to(formula: Formula, args: tuple, whole: tuple, shape: tuple, dtype: 
     stretched, rounded once to `dtype`; None as `run`."""
     if whole == shape:
         return run(formula, args, dtype, numbers)
-    added = len(whole) - len(shape)
-    axes = (i for i, n in enumerate(whole) if i < added or (n != 1 and shape[i - added] == 1))
-    made = summed(formula, args, tuple(axes), dtype, numbers)
+    made = summed(formula, args, stretched(whole, shape), dtype, numbers)
     return None if made is None else made.reshape(shape)
 
 
@@ -264,7 +244,7 @@ def identity(x):
     return x
 
 
-IDENTITY = Formula(identity, 1)
+IDENTITY = Formula(identity)
 
 
 def sum_over(x: Any, axes: tuple, dtype: Any, scale: float = 1.0) -> Any:

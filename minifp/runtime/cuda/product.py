@@ -14,7 +14,6 @@ The result is rounded once, by cuBLAS: it sums in the compute type, adds what wa
 and then rounds.
 """
 
-from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import product as every
 from typing import Any, NamedTuple
@@ -239,9 +238,9 @@ def multiply(
             way.left,
             way.right,
             way.result,
-            alpha,
-            float(accumulate),
-            way.batch,
+            alpha=alpha,
+            beta=float(accumulate),
+            batch=way.batch,
         )
     return out
 
@@ -285,9 +284,3 @@ def product(
         out[...] = bias
     multiply(a, b, out, compute=compute, alpha=alpha, accumulate=bias is not None)
     return out if stored == dtype else arrays.cast(out, dtype)
-
-
-def product_kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark the compiled kernel of a kernel that is one product: it takes compute="float16", too."""
-    fn.is_compiled_kernel = fn.sums_in_half = True  # type: ignore[attr-defined]
-    return fn

@@ -6,8 +6,11 @@ See the end of common.cuh. A row is what lies along one axis of a C-contiguous a
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from minifp.runtime.cuda.arrays import cupy, is_aligned
 from minifp.runtime.cuda.source import THREADS, blocks_for
+from minifp.runtime.shapes import as_one
 
 CHUNK = 8  # elements that a thread takes at once, as in common.cuh
 # For rows up to this long: the threads that share one, and the threads of a block. First for rows
@@ -55,3 +58,20 @@ def rows_along(shape: tuple[int, ...], axis: int) -> Rows:
 def contiguous(x: Any) -> Any:
     """x, or a copy of it in C order."""
     return cupy().ascontiguousarray(x)
+
+
+def as_three(x: Any, axes: tuple[int, ...]) -> Any:
+    """x (A, n, D), with the numbers that are reduced along the middle axis."""
+    if axes != tuple(range(axes[0], axes[0] + len(axes))):
+        x = np.moveaxis(x, axes, range(-len(axes), 0))
+        axes = tuple(range(x.ndim - len(axes), x.ndim))
+    return as_one(contiguous(x), axes[0], len(axes))
+
+
+def as_before(dx: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """What `as_three` made an array with three axes of, in its shape again."""
+    if axes == tuple(range(axes[0], axes[0] + len(axes))):
+        return dx.reshape(shape)
+    others = [i for i in range(len(shape)) if i not in axes]
+    dx = dx.reshape([shape[i] for i in (*others, *axes)])
+    return contiguous(np.moveaxis(dx, range(-len(axes), 0), axes))
