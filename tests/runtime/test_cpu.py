@@ -221,13 +221,15 @@ def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_pat
 def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
     from minifp.runtime.cpu import kernel_cache as cache
 
-    (tmp_path / "cpu").mkdir()
+    assert Path(cache.__file__) in cache.sources(__file__)  # base.py's real neighbours
+    base = tmp_path / "runtime" / "cpu" / "base.py"
+    base.parent.mkdir(parents=True)
     (tmp_path / "ops").mkdir()
     one, two, three = (tmp_path / "ops" / f"{n}_numba.py" for n in ("one", "two", "three"))
     one.write_text("from minifp.ops.two_numba import x\n", encoding="utf-8")
     two.write_text("x = 1\n", encoding="utf-8")
     three.write_text("y = 1\n", encoding="utf-8")
-    (tmp_path / "cpu" / "base.py").write_text("z = 1\n", encoding="utf-8")
+    base.write_text("z = 1\n", encoding="utf-8")
     monkeypatch.setattr(cache, "ROOT", tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
 
@@ -241,7 +243,7 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
         two.write_text("x = 2\n", encoding="utf-8")
         after = folders()
         assert after[0] != before[0] and after[1] == before[1]
-        (tmp_path / "cpu" / "base.py").write_text("z = 2\n", encoding="utf-8")
+        base.write_text("z = 2\n", encoding="utf-8")
         last = folders()
         assert last[0] != after[0] and last[1] != after[1]
     finally:

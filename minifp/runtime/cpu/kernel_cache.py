@@ -37,8 +37,8 @@ def _user_cache():
 
 @cache
 def sources(path: str) -> frozenset:
-    """The files of kernels that a file of kernels is made of: of cpu/, itself, what it imports."""
-    found = {Path(path), *Path(__file__).parent.glob("*.py")}
+    """The files that a file of kernels is made of: runtime/cpu, itself, the kernels it imports."""
+    found = {Path(path), *(ROOT / "runtime" / "cpu").glob("*.py")}
     text = Path(path).read_text(encoding="utf-8")
     for module in re.findall(r"^(?:from|import) minifp\.([\w.]+_numba)\b", text, re.MULTILINE):
         found |= sources(str(ROOT.joinpath(*module.split(".")).with_suffix(".py")))
