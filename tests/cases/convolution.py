@@ -77,7 +77,7 @@ def draw_conv(draw, name):
         least = [max(1, 1 + -(-(2 * p - d * (k - 1)) // s)) for k, s, p, d in taken]
     else:
         settings["padding"] = draw(st.sampled_from([settings["padding"], "same", "valid"]))
-        if settings["padding"] == "same":  # of even kernels PyTorch warns: see test_products.py
+        if settings["padding"] == "same":  # of even kernels PyTorch warns: see test_convolution.py
             settings["stride"], kernel = 1, tuple(2 * (k // 2) + 1 for k in kernel)
         added = 0 if isinstance(settings["padding"], str) else settings["padding"]
         taken = zip(kernel, each(added), each(settings["dilation"]))

@@ -100,6 +100,7 @@ def test_halves_are_converted_as_numpy_does_with_hardware_for_them_and_without(n
     assert name != "generic" or how == "integers" or "arm" in os.uname().machine
 
 
+@pytest.mark.slow
 @compiled
 def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
     """Sums run in another order, and are not fused: the last bits of float32 may differ."""
@@ -199,6 +200,7 @@ def test_a_forked_process_has_workers_of_its_own():
 # ---- the cache ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @compiled
 def test_compiled_kernels_are_kept_and_found_again(tmp_path):
     told = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))[1]
@@ -208,6 +210,7 @@ def test_compiled_kernels_are_kept_and_found_again(tmp_path):
     assert "compiles" not in again[1]
 
 
+@pytest.mark.slow
 @compiled
 def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_path):
     blocked = tmp_path / "file"
