@@ -53,7 +53,7 @@ GPU_OUT ?= scripts/results/gpu
 GPU_TESTS ?= tests/cuda
 GPU_WORKERS = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null \
 	&& echo --numprocesses auto --maxprocesses 12 --max-worker-restart 100 --dist worksteal)
-GPU_FLAGS = --quiet -p no:cacheprovider --junitxml $(GPU_OUT)/tests.xml
+GPU_FLAGS = --quiet --exhaustive -p no:cacheprovider --junitxml $(GPU_OUT)/tests.xml
 # These need none, and take minutes: `make test` runs them.
 GPU_FLAGS += --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py
 
