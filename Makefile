@@ -14,7 +14,7 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gpu
+.PHONY: help demo check quick test exhaustive lint gpu
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -22,19 +22,29 @@ help: ## list the targets
 demo: $(VENV)/installed-plot ## train on bundled data in several precisions and write runs/demo/
 	$(RUN) -m minifp demo --out runs/demo
 
-# All tests in random order, with the covered share of minifp/; then those of numbers on the NumPy
-# references alone.
-WORKERS = --numprocesses auto --maxprocesses 8 --dist loadfile
+# Three gates: see CONTRIBUTING.md. Tests run in random order.
+PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+# What decides most about numbers, gradients and formats, and needs no other process.
+QUICK = $(addprefix tests/,autograd compat data nn numerics ops optim saving training \
+	project/test_layout.py)
 COVERED = --cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95
-NUMBERS = $(addprefix tests/,numerics/test_accumulate.py numerics/test_switches.py \
-	ops/test_all_operations.py optim/test_optimizers.py)
 
-test: $(VENV)/installed-test ## check style and types, and run all tests
+check: $(VENV)/installed-test
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	PYTHONWARNDEFAULTENCODING=1 $(RUN) -m pytest $(WORKERS) $(COVERED)
-	MINIFP_KERNELS=numpy $(RUN) -m pytest $(WORKERS) $(NUMBERS)
+
+quick: check ## before the next edit: style, types and the tests that decide most
+	$(PYTEST) -m "not slow" $(QUICK)
+
+# Of long ranges a sample: see tests/sampling.py. Then once more what compiled kernels hide.
+test: check ## what a change must pass: style, types and all tests
+	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) $(COVERED)
+	MINIFP_KERNELS=numpy $(PYTEST) -m references $(QUICK)
+
+exhaustive: $(VENV)/installed-test ## all tests with every case of long ranges
+	$(PYTEST) --exhaustive
+	MINIFP_KERNELS=numpy $(PYTEST) -m references --exhaustive $(QUICK)
 
 # In the Python that there is, with its CuPy and PyTorch, as a GPU's machine may have no network:
 # nothing is installed. What fails is said at the end; it keeps nothing else from running. Where
@@ -43,7 +53,7 @@ GPU_OUT ?= scripts/results/gpu
 GPU_TESTS ?= tests/cuda
 GPU_WORKERS = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null \
 	&& echo --numprocesses auto --maxprocesses 12 --max-worker-restart 100 --dist worksteal)
-GPU_FLAGS = --quiet -p no:cacheprovider --junitxml $(GPU_OUT)/tests.xml
+GPU_FLAGS = --quiet --exhaustive -p no:cacheprovider --junitxml $(GPU_OUT)/tests.xml
 # These need none, and take minutes: `make test` runs them.
 GPU_FLAGS += --ignore=tests/cuda/test_compile.py --ignore=tests/cuda/test_cublas.py
 

@@ -12,6 +12,8 @@ os.environ.pop("MINIFP_DEVICE", None)
 import pytest  # noqa: E402
 from real_gpu import has_gpu  # noqa: E402
 
+pytest_plugins = ["sampling"]
+
 try:
     import hypothesis
 except ImportError:  # `make gpu` does without

@@ -121,3 +121,9 @@ LAYOUTS = {
     "reversed": backwards,
     "stretched": stretched,
 }
+
+
+def some_places(shape):
+    """The first, the last and a place in the middle."""
+    n = int(np.prod(shape))
+    return [np.unravel_index(k, shape) for k in sorted({0, n // 2, n - 1})] if n else []

@@ -1,4 +1,4 @@
-"""Reading and adding at places: indices of every kind, gather and its kin, sorting."""
+"""Reading and adding at places: indices of every kind, gather and its kin, rows."""
 
 from math import prod
 
@@ -71,25 +71,7 @@ CASES = [
     ),
     alike("repeat_interleave", lambda m, x: m.repeat_interleave(x, 3, 1), (2, 3)),
     alike("repeat_interleave flat", lambda m, x: x.repeat_interleave(2), (2, 3)),
-    alike("sort", lambda m, x: m.sort(x)[0], (3, 5)),
-    alike("sort down", lambda m, x: x.sort(0, True)[0], (3, 5)),
-    alike("sort nothing", lambda m, x: x.sort(0)[0], (0, 5)),
 ]
-
-
-def head(x, k, dim, largest=True, **_):
-    """PyTorch's topk, of which equal ones are the first: the head of its stable sort."""
-    return x.sort(dim=dim, descending=largest, stable=True)[0].narrow(dim, 0, k)
-
-
-def topk(shape, k, dim, **settings):
-    return Case(
-        *("topk", lambda x: fp.topk(x, k, dim, **settings)[0], (shape,)),
-        torch=lambda t, x: head(x, k, dim, **settings),
-    )
-
-
-CASES += [topk((3, 5), 2, -1), topk((3, 5), 3, 0), topk((3, 2), 0, 1)]
 
 
 # ---- drawn --------------------------------------------------------------------------------------
@@ -228,16 +210,3 @@ def draw_repeats(draw, name):
     if isinstance(each, int):
         return alike(name, lambda m, x: m.repeat_interleave(x, each, dim), shape)
     return with_places(name, lambda m, x, i: m.repeat_interleave(x, i, dim), each, shape)
-
-
-@drawn("sort", "topk")
-def draw_sorted(draw, name):
-    shape = draw(shapes(1))
-    dim, down = draw(axis_of(shape)), draw(st.booleans())
-    if name == "topk":
-        return topk(shape, draw(st.integers(0, shape[dim])), dim, largest=down)
-    settings, stable = {"dim": dim, "descending": down}, draw(st.booleans())
-    return Case(
-        *(name, lambda x: fp.sort(x, **settings, stable=stable)[0], (shape,)),
-        torch=lambda t, x: t.sort(x, **settings, stable=True)[0],
-    )

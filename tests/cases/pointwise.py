@@ -1,4 +1,4 @@
-"""Element by element: arithmetic, elementary functions, choosing, dropout."""
+"""Element by element: arithmetic, elementary functions, clamp, dropout."""
 
 import operator
 
@@ -36,15 +36,6 @@ def dropped(x, drop=F.dropout):
     return drop(x, 0.3)
 
 
-def choosing(name, fn, mask, *shapes):
-    """A case of fn(module, condition, *tensors)."""
-    return Case(
-        *(name, lambda *a: fn(fp, fp.tensor(mask), *a), shapes),
-        torch=lambda t, *a: fn(t, t.tensor(mask), *a),
-    )
-
-
-MASK = np.array([True, False, True])
 ANY = (
     *("neg", "exp", "expm1", "abs", "square", "sin", "cos", "atan", "sinh", "cosh", "tanh"),
     *("sigmoid", "relu", "erf"),
@@ -73,13 +64,6 @@ CASES = [
     Case("clamp stretched", lambda x, a, b: fp.clamp(x, a, b), ((3,), (2, 3), (2, 1))),
     alike("clamp above", lambda m, x, b: x.clamp(max=b), (2, 3), (3,)),
     alike("clip", lambda m, x: m.clip(x, -1, 0.5), (3, 5)),
-    choosing("masked_select", lambda m, c, x: m.masked_select(x, c), MASK, (2, 3)),
-    choosing("where", lambda m, c, x, y: m.where(c, x, y), MASK, (2, 3), (3,)),
-    choosing("where number", lambda m, c, x: m.where(c, x, 0.1), MASK, (2, 3)),
-    choosing("masked_fill", lambda m, c, x: x.masked_fill(c, -0.3), MASK, (2, 3)),
-    choosing("masked_fill wider", lambda m, c, x, v: m.masked_fill(x, c, v.sum()), MASK, (1,), ()),
-    alike("lerp", lambda m, x, y, w: m.lerp(x, y, w), (2, 3), (3,), (2, 1)),
-    alike("lerp number", lambda m, x, y: m.lerp(x, y, 0.3), (2, 3), (2, 3)),
     alike("mul numbers", lambda m, x: 2 - 3.5 * x / 4 + x**2, (3, 2)),
     alike("div number", lambda m, x: 1 / x, (3, 2), low=0.5),
     alike("pow number", lambda m, x: 2.0**x, (3, 2)),
@@ -175,46 +159,6 @@ def draw_clamp(draw, name):
     return alike(name, lambda m, x: getattr(x, name)(max=high, min=low), shape)
 
 
-def masks(draw, shape):
-    """Random booleans of a shape."""
-    return np.random.default_rng(draw(st.integers(0, 99))).random(shape) < 0.5
-
-
-@drawn("where")
-def draw_where(draw, name):
-    one, two, three = draw(broadcast_shapes(3))
-    mask, number = masks(draw, one), draw(st.sampled_from([None, 2, -0.1]))
-    if number is None:
-        return choosing(name, lambda m, c, x, y: m.where(c, x, y), mask, two, three)
-    if draw(st.booleans()):
-        return choosing(name, lambda m, c, x: m.where(c, number, x), mask, two)
-    return choosing(name, lambda m, c, x: m.where(c, x, number), mask, two)
-
-
-@drawn("masked_fill")
-def draw_masked_fill(draw, name):
-    one, two = draw(broadcast_shapes(2))
-    mask, value = masks(draw, one), draw(st.sampled_from([None, 2, -0.1, float("-inf")]))
-    if value is None:
-        return choosing(name, lambda m, c, x, v: m.masked_fill(x, c, v.sum()), mask, two, ())
-    return choosing(name, lambda m, c, x: m.masked_fill(x, c, value), mask, two)
-
-
-@drawn("masked_select")
-def draw_masked_select(draw, name):
-    one, two = draw(broadcast_shapes(2))
-    return choosing(name, lambda m, c, x: m.masked_select(x, c), masks(draw, one), two)
-
-
-@drawn("lerp")
-def draw_lerp(draw, name):
-    one, two, three = draw(broadcast_shapes(3))
-    weight = draw(st.sampled_from([None, 0, 0.25, 0.5, 0.9, 1.5]))
-    if weight is None:
-        return alike(name, lambda m, x, y, w: m.lerp(x, y, w), one, two, three)
-    return alike(name, lambda m, x, y: m.lerp(x, y, weight), one, two)
-
-
 @drawn("clone")
 def draw_clone(draw, name):
     return alike(name, lambda m, x: x.clone(), draw(shapes()))
@@ -232,9 +176,3 @@ def add_forward(x, y, *, exact, alpha):
 @magnitude
 def sub_forward(x, y, *, exact, alpha):
     return np.abs(exact[0]) + (alpha != 1) * np.abs(alpha * y)
-
-
-@magnitude
-def lerp_forward(x, y, w, *, exact):
-    """w (y - x) is rounded before it is added."""
-    return np.abs(exact[0]) + np.minimum(np.abs(w), np.abs(1 - w)) * np.abs(y - x)

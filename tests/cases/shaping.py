@@ -236,3 +236,11 @@ def draw_pieces(draw, name):
         cuts = sorted(draw(st.lists(st.integers(0, shape[dim]), max_size=3)))
         size = [b - a for a, b in zip([0, *cuts], [*cuts, shape[dim]])]
     return alike(name, lambda m, x: tuple(getattr(m, name)(x, size, dim)), shape)
+
+
+# A layer in minifp.nn or torch.nn, and the shape of its input.
+LAYERS = {
+    "Flatten": (lambda m: m.Flatten(), (3, 4, 2)),
+    "Unflatten": (lambda m: m.Unflatten(1, (2, 3)), (4, 6)),
+    "Unflatten from the end": (lambda m: m.Unflatten(-1, (2, -1)), (4, 3, 6)),
+}

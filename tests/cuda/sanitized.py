@@ -18,7 +18,7 @@ import test_device_kernels  # noqa: E402
 
 from minifp.runtime.cuda.source import Text  # noqa: E402
 
-CALLS = 2  # of each kernel
+CALLS = int(sys.argv[1])  # of each kernel
 
 
 def main() -> None:

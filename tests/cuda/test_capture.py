@@ -73,6 +73,7 @@ def assert_same(one, other):
         assert value.tobytes() == other[1][name].tobytes(), name
 
 
+@pytest.mark.sampled(4, core=lambda precision: precision == "mixed")
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 def test_losses_are_the_same_as_without_a_graph_over_1000_steps(precision):
     eager, captured = (trained(c, 1000, precision) for c in (False, True))

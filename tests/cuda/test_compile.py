@@ -220,6 +220,7 @@ def test_all_texts_compile_and_no_kernel_runs_out_of_registers():
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.sampled(4, core=lambda arch: arch == ARCHITECTURES[0])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_file_compiles_for_other_architectures(arch):
     short = [text for text in families().values() if "#include" not in own(text)]

@@ -189,8 +189,10 @@ def test_a_write_beyond_memory_is_found(wrong):
     assert ("heap-buffer-overflow" in done.stderr) == wrong
 
 
-def test_kernels_stay_in_their_memory():
+@pytest.mark.sampled(16, core=lambda calls: calls == 1)
+@pytest.mark.parametrize("calls", [1, 2])
+def test_kernels_stay_in_their_memory(calls):
     """One call or two of every kernel that has a text of its own, with the sanitizer in it."""
-    done = sanitized([sys.executable, str(HERE / "sanitized.py")])
+    done = sanitized([sys.executable, str(HERE / "sanitized.py"), str(calls)])
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert "kernels" in done.stdout

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("hypothesis")
-from cases import CASES
+from cases import CASES, CORE
 
 import minifp as fp
 from minifp.numerics import kernels
@@ -36,6 +36,7 @@ def results(case, device, monkeypatch):
     return [t.numpy() for t in found]
 
 
+@pytest.mark.sampled(8, core=lambda case: case in CORE)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatch):
     with warnings.catch_warnings(), precision("float32,storage=float16"):

@@ -106,6 +106,7 @@ OTHERS = (
 )
 
 
+@pytest.mark.sampled(4, core=lambda late, **_: late == SEEDS[0])
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.__name__)
 def test_other_tests_pass_in_any_order(late, other):
     other()

@@ -23,6 +23,8 @@ from minifp.errors import PrecisionError, ShapeError
 from minifp.numerics import accumulate
 from minifp.numerics.accumulate import dot_in, primitives, sum_in
 
+pytestmark = pytest.mark.references
+
 half, single, double = np.float16, np.float32, np.float64
 sequential_sum, sequential_dot = sum_in("float16"), dot_in("float16")
 

@@ -14,6 +14,8 @@ from minifp import nn, optim
 from minifp.numerics.formats import float16, float32, float64, int64
 from minifp.numerics.policy import SWITCHES
 
+pytestmark = pytest.mark.references
+
 mixed = fp.Precision.parse("mixed")
 
 

@@ -1,14 +1,13 @@
 """What holds for every operation, whichever it is: each row of tests/cases, and its backward."""
 
 import inspect
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from bounds import Calls
-from cases import CASES, COMPARISONS, LAYOUTS, TESTS
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+from cases import CASES, COMPARISONS, CORE, FAMILIES, LAYOUTS, TESTS, some_places
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -16,7 +15,12 @@ from minifp.numerics import kernels
 from minifp.numerics.formats import float16, float32, float64
 
 OPERATIONS = "minifp.ops", "minifp.nn.functional"
-each_case = pytest.mark.parametrize("case", CASES, ids=str)
+sampled = pytest.mark.sampled(8, core=lambda case, **_: case in CORE)
+
+
+def each_case(test, cases=CASES):
+    """Range over all cases; see tests/sampling.py for which of them each change is tested with."""
+    return sampled(pytest.mark.parametrize("case", cases, ids=str)(test))
 
 
 def tensors(case, dtype, layout=np.array, scale=1.0):
@@ -61,6 +65,7 @@ def test_gradients_are_the_slopes(case):
         assert fp.gradcheck(case.fn, tensors(case, float64))
 
 
+@pytest.mark.references
 @each_case
 @pytest.mark.parametrize("precision", ["mixed", "float32", "float16", "float64"])
 def test_gradients_have_the_shape_and_format_of_their_inputs(case, precision):
@@ -74,6 +79,7 @@ def test_gradients_have_the_shape_and_format_of_their_inputs(case, precision):
             assert all(type(x.grad.array) is np.ndarray for x in xs)
 
 
+@pytest.mark.references
 @each_case
 def test_results_are_stored_in_the_activation_format_and_only_scalars_in_float32(case):
     for precision, stored, scalar in (
@@ -86,6 +92,7 @@ def test_results_are_stored_in_the_activation_format_and_only_scalars_in_float32
                 assert type(y.array) is np.ndarray
 
 
+@pytest.mark.references
 @each_case
 def test_inputs_are_not_changed(case):
     with fp.precision("mixed"):
@@ -97,6 +104,7 @@ def test_inputs_are_not_changed(case):
     assert [x.storage.version for x in xs] == versions
 
 
+@pytest.mark.references
 @each_case
 def test_no_gradient_shares_its_memory_with_another_or_with_an_input(case):
     xs = tensors(case, float32)
@@ -116,6 +124,7 @@ SETTINGS = [(name, layout, 1.0) for name, layout in LAYOUTS.items()] + [
 ]
 
 
+@pytest.mark.references
 @each_case
 def test_every_stored_result_is_the_exact_one_rounded_once(case):
     for name, layout, scale in SETTINGS:
@@ -125,6 +134,7 @@ def test_every_stored_result_is_the_exact_one_rounded_once(case):
         assert worst[0] <= 1, f"{name}: {worst[1]} errs by {worst[0]:.3g} of the bound"
 
 
+@pytest.mark.references
 @each_case
 def test_in_float32_nothing_is_ever_stored_or_summed_in_less(case):
     with Calls() as calls:
@@ -157,7 +167,7 @@ def test_every_operation_has_a_case():
         name
         for name, f in (*vars(fp.ops).items(), *vars(F).items())
         if inspect.isfunction(f) and name[0] != "_" and f.__module__.startswith(OPERATIONS)
-        if not f.__module__.endswith(("creation", "full", "sampling"))  # see test_creation.py
+        if not f.__module__.endswith(("creation", "full", "sampling"))  # see test_factories.py
     }
     constant = {*COMPARISONS, *TESTS, "batch_norm_statistics"}
     constant |= {*"argmax argmin any all count_nonzero argsort one_hot nonzero".split()}
@@ -170,7 +180,7 @@ def test_every_operation_has_a_case():
 # ---- what the tape keeps ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if all(map(np.prod, c.shapes))], ids=str)
+@partial(each_case, cases=[c for c in CASES if all(map(np.prod, c.shapes))])
 def test_the_tape_holds_no_float32_copy_of_a_float16_array(case):
     """In float32 it may hold what is small: statistics and scalars, at most half of the numbers."""
     with fp.precision("mixed"):
@@ -210,12 +220,7 @@ def values(case, arrays):
     return np.concatenate([y.array.astype(float64).reshape(-1) for y in ys])
 
 
-def some_places(shape):
-    """The first, the last and a place in the middle."""
-    n = int(np.prod(shape))
-    return [np.unravel_index(k, shape) for k in sorted({0, n // 2, n - 1})] if n else []
-
-
+@pytest.mark.references
 @each_case
 def test_nan_in_an_input_that_matters_is_seen_in_the_result(case):
     """An element matters if setting it to 50 or -50 changes the result."""
@@ -230,6 +235,7 @@ def test_nan_in_an_input_that_matters_is_seen_in_the_result(case):
                     assert np.isnan(after).any(), f"NaN at {place} of input {i}"
 
 
+@pytest.mark.references
 @each_case
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_gradient_that_is_not_finite_reaches_every_element_it_should(case, value):
@@ -249,148 +255,25 @@ def test_a_gradient_that_is_not_finite_reaches_every_element_it_should(case, val
                     assert not np.isfinite(x.grad.array[r]).any()
 
 
-# ---- without gradient ---------------------------------------------------------------------------
+# ---- where tests stand --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", COMPARISONS)
-def test_comparisons_are_those_of_numpy(name):
-    x, y = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
-    expected = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "gt": "greater"}.get(
-        name, {"le": "less_equal", "ge": "greater_equal"}.get(name, name)
-    ))  # fmt: skip
-    for p in ("float32", "mixed"):
-        with fp.precision(p):
-            z = getattr(fp, name)(fp.tensor(x), fp.tensor(y))
-            assert z.dtype == bool and not z.requires_grad
-            np.testing.assert_array_equal(z.array, expected(x, y))
-    np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))
+def kinds():
+    """The kinds of operations, each with the modules in it."""
+    folders = [p.parent for p in Path(fp.ops.__file__).parent.glob("*/__init__.py")]
+    return {folder.name: {p.stem for p in folder.glob("*.py")} for folder in folders}
 
 
-def test_isfinite_and_isnan_tell_inf_from_nan():
-    with fp.precision("mixed"):
-        x = fp.tensor(np.array([1.0, np.inf, -np.inf, np.nan]))
-    assert x.isfinite().tolist() == [True, False, False, False]
-    assert x.isnan().tolist() == [False, False, False, True]
+def test_each_kind_of_operations_has_a_file_of_tests_by_its_name():
+    here = {path.name for path in Path(__file__).parent.glob("test_*.py")}
+    assert len(kinds()) == 10 and not {f"test_{kind}.py" for kind in kinds()} - here
 
 
-@pytest.mark.parametrize("name", ["argmax", "argmin"])
-def test_arg_extremes_are_the_first_along_an_axis_or_of_all(name):
-    x = np.array([[3, 1, 3], [1, 0, 0]])
-    find = getattr(np, name)
-    for dim, keepdim in ((None, False), (0, False), (-1, True)):
-        y = getattr(fp.tensor(x * 1.0), name)(dim, keepdim)
-        assert y.dtype == np.int64
-        np.testing.assert_array_equal(y.array, find(x, axis=dim, keepdims=keepdim))
-
-
-# ---- properties ---------------------------------------------------------------------------------
-
-halves = st.floats(-8, 8, width=16)
-
-
-@st.composite
-def broadcast_pairs(draw):
-    """Two float64 arrays, of float16 numbers, whose shapes broadcast."""
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
-    return [draw(hnp.arrays(float64, s, elements=halves)) for s in shapes.input_shapes]
-
-
-@given(broadcast_pairs())
-def test_broadcast_gradients_are_summed_to_their_own_shape(pair):
-    """dx of x y is y summed over what x was stretched along, and is rounded once."""
-    with fp.precision("mixed"), Calls() as calls:
-        x, y = (fp.tensor(a, requires_grad=True) for a in pair)
-        z = x * y
-        z.backward(gradient=np.ones(z.shape))
-    assert all(call.excess() <= 1 for call in calls)
-    for a, other, leaf in ((*pair, x), (*pair[::-1], y)):
-        full = np.broadcast_to(other, z.shape)
-        added = tuple(range(len(z.shape) - a.ndim))
-        stretched = tuple(i + len(added) for i, n in enumerate(a.shape) if n == 1)
-        expected = full.sum(added + stretched, keepdims=True).reshape(a.shape)
-        np.testing.assert_allclose(leaf.grad.array, expected, rtol=2.0**-11, atol=2.0**-25)
-
-
-@st.composite
-def indexed(draw):
-    """A shape and an index into it: integers, slices, None, an ellipsis, arrays."""
-    shape = draw(hnp.array_shapes(min_dims=1, max_dims=3, max_side=4))
-    if draw(st.booleans()):
-        return shape, draw(hnp.basic_indices(shape, allow_newaxis=True))
-    if draw(st.booleans()):
-        return shape, draw(hnp.arrays(bool, shape))
-    places = hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=3))
-    return shape, draw(places)
-
-
-@given(indexed())
-def test_indexing_is_that_of_numpy_and_its_gradient_counts_how_often_each_was_read(indexed):
-    shape, i = indexed
-    x = fp.tensor(np.arange(np.prod(shape)).reshape(shape) * 1.0, requires_grad=True)
-    y = x[i]
-    np.testing.assert_array_equal(y.array, x.array[i])
-    y.backward(gradient=np.ones(y.shape))
-    counts = np.zeros(shape)
-    np.add.at(counts, i, 1.0)
-    np.testing.assert_array_equal(x.grad.array, counts)
-
-
-def naive_conv2d(x, w, stride, padding, dilation, groups):
-    """The equation in the docstring of ops/conv.py, written as loops."""
-    x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:])]
-    size = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride)]
-    y, each = np.zeros((len(x), len(w), *size)), len(w) // groups
-    for n, o, p, q in np.ndindex(*y.shape):
-        first = o // each * w.shape[1]
-        for c, i, j in np.ndindex(*w.shape[1:]):
-            row, column = stride[0] * p + dilation[0] * i, stride[1] * q + dilation[1] * j
-            y[n, o, p, q] += w[o, c, i, j] * x[n, first + c, row, column]
-    return y
-
-
-pairs = st.tuples(st.integers(1, 2), st.integers(1, 2))
-
-
-@given(
-    *(st.integers(1, 2), st.integers(1, 2), st.integers(1, 2), st.integers(1, 2)),
-    *(st.tuples(st.integers(1, 5), st.integers(1, 5)), st.tuples(*[st.integers(1, 3)] * 2)),
-    *(pairs, st.tuples(st.integers(0, 3), st.integers(0, 2)), pairs, st.integers(0, 2**31)),
-)
-def test_conv2d_of_any_geometry_is_the_equation(
-    n, c, o, groups, size, kernel, stride, padding, dilation, seed
-):
-    fits = [s + 2 * p > d * (k - 1) for s, p, d, k in zip(size, padding, dilation, kernel)]
-    if not all(fits):
-        return
-    random = np.random.default_rng(seed)
-    x = random.integers(-4, 5, (n, c * groups, *size)) * 0.25
-    w = random.integers(-4, 5, (o * groups, c, *kernel)) * 0.25
-    geometry = stride, padding, dilation, groups
-    with fp.precision("mixed"):  # these sums are exact in float16 and in float64
-        x16, w16 = (fp.tensor(a, requires_grad=True) for a in (x, w))
-        y = F.conv2d(x16, w16, None, *geometry)
-        dy = random.integers(-4, 5, y.shape) * 0.25
-        y.backward(gradient=dy)
-    np.testing.assert_array_equal(y.array, naive_conv2d(x, w, *geometry))
-    # <dy, conv(x, w)> is linear in x and in w: its value gives both gradients, tested on one-hots.
-    for leaf, a, conv in (
-        (x16, x, lambda e: naive_conv2d(e, w, *geometry)),
-        (w16, w, lambda e: naive_conv2d(x, e, *geometry)),
-    ):
-        for place in some_places(a.shape):
-            one_hot = np.zeros_like(a)
-            one_hot[place] = 1.0
-            assert leaf.grad.array[place] == (dy * conv(one_hot)).sum()
-
-
-@given(hnp.arrays(float64, hnp.array_shapes(max_dims=3, max_side=4), elements=halves), st.data())
-def test_reductions_over_any_axes_are_those_of_numpy(x, data):
-    count = st.integers(-x.ndim, x.ndim - 1)
-    dim = data.draw(st.none() | count | st.sets(st.integers(0, x.ndim - 1), min_size=1).map(tuple))
-    keepdim = data.draw(st.booleans())
-    for name, expected in (("sum", np.sum), ("mean", np.mean), ("amax", np.max), ("amin", np.min)):
-        y = getattr(fp, name)(fp.tensor(x, dtype="float64"), dim, keepdim)
-        z = expected(x, axis=dim, keepdims=keepdim)
-        np.testing.assert_allclose(y.array, z, rtol=1e-14, atol=1e-13)
-        assert y.shape == z.shape
+def test_cases_stand_in_a_file_named_by_the_kind_of_their_operation_or_a_module_of_it():
+    for family in FAMILIES:
+        stem = family.__name__.rpartition(".")[2]
+        for name in {case.operation for case in getattr(family, "CASES", ())}:
+            function = getattr(fp, name, None) or getattr(F, name, None)
+            kind = getattr(function, "__module__", "").split(".")[2:3]
+            if kind and kind[0] in kinds():
+                assert stem in {*kind, *kinds()[kind[0]]}, f"{name} in cases/{stem}.py"

@@ -5,7 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 from bounds import Calls
-from cases import activation, pointwise
+from cases import COMPARISONS, activation, pointwise
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -368,3 +371,56 @@ def test_a_missing_number_leaves_its_mark_on_the_gradient():
             x = fp.tensor([np.nan, -1.0, 0.0, 4.0], requires_grad=True)
             getattr(F, name)(x).backward(gradient=np.ones(4))
         assert np.isnan(x.grad.array).tolist() == [True, False, False, False], (name, precision)
+
+
+# ---- comparisons --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_are_those_of_numpy(name):
+    x, y = np.array([[1.0, 2, np.nan], [0, -0.0, np.inf]]), np.array([1.0, 3, np.nan])
+    expected = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "gt": "greater"}.get(
+        name, {"le": "less_equal", "ge": "greater_equal"}.get(name, name)
+    ))  # fmt: skip
+    for p in ("float32", "mixed"):
+        with fp.precision(p):
+            z = getattr(fp, name)(fp.tensor(x), fp.tensor(y))
+            assert z.dtype == bool and not z.requires_grad
+            np.testing.assert_array_equal(z.array, expected(x, y))
+    np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))
+
+
+def test_isfinite_and_isnan_tell_inf_from_nan():
+    with fp.precision("mixed"):
+        x = fp.tensor(np.array([1.0, np.inf, -np.inf, np.nan]))
+    assert x.isfinite().tolist() == [True, False, False, False]
+    assert x.isnan().tolist() == [False, False, False, True]
+
+
+# ---- broadcasting -------------------------------------------------------------------------------
+
+
+halves = st.floats(-8, 8, width=16)
+
+
+@st.composite
+def broadcast_pairs(draw):
+    """Two float64 arrays, of float16 numbers, whose shapes broadcast."""
+    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
+    return [draw(hnp.arrays(float64, s, elements=halves)) for s in shapes.input_shapes]
+
+
+@given(broadcast_pairs())
+def test_broadcast_gradients_are_summed_to_their_own_shape(pair):
+    """dx of x y is y summed over what x was stretched along, and is rounded once."""
+    with fp.precision("mixed"), Calls() as calls:
+        x, y = (fp.tensor(a, requires_grad=True) for a in pair)
+        z = x * y
+        z.backward(gradient=np.ones(z.shape))
+    assert all(call.excess() <= 1 for call in calls)
+    for a, other, leaf in ((*pair, x), (*pair[::-1], y)):
+        full = np.broadcast_to(other, z.shape)
+        added = tuple(range(len(z.shape) - a.ndim))
+        stretched = tuple(i + len(added) for i, n in enumerate(a.shape) if n == 1)
+        expected = full.sum(added + stretched, keepdims=True).reshape(a.shape)
+        np.testing.assert_allclose(leaf.grad.array, expected, rtol=2.0**-11, atol=2.0**-25)

@@ -400,3 +400,31 @@ TAKING = "sum mean var std amax amin max min argmax argmin any all count_nonzero
 def test_a_list_is_refused_by_the_functions_name(name):
     with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
         getattr(fp, name)([1.0, 2.0])
+
+
+# ---- any axes -----------------------------------------------------------------------------------
+
+
+halves = st.floats(-8, 8, width=16)
+
+
+@given(hnp.arrays(float64, hnp.array_shapes(max_dims=3, max_side=4), elements=halves), st.data())
+def test_reductions_over_any_axes_are_those_of_numpy(x, data):
+    count = st.integers(-x.ndim, x.ndim - 1)
+    dim = data.draw(st.none() | count | st.sets(st.integers(0, x.ndim - 1), min_size=1).map(tuple))
+    keepdim = data.draw(st.booleans())
+    for name, expected in (("sum", np.sum), ("mean", np.mean), ("amax", np.max), ("amin", np.min)):
+        y = getattr(fp, name)(fp.tensor(x, dtype="float64"), dim, keepdim)
+        z = expected(x, axis=dim, keepdims=keepdim)
+        np.testing.assert_allclose(y.array, z, rtol=1e-14, atol=1e-13)
+        assert y.shape == z.shape
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_arg_extremes_are_the_first_along_an_axis_or_of_all(name):
+    x = np.array([[3, 1, 3], [1, 0, 0]])
+    find = getattr(np, name)
+    for dim, keepdim in ((None, False), (0, False), (-1, True)):
+        y = getattr(fp.tensor(x * 1.0), name)(dim, keepdim)
+        assert y.dtype == np.int64
+        np.testing.assert_array_equal(y.array, find(x, axis=dim, keepdims=keepdim))

@@ -1,4 +1,4 @@
-"""Shapes, indices, sorting, padding: views, PyTorch's corner cases, sums of gradients, refusals."""
+"""Shapes, indices, padding: views, PyTorch's corner cases, sums of gradients, refusals."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 import minifp as fp
 import minifp.nn.functional as F
-from minifp.numerics.formats import float16, float32, float64, int64
+from minifp import nn
+from minifp.numerics.formats import float16, float32, int64
 from minifp.ops.shaping.indexing import add_rows
 
 
@@ -218,13 +219,6 @@ def test_3000_numbers_added_at_one_place_are_counted(precision, expected):
         assert lost == float16.type(-2999 if expected > 3000 else -2048)
 
 
-def test_windows_that_overlap_3000_times_add_up():
-    """3,000 rows of one column fold onto one place each, 64 x 64 windows onto the middle."""
-    with fp.precision("mixed"):
-        y = F.fold(fp.ones(1, 64 * 64, 64 * 64), 127, 64)
-        assert y.array[0, 0, 63, 63] == 4096
-
-
 @given(st.integers(0, 9), st.integers(0, 40), st.integers(0, 3), st.integers(0, 99))
 def test_rows_are_added_up_in_their_order(n, k, width, seed):
     random = np.random.default_rng(seed)
@@ -250,34 +244,6 @@ def test_gradients_of_scattered_numbers_are_zero_where_src_is_longer():
     assert y.tolist() == [[0, 0, 0], [0, 1, 0]]
     y.backward(gradient=counting(2, 3) + 1)
     assert src.grad.tolist() == [[1, 5, 0], [0, 0, 0], [0, 0, 0]]
-
-
-# ---- sorting ------------------------------------------------------------------------------------
-
-values = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan])
-
-
-@given(hnp.arrays(float64, hnp.array_shapes(max_dims=3, max_side=6), elements=values), st.data())
-def test_order_is_stable_and_nan_the_largest_as_in_pytorch(a, data):
-    torch = pytorch()
-    dim, down = data.draw(st.integers(-a.ndim, a.ndim - 1)), data.draw(st.booleans())
-    expected = torch.sort(torch.tensor(a), dim=dim, descending=down, stable=True)
-    x = fp.tensor(a, dtype="float64")
-    found = x.sort(dim, down)
-    np.testing.assert_array_equal(found.values.array, expected.values.numpy())
-    np.testing.assert_array_equal(found.indices.array, expected.indices.numpy())
-    np.testing.assert_array_equal(fp.argsort(x, dim, down).array, expected.indices.numpy())
-    k = data.draw(st.integers(0, a.shape[dim]))
-    best, theirs = x.topk(k, dim, largest=down), torch.topk(torch.tensor(a), k, dim, largest=down)
-    np.testing.assert_array_equal(best.values.array, theirs.values.numpy())
-    head = expected.indices.narrow(dim, 0, k)
-    np.testing.assert_array_equal(best.indices.array, head.numpy())
-    assert best.indices.dtype == found.indices.dtype == int64
-
-
-def test_integers_and_booleans_are_sorted_too():
-    assert fp.tensor([3, 1, 2]).sort(descending=True).values.tolist() == [3, 2, 1]
-    assert fp.tensor([True, False]).argsort().tolist() == [1, 0]
 
 
 # ---- joining, arranging -------------------------------------------------------------------------
@@ -319,16 +285,6 @@ def test_what_is_padded_with_is_rounded_once():
         assert x.array[0] == float16.type(0.1)
         assert F.pad(fp.zeros(1), (0, 1), value=-np.inf).tolist() == [0, -np.inf]
         assert F.pad(fp.zeros(1), (0, 1), value=1e6).tolist() == [0, np.inf]
-
-
-def test_unfolded_windows_times_weights_are_a_convolution():
-    random = np.random.default_rng(0)
-    x, w = random.normal(0, 1, (2, 3, 6, 5)), random.normal(0, 1, (4, 3, 2, 3))
-    with fp.precision("float64"):
-        x, w = fp.tensor(x), fp.tensor(w)
-        y = w.reshape(4, -1) @ F.unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=(1, 2))
-        expected = F.conv2d(x, w, stride=(1, 2), padding=1, dilation=(2, 1))
-        np.testing.assert_allclose(y.array.reshape(expected.shape), expected.array, rtol=1e-12)
 
 
 def test_one_hot_is_pytorchs():
@@ -438,11 +394,6 @@ REFUSED = [
     (lambda x: F.one_hot(fp.tensor([3]), 3), fp.ArgumentError, r"one_hot: index 3: expected 0 to "),
     (lambda x: F.one_hot(fp.tensor([-1])), fp.ArgumentError, r"one_hot: index -1"),
     (lambda x: F.one_hot(fp.tensor(np.zeros(0, int))), fp.ArgumentError, r"one_hot of no numbers"),
-    (lambda x: x.topk(4), fp.ArgumentError, r"topk: k=4: expected an integer from 0 to 3"),
-    (lambda x: x.topk(1.0), fp.ArgumentError, r"topk: k=1\.0"),
-    (lambda x: x.sort(2), fp.ShapeError, r"sort: dim=2 for a tensor of 2 dimensions"),
-    (lambda x: x.argsort("a"), fp.DTypeError, r"argsort: dim='a': expected an integer"),
-    (lambda x: x.sum().sort(), fp.ShapeError, r"sort: dim=-1 for a tensor without dimensions"),
     (lambda x: x[..., ...], fp.ShapeError, r"getitem\(.*ellipses"),
     (lambda x: x[1.0], fp.DTypeError, r"getitem: an index of type float"),
     (lambda x: x[[0.5]], fp.DTypeError, r"getitem: an index of float64"),
@@ -467,7 +418,7 @@ def test_bad_arguments_are_refused_by_name(call, error, message):
 
 TAKING = """
     flatten squeeze unsqueeze permute transpose movedim expand repeat_interleave split chunk unbind
-    flip roll diagonal tril triu gather scatter_add index_select index_add take_along_dim sort topk
+    flip roll diagonal tril triu gather scatter_add index_select index_add take_along_dim
 """
 
 
@@ -475,3 +426,48 @@ TAKING = """
 def test_a_list_is_refused_by_the_functions_name(name):
     with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
         getattr(fp, name)([[1.0, 2.0]])
+
+
+# ---- layers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: nn.Unflatten("width", (2, 2)), r"Unflatten\('width', \(2, 2\)\): expected"),
+        (lambda: nn.Unflatten(1, (2, 4))(fp.ones(2, 6)), r"axis 1 .*whose product is 6"),
+        (lambda: nn.Unflatten(1, (4, -1))(fp.ones(2, 6)), r"axis 1 .*whose product is 6"),
+        (lambda: nn.Unflatten(1, (-1, -1))(fp.ones(2, 4)), r"axis 1 .*whose product is 4"),
+        (lambda: nn.Unflatten(2, (2, 3))(fp.ones(2, 6)), r"Unflatten: dim=2 for a tensor of 2"),
+    ],
+)
+def test_layers_refuse_what_cannot_be(make, message):
+    with pytest.raises(fp.MinifpError, match=message):
+        make()
+
+
+# ---- any index ----------------------------------------------------------------------------------
+
+
+@st.composite
+def indexed(draw):
+    """A shape and an index into it: integers, slices, None, an ellipsis, arrays."""
+    shape = draw(hnp.array_shapes(min_dims=1, max_dims=3, max_side=4))
+    if draw(st.booleans()):
+        return shape, draw(hnp.basic_indices(shape, allow_newaxis=True))
+    if draw(st.booleans()):
+        return shape, draw(hnp.arrays(bool, shape))
+    places = hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=3))
+    return shape, draw(places)
+
+
+@given(indexed())
+def test_indexing_is_that_of_numpy_and_its_gradient_counts_how_often_each_was_read(indexed):
+    shape, i = indexed
+    x = fp.tensor(np.arange(np.prod(shape)).reshape(shape) * 1.0, requires_grad=True)
+    y = x[i]
+    np.testing.assert_array_equal(y.array, x.array[i])
+    y.backward(gradient=np.ones(y.shape))
+    counts = np.zeros(shape)
+    np.add.at(counts, i, 1.0)
+    np.testing.assert_array_equal(x.grad.array, counts)

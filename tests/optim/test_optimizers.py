@@ -12,6 +12,8 @@ from update_rules import RULES
 import minifp as fp
 from minifp import nn, optim
 
+pytestmark = pytest.mark.references
+
 every_kind = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
 
 

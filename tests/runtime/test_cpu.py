@@ -100,6 +100,7 @@ def test_halves_are_converted_as_numpy_does_with_hardware_for_them_and_without(n
     assert name != "generic" or how == "integers" or "arm" in os.uname().machine
 
 
+@pytest.mark.slow
 @compiled
 def test_a_cpu_without_vector_units_of_its_own_trains_to_nearly_the_same_loss():
     """Sums run in another order, and are not fused: the last bits of float32 may differ."""
@@ -199,6 +200,7 @@ def test_a_forked_process_has_workers_of_its_own():
 # ---- the cache ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @compiled
 def test_compiled_kernels_are_kept_and_found_again(tmp_path):
     told = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))[1]
@@ -208,6 +210,7 @@ def test_compiled_kernels_are_kept_and_found_again(tmp_path):
     assert "compiles" not in again[1]
 
 
+@pytest.mark.slow
 @compiled
 def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_path):
     blocked = tmp_path / "file"
@@ -221,13 +224,15 @@ def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_pat
 def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
     from minifp.runtime.cpu import kernel_cache as cache
 
-    (tmp_path / "runtime" / "cpu").mkdir(parents=True)
+    assert Path(cache.__file__) in cache.sources(__file__)  # base.py's real neighbours
+    base = tmp_path / "runtime" / "cpu" / "base.py"
+    base.parent.mkdir(parents=True)
     (tmp_path / "ops").mkdir()
     one, two, three = (tmp_path / "ops" / f"{n}_numba.py" for n in ("one", "two", "three"))
     one.write_text("from minifp.ops.two_numba import x\n", encoding="utf-8")
     two.write_text("x = 1\n", encoding="utf-8")
     three.write_text("y = 1\n", encoding="utf-8")
-    (tmp_path / "runtime" / "cpu" / "base.py").write_text("z = 1\n", encoding="utf-8")
+    base.write_text("z = 1\n", encoding="utf-8")
     monkeypatch.setattr(cache, "ROOT", tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
 
@@ -241,20 +246,12 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
         two.write_text("x = 2\n", encoding="utf-8")
         after = folders()
         assert after[0] != before[0] and after[1] == before[1]
-        (tmp_path / "runtime" / "cpu" / "base.py").write_text("z = 2\n", encoding="utf-8")
+        base.write_text("z = 2\n", encoding="utf-8")
         last = folders()
         assert last[0] != after[0] and last[1] != after[1]
     finally:
         cache.sources.cache_clear()
         cache.cache_folder.cache_clear()
-
-
-@compiled
-def test_kernels_are_made_of_the_functions_that_all_share():
-    from minifp.ops.normalization import softmax_numba
-    from minifp.runtime.cpu import half, kernel_cache
-
-    assert Path(half.__file__) in kernel_cache.sources(softmax_numba.__file__)
 
 
 KERNEL = """

@@ -27,6 +27,10 @@ PRECISIONS = [
 ]
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_rule = pytest.mark.parametrize("rule", RULES)
+# Of every rule in every precision: each rule in one, each precision with one, and some others.
+some_of_both = pytest.mark.sampled(
+    4, core=lambda precision, rule, **_: rule == "Adam" or precision == "mixed"
+)
 
 
 def make(precision="mixed", rule="Adam", **settings):
@@ -275,6 +279,7 @@ def test_a_module_can_be_converted_before_and_not_after_its_optimizer_is_made(pr
     assert again.step().stepped and {p.dtype for p in model.parameters()} == {np.dtype(to)}
 
 
+@some_of_both
 @every_rule
 @every_precision
 def test_frozen_parameters_are_left_alone_and_trained_once_they_are_not(precision, rule):
@@ -552,6 +557,7 @@ def test_an_impossible_rate_set_later_is_refused_before_anything_moves(rate):
 # ---- a step that is skipped ---------------------------------------------------------------------
 
 
+@some_of_both
 @every_precision
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 @every_rule
@@ -831,6 +837,7 @@ def test_unscaling_loses_no_gradient_that_float16_could_not_hold():
     assert (p.grad.dtype, p.grad.item()) == (np.float32, 2.0**-30)
 
 
+@some_of_both
 @every_precision
 @every_rule
 def test_a_step_after_unscale_is_the_same_step(precision, rule):
@@ -1071,6 +1078,7 @@ def test_each_or_together_holds_for_any_rules_and_any_overflows(rules, rounds, s
 # ---- adding a group -----------------------------------------------------------------------------
 
 
+@some_of_both
 @every_rule
 @every_precision
 def test_a_group_added_later_is_trained_as_by_an_optimizer_of_its_own(precision, rule):
@@ -1156,6 +1164,7 @@ def test_parameters_of_two_precisions_are_refused():
 # ---- state --------------------------------------------------------------------------------------
 
 
+@some_of_both
 @every_precision
 @every_rule
 @pytest.mark.parametrize("first", ["model", "optimizer"])

@@ -37,7 +37,7 @@ def _user_cache():
 
 @cache
 def sources(path: str) -> frozenset:
-    """The files that a file of kernels is made of: itself, runtime/cpu/, and kernels it imports."""
+    """The files that a file of kernels is made of: runtime/cpu, itself, the kernels it imports."""
     found = {Path(path), *(ROOT / "runtime" / "cpu").glob("*.py")}
     text = Path(path).read_text(encoding="utf-8")
     for module in re.findall(r"^(?:from|import) minifp\.([\w.]+_numba)\b", text, re.MULTILINE):

@@ -1,0 +1,272 @@
+"""Convolutions: their equation, their transposes, windows as columns, layers, refusals."""
+
+import warnings
+
+import cases  # noqa: F401 (the bounds of kernels whose sums go through further arithmetic)
+import numpy as np
+import pytest
+from cases import some_places
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+from minifp.numerics.formats import float16
+
+
+def random_arrays(*shapes, seed=0, scale=1.0):
+    random = np.random.default_rng(seed)
+    return [random.normal(0, scale, s) for s in shapes]
+
+
+def halves(*shapes, seed=0):
+    return [a.astype(float16) for a in random_arrays(*shapes, seed=seed)]
+
+
+def bits(fn, *arrays, precision="mixed,accumulate=float16"):
+    with fp.precision(precision):
+        xs = [fp.tensor(a, requires_grad=True) for a in arrays]
+        y = fn(*xs)
+        y.backward(gradient=np.ones(y.shape))
+        return [y.array, *(x.grad.array for x in xs)]
+
+
+# ---- the equation -------------------------------------------------------------------------------
+
+
+def naive_conv2d(x, w, stride, padding, dilation, groups):
+    """The equation in the docstring of ops/conv.py, written as loops."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:])]
+    size = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride)]
+    y, each = np.zeros((len(x), len(w), *size)), len(w) // groups
+    for n, o, p, q in np.ndindex(*y.shape):
+        first = o // each * w.shape[1]
+        for c, i, j in np.ndindex(*w.shape[1:]):
+            row, column = stride[0] * p + dilation[0] * i, stride[1] * q + dilation[1] * j
+            y[n, o, p, q] += w[o, c, i, j] * x[n, first + c, row, column]
+    return y
+
+
+pairs = st.tuples(st.integers(1, 2), st.integers(1, 2))
+
+
+@given(
+    *(st.integers(1, 2), st.integers(1, 2), st.integers(1, 2), st.integers(1, 2)),
+    *(st.tuples(st.integers(1, 5), st.integers(1, 5)), st.tuples(*[st.integers(1, 3)] * 2)),
+    *(pairs, st.tuples(st.integers(0, 3), st.integers(0, 2)), pairs, st.integers(0, 2**31)),
+)
+def test_conv2d_of_any_geometry_is_the_equation(
+    n, c, o, groups, size, kernel, stride, padding, dilation, seed
+):
+    fits = [s + 2 * p > d * (k - 1) for s, p, d, k in zip(size, padding, dilation, kernel)]
+    if not all(fits):
+        return
+    random = np.random.default_rng(seed)
+    x = random.integers(-4, 5, (n, c * groups, *size)) * 0.25
+    w = random.integers(-4, 5, (o * groups, c, *kernel)) * 0.25
+    geometry = stride, padding, dilation, groups
+    with fp.precision("mixed"):  # these sums are exact in float16 and in float64
+        x16, w16 = (fp.tensor(a, requires_grad=True) for a in (x, w))
+        y = F.conv2d(x16, w16, None, *geometry)
+        dy = random.integers(-4, 5, y.shape) * 0.25
+        y.backward(gradient=dy)
+    np.testing.assert_array_equal(y.array, naive_conv2d(x, w, *geometry))
+    # <dy, conv(x, w)> is linear in x and in w: its value gives both gradients, tested on one-hots.
+    for leaf, a, conv in (
+        (x16, x, lambda e: naive_conv2d(e, w, *geometry)),
+        (w16, w, lambda e: naive_conv2d(x, e, *geometry)),
+    ):
+        for place in some_places(a.shape):
+            one_hot = np.zeros_like(a)
+            one_hot[place] = 1.0
+            assert leaf.grad.array[place] == (dy * conv(one_hot)).sum()
+
+
+def test_conv1d_is_conv2d_of_one_row_in_every_bit():
+    x, w, b = halves((2, 4, 30), (6, 2, 5), (6,))
+    settings = {"stride": 2, "padding": 3, "dilation": 2, "groups": 2}
+
+    def of_rows(x, w, b):
+        rows = {k: (1, v) if k != "padding" else (0, v) for k, v in settings.items()}
+        rows["groups"] = 2
+        return F.conv2d(x.unsqueeze(2), w.unsqueeze(2), b, **rows).squeeze(2)
+
+    for precision in ("mixed", "mixed,accumulate=float16", "float32"):
+        found = bits(lambda *a: F.conv1d(*a, **settings), x, w, b, precision=precision)
+        for a, c in zip(found, bits(of_rows, x, w, b, precision=precision), strict=True):
+            np.testing.assert_array_equal(a, c)
+
+
+def test_padding_same_of_an_even_kernel_has_one_more_at_the_end():
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    x, w = random_arrays((2, 3, 7, 6), (4, 3, 4, 2))
+    for dilation in (1, 2, (3, 1)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's, of a copy that it makes
+            expected = torch.nn.functional.conv2d(
+                *map(torch.tensor, (x, w)), padding="same", dilation=dilation
+            )
+        with fp.precision("float64"):
+            y = F.conv2d(*map(fp.tensor, (x, w)), padding="same", dilation=dilation)
+        assert y.shape == (2, 4, 7, 6)
+        np.testing.assert_allclose(y.array, expected.numpy(), rtol=1e-11, atol=1e-11)
+
+
+# ---- transposes and columns ---------------------------------------------------------------------
+
+
+@given(
+    *(st.integers(1, 3), st.integers(0, 2), st.integers(1, 2), st.integers(1, 3)),
+    *(st.integers(1, 2), st.integers(1, 6)),
+)
+def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
+    stride, padding, dilation, kernel, groups, length
+):
+    """<conv(x, w), y> = <x, conv_transpose(y, w)>, with the sizes that the stride leaves open."""
+    settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    size = length + dilation * (kernel - 1)
+    with fp.precision("float64"):
+        x, w = map(fp.tensor, random_arrays((2, 2 * groups, size), (3 * groups, 2, kernel)))
+        z = F.conv1d(x, w, **settings)
+        (dz,) = map(fp.tensor, random_arrays(z.shape, seed=1))
+        least = (z.shape[2] - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1
+        y = F.conv_transpose1d(dz, w, output_padding=size - least, **settings)
+    assert y.shape == x.shape
+    left, right = (z.array * dz.array).sum(), (x.array * y.array).sum()
+    np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
+
+
+def test_output_size_chooses_among_the_sizes_that_the_stride_leaves_open():
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    ours, theirs = (m.ConvTranspose2d(3, 2, 3, 2, (1, 0)) for m in (nn, torch.nn))
+    ours.load_state_dict({n: t.detach().numpy() for n, t in theirs.state_dict().items()})
+    x = random_arrays((2, 3, 4, 5))[0].astype("float32")
+    for size in ((7, 11), (8, 12), [8, 11], (2, 2, 7, 12)):
+        y, z = ours(fp.tensor(x), size), theirs(torch.tensor(x), size)
+        assert y.shape == (2, 2, *size[-2:])
+        np.testing.assert_allclose(y.array, z.detach().numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(fp.ShapeError, match=r"output_size=\(9, 11\).*from \[7, 11\] to \[8, 12\]"):
+        ours(fp.tensor(x), (9, 11))
+
+
+def test_windows_that_overlap_3000_times_add_up():
+    """3,000 rows of one column fold onto one place each, 64 x 64 windows onto the middle."""
+    with fp.precision("mixed"):
+        y = F.fold(fp.ones(1, 64 * 64, 64 * 64), 127, 64)
+        assert y.array[0, 0, 63, 63] == 4096
+
+
+def test_unfolded_windows_times_weights_are_a_convolution():
+    random = np.random.default_rng(0)
+    x, w = random.normal(0, 1, (2, 3, 6, 5)), random.normal(0, 1, (4, 3, 2, 3))
+    with fp.precision("float64"):
+        x, w = fp.tensor(x), fp.tensor(w)
+        y = w.reshape(4, -1) @ F.unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=(1, 2))
+        expected = F.conv2d(x, w, stride=(1, 2), padding=1, dilation=(2, 1))
+        np.testing.assert_allclose(y.array.reshape(expected.shape), expected.array, rtol=1e-12)
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+
+IMAGE, KERNEL = np.ones((2, 4, 5, 5)), np.ones((4, 2, 3, 3))
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda x, w: F.conv1d(x, w), fp.ShapeError, r"conv1d: .*expected \(N, C, L\) or \(C, L\)"),
+        (
+            lambda x, w: F.conv_transpose2d(x[0, 0], w),
+            *(fp.ShapeError, r"conv_transpose2d: .*\(C, H, W\), and \(C, O/groups, KH, KW\)"),
+        ),
+        (lambda x, w: F.conv2d(x, w.array.tolist()), fp.DTypeError, r"conv2d: weight is a list"),
+        (lambda x, w: F.conv2d(x, w, [1.0]), fp.DTypeError, r"conv2d: bias is a list"),
+        (
+            lambda x, w: F.conv2d(fp.ones(1, 4, 5, 5, dtype="int64"), w),
+            *(fp.DTypeError, r"conv2d: input of int64: expected floating"),
+        ),
+        (lambda x, w: F.conv2d(x, w, groups=1.5), fp.ShapeError, r"conv2d: .*groups=1\.5"),
+        (
+            lambda x, w: F.conv2d(x, w, groups=2, padding="full"),
+            fp.ArgumentError,
+            r"padding='full'",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, groups=2, stride=2, padding="same"),
+            *(fp.ArgumentError, r'conv2d: padding="same" with stride=\(2, 2\): expected 1'),
+        ),
+        (
+            lambda x, w: F.conv2d(x, fp.zeros(4, 2, 0, 3), groups=2),
+            *(fp.ShapeError, r"conv2d: a kernel of \(0, 3\): expected at least 1"),
+        ),
+        (lambda x, w: F.conv2d(x, w, fp.ones(3), groups=2), fp.ShapeError, r"expected \(4,\)"),
+        (
+            lambda x, w: F.conv_transpose2d(x, w, fp.ones(4)),
+            *(fp.ShapeError, r"conv_transpose2d: bias of shape \(4,\) .*expected \(2,\)"),
+        ),
+        (
+            lambda x, w: F.conv_transpose2d(x[:, :3], w),
+            *(fp.ShapeError, r"conv_transpose2d: .*has 3 channels; weight .* expects 4"),
+        ),
+        (
+            lambda x, w: F.conv_transpose2d(x, w, output_padding=1),
+            *(fp.ShapeError, r"output_padding=\(1, 1\) must be smaller than stride=\(1, 1\)"),
+        ),
+        (
+            lambda x, w: F.conv_transpose2d(x, w, padding=4),
+            *(fp.ShapeError, r"conv_transpose2d: .*leave a result of sizes \(-1, -1\)"),
+        ),
+        (lambda x, w: F.conv_transpose2d(x, w, stride=0), fp.ShapeError, r"stride=0: expected an"),
+    ],
+)
+def test_convolutions_name_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call(fp.tensor(IMAGE), fp.tensor(KERNEL))
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: nn.Conv2d(3, 4, 3, padding_mode="reflect"), r"padding_mode='reflect'"),
+        (lambda: nn.Conv1d(3, 4, 3, groups=2), r"groups=2 must divide 3 and 4 channels"),
+        (lambda: nn.Conv2d(3, 4, 0), r"kernel_size=0: expected an integer"),
+        (lambda: nn.Conv1d(3, 4, (3, 3)), r"kernel_size=\(3, 3\): expected an integer"),
+        (lambda: nn.Conv2d(3, 4, 3, padding="full"), r"padding='full'"),
+        (lambda: nn.ConvTranspose2d(3, 4, 3, padding="same"), r"padding='same'"),
+        (lambda: nn.ConvTranspose1d(3, 0, 3), r"out_channels=0: expected a positive"),
+        (lambda: nn.Conv2d(3, 4, 3, bias=None), r"bias=None: expected True or False"),
+    ],
+)
+def test_layers_refuse_what_cannot_be(make, message):
+    with pytest.raises(fp.MinifpError, match=message):
+        make()
+
+
+# ---- layers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make, bound",
+    [
+        (lambda m: m.Conv1d(16, 40, 5, groups=2), 40**-0.5),
+        (lambda m: m.Conv2d(16, 32, (3, 5), groups=2), 120**-0.5),
+        (lambda m: m.ConvTranspose1d(40, 16, 5, groups=2), 40**-0.5),
+        (lambda m: m.ConvTranspose2d(32, 16, (3, 5), groups=2), 120**-0.5),
+    ],
+)
+def test_initial_values_fill_pytorchs_bounds_and_no_more(make, bound):
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    torch.manual_seed(0)
+    for (name, p), q in zip(make(nn).named_parameters(), make(torch.nn).parameters(), strict=True):
+        for largest in (np.abs(p.array).max(), np.abs(q.detach().numpy()).max()):
+            assert (1 - 20 / p.array.size) * bound <= largest <= bound, name
+
+
+def test_a_convolution_as_it_is_printed():
+    assert repr(nn.Conv2d(1, 2, 3, padding="same")) == (
+        "Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1), padding=same, dilation=(1, 1), "
+        "groups=1, bias=True)"
+    )

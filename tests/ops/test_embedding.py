@@ -1,0 +1,62 @@
+"""Rows of a table: the padding row, pretrained tables, refusals."""
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn
+from minifp.numerics.formats import float16, float32
+
+
+def test_the_padding_row_begins_as_zeros_and_stays():
+    torch = pytest.importorskip("torch", reason="parity is with PyTorch")
+    for padding_idx in (2, -1):
+        ours, theirs = (m.Embedding(4, 3, padding_idx) for m in (nn, torch.nn))
+        assert ours.padding_idx == theirs.padding_idx
+        assert ours.weight.tolist()[padding_idx] == [0, 0, 0]
+        i = np.array([0, 2, 3, 3])
+        ours(fp.tensor(i)).sum().backward()
+        theirs(torch.tensor(i)).sum().backward()
+        np.testing.assert_array_equal(ours.weight.grad.array, theirs.weight.grad.numpy())
+    assert repr(ours) == "Embedding(4, 3, padding_idx=3)"
+
+
+def test_a_pretrained_table_is_frozen_unless_it_is_told_not_to():
+    rows = np.random.default_rng(0).normal(0, 1, (4, 3))
+    before = fp.get_state()
+    with fp.precision("mixed"):
+        frozen = nn.Embedding.from_pretrained(fp.tensor(rows, dtype="float32"))
+        free = nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=0)
+    assert fp.get_state() == before  # no initial values were drawn
+    assert not frozen.weight.requires_grad and free.weight.requires_grad
+    np.testing.assert_array_equal(frozen.weight.array, rows.astype(float16))
+    np.testing.assert_array_equal(free.weight.exact, rows.astype(float32))
+    assert (free.num_embeddings, free.embedding_dim, free.padding_idx) == (4, 3, 0)
+    assert free([1, 0]).tolist() == free.weight[[1, 0]].tolist()
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: nn.Embedding(4, 3, 4), fp.ArgumentError, r"padding_idx=4: expected .*-4 to 3"),
+        (lambda: nn.Embedding(4, 3, 1.0), fp.ArgumentError, r"padding_idx=1\.0: expected an int"),
+        (
+            lambda: F.embedding([0], fp.ones(3, 4), -4),
+            fp.ArgumentError,
+            r"padding_idx=-4: .*from -3 to 2",
+        ),
+        (lambda: F.embedding([0], [[1.0]]), fp.DTypeError, r"embedding: weight is a list"),
+        (lambda: F.embedding([0], fp.tensor([[1]])), fp.DTypeError, r"weight of int64: expected"),
+        (lambda: nn.Embedding.from_pretrained([[1.0]]), fp.DTypeError, r"embeddings is list"),
+        (
+            lambda: nn.Embedding.from_pretrained(fp.ones(3)),
+            fp.ShapeError,
+            r"embeddings of shape \(3,\)",
+        ),
+        (lambda: nn.Embedding(4, 3, max_norm=1.0), TypeError, "max_norm"),
+    ],
+)
+def test_tables_name_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,56 @@
+"""Order: sort, argsort and topk, where numbers are equal or missing, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minifp as fp
+from minifp.numerics.formats import float64, int64
+
+values = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan])
+
+
+@given(hnp.arrays(float64, hnp.array_shapes(max_dims=3, max_side=6), elements=values), st.data())
+def test_order_is_stable_and_nan_the_largest_as_in_pytorch(a, data):
+    torch = pytest.importorskip("torch", reason="compared with PyTorch")
+    dim, down = data.draw(st.integers(-a.ndim, a.ndim - 1)), data.draw(st.booleans())
+    expected = torch.sort(torch.tensor(a), dim=dim, descending=down, stable=True)
+    x = fp.tensor(a, dtype="float64")
+    found = x.sort(dim, down)
+    np.testing.assert_array_equal(found.values.array, expected.values.numpy())
+    np.testing.assert_array_equal(found.indices.array, expected.indices.numpy())
+    np.testing.assert_array_equal(fp.argsort(x, dim, down).array, expected.indices.numpy())
+    k = data.draw(st.integers(0, a.shape[dim]))
+    best, theirs = x.topk(k, dim, largest=down), torch.topk(torch.tensor(a), k, dim, largest=down)
+    np.testing.assert_array_equal(best.values.array, theirs.values.numpy())
+    head = expected.indices.narrow(dim, 0, k)
+    np.testing.assert_array_equal(best.indices.array, head.numpy())
+    assert best.indices.dtype == found.indices.dtype == int64
+
+
+def test_integers_and_booleans_are_sorted_too():
+    assert fp.tensor([3, 1, 2]).sort(descending=True).values.tolist() == [3, 2, 1]
+    assert fp.tensor([True, False]).argsort().tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda x: x.topk(4), fp.ArgumentError, r"topk: k=4: expected an integer from 0 to 3"),
+        (lambda x: x.topk(1.0), fp.ArgumentError, r"topk: k=1\.0"),
+        (lambda x: x.sort(2), fp.ShapeError, r"sort: dim=2 for a tensor of 2 dimensions"),
+        (lambda x: x.argsort("a"), fp.DTypeError, r"argsort: dim='a': expected an integer"),
+        (lambda x: x.sum().sort(), fp.ShapeError, r"sort: dim=-1 for a tensor without dimensions"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call(fp.ones(2, 3, dtype="float32"))
+
+
+@pytest.mark.parametrize("name", ["sort", "topk"])
+def test_a_list_is_refused_by_the_functions_name(name):
+    with pytest.raises(fp.DTypeError, match=f"{name}: input is a list: expected a tensor"):
+        getattr(fp, name)([[1.0, 2.0]])
