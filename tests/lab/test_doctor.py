@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import minifp
-from minifp.lab import doctor
+from minifp.lab.commands import doctor_text as doctor
 from minifp.numerics import kernels
 
 
@@ -150,7 +150,8 @@ BROKEN = "raise AttributeError('no attribute bool8')"
 )
 def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
     (tmp_path / "numba.py").write_text(BROKEN, encoding="utf-8")
-    code = f"import sys; {block}; from minifp.lab.doctor import doctor_text; print(doctor_text())"
+    code = f"import sys; {block}; from minifp.lab.commands.doctor_text import doctor_text"
+    code += "; print(doctor_text())"
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
@@ -171,6 +172,6 @@ def test_it_says_where_compiled_kernels_are_and_how_much(monkeypatch, tmp_path):
 
 def test_it_works_without_the_command_line_library():
     code = "import sys, runpy; sys.modules['click'] = None; "
-    code += "runpy.run_module('minifp.lab.doctor', run_name='__main__')"
+    code += "runpy.run_module('minifp.lab.commands.doctor_text', run_name='__main__')"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert result.returncode == 0 and "Kernels that are live" in result.stdout, result.stderr

@@ -35,11 +35,12 @@ ROOMS = {
     "lab": "models report",  # nothing that needs the microscope
     "scope": "lab",  # nothing that changes what it looks at
     "compat": "models optim data",  # thin: other systems' names for what is here
-    "shell": "scope minifp",  # the command line; no work of its own
+    "shell": "scope minifp",  # the command line: no work of its own, and nothing imports it
     "minifp": "compat scope",
 }
 WORDS = {"errors", "typing", "checks"}
-SHELL = {"cli", "__main__", "lab.doctor"}  # commands stand beside what they run
+SHELL = {"cli", "__main__"}  # and every folder of COMMANDS, which stands beside what they run
+COMMANDS = "commands"
 NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms' things
 DRAW_NUMBERS = {"ops", "nn", "data", "lab", "scope", "saving"}  # what may import random itself
 DECIDE_FORMATS = {"minifp", "numerics", "runtime"}
@@ -72,9 +73,10 @@ def tree(path):
 
 def room(module):
     """The room of a module: "ops" of minifp.ops.products.matmul."""
-    name = module.removeprefix("minifp.")
-    first = name.partition(".")[0]
-    return "words" if first in WORDS else "shell" if name in SHELL else NICKNAMES.get(first, first)
+    first, *inner = module.removeprefix("minifp.").split(".")
+    if first in SHELL or COMMANDS in inner:
+        return "shell"
+    return "words" if first in WORDS else NICKNAMES.get(first, first)
 
 
 @cache

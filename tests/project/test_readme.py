@@ -100,7 +100,7 @@ COMMANDS = re.findall(r"^minifp compare .*$", "".join(blocks("sh")), re.MULTILIN
 def test_every_compare_command_is_understood(line):
     """Its options are parsed as they stand; what it trains is trained elsewhere."""
     cli = pytest.importorskip("minifp.cli")
-    context = cli.main.commands["compare"].make_context("compare", shlex.split(line)[2:])
+    context = cli.main.get_command(None, "compare").make_context("compare", shlex.split(line)[2:])
     assert fp.load_task(context.params["task"], context.params["data"])
     assert context.params["seeds"] in (3, 5) and context.params["out"].startswith("runs/")
     for text in context.params["precisions"]:
@@ -112,7 +112,7 @@ def test_every_train_command_is_understood():
     lines = re.findall(r"^minifp train .*$", "".join(blocks("sh")), re.MULTILINE)
     assert len(lines) >= 2
     for line in lines:
-        context = cli.main.commands["train"].make_context("train", shlex.split(line)[2:])
+        context = cli.main.get_command(None, "train").make_context("train", shlex.split(line)[2:])
         assert fp.load_task(context.params["task"], context.params["data"])
 
 

@@ -1,6 +1,6 @@
 """What minifp finds on this machine, and the exact line that installs what is missing.
 
-`python -m minifp.lab.doctor` prints it where the command line's own library is what is missing.
+`python -m minifp.lab.commands.doctor_text` prints it where click, which commands need, is missing.
 """
 
 import os
