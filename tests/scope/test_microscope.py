@@ -696,7 +696,7 @@ def test_taking_details_changes_no_number(precision):
             with fp.microscope(model, optimizer, every=3, details=details, progress=False) as scope:
                 for _ in range(4):
                     optimizer.minimize(F.cross_entropy(model(x), t))
-        assert ("twin" in scope.details) == (details is not None)
+        assert ("reference" in scope.details) == (details is not None)
         return [p.array.tobytes() for p in model.parameters()], fp.get_state()
 
     assert weights(2) == weights(None)

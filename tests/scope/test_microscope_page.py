@@ -190,9 +190,9 @@ def test_the_tables_hold_what_the_figures_draw(detailed):
 
 
 def test_what_does_most_is_said_with_its_share(detailed):
-    run = detailed.details["twin"][0]
+    run = detailed.details["reference"][0]
     most = run["contributions"][0]["on gradients"]
-    assert f": {most:.2g}.</p>" in microscope_page.body(detailed, "s") and most < run["gradients"]
+    assert f"off by {most:.2g}.</p>" in microscope_page.body(detailed, "s") and most < run["gradients"]
 
 
 def test_the_answer_is_given_once(scope):

@@ -9,7 +9,7 @@ from importlib import resources
 from minifp.lab.page.comparison_page import document
 from minifp.report import words
 from minifp.scope.page.costs import hardware_section, memory_section
-from minifp.scope.page.errors import trace_section, twin_section
+from minifp.scope.page.errors import reference_section, trace_section
 from minifp.scope.page.lens import lens
 from minifp.scope.page.training import (
     about_section,
@@ -86,7 +86,7 @@ SECTIONS: list[Callable[[Record, str], str]] = [
     check_section,
     skip_section,
     updates_section,
-    twin_section,
+    reference_section,
     trace_section,
     memory_section,
     hardware_section,

@@ -17,7 +17,7 @@ from minifp.autograd.backward import first_gradient, format_of, run_backward
 from minifp.autograd.replay import Outputs, arguments_of, leaf_like
 from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import float64, upcast
-from minifp.scope.tracing.paired_runs import Thrice, added_to, difference, nested
+from minifp.scope.tracing.paired_runs import PairedRuns, added_to, difference, nested
 from minifp.scope.tracing.redone import Arrivals, summed
 
 
@@ -30,7 +30,7 @@ class Effect(NamedTuple):
     gradients: float
 
 
-def effect_of(t: Thrice, vertex: Any) -> Effect:
+def effect_of(t: PairedRuns, vertex: Any) -> Effect:
     """The effect of one vertex of a step of which all values have been gone through."""
     outputs = forward(t, vertex)
     loss, reference = (o[t.loss.vertex][t.loss.index].array for o in (outputs, t.reference))
@@ -59,7 +59,7 @@ def ratio(error: float, size: float) -> float:
     return error / size if size else float("inf")
 
 
-def forward(t: Thrice, vertex: Any) -> Outputs:
+def forward(t: PairedRuns, vertex: Any) -> Outputs:
     """The reference's outputs, those after `vertex` made again from what is wrong with it."""
     outputs, changed = dict(t.reference), {vertex}
     for v in t.order:
@@ -71,7 +71,7 @@ def forward(t: Thrice, vertex: Any) -> Outputs:
     return outputs
 
 
-def spoilt(t: Thrice, vertex: Any) -> tuple[Tensor, ...]:
+def spoilt(t: PairedRuns, vertex: Any) -> tuple[Tensor, ...]:
     """The outputs of a vertex with its errors in them, and in what it keeps for backward."""
     errors = t.errors[vertex]
     if isinstance(vertex, Tensor):
@@ -85,7 +85,7 @@ def spoilt(t: Thrice, vertex: Any) -> tuple[Tensor, ...]:
     return made
 
 
-def backward(t: Thrice, outputs: Outputs, vertex: Any) -> dict[Tensor, np.ndarray]:
+def backward(t: PairedRuns, outputs: Outputs, vertex: Any) -> dict[Tensor, np.ndarray]:
     """The gradients of all leaves, with the errors of `vertex` in what it sums and sends."""
     arrivals, found, errors = Arrivals(), {}, t.errors[vertex]
     loss = outputs[t.loss.vertex][t.loss.index]
