@@ -277,9 +277,9 @@ def compare(
     if figures is not None and out is None:
         raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
     if figures is not None:  # before training, not after it
-        from minifp.report import drawing
+        from minifp.lab.page.figures import check
 
-        drawing.check(figures)
+        check(figures)
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, out)
     if out is not None:

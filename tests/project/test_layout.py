@@ -154,6 +154,24 @@ def test_only_rooms_that_draw_numbers_import_random():
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_microscope_takes_from_the_laboratory_only_what_measures_memory():
+    """But for `inspecting`, which trains one of its tasks, or goes on from one's checkpoint."""
+    measures = {"minifp.lab.memory"}
+    trains = {f"minifp.lab.{name}" for name in ("resume", "run", "settings", "task", "tasks")}
+    wrong = [
+        place(path, line, target)
+        for module, path in modules().items()
+        for target, line in imports(module)
+        if (room(module), room(target)) == ("scope", "lab")
+        if target not in (measures | trains if module == "minifp.scope.inspecting" else measures)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_laboratory_knows_no_microscope_and_the_kit_of_pages_neither_of_them():
+    assert "scope" not in below("lab") and not {"lab", "scope"} & below("report")
+
+
 def test_no_module_imports_itself_in_a_circle():
     graph = {m: {t for t, _ in imports(m) if t != m} for m in modules()}
     try:

@@ -1,11 +1,9 @@
 """The table of a comparison as plain text: at most 100 columns wide, in ASCII and one "±"."""
 
-import textwrap
-
 from minifp.lab.memory import KINDS
 from minifp.report import words
+from minifp.report.plain_text import columns, fill
 
-WIDTH = 100
 LONGEST_NAME = 20  # characters of a precision on one line; longer ones are broken at their commas
 KIND_HEADS = ("weights", "masters", "state", "activ.", "grads")  # of KINDS
 
@@ -28,9 +26,9 @@ def text_table(comparison) -> str:
     notes = [*(needed(row) for row in rows if row.needed), *comparison.notes()]
     blocks = [
         fill(about_end(comparison)),
-        layout(names, ended, text_columns=(len(ended[0]) - 1,)),
+        columns(beside(names, ended), text_columns=(0, len(ended[0]))),
         fill(about_cost),
-        layout(names, cost),
+        columns(beside(names, cost)),
         "\n".join(fill(note, hang="  ") for note in notes),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -70,13 +68,6 @@ def about_end(comparison) -> str:
     if len(comparison.precisions) == 1:
         return about
     return f"{about} Difference from {baseline}, paired by seed; margin of the verdict: {margin}."
-
-
-def fill(text, hang="") -> str:
-    """A paragraph of at most WIDTH columns."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
-    )
 
 
 def how_it_ended(row, comparison) -> tuple:
@@ -120,26 +111,11 @@ def size_text(size) -> str:
     return f"{size:.0f}" if size >= 99.95 or size == int(size) else words.three_digits(size)
 
 
-def broken(name) -> list:
+def beside(names, rows) -> list:
+    """The rows, each with the precision in front."""
+    return [(name, *cells) for name, cells in zip(["precision", *names], rows)]
+
+
+def broken(name) -> str:
     """A precision's name in lines of at most LONGEST_NAME characters, broken after its commas."""
-    if len(name) <= LONGEST_NAME:
-        return [name]
-    *before, last = name.split(",")
-    return [f"{'  ' * bool(i)}{part}," for i, part in enumerate(before)] + [f"  {last}"]
-
-
-def layout(names, table, text_columns=()) -> str:
-    """Columns under their heads, which are the table's first row; numbers stand to the right."""
-    names = [["precision"], *names]
-    first = max(len(line) for lines in names for line in lines)
-    widths = [max(map(len, column)) for column in zip(*table)]
-    lines = []
-    for name, row in zip(names, table):
-        cells = [
-            cell.ljust(width) if i in text_columns else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))
-        ]
-        lines.append("  ".join([name[0].ljust(first), *cells]).rstrip())
-        lines += name[1:]
-    lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join(lines)
+    return name if len(name) <= LONGEST_NAME else name.replace(",", ",\n  ")
