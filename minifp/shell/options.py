@@ -55,6 +55,7 @@ def seeds_of(ctx, param, value):
 
 # ---- what is trained, in which precision, from which seed ---------------------------------------
 
+task = click.argument("task")
 data = click.option(
     "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
 )

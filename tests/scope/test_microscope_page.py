@@ -206,7 +206,10 @@ def test_the_answer_is_given_once(scope):
 
 def test_no_lost_update_is_none_and_not_zero_of_them(detailed):
     said = " ".join(training.headlines(detailed))
-    assert "none of the updates that were wanted were lost" in said and ", 0 of the" not in said
+    assert (
+        "none of the updates that the optimizer computed were lost" in said
+        and ", 0 of the" not in said
+    )
 
 
 def test_two_findings_of_one_model_share_no_id_in_a_notebook(scope):

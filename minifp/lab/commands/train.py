@@ -11,7 +11,7 @@ from minifp.shell import options
 
 
 @click.command()
-@click.argument("task")
+@options.task
 @options.data
 @options.precision
 @options.seed

@@ -101,7 +101,9 @@ def figure(comparison, name, prefix) -> str:
 
 def dial_text(comparison) -> str:
     """The short form of the dial's statement, for every figure it touches."""
-    return f"Exponent dial k = {comparison.dial}, as stated above." if comparison.dial else ""
+    return (
+        f"Exponent dial k = {comparison.dial}, which is explained above." if comparison.dial else ""
+    )
 
 
 def legend(comparison, name) -> str:

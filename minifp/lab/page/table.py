@@ -13,15 +13,16 @@ def text_table(comparison) -> str:
     rows = comparison.rows()
     names = [broken(row.precision) for row in rows]
     divisor, unit = byte_unit(max((sum(row.bytes.values()) for row in rows), default=0))
-    ended = [("final", "difference", "90% interval", "lost", "verdict")]
+    ended = [("final", "difference", "90% interval", "failed", "verdict")]
     ended += [how_it_ended(row, comparison) for row in rows]
     if not any(row.diverged for row in rows):
         ended = [(*cells[:3], cells[4]) for cells in ended]
     cost = [("skips", "scale", "s/step", *KIND_HEADS, "total")]
     cost += [what_it_cost(row, divisor) for row in rows]
     about_cost = (
-        f"Skipped steps and final loss scale, mean of the runs; median seconds of a step; {unit} "
-        "held at the peak of a step: weights, masters, optimizer state, activations, gradients."
+        f"Skipped steps and final loss scale (means over runs), median seconds of a step, and "
+        f"{unit} of memory at the peak of a step: weights, master weights, optimizer state, "
+        "activations, gradients."
     )
     notes = [*(needed(row) for row in rows if row.needed), *comparison.notes()]
     blocks = [
@@ -41,13 +42,13 @@ def run_table(task, run) -> str:
     rows = [
         ("task", task.name),
         ("precision", f"{run.precision}, seed {run.seed}"),
-        ("ended", run.status + (f": {run.note}" if run.note else "")),
+        ("status", run.status + (f": {run.note}" if run.note else "")),
         ("steps", f"{run.steps}, of which {run.skipped} skipped"),
         ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
         (task.metric_name, words.fixed(run.metric, words.decimals(task.margin)) + unit),
         ("loss scale", words.scale_text(run.final_scale)),
         ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
-        ("held", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
+        ("memory", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
     ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
@@ -63,11 +64,15 @@ def about_end(comparison) -> str:
     margin = f"{task.margin:g} {task.difference_unit}".strip()
     about = (
         f"{task.name}{dial}: {steps}, {words.plural(len(comparison.seeds), 'seed')}. "
-        f"Final {task.metric_name}{unit}, mean ± deviation over seeds; {better} is better."
+        f"Final {task.metric_name}{unit}, mean ± standard deviation over seeds; {better} is "
+        "better."
     )
     if len(comparison.precisions) == 1:
         return about
-    return f"{about} Difference from {baseline}, paired by seed; margin of the verdict: {margin}."
+    return (
+        f"{about} Difference from {baseline}, paired by seed; EQUIVALENT where its whole interval "
+        f"is within ±{margin}."
+    )
 
 
 def how_it_ended(row, comparison) -> tuple:
