@@ -77,13 +77,13 @@ def machine() -> list:
 
 def libraries() -> list:
     """NumPy with its BLAS, numba, CuPy with its devices, and what else is optional."""
-    found = [
+    rows = [
         ("NumPy", f"{environment.installed('numpy')}, products on {environment.blas()}{threads()}"),
         ("numba", f"{environment.installed('numba')}{numba_text()}"),
         ("CuPy", cupy_text()),
     ]
     others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl")
-    return found + [(name, environment.installed(name)) for name in others]
+    return rows + [(name, environment.installed(name)) for name in others]
 
 
 def threads() -> str:
@@ -125,17 +125,17 @@ def cupy_text() -> str:
 
 def gpu_text(cupy) -> str:
     """What the first GPU is and lacks, and which cuBLAS multiplies on it."""
-    told, device = "", cupy.cuda.Device(0)
+    text, device = "", cupy.cuda.Device(0)
     try:
-        found = generation(device.compute_capability)
+        of_gpu = generation(device.compute_capability)
         cuda = cupy.cuda.runtime.runtimeGetVersion() // 1000
-        missing = [lacks(found, feature) for feature in ("bfloat16", "tf32", "float8", cuda)]
-        told = "".join(f"; {sentence}" for sentence in [found.name, *filter(None, missing)])
+        missing = [lacks(of_gpu, feature) for feature in ("bfloat16", "tf32", "float8", cuda)]
+        text = "".join(f"; {sentence}" for sentence in [of_gpu.name, *filter(None, missing)])
         path = load(cuda).path
     except DeviceError as error:
-        return f"{told}; {error}"
+        return f"{text}; {error}"
     free, total = device.mem_info
-    return f"{told}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free; matrix products by {path}"
+    return f"{text}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free; matrix products by {path}"
 
 
 def kernel_rows() -> list:
