@@ -145,8 +145,8 @@ class Comparison:
         notes = [self.dial_note()] if self.dial else []
         if len(self.seeds) < FEW_SEEDS:
             notes.append(
-                f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}: {FEW_SEEDS} are the least "
-                "for a band, 10 for a claim."
+                f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)} only: pictures show "
+                f"intervals from {FEW_SEEDS} seeds on, and a claim should rest on 10."
             )
         for row in self.rows():
             if row.too_coarse:
@@ -277,9 +277,9 @@ def compare(
     if figures is not None and out is None:
         raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
     if figures is not None:  # before training, not after it
-        from minifp.report import drawing
+        from minifp.lab.page.figures import check
 
-        drawing.check(figures)
+        check(figures)
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, out)
     if out is not None:

@@ -106,11 +106,11 @@ PARTS = (
         title="Mixed precision ends where float32 ends",
         claim="LeNet in mixed precision ends at the accuracy of float32, seed by seed, with half "
         "the bytes of activations and gradients.",
-        look="The difference in the table and its interval; loss curves that lie on each other.",
+        look="The difference in the table and its interval; loss curves on top of each other.",
         honest="The margin is 1 point of accuracy: one of the 360 test pictures is 0.28 points, "
         "and at the half point that was tried first three seeds left the verdict open. Nothing "
-        "else was arranged. Naive float16 loses little or nothing here either: a model that "
-        "forgives so much proves nothing. The next parts do not forgive.",
+        "else was arranged. Float16 without any of the techniques loses little or nothing here "
+        "either: this task is too easy to show what they are for. The next parts show it.",
         task=lambda: load_task("lenet", "digits"),
         precisions=("float32", "mixed", "float16"),
     ),
@@ -147,7 +147,8 @@ PARTS = (
         "that a variance adds up pass 65504, and everything is divided by infinity.",
         look="The accuracy of mixed,reduce=float16, at the level of guessing; only sums differ.",
         honest="The pictures are raw, 0 to 16, as the data set has them. With pixels from 0 to 1 "
-        "float16 sums do no harm here, because nothing overflows. The margin is that of (a).",
+        "float16 sums do no harm here, because nothing overflows. The margin is 1 point, as in "
+        "(a).",
         task=raw_lenet,
         precisions=("float32", "mixed", "mixed,reduce=float16"),
     ),

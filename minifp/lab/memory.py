@@ -7,8 +7,8 @@
 
 Arrays that share memory count once; the workspace inside an operation does not count.
 An operation holds what it reads and what it has made at once, so what it has used up is taken off
-only when the next operation is done. (scope/ledger.py watches until arrays are really freed, names
-who holds them, and measures the workspace.)
+only when the next operation is done. (scope/memory/ledger.py watches until arrays are really freed,
+names who holds them, and measures the workspace.)
 """
 
 from collections import Counter

@@ -1,1 +1,1 @@
-"""What a comparison looks like: text tables, pictures, and pages that need no network."""
+"""What pages are made of: text, tables, pictures, and a frame that needs no network."""

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from minifp.errors import ArgumentError, MinifpError
 from minifp.saving import files
 
 HOW_TO_GET = "Pictures need matplotlib: python -m pip install matplotlib"
@@ -21,7 +20,7 @@ INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d8dee4", "#ffffff"
 
 @dataclass(frozen=True)
 class Style:
-    """How one precision is drawn; the colours are those of Okabe and Ito (2008), width in points.
+    """How one series is drawn; the colours are those of Okabe and Ito (2008), width in points.
 
     Any two differ in colour, dashes and marker, so that neither eyes nor printers decide.
     """
@@ -37,7 +36,7 @@ class Style:
         return (0, self.dashes) if self.dashes else "solid"
 
 
-# The first is for the baseline: broad and grey, so that what lies on top of it is seen to do so.
+# The first is for what others are compared with: broad and grey, so that it is seen behind them.
 STYLES = (
     Style("#7d8590", (), "o", 4.2),
     Style("#0072b2", (), "s", 1.6),
@@ -48,15 +47,6 @@ STYLES = (
     Style("#56b4e9", (7, 1.5, 1.2, 1.5, 1.2, 1.5), "X", 1.6),
     Style("#000000", (10, 3), "*", 1.4),
 )
-FAMILIAR = {"mixed": 1, "float16": 2, "mixed,loss_scale=off": 3, "mixed,master_weights=off": 4}
-
-KIND_COLORS = {
-    "weights": "#0072b2",
-    "masters": "#56b4e9",
-    "optimizer_state": "#009e73",
-    "activations": "#e69f00",
-    "gradients": "#cc79a7",
-}
 
 # Inline in a page, a colour becomes a variable of its style sheet, which knows dark from light.
 VARIABLES = {
@@ -112,24 +102,6 @@ def is_available() -> bool:
     except ModuleNotFoundError:
         return False
     return True
-
-
-def check(format):
-    """Raise ArgumentError for none of FORMATS, MinifpError where there is no matplotlib."""
-    if format not in FORMATS:
-        raise ArgumentError(f"figures={format!r}: expected one of {', '.join(FORMATS)}")
-    if not is_available():
-        raise MinifpError(HOW_TO_GET)
-
-
-def styles(precisions, baseline) -> dict:
-    """A Style for each precision. The well-known ones look the same in every report."""
-    chosen = {p: FAMILIAR[p] for p in precisions if p in FAMILIAR and p != baseline}
-    free = [i for i in range(1, len(STYLES)) if i not in chosen.values()]
-    for precision in precisions:
-        if precision != baseline and precision not in chosen:
-            chosen[precision] = free.pop(0) if free else 1 + len(chosen) % (len(STYLES) - 1)
-    return {p: STYLES[0 if p == baseline else chosen[p]] for p in precisions}
 
 
 @contextmanager

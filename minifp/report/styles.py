@@ -1,4 +1,4 @@
-"""The style sheet of a page: light and dark by the reader's setting, and narrow screens."""
+"""The style sheet of all pages: light and dark by the reader's setting, and narrow screens."""
 
 LIGHT = """
   --page: #f6f7f9; --paper: #ffffff; --ink: #1f2328; --muted: #59636e; --grid: #d8dee4;
@@ -48,11 +48,6 @@ RULES = """
 .minifp .verdicts code { font-weight: 600; }
 .minifp .verdicts span + span { display: block; margin-top: 0.2rem; color: var(--muted);
   font-size: 0.94rem; }
-.minifp .badge { display: inline-block; font-size: 0.72rem; font-weight: 650; line-height: 1.2;
-  letter-spacing: 0.03em; padding: 0.22rem 0.5rem; border-radius: 99px; margin-left: 0.5rem;
-  vertical-align: 0.1em; background: var(--open-soft); color: var(--open); white-space: nowrap; }
-.minifp .equivalent { background: var(--good-soft); color: var(--good); }
-.minifp .different, .minifp .diverged { background: var(--bad-soft); color: var(--bad); }
 .minifp .note { background: var(--soft); color: var(--ink); border-left: 4px solid var(--series-5);
   border-radius: 4px; padding: 0.6rem 1rem; margin: 1.25rem 0; font-size: 0.94rem; }
 .minifp .note p { margin: 0.2rem 0; max-width: none; }
@@ -86,42 +81,18 @@ RULES = """
 .minifp .facts th { color: var(--muted); white-space: nowrap; width: 1%; padding-right: 1.5rem; }
 .minifp details { margin: 0.6rem 0; }
 .minifp summary { cursor: pointer; color: var(--link); font-size: 0.92rem; padding: 0.2rem 0; }
-.minifp nav { margin: 1.75rem 0; }
-.minifp nav ul { list-style: none; padding: 0; display: grid; gap: 0.6rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
-.minifp nav a { display: block; height: 100%; padding: 0.75rem 1rem; border-radius: 10px;
-  background: var(--paper); border: 1px solid var(--edge); text-decoration: none;
-  color: var(--ink); }
-.minifp nav a:hover { border-color: var(--link); }
-.minifp nav b { display: block; font-weight: 600; }
-.minifp nav span { color: var(--muted); font-size: 0.9rem; }
-.minifp .letter { color: var(--muted); font-weight: 500; margin-right: 0.4rem; }
 .minifp footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--edge);
   color: var(--muted); font-size: 0.85rem; }
-.minifp .scope-controls { display: grid; gap: 0.5rem 2rem; position: sticky; top: 0; z-index: 1;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); background: var(--page);
-  padding: 0.75rem 0; border-bottom: 1px solid var(--edge); }
-.minifp .scope-controls label { display: grid; gap: 0.15rem; font-size: 0.92rem; }
-.minifp .scope-controls input { width: 100%; accent-color: var(--link); }
-.minifp .scope-controls output { font-variant-numeric: tabular-nums; font-weight: 600; }
-.minifp .scope-lens svg.panel, .minifp .wide svg.panel { max-width: none; }
-.minifp .scope-status { position: absolute; width: 1px; height: 1px; overflow: hidden;
-  clip-path: inset(50%); }
-.minifp .drawn { overflow-x: auto; }
 .minifp :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-.minifp .scope-lens h3 { margin: 0 0 0.5rem; }
-.minifp .scope-said { font-size: 0.92rem; max-width: none; font-variant-numeric: tabular-nums; }
 @media (max-width: 40rem) {
   .minifp main { padding: 1.5rem 1rem 3rem; }
   .minifp figure { padding: 0.8rem 0.75rem; }
   .minifp th, .minifp td { padding: 0.4rem 0.55rem; }
-  .minifp .drawn svg.panel { min-width: 44rem; }
 }
 @media print {
   .minifp { background: none; }
   .minifp figure, .minifp li, .minifp tr { break-inside: avoid; }
   .minifp h2 { break-after: avoid; }
-  .minifp .scope-controls { position: static; }
   .minifp .scroll { overflow: visible; }
   .minifp .scroll th, .minifp .scroll td { white-space: normal; padding: 0.2rem 0.35rem; }
 }

@@ -1,4 +1,4 @@
-"""Numbers and verdicts in words: one spelling for the screen, the pictures and the page."""
+"""Numbers in words: one spelling for the screen, the pictures and the page."""
 
 import math
 import re

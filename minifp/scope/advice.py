@@ -106,7 +106,7 @@ class Advice:
         elif not self.needed:
             said = "So far as could be seen, no" if self.unseen else "No"
             said += (
-                " scaling needed: without it no layer's gradient is off by more than "
+                " scaling is needed: without it no layer's gradient is off by more than "
                 f"{TOLERANCE:.0%}. Up to {power(self.high)} nothing overflowed either"
             )
         else:
@@ -123,24 +123,27 @@ class Advice:
     def confidence(self) -> str:
         """How sure this is."""
         said = (
-            f"Seen in {counted(self.steps)}, in which the largest gradient was {self.largest:.3g} "
-            f"(S times it is below 65504 up to S = {self.ceiling:.3g})"
+            f"Seen in {counted(self.steps)}: the largest gradient was {self.largest:.3g}, which "
+            f"overflows at a scale above {self.ceiling:.3g}"
         )
         if self.steps > 1:
-            said += f" and varied by {self.deviation:.1f} bits (standard deviation)"
-        said += ": "
+            said += (
+                f"; from step to step the largest varied by {self.deviation:.1f} bits (standard "
+                "deviation)"
+            )
+        said += ". "
         said += (
-            f"with 95% confidence at most {self.overflow_bound:.0%} of the steps overflow at "
+            f"With 95% confidence at most {self.overflow_bound:.0%} of all steps overflow at "
             f"{power(self.high)}"
             if self.overflow_bound <= RARE
-            else f"too few to say how often others overflow at {power(self.high)} ({ENOUGH} of "
-            f"which none does would show that at most {RARE:.0%} do)"
+            else f"Too few steps were seen to say how many others overflow at {power(self.high)}: "
+            f"{ENOUGH} of which none does would show that at most {RARE:.0%} do"
         )
         if self.hidden is not None and (self.unseen or self.low >= self.hidden):
             said += (
-                f". {self.zeros:.0%} of all gradients were stored as 0, and what of them "
-                f"{power(self.hidden)} had flushed could not be seen: observe a run in float32, or "
-                "with a larger scale"
+                f". {self.zeros:.0%} of all gradients were stored as 0, and which of them became 0 "
+                f"only by being stored, at a scale of {power(self.hidden)}, could not be seen: "
+                "observe a run in float32, or with a larger scale"
             )
         return said + "."
 

@@ -1,8 +1,8 @@
-"""One step in all detail, as plain data: the twin run, the precision trace, the tape, the memory
-ledger and what they say of hardware.
+"""One step in all detail, as plain data: the reference run, the precision trace, the tape, the
+memory ledger and what they mean for hardware.
 
-It is taken of one step of a run, as it does that step again some tens of times. What it holds is
-what a file can keep (see findings.py): texts, numbers, lists and dicts.
+Only one step of a run is looked at so, because that step is done again some tens of times. What it
+holds is what a file can keep (see findings.py): texts, numbers, lists and dicts.
 """
 
 import math
@@ -18,9 +18,9 @@ from minifp.scope.hardware.tensor_shapes import shape_advice
 from minifp.scope.memory.batch_sizes import BatchMemory, largest_batch
 from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.memory.summary import KINDS, Memory
+from minifp.scope.tracing.reference_run import ReferenceRun, reference_run
 from minifp.scope.tracing.tape_graph import graph_text, layout
 from minifp.scope.tracing.trace import trace
-from minifp.scope.tracing.twin import TwinRun, twin
 from minifp.training.diagnosis import Recorded
 
 MEASURED = 8  # operations whose effect on the weights' gradients is measured
@@ -29,47 +29,47 @@ PARTS = 5  # of a step
 
 
 def of_step(recorded: Recorded, seed: float, progress: bool = True) -> dict[str, Any]:
-    """Twin run, trace and tape of a step that is under way (see diagnosis.Recorded).
+    """Reference run, trace and tape of a step that is under way (see diagnosis.Recorded).
 
-    progress: whether a bar is shown. What the step cannot be looked at for, as on a GPU, is told
-    under "refused", and ends no training.
+    progress: whether a bar is shown. Where the step cannot be looked at, as on a GPU, the reason is
+    under "refused", and training goes on.
     """
     from tqdm import tqdm
 
-    found: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     shown = {"desc": "one step in detail", "unit": "part", "leave": False, "disable": not progress}
     with tqdm(total=PARTS, **shown) as bar:
         try:
             for name, part in parts_of(recorded, seed):
-                found[name] = part
+                details[name] = part
                 bar.update()
         except MinifpError as error:
-            found["refused"] = str(error)
-    return found
+            details["refused"] = str(error)
+    return details
 
 
 def parts_of(recorded: Recorded, seed: float) -> Iterator[tuple[str, Any]]:
     """The parts by name, one after the other."""
-    found = trace(recorded, seed)
+    kernels = trace(recorded, seed)
     names = "precision", "flops", "bytes", "seconds"
-    rows = [{**asdict(row), "intensity": row.intensity} for row in found.rows]
-    yield "trace", {**{name: getattr(found, name) for name in names}, "rows": rows}
-    yield "hardware", of_hardware(found.rows)
+    rows = [{**asdict(row), "intensity": row.intensity} for row in kernels.rows]
+    yield "trace", {**{name: getattr(kernels, name) for name in names}, "rows": rows}
+    yield "hardware", of_hardware(kernels.rows)
     yield "tape", {"text": graph_text(recorded), **asdict(layout(recorded))}
     yield "batch", batch_of(recorded)
-    yield "twin", twins_of(recorded, seed, found.precision)
+    yield "reference", reference_runs(recorded, seed, kernels.precision)
 
 
-def twins_of(recorded: Recorded, seed: float, precision: str) -> list[dict]:
-    """Beside float32, with the effect of each operation, and beside float64, "exact"."""
+def reference_runs(recorded: Recorded, seed: float, precision: str) -> list[dict]:
+    """The step beside float32 and beside float64; beside float64 alone where it is in float32."""
     references = [float32.name, float64.name]
     if precision in references:
         references = [float64.name]
-    return [told(twin(recorded, seed, reference, MEASURED)) for reference in references]
+    return [of_run(reference_run(recorded, seed, name, MEASURED)) for name in references]
 
 
-def told(run: TwinRun) -> dict:
-    """A twin run as plain data."""
+def of_run(run: ReferenceRun) -> dict:
+    """A reference run as plain data."""
     return {
         **{name: getattr(run, name) for name in ("reference", "loss", "loss_reference")},
         **{name: getattr(run, name) for name in ("gradients", "weights", "sources")},
@@ -86,10 +86,10 @@ def told(run: TwinRun) -> dict:
 
 def of_hardware(rows: list) -> dict:
     """Dimensions, bounds on this machine and on GPUs, and Amdahl's law."""
-    found = {}
+    floors = {}
     for machine in (machines.measured(), *machines.KNOWN.values()):
         on = bounds(rows, machine)
-        found[machine.name] = {
+        floors[machine.name] = {
             "text": str(machine), "source": machine.source, "ridge": machine.ridge(),
             "rate": machine.half_rate, "bandwidth": machine.bandwidth,
             "float16": on.half_floor, "float32": on.single_floor, "shares": on.shares(),
@@ -98,7 +98,7 @@ def of_hardware(rows: list) -> dict:
     law = amdahl(rows)
     advice = shape_advice(rows)
     return {
-        "machines": found,
+        "machines": floors,
         "shapes": [{**asdict(p), "text": str(p)} for p in advice.paddings],
         "products": law.share,
         "amdahl": {str(s): law.bound(s) for s in SPEED_UPS if math.isfinite(s)},
@@ -106,16 +106,16 @@ def of_hardware(rows: list) -> dict:
 
 
 def of_memory(ledger: MemoryLedger, batch: int | None) -> dict:
-    """What a ledger has found, beside float32, and the largest batches that fit."""
+    """What a ledger has counted, beside float32, and the largest batches that fit."""
     here, single = ledger.finish(), ledger.float32
-    found = {"kinds": list(KINDS), "here": plain(here)}
+    memory = {"kinds": list(KINDS), "here": plain(here)}
     if single is not None:
-        found["float32"] = plain(single)
+        memory["float32"] = plain(single)
     if single is not None and batch:
         both = BatchMemory.of(here, batch), BatchMemory.of(single, batch)
         sizes = sorted({m for machine in machines.KNOWN.values() for m in machine.memory})
-        found["batches"] = [asdict(largest_batch(*both, size)) for size in (4 * GB, *sizes)]
-    return found
+        memory["batches"] = [asdict(largest_batch(*both, size)) for size in (4 * GB, *sizes)]
+    return memory
 
 
 def plain(memory: Memory) -> dict:
@@ -124,8 +124,8 @@ def plain(memory: Memory) -> dict:
 
 
 def batch_of(recorded: Recorded) -> int | None:
-    """How many examples a step had: the first dimension of what the loss was given beside the
-    model's output, its targets; None where it was given nothing."""
+    """How many examples a step had: the first dimension of the targets, which the loss takes beside
+    the model's output; None where it takes nothing else."""
     for node in recorded.order:
         for a in node.call[1] if getattr(node, "call", None) else ():
             if getattr(a, "ndim", 0):

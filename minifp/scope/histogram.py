@@ -175,11 +175,11 @@ def blocks(x: np.ndarray, whole: bool) -> Iterator[np.ndarray]:
 
 
 def compiled_count(bits: np.ndarray, format: Format) -> tuple[np.ndarray, int, int] | None:
-    """What `counted` returns, by the twin; None for subnormal numbers of float32, which are few."""
-    twin = import_module("minifp.scope.histogram_numba")
+    """What `counted` returns, compiled; None for subnormal numbers of float32, which are few."""
+    compiled = import_module("minifp.scope.histogram_numba")
     if format == HALF:
-        return twin.of_halves(bits, of_halves(), number_of_classes(format))
-    raw, low, high = twin.of_singles(bits)
+        return compiled.of_halves(bits, of_halves(), number_of_classes(format))
+    raw, low, high = compiled.of_singles(bits)
     if low and low < 2**format.mantissa_bits:
         return None
     counts = np.zeros(number_of_classes(format), np.int64)

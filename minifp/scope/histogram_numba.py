@@ -1,4 +1,4 @@
-"""The twin of histogram.py: the bits are counted on all threads.
+"""The compiled kernels of histogram.py: the bits are counted on all threads.
 
 A block of numbers stays in the L1 cache while it is gone through more than once: for what runs in
 vector registers (the ends, whether there is anything rare), and then for the counters, of which

@@ -188,9 +188,9 @@ def microscope(
 
     model: the Module that is trained. optimizer: its MixedOptimizer. every: which steps are looked
     at: the first, and every so many after it. details: the number of a step, from 1 on, that is
-    also done again, some tens of times, for its twin run beside float32 and float64, its precision
-    trace, its memory and advice on hardware; None for no such step. live: in a notebook, a picture
-    that follows training. progress: whether a bar is shown while details are taken.
+    also done again, some tens of times, for its reference runs in float32 and float64, its
+    precision trace, its memory and advice on hardware; None for no such step. live: in a notebook,
+    a picture that follows training. progress: whether a bar is shown while details are taken.
     Raises ArgumentError for others.
     """
     return Microscope(model, optimizer, every, details=details, live=live, progress=progress)

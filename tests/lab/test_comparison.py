@@ -252,7 +252,7 @@ def test_the_dial_is_explained_where_it_is_used():
 
 def test_few_seeds_are_pointed_out():
     assert (
-        "3 seeds: 5 are the least"
+        "3 seeds only: pictures show intervals from 5 seeds on"
         in from_runs(*[made_up("mixed", s, 9.0) for s in range(3)]).notes()[0]
     )
     assert from_runs(*[made_up("mixed", s, 9.0) for s in range(5)]).notes() == []

@@ -18,8 +18,13 @@ from minifp.lab import Comparison, Run
 from minifp.lab.comparison import TaskInfo
 from minifp.lab.memory import KINDS
 from minifp.lab.page import comparison_page, curves, figures, story, verdicts
-from minifp.lab.page.table import WIDTH, text_table
+from minifp.lab.page.page_style import STYLE
+from minifp.lab.page.precision_styles import styles_of
+from minifp.lab.page.table import text_table
 from minifp.report import drawing, words
+from minifp.report.document import document
+from minifp.report.plain_text import WIDTH
+from minifp.report.styles import CSS
 
 needs_pictures = pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
 
@@ -318,7 +323,7 @@ def test_a_lost_run_ends_in_a_cross():
 
     axes = Figure().subplots()
     c = four()
-    figures.PANELS["loss"].draw(axes, c, drawing.styles(c.precisions, c.baseline))
+    figures.PANELS["loss"].draw(axes, c, styles_of(c.precisions, c.baseline))
     crosses = [line for line in axes.lines if line.get_marker() == "X"]
     assert [line.get_xdata()[0] for line in crosses] == [19, 20, 21]
 
@@ -330,9 +335,9 @@ def test_an_unknown_format_is_refused(tmp_path):
 
 def test_any_two_precisions_differ_in_colour_and_in_marker():
     names = ["float32", "mixed", "float16", "float64", "mixed,loss_scale=8", "mixed,reduce=float16"]
-    styles = drawing.styles(names, "float32")
+    styles = styles_of(names, "float32")
     assert len({s.color for s in styles.values()}) == len({s.marker for s in styles.values()}) == 6
-    alone = drawing.styles(["float32", "mixed"], "float32")
+    alone = styles_of(["float32", "mixed"], "float32")
     assert alone["mixed"] == styles["mixed"]  # in every report
 
 
@@ -369,7 +374,7 @@ class Reader(HTMLParser):
 @cache
 def page_of_four():
     """The text of a page with everything on it."""
-    return comparison_page.document("four", comparison_page.body(four()))
+    return document("four", comparison_page.body(four()))
 
 
 def panels_of_four():
@@ -421,7 +426,7 @@ def test_names_are_escaped(without_matplotlib):
     c = four()
     c.task = TaskInfo(**{**vars(c.task), "name": "<b>&", "description": "a < b"})
     c.environment["<i>"] = "&"
-    found = Reader(comparison_page.document("x", comparison_page.body(c)))
+    found = Reader(document("x", comparison_page.body(c)))
     assert "i" not in {tag for tag, _ in found.tags}
     assert "<b>&" in " ".join(found.words)
 
@@ -445,7 +450,7 @@ def test_a_task_that_no_command_can_name_is_made_again_from_python(without_matpl
 def test_in_a_notebook_nothing_outside_is_touched_and_two_results_can_stand_together():
     first, second = four()._repr_html_(), with_dial()._repr_html_()
     assert "<html" not in first and "<body" not in first
-    rules = re.findall(r"^([^@{}\n]+)\{", comparison_page.CSS, flags=re.MULTILINE)
+    rules = re.findall(r"^([^@{}\n]+)\{", CSS + STYLE, flags=re.MULTILINE)
     assert all(part.strip().startswith(".minifp") for rule in rules for part in rule.split(","))
     ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
     assert ids[0] and not ids[0] & ids[1]

@@ -35,11 +35,12 @@ ROOMS = {
     "lab": "models report",  # nothing that needs the microscope
     "scope": "lab",  # nothing that changes what it looks at
     "compat": "models optim data",  # thin: other systems' names for what is here
-    "shell": "scope minifp",  # the command line; no work of its own
+    "shell": "scope minifp",  # the command line: no work of its own, and nothing imports it
     "minifp": "compat scope",
 }
 WORDS = {"errors", "typing", "checks"}
-SHELL = {"cli", "__main__", "lab.doctor"}  # commands stand beside what they run
+SHELL = {"cli", "__main__"}  # and every folder of COMMANDS, which stands beside what they run
+COMMANDS = "commands"
 NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms' things
 DRAW_NUMBERS = {"ops", "nn", "data", "lab", "scope", "saving"}  # what may import random itself
 DECIDE_FORMATS = {"minifp", "numerics", "runtime"}
@@ -75,9 +76,10 @@ def tree(path):
 
 def room(module):
     """The room of a module: "ops" of minifp.ops.products.matmul."""
-    name = module.removeprefix("minifp.")
-    first = name.partition(".")[0]
-    return "words" if first in WORDS else "shell" if name in SHELL else NICKNAMES.get(first, first)
+    first, *inner = module.removeprefix("minifp.").split(".")
+    if first in SHELL or COMMANDS in inner:
+        return "shell"
+    return "words" if first in WORDS else NICKNAMES.get(first, first)
 
 
 @cache
@@ -153,6 +155,24 @@ def test_only_rooms_that_draw_numbers_import_random():
         if target == "minifp.runtime.random" and room(module) not in {"minifp", *DRAW_NUMBERS}
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_microscope_takes_from_the_laboratory_only_what_measures_memory():
+    """But for `inspecting`, which trains one of its tasks, or goes on from one's checkpoint."""
+    measures = {"minifp.lab.memory"}
+    trains = {f"minifp.lab.{name}" for name in ("resume", "run", "settings", "task", "tasks")}
+    wrong = [
+        place(path, line, target)
+        for module, path in modules().items()
+        for target, line in imports(module)
+        if (room(module), room(target)) == ("scope", "lab")
+        if target not in (measures | trains if module == "minifp.scope.inspecting" else measures)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_laboratory_knows_no_microscope_and_the_kit_of_pages_neither_of_them():
+    assert "scope" not in below("lab") and not {"lab", "scope"} & below("report")
 
 
 def test_no_module_imports_itself_in_a_circle():

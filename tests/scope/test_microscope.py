@@ -440,7 +440,7 @@ def test_the_advice_has_the_scale_that_works_and_not_the_one_that_fails():
 
 def test_no_scaling_is_needed_where_gradients_are_large():
     advice = small("float32", steps=3).advice()
-    assert not advice.needed and "No scaling needed" in str(advice)
+    assert not advice.needed and "No scaling is needed" in str(advice)
 
 
 def test_a_step_overflows_above_the_ceiling_and_not_at_it():
@@ -448,7 +448,7 @@ def test_a_step_overflows_above_the_ceiling_and_not_at_it():
     advice = scope.advice()
     k = advice.high
     assert 2.0**k <= advice.ceiling * (1 + 2.0**-11) < 2.0 ** (k + 1)
-    assert f"up to S = {advice.ceiling:.3g}" in str(advice)
+    assert f"overflows at a scale above {advice.ceiling:.3g}" in str(advice)
     assert not small(f"mixed,loss_scale={2.0**k:.17g}").skipped[0]
     assert small(f"mixed,loss_scale={2.0 ** (k + 2):.17g}").skipped[0]
 
@@ -654,7 +654,7 @@ def test_advice_does_not_promise_what_it_cannot_bound():
     few, many = by_ways([scaled] * 5).advice(), by_ways([scaled] * 60).advice()
     assert few.overflow_bound == 0.6
     assert "60 of which none does would show that at most 5% do" in str(few)
-    assert "with 95% confidence at most 5% of the steps overflow" in str(many)
+    assert "With 95% confidence at most 5% of all steps overflow" in str(many)
     for advice in (few, many):
         assert "no harm" not in str(advice) and "60%" not in str(advice)
         assert all(not advice.overflowing[k] for k in range(-10, advice.high + 1))
@@ -696,7 +696,7 @@ def test_taking_details_changes_no_number(precision):
             with fp.microscope(model, optimizer, every=3, details=details, progress=False) as scope:
                 for _ in range(4):
                     optimizer.minimize(F.cross_entropy(model(x), t))
-        assert ("twin" in scope.details) == (details is not None)
+        assert ("reference" in scope.details) == (details is not None)
         return [p.array.tobytes() for p in model.parameters()], fp.get_state()
 
     assert weights(2) == weights(None)
@@ -752,7 +752,7 @@ def test_a_finished_run_whose_schedule_ended_at_0_says_so(tmp_path):
     for one in (found, Findings.load(tmp_path / "scope.npz")):
         page = one.report(tmp_path / "scope.html", progress=False).read_text(encoding="utf-8")
         for text in (one.summary(), page):
-            assert said in " ".join(text.split()) and "that were wanted were lost" not in text
+            assert said in " ".join(text.split()) and "computed were lost" not in text
 
 
 def test_a_rate_that_is_not_0_says_nothing_of_it():

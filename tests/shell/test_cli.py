@@ -8,10 +8,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("click")
@@ -19,11 +17,11 @@ from click.testing import CliRunner
 
 import minifp
 from minifp import cli, lab
-from minifp.data import TensorDataset
 from minifp.lab import demo
 from minifp.lab.comparison import Comparison
-from minifp.lab.page import figures
 from minifp.report import drawing
+from minifp.shell import options
+from minifp.shell.group import INTERRUPTED
 
 ROOT = Path(minifp.__file__).parents[1]
 
@@ -46,15 +44,6 @@ TINY = ("mlp", "--data", "digits", "--epochs", "1", "--seeds", "2", "--quiet")
 
 
 # ---- help ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["", "compare", "train", "demo", "doctor", "explain"])
-def test_help_explains_every_command_with_examples(command):
-    result = call(*command.split(), "--help")
-    assert result.exit_code == 0
-    assert len(result.output) > 150 and max(map(len, result.output.splitlines())) <= 100
-    if command in ("", "compare"):
-        assert "minifp compare lenet" in result.output
 
 
 def test_help_of_compare_names_every_task_precision_and_switch():
@@ -83,7 +72,7 @@ def test_the_version_is_told():
     ],
 )
 def test_a_flag_takes_all_words_up_to_the_next_option(given, parsed):
-    assert cli.repeated(given.split(), ("-p", "--precision")) == parsed.split()
+    assert options.repeated(given.split(), ("-p", "--precision")) == parsed.split()
 
 
 @pytest.fixture
@@ -141,7 +130,6 @@ def test_seeds_can_be_listed_and_the_rest_has_defaults(asked):
         ("compare nowhere.py:task", "no file"),
         ("compare mlp --figures jpg", "jpg"),
         ("compare mlp extra", "extra"),
-        ("comparre", "comparre"),
         ("compare mlp --out ~", "path is empty"),
         ("demo --out ~", "path is empty"),
         ("inspect mlp --out ~", "path is empty"),
@@ -271,27 +259,6 @@ def test_a_task_of_ones_own_is_compared(tmp_path):
 # ---- the demonstration, two steps a run ----------------------------------------------------------
 
 
-@pytest.fixture
-def short_demo(monkeypatch):
-    """The parts of the demonstration with one seed, two steps, little data and one picture each."""
-
-    def little(dataset, n=16):
-        return TensorDataset(*dataset[np.arange(n)], name="little")
-
-    def short(part):
-        task = part.task()
-        train, test = task.data()
-        small = {"data": lambda: (little(train), little(test)), "batch_size": 8, "steps": 2}
-        return replace(part, task=lambda: replace(task, **small), seeds=1)
-
-    monkeypatch.setattr(demo, "PARTS", tuple(map(short, demo.PARTS)))
-    monkeypatch.setattr(
-        figures,
-        "FIGURES",
-        {name: ("metric",) if name == "loss" else () for name in figures.FIGURES},
-    )
-
-
 def test_the_demonstration_makes_one_page_of_its_four_parts(short_demo, tmp_path):
     result = call("demo", "--quiet", "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -310,7 +277,7 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
 
     monkeypatch.setattr(lab.comparison, "train", interrupted)
     result = call("demo", "--quiet", "--out", tmp_path)
-    assert result.exit_code == cli.INTERRUPTED and "goes on from there" in result.output
+    assert result.exit_code == INTERRUPTED and "goes on from there" in result.output
 
 
 # ---- what cannot be written ---------------------------------------------------------------------
@@ -365,7 +332,7 @@ def test_an_interrupt_keeps_what_was_finished_and_exits_with_130(tmp_path, monke
 
     monkeypatch.setattr(lab.comparison, "train", interrupted)
     result = call("compare", *TINY, "--out", tmp_path)
-    assert result.exit_code == cli.INTERRUPTED
+    assert result.exit_code == INTERRUPTED
     assert "3 finished runs" in result.output and "Traceback" not in result.output
     kept = Comparison.load(tmp_path)
     assert len(kept.runs) == 3 and (tmp_path / "report.html").is_file()
@@ -382,7 +349,7 @@ def test_a_real_interrupt_leaves_no_traceback(tmp_path):
             said += process.stderr.read1()
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
-    assert process.returncode == cli.INTERRUPTED, said
+    assert process.returncode == INTERRUPTED, said
     assert b"Interrupted. No run was finished." in said and b"Traceback" not in said
 
 

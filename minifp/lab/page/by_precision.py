@@ -4,8 +4,9 @@ import math
 
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions
+from minifp.lab.page.precision_styles import KIND_COLORS
 from minifp.report import words
-from minifp.report.drawing import GRID, INK, KIND_COLORS, MUTED, PAPER, STYLES
+from minifp.report.drawing import GRID, INK, MUTED, PAPER, STYLES
 
 ROW = 1.0  # height of a row; its label stands above its marks
 

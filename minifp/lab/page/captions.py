@@ -45,10 +45,11 @@ def note(comparison, name) -> str:
     if name == "loss":
         return f"{lines_text(comparison)} {astray_text(comparison)}".strip()
     texts = {
-        "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN; where there is "
-        "no norm, the one before is drawn.",
-        "difference": "At the end: a mark for each seed, a bar at the mean. Difference: its mean "
-        f"with the {curves.CONFIDENCE:.0%} interval, and the seeds below it; an arrow: far away.",
+        "scale": "Ticks: steps that were skipped because a gradient was Inf or NaN; such a step "
+        "has no norm, so that of the step before is drawn.",
+        "difference": "At the end: a mark for each seed, a bar at their mean. Difference: the mean "
+        f"with its {curves.CONFIDENCE:.0%} interval, below it a mark for each seed; an arrow "
+        "points to a mean that is too far off to be drawn.",
         "memory": "Counted from the arrays that are alive at the peak of one training step. Times "
         "were measured in these runs, on the machine named in the report.",
     }
@@ -60,11 +61,14 @@ def lines_text(comparison) -> str:
     seeds, width = len(comparison.seeds), curves.window_of(comparison)
     of_steps = f" of {width} steps" if width > 1 else ""
     if seeds == 1:
-        return f"Thin: every step. Thick: the mean{of_steps}." if width > 1 else ""
+        return f"Thin line: every step. Thick line: the mean{of_steps}." if width > 1 else ""
     band = f"its {curves.CONFIDENCE:.0%} interval (Student's t)"
     if seeds < curves.FEWEST_SEEDS:
         band = "from the lowest to the highest seed"
-    return f"Thin: every step of every seed. Thick: the mean{of_steps} over seeds; band: {band}."
+    return (
+        f"Thin lines: every step of every seed. Thick line: the mean{of_steps} over seeds; band: "
+        f"{band}."
+    )
 
 
 def astray_text(comparison) -> str:
@@ -72,8 +76,8 @@ def astray_text(comparison) -> str:
     if all(run.finished for run in comparison.runs):
         return ""
     return (
-        "A precision of which a run went astray is drawn seed by seed; cross: NaN from here on, "
-        "triangle: beyond the picture."
+        "Where a run did not finish, all seeds of its precision are drawn one by one; a cross: the "
+        "loss is NaN from there on; a triangle: it leaves the picture."
     )
 
 

@@ -1,52 +1,23 @@
-"""One page of HTML: everything in one file, no script, no network; light and dark, wide and narrow.
+"""The page of a comparison: all of it in one file, without script and network; or in a notebook."""
 
-`fragment` is the same for a notebook: a <div> that brings its style and touches nothing outside.
-"""
-
-import hashlib
-from html import escape
 from pathlib import Path
 
 from minifp.lab.page import page_tables, sections, verdicts
-from minifp.lab.page.table import text_table
+from minifp.lab.page.page_style import STYLE
+from minifp.report import document as frame
 from minifp.report.markup import paragraph, section
-from minifp.report.styles import CSS
 from minifp.saving import files
-
-# ---- whole pages --------------------------------------------------------------------------------
 
 
 def write_page(comparison, path) -> Path:
     """Write the page of a comparison, aside first, and return its path."""
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
-    return files.write(path, document(title, body(comparison)))
-
-
-def document(title, content, script_hash="", script="") -> str:
-    """A complete page. The policy forbids it to fetch anything, even by mistake.
-
-    script: one that it runs at its end; script_hash: its SHA-256 in base 64, by which it may.
-    """
-    allowed = f"; script-src 'sha256-{script_hash}'" if script else ""
-    at_the_end = f"<script>{script}</script>\n" if script else ""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        f"content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:{allowed}\">\n"
-        '<link rel="icon" href="data:,">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{CSS}body {{ margin: 0; }}\n</style>\n"
-        f'</head>\n<body class="minifp">\n<main>\n{content}\n</main>\n{at_the_end}'
-        "</body>\n</html>\n"
-    )
+    return files.write(path, frame.document(title, body(comparison), STYLE))
 
 
 def fragment(comparison) -> str:
-    """The same inside a notebook; its ids cannot meet those of another comparison."""
-    prefix = "m" + hashlib.sha256(text_table(comparison).encode()).hexdigest()[:8]
-    content = body(comparison, prefix)
-    return f'<style>\n{CSS}</style>\n<div class="minifp"><main>\n{content}\n</main></div>\n'
+    """The same inside a notebook."""
+    return frame.fragment(lambda prefix: body(comparison, prefix), STYLE)
 
 
 def body(comparison, prefix="m") -> str:

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
+from minifp.errors import ArgumentError, MinifpError
 from minifp.lab.page import by_precision, captions, over_steps, verdicts
+from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.report import drawing, words
 from minifp.saving import files
 
@@ -100,13 +102,21 @@ def places(folder, formats=drawing.FORMATS) -> list:
     return [folder / f"{name}.{format}" for name in FIGURES for format in formats]
 
 
+def check(format):
+    """Raise ArgumentError for a format that is none, MinifpError where there is no matplotlib."""
+    if format not in drawing.FORMATS:
+        raise ArgumentError(f"figures={format!r}: expected one of {', '.join(drawing.FORMATS)}")
+    if not drawing.is_available():
+        raise MinifpError(drawing.HOW_TO_GET)
+
+
 def save_figures(comparison, folder, format="png") -> list:
     """Write every figure of a comparison into a folder and return the paths.
 
     format: "png", "svg" or "pdf". Raises ArgumentError for another one, and MinifpError where there
     is no matplotlib, with the line that installs it.
     """
-    drawing.check(format)
+    check(format)
     contents = {
         files.as_path(folder) / f"{name}.{format}": drawing.bytes_of(
             figure(comparison, name), format
@@ -123,7 +133,7 @@ def figure(comparison, name):
     from matplotlib.figure import Figure
 
     chosen = wanted(comparison, name)
-    styles = drawing.styles(comparison.precisions, comparison.baseline)
+    styles = styles_of(comparison.precisions, comparison.baseline)
     wide = WIDTH * len(chosen)
     handles = legend_handles(name, styles)
     columns = columns_of(handles, wide)
@@ -172,7 +182,7 @@ def overview(parts):
 
 def draw_part(axes, part, comparison):
     """One part: a title, its result, the metric or loss, and a legend."""
-    styles = drawing.styles(comparison.precisions, comparison.baseline)
+    styles = styles_of(comparison.precisions, comparison.baseline)
     panel = PANELS["metric" if over_steps.has_course(comparison) else "loss"]
     panel.draw(axes, comparison, styles)
     result = textwrap.fill(verdicts.headline(comparison), 62)
@@ -191,7 +201,7 @@ def panel_svg(comparison, name, prefix) -> str:
     from matplotlib.figure import Figure
 
     panel = PANELS[name]
-    styles = drawing.styles(comparison.precisions, comparison.baseline)
+    styles = styles_of(comparison.precisions, comparison.baseline)
     with drawing.settings():
         drawn = Figure(figsize=(NARROW, height(comparison, panel)))
         drawn.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
@@ -219,7 +229,7 @@ def legend_handles(name, styles) -> list:
     from matplotlib.patches import Patch
 
     if name == "memory":
-        kinds = drawing.KIND_COLORS.items()
+        kinds = KIND_COLORS.items()
         return [Patch(color=color, label=words.spaced(kind)) for kind, color in kinds]
     return [] if name == "difference" else line_samples(styles)
 

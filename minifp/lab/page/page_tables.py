@@ -26,7 +26,7 @@ def evaluation_table(comparison) -> str:
     ]
     head = ["step", *(f"{step:,.0f}" for step in chosen)]
     caption = f"{captions.metric_title(task)} during training, mean over seeds"
-    return details("The same as a table", table(caption, head, rows))
+    return details("The metric as a table", table(caption, head, rows))
 
 
 def mean_at(runs, step, places) -> str:
@@ -69,7 +69,7 @@ def final_row(row, comparison, places) -> list:
 
 def statistics_table(rows) -> str:
     """Two one-sided tests, the sign-flip test and what pairing gained."""
-    head = ["precision", "pairs", "SD of differences", "p below margin", "p above margin"]
+    head = ["precision", "pairs", "SD of differences", "p of below", "p of above"]
     head += ["sign-flip p", "pairing gain", "seeds needed"]
     lines = []
     for row in rows:
@@ -78,9 +78,10 @@ def statistics_table(rows) -> str:
         cells = [str(p.n), *(f"{x:.3g}" for x in numbers), str(p.needed or "-")]
         lines.append([code(row.precision), *(escape(words.typeset(cell)) for cell in cells)])
     caption = (
-        "Equivalent: both one-sided tests, that the difference lies below or above the margin, "
-        "reject at 5% (TOST). Sign-flip: the chance of a mean at least so far from 0, if signs "
-        "were chance. Pairing gain: how many times fewer seeds pairing needs."
+        "Equivalent: two one-sided tests reject, at 5% each, that the difference is below minus "
+        "the margin and that it is above the margin (TOST). Sign-flip p: how likely a mean this "
+        "far from 0 would be if the sign of each difference were a matter of chance. Pairing gain: "
+        "how many times as many seeds it would take without pairs."
     )
     return table(caption, head, lines)
 
@@ -112,7 +113,7 @@ def cost_table(comparison) -> str:
             words.seconds_text(row.seconds_per_step),
         ]
         rows.append([code(row.precision), *map(escape, cells)])
-    caption = "Held at the peak of one training step, and its median time on this machine."
+    caption = "Memory at the peak of one training step, and its median time on this machine."
     return table(caption, ["precision", *kinds, "total", "a step"], rows)
 
 
@@ -141,7 +142,7 @@ def run_table(comparison) -> str:
         "skipped",
         "scale",
         "status",
-        "",
+        "note",
     ]
     summary = f"All {len(rows)} runs"
     return details(summary, table("Every run", head, rows, text_columns=(6, 7))) if rows else ""

@@ -4,6 +4,7 @@ import re
 from html import escape
 
 from minifp.lab.page import captions, figures, over_steps, verdicts
+from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.lab.tasks import BUILT_IN
 from minifp.report import drawing, words
 from minifp.report.markup import code, facts, paragraph
@@ -100,7 +101,9 @@ def figure(comparison, name, prefix) -> str:
 
 def dial_text(comparison) -> str:
     """The short form of the dial's statement, for every figure it touches."""
-    return f"Exponent dial k = {comparison.dial}, as stated above." if comparison.dial else ""
+    return (
+        f"Exponent dial k = {comparison.dial}, which is explained above." if comparison.dial else ""
+    )
 
 
 def legend(comparison, name) -> str:
@@ -108,10 +111,10 @@ def legend(comparison, name) -> str:
     if name == "difference":
         return ""
     if name == "memory":
-        kinds = drawing.KIND_COLORS.items()
+        kinds = KIND_COLORS.items()
         samples = [(SWATCH, 18, color, words.spaced(kind)) for kind, color in kinds]
     else:
-        styles = drawing.styles(comparison.precisions, comparison.baseline)
+        styles = styles_of(comparison.precisions, comparison.baseline)
         samples = [(line(style), 34, style.color, p) for p, style in styles.items()]
     items = "\n".join(
         f'<li><svg width="{width}" height="12" viewBox="0 0 {width} 12" aria-hidden="true">'

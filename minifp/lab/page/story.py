@@ -4,8 +4,9 @@ from html import escape
 from pathlib import Path
 
 from minifp.lab.page import figures, page_tables, sections
-from minifp.lab.page.comparison_page import document
+from minifp.lab.page.page_style import STYLE
 from minifp.report import drawing, words
+from minifp.report.document import document
 from minifp.report.markup import details, paragraph, section
 from minifp.saving import files
 
@@ -47,7 +48,7 @@ def write_story(parts, path) -> Path:
             section("The machine", sections.machine(parts[0][1], shared=False)),
         ]
     )
-    return files.write(path, document(f"minifp demo: {TITLE}", content))
+    return files.write(path, document(f"minifp demo: {TITLE}", content, STYLE))
 
 
 def save_overview(parts, path) -> Path:

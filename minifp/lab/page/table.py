@@ -1,11 +1,9 @@
 """The table of a comparison as plain text: at most 100 columns wide, in ASCII and one "±"."""
 
-import textwrap
-
 from minifp.lab.memory import KINDS
 from minifp.report import words
+from minifp.report.plain_text import columns, fill
 
-WIDTH = 100
 LONGEST_NAME = 20  # characters of a precision on one line; longer ones are broken at their commas
 KIND_HEADS = ("weights", "masters", "state", "activ.", "grads")  # of KINDS
 
@@ -15,22 +13,23 @@ def text_table(comparison) -> str:
     rows = comparison.rows()
     names = [broken(row.precision) for row in rows]
     divisor, unit = byte_unit(max((sum(row.bytes.values()) for row in rows), default=0))
-    ended = [("final", "difference", "90% interval", "lost", "verdict")]
+    ended = [("final", "difference", "90% interval", "failed", "verdict")]
     ended += [how_it_ended(row, comparison) for row in rows]
     if not any(row.diverged for row in rows):
         ended = [(*cells[:3], cells[4]) for cells in ended]
     cost = [("skips", "scale", "s/step", *KIND_HEADS, "total")]
     cost += [what_it_cost(row, divisor) for row in rows]
     about_cost = (
-        f"Skipped steps and final loss scale, mean of the runs; median seconds of a step; {unit} "
-        "held at the peak of a step: weights, masters, optimizer state, activations, gradients."
+        f"Skipped steps and final loss scale (means over runs), median seconds of a step, and "
+        f"{unit} of memory at the peak of a step: weights, master weights, optimizer state, "
+        "activations, gradients."
     )
     notes = [*(needed(row) for row in rows if row.needed), *comparison.notes()]
     blocks = [
         fill(about_end(comparison)),
-        layout(names, ended, text_columns=(len(ended[0]) - 1,)),
+        columns(beside(names, ended), text_columns=(0, len(ended[0]))),
         fill(about_cost),
-        layout(names, cost),
+        columns(beside(names, cost)),
         "\n".join(fill(note, hang="  ") for note in notes),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -43,13 +42,13 @@ def run_table(task, run) -> str:
     rows = [
         ("task", task.name),
         ("precision", f"{run.precision}, seed {run.seed}"),
-        ("ended", run.status + (f": {run.note}" if run.note else "")),
+        ("status", run.status + (f": {run.note}" if run.note else "")),
         ("steps", f"{run.steps}, of which {run.skipped} skipped"),
         ("training loss", f"{losses[-1]:.4g} at the last step" if losses else "-"),
         (task.metric_name, words.fixed(run.metric, words.decimals(task.margin)) + unit),
         ("loss scale", words.scale_text(run.final_scale)),
         ("seconds", f"{words.seconds_text(run.seconds_per_step)} a step, median"),
-        ("held", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
+        ("memory", f"{words.bytes_text(sum(run.bytes.values()))} at the peak of a step"),
     ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
@@ -65,17 +64,14 @@ def about_end(comparison) -> str:
     margin = f"{task.margin:g} {task.difference_unit}".strip()
     about = (
         f"{task.name}{dial}: {steps}, {words.plural(len(comparison.seeds), 'seed')}. "
-        f"Final {task.metric_name}{unit}, mean ± deviation over seeds; {better} is better."
+        f"Final {task.metric_name}{unit}, mean ± standard deviation over seeds; {better} is "
+        "better."
     )
     if len(comparison.precisions) == 1:
         return about
-    return f"{about} Difference from {baseline}, paired by seed; margin of the verdict: {margin}."
-
-
-def fill(text, hang="") -> str:
-    """A paragraph of at most WIDTH columns."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
+    return (
+        f"{about} Difference from {baseline}, paired by seed; EQUIVALENT where its whole interval "
+        f"is within ±{margin}."
     )
 
 
@@ -120,26 +116,11 @@ def size_text(size) -> str:
     return f"{size:.0f}" if size >= 99.95 or size == int(size) else words.three_digits(size)
 
 
-def broken(name) -> list:
+def beside(names, rows) -> list:
+    """The rows, each with the precision in front."""
+    return [(name, *cells) for name, cells in zip(["precision", *names], rows)]
+
+
+def broken(name) -> str:
     """A precision's name in lines of at most LONGEST_NAME characters, broken after its commas."""
-    if len(name) <= LONGEST_NAME:
-        return [name]
-    *before, last = name.split(",")
-    return [f"{'  ' * bool(i)}{part}," for i, part in enumerate(before)] + [f"  {last}"]
-
-
-def layout(names, table, text_columns=()) -> str:
-    """Columns under their heads, which are the table's first row; numbers stand to the right."""
-    names = [["precision"], *names]
-    first = max(len(line) for lines in names for line in lines)
-    widths = [max(map(len, column)) for column in zip(*table)]
-    lines = []
-    for name, row in zip(names, table):
-        cells = [
-            cell.ljust(width) if i in text_columns else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))
-        ]
-        lines.append("  ".join([name[0].ljust(first), *cells]).rstrip())
-        lines += name[1:]
-    lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join(lines)
+    return name if len(name) <= LONGEST_NAME else name.replace(",", ",\n  ")

@@ -83,7 +83,7 @@ def reasons(row, base, comparison) -> str:
         f"{words.signed(row.difference, places)} {unit}"
     )
     if not words.is_number(row.low):
-        return f"{words.typeset(text)} from a single pair of runs, from which nothing follows."
+        return f"{words.typeset(text)} from a single pair of runs, which is no evidence."
     ends = f"{words.signed(row.low, places)} to {words.signed(row.high, places)}"
     text += f" ({CONFIDENCE:.0%} interval {ends}, {row.pairs} pairs), "
     if row.verdict is None:
@@ -92,7 +92,7 @@ def reasons(row, base, comparison) -> str:
     closing = {
         EQUIVALENT: f"inside {margin}.",
         DIFFERENT: f"outside {margin}.",
-        INCONCLUSIVE: f"neither inside nor outside {margin}; about {row.needed} seeds would tell.",
+        INCONCLUSIVE: f"partly inside {margin}; about {row.needed} seeds would decide.",
     }
     return words.typeset(text) + closing[row.verdict]
 

@@ -27,8 +27,8 @@ def memory_section(findings: Record, prefix: str) -> str:
     said = f"{words.bytes_text(here['peak'])} at the peak of a step, in {here['at']}"
     if single:
         said += (
-            f"; the same step in float32: {words.bytes_text(single['peak'])}. Over what is held "
-            f"all the time a step grows by {words.bytes_text(here['growth'])}, in float32 by "
+            f"; the same step in float32: {words.bytes_text(single['peak'])}. Beyond what is held "
+            f"all the time the step takes {words.bytes_text(here['growth'])}, in float32 "
             f"{words.bytes_text(single['growth'])}"
         )
     caption = "Bytes by kind: at the peak (left), and over the operations of this run's step."
@@ -87,11 +87,14 @@ def hardware_section(findings: Record, prefix: str) -> str:
     law = words.listed([f"{b:.2f}" for b in hardware["amdahl"].values()])
     times = words.listed([f"{float(s):g}" for s in hardware["amdahl"]])
     said = (
-        f"{hardware['products']:.0%} of the time in kernels, here, went into products, which "
-        f"tensor cores could speed up. Products that are {times} times faster make all kernels "
-        f"together at most {law} times faster (Amdahl's law)."
+        f"On this machine {hardware['products']:.0%} of the time in kernels went into matrix "
+        f"products, which tensor cores could speed up. Products that are {times} times as fast "
+        f"make all kernels together at most {law} times as fast (Amdahl's law)."
     )
-    caption = "Each kernel: its arithmetic intensity, and the rate it reached under the roof."
+    caption = (
+        "Each kernel: how many operations it does for each byte that it moves, and how many in a "
+        "second; the line is the most that this machine's memory and arithmetic allow."
+    )
     return section(
         "Hardware",
         paragraph(said),
@@ -116,7 +119,8 @@ def machines_table(machines: dict) -> str:
         *("machine", "Tflop/s", "GB/s", "ridge, flop/byte", "least µs, float16", "float32"),
         *("by memory", "by arithmetic", "by latency"),
     )
-    return table("What the step's kernels take at least, and what decides it", heads, rows)
+    caption = "The least time that the step's kernels could take, and the share that each limit has"
+    return table(caption, heads, rows)
 
 
 def shapes_table(shapes: list) -> str:
@@ -155,7 +159,7 @@ def bounds_table(findings: Record) -> str:
     ]  # fmt: skip
     heads = ("", "phase", "operation", "kernel", "flop/byte", "flop/s reached", *machines)
     columns = (1, 2, 3, *range(6, 6 + len(machines)))
-    caption = "Each kernel: its rate here, and what decides its time in float16 on each machine"
+    caption = "Each kernel: its rate here, and what limits its speed in float16 on each machine"
     return folded(caption, heads, rows, columns)
 
 

@@ -31,7 +31,7 @@ def new_figure(height: float, columns: int = 1):
 
 
 def label_of(row: dict) -> str:
-    """What a row of a twin run or a trace is of."""
+    """What a row of a reference run or a trace is of."""
     if row["operation"] == WEIGHT:
         return short(row["module"], 34)
     module = row["module"].partition(".")[2] or row["module"]
@@ -41,9 +41,9 @@ def label_of(row: dict) -> str:
 # ---- errors -------------------------------------------------------------------------------------
 
 
-def twin_figure(findings: Record):
+def reference_figure(findings: Record):
     """The values whose operations add most: what is added, and what is inherited."""
-    rows = findings.details["twin"][0]["rows"]
+    rows = findings.details["reference"][0]["rows"]
     worst = sorted(rows, key=lambda row: -row["added"])[:MOST_BARS]
     drawn, (axes,) = new_figure(0.7 + 0.24 * len(worst))
     places = np.arange(len(worst))

@@ -5,8 +5,8 @@ from html import escape
 from minifp.report import words
 from minifp.report.markup import details, paragraph, section
 from minifp.scope.page.detail_figures import (
+    reference_figure,
     tape_figure,
-    twin_figure,
 )
 from minifp.scope.page.parts import figure, folded, layer_of
 from minifp.scope.record import Record
@@ -15,46 +15,48 @@ from minifp.scope.tracing.redone import WEIGHT
 MOST_BOXES = 60  # of a tape that is drawn; a longer one is given as text
 
 
-# ---- the twin run -------------------------------------------------------------------------------
+# ---- the reference run --------------------------------------------------------------------------
 
 
-def twin_section(findings: Record, prefix: str) -> str:
+def reference_section(findings: Record, prefix: str) -> str:
     """Where the errors come from."""
-    runs = findings.details.get("twin")
+    runs = findings.details.get("reference")
     if not runs:
         return ""
     step = findings.details["step"]
-    parts = [paragraph(f"Step {step}. {said_of_twin(run)}") for run in runs]
-    said = (
-        "The operations that add most: what each adds to its value by itself, and what it inherits "
-        f"from those before it, beside {runs[0]['reference']}."
+    parts = [paragraph(f"Step {step}: {result_of(run)}") for run in runs]
+    caption = (
+        f"Compared with a reference run in {runs[0]['reference']}: the operations that add the "
+        "largest errors, each with the error that it adds by itself and the error that it inherits "
+        "from the operations before it."
     )
-    parts.append(figure(findings, twin_figure, f"{prefix}-twin", "Errors by operation", said))
+    name = f"{prefix}-reference"
+    parts.append(figure(findings, reference_figure, name, "Errors by operation", caption))
     for run in runs:
-        parts += [contributions(run), twin_table(run)]
+        parts += [contributions(run), reference_table(run)]
     return section("Where the errors come from", *parts)
 
 
-def said_of_twin(run: dict) -> str:
-    """The result of a twin run in a sentence."""
-    said = (
-        f"Beside {run['reference']}, from the same weights and batch: the loss is "
-        f"{run['loss']:.6g}, off by {abs(run['loss'] - run['loss_reference']):.1e}, and the "
-        f"gradients of the weights are off by {run['gradients']:.2g} (relative)."
+def result_of(run: dict) -> str:
+    """The result of a reference run in a sentence or two."""
+    text = (
+        f"the reference run repeats it in {run['reference']}, from the same weights and batch. "
+        f"Compared with it, the loss of {run['loss']:.6g} is off by "
+        f"{abs(run['loss'] - run['loss_reference']):.1e}, and the gradients of the weights are off "
+        f"by {run['gradients']:.2g} of their norm."
     )
     most = next(iter(run["contributions"]), None)
-    if most and most["on gradients"]:
-        is_weight = most["operation"] == WEIGHT
-        what = "rounding" if is_weight else f"{most['operation']} in"
-        said += (
-            f" What does most by itself is {what} {most['module'] or 'the loss'}: "
-            f"{most['on gradients']:.2g}."
-        )
-    return said
+    if not most or not most["on gradients"]:
+        return text
+    operation = "rounding" if most["operation"] == WEIGHT else f"{most['operation']} in"
+    return (
+        f"{text} The largest single cause is {operation} {most['module'] or 'the loss'}, whose "
+        f"error alone puts the gradients off by {most['on gradients']:.2g}."
+    )
 
 
 def contributions(run: dict) -> str:
-    """What comes of the errors of single operations."""
+    """What the errors of single operations do to the gradients and to the loss."""
     rows = [
         (
             layer_of(c), f"{c['added']:.2e}", f"{c['on gradients']:.2e}", f"{c['on loss']:+.2e}",
@@ -62,12 +64,12 @@ def contributions(run: dict) -> str:
         )
         for c in run["contributions"]
     ]  # fmt: skip
-    heads = ("operation", "error it adds", "of weight gradients", "of the loss", "line")
-    caption = f"What the error of one operation alone does, beside {run['reference']}"
+    heads = ("operation", "error it adds", "error of gradients", "error of the loss", "line")
+    caption = f"What the error of each operation does by itself, compared with {run['reference']}"
     return folded(caption, heads, rows, (4,)) if rows else ""
 
 
-def twin_table(run: dict) -> str:
+def reference_table(run: dict) -> str:
     """Each value, forward and backward."""
     rows = [
         (
@@ -78,10 +80,10 @@ def twin_table(run: dict) -> str:
         for r in run["rows"]
     ]  # fmt: skip
     heads = (
-        *("", "phase", "operation", "value", "format", "added", "at most, ulp"),
-        *("inherited", "at most, ulp"),
+        *("", "phase", "operation", "value", "format", "error added", "at most, ulp"),
+        *("error inherited", "at most, ulp"),
     )
-    caption = f"Every value of the step beside {run['reference']}: errors added and inherited"
+    caption = f"Every value of the step, with its errors compared with {run['reference']}"
     return folded(caption, heads, rows, (1, 2, 3, 4))
 
 
@@ -93,9 +95,9 @@ def trace_section(findings: Record, prefix: str) -> str:
     trace = findings.details.get("trace")
     if not trace:
         return ""
-    said = (
-        f"Step {findings.details['step']}, kernel by kernel: {trace['flops'] / 1e6:,.1f} Mflop, "
-        f"{words.bytes_text(trace['bytes'])} read and written, "
+    totals = (
+        f"Step {findings.details['step']}, kernel by kernel: {trace['flops'] / 1e6:,.1f} million "
+        f"arithmetic operations, {words.bytes_text(trace['bytes'])} read and written, "
         f"{words.seconds_text(trace['seconds'])} in kernels."
     )
     rows = [
@@ -109,11 +111,11 @@ def trace_section(findings: Record, prefix: str) -> str:
         for r in trace["rows"]
     ]  # fmt: skip
     heads = (
-        *("", "phase", "operation", "kernel", "given", "makes", "sums or computes in", "why"),
+        *("", "phase", "operation", "kernel", "reads", "writes", "sums or computes in", "why"),
         *("bytes", "flop", "flop/byte", "time"),
     )
     listed = folded("Every kernel of the step, and why it works in its format", heads, rows, TEXTS)
-    return section("The precision trace", paragraph(said), tape_of(findings, prefix), listed)
+    return section("The precision trace", paragraph(totals), tape_of(findings, prefix), listed)
 
 
 TEXTS = (1, 2, 3, 4, 5, 6, 7)
@@ -122,15 +124,20 @@ TEXTS = (1, 2, 3, 4, 5, 6, 7)
 def tape_of(findings: Record, prefix: str) -> str:
     """The tape as a picture, and as Graphviz's text."""
     tape = findings.details["tape"]
-    said = (
-        "The tape: what is given at the top, the loss at the bottom. Blue: float16; yellow and "
-        "thicker: float32; grey and dashed: integers."
+    caption = (
+        "The tape, which records what the backward pass goes through: inputs and weights at the "
+        "top, the loss at the bottom. Blue: float16; yellow and thicker: float32; grey and dashed: "
+        "integers."
     )
     few = len(tape["boxes"]) <= MOST_BOXES
-    drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", said) if few else ""
+    drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", caption) if few else ""
     text = f"<pre>{escape(tape['text'])}</pre>"
     return "\n".join(
-        (drawn, tape_table(tape), details("The tape as a text for Graphviz (dot -Tsvg)", text))
+        (
+            drawn,
+            tape_table(tape),
+            details("The tape as a text that Graphviz draws (dot -Tsvg)", text),
+        )
     )
 
 
@@ -143,7 +150,7 @@ def tape_table(tape: dict) -> str:
         )
         for box in tape["boxes"]
     ]  # fmt: skip
-    heads = ("", "operation", "module", "makes", "from")
+    heads = ("", "operation", "module", "writes", "from")
     return folded("The tape as a table", heads, rows, (1, 2, 3, 4))
 
 

@@ -3,7 +3,7 @@
 import re
 from html import escape
 
-from minifp.report.styles import CSS
+from minifp.report.document import embedded
 from minifp.report.words import MINUS, SUPERSCRIPTS
 from minifp.scope.explaining.describe import Pieces, Rows
 
@@ -35,8 +35,7 @@ ASCII_MINUS = re.compile(r"(?<![\w)])-(?=\d|Inf|\()|(?<=e)-(?=\d)")
 
 def wrapped(*parts: str) -> str:
     """The parts, in a <div> that brings its style and touches nothing outside."""
-    content = "\n".join(parts)
-    return f'<style>\n{CSS}{STYLE}</style>\n<div class="minifp explained">\n{content}\n</div>\n'
+    return embedded("\n".join(parts), STYLE, "explained")
 
 
 def fragment(title: str, notes: list[str], formats: dict[str, Rows]) -> str:

@@ -25,9 +25,10 @@ INTRODUCTION = (
     "what it shows is counted, not guessed."
 )
 HOW_TO_READ = (
-    "Bars: all layers together; cells: each layer by itself, the stronger the more. In grey, "
-    "on the left: numbers that are 0. Flushed, subnormal, overflow: of the numbers that are not 0, "
-    "if they were stored in float16. Headroom: bits between the largest number and 65504."
+    "Bars: all layers together; cells: each layer by itself, the stronger the colour, the larger "
+    "the share. In grey, on the left: numbers that are 0. Flushed, subnormal, overflow: of the "
+    "numbers that are not 0, if they were stored in float16. Headroom: bits between the largest "
+    "number and 65504."
 )
 
 

@@ -1,16 +1,14 @@
 """The page of a microscope: one file, no network, light and dark, usable by keyboard."""
 
-import base64
-import hashlib
 from collections.abc import Callable
 from html import escape
 from importlib import resources
 
-from minifp.lab.page.comparison_page import document
-from minifp.report import words
+from minifp.report import document, words
 from minifp.scope.page.costs import hardware_section, memory_section
-from minifp.scope.page.errors import trace_section, twin_section
+from minifp.scope.page.errors import reference_section, trace_section
 from minifp.scope.page.lens import lens
+from minifp.scope.page.page_style import STYLE
 from minifp.scope.page.training import (
     about_section,
     advice_section,
@@ -21,39 +19,27 @@ from minifp.scope.page.training import (
 )
 from minifp.scope.record import Record
 
-UNNAMED = "scope-not-named-yet"  # stands for the name that is made of all that is shown
 SCRIPT = resources.files("minifp.scope.page").joinpath("scope.js").read_text(encoding="utf-8")
 
 
 def page(findings: Record, progress: bool = True) -> str:
     """The whole page."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
-    return document(title, body(findings, "s", progress), script_hash(), SCRIPT)
-
-
-def script_hash() -> str:
-    """What the page's policy allows to run: this script, and no other."""
-    return base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    content = body(findings, "s", progress)
+    return document.document(title, content, STYLE, SCRIPT)
 
 
 def fragment(findings: Record) -> str:
-    """The same inside a notebook; its ids cannot meet those of other findings."""
-    from minifp.report.styles import CSS
-
-    content = body(findings, UNNAMED)
-    content = content.replace(UNNAMED, "s" + hashlib.sha256(content.encode()).hexdigest()[:8])
-    return (
-        f'<style>\n{CSS}</style>\n<div class="minifp"><main>\n{content}\n</main></div>\n'
-        f"<script>{{\n{SCRIPT}}}</script>\n"
-    )
+    """The same inside a notebook."""
+    return document.fragment(lambda prefix: body(findings, prefix), STYLE, SCRIPT)
 
 
 def body(findings: Record, prefix: str, progress: bool = False) -> str:
     """What page and notebook share: the answers first, then what they rest on."""
     parts = [lens, *SECTIONS]
     shown = with_bar(parts) if progress else parts
-    found = [heading(findings), *(part(findings, prefix) for part in shown)]
-    return "\n".join(part for part in found if part)
+    sections = [heading(findings), *(part(findings, prefix) for part in shown)]
+    return "\n".join(section for section in sections if section)
 
 
 def with_bar(parts: list):
@@ -86,7 +72,7 @@ SECTIONS: list[Callable[[Record, str], str]] = [
     check_section,
     skip_section,
     updates_section,
-    twin_section,
+    reference_section,
     trace_section,
     memory_section,
     hardware_section,

@@ -1,7 +1,7 @@
 """What a microscope has found as plain text, at most 100 columns wide."""
 
-from minifp.lab.page.table import fill
 from minifp.report import words
+from minifp.report.plain_text import columns, fill
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.page.figures import TITLES, short
@@ -47,14 +47,3 @@ def checks_of(findings: Record) -> str:
 def plain(h: Histogram) -> list[str]:
     """Cells in ASCII."""
     return [cell.replace("–", "-").replace("−", "-") for cell in cells(h, 0)]
-
-
-def columns(rows: list) -> str:
-    """Rows under their heads; the first column stands left, numbers right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for first, *rest in rows:
-        cells_ = [cell.rjust(width) for cell, width in zip(rest, widths[1:])]
-        lines.append("  ".join([first.ljust(widths[0]), *cells_]).rstrip())
-    lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join(lines)

@@ -31,11 +31,11 @@ def headlines(findings: Record) -> list[str]:
             sum(getattr(u, name) for u in last.updates.values())
             for name in ("lost", "lost_in_half")
         )
-        told = f"In step {last.step}, {percent(lost, wanted) if lost else 'none'} of the updates "
-        told += "that were wanted were lost"
+        share = percent(lost, wanted) if lost else "none"
+        text = f"In step {last.step}, {share} of the updates that the optimizer computed were lost"
         if half != lost:
-            told += f"; with float16 weights alone it would have been {percent(half, wanted)}"
-        said.append(f"{told}.")
+            text += f"; with float16 weights alone it would have been {percent(half, wanted)}"
+        said.append(f"{text}.")
     return said + findings.warnings
 
 
@@ -65,8 +65,9 @@ def advice_section(findings: Record, prefix: str) -> str:
     return section(
         "Which loss scale",
         paragraph(
-            "What constant scales would have done in the steps that were looked at. Advised is "
-            "where no layer's gradient is off by more than 5% and nothing overflows."
+            "What each constant loss scale would have done in the steps that were looked at. "
+            "Advised are those at which no layer's gradient is off by more than 5%, and nothing "
+            "overflows."
         ),
         drawn,
         details(caption, table(caption, heads, rows, text_columns=(4,))),
@@ -140,10 +141,10 @@ def updates_section(findings: Record, prefix: str) -> str:
     if not steps:
         return ""
     said = (
-        "An update is lost where the rule wanted one that is not 0 and the weight that is kept "
-        "(the float32 master, if there is one) did not change. Left: in this run; right: what "
-        "float16 weights alone would have lost. The stronger the colour, the larger the share. "
-        "Held in master only: the master changed, but not its float16 copy."
+        "An update is lost where the optimizer computed one that is not 0, but the weight that it "
+        "updates (the float32 master weight, if there is one) did not change. Left: in this run; "
+        "right: what float16 weights without masters would have lost. The stronger the colour, the "
+        "larger the share. In master only: the master weight changed, but not its float16 copy."
     )
     rows = [
         (
@@ -154,7 +155,7 @@ def updates_section(findings: Record, prefix: str) -> str:
         for name, u in steps[-1].updates.items()
     ]  # fmt: skip
     heads = (
-        *("parameter", "elements", "zero gradient", "lost", "held in master only"),
+        *("parameter", "elements", "zero gradient", "lost", "in master only"),
         *("lost in float16", "update / weight"),
     )
     drawn = figure(findings, updates_figure, f"{prefix}-updates", "Lost updates", said)

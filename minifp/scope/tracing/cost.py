@@ -7,8 +7,8 @@ sums and products. Products are not computed: zeros of the right shape stand for
 
 One operation is one elementary function of one element whose result is a floating number: x + y,
 max(x, y) and tanh(x) are one each. A sum of n numbers is n, a product of (M, K) and (K, N) is
-2 M N K. Comparisons, choices, moves, conversions and integers are none. A kernel's twin may compute
-the same by fewer or more; this is what the equation takes.
+2 M N K. Comparisons, choices, moves, conversions and integers are none. A compiled kernel may
+compute the same by fewer or more; this is what the equation takes.
 """
 
 from collections import Counter

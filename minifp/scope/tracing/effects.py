@@ -17,7 +17,7 @@ from minifp.autograd.backward import first_gradient, format_of, run_backward
 from minifp.autograd.replay import Outputs, arguments_of, leaf_like
 from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import float64, upcast
-from minifp.scope.tracing.paired_runs import Thrice, added_to, difference, nested
+from minifp.scope.tracing.paired_runs import PairedRuns, added_to, difference, nested
 from minifp.scope.tracing.redone import Arrivals, summed
 
 
@@ -30,7 +30,7 @@ class Effect(NamedTuple):
     gradients: float
 
 
-def effect_of(t: Thrice, node: Any) -> Effect:
+def effect_of(t: PairedRuns, node: Any) -> Effect:
     """The effect of one node of a step of which all values have been gone through."""
     outputs = forward(t, node)
     loss, reference = (o[t.loss.gradient_node][t.loss.index].array for o in (outputs, t.reference))
@@ -59,7 +59,7 @@ def ratio(error: float, size: float) -> float:
     return error / size if size else float("inf")
 
 
-def forward(t: Thrice, node: Any) -> Outputs:
+def forward(t: PairedRuns, node: Any) -> Outputs:
     """The reference's outputs, those after `node` made again from what is wrong with it."""
     outputs, changed = dict(t.reference), {node}
     for v in t.order:
@@ -71,7 +71,7 @@ def forward(t: Thrice, node: Any) -> Outputs:
     return outputs
 
 
-def spoilt(t: Thrice, node: Any) -> tuple[Tensor, ...]:
+def spoilt(t: PairedRuns, node: Any) -> tuple[Tensor, ...]:
     """The outputs of a node with its errors in them, and in what it keeps for backward."""
     errors = t.errors[node]
     if isinstance(node, Tensor):
@@ -85,7 +85,7 @@ def spoilt(t: Thrice, node: Any) -> tuple[Tensor, ...]:
     return made
 
 
-def backward(t: Thrice, outputs: Outputs, node: Any) -> dict[Tensor, np.ndarray]:
+def backward(t: PairedRuns, outputs: Outputs, node: Any) -> dict[Tensor, np.ndarray]:
     """The gradients of all leaves, with the errors of `node` in what it sums and sends."""
     arrivals, found, errors = Arrivals(), {}, t.errors[node]
     loss = outputs[t.loss.gradient_node][t.loss.index]

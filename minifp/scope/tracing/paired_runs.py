@@ -22,10 +22,10 @@ from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
 
 
 class Value(NamedTuple):
-    """One value of the step, thrice.
+    """One value of the step, in the three ways above.
 
     number: of the visit to its node, in the order of the step, from 1 on. node: of the step.
-    operation: as in TwinRow. name: "y", or "dx" for the gradient of an argument x.
+    operation: as in ReferenceRow. name: "y", or "dx" for the gradient of an argument x.
     """
 
     number: int
@@ -59,7 +59,7 @@ class Errors:
         self.gradients: tuple = ()
 
 
-class Thrice:
+class PairedRuns:
     """The three graphs of one step. `values()` makes them, and goes through all values once.
 
     order: the step's nodes, the first first. stored, reference: by node, its outputs. errors:

@@ -78,7 +78,7 @@ class Arrivals:
 
 
 def summed(arrived: list, format: Any) -> Any:
-    """The sum of gradients that meet, rounded once, as backward.py makes it."""
+    """The sum of gradients that meet, rounded once, as autograd/backward.py makes it."""
     (first, _), *others = arrived
     total = GradientSum(first)
     for gradient, precision in others:

@@ -32,7 +32,8 @@ class Layout:
 def layout(recorded: Recorded) -> Layout:
     """A place for each node of a step, by the longest path from it to the loss.
 
-    recorded: as for `twin`. The boxes of a layer are ordered by the mean place of their neighbours,
+    recorded: as for `reference_run`. The boxes of a layer are ordered by the mean place of their
+    neighbours,
     which keeps most edges from crossing (Sugiyama et al. 1981). Raises TapeError for a step that is
     forgotten, DeviceError for one on a GPU.
     """

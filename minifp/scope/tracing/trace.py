@@ -69,11 +69,12 @@ class Trace:
 
 
 def trace(recorded: Recorded, seed: float, repeats: int = REPEATS) -> Trace:
-    """Do a step again and tell what its kernels do.
+    """Do a step again and return what its kernels do.
 
-    recorded, seed: as for `twin`: between optimizer.backward(loss) and the end of optimizer.step().
-    repeats: how often it is timed. Nothing is changed by it. Raises TapeError for a step that is
-    forgotten, DeviceError for one on a GPU, where a call does not last as long as its kernel.
+    recorded, seed: as for `reference_run`: between optimizer.backward(loss) and the end of
+    optimizer.step(). repeats: how often it is timed. Nothing is changed by it. Raises TapeError for
+    a step that is forgotten, DeviceError for one on a GPU, where a call does not last as long as
+    its kernel.
     """
     check_recorded("trace", recorded)
     check_count("repeats", repeats)

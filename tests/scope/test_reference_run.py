@@ -1,5 +1,5 @@
-"""Claims about the twin run: what each operation adds to the error, what it inherits, what comes of
-it; and that nothing is changed by asking.
+"""Claims about the reference run: what each operation adds to the error, what it inherits, what
+comes of it; and that nothing is changed by asking.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ from minifp.numerics.formats import downcast, float64, upcast
 from minifp.numerics.policy import as_precision
 from minifp.runtime import random
 from minifp.scope.tracing.effects import backward, forward
-from minifp.scope.tracing.paired_runs import Thrice, difference
-from minifp.scope.tracing.twin import twin
+from minifp.scope.tracing.paired_runs import PairedRuns, difference
+from minifp.scope.tracing.reference_run import reference_run
 from minifp.training import mixed
 from minifp.training.diagnosis import SUM, Recorded
 
@@ -39,7 +39,7 @@ def rounds_twice(x, *, by):
 
 
 def network():
-    """All that a twin run must not disturb: running statistics, a mask, views, a residual."""
+    """All that a reference run must not disturb: running statistics, a mask, views, a residual."""
     conv, norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
     return nn.Sequential(conv, norm, nn.ReLU(), nn.Dropout(0.5), nn.Flatten(), nn.Linear(144, 3))
 
@@ -78,7 +78,7 @@ def recorded_of(loss, seed=1.0):
 
 def values_of(recorded, seed=8.0, reference="float64"):
     """All values of a step, and the graphs they come from."""
-    graphs = Thrice(recorded, seed, as_precision(reference))
+    graphs = PairedRuns(recorded, seed, as_precision(reference))
     return graphs, list(graphs.values())
 
 
@@ -87,7 +87,7 @@ def values_of(recorded, seed=8.0, reference="float64"):
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_beside_its_own_precision_a_step_has_no_error_at_all(precision):
-    found = twin(step_of(precision)[2], 8.0, precision)
+    found = reference_run(step_of(precision)[2], 8.0, precision)
     assert {(row.added, row.inherited) for row in found.rows} == {(0.0, 0.0)}
     assert found.loss == found.loss_reference and found.gradients == 0 and found.most is None
     assert "no operation adds an error" in str(found)
@@ -115,7 +115,7 @@ def test_every_operation_can_be_done_beside_itself(case):
             ]
             if not y:
                 return  # has no gradient
-            found = twin(recorded_of(sum((t * t).sum() for t in y)), 1.0, measured=1)
+            found = reference_run(recorded_of(sum((t * t).sum() for t in y)), 1.0, measured=1)
         assert {row.phase for row in found.rows} == {"forward", "backward"}
         errors = [row for row in found.rows if row.added or row.inherited]
         assert precision == "mixed" or not errors
@@ -157,7 +157,7 @@ def weights(graphs):
 
 
 def test_an_operation_that_rounds_twice_is_found_to_add_most():
-    found = twin(step_of("mixed", lambda: planted(64.0), (16, 20))[2], 8.0)
+    found = reference_run(step_of("mixed", lambda: planted(64.0), (16, 20))[2], 8.0)
     assert found.worst(1)[0].operation == found.most.operation == "rounds_twice"
     assert found.worst(1)[0].phase == "forward" and "rounds_twice(" in found.most.line
     assert found.worst(1)[0].added_ulp.max > 8  # stored once too often where an ulp is 2^-4
@@ -166,7 +166,7 @@ def test_an_operation_that_rounds_twice_is_found_to_add_most():
 
 def test_a_weight_adds_what_storing_it_has_rounded_away():
     model, _, recorded = step_of("mixed", lambda: nn.Linear(20, 3), (16, 20))
-    row = next(r for r in twin(recorded, 8.0).rows if r.module == "weight")
+    row = next(r for r in reference_run(recorded, 8.0).rows if r.module == "weight")
     exact = model.weight.exact.astype(float)
     error = np.linalg.norm(model.weight.array - exact) / np.linalg.norm(exact)
     assert (row.operation, row.inherited) == ("weight", 0.0)
@@ -197,7 +197,7 @@ def test_the_first_operation_on_exact_numbers_inherits_nothing():
     with fp.precision("mixed"):
         x = fp.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
         w = fp.tensor(np.arange(20.0).reshape(5, 4) / 16, requires_grad=True)
-        found = twin(recorded_of(fp.tanh(F.linear(x, w) / 3).sum()), 1.0)
+        found = reference_run(recorded_of(fp.tanh(F.linear(x, w) / 3).sum()), 1.0)
     rows = [row for row in found.rows if row.phase == "forward"]
     assert [row.operation for row in rows[2:]] == ["linear", "div", "tanh", "sum"]
     assert rows[2].inherited == 0 and rows[4].inherited > 0
@@ -214,7 +214,7 @@ def test_added_and_inherited_are_the_whole_error(precision):
 
 
 def test_the_effect_of_the_only_error_is_the_error_of_the_gradients():
-    found = twin(step_of("float32", lambda: planted(4096.0), (16, 20))[2], 8.0)
+    found = reference_run(step_of("float32", lambda: planted(4096.0), (16, 20))[2], 8.0)
     assert found.most.operation == "rounds_twice"
     # An ulp at 4096 is 2^12 times that at 1, where all others err: 1% is enough for some of them.
     assert found.most.effect.gradients == pytest.approx(found.gradients, rel=0.01)
@@ -257,7 +257,7 @@ def test_the_reference_is_the_step_in_float64_from_the_unrounded_weights():
     fp.manual_seed(0)
     wide_model, _, wide = step_of("float64", batch_format="float16", like=narrow_model)
     graphs, _ = values_of(recorded)
-    found = twin(recorded, 8.0, measured=0)
+    found = reference_run(recorded, 8.0, measured=0)
     assert found.loss_reference == pytest.approx(float(wide.loss.array), rel=1e-13)
     for p, q in zip(narrow_model.parameters(), wide_model.parameters()):
         np.testing.assert_allclose(graphs.gradients[p][1], q.grad.array, rtol=1e-10, atol=1e-14)
@@ -267,14 +267,14 @@ def test_the_reference_is_the_step_in_float64_from_the_unrounded_weights():
 
 
 class Asks:
-    """An observer of optimizers that has the twin run done, with an observer of all beside it."""
+    """Does a reference run in each step, and sees that no other observer is told of it."""
 
     def __init__(self):
         self.found, self.told = [], 0
 
     def on_update(self, optimizer, gradients, factor):
         before = self.told
-        self.found.append(twin(optimizer.backwards[-1], optimizer.scale, measured=2))
+        self.found.append(reference_run(optimizer.backwards[-1], optimizer.scale, measured=2))
         assert self.told == before
 
     def on_step(self, optimizer, result):
@@ -320,15 +320,15 @@ def test_training_goes_on_as_if_nobody_had_asked():
 def test_a_forgotten_step_another_reference_and_a_narrower_one_are_refused(monkeypatch):
     _, optimizer, recorded = step_of("mixed")
     with pytest.raises(ArgumentError, match=r"reference='bfloat16': expected float32 or float64"):
-        twin(recorded, 8.0, "bfloat16")
+        reference_run(recorded, 8.0, "bfloat16")
     with pytest.raises(ArgumentError, match=r"by='size': expected 'added' or 'inherited'"):
-        twin(recorded, 8.0, measured=0).worst(by="size")
+        reference_run(recorded, 8.0, measured=0).worst(by="size")
     with pytest.raises(ArgumentError, match=r"'float32' for a step that stores float64"):
-        twin(step_of("float64")[2], 8.0, "float32")
+        reference_run(step_of("float64")[2], 8.0, "float32")
     with monkeypatch.context() as patch:
         patch.setattr("minifp.scope.tracing.redone.is_on_device", lambda a: True)
-        with pytest.raises(DeviceError, match=r"twin: the step is on a GPU.*device='cpu'"):
-            twin(recorded, 8.0)
+        with pytest.raises(DeviceError, match=r"reference_run: the step is on a GPU.*device='cpu'"):
+            reference_run(recorded, 8.0)
     optimizer.step()
-    with pytest.raises(TapeError, match=r"twin: what \w+ was called with is let go"):
-        twin(recorded, 8.0)
+    with pytest.raises(TapeError, match=r"reference_run: what \w+ was called with is let go"):
+        reference_run(recorded, 8.0)

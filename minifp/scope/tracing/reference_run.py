@@ -1,12 +1,12 @@
-"""The twin run: a step beside itself in a wider precision, and where they part.
+"""The reference run: a step done again in a wider precision, and where the two part.
 
     def on_update(self, optimizer, gradients, factor):       # of an observer of steps
-        print(twin(optimizer.backwards[-1], seed))
+        print(reference_run(optimizer.backwards[-1], seed))
 
 For every value of the step it says how much error its operation adds and how much it inherits (see
-thrice.py), and of those that add most what comes of it (see effects.py). A weight adds what storing
-it has rounded away, where its unrounded numbers are known. A batch is what the step was given.
-Gradient hooks are not called.
+paired_runs.py), and of those that add most how much that changes the gradients of the weights (see
+effects.py). A weight adds what was lost when it was rounded to be stored, where its unrounded
+numbers are known; a batch adds nothing. Gradient hooks are not called.
 """
 
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from minifp.errors import ArgumentError
 from minifp.numerics.formats import float32, float64
 from minifp.numerics.policy import as_precision
 from minifp.scope.tracing.effects import Effect, effect_of, relative
-from minifp.scope.tracing.paired_runs import Thrice
+from minifp.scope.tracing.paired_runs import PairedRuns
 from minifp.scope.tracing.redone import check_recorded, module_of, operation_of
-from minifp.scope.tracing.twin_rows import TwinRow, row_of
+from minifp.scope.tracing.reference_rows import ReferenceRow, row_of
 from minifp.training.diagnosis import Recorded
 
 REFERENCES = (float32.name, float64.name)
@@ -47,8 +47,8 @@ class Contribution(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TwinRun:
-    """What a twin run found.
+class ReferenceRun:
+    """What a reference run shows.
 
     reference: the precision beside it. loss, loss_reference: of both. gradients: the error of all
     weights' gradients together, relative; weights: that of each, by name. contributions: of the
@@ -56,7 +56,7 @@ class TwinRun:
     many operations and weights add an error at all.
     """
 
-    rows: list[TwinRow]
+    rows: list[ReferenceRow]
     reference: str
     loss: float
     loss_reference: float
@@ -65,7 +65,7 @@ class TwinRun:
     contributions: list[Contribution] = field(default_factory=list)
     sources: int = 0
 
-    def worst(self, n: int = 8, by: str = "added", phase: str | None = None) -> list[TwinRow]:
+    def worst(self, n: int = 8, by: str = "added", phase: str | None = None) -> list[ReferenceRow]:
         """The n rows with the largest error `by`: "added" or "inherited"; of one phase, or both."""
         if by not in ("added", "inherited"):
             raise ArgumentError(f"worst: by={by!r}: expected 'added' or 'inherited'")
@@ -92,10 +92,10 @@ class TwinRun:
         return "\n".join(lines + [f"  {row}" for row in self.worst()])
 
 
-def twin(
+def reference_run(
     recorded: Recorded, seed: float, reference: str = float64.name, measured: int | None = MEASURED
-) -> TwinRun:
-    """Do a step again beside a reference, "float64" or "float32", and tell their errors.
+) -> ReferenceRun:
+    """Do a step again beside a reference, "float64" or "float32", and return its errors.
 
     recorded: a backward of the step, whose operations are not forgotten yet: between
     optimizer.backward(loss) and the end of optimizer.step(), as in an observer's on_update. seed:
@@ -104,16 +104,16 @@ def twin(
     Raises ArgumentError for another reference, or one narrower than what the step stores, TapeError
     for a step that is forgotten, DeviceError for one on a GPU.
     """
-    check_recorded("twin", recorded)
+    check_recorded("reference_run", recorded)
     check_reference(recorded, reference)
-    t = Thrice(recorded, seed, as_precision(reference))
+    t = PairedRuns(recorded, seed, as_precision(reference))
     with unobserved(), np.errstate(all="ignore"):
-        found = [(value.node, row_of(value)) for value in t.values()]
-        sources = sources_of(found)
+        rows = [(value.node, row_of(value)) for value in t.values()]
+        sources = sources_of(rows)
         contributions = [contribution_of(t, *source) for source in sources[:measured]]
         loss, exact = (o[t.loss.gradient_node][t.loss.index].array for o in (t.stored, t.reference))
-        return TwinRun(
-            rows=[row for _, row in found],
+        return ReferenceRun(
+            rows=[row for _, row in rows],
             reference=reference,
             loss=float(loss),
             loss_reference=float(exact),
@@ -127,12 +127,17 @@ def twin(
 def check_reference(recorded: Recorded, reference: str) -> None:
     """Raise ArgumentError for a reference that is none, or too narrow for the step."""
     if reference not in REFERENCES:
-        raise ArgumentError(f"twin: reference={reference!r}: expected {' or '.join(REFERENCES)}")
+        raise ArgumentError(
+            f"reference_run: reference={reference!r}: expected {' or '.join(REFERENCES)}"
+        )
     formats = {
         d for v in recorded.order for d in getattr(v, "formats", (getattr(v, "dtype", None),))
     }
     if reference == float32.name and float64 in formats:
-        raise ArgumentError("twin: reference='float32' for a step that stores float64: it is wider")
+        raise ArgumentError(
+            "reference_run: reference='float32' for a step that stores float64: expected a format "
+            "that is at least as wide: use 'float64'"
+        )
 
 
 def name_of(leaf: Any) -> str:
@@ -140,16 +145,19 @@ def name_of(leaf: Any) -> str:
     return module_of(leaf) or f"leaf {leaf.shape} at {id(leaf):x}"
 
 
-def sources_of(found: list) -> list:
-    """(node, the row with its largest error) of all that add one, the largest first."""
-    largest: dict[Any, TwinRow] = {}
-    for node, row in found:
+def sources_of(rows: list) -> list:
+    """(node, the row with its largest error) of all that add one, the largest first.
+
+    rows: pairs of a node and a row, in the order of the step.
+    """
+    largest: dict[Any, ReferenceRow] = {}
+    for node, row in rows:
         if row.added and (node not in largest or row.added > largest[node].added):
             largest[node] = row
     return sorted(largest.items(), key=lambda item: -item[1].added)
 
 
-def contribution_of(t: Thrice, node: Any, row: TwinRow) -> Contribution:
+def contribution_of(t: PairedRuns, node: Any, row: ReferenceRow) -> Contribution:
     """What comes of the error of one node."""
     of_it = operation_of(node), row.module, row.line, row.number, row.added
     return Contribution(*of_it, effect_of(t, node))

@@ -1,6 +1,6 @@
 """What minifp finds on this machine, and the exact line that installs what is missing.
 
-`python -m minifp.lab.doctor` prints it where the command line's own library is what is missing.
+`python -m minifp.lab.commands.doctor_text` prints it where click, which commands need, is missing.
 """
 
 import os
@@ -36,10 +36,10 @@ WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 VARIABLES = {
     "MINIFP_PRECISION": "the default precision",
     "MINIFP_DEVICE": "the default device",
-    "MINIFP_CONVOLUTIONS": '"cudnn": those of cuDNN on a GPU',
+    "MINIFP_CONVOLUTIONS": '"cudnn": on a GPU, convolutions by cuDNN',
     "MINIFP_CUBLAS": "the cuBLAS library to use",
     "MINIFP_DATA": "where data sets lie",
-    "MINIFP_KERNELS": '"numpy": the references alone',
+    "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy',
     "MINIFP_THREADS": "how many threads kernels use",
     "NUMBA_CACHE_DIR": "where compiled kernels are kept",
 }
@@ -50,7 +50,7 @@ def doctor_text() -> str:
     sections = {
         "This machine": machine(),
         "Libraries": libraries(),
-        "Kernels that are live": kernel_rows(),
+        "Kernels": kernel_rows(),
         "Data": data_places(),
         "Environment variables": variables(),
     }
@@ -77,13 +77,13 @@ def machine() -> list:
 
 def libraries() -> list:
     """NumPy with its BLAS, numba, CuPy with its devices, and what else is optional."""
-    found = [
+    rows = [
         ("NumPy", f"{environment.installed('numpy')}, products on {environment.blas()}{threads()}"),
         ("numba", f"{environment.installed('numba')}{numba_text()}"),
         ("CuPy", cupy_text()),
     ]
     others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl")
-    return found + [(name, environment.installed(name)) for name in others]
+    return rows + [(name, environment.installed(name)) for name in others]
 
 
 def threads() -> str:
@@ -125,17 +125,17 @@ def cupy_text() -> str:
 
 def gpu_text(cupy) -> str:
     """What the first GPU is and lacks, and which cuBLAS multiplies on it."""
-    told, device = "", cupy.cuda.Device(0)
+    text, device = "", cupy.cuda.Device(0)
     try:
-        found = generation(device.compute_capability)
+        of_gpu = generation(device.compute_capability)
         cuda = cupy.cuda.runtime.runtimeGetVersion() // 1000
-        missing = [lacks(found, feature) for feature in ("bfloat16", "tf32", "float8", cuda)]
-        told = "".join(f"; {sentence}" for sentence in [found.name, *filter(None, missing)])
+        missing = [lacks(of_gpu, feature) for feature in ("bfloat16", "tf32", "float8", cuda)]
+        text = "".join(f"; {sentence}" for sentence in [of_gpu.name, *filter(None, missing)])
         path = load(cuda).path
     except DeviceError as error:
-        return f"{told}; {error}"
+        return f"{text}; {error}"
     free, total = device.mem_info
-    return f"{told}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free; products by {path}"
+    return f"{text}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free; matrix products by {path}"
 
 
 def kernel_rows() -> list:
@@ -146,9 +146,9 @@ def kernel_rows() -> list:
         ("cpu", counted(on_cpu)),
         ("", f"of {', '.join(families)}"),
         ("cuda", on_gpu()),
-        ("kept", kernel_cache.summary()),
+        ("cache", kernel_cache.summary()),
         ("threads", str(get_num_threads())),
-        *((f"sums in {dtype}", sequential_text(dtype)) for dtype in accumulate.COMPILED),
+        *((f"{dtype} sums", sequential_text(dtype)) for dtype in accumulate.COMPILED),
     ]
 
 
@@ -157,7 +157,7 @@ def on_gpu() -> str:
     if cpu.numba_error() is not None:
         return "none: they are made with numba, which does not load"
     count = Counter(kernel.device_kernel is not None for kernel in kernels.KERNELS)
-    return f"{count[True]} kernels in CUDA C++, {count[False]} that run on the CPU"
+    return f"{count[True]} in CUDA C++, {count[False]} run on the CPU"
 
 
 def live_kernel(kernel) -> str:
@@ -167,17 +167,19 @@ def live_kernel(kernel) -> str:
 
 def counted(live) -> str:
     """How many kernels run on what."""
-    return ", ".join(f"{count} kernels on {NAMES[name]}" for name, count in sorted(live.items()))
+    return ", ".join(f"{count} {NAMES[name]}" for name, count in sorted(live.items()))
 
 
-NAMES = {"numpy": "NumPy (the references)", "numba": "numba"}
+NAMES = {"numpy": "in NumPy", "numba": "compiled by numba"}
 
 
 def sequential_text(dtype) -> str:
     """Whether sequential sums in a narrow format are compiled."""
     if os.environ.get("MINIFP_KERNELS") == "numpy":
-        return "NumPy, slow: MINIFP_KERNELS=numpy"
-    return "numba" if accumulate.compiled(dtype) is not None else "NumPy, slow: numba is not there"
+        return "in NumPy, slow: MINIFP_KERNELS=numpy"
+    if accumulate.compiled(dtype) is None:
+        return "in NumPy, slow: numba is not there"
+    return "compiled by numba, one addition after the other"
 
 
 def data_places() -> list:

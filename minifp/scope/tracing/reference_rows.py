@@ -1,4 +1,4 @@
-"""The rows of a twin run: what each value of the step got wrong, and what was wrong before."""
+"""The rows of a reference run: what each value of the step got wrong, and what was wrong before."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class Ulps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TwinRow:
+class ReferenceRow:
     """One value of the step: what its operation got wrong, and what was wrong before.
 
     number: of the visit to its operation, in the order of the step. phase: "forward", "backward".
@@ -53,11 +53,11 @@ class TwinRow:
         )
 
 
-def row_of(value: Value) -> TwinRow:
+def row_of(value: Value) -> ReferenceRow:
     """What is told of one value."""
     node, stored = value.node, value.stored
     added, inherited, size = value.added, value.inherited, norm([value.reference])
-    return TwinRow(
+    return ReferenceRow(
         *(value.number, value.phase, value.operation, module_of(node), value.name),
         line_of(node) if isinstance(node, Node) else "",
         *(stored.dtype.name, stored.shape),

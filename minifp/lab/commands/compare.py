@@ -1,0 +1,91 @@
+"""`minifp compare`."""
+
+from pathlib import Path
+
+import click
+
+from minifp import lab
+from minifp.lab.store import RESULTS
+from minifp.lab.tasks import BUILT_IN, load_task
+from minifp.shell import options
+from minifp.shell.results import picture_format, where
+
+
+@click.command(cls=options.ManyValues)
+@click.argument("task", required=False)
+@options.data
+@options.precisions
+@options.seeds
+@options.epochs
+@options.steps
+@options.dial
+@options.out("Keep results, pictures and report in this folder, and go on from what is there.")
+@options.figures
+@options.device
+@options.quiet
+def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, device, quiet):
+    """Train TASK once for each precision and seed, and say what differs.
+
+    For each seed all precisions begin from the same weights and see the same batches, so that runs
+    are compared in pairs. TASK comes first: mlp or lenet (on digits or mnist), charlstm (on
+    shakespeare), or one of your own, as file.py:name.
+
+    \b
+    Precisions:
+      float32   everything in float32: what the others are compared with
+      mixed     float16 storage, float32 sums, master weights, dynamic loss scaling
+      autocast  float32 weights; a table says which operations work in float16
+      float16   float16 for everything, sums too, without master weights and loss scaling
+      float64   everything in float64
+    Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
+    mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
+    are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations.
+    Under autocast the name of an operation is a switch too: autocast,softmax=float16.
+
+    \b
+    Examples:
+      minifp compare lenet --precision float32 mixed float16 --seeds 5 --out runs/lenet
+      minifp compare mlp --precision float32 mixed,master_weights=off --epochs 5
+      minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
+      minifp compare spirals.py:task --seeds 10 --out runs/spirals
+
+    With --out, every run is saved as soon as it is finished. After Ctrl-C the same command goes on
+    where it stopped; with more seeds or precisions it trains only what is missing.
+    """
+    if task is None:
+        raise click.UsageError(
+            f"which TASK? One of {', '.join(BUILT_IN)}, or file.py:name. It comes before "
+            "--precision, which takes all words up to the next option"
+        )
+    chosen = load_task(task, data)
+    try:
+        comparison = lab.compare(
+            chosen,
+            precisions or ("float32", "mixed"),
+            seeds,
+            epochs,
+            steps,
+            dial,
+            out=out,
+            figures=picture_format(figures) if out else None,
+            progress=not quiet,
+            device=device,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(finished_before_interrupt(out)) from None
+    click.echo(comparison.table())
+    click.echo("\n" + where(Path(out) / "report.html" if out else None, figures))
+
+
+def finished_before_interrupt(out) -> str:
+    """What an interrupted comparison leaves: its table, and its report."""
+    if out is None:
+        return "With --out DIR, finished runs would have been saved."
+    comparison = lab.Comparison.load(out) if (Path(out) / RESULTS).is_file() else None
+    if comparison is None or not comparison.runs:
+        return "No run was finished."
+    comparison.report(Path(out) / "report.html")
+    click.echo(comparison.table())
+    return (
+        f"{len(comparison.runs)} finished runs are in {out}; the same command goes on from there."
+    )

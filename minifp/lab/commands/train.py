@@ -1,0 +1,87 @@
+"""`minifp train`."""
+
+from pathlib import Path
+
+import click
+
+from minifp.lab.page.table import run_table
+from minifp.lab.resume import train_one
+from minifp.lab.tasks import load_task
+from minifp.shell import options
+
+
+@click.command()
+@options.task
+@options.data
+@options.precision
+@options.seed
+@options.epochs
+@options.steps
+@options.dial
+@options.checkpoint(
+    "--save", "Write a checkpoint there, a safetensors file.  [default: --resume's path]"
+)
+@click.option(
+    "--every",
+    type=int,
+    metavar="N",
+    help="Save after every N steps, and at the end.  [default: about once an epoch]",
+)
+@options.checkpoint(
+    "--resume", "Go on from this checkpoint, bit for bit as if training had never stopped."
+)
+@options.device
+@click.option(
+    "--graph/--no-graph",
+    default=None,
+    help="On a GPU, repeat whole steps as a CUDA graph.  [default: where the step allows it]",
+)
+@options.quiet
+def train(
+    task, data, precision, seed, epochs, steps, dial, save, every, resume, device, graph, quiet
+):
+    """Train TASK once, and save checkpoints.
+
+    TASK is one that `minifp compare` knows: mlp, lenet, charlstm, or one of your own, as
+    file.py:name. A checkpoint holds the weights in float32 under PyTorch's names, the optimizer
+    with its master weights, the loss scale, the schedule of the learning rate, the place in the
+    data and the state of the random numbers. It is replaced only when the next one is complete.
+
+    --resume trains on to the length that was asked for at first. With --epochs N the run ends after
+    N epochs, those before the checkpoint included: more than at first or fewer, but not fewer than
+    are done. From the checkpoint on the learning rate is that of a run of N epochs; where it had
+    fallen to 0 already, it is raised again.
+
+    \b
+    Examples:
+      minifp train lenet --save runs/lenet.safetensors
+      minifp train charlstm --precision mixed --save runs/lstm.safetensors --every 200
+      minifp train charlstm --resume runs/lstm.safetensors
+      minifp train lenet --resume runs/lenet.safetensors --epochs 20
+    """
+    chosen, path = load_task(task, data), resume if save is None else save
+    try:
+        run = train_one(
+            *(chosen, precision, seed, epochs, steps, dial),
+            save=save,
+            every=every,
+            resume=resume,
+            progress=not quiet,
+            device=device,
+            graph=graph,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(how_to_go_on(path)) from None
+    click.echo(run_table(chosen, run))
+    click.echo(f"\nCheckpoint: {path}" if path else NOTHING)
+
+
+NOTHING = "\nNothing was written: --save PATH writes a checkpoint."
+
+
+def how_to_go_on(path) -> str:
+    """What an interrupted training leaves."""
+    if path is None:
+        return "Nothing was saved: with --save PATH an interrupted run can be resumed."
+    there = Path(path).is_file()
+    return f"Go on with --resume {path}." if there else "Nothing was saved yet; see --every."

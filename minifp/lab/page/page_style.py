@@ -1,0 +1,19 @@
+"""The rules of style that only the pages of comparisons have: verdicts, and the demo's contents."""
+
+STYLE = """\
+.minifp .badge { display: inline-block; font-size: 0.72rem; font-weight: 650; line-height: 1.2;
+  letter-spacing: 0.03em; padding: 0.22rem 0.5rem; border-radius: 99px; margin-left: 0.5rem;
+  vertical-align: 0.1em; background: var(--open-soft); color: var(--open); white-space: nowrap; }
+.minifp .equivalent { background: var(--good-soft); color: var(--good); }
+.minifp .different, .minifp .diverged { background: var(--bad-soft); color: var(--bad); }
+.minifp nav { margin: 1.75rem 0; }
+.minifp nav ul { list-style: none; padding: 0; display: grid; gap: 0.6rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
+.minifp nav a { display: block; height: 100%; padding: 0.75rem 1rem; border-radius: 10px;
+  background: var(--paper); border: 1px solid var(--edge); text-decoration: none;
+  color: var(--ink); }
+.minifp nav a:hover { border-color: var(--link); }
+.minifp nav b { display: block; font-weight: 600; }
+.minifp nav span { color: var(--muted); font-size: 0.9rem; }
+.minifp .letter { color: var(--muted); font-weight: 500; margin-right: 0.4rem; }
+"""

@@ -1,0 +1,54 @@
+"""The frame of a page: a file that fetches nothing, and the same content inside a notebook."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from html import escape
+
+from minifp.report.styles import CSS
+
+UNNAMED = "minifp-not-named-yet"  # stands for a name that is made of all that is shown
+
+
+def document(title: str, content: str, style: str = "", script: str = "") -> str:
+    """A complete page. Its policy forbids it to fetch anything, even by mistake.
+
+    style: rules of its own, beside those of all pages. script: one that it runs at its end; the
+    policy allows no other.
+    """
+    allowed = f"; script-src 'sha256-{hash_of(script)}'" if script else ""
+    at_the_end = f"<script>{script}</script>\n" if script else ""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:{allowed}\">\n"
+        '<link rel="icon" href="data:,">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{CSS}{style}body {{ margin: 0; }}\n</style>\n"
+        f'</head>\n<body class="minifp">\n<main>\n{content}\n</main>\n{at_the_end}'
+        "</body>\n</html>\n"
+    )
+
+
+def hash_of(script: str) -> str:
+    """The SHA-256 of a script in base 64, by which a policy names it."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def fragment(body: Callable[[str], str], style: str = "", script: str = "") -> str:
+    """The content of a page inside a notebook.
+
+    body: makes the content, in which all ids begin with its argument: a name made of what is shown,
+    so that they cannot meet those of another fragment.
+    """
+    content = body(UNNAMED)
+    name = "m" + hashlib.sha256(content.encode()).hexdigest()[:8]
+    at_the_end = f"<script>{{\n{script}}}</script>\n" if script else ""
+    return embedded(f"<main>\n{content.replace(UNNAMED, name)}\n</main>", style) + at_the_end
+
+
+def embedded(content: str, style: str = "", kind: str = "") -> str:
+    """Content in a <div> that brings its style and touches nothing outside; kind: a class of it."""
+    classes = f"minifp {kind}".rstrip()
+    return f'<style>\n{CSS}{style}</style>\n<div class="{classes}">\n{content}\n</div>\n'

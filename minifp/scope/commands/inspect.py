@@ -1,0 +1,76 @@
+"""`minifp inspect`."""
+
+import click
+
+from minifp.lab.tasks import load_task
+from minifp.saving import files
+from minifp.scope import inspecting
+from minifp.scope.findings import places
+from minifp.shell import options
+from minifp.shell.results import where
+
+
+@click.command()
+@options.task
+@options.data
+@options.precision
+@options.seed
+@options.epochs
+@options.steps
+@options.dial
+@click.option(
+    "--every",
+    type=int,
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Look at the first step, and at every N-th after it.",
+)
+@options.checkpoint(
+    "--checkpoint",
+    "Look at a single step, with one batch, from this checkpoint; the file is not changed.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Check the advice: also train with constant loss scales inside and outside its range.",
+)
+@options.out("Write report.html, scope.npz, scope.txt and scope.png into this folder.")
+@options.device
+@options.quiet
+def inspect(
+    task, data, precision, seed, epochs, steps, dial, every, checkpoint, check, out, device, quiet
+):
+    """Train TASK under the microscope: where its numbers lie, and what is lost.
+
+    TASK is one that `minifp compare` knows. The report shows how many weights, activations and
+    gradients lie in each power of two, with a slider for the loss scale; which loss scales would
+    do; which operation caused a skipped step; and which updates were lost. Of one step, which is
+    done again some tens of times, it shows every kernel with its format, the error that each
+    operation adds, what holds memory, and what limits the speed, on this machine and on GPUs.
+
+    \b
+    Examples:
+      minifp inspect charlstm --data shakespeare --steps 500 --dial 11 --out runs/scope
+      minifp inspect lenet --precision float32 --steps 200 --out runs/lenet
+      minifp inspect charlstm --steps 300 --dial 11 --check
+      minifp train lenet --save runs/lenet.safetensors
+      minifp inspect lenet --checkpoint runs/lenet.safetensors --out runs/one-batch
+
+    After Ctrl-C it prints and writes what it has seen so far.
+    """
+    if out is not None:
+        files.check_writable(*places(out))
+    findings = inspecting.inspect(
+        *(load_task(task, data), precision, seed, epochs, steps, dial),
+        every=every,
+        checkpoint=checkpoint,
+        check=check,
+        progress=not quiet,
+        device=device,
+    )
+    click.echo(findings.summary())
+    click.echo("\n" + where(out and findings.write(out, progress=not quiet)))
+    if inspecting.INTERRUPTED in findings.about:
+        when = findings.about[inspecting.INTERRUPTED]
+        raise KeyboardInterrupt(f"What was seen so far is above ({when}).")

@@ -1,0 +1,130 @@
+"""Options that several commands have: the task, the precision, how long, where to, and on what."""
+
+import click
+
+from minifp.saving import files
+
+# ---- what an option takes -----------------------------------------------------------------------
+
+
+class Place(click.Path):
+    """A path, with "~" for the home folder also in --out=~/runs, which shells leave as it is."""
+
+    def convert(self, value, param, ctx):
+        """Refuse what can be no path, such as what an unset variable leaves."""
+        return super().convert(str(files.as_path(value)), param, ctx)
+
+
+class ManyValues(click.Command):
+    """A command whose --precision takes all words up to the next option."""
+
+    def parse_args(self, ctx, args):
+        """Parse, with the flag repeated before each of its values."""
+        return super().parse_args(ctx, repeated(args, ("--precision", "-p")))
+
+
+def repeated(args, flags) -> list:
+    """["-p", "a", "b", "--seeds", "5"] as ["-p", "a", "-p", "b", "--seeds", "5"]."""
+    words: list[str] = []
+    flag = None
+    for i, arg in enumerate(args):
+        if arg == "--":
+            return words + list(args[i:])
+        if arg in flags:
+            flag = arg
+            if i + 1 == len(args) or args[i + 1].startswith("-"):
+                raise click.BadOptionUsage(arg, f"{arg} needs at least one precision")
+        elif flag is not None and not arg.startswith("-"):
+            words += [flag, arg]
+        else:
+            flag = None
+            words.append(arg)
+    return words
+
+
+def seeds_of(ctx, param, value):
+    """How many seeds, or which: "5", or "0,3,7"."""
+    try:
+        which = [int(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r}: expected a number, or numbers such as 0,3,7"
+        ) from None
+    return which if "," in value else which[0]
+
+
+# ---- what is trained, in which precision, from which seed ---------------------------------------
+
+task = click.argument("task")
+data = click.option(
+    "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
+)
+precision = click.option(
+    "-p",
+    "--precision",
+    metavar="NAME",
+    help="The precision, as `minifp compare` takes it.  [default: mixed, or the checkpoint's]",
+)
+precisions = click.option(  # of ManyValues
+    "-p",
+    "--precision",
+    "precisions",
+    multiple=True,
+    metavar="NAME...",
+    help="Precisions to compare, one or more words.  [default: float32 mixed]",
+)
+seed = click.option(
+    "--seed", type=int, metavar="N", help="The seed.  [default: 0, or the checkpoint's]"
+)
+seeds = click.option(
+    "--seeds",
+    default="5",
+    show_default=True,
+    callback=seeds_of,
+    metavar="N",
+    help="How many seeds, or which ones: 0,3,7.",
+)
+
+# ---- how long -----------------------------------------------------------------------------------
+
+epochs = click.option(
+    "--epochs", type=int, metavar="N", help="How many epochs to train.  [default: the task's]"
+)
+steps = click.option(
+    "--steps", type=int, metavar="N", help="How many steps to train, instead of --epochs."
+)
+dial = click.option(
+    "--dial",
+    type=int,
+    metavar="K",
+    help="Exponent dial: make gradients 2^K times smaller, as a mean over 2^K times as many terms "
+    "would, to see what float16 loses of them.",
+)
+
+# ---- where to, and on what ----------------------------------------------------------------------
+
+
+def out(help, default=None):
+    """The folder for results, --out, with what is put there as its help."""
+    shown = {"default": default, "show_default": default is not None}
+    return click.option("--out", type=Place(file_okay=False), metavar="DIR", help=help, **shown)
+
+
+def checkpoint(flag, help):
+    """The path of a checkpoint: --save, --resume or --checkpoint."""
+    return click.option(flag, type=Place(dir_okay=False), metavar="PATH", help=help)
+
+
+figures = click.option(
+    "--figures",
+    type=click.Choice(["png", "svg", "pdf", "none"]),
+    default="png",
+    show_default=True,
+    help="Format of the pictures in DIR.",
+)
+device = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    help="Where to train.  [default: MINIFP_DEVICE's, or cpu]",
+)
+quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")

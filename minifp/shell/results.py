@@ -1,0 +1,18 @@
+"""What commands say of the report and the pictures that they have written, or could not write."""
+
+from pathlib import Path
+
+from minifp.report import drawing
+
+
+def picture_format(figures: str) -> str | None:
+    """The format, or None where pictures are not wanted or cannot be drawn."""
+    return figures if figures != "none" and drawing.is_available() else None
+
+
+def where(report: Path | None, figures: str = "png") -> str:
+    """The last lines: where the results are, and how to get what is not there."""
+    if report is None:
+        return "Nothing was written: --out DIR keeps a report, pictures and all numbers there."
+    hint = [] if figures == "none" or drawing.is_available() else [drawing.HOW_TO_GET]
+    return "\n".join([*hint, f"Report: {report}"])

@@ -1,0 +1,53 @@
+"""Commands on little data: what takes minutes takes two steps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from minifp.data import TensorDataset
+from minifp.lab import demo
+from minifp.lab.page import figures
+from minifp.lab.tasks import BUILT_IN
+from minifp.models import CharLSTM
+
+
+def first(dataset, n=16):
+    """Its first examples."""
+    return TensorDataset(*dataset[np.arange(n)], name="little")
+
+
+def little(task, **settings):
+    """The same task on little data."""
+    train, test = task.data()
+    return replace(task, data=lambda: (first(train), first(test)), batch_size=8, **settings)
+
+
+@pytest.fixture
+def short_demo(monkeypatch):
+    """The parts of the demonstration with one seed, two steps, little data and one picture each."""
+
+    def short(part):
+        task = part.task()
+        return replace(part, task=lambda: little(task, steps=2), seeds=1)
+
+    monkeypatch.setattr(demo, "PARTS", tuple(map(short, demo.PARTS)))
+    monkeypatch.setattr(
+        figures,
+        "FIGURES",
+        {name: ("metric",) if name == "loss" else () for name in figures.FIGURES},
+    )
+
+
+@pytest.fixture
+def little_tasks(monkeypatch):
+    """The built-in tasks on little data, for one epoch of two steps; a small LSTM."""
+
+    def of(build, sizes):
+        return lambda name: little(build(name), **sizes)
+
+    for name, (build, sets) in BUILT_IN.items():
+        sizes = {"epochs": 1}
+        if name == "charlstm":
+            sizes = {"steps": 2, "model": lambda: CharLSTM(65, hidden=8)}
+        monkeypatch.setitem(BUILT_IN, name, (of(build, sizes), sets))
