@@ -215,8 +215,8 @@ def _backward_through(order, firsts, seed, retain_graph):
         if node not in goes_on:  # a leaf, or where fp.grad ends
             continue
         wanted = [parent in reached for parent, _ in node.parents]
-        gradients = run_backward(node, dys, wanted)
-        for (parent, i), g, go in zip(node.parents, gradients, wanted):
+        # Not named, so that they are freed before the next node's are made.
+        for (parent, i), g, go in zip(node.parents, run_backward(node, dys, wanted), wanted):
             if go:
                 accumulate(sums, parent, i, g, node.precision)
         if not retain_graph:

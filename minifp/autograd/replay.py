@@ -2,7 +2,7 @@
 
 A Node keeps what it was called with until `backward.forget`. So a graph can be made a second time,
 by calling its operations one after the other: in the same formats, to see where a value that is
-not finite arose (see diagnosis.py), or in wider ones, to see what the formats did (see scope/).
+not finite arose (see fault_search.py), or in wider ones, to see what the formats did (see scope/).
 Nothing random is drawn, no weight and no `.grad` is touched, and no observer sees it.
 """
 

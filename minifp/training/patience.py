@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import TrainingError
-from minifp.training.diagnosis import BACKWARD, FORWARD, LOOK, LOWER, Diagnosis, is_finite
+from minifp.training.diagnosis import BACKWARD, FORWARD, LOOK, LOWER, Diagnosis
+from minifp.training.fault_search import is_finite
 from minifp.training.loss_scale import StaticLossScale
 from minifp.training.step_result import StepResult
 

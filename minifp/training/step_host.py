@@ -14,7 +14,7 @@ import numpy as np
 from minifp.autograd.gradient_clip import clip_factor, name_of
 from minifp.optim.block import Gradients
 from minifp.runtime.device import moved
-from minifp.training.diagnosis import diagnose
+from minifp.training.fault_search import diagnose
 from minifp.training.patience import check_patience
 from minifp.training.step_result import StepResult
 

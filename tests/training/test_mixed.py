@@ -1,6 +1,7 @@
 """Claims about MixedOptimizer: unscaling, clipping, skipping, several optimizers, and resuming."""
 
 import copy
+import inspect
 import math
 import signal
 import threading
@@ -20,6 +21,8 @@ from minifp import nn, optim
 from minifp.numerics.formats import downcast
 from minifp.optim.weights import Weights
 from minifp.training import mixed
+from minifp.training.step_cuda import DeviceStep
+from minifp.training.step_host import HostStep
 
 PRECISIONS = [
     *("float32", "mixed", "float16", "float64", "mixed,loss_scale=128", "mixed,loss_scale=off"),
@@ -92,6 +95,25 @@ def refused(optimizer, error, *words, call=None):
         (call or optimizer.step)()
     assert [w for w in words if w not in str(caught.value)] == []
     assert snapshot(optimizer) == before
+
+
+# ---- the page to read ---------------------------------------------------------------------------
+
+
+def test_a_step_is_read_on_one_screen():
+    lines = inspect.getsource(mixed.MixedOptimizer.step).splitlines()
+    order = [lines.index(next(line for line in lines if verb in line)) for verb in (
+        "unscale_and_check()", "update_or_skip()", "adapt_scale()", "return result",
+    )]  # fmt: skip
+    assert order == sorted(order) and len(lines) <= 40
+
+
+def test_the_host_and_the_gpu_are_asked_the_same():
+    asked = [
+        {name: str(inspect.signature(f)) for name, f in vars(kind).items() if name[0] != "_"
+         and callable(f)} for kind in (HostStep, DeviceStep)
+    ]  # fmt: skip
+    assert asked[0] == asked[1] and len(asked[0]) == 5
 
 
 # ---- a good step --------------------------------------------------------------------------------
