@@ -25,7 +25,7 @@ demo: $(VENV)/installed-plot ## train on bundled data in several precisions and 
 # Three gates: see CONTRIBUTING.md. Tests run in random order.
 PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 # What decides most about numbers, gradients and formats, and needs no other process.
-QUICK = $(addprefix tests/,autograd compat data nn numerics ops optim saving training \
+QUICK = $(addprefix tests/,autograd compat nn numerics ops optim saving training \
 	project/test_layout.py)
 COVERED = --cov=minifp --cov=models --cov-report=term:skip-covered --cov-fail-under=95
 

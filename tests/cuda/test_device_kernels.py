@@ -125,7 +125,7 @@ def test_a_kernel_stays_within_the_bound(name):
     assert done or not made, f"{name} leaves every call to the CPU"
 
 
-@pytest.mark.sampled(3, core=lambda **_: False)  # each has been called above
+@pytest.mark.sampled(8, core=lambda **_: False)  # each has been called above
 @pytest.mark.parametrize("layout", ["fortran", "strided"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kernel_takes_arrays_in_strides(name, layout):
