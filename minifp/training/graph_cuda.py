@@ -155,7 +155,8 @@ def _copied(outputs):
     if isinstance(outputs, PendingResult):
         return outputs.copied()
     if isinstance(outputs, (tuple, list)):
-        return type(outputs)(_copied(part) for part in outputs)
+        make = getattr(outputs, "_make", type(outputs))  # of named tuples
+        return make(_copied(part) for part in outputs)
     if isinstance(outputs, dict):
         return {name: _copied(part) for name, part in outputs.items()}
     return outputs

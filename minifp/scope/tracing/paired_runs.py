@@ -199,7 +199,8 @@ def difference(a: Any, b: Any) -> np.ndarray:
 def nested(fn: Callable, kept: Any, other: Any) -> Any:
     """fn(array, that of `other`) of each floating array in nested tuples and lists; else `kept`."""
     if isinstance(kept, (tuple, list)):
-        return type(kept)(nested(fn, k, o) for k, o in zip(kept, other))
+        make = getattr(kept, "_make", type(kept))  # of named tuples
+        return make(nested(fn, k, o) for k, o in zip(kept, other))
     if isinstance(kept, np.ndarray) and kept.dtype.kind == "f":
         return fn(kept, other)
     return kept
