@@ -61,6 +61,8 @@ class Tensor:
         self, array: np.ndarray, requires_grad: bool = False, storage: Storage | None = None,
         node: "Node | None" = None, index: int = 0,
     ) -> None:  # fmt: skip
+        if isinstance(array, np.generic):  # NumPy's scalar, which no kernel would take for stored
+            array = np.asarray(array)
         self.array, self.storage = array, storage or Storage()
         if self.storage.sharing is not None:
             self.storage.share(self)

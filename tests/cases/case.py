@@ -111,7 +111,7 @@ def backwards(a):
 
 def stretched(a):
     """With its first row everywhere, as a view without memory of its own for the others."""
-    return np.broadcast_to(a[:1], a.shape) if a.ndim and len(a) else a
+    return np.broadcast_to(a[:1], a.shape) if a.ndim and len(a) else np.asarray(a)
 
 
 LAYOUTS = {

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -373,3 +374,25 @@ def test_models_are_imported_as_minifp_models_only():
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no executable bit")
 def test_the_ci_command_can_be_run():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_every_compiled_kernel_is_found_by_a_reference_or_called():
+    """A name that no reference has is a misspelt one: its reference would run as NumPy, unseen."""
+    pytest.importorskip("numba")
+    importlib.import_module("minifp")
+    from minifp.numerics.kernels import KERNELS
+
+    found = {(k.reference.__module__, k.reference.__name__) for k in KERNELS}
+    texts = [p.read_text(encoding="utf-8") for m, p in modules().items() if "_numba" in m]
+    texts += [p.read_text(encoding="utf-8") for m, p in modules().items() if "_cuda" in m]
+    lonely = []
+    for module in [m for m in modules() if m.endswith("_numba")]:
+        stem = module.removesuffix("_numba")
+        references = vars(importlib.import_module(stem)) if stem in modules() else {}
+        for name, kernel in vars(importlib.import_module(module)).items():
+            is_own = getattr(kernel, "__module__", "") == module and not isinstance(kernel, type)
+            is_found = name in references or (stem, name) in found
+            if is_own and getattr(kernel, "is_compiled_kernel", False) and not is_found:
+                uses = sum(len(re.findall(rf"\b{name}\b", text)) for text in texts)
+                lonely += [f"{module}.{name}"] * (uses < 2)
+    assert not lonely, f"no reference has the name, and nothing calls: {lonely}"

@@ -3,7 +3,8 @@
 The formulas are those that numba compiles for the CPU (see runtime/cpu/pointwise.py): so each is
 written once. What they may consist of: arithmetic, comparisons, conditional expressions and
 statements, assignments, constants of float32, the elementary functions of runtime/cpu/math.py, and
-other such functions. All numbers are float; comparisons are bool.
+other such functions; no chained comparisons (a < b < c) and no augmented assignments (a += b). All
+numbers are float; comparisons are bool.
 """
 
 import ast
