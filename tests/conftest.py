@@ -1,13 +1,18 @@
 """What holds for all tests: threads, a fresh seed, the default precision, and where a GPU is."""
 
 import os
+import signal
 import sys
+import threading
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before NumPy is imported; see minifp/runtime/cpu/blas.py
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.pop("MINIFP_PRECISION", None)  # a test that wants another default says so
 os.environ.pop("MINIFP_DEVICE", None)
+if threading.current_thread() is threading.main_thread():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest  # noqa: E402
 from real_gpu import has_gpu  # noqa: E402

@@ -102,7 +102,7 @@ OTHERS = (
     test_capture.test_a_step_result_tells_of_its_own_step,
     test_capture.test_after_a_refusal_the_same_step_goes_on_without_a_graph,
     test_device.test_batches_arrive_on_the_gpu_as_on_the_cpu,
-    test_device.test_the_program_in_the_readme_runs,
+    test_device.test_the_program_in_docs_gpu_runs,
 )
 
 
