@@ -89,7 +89,7 @@ from minifp.ops import in_place
 from minifp.ops import methods  # what a Tensor can do is attached to it by these
 
 # Models, data, optimizers.
-from minifp import data, nn, optim
+from minifp import data, models, nn, optim
 from minifp.nn import functional
 
 # Mixed precision: the loss scale, and the optimizer that joins it with master weights.
@@ -138,8 +138,8 @@ __all__ = [
     "compare", "data", "double", "enable_grad", "errors", "explain", "float", "float16", "float32",
     "float64", "functional", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck",
     "half", "inf", "int", "int32", "int64", "is_grad_enabled", "kernel", "load", "load_task",
-    "long", "manual_seed", "microscope", "nan", "nn", "no_grad", "op", "op_list", "optim", "pi",
-    "precision", "save", "set_default_device", "set_grad_enabled", "set_num_threads",
+    "long", "manual_seed", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim",
+    "pi", "precision", "save", "set_default_device", "set_grad_enabled", "set_num_threads",
     "set_precision", "set_state", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----

@@ -163,7 +163,7 @@ class Calls(list):
         kernels.observers.remove(self)
 
     def on_kernel(self, kernel, args, results, formats):
-        """Called by the backend."""
+        """Called by the kernels."""
         args = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
         self.append(Call(kernel, args, self.begun[-1], results, formats))
 

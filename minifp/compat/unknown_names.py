@@ -46,6 +46,7 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("set_default_dtype set_default_tensor_type", 'fp.set_precision("float32"), or another one'),
     ("get_default_dtype", "fp.get_precision()"),
     ("Generator", "fp.manual_seed(seed), of all random numbers"),
+    ("random", "fp.manual_seed(seed), fp.get_state(), fp.rand, fp.randn"),
     ("get_rng_state initial_seed", "fp.get_state()"),
     ("set_rng_state", "fp.set_state(state)"),
     ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),

@@ -16,7 +16,7 @@ from minifp.scope.observed import KINDS, ObservedStep
 from minifp.scope.record import Record
 from minifp.scope.updates import Updates
 
-VERSION = 1
+VERSION = 2  # 1 had what `details` calls "reference" under another name
 FILES = "report.html", "scope.npz", "scope.txt", "scope.png"
 PLAIN = (  # of a step
     *("step", "stepped", "reason", "scale", "dial", "in_half", "grad_norm", "rates"),

@@ -137,7 +137,15 @@ class MixedOptimizer:
         return self.loss_scale.value
 
     def backward(self, loss: Tensor, retain_graph: bool = False) -> None:
-        """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`."""
+        """Add S (and the dial) times the gradient of `loss` to every parameter's `.grad`.
+
+        Raises ArgumentError for a loss that is no Tensor.
+        """
+        if not isinstance(loss, Tensor):
+            raise ArgumentError(
+                f"MixedOptimizer.backward(loss): a {type(loss).__name__}: expected a Tensor, as a "
+                "loss function returns it (did the function that makes the loss return it?)"
+            )
         memory, scale = self._step_memory(), None
         if memory is None:
             scale = self.scale

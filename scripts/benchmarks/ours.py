@@ -162,7 +162,7 @@ CALLS = {
 
 
 class Operation:
-    """An operation on tensors that require a gradient, and its backward without the walk."""
+    """An operation on tensors that require a gradient, and its backward without backward."""
 
     def __init__(self, workload):
         self.call, self.workload = CALLS[workload.operation], workload

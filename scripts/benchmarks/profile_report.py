@@ -67,7 +67,7 @@ def markdown(title, parts):
 ABOUT = """\
 One step, in milliseconds: the mean of the middle half of the steps. All parts add up to the step.
 An operation's time in Python is what its kernels leave: checks, the tape, views and copies by
-NumPy; "between operations" is the walk backward, and the gradients that meet on it. Of each kernel
+NumPy; "between operations" is backward backward, and the gradients that meet on it. Of each kernel
 it is said how much its compiled loops took where they run in chunks; pointwise ones are not told
 apart from their kernel."""
 

@@ -1,4 +1,4 @@
-"""Calls of a kernel's compiled kernel for a GPU, within the bound, and in other orders of
+"""Calls of a GPU kernel, within the bound, and in other orders of
 threads."""
 
 import ctypes

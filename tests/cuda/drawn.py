@@ -6,7 +6,7 @@ from checked import results_of
 
 
 def checked(kernel, *args, to, **params):
-    """The results of a kernel's compiled kernel for a GPU: the same in every order, and within the
+    """The results of a GPU kernel: the same in every order, and within the
     bound.
 
     Their shapes are the reference's, and its whole numbers exactly. to: names of formats.

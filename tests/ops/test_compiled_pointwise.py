@@ -145,7 +145,7 @@ class Source:
 
 
 def compiled_and_reference(kernel, args, to=float16, **params):
-    """What both give: the reference in float32, and rounded as the backend does."""
+    """What both give: the reference in float32, and rounded as kernels.py does."""
     stored = (np.dtype(bool),) if kernel.name.startswith("comparison") else (np.dtype(to),)
     ours = kernel.compiled(*args, to=stored, **params)
     assert type(ours) is np.ndarray and ours.flags.c_contiguous and ours.flags.writeable

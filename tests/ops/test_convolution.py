@@ -52,6 +52,7 @@ def naive_conv2d(x, w, stride, padding, dilation, groups):
 pairs = st.tuples(st.integers(1, 2), st.integers(1, 2))
 
 
+@pytest.mark.references
 @given(
     *(st.integers(1, 2), st.integers(1, 2), st.integers(1, 2), st.integers(1, 2)),
     *(st.tuples(st.integers(1, 5), st.integers(1, 5)), st.tuples(*[st.integers(1, 3)] * 2)),

@@ -390,6 +390,7 @@ def test_comparisons_are_those_of_numpy(name):
     np.testing.assert_array_equal(getattr(fp.tensor(x), name)(1).array, expected(x, 1))
 
 
+@pytest.mark.references
 def test_isfinite_and_isnan_tell_inf_from_nan():
     with fp.precision("mixed"):
         x = fp.tensor(np.array([1.0, np.inf, -np.inf, np.nan]))
@@ -410,6 +411,7 @@ def broadcast_pairs(draw):
     return [draw(hnp.arrays(float64, s, elements=halves)) for s in shapes.input_shapes]
 
 
+@pytest.mark.references
 @given(broadcast_pairs())
 def test_broadcast_gradients_are_summed_to_their_own_shape(pair):
     """dx of x y is y summed over what x was stretched along, and is rounded once."""

@@ -408,6 +408,7 @@ def test_a_list_is_refused_by_the_functions_name(name):
 halves = st.floats(-8, 8, width=16)
 
 
+@pytest.mark.references
 @given(hnp.arrays(float64, hnp.array_shapes(max_dims=3, max_side=4), elements=halves), st.data())
 def test_reductions_over_any_axes_are_those_of_numpy(x, data):
     count = st.integers(-x.ndim, x.ndim - 1)
@@ -420,6 +421,7 @@ def test_reductions_over_any_axes_are_those_of_numpy(x, data):
         assert y.shape == z.shape
 
 
+@pytest.mark.references
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_arg_extremes_are_the_first_along_an_axis_or_of_all(name):
     x = np.array([[3, 1, 3], [1, 0, 0]])

@@ -461,6 +461,7 @@ def indexed(draw):
     return shape, draw(places)
 
 
+@pytest.mark.references
 @given(indexed())
 def test_indexing_is_that_of_numpy_and_its_gradient_counts_how_often_each_was_read(indexed):
     shape, i = indexed

@@ -181,7 +181,7 @@ class Observer:
         self.seen = []
 
     def on_kernel(self, kernel, *_):
-        """Called by the backend."""
+        """Called by kernels.py."""
         self.seen.append(kernel.name)
 
 

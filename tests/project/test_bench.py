@@ -92,7 +92,7 @@ def test_a_resnet_of_another_depth_is_refused(depth):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_loss_and_gradients_of_a_model_are_those_of_its_compiled_kernel_in_pytorch(name, theirs):
+def test_loss_and_gradients_of_a_model_are_those_of_the_same_model_in_pytorch(name, theirs):
     torch = theirs.torch
     with fp.precision("float64"):
         mine = ours.Training(tiny("model", name))
@@ -101,15 +101,15 @@ def test_loss_and_gradients_of_a_model_are_those_of_its_compiled_kernel_in_pytor
             mine.model(x.to(dtype="float64") if x.ndim != 2 or name == "mlp" else x), t
         )
         loss.backward()
-    compiled = theirs.Training(tiny("model", name), theirs.Side("float32"))
-    compiled.model.double()
-    u, v = compiled.batches[0]
+    counterpart = theirs.Training(tiny("model", name), theirs.Side("float32"))
+    counterpart.model.double()
+    u, v = counterpart.batches[0]
     other = torch.nn.functional.cross_entropy(
-        compiled.model(u.double() if u.is_floating_point() else u), v
+        counterpart.model(u.double() if u.is_floating_point() else u), v
     )
     other.backward()
     assert loss.item() == pytest.approx(other.item(), rel=1e-10)
-    there = dict(compiled.model.named_parameters())
+    there = dict(counterpart.model.named_parameters())
     assert {*there} == {n for n, _ in mine.model.named_parameters()}
     for path, p in mine.model.named_parameters():
         np.testing.assert_allclose(p.grad.array, there[path].grad.numpy(), atol=1e-10, err_msg=path)

@@ -215,7 +215,7 @@ def test_what_counts_computes_the_same(case):
 
 
 def plain_primitive(name):
-    """As the backend gives it in float32."""
+    """As kernels.py gives it in float32."""
     return getattr(kernels.primitives(np.dtype("float32")), name, lambda x: x)
 
 

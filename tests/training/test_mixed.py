@@ -1337,3 +1337,10 @@ def test_what_was_known_of_a_gradient_is_over_once_it_is_zero():
     p.grad.zero_()
     optimizer.backward(p.sum())
     assert optimizer.step().grad_norm == 1
+
+
+@pytest.mark.parametrize("loss", [None, 0.5, np.ones(1)])
+def test_a_loss_that_is_no_tensor_is_refused(loss):
+    optimizer = fp.MixedOptimizer(optim.SGD(nn.Linear(1, 1).parameters(), lr=0.1))
+    with pytest.raises(fp.ArgumentError, match=f"a {type(loss).__name__}: expected a Tensor"):
+        optimizer.minimize(loss)

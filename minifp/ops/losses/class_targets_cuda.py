@@ -25,7 +25,7 @@ def classes_of(z):
 
 
 def in_all(sums, count, divided):
-    """The sum of `count` losses, or that divided by the sum of their weights; see classes.cu."""
+    """The sum of `count` losses, or that over the sum of weights; see class_targets.cu."""
     module = TEXT(T="int64", W=float32, PER=PER, WIDE=WIDE)
     while True:
         blocks = max(1, -(-count // PER))

@@ -1,4 +1,4 @@
-"""Asking the threads of compiled kernels (see cpu/pool.py) what they keep for themselves."""
+"""What the threads of compiled kernels (runtime/cpu/pool.py) keep for themselves."""
 
 import sys
 import threading

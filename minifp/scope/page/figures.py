@@ -1,7 +1,7 @@
 """Pictures of what a microscope has found, drawn by matplotlib: as inline SVG and as PNG.
 
 What the page's script moves (bars, cells, the window of float16) is found by its id; what it moves
-it to is in the page's data (scope_data.py). Without the script the last observed step is shown.
+it to is in the page's data (data.py). Without the script the last observed step is shown.
 """
 
 import math

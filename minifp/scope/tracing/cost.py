@@ -39,7 +39,7 @@ class Count:
         self.products: Counter = Counter()
 
     def primitive(self, name: str) -> Callable[..., Any]:
-        """What a kernel that wants this primitive is given: see backend.Kernel."""
+        """What a kernel that wants this primitive is given: see kernels.Kernel."""
         found = {"sum": plain_sum, "cumsum": plain_cumsum, "prod": plain_prod}
         if name == "dot":
             return self.dot

@@ -1,6 +1,6 @@
 """What doing a recorded step again has in common, whatever for: names, places, gradients that meet.
 
-Vertices are always those of the step itself, also where a copy of its graph is walked.
+Nodes are always those of the step itself, also where a copy of its graph is walked.
 """
 
 import inspect
