@@ -184,10 +184,10 @@ def test_no_module_imports_itself_in_a_circle():
         pytest.fail(" is imported by ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("room, other", [("cpu", "cuda"), ("cuda", "cpu")])
-def test_the_rooms_of_the_devices_know_nothing_of_each_other(room, other):
+@pytest.mark.parametrize("device, other", [("cpu", "cuda"), ("cuda", "cpu")])
+def test_the_rooms_of_the_devices_know_nothing_of_each_other(device, other):
     """Nor does anything that they import: what joins the two is in numerics/dispatch.py."""
-    ways = {m: [m] for m in modules() if m.startswith(f"minifp.runtime.{room}")}
+    ways = {m: [m] for m in modules() if m.startswith(f"minifp.runtime.{device}")}
     waiting = [*ways]
     for module in waiting:
         for target, _ in imports(module):
@@ -276,6 +276,28 @@ def test_a_compiled_kernel_is_called_what_it_computes():
     shared = [" and ".join(places) for places in names.values() if len(places) > 1]
     vague = [place for name in VAGUE & {*names} for place in names[name]]
     assert len(names) > 100 and not shared + vague, "\n".join(shared + vague)
+
+
+def test_every_compiled_kernel_is_found_by_a_reference_or_called():
+    """A name that no reference has is a misspelt one: its reference would run as NumPy, unseen."""
+    pytest.importorskip("numba")
+    importlib.import_module("minifp")
+    from minifp.numerics.kernels import KERNELS
+
+    found = {(k.reference.__module__, k.reference.__name__) for k in KERNELS}
+    texts = [p.read_text(encoding="utf-8") for m, p in modules().items() if "_numba" in m]
+    texts += [p.read_text(encoding="utf-8") for m, p in modules().items() if "_cuda" in m]
+    lonely = []
+    for module in [m for m in modules() if m.endswith("_numba")]:
+        stem = module.removesuffix("_numba")
+        references = vars(importlib.import_module(stem)) if stem in modules() else {}
+        for name, kernel in vars(importlib.import_module(module)).items():
+            is_own = getattr(kernel, "__module__", "") == module and not isinstance(kernel, type)
+            is_found = name in references or (stem, name) in found
+            if is_own and getattr(kernel, "is_compiled_kernel", False) and not is_found:
+                uses = sum(len(re.findall(rf"\b{name}\b", text)) for text in texts)
+                lonely += [f"{module}.{name}"] * (uses < 2)
+    assert not lonely, f"no reference has the name, and nothing calls: {lonely}"
 
 
 def test_no_function_takes_more_than_eight_arguments_by_their_places():
@@ -374,25 +396,3 @@ def test_models_are_imported_as_minifp_models_only():
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no executable bit")
 def test_the_ci_command_can_be_run():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
-
-
-def test_every_compiled_kernel_is_found_by_a_reference_or_called():
-    """A name that no reference has is a misspelt one: its reference would run as NumPy, unseen."""
-    pytest.importorskip("numba")
-    importlib.import_module("minifp")
-    from minifp.numerics.kernels import KERNELS
-
-    found = {(k.reference.__module__, k.reference.__name__) for k in KERNELS}
-    texts = [p.read_text(encoding="utf-8") for m, p in modules().items() if "_numba" in m]
-    texts += [p.read_text(encoding="utf-8") for m, p in modules().items() if "_cuda" in m]
-    lonely = []
-    for module in [m for m in modules() if m.endswith("_numba")]:
-        stem = module.removesuffix("_numba")
-        references = vars(importlib.import_module(stem)) if stem in modules() else {}
-        for name, kernel in vars(importlib.import_module(module)).items():
-            is_own = getattr(kernel, "__module__", "") == module and not isinstance(kernel, type)
-            is_found = name in references or (stem, name) in found
-            if is_own and getattr(kernel, "is_compiled_kernel", False) and not is_found:
-                uses = sum(len(re.findall(rf"\b{name}\b", text)) for text in texts)
-                lonely += [f"{module}.{name}"] * (uses < 2)
-    assert not lonely, f"no reference has the name, and nothing calls: {lonely}"
