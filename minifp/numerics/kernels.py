@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import check_choice
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
-from minifp.numerics.policy import Rule, get_precision, resolve
+from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
 
@@ -52,6 +53,10 @@ class Kernel:
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
+        check_choice(f"kernel {self.name}: role", rule.role, ROLES)
+        for word in " ".join(rule.out).split():
+            known = (*self.names, COMPUTE, GIVEN)
+            check_choice(f"kernel {self.name}: the format of a result", word, known)
         KERNELS.append(self)
 
     def __repr__(self):
@@ -217,7 +222,11 @@ class Kernel:
 
 
 def kernel(role: str, *out: str) -> Callable[[Callable[..., Any]], Kernel]:
-    """Make `reference(*arrays, **params)` a Kernel with this role and these result formats."""
+    """Make `reference(*arrays, **params)` a Kernel with this role and these result formats.
+
+    Raises ArgumentError for a role that does not exist, and for a result in the format of what is
+    no argument of the reference.
+    """
     return lambda reference: Kernel(reference, Rule(role, out))
 
 

@@ -251,3 +251,17 @@ def test_a_second_gpu_is_chosen_by_the_environment():
 def test_a_device_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(fp.ArgumentError, match="device 'tpu': expected 'cpu' or 'cuda'"):
         fp.tensor([1.0], device="tpu")
+
+
+@pytest.mark.parametrize(
+    "rule, message",
+    [
+        (("mapp", "x"), "role='mapp': expected one of"),
+        (("map", "z"), "result='z': expected one of"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused_where_it_is_written(rule, message):
+    known = list(kernels.KERNELS)
+    with pytest.raises(fp.ArgumentError, match=message):
+        fp.kernel(*rule)(lambda x: x)
+    assert known == kernels.KERNELS
