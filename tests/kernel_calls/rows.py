@@ -1,0 +1,251 @@
+"""Calls of normalisations, softmax, class losses and reductions.
+
+Each function draws one call: (arguments, keywords, format of each result).
+"""
+
+import numpy as np
+
+from minifp.numerics.formats import float16, float32
+
+
+def batch_norm(d):
+    shape = d.shape("channels", 2)
+    x, C = d.array(*shape), shape[1]
+    w, b, m = (d.array(C, dtype=float32) for _ in range(3))
+    return x, w, b, m, d.array(C, dtype=float32, low=0.1)
+
+
+def batch_norm_statistics(d):
+    return batch_norm(d)[:1], {}, (float32, float32)
+
+
+def batch_norm_forward(d):
+    return batch_norm(d), {"eps": 1e-3}, (d.dtype,)
+
+
+def batch_norm_dx(d):
+    x, w, _, m, v = batch_norm(d)
+    params = {"eps": 1e-3, "constant": bool(d.choice(True, False))}
+    return (d.array(*x.shape), x, w, m, v), params, (d.dtype, float32, float16)
+
+
+def layer_norm_forward(d):
+    x = d.array(*d.shape("rows", 1))
+    args = (x, *(d.parameter(x.shape[-1]) for _ in range(2)))
+    return args, {"eps": 0.01}, (d.dtype, float32, float32)
+
+
+def layer_norm_dx(d):
+    x = d.array(*d.shape("rows", 1))
+    m, r = (
+        d.array(*x.shape[:-1], 1, dtype=float32),
+        d.array(*x.shape[:-1], 1, dtype=float32, low=0.2),
+    )
+    args = d.array(*x.shape), x, d.parameter(x.shape[-1]), m, r
+    return args, {}, (d.dtype, float32, float32)
+
+
+def rms_norm_forward(d):
+    x = d.array(*d.shape("rows", 1))
+    return (x, d.parameter(x.shape[-1])), {"eps": 0.01}, (d.dtype, float32)
+
+
+def rms_norm_dx(d):
+    (dy, x, w, _, r), _, _ = layer_norm_dx(d)
+    return (dy, x, w, r), {}, (d.dtype, float32)
+
+
+def groups_of(d, C):
+    return d.choice(*(g for g in range(1, C + 1) if C % g == 0))
+
+
+def group_norm_forward(d):
+    x = d.array(*d.shape("channels", 2))
+    C = x.shape[1]
+    args = x, d.parameter(C), d.parameter(C)
+    params = {"groups": groups_of(d, C), "eps": 0.01}
+    return args, params, (d.dtype, float32, float32)
+
+
+def group_norm_dx(d):
+    x = d.array(*d.shape("channels", 2))
+    N, C = x.shape[:2]
+    groups = groups_of(d, C)
+    m, r = d.array(N, groups, 1, dtype=float32), d.array(N, groups, 1, dtype=float32, low=0.2)
+    args = d.array(*x.shape), x, d.parameter(C), m, r
+    return args, {"groups": groups}, (d.dtype, float32, float32)
+
+
+def instance_norm_statistics(d):
+    return (d.array(*d.shape("channels", 3)),), {}, (float32, float32)
+
+
+def along(d, **limits):
+    shape = d.shape("rows", 1)
+    return d.array(*shape, **limits), {"axis": d.size(-len(shape), len(shape) - 1)}
+
+
+def softmax(d):
+    x, params = along(d)
+    return (x,), params, (d.dtype,)
+
+
+def softmax_gradient(d):
+    y, params = along(d, low=0.0)
+    return (d.array(*y.shape), y), params, (d.dtype,)
+
+
+def log_softmax_gradient(d):
+    y, params = along(d)
+    return (d.array(*y.shape), -abs(y)), params, (d.dtype,)
+
+
+def classes(d):
+    z = d.array(*d.shape("rows", 1))
+    axis = min(z.ndim - 1, 1)
+    t = d.random.integers(0, z.shape[axis], z.shape[:axis] + z.shape[axis + 1 :])
+    t = np.asarray(t, d.choice("int64", "uint8", "int32") if z.shape[axis] < 256 else "int64")
+    ignored = d.choice(-100, 0)
+    weights = d.choice(None, d.array(z.shape[axis], dtype=float32, low=0.1))
+    return (z, t, weights), {"ignore_index": ignored}
+
+
+def smoothed(d):
+    args, params = classes(d)
+    return args, params | {"smoothing": d.choice(0.0, 0.1, 1.0)}
+
+
+def reduction(d):
+    return {"reduction": d.choice("mean", "sum")}
+
+
+def each_of(draw):
+    def call(d):
+        args, params = draw(d)
+        return args, params, (d.dtype,)
+
+    return call
+
+
+def total_of(draw):
+    def call(d):
+        args, params = draw(d)
+        return args, params | reduction(d), (float32,)
+
+    return call
+
+
+def gradient_of(draw):
+    def call(d):
+        args, params = draw(d)
+        params |= {"reduction": d.choice("mean", "sum", "none")}
+        shape = args[1].shape if params["reduction"] == "none" else ()
+        return (d.array(*shape, dtype=float32, low=-2.0), *args), params, (d.dtype,)
+
+    return call
+
+
+def axes_of(d, x):
+    return tuple(i for i in range(x.ndim) if d.random.random() < 0.5)
+
+
+def chosen(d, settings):
+    """Settings, one of each list."""
+    return {k: d.choice(*v) if type(v) is list else v for k, v in settings.items()}
+
+
+def reduced(**settings):
+    def call(d):
+        x = d.array(*d.shape("rows", 0))
+        params = {"axes": axes_of(d, x), "keepdims": bool(d.choice(True, False))}
+        return (x,), params | chosen(d, settings), (d.choice(float16, float32),)
+
+    return call
+
+
+def reduced_gradient(**settings):
+    def call(d):
+        x = d.array(*d.shape("rows", 0))
+        axes = axes_of(d, x)
+        dy = d.array(*(n for i, n in enumerate(x.shape) if i not in axes))
+        return (dy, x), {"axes": axes} | chosen(d, settings), (d.dtype,)
+
+    return call
+
+
+def spread(d):
+    ((dy, x), params, to) = reduced_gradient()(d)
+    return (dy,), params | {"shape": x.shape, "divisor": d.choice(1, 3)}, to
+
+
+def normalize(d):
+    x = d.array(*d.shape("rows", 1))
+    return (x,), {"p": 2.0, "axes": axes_of(d, x), "eps": 0.1}, (d.dtype, float32)
+
+
+def normalize_gradient(d):
+    (x,), params, _ = normalize(d)
+    kept = [1 if i in params["axes"] else n for i, n in enumerate(x.shape)]
+    return (d.array(*x.shape), x, d.array(*kept, dtype=float32, low=0.05)), params, (d.dtype,)
+
+
+def pair(d):
+    shape = d.shape("rows", 0)
+    return d.array(*shape), d.array(*shape), None, None
+
+
+def difference_each(**settings):
+    return lambda d: (pair(d), settings, (d.dtype,))
+
+
+def difference_total(**settings):
+    return lambda d: (pair(d), {"divisor": 3} | settings, (float32,))
+
+
+def difference_gradient(**settings):
+    def call(d):
+        x, t, *_ = pair(d)
+        dl = d.array(*d.choice((), x.shape), dtype=float32)
+        return (dl, x, t, None, None), {"divisor": 3} | settings, (d.dtype,)
+
+    return call
+
+
+DIFFERENCES = {
+    "mse_loss": {},
+    "l1_loss": {},
+    "smooth_l1_loss": {"beta": 1.5},
+    "huber_loss": {"delta": 0.7},
+}
+CALLS = {
+    f.__name__: f
+    for f in (
+        *(batch_norm_statistics, batch_norm_forward, batch_norm_dx, layer_norm_forward),
+        *(layer_norm_dx, rms_norm_forward, rms_norm_dx, group_norm_forward, group_norm_dx),
+        *(instance_norm_statistics, spread),
+    )
+} | {
+    **{name + "_forward": softmax for name in ("softmax", "softmin", "log_softmax")},
+    **{name + "_dx": softmax_gradient for name in ("softmax", "softmin")},
+    "log_softmax_dx": log_softmax_gradient,
+    "cross_entropy_each": each_of(smoothed),
+    "cross_entropy_total": total_of(smoothed),
+    "cross_entropy_dz": gradient_of(smoothed),
+    "nll_loss_each": each_of(classes),
+    "nll_loss_total": total_of(classes),
+    "nll_loss_dx": gradient_of(classes),
+    "sum_forward": reduced(),
+    "mean_forward": reduced(),
+    "logsumexp_forward": reduced(),
+    "logsumexp_dx": reduced_gradient(),
+    **{f"{name}_forward": reduced(correction=[0.5, 0]) for name in ("var", "std")},
+    **{f"{name}_dx": reduced_gradient(correction=[0.5, 0]) for name in ("var", "std")},
+    "norm_forward": reduced(p=[1.0, 2.0]),
+    "norm_dx": reduced_gradient(p=[1.0, 2.0]),
+    "normalize_forward": normalize,
+    "normalize_dx": normalize_gradient,
+    **{f"{name}_each": difference_each(**s) for name, s in DIFFERENCES.items()},
+    **{f"{name}_total": difference_total(**s) for name, s in DIFFERENCES.items()},
+    **{f"{name}_dx": difference_gradient(**s) for name, s in DIFFERENCES.items()},
+    **{f"{name}_dt": difference_gradient(**s) for name, s in DIFFERENCES.items()},
+}
