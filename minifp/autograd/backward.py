@@ -114,6 +114,10 @@ def grad(
 
 
 def _several(name, tensors):
+    if not isinstance(tensors, (Tensor, Iterable)):
+        raise DTypeError(
+            f"grad: {name} is a {type(tensors).__name__}: expected a tensor, or several"
+        )
     tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):

@@ -61,8 +61,8 @@ class Tensor:
         self, array: np.ndarray, requires_grad: bool = False, storage: Storage | None = None,
         node: "Node | None" = None, index: int = 0,
     ) -> None:  # fmt: skip
-        if isinstance(array, np.generic):  # NumPy's scalar, which no kernel would take for stored
-            array = np.asarray(array)
+        if type(array) is not np.ndarray:
+            array = _array_of(array)
         self.array, self.storage = array, storage or Storage()
         if self.storage.sharing is not None:
             self.storage.share(self)
@@ -156,6 +156,18 @@ class Tensor:
         other = Tensor(self.array, storage=self.storage)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
+
+
+def _array_of(array: Any) -> Any:
+    """What a Tensor holds, given what is not plainly an array of NumPy's."""
+    if isinstance(array, np.generic):  # a scalar, which no kernel would take for stored
+        return np.asarray(array)
+    if not is_array(array):
+        kind = type(array).__name__
+        raise DTypeError(
+            f"Tensor of a {kind}: expected an array; write fp.tensor(...), which copies"
+        )
+    return array
 
 
 class Node:

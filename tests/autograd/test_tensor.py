@@ -428,6 +428,8 @@ def test_places_of_what_is_not_zero_are_pytorchs():
         (lambda x: fp.data.mnist("folder"), fp.ArgumentError, "MINIFP_DATA"),
         (lambda x: fp.data.cifar10(root="folder"), fp.ArgumentError, "MINIFP_DATA"),
         (lambda x: fp.batch_norm(fp.ones(2, 2), None, None), fp.ArgumentError, "in evaluation"),
+        (lambda x: fp.Tensor([1.0, 2.0]), fp.DTypeError, "Tensor of a list.*write fp.tensor"),
+        (lambda x: fp.grad(None, x), fp.DTypeError, "grad: outputs is a NoneType"),
     ],
 )
 def test_bad_input_is_refused_by_name(fails, kind, message):
