@@ -13,7 +13,7 @@ import numpy as np
 from minifp.autograd.storage import Storage
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
-from minifp.runtime.device import as_array, is_array
+from minifp.runtime.device import as_array, checked_array, is_array
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
@@ -62,7 +62,7 @@ class Tensor:
         node: "Node | None" = None, index: int = 0,
     ) -> None:  # fmt: skip
         if type(array) is not np.ndarray:
-            array = _array_of(array)
+            array = checked_array(array)
         self.array, self.storage = array, storage or Storage()
         if self.storage.sharing is not None:
             self.storage.share(self)
@@ -156,18 +156,6 @@ class Tensor:
         other = Tensor(self.array, storage=self.storage)
         other.seed, other.consumed, other.unseeded = self.seed, self.consumed, self.unseeded
         return other
-
-
-def _array_of(array: Any) -> Any:
-    """What a Tensor holds, given what is not plainly an array of NumPy's."""
-    if isinstance(array, np.generic):  # a scalar, which no kernel would take for stored
-        return np.asarray(array)
-    if not is_array(array):
-        kind = type(array).__name__
-        raise DTypeError(
-            f"Tensor of a {kind}: expected an array; write fp.tensor(...), which copies"
-        )
-    return array
 
 
 class Node:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.errors import ArgumentError, DeviceError
+from minifp.errors import ArgumentError, DeviceError, DTypeError
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.arrays import cupy, is_on_device, to_device, to_host
 
@@ -87,6 +87,17 @@ def placed(value: Any, like: Any) -> Any:
 def as_array(value: Any) -> Any:
     """`value` as an array where it is: what is no array is made one of NumPy's."""
     return value if is_on_device(value) else np.asarray(value)
+
+
+def checked_array(array: Any) -> Any:
+    """What a Tensor holds: an array, or NumPy's scalar as one. Raises DTypeError for another."""
+    if isinstance(array, np.generic):  # which no kernel would take for stored
+        return np.asarray(array)
+    if not is_array(array):
+        raise DTypeError(
+            f"Tensor of a {type(array).__name__}: expected an array; write fp.tensor(x)"
+        )
+    return array
 
 
 def empty(shape: tuple[int, ...], dtype: Any, like: Any) -> Any:
