@@ -8,7 +8,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.runtime.cpu.half import I64, load, place, read, store, view
+from minifp.runtime.cpu.half import load, place, read, store, view
+from minifp.runtime.cpu.machine import I64
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.scattered import LIKE, Scattered, array_at
 from minifp.runtime.cpu.tile import Loop

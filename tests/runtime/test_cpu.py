@@ -53,7 +53,7 @@ TRAIN = """
 
 CONVERT = """
     import numpy as np
-    from minifp.runtime.cpu import half
+    from minifp.runtime.cpu import formats_ir, half
     from minifp.runtime.cpu.compile import compiled
 
     @compiled
@@ -66,7 +66,7 @@ CONVERT = """
         for i in range(len(x)):
             half.store(y, i, x[i])
 
-    print("hardware" if half.IN_HARDWARE else "integers")
+    print("hardware" if formats_ir.IN_HARDWARE else "integers")
     bits = np.arange(65536, dtype=np.uint16)
     wide = np.empty(65536, np.float32)
     widen(bits, wide)

@@ -14,7 +14,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from minifp.ops.pooling.pool_windows import Axis
-from minifp.runtime.cpu.half import F32, I32, I64, load, place, store, view
+from minifp.runtime.cpu.half import load, place, store, view
+from minifp.runtime.cpu.machine import F32, I32, I64
 
 CHUNK = 8192  # numbers that are worth a chunk
 LANES = 16

@@ -8,8 +8,6 @@ which rounds once less; `reassoc`, for sums alone, lets them run in vector regis
 """
 
 import shutil
-import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from llvmlite import binding
 from numba import types
 from numba.core import event
 
+from minifp.runtime.cpu.compiling import PROGRESS
 from minifp.runtime.cpu.kernel_cache import cache_folder, warn_unkept
 
 if numba.config.DISABLE_JIT:
@@ -158,40 +157,20 @@ def function_of(text, name, made_for, known):
 # ---- saying what is happening -------------------------------------------------------------------
 
 
-class Progress(event.Listener):
-    """One line while kernels are compiled, on stderr; nothing where they come from the cache."""
-
-    def __init__(self):
-        self.bar, self.depth, self.lock = None, 0, threading.Lock()
+class Listener(event.Listener):
+    """Tells the line of progress what numba compiles."""
 
     def on_start(self, event):
         """numba begins to compile."""
-        with self.lock:
-            self.depth += 1
-            if self.depth == 1 and _is_ours(event):
-                self._show(event.data["dispatcher"].py_func)
+        PROGRESS.begin(
+            event.data["dispatcher"].py_func.__qualname__.partition(".")[0]
+            if _is_ours(event)
+            else None
+        )
 
     def on_end(self, event):
         """numba has compiled, or found that it had."""
-        with self.lock:
-            self.depth -= 1
-            if self.depth == 0 and self.bar is not None:
-                self.bar.clear()
-
-    def _show(self, fn):
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            return
-        if self.bar is None:
-            self.bar = tqdm(
-                desc="minifp compiles its kernels for this CPU, once",
-                unit=" kernels", leave=False, delay=1e-9, file=sys.stderr,
-                bar_format="{desc}: {n_fmt} in {elapsed} {postfix}",
-            )  # fmt: skip
-        self.bar.set_postfix_str(fn.__qualname__.partition(".")[0], refresh=False)
-        self.bar.n += 1
-        self.bar.refresh()
+        PROGRESS.end()
 
 
 def _is_ours(event):
@@ -199,4 +178,4 @@ def _is_ours(event):
     return getattr(module, "__module__", "").startswith("minifp.")
 
 
-event.register("numba:compile", Progress())
+event.register("numba:compile", Listener())

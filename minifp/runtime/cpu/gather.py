@@ -9,7 +9,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from minifp.runtime.cpu.compile import native
-from minifp.runtime.cpu.half import FORMATS, I64, place, read
+from minifp.runtime.cpu.half import FORMATS, place, read
+from minifp.runtime.cpu.machine import I64
 
 
 @intrinsic

@@ -1,107 +1,21 @@
-"""Stored numbers as kernels read and write them: `load` widens to float32, `store` rounds once.
+"""Stored numbers in kernels of numba: `load` widens to float32, `store` rounds once.
 
-numba has no float16 on the CPU, but LLVM has. A float16 array is viewed as uint16, and its bits
-are LLVM's `half`, which the hardware converts (F16C on x86, always on ARM). A CPU without would be
-killed by that instruction, and converts with integers instead:
-
-- to half: below 2^-14 adding 0.5, whose ulp is 2^-24, rounds to the grid of the subnormal ones;
-  above, the exponent's bias moves from 127 to 15, just under half an ulp is added, and one more
-  where the last kept bit is odd;
-- from half: the bits, moved to a float32's places, are too small by 2^112.
-
-A further format is one more row of FORMATS: the view's dtype, and how its bits are read and made.
+numba has no float16 on the CPU: a float16 array is viewed as uint16, and its bits are read and made
+as formats_ir.py says.
 """
 
 import numpy as np
-from llvmlite import binding, ir
-from numba import config, types
+from llvmlite import ir
+from numba import types
 from numba.extending import intrinsic
 
-F32, I16, I32, I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-
-
-def features() -> set:
-    """The features of the CPU that kernels are compiled for, by LLVM's names."""
-    if config.CPU_NAME not in (None, "", "host"):
-        given = (config.CPU_FEATURES or "").split(",")
-        return {f[1:] for f in given if f.startswith("+")}
-    return {name for name, there in binding.get_host_cpu_features().items() if there}
-
-
-FEATURES = features()
-IS_X86 = binding.get_process_triple().startswith(("x86_64", "i386", "i686"))
-IS_ARM = binding.get_process_triple().startswith(("aarch64", "arm64"))
-IN_HARDWARE = IS_ARM or "f16c" in FEATURES
-
-# ---- bits to float32 and back, of a number or of a vector of them -------------------------------
-
-
-def _like(type, element):
-    """`element`, or a vector of as many as `type` has."""
-    return ir.VectorType(element, type.count) if isinstance(type, ir.VectorType) else element
-
-
-def _constant(type, value):
-    if isinstance(type, ir.VectorType):
-        return ir.Constant(type, [value] * type.count)
-    return ir.Constant(type, value)
-
-
-def _wide_half(builder, bits):
-    if IN_HARDWARE:
-        return builder.fpext(
-            builder.bitcast(bits, _like(bits.type, ir.HalfType())), _like(bits.type, F32)
-        )
-    wide, single = _like(bits.type, I32), _like(bits.type, F32)
-    x = builder.zext(bits, wide)
-    magnitude = builder.shl(builder.and_(x, _constant(wide, 0x7FFF)), _constant(wide, 13))
-    scaled = builder.fmul(builder.bitcast(magnitude, single), _constant(single, 2.0**112))
-    lost = builder.icmp_unsigned(">=", magnitude, _constant(wide, 0x0F800000))
-    infinite = builder.or_(magnitude, _constant(wide, 0x7F800000))
-    result = builder.select(lost, infinite, builder.bitcast(scaled, wide))
-    sign = builder.shl(builder.and_(x, _constant(wide, 0x8000)), _constant(wide, 16))
-    return builder.bitcast(builder.or_(result, sign), single)
-
-
-def _half_bits(builder, x):
-    if IN_HARDWARE:
-        return builder.bitcast(builder.fptrunc(x, _like(x.type, ir.HalfType())), _like(x.type, I16))
-    wide, single = _like(x.type, I32), _like(x.type, F32)
-    bits = builder.bitcast(x, wide)
-    sign = builder.and_(builder.lshr(bits, _constant(wide, 16)), _constant(wide, 0x8000))
-    magnitude = builder.and_(bits, _constant(wide, 0x7FFFFFFF))
-    small = builder.fadd(builder.bitcast(magnitude, single), _constant(single, 0.5))
-    small = builder.sub(builder.bitcast(small, wide), _constant(wide, 0x3F000000))
-    odd = builder.and_(builder.lshr(magnitude, _constant(wide, 13)), _constant(wide, 1))
-    normal = builder.add(magnitude, _constant(wide, 0x100000000 - (112 << 23) + 0xFFF))
-    normal = builder.lshr(builder.add(normal, odd), _constant(wide, 13))
-
-    def where(name, limit, yes, no):
-        return builder.select(
-            builder.icmp_unsigned(name, magnitude, _constant(wide, limit)), yes, no
-        )
-
-    result = where("<", 0x38800000, small, normal)
-    result = where(">=", 0x477FF000, _constant(wide, 0x7C00), result)
-    result = where(">", 0x7F800000, _constant(wide, 0x7E00), result)
-    return builder.trunc(builder.or_(result, sign), _like(x.type, I16))
-
-
-def _as_it_is(builder, x):
-    return x
-
-
-def _wide_truth(builder, x):
-    return builder.uitofp(x, _like(x.type, F32))
-
+from minifp.runtime.cpu import formats_ir
+from minifp.runtime.cpu.formats_ir import BYTES
+from minifp.runtime.cpu.machine import F32, I32
 
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
-FORMATS: dict = {
-    types.uint16: (I16, _wide_half, _half_bits),
-    types.float32: (F32, _as_it_is, _as_it_is),
-    types.boolean: (ir.IntType(8), _wide_truth, None),  # only read: masks
-}
-BYTES = {I16: 2, F32: 4, ir.IntType(8): 1}
+VIEWED = {types.uint16: "float16", types.float32: "float32", types.boolean: "bool"}
+FORMATS = {kind: formats_ir.FORMATS[name] for kind, name in VIEWED.items()}
 HALF = np.dtype("float16")
 VIEWS = {np.dtype("float16"): np.dtype("uint16"), np.dtype("float32"): np.dtype("float32")}
 

@@ -19,6 +19,7 @@ from minifp.runtime.callers import warn_once
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = "NUMBA_CACHE_DIR"
 NAME = re.compile(r"\w+-[0-9a-f]{16}")  # of our folders
+VERSION = 1  # of the form of files of object code
 BOUND = 256 * 2**20  # bytes; the kernels of one version take about 70 MiB at most
 
 
@@ -78,6 +79,57 @@ def warn_unkept(folder, error) -> None:
         "can be written",
         category=RuntimeWarning,
     )
+
+
+# ---- object code --------------------------------------------------------------------------------
+
+CHECKSUM = 32  # bytes in front of object code
+
+
+@cache
+def code_folder() -> Path | None:
+    """The folder of object code that needs no numba; None where none can be written to."""
+    folder = place() / f"code-{VERSION:016x}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # which marks the folder as used now
+            return folder
+    except OSError as error:
+        warn_unkept(folder, error)
+        return None
+
+
+def kept(key: str) -> bytes | None:
+    """The object code of a key; None where there is none, or what there is is damaged."""
+    folder = code_folder()
+    if folder is None:
+        return None
+    path = folder / f"{key}.o"
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warn_unkept(folder, error)
+        return None
+    code = data[CHECKSUM:]
+    return code if data[:CHECKSUM] == hashlib.sha256(code).digest() else None
+
+
+def keep(key: str, code: bytes) -> None:
+    """Keep object code: aside first, so that no other process reads half of it."""
+    folder = code_folder()
+    if folder is None:
+        return
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            aside = Path(file.name)
+            file.write(hashlib.sha256(code).digest() + code)
+        aside.replace(folder / f"{key}.o")
+    except OSError as error:
+        with suppress(OSError, NameError):
+            aside.unlink()
+        warn_unkept(folder, error)
 
 
 # ---- how much there is --------------------------------------------------------------------------

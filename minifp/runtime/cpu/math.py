@@ -21,7 +21,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from minifp.runtime.cpu.compile import flags_of
-from minifp.runtime.cpu.half import F32, I32, as_bits
+from minifp.runtime.cpu.half import as_bits
+from minifp.runtime.cpu.machine import F32, I32
 
 # For functions that only kernels call, where they are inlined.
 inlined = njit(

@@ -14,7 +14,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from minifp.runtime.cpu.compile import compiled
-from minifp.runtime.cpu.half import I32, I64, VIEWS
+from minifp.runtime.cpu.half import VIEWS
+from minifp.runtime.cpu.machine import I32, I64
 
 HEAD = object.__basicsize__
 KIND, DATA, AXES, SHAPE, FORMAT, FLAGS = (HEAD + offset for offset in (-8, 0, 8, 16, 40, 48))

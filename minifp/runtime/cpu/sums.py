@@ -15,7 +15,8 @@ from numba.extending import intrinsic
 
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.convert import SINGLE, converted
-from minifp.runtime.cpu.half import F32, VIEWS, flat, load, store
+from minifp.runtime.cpu.half import VIEWS, flat, load, store
+from minifp.runtime.cpu.machine import F32
 from minifp.runtime.cpu.pool import parallel, spans
 
 BLOCK = 512

@@ -15,11 +15,13 @@ from numba import types
 from numba.extending import intrinsic
 
 from minifp.runtime.cpu.compile import inline, native
-from minifp.runtime.cpu.half import F32, FEATURES, FORMATS, I32, I64, IS_ARM, place, write
+from minifp.runtime.cpu.formats_ir import IS_ARM
+from minifp.runtime.cpu.half import FORMATS, place, write
+from minifp.runtime.cpu.machine import F32, I32, I64, has_feature
 
-if "avx512f" in FEATURES:
+if has_feature("avx512f"):
     LANES, ROWS, VECTORS = 16, 8, 3
-elif "avx2" in FEATURES and "fma" in FEATURES:
+elif has_feature("avx2") and has_feature("fma"):
     LANES, ROWS, VECTORS = 8, 4, 3
 elif IS_ARM:
     LANES, ROWS, VECTORS = 4, 8, 3

@@ -1,0 +1,57 @@
+"""One line on stderr while kernels are compiled; nothing where they come from the cache."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Progress:
+    """The line, which goes when nothing is being compiled any more."""
+
+    def __init__(self) -> None:
+        self.bar: Any = None
+        self.depth, self.lock = 0, threading.Lock()
+
+    def begin(self, title: str | None) -> None:
+        """Something is compiled; with a title it is named, unless it is part of something else."""
+        with self.lock:
+            self.depth += 1
+            if self.depth == 1 and title is not None:
+                self._show(title)
+
+    def end(self) -> None:
+        """It is done."""
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.bar is not None:
+                self.bar.clear()
+
+    def _show(self, title):
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return
+        if self.bar is None:
+            self.bar = tqdm(
+                desc="minifp compiles its kernels for this CPU, once",
+                unit=" kernels", leave=False, delay=1e-9, file=sys.stderr,
+                bar_format="{desc}: {n_fmt} in {elapsed} {postfix}",
+            )  # fmt: skip
+        self.bar.set_postfix_str(title, refresh=False)
+        self.bar.n += 1
+        self.bar.refresh()
+
+
+PROGRESS = Progress()
+
+
+@contextmanager
+def compiling(title: str) -> Iterator[None]:
+    """Say, while it lasts, that a kernel is compiled."""
+    PROGRESS.begin(title)
+    try:
+        yield
+    finally:
+        PROGRESS.end()

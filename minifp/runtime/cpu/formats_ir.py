@@ -1,0 +1,91 @@
+"""Formats in LLVM's terms: how stored numbers become float32, and float32 is rounded to them.
+
+The bits of a float16 are LLVM's `half`, which the hardware converts (F16C on x86, always on ARM).
+A CPU without would be killed by that instruction, and converts with integers instead:
+
+- to half: below 2^-14 adding 0.5, whose ulp is 2^-24, rounds to the grid of the subnormal ones;
+  above, the exponent's bias moves from 127 to 15, just under half an ulp is added, and one more
+  where the last kept bit is odd;
+- from half: the bits, moved to a float32's places, are too small by 2^112.
+
+A further format is one more row of FORMATS: what lies in memory, and how its bits are read and
+made.
+"""
+
+from llvmlite import binding, ir
+
+from minifp.runtime.cpu.machine import F32, I8, I16, I32, has_feature
+
+IS_X86 = binding.get_process_triple().startswith(("x86_64", "i386", "i686"))
+IS_ARM = binding.get_process_triple().startswith(("aarch64", "arm64"))
+IN_HARDWARE = IS_ARM or has_feature("f16c")
+
+# ---- bits to float32 and back, of a number or of a vector of them -------------------------------
+
+
+def _like(type, element):
+    """`element`, or a vector of as many as `type` has."""
+    return ir.VectorType(element, type.count) if isinstance(type, ir.VectorType) else element
+
+
+def _constant(type, value):
+    if isinstance(type, ir.VectorType):
+        return ir.Constant(type, [value] * type.count)
+    return ir.Constant(type, value)
+
+
+def wide_half(builder, bits):
+    if IN_HARDWARE:
+        return builder.fpext(
+            builder.bitcast(bits, _like(bits.type, ir.HalfType())), _like(bits.type, F32)
+        )
+    wide, single = _like(bits.type, I32), _like(bits.type, F32)
+    x = builder.zext(bits, wide)
+    magnitude = builder.shl(builder.and_(x, _constant(wide, 0x7FFF)), _constant(wide, 13))
+    scaled = builder.fmul(builder.bitcast(magnitude, single), _constant(single, 2.0**112))
+    lost = builder.icmp_unsigned(">=", magnitude, _constant(wide, 0x0F800000))
+    infinite = builder.or_(magnitude, _constant(wide, 0x7F800000))
+    result = builder.select(lost, infinite, builder.bitcast(scaled, wide))
+    sign = builder.shl(builder.and_(x, _constant(wide, 0x8000)), _constant(wide, 16))
+    return builder.bitcast(builder.or_(result, sign), single)
+
+
+def half_bits(builder, x):
+    if IN_HARDWARE:
+        return builder.bitcast(builder.fptrunc(x, _like(x.type, ir.HalfType())), _like(x.type, I16))
+    wide, single = _like(x.type, I32), _like(x.type, F32)
+    bits = builder.bitcast(x, wide)
+    sign = builder.and_(builder.lshr(bits, _constant(wide, 16)), _constant(wide, 0x8000))
+    magnitude = builder.and_(bits, _constant(wide, 0x7FFFFFFF))
+    small = builder.fadd(builder.bitcast(magnitude, single), _constant(single, 0.5))
+    small = builder.sub(builder.bitcast(small, wide), _constant(wide, 0x3F000000))
+    odd = builder.and_(builder.lshr(magnitude, _constant(wide, 13)), _constant(wide, 1))
+    normal = builder.add(magnitude, _constant(wide, 0x100000000 - (112 << 23) + 0xFFF))
+    normal = builder.lshr(builder.add(normal, odd), _constant(wide, 13))
+
+    def where(name, limit, yes, no):
+        return builder.select(
+            builder.icmp_unsigned(name, magnitude, _constant(wide, limit)), yes, no
+        )
+
+    result = where("<", 0x38800000, small, normal)
+    result = where(">=", 0x477FF000, _constant(wide, 0x7C00), result)
+    result = where(">", 0x7F800000, _constant(wide, 0x7E00), result)
+    return builder.trunc(builder.or_(result, sign), _like(x.type, I16))
+
+
+def as_it_is(builder, x):
+    return x
+
+
+def wide_truth(builder, x):
+    return builder.uitofp(x, _like(x.type, F32))
+
+
+# By the name of a dtype: the element that lies in memory, and the ways to float32 and back.
+FORMATS: dict = {
+    "float16": (I16, wide_half, half_bits),
+    "float32": (F32, as_it_is, as_it_is),
+    "bool": (I8, wide_truth, None),  # only read: masks
+}
+BYTES = {I16: 2, F32: 4, I8: 1}

@@ -1,0 +1,201 @@
+"""Machine code of this CPU: LLVM's text of a kernel becomes object code in a file, loaded, called.
+
+Nothing here needs numba. A module holds functions `void name(...)` of pointers and numbers, and for
+each an entry that CPython calls without any wrapper in between: it reads an array's data pointer
+from NumPy's own structure, converts Python's numbers, and lets go of the GIL. Entries trust their
+arguments: whoever calls one has checked shapes, formats and layouts.
+
+Object code is kept in a file, named by a hash of its text, of this CPU and its features and of
+LLVM's version, with a checksum in front: what is cut off, or damaged, is compiled anew.
+"""
+
+import ctypes
+import hashlib
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import llvmlite
+import numpy as np
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+from minifp.runtime.cpu.compiling import compiling
+from minifp.runtime.cpu.kernel_cache import keep, kept
+
+I8, I16, I32, I64 = (ir.IntType(n) for n in (8, 16, 32, 64))
+F32, F64, POINTER, VOID = ir.FloatType(), ir.DoubleType(), ir.IntType(8).as_pointer(), ir.VoidType()
+
+# ---- this CPU -----------------------------------------------------------------------------------
+
+
+def cpu() -> tuple[str, str]:
+    """(name, features) of the CPU that is compiled for: this one, or what numba's own variables,
+    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES, say."""
+    name = os.environ.get("NUMBA_CPU_NAME") or "host"
+    if name == "host":
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return name, os.environ.get("NUMBA_CPU_FEATURES") or ""
+
+
+CPU, FEATURES = cpu()
+TRIPLE = llvm.get_process_triple()
+VERSION = f"{llvmlite.__version__} {TRIPLE} {CPU} {FEATURES}"
+
+
+def has_feature(name: str) -> bool:
+    """Whether the CPU has a feature, by LLVM's name."""
+    return f"+{name}" in FEATURES.split(",")
+
+
+def new_machine() -> Any:
+    """What LLVM makes code with."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(TRIPLE)
+    options = {"cpu": CPU, "features": FEATURES, "opt": 3, "reloc": "pic", "jit": True}
+    return target.create_target_machine(codemodel="default", **options)
+
+
+@cache
+def machine() -> Any:
+    """The one that all kernels are compiled with."""
+    return new_machine()
+
+
+def object_code(text: str) -> bytes:
+    """The machine code of a module, optimised: for the width of this CPU's vectors."""
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    options.loop_interleaving = options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine(), options)
+    builder.getModulePassManager().run(module, builder)
+    return machine().emit_object(module)
+
+
+LOCK = threading.RLock()  # LLVM's machine is one for all threads
+
+
+def kept_object_code(text: str, title: str) -> bytes:
+    """The same, from its file if it is there."""
+    key = hashlib.sha256(f"{VERSION}\n{text}".encode()).hexdigest()[:32]
+    code = kept(key)
+    if code is None:
+        with compiling(title):
+            code = object_code(text)
+        keep(key, code)
+    return code
+
+
+# ---- loading ------------------------------------------------------------------------------------
+
+
+@cache
+def linker() -> Any:
+    """What puts object code into this process."""
+    return llvm.create_lljit_compiler(new_machine(), use_jit_link=False)
+
+
+@cache
+def symbols() -> dict[str, int]:
+    """What entries call of Python, by name: their addresses, wherever the system finds symbols."""
+    names = ("PyLong_AsLongLong", "PyFloat_AsDouble", "PyEval_SaveThread", "PyEval_RestoreThread",
+             "Py_IncRef")  # fmt: skip
+    python = ctypes.pythonapi
+    return {n: ctypes.cast(getattr(python, n), ctypes.c_void_p).value or 0 for n in names}
+
+
+LOADED: list = []  # libraries, and what Python refers to of them, which must never go
+
+
+def loaded(code: bytes, names: list[str]) -> dict[str, int]:
+    """The addresses of a module's functions, by name."""
+    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name, address in symbols().items():
+        library.import_symbol(name, address)
+    for name in names:
+        library.export_symbol(name)
+    tracker = library.link(linker(), f"minifp{len(LOADED)}")
+    LOADED.append(tracker)
+    return {name: tracker[name] for name in names}
+
+
+# ---- entries ------------------------------------------------------------------------------------
+
+FASTCALL = 0x80  # of a C function that gets its arguments as an array
+HEADER = 16  # bytes of a Python object before what is its own: an array's data pointer is first
+
+
+class Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("call", ctypes.c_void_p), ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]  # fmt: skip
+
+
+@cache
+def has_entries() -> bool:
+    """Whether CPython calls entries: not where its objects look different (PyPy, free threads,
+    debugging builds), where ctypes calls the functions themselves."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    x = np.zeros(3)
+    pointer = ctypes.c_void_p.from_address(id(x) + HEADER).value
+    return object.__basicsize__ == HEADER and pointer == x.__array_interface__["data"][0]
+
+
+def entry_name(name: str) -> str:
+    """What the entry of a function is called."""
+    return f"python_{name}"
+
+
+def add_entry(function: ir.Function) -> None:
+    """Put the entry of a function into its module: entry(*arguments) returns the last argument.
+
+    Pointers are read from arrays; i64s from integers; floats and doubles from floats.
+    """
+    module, known = function.module, {}
+    shapes = {
+        "PyLong_AsLongLong": (I64, [POINTER]), "PyFloat_AsDouble": (F64, [POINTER]),
+        "PyEval_SaveThread": (POINTER, []), "PyEval_RestoreThread": (VOID, [POINTER]),
+        "Py_IncRef": (VOID, [POINTER]),
+    }  # fmt: skip
+    for name, (result, takes) in shapes.items():
+        known[name] = module.globals.get(name) or ir.Function(
+            module, ir.FunctionType(result, takes), name
+        )
+    kind = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), I64])
+    entry = ir.Function(module, kind, entry_name(function.name))
+    b = ir.IRBuilder(entry.append_basic_block())
+    objects = [b.load(b.gep(entry.args[1], [I64(k)])) for k in range(len(function.args))]
+    values = []
+    for x, argument in zip(objects, function.args):
+        if isinstance(argument.type, ir.PointerType):
+            at = b.bitcast(b.gep(x, [I64(HEADER)]), argument.type.as_pointer())
+            values.append(b.load(at))
+        elif argument.type == I64:
+            values.append(b.call(known["PyLong_AsLongLong"], [x]))
+        else:
+            value = b.call(known["PyFloat_AsDouble"], [x])
+            values.append(b.fptrunc(value, F32) if argument.type == F32 else value)
+    state = b.call(known["PyEval_SaveThread"], [])
+    b.call(function, values)
+    b.call(known["PyEval_RestoreThread"], [state])
+    b.call(known["Py_IncRef"], [objects[-1]])
+    b.ret(objects[-1])
+
+
+def callable_at(name: str, address: int) -> Callable[..., Any]:
+    """What Python calls of an entry."""
+    method = Method(name.encode(), address, FASTCALL, None)
+    LOADED.append(method)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
+    return new(ctypes.addressof(method), None, None)
