@@ -1,65 +1,82 @@
 """Compiled kernels for any device: formulas of one element, and sums, done where their arrays are.
 
 Here alone the kernels of the CPU and those of a GPU meet: in minifp/runtime each room has its own,
-and knows nothing of the other. This file needs numba; what is for a GPU is imported at the first
-array there.
+and knows nothing of the other. What is for a GPU is imported at the first array there.
 """
 
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import cache, partial
 from importlib import import_module
-from inspect import signature, unwrap
 from typing import Any
 
-from minifp.numerics.compiled import any_device, compiled_kernel
+import numpy as np
+
+from minifp.derive.trace import Formulas
+from minifp.numerics.compiled import any_device
 from minifp.runtime.cpu import pointwise as on_cpu
-from minifp.runtime.cpu import sums
 from minifp.runtime.cuda.arrays import is_on_device
 
-
-def pointwise(
-    fn: Callable[..., Any] | None = None, *, cost: float = on_cpu.NANOSECONDS, dtype: Any = None
-) -> Any:
-    """Make `fn(*numbers, **numbers)` the compiled kernel of the kernel of its name.
-
-    Its positional arguments are arrays of any shapes that broadcast, or numbers; its keywords are
-    numbers. cost: nanoseconds an element on the CPU. dtype: that of the result, where it is not
-    told by the call: bool.
-    """
-    if fn is None:
-        return partial(pointwise, cost=cost, dtype=dtype)
-
-    def elsewhere(args, dtype, numbers):
-        if not any(map(is_on_device, args)):
-            return None
-        return on_gpu().run(formula_of(kernel), args, dtype, numbers)
-
-    kernel = any_device(on_cpu.pointwise(fn, cost, dtype, elsewhere))
-    return kernel
+# ---- formulas of one element --------------------------------------------------------------------
 
 
-def formula(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `pointwise`, but for arrays of a GPU only: see runtime/cuda/translate.py for what a
-    function may consist of."""
-    parameters = signature(function).parameters.values()
-    names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+def pointwise(fn: Any) -> Any:
+    """Make `fn(*arrays, **settings)`, which computes element by element with NumPy's functions, the
+    compiled kernel of the kernel of its name: see Kernel.compiled, and minifp/derive for what it
+    may consist of. Arguments broadcast; any but one may be numbers."""
+    formulas = Formulas(fn)
 
-    @compiled_kernel
-    @wraps(function)
-    def apply(*args, to, **numbers):
-        return on_gpu().run(formula_of(apply), args, to[0], tuple([numbers[n] for n in names]))
+    def on_device(args, to, settings):
+        return _on_device(formulas, args, to, settings)
 
-    return apply
+    return any_device(on_cpu.pointwise(fn, formulas, on_device))
 
 
-def summed(kernel: Callable[..., Any], args: tuple, whole: tuple, shape: tuple, dtype: Any) -> Any:
+def _on_device(formulas, args, to, settings):
+    formula, arrays = formulas.of_call(args, settings)
+    if formula is None or len(formula.results) > 1:
+        return None
+    dtype = BOOL if formula.results[0].type == "b" else to[0]
+    return on_gpu().run(derived(formula), arrays, dtype, formula.told(settings))
+
+
+BOOL = np.dtype("bool")
+
+
+def summed(
+    kernel: Callable[..., Any], args: tuple, whole: tuple, shape: tuple, dtype: Any,
+    **settings: Any,
+) -> Any:  # fmt: skip
     """The result, of shape `whole`, of what `pointwise` made, summed over the axes along which
     `shape` was stretched, and rounded once. None for what the kernel cannot do."""
     if whole == shape:
-        return kernel(*args, to=(dtype,))
+        return kernel(*args, to=(dtype,), **settings)
     if any(map(is_on_device, args)):
-        return on_gpu().summed_to(formula_of(kernel), args, whole, shape, dtype)
-    return on_cpu.summed(kernel, args, whole, shape, dtype)
+        formula, arrays = kernel.formulas.of_call(args, settings)
+        if formula is None:
+            return None
+        numbers = formula.told(settings)
+        return on_gpu().summed_to(derived(formula), arrays, whole, shape, dtype, numbers)
+    return on_cpu.summed(partial(kernel, **settings), args, whole, shape, dtype)
+
+
+def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """The compiled kernel that is derived from a reference, for any device: see Kernel.compiled.
+
+    Where the reference sums its result to a `shape` (see ops/elementwise.py), so does the kernel.
+    """
+    kernel = pointwise(reference)
+    if not kernel.formulas.sums_to:
+        return kernel
+
+    def summed_kernel(*args, shape, to, **settings):
+        whole = np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
+        return summed(kernel, args, whole, shape, to[0], **settings)
+
+    summed_kernel.formulas = kernel.formulas
+    return any_device(summed_kernel)
+
+
+# ---- sums ---------------------------------------------------------------------------------------
 
 
 def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
@@ -69,13 +86,13 @@ def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
     """
     if is_on_device(x):
         return on_gpu().sum_over(x, axes, dtype, factor)
-    return sums.sum_over(x, axes, dtype, factor)
+    return on_cpu.sums().sum_over(x, axes, dtype, factor)
 
 
 @cache
-def formula_of(kernel: Callable[..., Any]) -> Any:
-    """What kernels of a GPU are made of, of a kernel that `pointwise` or `formula` made."""
-    return on_gpu().Formula(unwrap(kernel))
+def derived(formula: Any) -> Any:
+    """What kernels of a GPU are made of, of a formula."""
+    return on_gpu().Derived(formula)
 
 
 @cache

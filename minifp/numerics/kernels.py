@@ -16,8 +16,10 @@ from minifp.checks import check_choice
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.compiled import compiled_kernel_of
+from minifp.numerics.dispatch import derived_kernel_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
+from minifp.runtime.cpu import can_compile
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
 
@@ -52,6 +54,7 @@ class Kernel:
         self.name = f"{reference.__module__.rpartition('.')[2]}.{reference.__name__}"
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
         check_choice(f"kernel {self.name}: role", rule.role, ROLES)
         for word in " ".join(rule.out).split():
@@ -124,7 +127,14 @@ class Kernel:
         its argument, or float32 where the result has no dimensions. It returns stored results, or
         None for what it leaves to the reference.
         """
-        return compiled_kernel_of(self.reference)
+        return compiled_kernel_of(self.reference) or self.derived
+
+    @cached_property
+    def derived(self) -> Callable[..., Any] | None:
+        """The compiled kernel that is derived from the reference, on any device (see
+        minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
+        is_formula = self.rule.role == "map" or {"shape", "sum"} <= self.keywords
+        return derived_kernel_of(self.reference) if is_formula and can_compile() else None
 
     # ---- on a GPU ----
 
@@ -132,7 +142,7 @@ class Kernel:
     def device_kernel(self) -> Callable[..., Any] | None:
         """The compiled kernel for arrays on a GPU, or None. It is called as `compiled`
         is."""
-        return compiled_kernel_of(self.reference, "cuda")
+        return compiled_kernel_of(self.reference, "cuda") or self.derived
 
     def _with_half_sums(self, formats, found):
         """The compiled kernel that leaves sums of products in float16 to cuBLAS, whose order is its

@@ -2,7 +2,8 @@
 
 from minifp.numerics.compiled import any_device
 from minifp.numerics.dispatch import pointwise, sum_over
-from minifp.runtime.cpu.pointwise import F32, FLOATS
+from minifp.numerics.formats import float32
+from minifp.runtime.cpu.pointwise import FLOATS
 from minifp.runtime.shapes import stretched
 
 
@@ -13,7 +14,7 @@ def times_factor(x, *, factor):
 
 @any_device
 def scale_to(dz, *, factor, shape, to):
-    dtype = to[0] or (dz.dtype if shape else F32)
+    dtype = to[0] or (dz.dtype if shape else float32)
     if dz.shape == shape:
         return times_factor(dz, to=(dtype,), factor=factor)
     if dz.dtype not in FLOATS or dtype not in FLOATS:

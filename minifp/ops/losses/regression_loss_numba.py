@@ -22,14 +22,14 @@ ZERO = np.float32(0)
 @pointwise
 def regression_loss(x, t, *, bend, square, line, start):
     d = abs(x - t)
-    return d * d * square if d <= bend else line * (d - start)
+    return np.where(d <= bend, d * d * square, line * (d - start))
 
 
 @pointwise
 def regression_slope(x, t, dl, *, bend, steep, line, share):
     d = x - t
-    far = line if d > ZERO else -line if d < ZERO else d  # 0 or NaN
-    return (steep * d if abs(d) <= bend else far) * (dl * share)
+    far = np.where(d > 0, line, np.where(d < 0, -line, d))  # 0 or NaN
+    return np.where(abs(d) <= bend, steep * d, far) * (dl * share)
 
 
 @inline(sums=True)

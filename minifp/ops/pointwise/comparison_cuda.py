@@ -1,19 +1,24 @@
 """Kernels of comparison.py for a GPU: of integers, and logic. Others are those of the CPU."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.ops.pointwise import comparison_numba as of_floats
+from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cuda.arrays import collapsed, empty, is_on_device, steps_of
 from minifp.runtime.cuda.pointwise import BOOL, FLOATS
 from minifp.runtime.cuda.source import THREADS, TYPES, Text, blocks_for
 
 TEXT = Text(__name__, "comparison.cu")
 AXES = 4  # that a kernel walks along
+OF_FLOATS = {
+    name: pointwise(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
 NAMES = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor")
+OF_FLOATS = {name: pointwise(getattr(operator, name)) for name in NAMES[:6]}
 CODES = {name: i for i, name in enumerate((*NAMES, "floor_divide", "remainder"))}
 
 
@@ -62,7 +67,7 @@ def is_of_floats(*operands):
 
 def comparison(name: str) -> Callable[..., Any]:
     """The compiled kernel of this name."""
-    formula = getattr(of_floats, name, None)
+    formula = OF_FLOATS.get(name)
 
     @compiled_kernel(takes_integers=True)
     def apply(x, y, *, to):
@@ -79,4 +84,4 @@ logical_and, logical_or, logical_xor = map(comparison, NAMES[6:])
 
 @compiled_kernel(takes_integers=True)
 def logical_not(x, *, to):
-    return of_floats.logical_not(x, to=to) if is_of_floats(x) else exact("eq", x, 0)
+    return OF_FLOATS["eq"](x, 0, to=to) if is_of_floats(x) else exact("eq", x, 0)

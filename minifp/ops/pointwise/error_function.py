@@ -16,6 +16,8 @@ from math import pi, sqrt
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.derive import elementary
+from minifp.derive.symbol import in_formulas
 from minifp.errors import ArgumentError
 from minifp.ops.elementwise import operation, takes_floats, unary
 from minifp.ops.public import public
@@ -72,6 +74,7 @@ def _ratio(x, top, bottom):
     return polynomial(top) / polynomial(bottom)
 
 
+@in_formulas(elementary.decay)
 def _decay(x, rate):
     """e^(-rate x^2), for a rate of 1 or 1/2.
 
@@ -110,12 +113,14 @@ def in_blocks(f):
     return whole
 
 
+@in_formulas(elementary.erf)
 @in_blocks
 def _erf(x):
     y = np.copysign(1 - _decay(x, 1) * _tail(np.abs(x)), x)
     return np.where(np.abs(x) <= BORDER, _erf_near(x), y)
 
 
+@in_formulas(elementary.normal_distribution)
 @in_blocks
 def normal_distribution(x):
     """P(x), with all its digits in both tails."""

@@ -4,8 +4,7 @@ import numpy as np
 
 from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise, summed
-from minifp.runtime.cpu.math import NOTHING, ONE, exp32, sigmoid32
-from minifp.runtime.cpu.pointwise import F32
+from minifp.numerics.formats import float32
 
 
 def _beside(w, ndim):
@@ -14,17 +13,17 @@ def _beside(w, ndim):
 
 @pointwise
 def leaky(x, w):
-    return x if x > NOTHING else w * x
+    return np.where(x > 0, x, w * x)
 
 
 @pointwise
 def leaky_dx(dy, x, w):
-    return dy if x > NOTHING else w * dy
+    return np.where(x > 0, dy, w * dy)
 
 
 @pointwise
 def leaky_dw(dy, x):
-    return NOTHING if x > NOTHING else dy * x
+    return np.where(x > 0, 0, dy * x)
 
 
 @any_device
@@ -40,25 +39,29 @@ def prelu_dx(dy, x, w, *, to):
 @any_device
 def prelu_dw(dy, x, *, shape, to):
     channels = tuple(n if i == 1 and shape not in ((), (1,)) else 1 for i, n in enumerate(x.shape))
-    dtype = to[0] or (dy.dtype if shape else F32)
+    dtype = to[0] or (dy.dtype if shape else float32)
     found = summed(leaky_dw, (dy, x), dy.shape, channels, dtype)
     return None if found is None else found.reshape(shape)
 
 
-@pointwise(cost=0.8)
+def _sigmoid(b):
+    return 1 / (1 + np.exp(-b))
+
+
+@pointwise
 def gate(a, b):
-    return a * sigmoid32(b)
+    return a * _sigmoid(b)
 
 
-@pointwise(cost=0.8)
+@pointwise
 def gate_da(dy, b):
-    return dy * sigmoid32(b)
+    return dy * _sigmoid(b)
 
 
-@pointwise(cost=1)
+@pointwise
 def gate_db(dy, a, b):
-    e = exp32(-abs(b))
-    more = ONE / (ONE + e)
+    e = np.exp(-abs(b))
+    more = 1 / (1 + e)
     return dy * (a * more * (e * more))  # the sigmoids of b and -b, in either order
 
 

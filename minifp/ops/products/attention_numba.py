@@ -20,7 +20,7 @@ NOTHING, ONE, LOWEST = np.float32(0), np.float32(1), np.float32(-np.inf)
 
 @pointwise
 def mask_scores(s, mask):
-    return s if mask != NOTHING else LOWEST
+    return np.where(mask, s, -np.inf)
 
 
 @pointwise

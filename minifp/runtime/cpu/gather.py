@@ -1,92 +1,107 @@
-"""Reading an array in the C order of the shape that broadcasting stretches it to.
+"""Reading an array in the C order of the shape that broadcasting stretches it to, in blocks."""
 
-Compiled once for each format, and called by kernels through its symbol.
-"""
+from typing import Any
 
+import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import native
-from minifp.runtime.cpu.half import FORMATS, place, read
+from minifp.runtime.cpu.loops import Code
 from minifp.runtime.cpu.machine import I64
 
-
-@intrinsic
-def load_at(typing, pointer, index):
-    """pointer[index] in float32."""
-
-    def generate(context, builder, signature, args):
-        at = context.cast(builder, args[1], index, types.intp)
-        return read(builder, pointer, builder.gep(args[0], [at]))
-
-    return types.float32(pointer, index), generate
+BLOCK = 1024  # elements that are gathered at a time
+WIDTH = 2 * 64 + 1  # numbers that say where the elements of one array lie: NumPy has 64 axes
 
 
-def _gather(x, places, i, n, into):
-    axes, inner, step = places[0], places[1], places[2]
-    row = i // inner
-    c = i - row * inner
-    j = 0
-    while j < n:
-        m = min(inner - c, n - j)
-        start, rest = c * step, row
-        for d in range(3, 2 * axes - 1, 2):
-            further = rest // places[d]
-            start += (rest - further * places[d]) * places[d + 1]
-            rest = further
-        if axes > 1:
-            start += rest * places[2 * axes]
-        if step == 1:
-            for t in range(m):
-                into[j + t] = load_at(x, start + t)
-        elif step == 0:
-            value = load_at(x, start)
-            for t in range(m):
-                into[j + t] = value
-        else:
-            for t in range(m):
-                into[j + t] = load_at(x, start + t * step)
-        j += m
-        row, c = row + 1, 0
+def places_of(arrays: list, forms: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Where the elements of arrays lie that are gathered ("g" in forms): WIDTH numbers for each.
 
-
-def _signature(kind):
-    number, into = types.CPointer(types.int64), types.CPointer(types.float32)
-    return types.void(types.CPointer(kind), number, types.int64, types.int64, into)
-
-
-def _symbol(kind):
-    return f"minifp_gather_{kind}"
-
-
-for _kind in FORMATS:
-    native(_signature(_kind), _symbol(_kind))(_gather)
-
-
-@intrinsic
-def gather(typing, x, places, p, i, n, into, at):
-    """into[at + j] = element i + j of x, in C order of the shape it is stretched to, j below n.
-
-    places[p] is the number of axes; then come, for each, the last one first, its size and stride.
+    The number of axes; then for each, the last one first, its size and its step, in elements.
     """
-    if not isinstance(x, types.Array) or x.dtype not in FORMATS:
-        return None
-    kinds = (x, places, p, i, n, into, at)
+    places = np.zeros(len(arrays) * WIDTH, np.int64)
+    for k, (a, form) in enumerate(zip(arrays, forms)):
+        if form == "g":
+            axes = [number for axis in reversed(_axes(a, shape)) for number in axis]
+            places[k * WIDTH] = len(axes) // 2
+            places[k * WIDTH + 1 : k * WIDTH + 1 + len(axes)] = axes
+    return places
 
-    def generate(context, builder, signature, args):
-        source, axes, target = (
-            place(context, builder, kind, array, index, types.intp)
-            for kind, array, index in (
-                (x, args[0], I64(0)), (places, args[1], args[2]), (into, args[5], args[6])
-            )
-        )  # fmt: skip
-        first, count = (context.cast(builder, args[k], kinds[k], types.int64) for k in (3, 4))
-        given = [source, axes, first, count, target]
-        form = ir.FunctionType(ir.VoidType(), [v.type for v in given])
-        made = cgutils.get_or_insert_function(builder.module, form, _symbol(x.dtype))
-        builder.call(made, given)
-        return context.get_dummy_value()
 
-    return types.void(*kinds), generate
+def _axes(a, shape):
+    """[size, step] of the axes of a stretched to `shape`; neighbours that are one axis in memory
+    are joined."""
+    steps = (0,) * (len(shape) - a.ndim) + tuple(
+        0 if n == 1 else s // a.itemsize for n, s in zip(a.shape, a.strides)
+    )
+    axes: list[list[int]] = []
+    for n, s in zip(shape, steps):
+        if n == 1:
+            continue
+        if axes and axes[-1][1] == n * s:
+            axes[-1] = [axes[-1][0] * n, s]
+        else:
+            axes.append([n, s])
+    return axes or [[1, 1]]
+
+
+def add_gather(module: ir.Module, dtype: str) -> Any:
+    """A function of the module that gathers arrays of a dtype, as what calls it.
+
+    call(code, k, x, first, n): numbers first to first + n of array k, x, into its part of the
+    workspace.
+    """
+    code = Code(module, f"gather_{dtype}", {
+        "x": dtype, "places": "int64", "first": "i64", "n": "i64", "into": "float32",
+    })  # fmt: skip
+    code.function.linkage = "internal"
+    code.function.attributes.add("noinline")
+    _write_gather(code, dtype)
+    code.finish()
+
+    def call(caller, k, x, first, n):
+        b = caller.b
+        places = b.gep(caller.p["places"], [I64(k * WIDTH)])
+        b.call(code.function, [x, places, first, n, b.gep(caller.p["scratch"], [I64(k * BLOCK)])])
+
+    return call
+
+
+def _write_gather(code, dtype):
+    b, p = code.b, code.p
+
+    def place(i):
+        return b.load(b.gep(p["places"], [i]))
+
+    axes, inner, step = (place(I64(i)) for i in range(3))
+    row, column, done = (code.slot(I64) for _ in range(3))
+    first_row = b.sdiv(p["first"], inner)
+    b.store(first_row, row)
+    b.store(b.sub(p["first"], b.mul(first_row, inner)), column)
+    b.store(I64(0), done)
+    with code.repeat(lambda: b.icmp_signed("<", b.load(done), p["n"])):
+        j, c = b.load(done), b.load(column)
+        m = code.least(b.sub(inner, c), b.sub(p["n"], j))
+        start, rest = code.slot(I64), code.slot(I64)
+        b.store(b.mul(c, step), start)
+        b.store(b.load(row), rest)
+        with code.loop(I64(3), b.add(b.mul(axes, I64(2)), I64(1)), I64(2)) as d:
+            size, far = place(d), place(b.add(d, I64(1)))
+            at = b.load(rest)
+            further = b.udiv(at, size)
+            here = b.sub(at, b.mul(further, size))
+            b.store(b.add(b.load(start), b.mul(here, far)), start)
+            b.store(further, rest)
+        source, into = b.gep(p["x"], [b.load(start)]), b.gep(p["into"], [j])
+        is_beside, is_same = (b.icmp_signed("==", step, I64(k)) for k in (1, 0))
+        with b.if_else(is_beside) as (then, otherwise):
+            with then, code.loop(I64(0), m) as t:
+                code.store(code.number(source, t, dtype), into, t, "float32")
+            with otherwise, b.if_else(is_same) as (same, apart):
+                with same:
+                    x = code.number(source, I64(0), dtype)
+                    with code.loop(I64(0), m) as t:
+                        code.store(x, into, t, "float32")
+                with apart, code.loop(I64(0), m) as t:
+                    code.store(code.number(source, b.mul(t, step), dtype), into, t, "float32")
+        b.store(b.add(j, m), done)
+        b.store(b.add(b.load(row), I64(1)), row)
+        b.store(I64(0), column)

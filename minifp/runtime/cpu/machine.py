@@ -199,3 +199,18 @@ def callable_at(name: str, address: int) -> Callable[..., Any]:
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
     return new(ctypes.addressof(method), None, None)
+
+
+def kernel_of(name: str, text: str, title: str) -> Callable[..., Any]:
+    """What Python calls of the function `name` of a module, which has an entry for it.
+
+    title: what is said while it is compiled. Modules of one text are loaded once.
+    """
+    with LOCK:
+        if text not in KERNELS:
+            addresses = loaded(kept_object_code(text, title), [name, entry_name(name)])
+            KERNELS[text] = callable_at(name, addresses[entry_name(name)])
+        return KERNELS[text]
+
+
+KERNELS: dict[str, Callable[..., Any]] = {}

@@ -1,281 +1,260 @@
-"""Kernels of what is computed element by element: one pass, whatever is broadcast, one
-rounding.
+"""Formulas of one element on the CPU: one pass, whatever is broadcast, one rounding.
 
-`pointwise` makes a compiled kernel of a function of float32 numbers. Its positional arguments are
-arrays of any shapes that broadcast, or numbers; its keywords are numbers.
+A kernel is made of a formula (see minifp/derive) for the formats of its results and the form of
+each array that it reads, which is a letter:
 
-A kernel is made, and compiled, for the formats that occur, in one of two forms:
-
-- flat: all arrays are contiguous and have one shape, and perhaps there are numbers; what is read is
-  widened, computed with and rounded in registers;
-- gathered: anything else; of each array BLOCK numbers, in C order of the result, are first widened
-  into a workspace that stays in the cache (see gather.py).
+- a: it has the shape of the result, and is contiguous: read in place;
+- n: it is one number for all elements;
+- g: anything else: BLOCK numbers of it at a time, in C order of the result, are first widened into
+  a workspace that stays in the cache (see gather.py).
 """
 
-import inspect
 import math
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
 
+from minifp.derive.graph import Node
+from minifp.derive.llvm import Emitter
+from minifp.derive.trace import PLAIN, Formula, Formulas, signature_of
 from minifp.runtime.cpu import pool
-from minifp.runtime.cpu.compile import flags_of, from_text, function_of
-from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.sums import sum_over
+from minifp.runtime.cpu.gather import BLOCK, add_gather, places_of
+from minifp.runtime.cpu.loops import Code, new_module
+from minifp.runtime.cpu.machine import F32, I64, kernel_of
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.shapes import stretched
 
 RUN = 8192  # elements that are worth a chunk
-BLOCK = 1024  # elements that are gathered at a time
-WIDTH = 2 * 64 + 1  # numbers that say where the elements of one array lie: NumPy has 64 axes
 SLAB = 2**17  # elements that are computed before they are summed
-SMALL = 2048  # elements that NumPy stretches sooner than we gather them
-NANOSECONDS = 0.25  # an element of a cheap function
-GATHERING = 0.25  # nanoseconds more for an element of each argument
-F16, F32, BOOL, U16 = (np.dtype(name) for name in ("float16", "float32", "bool", "uint16"))
-FLOATS, STORED, NUMBERS = {F16, F32}, {F16, F32, BOOL}, {float, int, bool}
-UNCOUNTED = np.zeros(1, np.int64)
+SMALL = 2048  # elements that NumPy stretches sooner than they are gathered
+NANOSECONDS = 0.02  # an operation on an element
+GATHERING = 0.25  # nanoseconds more for an element of each argument that is gathered
+DEAR = {"div": 8, "sqrt": 8, "pow": 500, "call": 500}  # operations that take as long as so many
+FLOAT16, FLOAT32, BOOL = (np.dtype(name) for name in ("float16", "float32", "bool"))
+FLOATS, STORED = {FLOAT16, FLOAT32}, {FLOAT16, FLOAT32, BOOL}
+SLOWER = {"sinf", "cosf"}  # calls for one number, where NumPy has loops over vectors
+UNCOUNTED = np.zeros(1, np.int64)  # of a kernel of one chunk, which counts none
 
-# `count` is the number of chunks. One alone is not counted: all callers can share UNCOUNTED.
-FLAT = """
-def {name}(counter, count, length, total, {arrays}, out{params}):
-{floats}
-    while True:
-        chunk = take_next(counter) if count > 1 else 0
-        if chunk >= count:
-            break
-        for i in range(chunk * length, min(chunk * length + length, total)):
-            {write}
-        if count == 1:
-            break
-"""
-GATHERED = """
-def {name}(counter, count, scratch, length, total, places, {arrays}, out{params}):
-{floats}
-    while True:
-        chunk = take_next(counter) if count > 1 else 0
-        if chunk >= count:
-            break
-        stop = min(chunk * length + length, total)
-        for i in range(chunk * length, stop, BLOCK):
-            n = min(BLOCK, stop - i)
-{gathers}
-            for j in range(n):
-                {write}
-        if count == 1:
-            break
-"""
-# The kernel itself. Where no threads are needed, arrays of one shape go straight to the
-# kernel.
-KERNEL = """
-def {name}({arrays}, *, to{params}):
-    dtype = kernels.dtype or to[0]
-    if {alike} and dtype in kernels.results:
-        n = x0.size
-        if 0 < n < {few}:
-            out = empty(x0.shape, dtype)
-            kernels["{flat}"](UNCOUNTED, 1, n, n, {given})
-            return out
-    return run(kernels, ({arrays},), dtype, ({numbers}))
-"""
+# ---- the kernel ---------------------------------------------------------------------------------
 
 
-class Kernels(dict):
-    """The kernels of one function: by which arguments are arrays, "a", and numbers, "n"; or "g",
-    where all are gathered.
+NAME = "formula"  # of all kernels, so that those of one formula share code, whatever it is called
+
+
+def kernel_text(formula: Formula, forms: str, outs: tuple[str, ...]) -> str:
+    """LLVM's text of a kernel, NAME. outs: the dtypes of the results.
+
+    Its parameters: counter, count, scratch, length, total: chunks, see pool.py; places, see
+    gather.py; x0, ...: the arrays; y0, ...: the results; n0, ...: numbers of the call.
     """
-
-    def __init__(self, fn, cost, dtype, elsewhere):
-        found = inspect.signature(fn).parameters.values()
-        self.fn, self.cost, self.dtype, self.elsewhere = fn, cost, dtype, elsewhere
-        self.results = FLOATS if dtype is None else {dtype}
-        self.arrays = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
-        self.params = [p.name for p in found if p.kind is p.KEYWORD_ONLY]
-        plain = _positional(fn, self.params)
-        inline = njit(error_model="numpy", fastmath=flags_of(), inline="always")(plain)
-        self.known = {"f": inline, "load": load, "store": store, "take_next": pool.take_next}
-        self.known |= {"float32": np.float32, "BLOCK": BLOCK}
-
-    def __missing__(self, form):
-        arrays = [f"x{k}" for k in range(len(self.arrays))]
-        if form == "g":
-            self.known["gather"] = import_module("minifp.runtime.cpu.gather").gather
-            values = [f"load(scratch, {k} * BLOCK + j)" for k in range(len(arrays))]
-            numbers = self.params
+    arrays = {f"x{k}": dtype for k, dtype in enumerate(formula.loads.values())}
+    results = {f"y{k}": dtype for k, dtype in enumerate(outs)}
+    module = new_module(NAME)
+    code = Code(module, NAME, {
+        **{"counter": "int64", "count": "i64", "scratch": "float32", "length": "i64"},
+        **{"total": "i64", "places": "int64"},
+        **{x: "f32" if form == "n" else arrays[x] for x, form in zip(arrays, forms)},
+        **results, **{f"n{k}": "f32" for k in range(len(formula.numbers))},
+    })  # fmt: skip
+    for y in results:
+        code.function.args[[*code.p].index(y)].add_attribute("noalias")
+    gathered = {dtype for dtype, form in zip(arrays.values(), forms) if form == "g"}
+    gathers = {dtype: add_gather(module, dtype) for dtype in sorted(gathered)}
+    with code.chunks() as chunk:
+        start = code.b.mul(chunk, code.p["length"])
+        stop = code.least(code.b.add(start, code.p["length"]), code.p["total"])
+        if not gathers:
+            with code.loop(start, stop) as i:
+                _element(code, formula, forms, results, i, i)
         else:
-            values = [x if p == "n" else f"load({x}, i)" for x, p in zip(arrays, form)]
-            numbers = [x for x, p in zip(arrays, form) if p == "n"] + self.params
-        name, value = f"{self.fn.__name__}_{form}", f"f({', '.join([*values, *self.params])})"
-        at = "i + j" if form == "g" else "i"
-        text = (GATHERED if form == "g" else FLAT).format(
-            name=name,
-            arrays=", ".join(arrays),
-            params="".join(f", {p}" for p in self.params),
-            floats="\n".join(f"    {p} = float32({p})" for p in numbers),
-            gathers="\n".join(
-                f"            gather({x}, places, {k * WIDTH}, i, n, scratch, {k * BLOCK})"
-                for k, x in enumerate(arrays)
-            ),
-            write=f"store(out, {at}, {value})" if self.dtype is None else f"out[{at}] = {value}",
-        )
-        self[form] = made = from_text(text, name, self.fn, self.known)
-        return made
+            with code.loop(start, stop, I64(BLOCK)) as first:
+                n = code.least(code.b.sub(stop, first), I64(BLOCK))
+                for k, (x, form) in enumerate(zip(arrays, forms)):
+                    if form == "g":
+                        gathers[arrays[x]](code, k, code.p[x], first, n)
+                with code.loop(I64(0), n) as j:
+                    _element(code, formula, forms, results, code.b.add(first, j), j)
+    code.finish()
+    return code.text()
 
 
-def _positional(fn, params):
-    """fn with its keywords as further positional arguments, which numba takes."""
-    if not params:
-        return fn
-    code = fn.__code__
-    made = code.replace(co_argcount=code.co_argcount + len(params), co_kwonlyargcount=0)
-    plain = type(fn)(made, fn.__globals__, fn.__name__, None, fn.__closure__)
-    plain.__module__, plain.__qualname__ = fn.__module__, fn.__qualname__
-    return plain
+def _element(code, formula, forms, results, i, j):
+    """Compute and store element i, which is j of a block."""
+    known: dict[Node, Any] = {}
+    for node in formula.nodes:
+        if node.op == "load":
+            k = [*formula.loads].index(node.value[0])
+            known[node] = _loaded(code, k, node, forms[k], i, j)
+        elif node.op == "enter":
+            known[node] = code.p[f"n{formula.numbers.index(node)}"]
+    emitter = Emitter(code.b, known)
+    values = [emitter.value(node) for node in formula.results]
+    for (y, dtype), value in zip(results.items(), values):
+        code.store(value, code.p[y], i, dtype)
 
 
-def pointwise(fn, cost=NANOSECONDS, dtype=None, elsewhere=lambda *_: None):
-    """A compiled kernel of `fn(*numbers, **numbers)`, which returns None for what it cannot do.
+def _loaded(code, k, node, form, i, j):
+    x = code.p[f"x{k}"]
+    if form == "a":
+        return code.load(x, i, node.value[1])
+    if form == "g":
+        x = code.load(code.p["scratch"], code.b.add(I64(k * BLOCK), j), "float32")
+    return code.b.fcmp_unordered("!=", x, ir.Constant(F32, 0)) if node.type == "b" else x
 
-    cost: nanoseconds an element. dtype: that of the result, where it is not told by the call: bool.
-    elsewhere: called as elsewhere(args, dtype, numbers) where an argument is neither a number nor
-    an array of stored ones.
-    """
-    kernels = Kernels(fn, cost, dtype and np.dtype(dtype), elsewhere)
-    arrays = [f"x{k}" for k in range(len(kernels.arrays))]
-    alike = [f"type({x}) is ndarray and {x}.flags.carray and {x}.dtype in STORED" for x in arrays]
-    lines = [
-        f"{x}.ravel().view(U16) if {x}.dtype == F16 else {x}.ravel()" for x in [*arrays, "out"]
-    ]
-    text = KERNEL.format(
-        name=fn.__name__,
-        arrays=", ".join(arrays),
-        params="".join(f", {p}" for p in kernels.params),
-        alike=" and ".join(alike) + "".join(f" and {x}.shape == x0.shape" for x in arrays[1:]),
-        flat="a" * len(arrays),
-        few=int(pool.WORTH_A_THREAD / cost),
-        given=", ".join([*lines, *(f"float({p})" for p in kernels.params)]),
-        numbers="".join(f"float({p}), " for p in kernels.params),
+
+# ---- calling it ---------------------------------------------------------------------------------
+
+
+class Pointwise:
+    """The compiled kernel of what computes element by element; see `pointwise`."""
+
+    def __init__(self, formulas: Formulas, elsewhere: Any) -> None:
+        self.formulas, self.elsewhere = formulas, elsewhere
+        self.kernels: dict = {}  # by formula, forms and dtypes of the results: kernel, cost
+        self.plain: dict = {}  # by dtypes: what a plain call needs
+
+    def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
+        if not all(type(a) is np.ndarray or type(a) in PLAIN for a in args):
+            return self.elsewhere(args, to, settings)
+        formula, arrays = self.formulas.of_call(args, settings)
+        if formula is None or any(n.op == "call" and n.value in SLOWER for n in formula.nodes):
+            return None
+        outs = tuple([BOOL if n.type == "b" else d for n, d in zip(formula.results, to)])
+        if not STORED.issuperset(outs):
+            return None
+        if len(outs) > 1 and len({a.shape for a in arrays}) > 1:
+            return None  # each result has a shape of its own
+        results = self.run(formula, arrays, outs, settings)
+        if len(arrays) == len(args) and len(outs) == 1:
+            self._remember(formula, arrays, outs, to, signature_of(settings))
+        return results if formula.several else results[0]
+
+    def _remember(self, formula, arrays, outs, to, signature):
+        found = self.kernels.get((formula, "a" * len(arrays), outs))
+        if found is not None:
+            kernel, cost = found
+            few = int(pool.WORTH_A_THREAD / cost)
+            key = (*[a.dtype for a in arrays], *to, *signature)
+            self.plain[key] = kernel, outs[0], few, formula.told, formula.fits
+
+    def run(self, formula: Formula, arrays: list, outs: tuple, settings: dict) -> tuple:
+        """The results of a formula, in these dtypes."""
+        shape = arrays[0].shape
+        forms = "a" * len(arrays)
+        if not all(a.shape == shape and a.flags.carray for a in arrays):
+            shape = np.broadcast_shapes(*(a.shape for a in arrays))
+            arrays = [_simpler(a, shape) for a in arrays]
+            forms = "".join([_form(a, shape) for a in arrays])
+        results = tuple([np.empty(shape, d) for d in outs])
+        if results[0].size:
+            numbers = formula.told(settings)
+            launch(*self.kernel(formula, forms, outs), forms, arrays, results, numbers)
+        return results
+
+    def kernel(self, formula: Formula, forms: str, outs: tuple) -> tuple:
+        """(what is called, nanoseconds an element) of a formula."""
+        key = formula, forms, outs
+        if key not in self.kernels:
+            names = tuple([d.name for d in outs])
+            kernel = kernel_of(NAME, kernel_text(formula, forms, names), formula.name)
+            self.kernels[key] = kernel, cost_of(formula)
+        return self.kernels[key]
+
+
+# Most calls are of few numbers, in arrays of one shape: these go straight to the kernel.
+PLAIN_CALL = """
+def {name}({args}, *, to, **settings):
+    if {arrays}:
+        hit = plain.get(({dtypes}, *to, *signature_of(settings)) if settings else ({dtypes}, *to))
+        if hit is not None:
+            kernel, dtype, few, told, fits = hit
+            shape, n = x0.shape, x0.size
+            if 0 < n < few and {alike} and fits(settings):
+                y = empty(shape, dtype)
+                kernel(UNCOUNTED, 1, NOTHING, n, n, UNCOUNTED, {args}, y, *told(settings))
+                return y
+    return otherwise({args}, to=to, **settings)
+"""
+
+
+def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: None) -> Any:
+    """The compiled kernel of a reference: see Kernel.compiled. It returns None for what has no
+    formula, and for other arrays than NumPy's what elsewhere(args, to, settings) returns."""
+    names = [f"x{k}" for k in range(len(formulas.arguments))]
+    kernels = Pointwise(formulas, elsewhere)
+    text = PLAIN_CALL.format(
+        name="compiled",
+        args=", ".join(names),
+        arrays=" and ".join(f"type({x}) is ndarray" for x in names),
+        dtypes=", ".join(f"{x}.dtype" for x in names),
+        alike=" and ".join(
+            [f"{x}.flags.carray" for x in names] + [f"{x}.shape == shape" for x in names[1:]]
+        ),
     )
-    known = {"kernels": kernels, "run": run, "ndarray": np.ndarray, "empty": np.empty}
-    known |= {"UNCOUNTED": UNCOUNTED, "F16": F16, "U16": U16}
-    made = function_of(text, fn.__name__, fn, known | {"STORED": STORED})
-    made.__doc__, made.__wrapped__ = fn.__doc__, fn
-    return made
+    space: dict = {"plain": kernels.plain, "otherwise": kernels, "ndarray": np.ndarray}
+    space |= {
+        "empty": np.empty,
+        "signature_of": signature_of,
+        "UNCOUNTED": UNCOUNTED,
+        "NOTHING": pool.NOTHING,
+    }
+    exec(text, space)
+    compiled = space["compiled"]
+    compiled.__name__ = compiled.__qualname__ = reference.__name__
+    compiled.__doc__, compiled.__module__ = reference.__doc__, reference.__module__
+    compiled.formulas = formulas
+    return compiled
 
 
-# ---- larger, broadcast or strided arrays --------------------------------------------------------
+def cost_of(formula: Formula) -> float:
+    """Nanoseconds an element, roughly."""
+    nodes = [n for n in formula.nodes if n.extent == "e"]
+    return NANOSECONDS * (10 + sum(DEAR.get(n.op, 1) for n in nodes))
 
 
-def run(kernels, args, dtype, numbers):
-    """The function of arrays that broadcast, stored in `dtype`; None where no kernel can do it."""
-    if dtype not in kernels.results:
-        return None
-    shape, form, flat = None, "", True
-    given: list[Any] = []
-    for a in args:
-        if type(a) in NUMBERS:
-            form += "n"
-            given.append(float(a))
-        elif isinstance(a, np.ndarray) and a.dtype in STORED:
-            shape = a.shape if shape is None else shape
-            flat = flat and a.shape == shape and a.flags.carray
-            form += "a"
-            given.append(a)
-        else:
-            return kernels.elsewhere(args, dtype, numbers)
-    if shape is None:
-        return None
-    if not flat:
-        shape = np.broadcast(*(a for a in given if type(a) is not float)).shape
-        given = [a if type(a) is float or a.ndim or not shape else float(a) for a in given]
-        form = "".join("n" if type(a) is float else "a" for a in given)
-        if math.prod(shape) > SMALL and not all(_is_flat(a, shape) for a in given):
-            return _run_gathered(kernels, given, shape, dtype, numbers)
-    out = np.empty(shape, dtype)
-    given = [a if type(a) is float else _line(a, shape) for a in (*given, out)]
-    kernel, n = kernels[form], out.size
-    if n * kernels.cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
-        given += numbers
-        _in_threads(lambda counter, count, _, *given: kernel(counter, count, *given), n, given)
-    elif n:
-        kernel(UNCOUNTED, 1, n, n, *given, *numbers)
-    return out
+def launch(kernel, cost, forms, arrays, results, numbers) -> None:
+    """Run a kernel on as many threads as it is worth."""
+    n, shape = results[0].size, results[0].shape
+    cost, workspace, places = n * cost, 0, UNCOUNTED
+    if forms != "a" * len(forms):
+        if "g" in forms:
+            places, workspace = places_of(arrays, forms, shape), BLOCK * len(arrays)
+            cost += n * forms.count("g") * GATHERING
+        arrays = [float(a.item()) if f == "n" else a for a, f in zip(arrays, forms)]
+    if cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
+        chunks, length = pool.spans(n, RUN)
+        helpers = min(get_num_threads(), chunks) - 1
+        rest = (length, n, places, *arrays, *results, *numbers)
+        pool.POOL.run(kernel, chunks, rest, workspace, helpers)
+    else:
+        kernel(UNCOUNTED, 1, pool.scratch(workspace), n, n, places, *arrays, *results, *numbers)
 
 
-def _is_flat(a, shape):
-    return type(a) is float or (a.shape == shape and a.flags.c_contiguous and a.flags.aligned)
+def _form(a, shape):
+    if a.shape == shape and a.flags.carray:
+        return "a"
+    return "n" if a.size == 1 else "g"
 
 
-def _line(a, shape):
-    """The numbers of an array stretched to a shape, as kernels read them: in place, or copied."""
-    if not _is_flat(a, shape):
+def _simpler(a, shape):
+    """a as it is read: stretched by NumPy where that is sooner done, or where it lies in steps that
+    are no whole elements, or down the memory."""
+    if a.size == 1:
+        return a
+    if math.prod(shape) <= SMALL:
         stretched = np.empty(shape, a.dtype)
         stretched[...] = a
-        a = stretched
-    return view(a).reshape(-1)
-
-
-def _in_threads(kernel, n, given, workspace=0):
-    chunks, length = pool.spans(n, RUN)
-    helpers = min(get_num_threads(), chunks) - 1
-    pool.POOL.run(kernel, chunks, (length, n, *given), workspace, helpers)
-
-
-def _run_gathered(kernels, args, shape, dtype, numbers):
-    out = np.empty(shape, dtype)
-    arrays = [np.asarray(a, F32) if isinstance(a, float) else _upward(a) for a in args]
-    places = np.zeros(len(arrays) * WIDTH, np.int64)
-    for k, a in enumerate(arrays):
-        axes = _axes(a, shape)
-        at = 1 + k * WIDTH
-        places[at - 1] = len(axes)
-        places[at : at + 2 * len(axes)] = [number for axis in reversed(axes) for number in axis]
-    given = [places, *map(_memory, arrays), view(out).reshape(-1), *numbers]
-    kernel, n, workspace = kernels["g"], out.size, BLOCK * len(arrays)
-    cost = n * (kernels.cost + GATHERING * len(arrays))
-    if cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
-        _in_threads(kernel, n, given, workspace)
-    else:
-        kernel(UNCOUNTED, 1, pool.scratch(workspace), n, n, *given)
-    return out
-
-
-def _upward(a):
-    """a, or a copy where its elements do not lie in steps of whole elements up the memory."""
+        return stretched
     up = all(s >= 0 and s % a.itemsize == 0 for s in a.strides)
     return a if up and a.flags.aligned else np.array(a, order="C")
-
-
-def _axes(a, shape):
-    """[size, stride in elements] of the axes of a stretched to `shape`; neighbours that are one
-    axis in memory are joined.
-    """
-    strides = (0,) * (len(shape) - a.ndim) + tuple(
-        0 if n == 1 else s // a.itemsize for n, s in zip(a.shape, a.strides)
-    )
-    axes: list[list[int]] = []
-    for n, s in zip(shape, strides):
-        if n == 1:
-            continue
-        if axes and axes[-1][1] == n * s:
-            axes[-1] = [axes[-1][0] * n, s]
-        else:
-            axes.append([n, s])
-    return axes or [[1, 1]]
-
-
-def _memory(a):
-    """The memory from an array's first element to its last, as kernels read it."""
-    reach = 1 + sum((n - 1) * (s // a.itemsize) for n, s in zip(a.shape, a.strides))
-    return view(np.lib.stride_tricks.as_strided(a, (reach,), (a.itemsize,)))
 
 
 # ---- gradients of what was stretched -------------------------------------------------------------
 
 
-def summed(function, args, whole, shape, dtype):
+def summed(function: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any) -> Any:
     """A compiled kernel's result, of shape `whole`, summed over the axes along which `shape`, which
     is another, was stretched.
 
@@ -292,17 +271,22 @@ def summed(function, args, whole, shape, dtype):
     along = next(i for i, n in enumerate(whole) if n > 1)
     most = max(1, SLAB * whole[along] // math.prod(whole))
     slabs = [slice(i, i + most) for i in range(0, whole[along], most)]
-    stored, parts = dtype if along not in axes or len(slabs) == 1 else F32, []
+    stored, parts = dtype if along not in axes or len(slabs) == 1 else FLOAT32, []
     for slab in slabs:
-        part = function(*(_part(a, slab, along - len(whole)) for a in args), to=(F32,))
+        part = function(*(_part(a, slab, along - len(whole)) for a in args), to=(FLOAT32,))
         if part is None:
             return None
-        parts.append(sum_over(part, axes, stored))
+        parts.append(sums().sum_over(part, axes, stored))
     if len(parts) == 1:
         return parts[0].reshape(shape)
     if along in axes:
-        return sum_over(np.stack(parts), (0,), dtype).reshape(shape)
+        return sums().sum_over(np.stack(parts), (0,), dtype).reshape(shape)
     return np.concatenate(parts, sum(i not in axes for i in range(along))).reshape(shape)
+
+
+def sums() -> Any:
+    """The kernels of sums, for which numba is loaded when the first is needed."""
+    return import_module("minifp.runtime.cpu.sums")
 
 
 def _part(a, slab, axis):

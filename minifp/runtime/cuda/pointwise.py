@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.cuda import function_text
+from minifp.derive.trace import Formula as Graph
 from minifp.runtime.cuda.arrays import (
     collapsed,
     empty,
@@ -46,6 +48,10 @@ class Formula:
         self.function = function
         self.texts: dict = {}
 
+    def as_function(self) -> tuple[str, str]:
+        """(text, name) of it as a device function."""
+        return translated(self.function)[0], symbol(self.function)
+
     def module(self, kind: str, formats: tuple, numbers: int, axes: Any, wide: bool) -> Any:
         """The module of kernels. kind: of the text. formats: of the arrays, None for a number that
         takes an array's place, and last of the result. axes: how many an index has, those that are
@@ -56,7 +62,7 @@ class Formula:
         return self.texts[key]
 
     def _text(self, kind, formats, numbers, axes, wide):
-        text, _ = translated(self.function)
+        text, name = self.as_function()
         given = [k for k, dtype in enumerate(formats[:-1]) if dtype is not None]
         scalars = [k for k, dtype in enumerate(formats[:-1]) if dtype is None]
         params = [f"p{k}" for k in range(numbers)]
@@ -91,8 +97,20 @@ class Formula:
         types = [f"typedef {TYPES[formats[k]]} X{k};" for k in given]
         types += [f"typedef {TYPES[formats[-1]]} Y;", f"#define PACK {PACK}"]
         types += [f"typedef {'size' if wide else 'unsigned'} INDEX;", f"#define THREADS {THREADS}"]
-        call = f"#define f {symbol(self.function)}"
+        call = f"#define f {name}"
         return "\n".join([*types, PRELUDE, text, call, body])
+
+
+class Derived(Formula):
+    """The formula of a graph: of what it reads, and of its numbers."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.texts = graph, {}
+
+    def as_function(self) -> tuple[str, str]:
+        """(text, name) of it as a device function."""
+        name = f"{self.graph.name}_"  # so that none is a word of C++
+        return function_text(self.graph, name), name
 
 
 def _places(given, axes, name, start):

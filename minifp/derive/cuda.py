@@ -1,0 +1,63 @@
+"""Graphs in CUDA C++: a row for each operation."""
+
+import math
+
+from minifp.derive.graph import Node
+from minifp.derive.trace import Formula
+
+ROWS = {
+    **{"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "neg": "-{}"},
+    **{"abs": "fabsf({})", "sqrt": "sqrtf({})", "floor": "floorf({})", "ceil": "ceilf({})"},
+    **{"trunc": "truncf({})", "rint": "rintf({})", "pow": "powf({}, {})"},
+    "max": "{0} >= {1} || {0} != {0} ? {0} : {1}",  # NaN if one is
+    "min": "{0} <= {1} || {0} != {0} ? {0} : {1}",
+    **{"lt": "{} < {}", "le": "{} <= {}", "gt": "{} > {}", "ge": "{} >= {}"},
+    **{"eq": "{} == {}", "ne": "{} != {}", "ine": "{} != {}", "select": "{} ? {} : {}"},
+    **{"and": "{} && {}", "or": "{} || {}", "not": "!{}"},
+    **{"bits": "__float_as_int({})", "float": "__int_as_float({})", "tofloat": "(float){}"},
+    **{"iadd": "{} + {}", "isub": "{} - {}", "iand": "{} & {}", "ior": "{} | {}"},
+    **{"shl": "(int)((unsigned){} << {})", "ashr": "{} >> {}"},
+}
+TYPES = {"f": "float", "b": "bool", "i": "int"}
+
+
+def number(x: float) -> str:
+    """A float32 number."""
+    if math.isnan(x):
+        return "NAN"
+    if math.isinf(x):
+        return "INFINITY" if x > 0 else "(-INFINITY)"
+    return f"({float(x)!r}f)"
+
+
+def function_text(formula: Formula, name: str) -> str:
+    """The formula as a device function of floats: name(x0, ..., p0, ...), of what it reads, in the
+    order of `loads`, and of its numbers."""
+    names: dict[Node, str] = {}
+    lines = []
+    for node in formula.nodes:
+        if node.extent == "h":
+            continue
+        if node.op in ("const", "int"):
+            names[node] = number(node.value) if node.op == "const" else f"({node.value})"
+        elif node.op == "enter":
+            names[node] = f"p{formula.numbers.index(node)}"
+        else:
+            names[node] = f"t{len(lines)}"
+            text = expression(node, [names[a] for a in node.args], formula)
+            lines.append(f"  const {TYPES[node.type]} {names[node]} = {text};")
+    parameters = [f"float x{k}" for k in range(len(formula.loads))]
+    parameters += [f"float p{k}" for k in range(len(formula.numbers))]
+    (result,) = formula.results
+    head = f"__device__ inline float {name}({', '.join(parameters)}) {{"
+    return "\n".join([head, *lines, f"  return {names[result]};", "}\n"])
+
+
+def expression(node: Node, operands: list[str], formula: Formula) -> str:
+    """What computes a node."""
+    if node.op == "load":
+        x = f"x{[*formula.loads].index(node.value[0])}"
+        return f"{x} != 0.0f" if node.type == "b" else x
+    if node.op == "call":
+        return f"{node.value}({operands[0]})"
+    return ROWS[node.op].format(*operands)

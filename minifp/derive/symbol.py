@@ -1,0 +1,352 @@
+"""What a reference computes with while it is traced: a Symbol stands for an array, or a setting.
+
+Symbols answer to Python's operators and to NumPy's functions; each answer is a symbol of a further
+node. What they cannot answer, because it depends on numbers that are not known yet, or because no
+operation of graph.py computes it, raises Untraceable, with the reason.
+
+A setting's symbol also knows the value of the call that is traced. A branch on it (`if alpha == 1`)
+is taken as that value says, and what was asked is remembered: the graph is for calls whose settings
+give the same answers (`Trace.guards`).
+"""
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from minifp.derive import elementary
+from minifp.derive.graph import Graph, Node
+
+
+class Untraceable(Exception):
+    """Why a reference is no graph, in one line."""
+
+
+class Trace:
+    """One tracing: its graph, and what it asked of settings, with the answers."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.guards: dict[Node, Any] = {}
+        self.shaping: list[Node] = []  # whose shape results have, though their numbers do not count
+
+    def argument(self, k: int, dtype: str) -> "Symbol":
+        """Argument k of a call, an array of this dtype."""
+        type = "b" if dtype == "bool" else "f"
+        return Symbol(self, self.graph.node("load", (), type, "e", (k, dtype)))
+
+    def setting(self, value: Any, *place: Any) -> Any:
+        """A number among the settings of the call, at its place; tuples have one for each."""
+        if isinstance(value, tuple) and any(type(v) is float for v in value):
+            return tuple([self.setting(v, *place, i) for i, v in enumerate(value)])
+        if type(value) not in (int, float):
+            return value  # what is no number is known
+        return Symbol(self, self.graph.node("setting", (), "f", "h", place), value)
+
+
+class Whole:
+    """The shape of what is computed for each element: all are alike, and none is known."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untraceable("it reads a shape")
+
+    __iter__ = __len__ = __getitem__ = lambda self, *_: self.__getattr__("")
+
+
+WHOLE = Whole()
+
+
+class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
+    """A node, of one trace, under the name that the reference has for it.
+
+    A function that writes into an array (`y *= x`) gives its symbol another node.
+    """
+
+    def __init__(self, trace: Trace, node: Node, value: Any = None) -> None:
+        self.trace, self.node, self.value = trace, node, value
+
+    # ---- making further ones ----
+
+    def lift(self, x: Any) -> Node:
+        """The node of an operand."""
+        if isinstance(x, Symbol):
+            return x.node
+        if isinstance(x, np.ndarray) and x.ndim == 0:
+            x = x.item()
+        if isinstance(x, (np.bool_, bool, int, float, np.integer, np.floating)):
+            graph, kind = self.trace.graph, type(x)
+            if kind is np.int32:
+                return graph.integer(int(x))
+            return graph.python(x)
+        raise Untraceable(f"it computes with a {type(x).__name__}")
+
+    def of(self, op: str, *operands: Any) -> "Symbol":
+        """The symbol of an operation on numbers: a truth value among them is 0 or 1."""
+        nodes = [self.lift(x) for x in operands]
+        if any(n.extent != "h" for n in nodes):
+            nodes = [self._as_number(n) for n in nodes]
+        return self.made(op, nodes, operands)
+
+    def made(self, op: str, nodes: list, operands: Any) -> "Symbol":
+        """The symbol of an operation on nodes; of settings alone with its value."""
+        node, value = self.trace.graph.make(op, *nodes), None
+        if node.extent == "h":
+            value = HOST[op](*[x.value if isinstance(x, Symbol) else x for x in operands])
+        return Symbol(self.trace, node, value)
+
+    def _as_number(self, node):
+        graph = self.trace.graph
+        if node.type == "b":
+            return graph.make("select", node, graph.const(1.0), graph.const(0.0))
+        return graph.make("tofloat", node) if node.type == "i" else node
+
+    def truth(self, x: Any) -> Node:
+        """The node of a truth value: of a number, whether it is not 0."""
+        node = self.trace.graph.enter(self.lift(x))
+        if node.type == "b":
+            return node
+        if node.type == "i":
+            return self.trace.graph.make("ine", node, self.trace.graph.integer(0))
+        return self.trace.graph.make("ne", node, self.trace.graph.const(0.0))
+
+    def logical(self, op: str, *operands: Any) -> "Symbol":
+        """The symbol of an operation on truth values."""
+        return Symbol(self.trace, self.trace.graph.make(op, *map(self.truth, operands)))
+
+    def where(self, yes: Any, no: Any) -> "Symbol":
+        """Where this is not 0 the one, or else the other."""
+        graph, a, b = self.trace.graph, self.lift(yes), self.lift(no)
+        a, b = graph.enter(a), graph.enter(b)
+        if a.type != b.type:
+            a, b = self._as_number(a), self._as_number(b)
+        return Symbol(self.trace, graph.make("select", self.truth(self), a, b))
+
+    def bitwise(self, op: str, *operands: Any) -> "Symbol":
+        """The symbol of an operation on integers of 32 bits."""
+        return Symbol(self.trace, self.trace.graph.make(op, *map(self.lift, operands)))
+
+    def call(self, name: str) -> "Symbol":
+        """The symbol of a function of C's library."""
+        node = self.trace.graph.enter(self.node)
+        return Symbol(self.trace, self.trace.graph.node("call", (node,), "f", node.extent, name))
+
+    def is_half(self) -> bool:
+        """Whether this is a float16 number as it was stored."""
+        return self.node.op == "load" and self.node.value[1] == "float16"
+
+    # ---- what NumPy and Python ask ----
+
+    def __array_ufunc__(self, ufunc, method, *operands, out=None, **options):
+        if method != "__call__" or options:
+            raise Untraceable(f"it calls np.{ufunc.__name__} with {method} or {[*options]}")
+        function = UFUNCS.get(ufunc.__name__)
+        if function is None:
+            raise Untraceable(f"np.{ufunc.__name__} has no formula")
+        first = next(x for x in operands if isinstance(x, Symbol))
+        result = function(first, *operands)
+        if out is None:
+            return result
+        if not isinstance(out[0], Symbol):
+            raise Untraceable("it writes into an array of its own")
+        out[0].node = result.node
+        return out[0]
+
+    def __array_function__(self, function, types, operands, options):
+        known = FUNCTIONS.get(function.__name__)
+        if known is None:
+            raise Untraceable(f"np.{function.__name__} has no formula")
+        return known(*operands, **options)
+
+    def __array__(self, *_, **__):
+        raise Untraceable("it makes an array of NumPy's")
+
+    def __getattr__(self, name):
+        raise Untraceable(f"it asks for .{name}")
+
+    def __getitem__(self, index):
+        raise Untraceable("it takes elements of an array")
+
+    def __setitem__(self, index, value):
+        raise Untraceable("it writes elements of an array")
+
+    def __iter__(self):
+        raise Untraceable("it goes through an array")
+
+    @property
+    def dtype(self):
+        """What the array would be of."""
+        return np.dtype({"f": "float32", "b": "bool", "i": "int32"}[self.node.type])
+
+    @property
+    def shape(self):
+        """The shape that all have."""
+        return WHOLE
+
+    def astype(self, dtype, copy=True):
+        """Itself: in a kernel all is computed in one format. Raises Untraceable for others."""
+        if np.dtype(dtype) == self.dtype:
+            return self
+        if np.dtype(dtype) == np.float32:
+            return Symbol(self.trace, self._as_number(self.node))
+        if np.dtype(dtype) == bool:
+            return Symbol(self.trace, self.truth(self))
+        raise Untraceable(f"it converts to {np.dtype(dtype)}")
+
+    def copy(self):
+        """A symbol that can be written to."""
+        return Symbol(self.trace, self.node, self.value)
+
+    def _asked(self, question):
+        """The value of a setting, which calls of the same graph share."""
+        if self.node.extent != "h":
+            raise Untraceable(f"it {question} on numbers that are not known yet")
+        self.trace.guards[self.node] = self.value
+        return self.value
+
+    def __bool__(self):
+        if self.node.extent == "h" and self.node.op == "setting":
+            return bool(self != 0)
+        return bool(self._asked("branches"))
+
+    def __index__(self):
+        return self._asked("counts").__index__()
+
+    def __float__(self):
+        raise Untraceable("it makes a Python number (math.sqrt and the like: write x**0.5)")
+
+    def __hash__(self):
+        return id(self)
+
+
+def in_formulas(formula: Callable[..., Any]) -> Callable[[Callable], Callable]:
+    """Let `formula` compute, in formulas, what the decorated function computes of arrays."""
+
+    def decorate(function):
+        @wraps(function)
+        def either(x, *rest):
+            return (formula if isinstance(x, Symbol) else function)(x, *rest)
+
+        return either
+
+    return decorate
+
+
+def _root(x):
+    """x^0.5, which is not the square root of -Inf and -0."""
+    return (x == -math.inf).where(math.inf, np.sqrt(x + 0.0))
+
+
+# Powers that arithmetic gives: of other exponents they are the C library's.
+POWERS: dict[float, Callable[..., Any]] = {
+    2: lambda x: x * x, 1: lambda x: 1.0 * x, 3: lambda x: x * x * x, -1: lambda x: 1 / x,
+    0.5: _root, -0.5: lambda x: 1 / _root(x),
+}  # fmt: skip
+
+
+def _power(self, x, y):
+    if self.lift(x).extent == self.lift(y).extent == "h":
+        return self.of("pow", x, y)
+    for exponent, power in POWERS.items():
+        if self.lift(y).extent == "h" and y == exponent:  # asked of a setting, it is a guard
+            return power(x)
+    return self.of("pow", x, y)
+
+
+def _sign(self, x):
+    zero = self.of("mul", x, 0.0)  # of a NaN, NaN
+    return (x > 0).where(1.0, (x < 0).where(-1.0, zero))
+
+
+def _isinf(self, x):
+    return np.abs(x) == math.inf
+
+
+def operation(op):
+    """How a ufunc is one operation on numbers."""
+    return lambda self, *operands: self.of(op, *operands)
+
+
+def logical(op):
+    """How a ufunc is one operation on truth values."""
+    return lambda self, *operands: self.logical(op, *operands)
+
+
+def _bitwise(logical_op, integer_op):
+    def function(self, *operands):
+        if self.node.type == "b":
+            return self.logical(logical_op, *operands)
+        return self.bitwise(integer_op, *operands)
+
+    return function
+
+
+def _elementary(function):
+    return lambda self, x: function(self.of("mul", x, 1.0))
+
+
+UFUNCS: dict[str, Callable[..., Any]] = {
+    **{
+        name: operation(op)
+        for name, op in {
+            **{"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div"},
+            **{"true_divide": "div", "negative": "neg", "absolute": "abs", "fabs": "abs"},
+            **{"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"},
+            **{"maximum": "max", "minimum": "min", "less": "lt", "less_equal": "le"},
+            **{"greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne"},
+        }.items()
+    },
+    **{name: logical(name[8:]) for name in ("logical_and", "logical_or", "logical_not")},
+    "bitwise_and": _bitwise("and", "iand"),
+    "bitwise_or": _bitwise("or", "ior"),
+    "invert": logical("not"),
+    "power": _power,
+    "square": lambda self, x: x * x,
+    "reciprocal": lambda self, x: 1 / x,
+    "positive": lambda self, x: 1.0 * x,
+    "sign": _sign,
+    "isnan": lambda self, x: x != x,
+    "isinf": _isinf,
+    "isfinite": lambda self, x: np.abs(x) < math.inf,
+    "copysign": lambda self, x, y: elementary.copysign(
+        self.of("mul", x, 1.0), self.of("mul", y, 1.0)
+    ),
+    **{name: _elementary(f) for name, f in elementary.FUNCTIONS.items()},
+}
+# What settings alone compute, in Python's floats.
+HOST: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "pow": lambda a, b: a**b,
+    "max": max, "min": min, "sqrt": math.sqrt, "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _clip(x, low=None, high=None, a_min=None, a_max=None):
+    low, high = (a_min if low is None else low), (a_max if high is None else high)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def _where(condition, yes, no):
+    if isinstance(condition, Symbol):
+        return condition.where(yes, no)
+    symbol = yes if isinstance(yes, Symbol) else no
+    return symbol.of("mul", yes if condition else no, 1.0)
+
+
+def _full_like(x, value, **_):
+    x.trace.shaping.append(x.node)
+    return Symbol(x.trace, x.trace.graph.enter(x.lift(value)))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "where": _where,
+    "clip": _clip,
+    "full_like": _full_like,
+    "zeros_like": lambda x, **_: _full_like(x, 0.0),
+    "ones_like": lambda x, **_: _full_like(x, 1.0),
+    "any": lambda x, **_: True,  # what is computed where none is needed is not used
+}

@@ -1,0 +1,188 @@
+"""References become formulas: `formulas_of(reference)(arguments, settings)` is that of a call.
+
+A formula is a graph for all calls whose arguments have the same dtypes, and whose settings the same
+numbers where the reference branched on them. What a setting is beyond that is told to kernels as a
+number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from minifp.derive.graph import Node, in_order
+from minifp.derive.symbol import WHOLE, Symbol, Trace, Untraceable
+
+STORED = ("float16", "float32", "bool")  # what arrays may be of
+NUMBERS = (int, float)  # of which a call has any; a bool is a setting that is known
+REFUSED: list = []  # the formulas of calls that have none
+PLAIN = {int, float, bool, type(None)}
+
+
+@dataclass(eq=False)
+class Formula:
+    """What one kernel computes, element by element.
+
+    name: of the reference. results: the nodes, one for each. several: whether a call returns a
+    tuple. guards: what settings must answer, by node. shaping: nodes whose arrays have a say in the
+    shape of the results. nodes: all, each behind its operands. loads: which arguments are read, the
+    dtype of each. numbers: the nodes of the host that enter as numbers.
+    """
+
+    name: str
+    results: list[Node]
+    several: bool
+    guards: dict[Node, Any]
+    shaping: list[Node]
+
+    def __post_init__(self) -> None:
+        self.nodes = nodes = in_order([*self.shaping, *self.results])
+        self.loads: dict[int, str] = dict(sorted(n.value for n in nodes if n.op == "load"))
+        self.numbers: list[Node] = [n for n in nodes if n.op == "enter"]
+
+    @cached_property
+    def told(self) -> Callable[[dict[str, Any]], tuple[float, ...]]:
+        """The numbers of a call, from its settings."""
+        return host_function([n.args[0] for n in self.numbers])
+
+    @cached_property
+    def fits(self) -> Callable[[dict[str, Any]], bool]:
+        """Whether this formula is for calls with these settings, whose signature is the same."""
+        if not self.guards:
+            return lambda settings: True
+        asked = host_function([*self.guards])
+        answers = tuple(self.guards.values())
+        return lambda settings: asked(settings) == answers
+
+
+SPELLED = {
+    **{"add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})"},
+    **{"neg": "(-{})", "abs": "abs({})", "pow": "({} ** {})", "sqrt": "({} ** 0.5)"},
+    **{"eq": "({} == {})", "ne": "({} != {})", "lt": "({} < {})", "le": "({} <= {})"},
+    **{"gt": "({} > {})", "ge": "({} >= {})", "max": "max({}, {})", "min": "min({}, {})"},
+}
+
+
+def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
+    """What computes nodes of the host from a call's settings, in Python's own floats."""
+
+    def spelled(node):
+        if node.op == "python":
+            return repr(float(node.value))
+        if node.op == "setting":
+            name, *places = node.value
+            return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
+        return SPELLED[node.op].format(*map(spelled, node.args))
+
+    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})")
+
+
+class Formulas:
+    """The formulas of one reference, each traced at the first call that needs it."""
+
+    def __init__(self, reference: Callable[..., Any]) -> None:
+        parameters = inspect.signature(reference).parameters.values()
+        self.reference, self.name = reference, reference.__name__
+        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.arguments = [p.name for p in parameters if p.kind in positional]
+        keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self.sums_to = {"shape", "sum"} <= keywords  # its result is summed to a shape afterwards
+        self.refused: str | None = None
+        self.known: dict[Any, list[Formula]] = {}
+
+    def of_call(self, args: tuple, settings: dict[str, Any]) -> tuple[Formula | None, list]:
+        """The formula of a call, or None, and the arrays that it reads; settings get what arguments
+        are numbers."""
+        for name, a in zip(self.arguments, args):
+            if type(a) in NUMBERS:
+                settings[name] = a
+        formula = self(tuple([type(a) if type(a) in PLAIN else kind_of(a) for a in args]), settings)
+        return formula, [] if formula is None else [args[k] for k in formula.loads]
+
+    def __call__(self, kinds: tuple, settings: dict[str, Any]) -> Formula | None:
+        """The formula of a call; None for what has none.
+
+        kinds: of each argument the dtype, or the type of what is no array. settings: those of the
+        call, and each argument that is a number, by its name.
+        """
+        key = (*kinds, *signature_of(settings))
+        try:
+            variants = self.known.setdefault(key, [])
+        except TypeError:  # a setting that cannot be a key
+            return None
+        for formula in variants:
+            if formula.fits(settings):
+                return formula
+        formula = None if variants is REFUSED else self.trace(kinds, settings)
+        if formula is None:
+            self.known[key] = REFUSED
+        else:
+            variants.append(formula)
+        return formula
+
+    def trace(self, kinds: tuple, settings: dict[str, Any]) -> Formula | None:
+        """The formula of a call, made anew; None, and why in `refused`, for what has none."""
+        try:
+            return traced(self, kinds, settings)
+        except Untraceable as error:
+            self.refused = str(error)
+        except (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
+            self.refused = f"{type(error).__name__}: {error}"
+        return None
+
+
+def signature_of(settings: dict[str, Any]) -> tuple:
+    """What a formula depends on of settings: their names, and those that are no numbers."""
+    return (*settings, *[v for v in settings.values() if type(v) not in NUMBERS])
+
+
+def kind_of(a: Any) -> Any:
+    """The dtype of an array, or else a type."""
+    return type(a) if isinstance(a, np.generic) else getattr(a, "dtype", type(a))
+
+
+def traced(formulas: Formulas, kinds: tuple, settings: dict[str, Any]) -> Formula:
+    """The formula of a call. Raises Untraceable, or whatever the reference raises."""
+    trace = Trace()
+    symbols = []
+    for k, (kind, name) in enumerate(zip(kinds, formulas.arguments)):
+        symbols.append(_entered(trace, k, kind, name, settings))
+    keywords = {
+        name: trace.setting(value, name)
+        for name, value in settings.items()
+        if name not in formulas.arguments
+    }
+    if formulas.sums_to:
+        keywords |= {"shape": WHOLE, "sum": _no_sum}
+    results = formulas.reference(*symbols, **keywords)
+    several = isinstance(results, tuple)
+    nodes = [_result(trace, r) for r in (results if several else (results,))]
+    formula = Formula(formulas.name, nodes, several, trace.guards, trace.shaping)
+    if not formula.loads:
+        raise Untraceable("its result is of no array")
+    return formula
+
+
+def _entered(trace, k, kind, name, settings):
+    if kind is type(None):
+        return None
+    if kind in NUMBERS:
+        return trace.setting(settings[name], name)
+    if getattr(kind, "name", None) not in STORED:
+        raise Untraceable(f"argument {name} is of {kind}")
+    return trace.argument(k, kind.name)
+
+
+def _result(trace, result):
+    if isinstance(result, Symbol):
+        return trace.graph.enter(result.node)
+    if isinstance(result, (int, float, np.number)):
+        return trace.graph.const(result)
+    raise Untraceable(f"its result is a {type(result).__name__}")
+
+
+def _no_sum(*_, **__):
+    raise Untraceable("it sums")
