@@ -233,15 +233,10 @@ def in_formulas(formula: Callable[..., Any]) -> Callable[[Callable], Callable]:
     return decorate
 
 
-def _root(x):
-    """x^0.5, which is not the square root of -Inf and -0."""
-    return (x == -math.inf).where(math.inf, np.sqrt(x + 0.0))
-
-
 # Powers that arithmetic gives: of other exponents they are the C library's.
 POWERS: dict[float, Callable[..., Any]] = {
     2: lambda x: x * x, 1: lambda x: 1.0 * x, 3: lambda x: x * x * x, -1: lambda x: 1 / x,
-    0.5: _root, -0.5: lambda x: 1 / _root(x),
+    0.5: np.sqrt, -0.5: lambda x: (x == -math.inf).where(0.0, 1 / np.sqrt(x + 0.0)),
 }  # fmt: skip
 
 
@@ -257,6 +252,11 @@ def _power(self, x, y):
 def _sign(self, x):
     zero = self.of("mul", x, 0.0)  # of a NaN, NaN
     return (x > 0).where(1.0, (x < 0).where(-1.0, zero))
+
+
+def _xor(self, x, y):
+    both, one = self.logical("and", x, y), self.logical("or", x, y)
+    return self.logical("and", one, self.logical("not", both))
 
 
 def _isinf(self, x):
@@ -298,6 +298,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
         }.items()
     },
     **{name: logical(name[8:]) for name in ("logical_and", "logical_or", "logical_not")},
+    "logical_xor": _xor,
     "bitwise_and": _bitwise("and", "iand"),
     "bitwise_or": _bitwise("or", "ior"),
     "invert": logical("not"),

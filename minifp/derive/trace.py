@@ -19,7 +19,7 @@ from minifp.derive.symbol import WHOLE, Symbol, Trace, Untraceable
 STORED = ("float16", "float32", "bool")  # what arrays may be of
 NUMBERS = (int, float)  # of which a call has any; a bool is a setting that is known
 REFUSED: list = []  # the formulas of calls that have none
-PLAIN = {int, float, bool, type(None)}
+SCALARS = {int, float, bool}
 
 
 @dataclass(eq=False)
@@ -45,8 +45,8 @@ class Formula:
 
     @cached_property
     def told(self) -> Callable[[dict[str, Any]], tuple[float, ...]]:
-        """The numbers of a call, from its settings."""
-        return host_function([n.args[0] for n in self.numbers])
+        """The numbers of a call, from its settings, as floats."""
+        return host_function([n.args[0] for n in self.numbers], "float({}), ")
 
     @cached_property
     def fits(self) -> Callable[[dict[str, Any]], bool]:
@@ -66,7 +66,7 @@ SPELLED = {
 }
 
 
-def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
+def host_function(nodes: list[Node], each: str = "{}, ") -> Callable[[dict[str, Any]], tuple]:
     """What computes nodes of the host from a call's settings, in Python's own floats."""
 
     def spelled(node):
@@ -77,7 +77,7 @@ def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
             return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
         return SPELLED[node.op].format(*map(spelled, node.args))
 
-    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})")
+    return eval(f"lambda s: ({''.join(each.format(spelled(n)) for n in nodes)})")
 
 
 class Formulas:
@@ -97,9 +97,9 @@ class Formulas:
         """The formula of a call, or None, and the arrays that it reads; settings get what arguments
         are numbers."""
         for name, a in zip(self.arguments, args):
-            if type(a) in NUMBERS:
-                settings[name] = a
-        formula = self(tuple([type(a) if type(a) in PLAIN else kind_of(a) for a in args]), settings)
+            if type(a) in SCALARS:
+                settings[name] = a if type(a) is float else int(a)
+        formula = self(tuple(map(kind_of, args)), settings)
         return formula, [] if formula is None else [args[k] for k in formula.loads]
 
     def __call__(self, kinds: tuple, settings: dict[str, Any]) -> Formula | None:
@@ -140,7 +140,9 @@ def signature_of(settings: dict[str, Any]) -> tuple:
 
 
 def kind_of(a: Any) -> Any:
-    """The dtype of an array, or else a type."""
+    """The dtype of an array, or else a type: of any number that of a float."""
+    if type(a) in SCALARS:
+        return float
     return type(a) if isinstance(a, np.generic) else getattr(a, "dtype", type(a))
 
 
@@ -169,9 +171,9 @@ def traced(formulas: Formulas, kinds: tuple, settings: dict[str, Any]) -> Formul
 def _entered(trace, k, kind, name, settings):
     if kind is type(None):
         return None
-    if kind in NUMBERS:
+    if kind is float:
         return trace.setting(settings[name], name)
-    if getattr(kind, "name", None) not in STORED:
+    if not isinstance(kind, np.dtype) or kind.name not in STORED or not kind.isnative:
         raise Untraceable(f"argument {name} is of {kind}")
     return trace.argument(k, kind.name)
 

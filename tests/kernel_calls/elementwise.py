@@ -9,12 +9,14 @@ import numpy as np
 from kernel_calls.named import NAMED
 from minifp.numerics.formats import float16
 
+STEPS = ("floor", "ceil", "trunc", "round")
 ONE = {
     name: ("x", {})
     for name in (
         *("neg", "abs", "square", "copy", "exp", "expm1", "tanh", "sigmoid", "sign", "relu"),
         *("selu", "silu", "mish", "logsigmoid", "softsign", "relu6", "hardsigmoid", "hardswish"),
-        *("erf", "reciprocal", "sin", "cos"),
+        *("erf", "reciprocal", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
+        *STEPS,
     )
 } | {name: ("p", {}) for name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt")}
 SETTINGS = {
@@ -26,7 +28,7 @@ SETTINGS = {
     "clamp": {"min": -0.5, "max": 0.75},
     "gelu": {"approximate": "none"},
 }
-WITHOUT = {"neg", "sign"}  # whose slopes need nothing that is stored
+WITHOUT = {"neg", "sign", *STEPS}  # whose slopes need nothing that is stored
 TWO = ("add", "sub", "mul", "div", "maximum", "minimum")
 SHAPED = ("mul", "div", "maximum", "minimum")
 
@@ -66,12 +68,21 @@ def calls_of():
     yield "lerp_forward", "xyz", {}
     for y in (2, 3.0, -1):
         yield "pow_forward", "x", {"y": y}
-    yield "pow_forward", "p", {"y": 0.5}
+    for y in (0.5, 1.7):
+        yield "pow_forward", "p", {"y": y}
+    yield "pow_forward", "xy", {}
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        yield name, "xm", {}
 
 
 def gradients_of():
     """(kernel name, arguments, parameters, which argument's shape it is summed to)."""
     for name in SHAPED:
+        yield f"{name}_dx", "xyz", {}, 1
+        yield f"{name}_dy", "xyz", {}, 2
+    yield "pow_dy", "pyz", {}, 2
+    yield "remainder_dx", "xyz", {}, 1
+    for name in ("floor_divide", "trunc_divide"):
         yield f"{name}_dx", "xyz", {}, 1
         yield f"{name}_dy", "xyz", {}, 2
     for side in range(3):

@@ -278,12 +278,6 @@ def test_slopes_of_powers(y):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-def test_other_powers_are_left_to_the_reference():
-    x = Source()("x", (3, 4))
-    assert NAMED["pow_forward"].compiled(x, 1.7, to=(float16,)) is None
-    assert NAMED["pow_forward"].compiled(x, x, to=(float16,)) is None
-
-
 # ---- with weights and gates ---------------------------------------------------------------------
 
 

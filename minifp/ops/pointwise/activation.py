@@ -111,6 +111,19 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 # ---- smooth -------------------------------------------------------------------------------------
 
 
+def _both_sigmoids(x):
+    """s(x) and s(-x), of one exponential."""
+    e = np.exp(-np.abs(x))
+    larger = 1 / (1 + e)
+    smaller = e * larger
+    return np.where(x < 0, smaller, larger), np.where(x < 0, larger, smaller)
+
+
+def _silu_slope(dy, x):
+    s, rest = _both_sigmoids(x)
+    return dy * (s * (1 + x * rest))
+
+
 def _mish_parts(x):
     """tanh(softplus x) and 1 - its square, by e = e^-|x|: top / bottom, both of positive sums."""
     e = np.exp(-np.abs(x))
@@ -121,7 +134,7 @@ def _mish_parts(x):
 
 def _mish_slope(dy, x):
     t, rest = _mish_parts(x)
-    return dy * (t + x * _sigmoid(x) * rest)
+    return dy * (t + x * _both_sigmoids(x)[0] * rest)
 
 
 def _log_of_sum(z):
@@ -132,7 +145,7 @@ def _log_of_sum(z):
 silu = activation(
     "silu",
     lambda x: x / (1 + np.exp(-x)),
-    lambda dy, x: dy * (_sigmoid(x) * (1 + x * _sigmoid(-x))),
+    _silu_slope,
     "x times its sigmoid; also called swish.",
 )
 mish = activation("mish", lambda x: x * _mish_parts(x)[0], _mish_slope, "x tanh(softplus(x)).")

@@ -18,7 +18,7 @@ from llvmlite import ir
 
 from minifp.derive.graph import Node
 from minifp.derive.llvm import Emitter
-from minifp.derive.trace import PLAIN, Formula, Formulas, signature_of
+from minifp.derive.trace import SCALARS, Formula, Formulas, kind_of, signature_of
 from minifp.runtime.cpu import pool
 from minifp.runtime.cpu.gather import BLOCK, add_gather, places_of
 from minifp.runtime.cpu.loops import Code, new_module
@@ -116,7 +116,7 @@ class Pointwise:
         self.plain: dict = {}  # by dtypes: what a plain call needs
 
     def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
-        if not all(type(a) is np.ndarray or type(a) in PLAIN for a in args):
+        if not all(type(a) is np.ndarray or a is None or type(a) in SCALARS for a in args):
             return self.elsewhere(args, to, settings)
         formula, arrays = self.formulas.of_call(args, settings)
         if formula is None or any(n.op == "call" and n.value in SLOWER for n in formula.nodes):
@@ -127,17 +127,13 @@ class Pointwise:
         if len(outs) > 1 and len({a.shape for a in arrays}) > 1:
             return None  # each result has a shape of its own
         results = self.run(formula, arrays, outs, settings)
-        if len(arrays) == len(args) and len(outs) == 1:
-            self._remember(formula, arrays, outs, to, signature_of(settings))
-        return results if formula.several else results[0]
-
-    def _remember(self, formula, arrays, outs, to, signature):
         found = self.kernels.get((formula, "a" * len(arrays), outs))
-        if found is not None:
+        if found is not None and len(outs) == 1:
             kernel, cost = found
+            key = (*map(kind_of, args), *to, *signature_of(settings))
             few = int(pool.WORTH_A_THREAD / cost)
-            key = (*[a.dtype for a in arrays], *to, *signature)
             self.plain[key] = kernel, outs[0], few, formula.told, formula.fits
+        return results if formula.several else results[0]
 
     def run(self, formula: Formula, arrays: list, outs: tuple, settings: dict) -> tuple:
         """The results of a formula, in these dtypes."""
@@ -163,44 +159,58 @@ class Pointwise:
         return self.kernels[key]
 
 
-# Most calls are of few numbers, in arrays of one shape: these go straight to the kernel.
+# Most calls are of few numbers, in arrays of one shape, perhaps with a number behind them: these
+# go straight to the kernel.
 PLAIN_CALL = """
-def {name}({args}, *, to, **settings):
-    if {arrays}:
-        hit = plain.get(({dtypes}, *to, *signature_of(settings)) if settings else ({dtypes}, *to))
+def compiled({args}, *, to, **settings):
+{cases}
+    return otherwise({args}, to=to, **settings)
+"""
+CASE = """
+    if {are_arrays}:{enter}
+        key = ({dtypes}, *to, *signature_of(settings)) if settings else ({dtypes}, *to)
+        hit = plain.get(key)
         if hit is not None:
             kernel, dtype, few, told, fits = hit
             shape, n = x0.shape, x0.size
             if 0 < n < few and {alike} and fits(settings):
                 y = empty(shape, dtype)
-                kernel(UNCOUNTED, 1, NOTHING, n, n, UNCOUNTED, {args}, y, *told(settings))
+                kernel(UNCOUNTED, 1, NOTHING, n, n, UNCOUNTED, {arrays}, y, *told(settings))
                 return y
-    return otherwise({args}, to=to, **settings)
 """
+
+
+def plain_case(names: list[str], arrays: int) -> str:
+    """What a plain call does whose first arguments are arrays, and, if one is left, that a number.
+
+    names: of the arguments, in the reference."""
+    given = [f"x{k}" for k in range(arrays)]
+    tests, kinds, enter = (
+        [f"type({x}) is ndarray" for x in given],
+        [f"{x}.dtype" for x in given],
+        "",
+    )
+    if arrays < len(names):
+        tests.append(f"type(x{arrays}) is float")
+        kinds.append("float")
+        enter = f"\n        settings[{names[-1]!r}] = x{arrays}"
+    alike = [f"{x}.flags.carray" for x in given] + [f"{x}.shape == shape" for x in given[1:]]
+    return CASE.format(
+        are_arrays=" and ".join(tests), enter=enter, dtypes=", ".join(kinds),
+        alike=" and ".join(alike), arrays=", ".join(given),
+    )  # fmt: skip
 
 
 def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: None) -> Any:
     """The compiled kernel of a reference: see Kernel.compiled. It returns None for what has no
     formula, and for other arrays than NumPy's what elsewhere(args, to, settings) returns."""
-    names = [f"x{k}" for k in range(len(formulas.arguments))]
-    kernels = Pointwise(formulas, elsewhere)
-    text = PLAIN_CALL.format(
-        name="compiled",
-        args=", ".join(names),
-        arrays=" and ".join(f"type({x}) is ndarray" for x in names),
-        dtypes=", ".join(f"{x}.dtype" for x in names),
-        alike=" and ".join(
-            [f"{x}.flags.carray" for x in names] + [f"{x}.shape == shape" for x in names[1:]]
-        ),
-    )
-    space: dict = {"plain": kernels.plain, "otherwise": kernels, "ndarray": np.ndarray}
-    space |= {
-        "empty": np.empty,
-        "signature_of": signature_of,
-        "UNCOUNTED": UNCOUNTED,
-        "NOTHING": pool.NOTHING,
-    }
-    exec(text, space)
+    names, kernels = formulas.arguments, Pointwise(formulas, elsewhere)
+    cases = [plain_case(names, n) for n in (len(names), len(names) - 1) if n]
+    args = ", ".join(f"x{k}" for k in range(len(names)))
+    space: dict = {"plain": kernels.plain, "otherwise": kernels, "signature_of": signature_of}
+    space |= {"ndarray": np.ndarray, "empty": np.empty, "NOTHING": pool.NOTHING}
+    space["UNCOUNTED"] = UNCOUNTED
+    exec(PLAIN_CALL.format(args=args, cases="".join(cases)), space)
     compiled = space["compiled"]
     compiled.__name__ = compiled.__qualname__ = reference.__name__
     compiled.__doc__, compiled.__module__ = reference.__doc__, reference.__module__
