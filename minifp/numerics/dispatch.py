@@ -69,7 +69,12 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
         return kernel
 
     def summed_kernel(*args, shape, to, **settings):
-        whole = np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
+        if all(a.shape == shape for a in args if hasattr(a, "shape")):
+            return kernel(*args, to=to, **settings)
+        _, arrays = kernel.formulas.of_call(args, dict(settings))
+        if not arrays:
+            return None
+        whole = np.broadcast_shapes(*[a.shape for a in arrays])
         return summed(kernel, args, whole, shape, to[0], **settings)
 
     summed_kernel.formulas = kernel.formulas

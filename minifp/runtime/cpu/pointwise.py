@@ -128,7 +128,8 @@ class Pointwise:
             return None  # each result has a shape of its own
         results = self.run(formula, arrays, outs, settings)
         found = self.kernels.get((formula, "a" * len(arrays), outs))
-        if found is not None and len(outs) == 1:
+        reads_all = len(arrays) == sum(type(a) is np.ndarray for a in args)
+        if found is not None and reads_all and len(outs) == 1:
             kernel, cost = found
             key = (*map(kind_of, args), *to, *signature_of(settings))
             few = int(pool.WORTH_A_THREAD / cost)
