@@ -6,6 +6,7 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,7 +78,8 @@ def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
             return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
         return SPELLED[node.op].format(*map(spelled, node.args))
 
-    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})")
+    numbers = "".join(f"{spelled(n)}, " for n in nodes)
+    return eval(f"lambda s: ({numbers})", {"inf": math.inf, "nan": math.nan})
 
 
 class Formulas:
