@@ -6,7 +6,6 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,14 +71,13 @@ def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
 
     def spelled(node):
         if node.op == "python":
-            return repr(float(node.value))
+            return f"float('{float(node.value)!r}')"  # also of Inf and NaN
         if node.op == "setting":
             name, *places = node.value
             return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
         return SPELLED[node.op].format(*map(spelled, node.args))
 
-    numbers = "".join(f"{spelled(n)}, " for n in nodes)
-    return eval(f"lambda s: ({numbers})", {"inf": math.inf, "nan": math.nan})
+    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})")
 
 
 class Formulas:

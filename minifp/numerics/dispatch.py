@@ -41,7 +41,7 @@ def _is_there(args):
 
 
 def summed(
-    kernel: Callable[..., Any], args: tuple, whole: tuple, shape: tuple, dtype: Any,
+    kernel: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any,
     factor: float = 1.0, /, **settings: Any,
 ) -> Any:  # fmt: skip
     """The result, of shape `whole`, of what `pointwise` made, summed over the axes along which
