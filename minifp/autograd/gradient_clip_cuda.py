@@ -1,23 +1,19 @@
 """Kernels of gradient_clip.py for a GPU: one number is read, whatever there is to sum."""
 
+import operator
+
 import numpy as np
 
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, to_host
-from minifp.runtime.cuda.pointwise import FLOATS, Formula, run
+from minifp.runtime.cuda.pointwise import FLOATS, run
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 
 TEXT = Text(__name__, "gradient_clip.cu")
 SINGLE, DOUBLE = np.dtype("float32"), np.dtype("float64")
 MOST = 256  # blocks of one array
-
-
-def times(x, factor):
-    """x factor."""
-    return x * factor
-
-
-TIMES = Formula(times)
+PRODUCT = Formulas(operator.mul)
 
 
 @compiled_kernel
@@ -40,4 +36,4 @@ def squared_norm(*arrays):
 @compiled_kernel
 def multiplied(array, factor):
     """factor times an array, in float32; None for other formats."""
-    return run(TIMES, (array,), SINGLE, (factor,)) if array.dtype in FLOATS else None
+    return run(PRODUCT, (array, factor), SINGLE) if array.dtype in FLOATS else None

@@ -34,7 +34,7 @@ def function_text(formula: Formula, name: str) -> str:
     """The formula as a device function of floats: name(x0, ..., p0, ...), of what it reads, in the
     order of `loads`, and of its numbers."""
     names: dict[Node, str] = {}
-    lines = []
+    lines: list[str] = []
     for node in formula.nodes:
         if node.extent == "h":
             continue

@@ -71,7 +71,7 @@ def host_function(nodes: list[Node], each: str = "{}, ") -> Callable[[dict[str, 
 
     def spelled(node):
         if node.op == "python":
-            return repr(float(node.value))
+            return f"float('{float(node.value)!r}')"  # also of Inf and NaN
         if node.op == "setting":
             name, *places = node.value
             return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)

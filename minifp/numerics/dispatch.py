@@ -13,6 +13,7 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import any_device
+from minifp.numerics.formats import downcast, float32
 from minifp.runtime.cpu import pointwise as on_cpu
 from minifp.runtime.cuda.arrays import is_on_device
 
@@ -32,53 +33,65 @@ def pointwise(fn: Any) -> Any:
 
 
 def _on_device(formulas, args, to, settings):
-    formula, arrays = formulas.of_call(args, settings)
-    if formula is None or len(formula.results) > 1:
-        return None
-    dtype = BOOL if formula.results[0].type == "b" else to[0]
-    return on_gpu().run(derived(formula), arrays, dtype, formula.told(settings))
+    return on_gpu().run(formulas, args, to[0], **settings) if _is_there(args) else None
 
 
-BOOL = np.dtype("bool")
+def _is_there(args):
+    return any(map(is_on_device, args))
 
 
 def summed(
-    kernel: Callable[..., Any], args: tuple, whole: tuple, shape: tuple, dtype: Any,
-    **settings: Any,
+    kernel: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any,
+    factor: float = 1.0, /, **settings: Any,
 ) -> Any:  # fmt: skip
     """The result, of shape `whole`, of what `pointwise` made, summed over the axes along which
-    `shape` was stretched, and rounded once. None for what the kernel cannot do."""
-    if whole == shape:
+    `shape` was stretched, times a factor, and rounded once. None for what the kernel cannot do."""
+    if whole == shape and factor == 1:
         return kernel(*args, to=(dtype,), **settings)
-    if any(map(is_on_device, args)):
-        formula, arrays = kernel.formulas.of_call(args, settings)
-        if formula is None:
-            return None
-        numbers = formula.told(settings)
-        return on_gpu().summed_to(derived(formula), arrays, whole, shape, dtype, numbers)
-    return on_cpu.summed(partial(kernel, **settings), args, whole, shape, dtype)
+    if _is_there(args):
+        return on_gpu().summed_to(kernel.formulas, args, whole, shape, dtype, factor, **settings)
+    compiled = partial(kernel, **settings)
+    if factor == 1:
+        return on_cpu.summed(compiled, args, whole, shape, dtype)
+    sums = on_cpu.summed(compiled, args, whole, shape, float32)
+    return None if sums is None else downcast(np.asarray(sums * float32.type(factor)), dtype)
 
 
 def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
     """The compiled kernel that is derived from a reference, for any device: see Kernel.compiled.
 
     Where the reference sums its result to a `shape` (see ops/elementwise.py), so does the kernel.
+    One that sums all and divides by a `divisor` says what: another reference, its `addends`.
     """
-    kernel = pointwise(reference)
-    if not kernel.formulas.sums_to:
-        return kernel
+    kernel = pointwise(getattr(reference, "addends", reference))
 
-    def summed_kernel(*args, shape, to, **settings):
+    def sum_to_shape(*args, shape, to, **settings):
         if all(a.shape == shape for a in args if hasattr(a, "shape")):
             return kernel(*args, to=to, **settings)
         _, arrays = kernel.formulas.of_call(args, dict(settings))
         if not arrays:
             return None
-        whole = np.broadcast_shapes(*[a.shape for a in arrays])
-        return summed(kernel, args, whole, shape, to[0], **settings)
+        return summed(kernel, args, _shape_of(arrays), shape, to[0], **settings)
 
-    summed_kernel.formulas = kernel.formulas
-    return any_device(summed_kernel)
+    def mean(*args, divisor, to, **settings):
+        whole = _shape_of(args)
+        if 0 in whole:
+            return None
+        return summed(kernel, args, whole, (), to[0], 1 / divisor, **settings)
+
+    if hasattr(reference, "addends"):
+        return with_formulas(mean, kernel.formulas)
+    return with_formulas(sum_to_shape, kernel.formulas) if kernel.formulas.sums_to else kernel
+
+
+def with_formulas(kernel: Any, formulas: Formulas) -> Any:
+    """Mark a compiled kernel of any device, with the formulas that it computes."""
+    kernel.formulas = formulas
+    return any_device(kernel)
+
+
+def _shape_of(args):
+    return np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
 
 
 # ---- sums ---------------------------------------------------------------------------------------
@@ -92,12 +105,6 @@ def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
     if is_on_device(x):
         return on_gpu().sum_over(x, axes, dtype, factor)
     return on_cpu.sums().sum_over(x, axes, dtype, factor)
-
-
-@cache
-def derived(formula: Any) -> Any:
-    """What kernels of a GPU are made of, of a formula."""
-    return on_gpu().Derived(formula)
 
 
 @cache

@@ -133,8 +133,9 @@ class Kernel:
     def derived(self) -> Callable[..., Any] | None:
         """The compiled kernel that is derived from the reference, on any device (see
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
-        is_formula = self.rule.role == "map" or {"shape", "sum"} <= self.keywords
-        return derived_kernel_of(self.reference) if is_formula and can_compile() else None
+        sums = {"shape", "sum"} <= self.keywords or hasattr(self.reference, "addends")
+        is_map = self.rule.role in ("map", "loss") and "sum" not in self.wants
+        return derived_kernel_of(self.reference) if (sums or is_map) and can_compile() else None
 
     # ---- on a GPU ----
 

@@ -3,13 +3,11 @@
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.numerics.dispatch import formula_of
 from minifp.ops.reduce_numba import divided
-from minifp.runtime.cuda.pointwise import run
 from minifp.runtime.shapes import reduced_shape
 
 
 @compiled_kernel
 def spread(dy, *, shape, axes, divisor, to):
     dy = np.broadcast_to(dy.reshape(reduced_shape(shape, axes, True)), shape)
-    return run(formula_of(divided), (dy,), to[0], (divisor,))
+    return divided(dy, divisor=divisor, to=to)

@@ -171,14 +171,14 @@ def binary_cross_entropy_with_logits_total(x, t, w, p, *, exact, divisor):
 
 
 @magnitude
-def binary_cross_entropy_with_logits_dx(dl, x, t, w, p, *, exact, divisor):
+def binary_cross_entropy_with_logits_dx(dl, x, t, w, p, *, exact, divisor, shape):
     q, w = np.abs(t if p is None else t * p), 1 if w is None else np.abs(w)
     slope = np.abs(1 - t) / (1 + np.exp(-x)) + q / (1 + np.exp(x))
     return slope * w * np.abs(dl) / divisor
 
 
 @magnitude
-def binary_cross_entropy_with_logits_dt(dl, x, t, w, p, *, exact, divisor):
+def binary_cross_entropy_with_logits_dt(dl, x, t, w, p, *, exact, divisor, shape):
     slope = np.abs(x) if p is None else np.abs(p) * np.logaddexp(0, -x) + np.logaddexp(0, x)
     return slope * (1 if w is None else np.abs(w)) * np.abs(dl) / divisor
 
@@ -205,7 +205,7 @@ def binary_cross_entropy_total(x, t, w, p, *, exact, divisor):
 
 
 @magnitude
-def binary_cross_entropy_dt(dl, x, t, w, p, *, exact, divisor):
+def binary_cross_entropy_dt(dl, x, t, w, p, *, exact, divisor, shape):
     slope = sum(logarithms(x)) * (1 if w is None else np.abs(w))
     return slope * np.abs(dl) / divisor
 
@@ -228,7 +228,7 @@ def kl_div_total(x, t, w, p, *, exact, log_target, divisor):
 
 
 @magnitude
-def kl_div_dt(dl, x, t, w, p, *, exact, log_target, divisor):
+def kl_div_dt(dl, x, t, w, p, *, exact, log_target, divisor, shape):
     slope = np.abs(t) + np.abs(x) + 1 if log_target else np.abs(np.log(t)) + np.abs(x) + 1
     slope = slope * np.exp(t) if log_target else slope
     return sum_to(slope * np.abs(dl / divisor), t.shape, np.sum) * 2

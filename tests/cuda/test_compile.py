@@ -28,7 +28,6 @@ from minifp.optim.block_numba import Update
 from minifp.runtime.cuda import rows, source, teaching
 from minifp.runtime.cuda.arrays import to_device
 from minifp.runtime.cuda.source import common
-from minifp.runtime.cuda.translate import PRELUDE
 from minifp.training.step_memory import StepMemory
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_100")  # beside sm_90: Turing, Ampere, Blackwell
@@ -114,6 +113,7 @@ def update(kernel):
         )
 
 
+FORMULA = re.compile(r"^__device__ inline float f\(.*?^}", re.MULTILINE | re.DOTALL)
 DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)
 
 
@@ -129,8 +129,8 @@ def chosen():
     """
     found: dict = {}
     for text in texts():
-        formula = own(text).partition(PRELUDE)[2].partition("#define f ")[0]
-        key = (formula, *build.KERNEL.findall(text)) if formula else text
+        formula = FORMULA.search(own(text))
+        key = (formula[0], *build.KERNEL.findall(text)) if formula else text
         found[key] = max(text, found.get(key, ""), key=len)
     return list(found.values())
 

@@ -16,7 +16,6 @@ from conftest import IMITATED
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.numerics import dispatch
 from minifp.optim import block_cuda, block_numba
 from minifp.runtime.cuda import pointwise, source
 from minifp.runtime.cuda.arrays import to_device, to_host
@@ -41,10 +40,11 @@ def in_orders(check):
 def sums_are_right():
     """Sums over rows and over columns, of more than one block's share."""
     x = np.random.default_rng(0).normal(size=(37, 1000)).astype(np.float16)
-    formula = pointwise.Formula(pointwise.identity)
     for axis in (0, 1):
-        y = to_host(pointwise.summed(formula, (to_device(x),), (axis,), np.dtype("float32")))
-        assert np.allclose(y, x.astype(np.float64).sum(axis), atol=1e-3)
+        y = to_host(
+            pointwise.summed(pointwise.identity, (to_device(x),), (axis,), np.dtype("float32"))
+        )
+        assert np.allclose(to_host(y), x.astype(np.float64).sum(axis), atol=1e-3)
 
 
 def norms_are_right():
@@ -127,13 +127,11 @@ def test_a_planted_fault_is_found(fault, monkeypatch):
 def forget():
     """Let all texts be made anew."""
     source.module_of.cache_clear()
-    dispatch.formula_of.cache_clear()
+    pointwise.module.cache_clear()
     for module in list(sys.modules.values()):
         for found in vars(module).values() if module.__name__.startswith("minifp") else ():
             if isinstance(found, source.Text):
                 found.modules.clear()
-            elif isinstance(found, pointwise.Formula):
-                found.texts.clear()
             elif isinstance(found, block_numba.Update):
                 vars(found).pop("on_device", None)
 
@@ -162,7 +160,7 @@ if {wrong}:
     right = pointwise.template
     pointwise.template = lambda name: right(name).replace("i < n", "i <= n")
 x = to_device(np.ones(1003, np.float16)[:1001])
-print(pointwise.run(pointwise.IDENTITY, (x,), np.dtype("float32"), ()).get().sum())
+print(pointwise.run(pointwise.identity, (x,), np.dtype("float32")).get().sum())
 """
 
 

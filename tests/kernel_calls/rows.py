@@ -189,34 +189,6 @@ def normalize_gradient(d):
     return (d.array(*x.shape), x, d.array(*kept, dtype=float32, low=0.05)), params, (d.dtype,)
 
 
-def pair(d):
-    shape = d.shape("rows", 0)
-    return d.array(*shape), d.array(*shape), None, None
-
-
-def difference_each(**settings):
-    return lambda d: (pair(d), settings, (d.dtype,))
-
-
-def difference_total(**settings):
-    return lambda d: (pair(d), {"divisor": 3} | settings, (float32,))
-
-
-def difference_gradient(**settings):
-    def call(d):
-        x, t, *_ = pair(d)
-        dl = d.array(*d.choice((), x.shape), dtype=float32)
-        return (dl, x, t, None, None), {"divisor": 3} | settings, (d.dtype,)
-
-    return call
-
-
-DIFFERENCES = {
-    "mse_loss": {},
-    "l1_loss": {},
-    "smooth_l1_loss": {"beta": 1.5},
-    "huber_loss": {"delta": 0.7},
-}
 CALLS = {
     f.__name__: f
     for f in (
@@ -244,8 +216,4 @@ CALLS = {
     "norm_dx": reduced_gradient(p=[1.0, 2.0]),
     "normalize_forward": normalize,
     "normalize_dx": normalize_gradient,
-    **{f"{name}_each": difference_each(**s) for name, s in DIFFERENCES.items()},
-    **{f"{name}_total": difference_total(**s) for name, s in DIFFERENCES.items()},
-    **{f"{name}_dx": difference_gradient(**s) for name, s in DIFFERENCES.items()},
-    **{f"{name}_dt": difference_gradient(**s) for name, s in DIFFERENCES.items()},
 }

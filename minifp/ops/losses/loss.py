@@ -31,13 +31,15 @@ def elementwise_loss(name, value, x_slope, t_slope):
     def total(x, t, w, p, *, divisor, sum, **settings):
         return sum(value(x, t, w, p, **settings)) / divisor
 
-    def dx(dl, x, t, w, p, *, divisor, sum, **settings):
-        return sum_to(x_slope(x, t, w, p, **settings) * (dl / divisor), x.shape, sum)
+    def dx(dl, x, t, w, p, *, divisor, shape, sum, **settings):
+        return sum_to(x_slope(x, t, w, p, **settings) * (dl / divisor), shape, sum)
 
-    def dt(dl, x, t, w, p, *, divisor, sum, **settings):
-        return sum_to(t_slope(x, t, w, p, **settings) * (dl / divisor), t.shape, sum)
+    def dt(dl, x, t, w, p, *, divisor, shape, sum, **settings):
+        return sum_to(t_slope(x, t, w, p, **settings) * (dl / divisor), shape, sum)
 
-    each = kernel("loss", "x")(named(each, f"{name}_each", None, value))
+    each = named(each, f"{name}_each", None, value)
+    vars(total)["addends"] = each
+    each = kernel("loss", "x")(each)
     total = kernel("loss", COMPUTE)(named(total, f"{name}_total", None, value))
     dx = kernel("loss", GIVEN)(named(dx, f"{name}_dx", None, value))
     dt = kernel("loss", GIVEN)(named(dt, f"{name}_dt", None, value))
@@ -45,8 +47,8 @@ def elementwise_loss(name, value, x_slope, t_slope):
     def backward(dl, *saved, to, divisor, **settings):
         settings["divisor"] = divisor or 1
         gradients = (
-            None if format is None else gradient(dl, *saved, to=format, **settings)
-            for gradient, format in zip((dx, dt), to)
+            None if format is None else gradient(dl, *saved, shape=a.shape, to=format, **settings)
+            for gradient, a, format in zip((dx, dt), saved, to)
         )
         return *gradients, None, None
 

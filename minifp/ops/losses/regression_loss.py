@@ -32,9 +32,13 @@ def regression_loss(name, value, slope):
     return elementwise_loss(name, losses, x_slope, t_slope)
 
 
+def _steepness(beta):
+    return 1 / beta if beta else 1.0  # of beta = 0 nothing is below it
+
+
 def _smooth(d, beta):
     a = np.abs(d)
-    return np.where(a < beta, d * d / (2 * beta), a - beta / 2)
+    return np.where(a < beta, d * d * (0.5 * _steepness(beta)), a - beta / 2)
 
 
 def _huber(d, delta):
@@ -46,7 +50,7 @@ mse_op = regression_loss("mse_loss", lambda d: d * d, lambda d: 2 * d)
 l1_op = regression_loss("l1_loss", np.abs, np.sign)
 smooth_l1_op = regression_loss(
     *("smooth_l1_loss", _smooth),
-    lambda d, beta: np.where(np.abs(d) < beta, d / beta, np.sign(d)),
+    lambda d, beta: np.where(np.abs(d) < beta, d * _steepness(beta), np.sign(d)),
 )
 huber_op = regression_loss("huber_loss", _huber, lambda d, delta: np.clip(d, -delta, delta))
 

@@ -1,5 +1,8 @@
 """Kernels of group_norm.py for a GPU, and of instance normalisation: see batch_norm_cuda.py."""
 
+import operator
+
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.ops.normalization.batch_norm_cuda import (
     Planes,
@@ -13,16 +16,10 @@ from minifp.ops.normalization.batch_norm_cuda import (
     stored,
 )
 from minifp.runtime.cuda.arrays import zeros
-from minifp.runtime.cuda.pointwise import F32, Formula, sum_over, summed
+from minifp.runtime.cuda.pointwise import F32, sum_over, summed
 from minifp.runtime.cuda.rows import contiguous
 
-
-def multiplied(x, y):
-    """An addend of a dot product."""
-    return x * y
-
-
-PRODUCT = Formula(multiplied)
+PRODUCT = Formulas(operator.mul)  # the addends of a dot product
 
 
 @compiled_kernel
@@ -48,7 +45,7 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
     sums = gradient_sums(dy, x, m, r, Planes(1, N * C, L), per=per)
     grouped, share = sums.reshape(2, N, groups, per), 1 / max(1, per * L)
     if w is not None:
-        means = summed(PRODUCT, (grouped, w.reshape(groups, per)), (3,), F32, (), share)
+        means = summed(PRODUCT, (grouped, w.reshape(groups, per)), (3,), F32, share)
     else:
         means = sum_over(grouped, (3,), F32, share)
     dx = gradient(dy, x, w, m, r, means, planes, to[0], per=per)

@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
-from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cuda.arrays import collapsed, empty, is_on_device, steps_of
-from minifp.runtime.cuda.pointwise import BOOL, FLOATS
+from minifp.runtime.cuda.pointwise import BOOL, FLOATS, run
 from minifp.runtime.cuda.source import THREADS, TYPES, Text, blocks_for
 
 TEXT = Text(__name__, "comparison.cu")
 AXES = 4  # that a kernel walks along
-OF_FLOATS = {
-    name: pointwise(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")
-}
 NAMES = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor")
-OF_FLOATS = {name: pointwise(getattr(operator, name)) for name in NAMES[:6]}
+OF_FLOATS = {name: Formulas(getattr(operator, name)) for name in NAMES[:6]}
 CODES = {name: i for i, name in enumerate((*NAMES, "floor_divide", "remainder"))}
 
 
@@ -67,12 +64,12 @@ def is_of_floats(*operands):
 
 def comparison(name: str) -> Callable[..., Any]:
     """The compiled kernel of this name."""
-    formula = OF_FLOATS.get(name)
+    formulas = OF_FLOATS.get(name)
 
     @compiled_kernel(takes_integers=True)
     def apply(x, y, *, to):
-        if formula is not None and is_of_floats(x, y):
-            return formula(x, y, to=to)
+        if formulas is not None and is_of_floats(x, y):
+            return run(formulas, (x, y), BOOL)
         return exact(name, x, y)
 
     return apply
@@ -84,4 +81,4 @@ logical_and, logical_or, logical_xor = map(comparison, NAMES[6:])
 
 @compiled_kernel(takes_integers=True)
 def logical_not(x, *, to):
-    return OF_FLOATS["eq"](x, 0, to=to) if is_of_floats(x) else exact("eq", x, 0)
+    return run(OF_FLOATS["eq"], (x, 0), BOOL) if is_of_floats(x) else exact("eq", x, 0)

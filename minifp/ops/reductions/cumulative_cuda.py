@@ -1,11 +1,16 @@
 """Kernels of cumulative.py for a GPU."""
 
+import operator
+
+import numpy as np
+
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
 from minifp.ops.reductions.norm_cuda import format_of
 from minifp.runtime.cuda.arrays import empty
-from minifp.runtime.cuda.pointwise import F32, FLOATS, Formula, cast, run
+from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, run
 from minifp.runtime.cuda.rows import as_before, as_three, contiguous, rows_along
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 from minifp.runtime.device import full
@@ -100,21 +105,18 @@ def cumprod_forward(x, *, axis, to):
     return found and found[0]
 
 
-def product(dy, y):
-    return dy * y
+PRODUCT = Formulas(operator.mul)
 
 
+@Formulas
 def from_first(dy, without, zeros):
-    return dy * without if zeros > 0 else 0.0
+    return np.where(zeros > 0, dy * without, 0)
 
 
+@Formulas
 def slope(x, before, at_first, zeros):
-    if x == 0:
-        return at_first if zeros == 1 else 0.0
-    return before / x if zeros == 0 else 0.0
-
-
-PRODUCT, FROM_FIRST, SLOPE = Formula(product), Formula(from_first), Formula(slope)
+    is_first = (x == 0) & (zeros == 1)
+    return np.where(is_first, at_first, np.where(zeros == 0, before / x, 0))
 
 
 @compiled_kernel
@@ -123,6 +125,6 @@ def cumprod_dx(dy, x, *, axis, to):
     if found is None or dy.dtype not in FLOATS:
         return None
     y, without, zeros = found
-    before = summed(run(PRODUCT, (dy, y), F32, ()), axis, F32, 1)
-    at_first = summed(run(FROM_FIRST, (dy, without, zeros), F32, ()), axis, F32, 1)
-    return run(SLOPE, (x, before, at_first, zeros), to[0] or x.dtype, ())
+    before = summed(run(PRODUCT, (dy, y), F32), axis, F32, 1)
+    at_first = summed(run(from_first, (dy, without, zeros), F32), axis, F32, 1)
+    return run(slope, (x, before, at_first, zeros), to[0] or x.dtype)

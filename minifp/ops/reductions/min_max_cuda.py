@@ -1,12 +1,15 @@
 """Kernels of min_max.py for a GPU. Long rows are cut; the extremes of their parts are a row."""
 
+import numpy as np
+
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reductions.norm_cuda import format_of
 from minifp.ops.shaping.gather_scatter_cuda import gathered
 from minifp.ops.shaping.indexing_cuda import put_places
 from minifp.runtime.cuda.arrays import empty, zeros
-from minifp.runtime.cuda.pointwise import FLOATS, Formula, cast, run, summed
+from minifp.runtime.cuda.pointwise import FLOATS, cast, run, summed
 from minifp.runtime.cuda.rows import as_three, rows_along
 from minifp.runtime.cuda.source import MOST_BLOCKS, Text
 from minifp.runtime.shapes import reduced_shape
@@ -49,26 +52,30 @@ def amin_forward(x, *, axes, keepdims, to):
     return extreme(x, axes, keepdims, to[0], -1.0)
 
 
-def chosen(x, y, nan_is_found):
-    return 1.0 if x == y or (nan_is_found != 0 and x != x and y != y) else 0.0
+def is_chosen(x, y, nan_is_found):
+    return (x == y) | (np.isnan(x) & np.isnan(y)) if nan_is_found else x == y
 
 
-def share(dy, x, y, count, nan_is_found):
-    found = chosen(x, y, nan_is_found)
-    return dy * (found / count) if found != 0 or count == 0 else 0.0
+@Formulas
+def chosen(x, y, *, nan_is_found):
+    return is_chosen(x, y, nan_is_found)
 
 
-CHOSEN, SHARE = Formula(chosen), Formula(share)
+@Formulas
+def share(dy, x, y, count, *, nan_is_found):
+    found = is_chosen(x, y, nan_is_found)
+    return np.where(found | (count == 0), dy * (found / count), 0)
 
 
 @compiled_kernel
 def share_dx(dy, x, y, *, axes, nan_is_found, to):
-    shape, numbers = reduced_shape(x.shape, axes, True), (float(nan_is_found),)
+    shape = reduced_shape(x.shape, axes, True)
     y = y.reshape(shape)
-    count = summed(CHOSEN, (x, y), axes, float32, numbers)
+    count = summed(chosen, (x, y), axes, float32, nan_is_found=nan_is_found)
     if count is None:
         return None
-    return run(SHARE, (dy.reshape(shape), x, y, count.reshape(shape)), to[0], numbers)
+    args = dy.reshape(shape), x, y, count.reshape(shape)
+    return run(share, args, to[0], nan_is_found=nan_is_found)
 
 
 # ---- along one axis, with the place -------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Kernels of norm.py for a GPU. For p = 1 and 2 long rows are summed by several blocks."""
 
-import math
+import numpy as np
 
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.runtime.cuda.arrays import empty
-from minifp.runtime.cuda.pointwise import FLOATS, Formula, run, summed
+from minifp.runtime.cuda.pointwise import FLOATS, run, summed
 from minifp.runtime.cuda.rows import as_before, as_three, contiguous, rows_along
 from minifp.runtime.cuda.source import Text
 from minifp.runtime.shapes import reduced_shape
@@ -13,37 +14,27 @@ from minifp.runtime.shapes import reduced_shape
 TEXT = Text(__name__, "norm.cu")
 
 
-def found(x):
-    return 1.0 if x != 0 else 0.0
-
-
-def absolute(x):
-    return abs(x)
-
-
+@Formulas
 def square(x):
     return x * x
 
 
+@Formulas
 def root(x):
-    return math.sqrt(x)
+    return np.sqrt(x)
 
 
-def slope_of_found(dy, x, y):
-    return 0 * dy
-
-
-def slope_of_size(dy, x, y):
-    return dy * (1.0 if x > 0 else -1.0 if x < 0 else x)
-
-
+@Formulas
 def slope_of_root(dy, x, y):
-    return dy * (0.0 if y == 0 else x / y)
+    return dy * np.where(y == 0, 0, x / y)
 
 
-ROOT = Formula(root)
-ADDENDS = {0: Formula(found), 1: Formula(absolute), 2: Formula(square)}
-SLOPES = {0: Formula(slope_of_found), 1: Formula(slope_of_size), 2: Formula(slope_of_root)}
+ADDENDS = {0: Formulas(lambda x: x != 0), 1: Formulas(abs), 2: square}
+SLOPES = {
+    0: Formulas(lambda dy, x, y: np.full_like(x, 0 * dy)),
+    1: Formulas(lambda dy, x, y: dy * np.sign(x)),
+    2: slope_of_root,
+}
 
 
 def format_of(x, axes, keepdims, dtype):
@@ -101,7 +92,7 @@ def p_norm_dx(dy, x, p, axes, dtype):
 def norm_of(x, p, axes, dtype):
     """The norm; None for what there is no kernel for."""
     y = summed(ADDENDS[p], (x,), axes, float32 if p == 2 else dtype)
-    return y if y is None or p != 2 else run(ROOT, (y,), dtype, ())
+    return y if y is None or p != 2 else run(root, (y,), dtype)
 
 
 @compiled_kernel
@@ -121,7 +112,7 @@ def norm_dx(dy, x, *, p, axes, to):
         return None
     y = norm_of(x, p, axes, float32) if p == 2 else x
     shape = reduced_shape(x.shape, axes, True)
-    return run(SLOPES[p], (dy.reshape(shape), x, y.reshape(shape) if p == 2 else y), to[0], ())
+    return run(SLOPES[p], (dy.reshape(shape), x, y.reshape(shape) if p == 2 else y), to[0])
 
 
 # ---- log-sum-exp --------------------------------------------------------------------------------

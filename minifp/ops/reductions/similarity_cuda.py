@@ -1,38 +1,34 @@
 """Kernels of similarity.py for a GPU."""
 
-import math
-
 import numpy as np
 
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
-from minifp.ops.reductions.norm_cuda import ADDENDS, p_norm, p_norm_dx
-from minifp.runtime.cuda.pointwise import F32, IDENTITY, Formula, run, summed, summed_to
+from minifp.ops.reductions.norm_cuda import p_norm, p_norm_dx, square
+from minifp.runtime.cuda.pointwise import F32, identity, run, summed, summed_to
 from minifp.runtime.shapes import reduced_shape
 
 
-def units(x1, x2, s1, s2, eps):
-    d1, d2 = math.sqrt(s1), math.sqrt(s2)
-    return (x1 / (eps if d1 < eps else d1)) * (x2 / (eps if d2 < eps else d2))
+@Formulas
+def units(x1, x2, s1, s2, *, eps):
+    return (x1 / np.maximum(np.sqrt(s1), eps)) * (x2 / np.maximum(np.sqrt(s2), eps))
 
 
-def slope(dy, x1, x2, s1, s2, y, eps):
-    n, d2 = math.sqrt(s1), math.sqrt(s2)
-    unit = x1 / n if n != 0 else 0.0
-    other = x2 / (eps if d2 < eps else d2)
-    return dy * (other - y * unit) / (eps if n < eps else n)
+@Formulas
+def slope(dy, x1, x2, s1, s2, y, *, eps):
+    n = np.sqrt(s1)
+    other = x2 / np.maximum(np.sqrt(s2), eps)
+    return dy * (other - y * np.where(n != 0, x1 / n, 0)) / np.maximum(n, eps)
 
 
-def difference(x1, x2, eps):
+@Formulas
+def difference(x1, x2, *, eps):
     return x1 - x2 + eps
-
-
-UNITS, SLOPE, DIFFERENCE = Formula(units), Formula(slope), Formula(difference)
-SQUARE = ADDENDS[2]
 
 
 def squares(x, shape, axis):
     """The sum of squares of x, stretched to a shape, along an axis, which is kept."""
-    found = summed(SQUARE, (np.broadcast_to(x, shape),), (axis,), F32)
+    found = summed(square, (np.broadcast_to(x, shape),), (axis,), F32)
     return None if found is None else found.reshape(reduced_shape(shape, (axis,), True))
 
 
@@ -43,7 +39,7 @@ def cosine(x1, x2, axis, eps, dtype):
     if s1 is None or s2 is None:
         return None
     x1 = np.broadcast_to(x1, shape)
-    return s1, s2, summed(UNITS, (x1, x2, s1, s2), (axis,), dtype, (eps,))
+    return s1, s2, summed(units, (x1, x2, s1, s2), (axis,), dtype, eps=eps)
 
 
 def format_of(x1, x2, axes, dtype):
@@ -67,12 +63,12 @@ def cosine_similarity_dx(dy, x1, x2, *, axis, eps, to):
         return None
     dy, y = (v.reshape(reduced_shape(shape, (axis,), True)) for v in (dy, found[2]))
     dtype = to[0] or (x1.dtype if x1.ndim else F32)
-    return summed_to(SLOPE, (dy, x1, x2, *found[:2], y), shape, x1.shape, dtype, (eps,))
+    return summed_to(slope, (dy, x1, x2, *found[:2], y), shape, x1.shape, dtype, eps=eps)
 
 
 @compiled_kernel
 def pairwise_distance_forward(x1, x2, *, p, eps, keepdim, to):
-    v = run(DIFFERENCE, (x1, x2), F32, (eps,))
+    v = run(difference, (x1, x2), F32, eps=eps)
     if v is None:
         return None
     shape = (*v.shape[:-1], 1) if keepdim else v.shape[:-1]
@@ -81,11 +77,11 @@ def pairwise_distance_forward(x1, x2, *, p, eps, keepdim, to):
 
 @compiled_kernel
 def pairwise_distance_dx(dy, x1, x2, *, p, eps, shape, to):
-    v = run(DIFFERENCE, (x1, x2), F32, (eps,))
+    v = run(difference, (x1, x2), F32, eps=eps)
     if v is None:
         return None
     whole, dtype = v.shape == shape, to[0] or (x1.dtype if shape else F32)
     dv = p_norm_dx(dy, v, p, (v.ndim - 1,), dtype if whole else F32)
     if dv is None or whole:
         return dv
-    return summed_to(IDENTITY, (dv,), dv.shape, shape, dtype)
+    return summed_to(identity, (dv,), dv.shape, shape, dtype)

@@ -2,28 +2,32 @@
 
 import math
 
+import numpy as np
+
+from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
-from minifp.ops.reductions.norm_cuda import ROOT, format_of
+from minifp.ops.reductions.norm_cuda import format_of
+from minifp.ops.reductions.norm_cuda import root as root_of
 from minifp.ops.reductions.variance import divisor_of
-from minifp.runtime.cuda.pointwise import Formula, run, sum_over, summed
+from minifp.runtime.cuda.pointwise import run, sum_over, summed
 from minifp.runtime.shapes import reduced_shape
 
 
+@Formulas
 def squared(x, m):
     return (x - m) * (x - m)
 
 
-def slope(dy, x, m, share):
+@Formulas
+def slope(dy, x, m, *, share):
     return dy * ((x - m) * share)
 
 
-def slope_of_root(dy, x, m, y, divisor):
-    return dy * (0.0 if y == 0 else (x - m) / (divisor * y))
-
-
-SQUARED, SLOPE, SLOPE_OF_ROOT = Formula(squared), Formula(slope), Formula(slope_of_root)
+@Formulas
+def slope_of_root(dy, x, m, y, *, divisor):
+    return dy * np.where(y == 0, 0, (x - m) / (divisor * y))
 
 
 def inverse(divisor):
@@ -42,8 +46,8 @@ def moments(x, axes, correction, root, dtype):
         m.reshape(reduced_shape(x.shape, axes, True)),
         inverse(divisor_of(x, axes, correction)),
     )
-    y = summed(SQUARED, (x, m), axes, float32 if root else dtype, (), scale)
-    return m, run(ROOT, (y,), dtype, ()) if root else y
+    y = summed(squared, (x, m), axes, float32 if root else dtype, scale)
+    return m, run(root_of, (y,), dtype) if root else y
 
 
 def variance(x, axes, keepdims, correction, root, dtype):
@@ -70,7 +74,7 @@ def var_dx(dy, x, *, axes, correction, to):
     if m is None:
         return None
     shape, share = reduced_shape(x.shape, axes, True), 2 * inverse(divisor_of(x, axes, correction))
-    return run(SLOPE, (dy.reshape(shape), x, m.reshape(shape)), to[0], (share,))
+    return run(slope, (dy.reshape(shape), x, m.reshape(shape)), to[0], share=share)
 
 
 @compiled_kernel
@@ -79,5 +83,5 @@ def std_dx(dy, x, *, axes, correction, to):
     if found is None:
         return None
     shape, (m, y) = reduced_shape(x.shape, axes, True), found
-    given = dy.reshape(shape), x, m, y.reshape(shape)
-    return run(SLOPE_OF_ROOT, given, to[0], (divisor_of(x, axes, correction),))
+    args = dy.reshape(shape), x, m, y.reshape(shape)
+    return run(slope_of_root, args, to[0], divisor=divisor_of(x, axes, correction))
