@@ -4,20 +4,12 @@ import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, to_host
-from minifp.runtime.cuda.pointwise import FLOATS, Formula, run
+from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 
 TEXT = Text(__name__, "gradient_clip.cu")
 SINGLE, DOUBLE = np.dtype("float32"), np.dtype("float64")
 MOST = 256  # blocks of one array
-
-
-def times(x, factor):
-    """x factor."""
-    return x * factor
-
-
-TIMES = Formula(times)
 
 
 @compiled_kernel
@@ -35,9 +27,3 @@ def squared_norm(*arrays):
         done += n
     TEXT(X=SINGLE, THREADS=THREADS).launch("sum_of_parts", 1, THREADS, parts, done, sum)
     return float(to_host(sum)[0])
-
-
-@compiled_kernel
-def multiplied(array, factor):
-    """factor times an array, in float32; None for other formats."""
-    return run(TIMES, (array,), SINGLE, (factor,)) if array.dtype in FLOATS else None
