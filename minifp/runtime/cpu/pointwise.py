@@ -200,7 +200,7 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
         "UNCOUNTED": UNCOUNTED,
         "NOTHING": pool.NOTHING,
     }
-    exec(text, space)
+    exec(compile(text, __file__, "exec"), space)  # whose lines are not the user's
     compiled = space["compiled"]
     compiled.__name__ = compiled.__qualname__ = reference.__name__
     compiled.__doc__, compiled.__module__ = reference.__doc__, reference.__module__
