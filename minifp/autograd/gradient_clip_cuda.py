@@ -1,19 +1,15 @@
 """Kernels of gradient_clip.py for a GPU: one number is read, whatever there is to sum."""
 
-import operator
-
 import numpy as np
 
-from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import empty, to_host
-from minifp.runtime.cuda.pointwise import FLOATS, run
+from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 
 TEXT = Text(__name__, "gradient_clip.cu")
 SINGLE, DOUBLE = np.dtype("float32"), np.dtype("float64")
 MOST = 256  # blocks of one array
-PRODUCT = Formulas(operator.mul)
 
 
 @compiled_kernel
@@ -31,9 +27,3 @@ def squared_norm(*arrays):
         done += n
     TEXT(X=SINGLE, THREADS=THREADS).launch("sum_of_parts", 1, THREADS, parts, done, sum)
     return float(to_host(sum)[0])
-
-
-@compiled_kernel
-def multiplied(array, factor):
-    """factor times an array, in float32; None for other formats."""
-    return run(PRODUCT, (array, factor), SINGLE) if array.dtype in FLOATS else None

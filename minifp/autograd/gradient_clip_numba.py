@@ -1,80 +1,97 @@
 """Compiled kernels of gradient_clip.py."""
 
-from functools import reduce
+from functools import cache, reduce
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from minifp.numerics.compiled import compiled_kernel
-from minifp.runtime.cpu.half import load, place, read, store, view
-from minifp.runtime.cpu.machine import I64
-from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.scattered import LIKE, Scattered, array_at
-from minifp.runtime.cpu.tile import Loop
+from minifp.numerics.compiled import any_device, compiled_kernel
+from minifp.numerics.dispatch import pointwise
+from minifp.runtime.cpu import pool
+from minifp.runtime.cpu.formats_ir import BYTES, FORMATS
+from minifp.runtime.cpu.loops import Code, new_module
+from minifp.runtime.cpu.machine import F64, I64, kernel_of
+from minifp.runtime.cpu.scattered import DTYPES, Scattered, parts_of
+from minifp.runtime.cpu.threads import get_num_threads
 
 NANOSECONDS = 0.4  # an element
 LANES, TURN = 16, 32  # numbers in a vector, and in a turn of the loop over them
 RUN = 16384  # elements that are worth a chunk
+FLOATS, SINGLE = {*DTYPES.values()}, np.dtype("float32")
 
 # ---- norms --------------------------------------------------------------------------------------
 
 
-@intrinsic
-def squares_of(typing, x, first, turns):
-    """The sum of squares of TURN turns (at least one) numbers of x from number `first` on."""
-    kind, name = ir.VectorType(ir.DoubleType(), LANES), f"llvm.vector.reduce.fadd.v{LANES}f64"
-
-    def generate(context, builder, signature, args):
-        start = place(context, builder, x, args[0], args[1], first)
-        loop = Loop(builder, context.cast(builder, args[2], turns, types.intp))
-        sums = [loop.carry(ir.Constant(kind, [0.0] * LANES)) for _ in range(TURN // LANES)]
-        begin, following = builder.mul(loop.turn, I64(TURN)), []
-        for u, held in enumerate(sums):
-            here = builder.gep(start, [builder.add(begin, I64(u * LANES))])
-            number = read(builder, x, here, LANES)
-            if x.dtype == types.uint16:  # the square of a half is exact in float32
-                square = builder.fpext(builder.fmul(number, number), kind)
-            else:
-                wide = builder.fpext(number, kind)
-                square = builder.fmul(wide, wide)
-            following.append(builder.fadd(held, square))
-        last = reduce(builder.fadd, loop.end(following))
-        added = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), kind])
-        added = cgutils.get_or_insert_function(builder.module, added, name)
-        zero = ir.Constant(ir.DoubleType(), 0.0)
-        return builder.call(added, [zero, last], fastmath=("reassoc",))
-
-    return types.float64(x, first, turns), generate
+def squares_text(dtype: str) -> str:
+    """LLVM's text of `squares`: out[chunk] = the sum of squares of `length` numbers, in the same
+    order in every format."""
+    code = Code(new_module("squares"), "squares", {
+        **{"counter": "int64", "count": "i64", "scratch": "float32", "length": "i64"},
+        **{"total": "i64", "starts": "int64", "addresses": "int64", "out": "float64"},
+    })  # fmt: skip
+    b, sum = code.b, code.slot(F64)
+    with code.chunks() as chunk:
+        start = b.mul(chunk, code.p["length"])
+        stop = code.least(b.add(start, code.p["length"]), code.p["total"])
+        b.store(F64(0), sum)
+        for x, _, first, n in parts_of(code, dtype, start, stop):
+            whole = b.sub(n, b.srem(n, I64(TURN)))
+            with b.if_then(b.icmp_signed(">", whole, I64(0))):
+                b.store(b.fadd(b.load(sum), _squares_of(code, x, first, whole, dtype)), sum)
+            with code.loop(whole, n) as j:
+                wide = b.fpext(code.load(x, b.add(first, j), dtype), F64)
+                b.store(b.fadd(b.load(sum), b.fmul(wide, wide)), sum)
+        b.store(b.load(sum), b.gep(code.p["out"], [chunk]))
+    code.finish()
+    return code.text()
 
 
-@parallel
-def gradient_squares(chunk, scratch, length, starts, addresses, like, out):
-    """out[chunk] = the sum of squares of `length` numbers, in the same order in every format."""
-    i, stop = chunk * length, min((chunk + 1) * length, starts[-1])
-    k, total = 0, 0.0
-    while starts[k + 1] <= i:
-        k += 1
-    while i < stop:
-        x, first, n = array_at(addresses[k], like), i - starts[k], min(starts[k + 1], stop) - i
-        if n >= TURN:
-            total += squares_of(x, first, n // TURN)
-        for j in range(first + n // TURN * TURN, first + n):
-            wide = np.float64(load(x, j))
-            total += wide * wide
-        i += n
-        k += 1
-    out[chunk] = total
+def _squares_of(code, x, first, n, dtype):
+    """The sum of squares of n numbers, whole turns, of x from number `first` on."""
+    b, kind = code.b, ir.VectorType(F64, LANES)
+    sums = [code.slot(kind) for _ in range(TURN // LANES)]
+    for sum in sums:
+        b.store(ir.Constant(kind, [0.0] * LANES), sum)
+    with code.loop(I64(0), n, I64(TURN)) as j:
+        for u, sum in enumerate(sums):
+            place = b.gep(x, [b.add(b.add(first, j), I64(u * LANES))])
+            b.store(b.fadd(b.load(sum), _squares(b, place, kind, dtype)), sum)
+    takes = ir.FunctionType(F64, [F64, kind])
+    name = f"llvm.vector.reduce.fadd.v{LANES}f64"
+    function = b.module.globals.get(name) or ir.Function(b.module, takes, name)
+    last = reduce(b.fadd, [b.load(sum) for sum in sums])
+    return b.call(function, [F64(0), last], fastmath=("reassoc",))
 
 
-def sum_of_squares(scattered):
+def _squares(b, place, kind, dtype):
+    """The squares of LANES numbers, exact: those of float16 are so in float32."""
+    form, upcast, _ = FORMATS[dtype]
+    x = b.load(b.bitcast(place, ir.VectorType(form, LANES).as_pointer()))
+    x.align = BYTES[form]
+    x = upcast(b, x)
+    if dtype == "float16":
+        return b.fpext(b.fmul(x, x), kind)
+    wide = b.fpext(x, kind)
+    return b.fmul(wide, wide)
+
+
+@cache
+def squares(dtype: str) -> Any:
+    """The kernel for gradients of a format; see `squares_text`."""
+    return kernel_of("squares", squares_text(dtype), "gradient_squares")
+
+
+def sum_of_squares(scattered: Scattered) -> float:
     """The sum of squares of all numbers of Scattered arrays, in float64."""
-    size = int(scattered.starts[-1])
-    chunks, length = spans(size, RUN)
+    kernel, size = squares(scattered.dtype.name), int(scattered.starts[-1])
+    chunks, length = pool.spans(size, RUN)
     parts = np.zeros(chunks)
-    places = scattered.starts, scattered.addresses, scattered.like
-    gradient_squares(chunks, length, *places, parts, cost=size * NANOSECONDS)
+    rest = length, size, scattered.starts, scattered.addresses, parts
+    if size * NANOSECONDS > pool.WORTH_A_THREAD and chunks > 1 and get_num_threads() > 1:
+        pool.POOL.run(kernel, chunks, rest, 0, min(get_num_threads(), chunks) - 1)
+    elif chunks:
+        kernel(pool.counter(), chunks, pool.NOTHING, *rest)
     return sum(parts.tolist())
 
 
@@ -82,7 +99,7 @@ def sum_of_squares(scattered):
 def squared_norm(*arrays):
     total = 0.0
     for dtype in {a.dtype: None for a in arrays}:
-        if dtype not in LIKE:
+        if dtype not in FLOATS:
             return None
         total += sum_of_squares(Scattered([a for a in arrays if a.dtype == dtype]))
     return total
@@ -91,19 +108,14 @@ def squared_norm(*arrays):
 # ---- multiplying --------------------------------------------------------------------------------
 
 
-@parallel
-def scaled_gradient(chunk, scratch, length, x, factor, out):
-    """out = factor x."""
-    factor = np.float32(factor)
-    for i in range(chunk * length, min((chunk + 1) * length, out.size)):
-        store(out, i, load(x, i) * factor)
+@pointwise
+def times(x, *, factor):
+    """factor x."""
+    return x * factor
 
 
-@compiled_kernel
+@any_device
 def multiplied(array, factor):
-    if array.dtype not in LIKE:
+    if array.dtype not in FLOATS:
         return None
-    x, out = view(np.ascontiguousarray(array)).reshape(-1), np.empty(array.shape, np.float32)
-    chunks, length = spans(out.size, RUN)
-    scaled_gradient(chunks, length, x, float(factor), out.reshape(-1), cost=out.size * NANOSECONDS)
-    return out
+    return times(array, to=(SINGLE,), factor=float(factor))

@@ -10,26 +10,23 @@ import numpy as np
 from minifp.numerics import policy
 from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import downcast, float32, upcast
-from minifp.runtime.device import as_array, empty, is_writeable
+from minifp.runtime.device import as_array, is_writeable
 
 
 class GradientSum:
     """Gradients that meet at one value: summed in float32 and rounded once, at the last reader."""
 
-    __slots__ = ("first", "second", "owned")
+    __slots__ = ("first", "second")
 
     def __init__(self, gradient):
-        self.first, self.second, self.owned = gradient, None, False
+        self.first, self.second = gradient, None
 
     def add(self, gradient, precision):
         """Add one; none of them is written to, as they may belong to somebody else."""
         total = self.total
         format = policy.meeting_format(total.dtype, precision)
         if format == float32 and gradient.dtype.itemsize <= float32.itemsize:
-            if self.owned:
-                add(total, gradient, total)
-            else:
-                self.second = gradient
+            self.second = gradient
         else:
             with np.errstate(all="ignore"):
                 self.first = as_array(np.add(upcast(total, format), upcast(gradient, format)))
@@ -39,26 +36,21 @@ class GradientSum:
     def total(self):
         """The sum, not rounded."""
         if self.second is not None:
-            out = empty(self.first.shape, float32, like=self.first)
-            self.first, self.second, self.owned = add(self.first, self.second, out), None, True
+            self.first, self.second = add(self.first, self.second, float32), None
         return self.first
 
     def rounded(self, dtype):
         """The sum, in the format in which it is stored."""
         if self.second is not None and dtype.itemsize <= float32.itemsize:
-            out = empty(self.first.shape, dtype, like=self.first)
-            return add(self.first, self.second, out)
+            return add(self.first, self.second, dtype)
         return downcast(self.total, dtype)
 
 
 @compilable
-def add(x, y, out):
-    """out = x + y, arrays of one shape, added in float32 and rounded once; out may be x or y."""
+def add(x, y, dtype):
+    """x + y, arrays of one shape, added in float32 and rounded once."""
     with np.errstate(all="ignore"):
-        if out.dtype == float32:
-            return np.add(upcast(x, float32), upcast(y, float32), out=out)
-        out[...] = downcast(np.asarray(upcast(x, float32) + upcast(y, float32)), out.dtype)
-    return out
+        return downcast(as_array(upcast(x, float32) + upcast(y, float32)), dtype)
 
 
 def unshared(gradients):

@@ -1,8 +1,10 @@
 """Graphs in CUDA C++: a row for each operation."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
-from minifp.derive.graph import Node
+from minifp.derive.graph import Node, in_order
 from minifp.derive.trace import Formula
 
 ROWS = {
@@ -33,6 +35,29 @@ def number(x: float) -> str:
 def function_text(formula: Formula, name: str) -> str:
     """The formula as a device function of floats: name(x0, ..., p0, ...), of what it reads, in the
     order of `loads`, and of its numbers."""
+    lines, names = statements(formula)
+    (result,) = formula.results
+    head = f"__device__ inline float {name}({parameters(formula)}) {{"
+    return "\n".join([head, *lines, f"  return {names[result]};", "}\n"])
+
+
+def results_text(formula: Formula, name: str) -> str:
+    """The same of several results, which it writes: name(x0, ..., p0, ..., float *results)."""
+    lines, names = statements(formula)
+    lines += [f"  results[{k}] = {names[node]};" for k, node in enumerate(formula.results)]
+    head = f"__device__ inline void {name}({parameters(formula)}, float *results) {{"
+    return "\n".join([head, *lines, "}\n"])
+
+
+def parameters(formula: Formula) -> str:
+    """Those of its function."""
+    names = [f"x{k}" for k in range(len(formula.loads))]
+    names += [f"p{k}" for k in range(len(formula.numbers))]
+    return ", ".join(f"float {name}" for name in names)
+
+
+def statements(formula: Formula) -> tuple[list[str], dict[Node, str]]:
+    """The lines that compute its nodes, and what each is called."""
     names: dict[Node, str] = {}
     lines: list[str] = []
     for node in formula.nodes:
@@ -46,11 +71,7 @@ def function_text(formula: Formula, name: str) -> str:
             names[node] = f"t{len(lines)}"
             text = expression(node, [names[a] for a in node.args], formula)
             lines.append(f"  const {TYPES[node.type]} {names[node]} = {text};")
-    parameters = [f"float x{k}" for k in range(len(formula.loads))]
-    parameters += [f"float p{k}" for k in range(len(formula.numbers))]
-    (result,) = formula.results
-    head = f"__device__ inline float {name}({', '.join(parameters)}) {{"
-    return "\n".join([head, *lines, f"  return {names[result]};", "}\n"])
+    return lines, names
 
 
 def expression(node: Node, operands: list[str], formula: Formula) -> str:
@@ -61,3 +82,30 @@ def expression(node: Node, operands: list[str], formula: Formula) -> str:
     if node.op == "call":
         return f"{node.value}({operands[0]})"
     return ROWS[node.op].format(*operands)
+
+
+# ---- numbers of the host ------------------------------------------------------------------------
+
+IN_DOUBLE = ROWS | {
+    **{"abs": "fabs({})", "sqrt": "sqrt({})", "pow": "pow({}, {})"},
+    **{"max": "fmax({}, {})", "min": "fmin({}, {})"},
+}
+
+
+def host_statements(
+    nodes: list[Node], setting: Callable[[tuple[Any, ...]], str]
+) -> tuple[list[str], dict[Node, str]]:
+    """The lines that compute nodes of the host on the device, in double, and what each is called.
+
+    setting: what a setting is called, by its name and its place in a tuple.
+    """
+    names: dict[Node, str] = {}
+    lines: list[str] = []
+    for node in in_order(nodes):
+        if node.op in ("python", "setting"):
+            names[node] = repr(float(node.value)) if node.op == "python" else setting(node.value)
+        else:
+            names[node] = f"h{len(lines)}"
+            text = IN_DOUBLE[node.op].format(*[names[a] for a in node.args])
+            lines.append(f"  const double {names[node]} = {text};")
+    return lines, names

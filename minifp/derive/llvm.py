@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from minifp.derive.graph import Node
+from minifp.derive.trace import Formula
 
 F32, I1, I32 = ir.FloatType(), ir.IntType(1), ir.IntType(32)
 
@@ -86,3 +87,8 @@ class Emitter:
         if node.op in FLAGGED:
             return ROWS[node.op](self.builder, *operands, self.flags)
         return ROWS[node.op](self.builder, *operands)
+
+
+def emitter_of(formula: Formula, builder: ir.IRBuilder, known: dict[Node, Any]) -> Emitter:
+    """What writes the nodes of a formula, as fused as it is."""
+    return Emitter(builder, known, ("contract",) if formula.is_fused else ())

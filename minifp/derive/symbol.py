@@ -39,11 +39,16 @@ class Trace:
 
     def setting(self, value: Any, *place: Any) -> Any:
         """A number among the settings of the call, at its place; tuples have one for each."""
-        if isinstance(value, tuple) and any(type(v) is float for v in value):
+        if are_numbers(value):
             return tuple([self.setting(v, *place, i) for i, v in enumerate(value)])
         if type(value) not in (int, float):
             return value  # what is no number is known
         return Symbol(self, self.graph.node("setting", (), "f", "h", place), value)
+
+
+def are_numbers(setting: Any) -> bool:
+    """Whether a setting is a tuple of numbers that are not all integers."""
+    return type(setting) is tuple and {float} <= {*map(type, setting)} <= {int, float}
 
 
 class Whole:

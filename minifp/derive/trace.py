@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.derive.graph import Node, in_order
-from minifp.derive.symbol import WHOLE, Symbol, Trace, Untraceable
+from minifp.derive.symbol import WHOLE, Symbol, Trace, Untraceable, are_numbers
 
 STORED = ("float16", "float32", "bool")  # what arrays may be of
 NUMBERS = (int, float)  # of which a call has any; a bool is a setting that is known
@@ -28,8 +28,9 @@ class Formula:
 
     name: of the reference. results: the nodes, one for each. several: whether a call returns a
     tuple. guards: what settings must answer, by node. shaping: nodes whose arrays have a say in the
-    shape of the results. nodes: all, each behind its operands. loads: which arguments are read, the
-    dtype of each. numbers: the nodes of the host that enter as numbers.
+    shape of the results. is_fused: whether a product and a sum may be one operation, with one
+    rounding. nodes: all, each behind its operands. loads: which arguments are read, the dtype of
+    each. numbers: the nodes of the host that enter as numbers.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Formula:
     several: bool
     guards: dict[Node, Any]
     shaping: list[Node]
+    is_fused: bool = True
 
     def __post_init__(self) -> None:
         self.nodes = nodes = in_order([*self.shaping, *self.results])
@@ -83,9 +85,9 @@ def host_function(nodes: list[Node], each: str = "{}, ") -> Callable[[dict[str, 
 class Formulas:
     """The formulas of one reference, each traced at the first call that needs it."""
 
-    def __init__(self, reference: Callable[..., Any]) -> None:
+    def __init__(self, reference: Callable[..., Any], is_fused: bool = True) -> None:
         parameters = inspect.signature(reference).parameters.values()
-        self.reference, self.name = reference, reference.__name__
+        self.reference, self.name, self.is_fused = reference, reference.__name__, is_fused
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.arguments = [p.name for p in parameters if p.kind in positional]
         keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -136,7 +138,8 @@ class Formulas:
 
 def signature_of(settings: dict[str, Any]) -> tuple:
     """What a formula depends on of settings: their names, and those that are no numbers."""
-    return (*settings, *[v for v in settings.values() if type(v) not in NUMBERS])
+    others = [v for v in settings.values() if type(v) not in NUMBERS]
+    return (*settings, *[(float,) * len(v) if are_numbers(v) else v for v in others])
 
 
 def kind_of(a: Any) -> Any:
@@ -162,7 +165,7 @@ def traced(formulas: Formulas, kinds: tuple, settings: dict[str, Any]) -> Formul
     results = formulas.reference(*symbols, **keywords)
     several = isinstance(results, tuple)
     nodes = [_result(trace, r) for r in (results if several else (results,))]
-    formula = Formula(formulas.name, nodes, several, trace.guards, trace.shaping)
+    formula = Formula(formulas.name, nodes, several, trace.guards, trace.shaping, formulas.is_fused)
     if not formula.loads:
         raise Untraceable("its result is of no array")
     return formula

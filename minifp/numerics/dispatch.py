@@ -20,11 +20,14 @@ from minifp.runtime.cuda.arrays import is_on_device
 # ---- formulas of one element --------------------------------------------------------------------
 
 
-def pointwise(fn: Any) -> Any:
+def pointwise(fn: Any, is_fused: bool = True) -> Any:
     """Make `fn(*arrays, **settings)`, which computes element by element with NumPy's functions, the
     compiled kernel of the kernel of its name: see Kernel.compiled, and minifp/derive for what it
-    may consist of. Arguments broadcast; any but one may be numbers."""
-    formulas = Formulas(fn)
+    may consist of. Arguments broadcast; any but one may be numbers.
+
+    is_fused: whether a product and a sum may be one operation, with one rounding.
+    """
+    formulas = Formulas(fn, is_fused)
 
     def on_device(args, to, settings):
         return _on_device(formulas, args, to, settings)

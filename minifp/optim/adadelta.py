@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 
 from minifp.checks import check_range
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN, GIVEN)
+@update_rule(GIVEN, GIVEN, GIVEN)
 def adadelta(w, g, v, u, inverse_scale, *, lr, rho, eps, weight_decay):
     """The updated w, v and u, all (n)."""
-    g = g * inverse_scale
-    if weight_decay:
-        g = g + weight_decay * w
+    g = with_decay(g * inverse_scale, w, weight_decay)
     v = rho * v + (1 - rho) * (g * g)
     x = np.sqrt(u + eps) / np.sqrt(v + eps) * g
     return w - lr * x, v, rho * u + (1 - rho) * (x * x)

@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN)
+@update_rule(GIVEN, GIVEN)
 def adagrad(w, g, s, inverse_scale, *, lr, lr_decay, weight_decay, eps, step):
     """The updated w and s, both (n)."""
-    g = g * inverse_scale
-    if weight_decay:
-        g = g + weight_decay * w
+    g = with_decay(g * inverse_scale, w, weight_decay)
     s = s + g * g
     return w - (lr / (1 + (step - 1) * lr_decay)) * (g / (np.sqrt(s) + eps)), s
 

@@ -9,17 +9,16 @@ m and v are rounded once to the format they are kept in. In float16, v underflow
 (1 - b2) g^2 rounds to 0 for |g| below 2^-7.5.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN, GIVEN, GIVEN)
+@update_rule(GIVEN, GIVEN, GIVEN, GIVEN)
 def adam(
     w, g, m, v, largest, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay,
     step,
@@ -27,14 +26,14 @@ def adam(
     """The updated w, m, v and largest v, all (n); the last may be None."""
     b1, b2 = betas
     g = g * inverse_scale
-    if weight_decay and decoupled_weight_decay:
+    if decoupled_weight_decay:
         w = w * (1 - lr * weight_decay)
-    elif weight_decay:
-        g = g + weight_decay * w
+    else:
+        g = with_decay(g, w, weight_decay)
     m = b1 * m + (1 - b1) * g
     v = b2 * v + (1 - b2) * (g * g)
     largest = v if largest is None else np.maximum(largest, v)
-    rate, factor = lr / (1 - b1**step), 1 / math.sqrt(1 - b2**step)
+    rate, factor = lr / (1 - b1**step), 1 / (1 - b2**step) ** 0.5
     return w - rate * (m / (np.sqrt(largest) * factor + eps)), m, v, largest
 
 

@@ -11,18 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN, GIVEN)
+@update_rule(GIVEN, GIVEN, GIVEN)
 def adamax(w, g, m, u, inverse_scale, *, lr, betas, eps, weight_decay, step):
     """The updated w, m and u, all (n)."""
     b1, b2 = betas
-    g = g * inverse_scale
-    if weight_decay:
-        g = g + weight_decay * w
+    g = with_decay(g * inverse_scale, w, weight_decay)
     m = b1 * m + (1 - b1) * g
     u = np.maximum(b2 * u, np.abs(g) + eps)
     return w - (lr / (1 - b1**step)) * (m / u), m, u

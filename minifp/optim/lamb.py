@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", COMPUTE, GIVEN, GIVEN)
+@update_rule(COMPUTE, GIVEN, GIVEN)
 def lamb_direction(w, g, m, v, inverse_scale, *, betas, eps, weight_decay, step):
     """u, and the updated m and v, all (n)."""
     b1, b2 = betas
@@ -30,10 +30,10 @@ def lamb_direction(w, g, m, v, inverse_scale, *, betas, eps, weight_decay, step)
     m = b1 * m + (1 - b1) * g
     v = b2 * v + (1 - b2) * (g * g)
     u = (m / (1 - b1**step)) / (np.sqrt(v / (1 - b2**step)) + eps)
-    return u + weight_decay * w if weight_decay else u, m, v
+    return with_decay(u, w, weight_decay), m, v
 
 
-@kernel("map", GIVEN)
+@update_rule(GIVEN)
 def lamb_step(w, u, *, rate):
     """The updated w, (n)."""
     return w - rate * u

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN, GIVEN)
+@update_rule(GIVEN, GIVEN, GIVEN)
 def nadam(
     w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step,
     of_gradient, of_moment,
@@ -27,10 +27,10 @@ def nadam(
     """The updated w, m and v, all (n). of_gradient, of_moment: what g and m are multiplied by."""
     b1, b2 = betas
     g = g * inverse_scale
-    if weight_decay and decoupled_weight_decay:
+    if decoupled_weight_decay:
         w = w * (1 - lr * weight_decay)
-    elif weight_decay:
-        g = g + weight_decay * w
+    else:
+        g = with_decay(g, w, weight_decay)
     m = b1 * m + (1 - b1) * g
     v = b2 * v + (1 - b2) * (g * g)
     root = np.sqrt(v / (1 - b2**step)) + eps

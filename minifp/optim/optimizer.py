@@ -16,6 +16,7 @@ from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import get_precision, resolve
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients
+from minifp.optim.update_rule import UpdateRule
 from minifp.optim.weights import Weights
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
@@ -299,7 +300,8 @@ class Optimizer:
             compute = resolve(rule.rule, rule.names[:3], tuple(kinds), precision).compute
             known = all(dtype.kind == "f" and dtype.isnative for dtype in key[1:])
             is_single = known and compute == float32
-            precision.resolved[key] = rule.compiled if is_single else None
+            is_known = is_single and isinstance(rule, UpdateRule)
+            precision.resolved[key] = rule.compiled if is_known else None
         return precision.resolved[key]
 
     def _arguments(self, group, state, step):
@@ -361,6 +363,6 @@ def _are_same(values, others):
 
 
 def _plain(value):
-    if type(value) is tuple:
+    if type(value) in (tuple, list):
         return tuple([_plain(part) for part in value])
     return value if type(value) in (float, int, bool) else np.asarray(value).tolist()

@@ -10,25 +10,24 @@ decay d is decoupled, when w is first multiplied by 1 - r d. r learning rate. Al
 and v are rounded once to the format they are kept in.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN, GIVEN)
+@update_rule(GIVEN, GIVEN, GIVEN)
 def radam(w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step):
     """The updated w, m and v, all (n)."""
     b1, b2 = betas
     g = g * inverse_scale
-    if weight_decay and decoupled_weight_decay:
+    if decoupled_weight_decay:
         w = w * (1 - lr * weight_decay)
-    elif weight_decay:
-        g = g + weight_decay * w
+    else:
+        g = with_decay(g, w, weight_decay)
     m = b1 * m + (1 - b1) * g
     v = b2 * v + (1 - b2) * (g * g)
     rate, factor = lr / (1 - b1**step), rectification(b2, step)
@@ -44,7 +43,7 @@ def rectification(b2, step):
     if length <= 5:
         return None
     rectified = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-    return math.sqrt(rectified * known)
+    return (rectified * known) ** 0.5
 
 
 class RAdam(Optimizer):

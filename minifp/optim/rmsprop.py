@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN, GIVEN, GIVEN)
+@update_rule(GIVEN, GIVEN, GIVEN, GIVEN)
 def rmsprop(w, g, v, h, b, inverse_scale, *, lr, alpha, eps, weight_decay, momentum):
     """The updated w, v, h and b, all (n); h and b may be None."""
-    g = g * inverse_scale
-    if weight_decay:
-        g = g + weight_decay * w
+    g = with_decay(g * inverse_scale, w, weight_decay)
     v = alpha * v + (1 - alpha) * (g * g)
     variance = v
     if h is not None:

@@ -7,22 +7,22 @@ are rounded once to the format they are kept in.
 
 from typing import Any
 
+import numpy as np
+
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
-from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
+from minifp.optim.update_rule import update_rule, with_decay
 
 
-@kernel("map", GIVEN, GIVEN)
-def sgd(w, g, v, inverse_scale, *, lr, momentum, dampening, weight_decay, nesterov, first):
+@update_rule(GIVEN, GIVEN)
+def sgd(w, g, v, inverse_scale, *, lr, momentum, dampening, weight_decay, nesterov, step):
     """The updated w and v, both (n); v may be None."""
-    g = g * inverse_scale
-    if weight_decay:
-        g = g + weight_decay * w
+    g = with_decay(g * inverse_scale, w, weight_decay)
     if v is None:
         return w - lr * g, g
-    v = g if first else momentum * v + (1 - dampening) * g
+    v = np.where(step == 1, g, momentum * v + (1 - dampening) * g)
     return w - lr * (g + momentum * v if nesterov else v), v
 
 
@@ -57,4 +57,4 @@ class SGD(Optimizer):
     def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
         """What the rule is told; see the module's equation."""
         names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
-        return {**self.settings(group, *names), "first": step == 1}
+        return {**self.settings(group, *names), "step": step}

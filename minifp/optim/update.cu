@@ -1,14 +1,13 @@
-// One update: gradients times a factor, the rule, and the rounded working copy, in one pass.
+// One update: the rule, and the rounded working copy, in one pass.
 //
 // Made for a rule by minifp/optim/block_cuda.py, which puts in place of the names with a dollar:
-// ARRAYS the weights, states and copy, VALUES what the rule is given, NUMBERS the rest of that, and
-// STORES how its results are stored. control: whether to update at all, the factor, the numbers.
+// ARRAYS the weights, states and copy, VALUES what the rule reads, and STORES how its results are
+// stored. control: whether to update at all, and the rule's numbers.
 extern "C" __global__ void update(size n, const G *g, $ARRAYS, const float *control) {
   if (control[0] == 0.0f) return;
-  float scale = control[1];
   for (size i = first_index(); i < n; i += all_threads()) {
     float r[RESULTS];
-    rule($VALUES, load(g, i) * scale$STATES$NUMBERS, r);
+    rule($VALUES, r);
     $STORES
   }
 }

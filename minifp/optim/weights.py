@@ -19,7 +19,7 @@ class Weights:
     def __init__(self, parameters):
         self.parameters = list(parameters)
         self.sizes = [p.array.size for p in self.parameters]
-        self.starts = np.cumsum([0, *self.sizes])
+        self.starts = np.cumsum([0, *self.sizes], dtype=np.int64)  # as kernels read it
         ends = self.starts.tolist()
         self.slices = [slice(*pair) for pair in zip(ends, ends[1:])]
         first = self.parameters[0].array

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from minifp.errors import DeviceError
+from minifp.errors import CaptureError, DeviceError
 from minifp.numerics import kernels
 from minifp.optim.block import Block
 from minifp.optim.block_cuda import Numbers
 from minifp.optim.optimizer import Optimizer
+from minifp.optim.update_rule import UpdateRule
+from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import empty, is_on_device, to_device
 from minifp.runtime.cuda.pointwise import FLOATS
 
@@ -19,23 +21,50 @@ class BlockUpdate:
     Raises DeviceError for a rule whose numbers no kernel computes.
     """
 
+    numbers: Numbers
+    is_captured = False
+
     def __init__(self, optimizer: Optimizer, block: Block) -> None:
         self.optimizer, self.block = optimizer, block
         rule: Any = optimizer.rule
         self.compiled = rule.compiled
-        settings = self._settings()
-        self.numbers = Numbers(self.compiled, settings)
-        self.values = np.empty(0)  # of the settings, those that are on the device
-        self.settings = empty(self.numbers.values(settings).shape, np.float64)
-        self.control = empty((2 + self.numbers.count,), np.float32)
         self.names = optimizer.needed(block.group)
+        self._begin(self._formula(self._keywords(), block.weights.flat))
 
-    def _settings(self):
+    @property
+    def states(self) -> list:
+        """The arrays of state, None for one that is not kept."""
+        held, names = self.block.state, self.optimizer.state_names
+        return [held[name] if name in self.names else None for name in names]
+
+    def _begin(self, formula):
+        self.numbers = Numbers(formula)
+        self.values = np.empty(0)  # of the settings, those that are on the device
+        self.settings = empty((max(1, len(self.numbers.settings)),), np.float64)
+        self.control = empty((self.numbers.count,), np.float32)
+
+    def _keywords(self):
         return self.optimizer.keywords(self.block.group, {}, 1)
 
+    def _formula(self, keywords, g):
+        """That of a step with gradients in the format of g, on which no numbers depend."""
+        return self.compiled.formula((self.block.weights.flat, g, *self.states), 1.0, keywords)
+
     def refresh(self) -> None:
-        """Bring the group's settings to the device if they have changed, as a learning rate has."""
-        values = self.numbers.values(self._settings())
+        """Bring the group's settings to the device if they have changed, as a learning rate has.
+
+        Raises CaptureError for one of which a graph has another kernel, such as `nesterov`.
+        """
+        keywords = self._keywords()
+        formula = self._formula(keywords, self.block.weights.flat)
+        if formula is not self.numbers.formula:
+            if self.is_captured:
+                raise CaptureError(
+                    f"{type(self.optimizer).__name__}: a setting that is True or False was changed "
+                    "after a step was captured, which a graph cannot follow: capture it anew"
+                )
+            self._begin(formula)
+        values = self.numbers.values(keywords)
         if not np.array_equal(values, self.values):
             self.settings[...] = to_device(values)
             self.values = values
@@ -50,9 +79,10 @@ class BlockUpdate:
         sign = -1 if block.group.get("maximize") else 1
         self.numbers.launch(state, number, self.settings, base, sign, self.control)
         copy = weights.stored if weights.is_master else None
-        names = self.optimizer.state_names
-        states = [block.state[name] if name in self.names else None for name in names]
-        self.compiled.on_device.in_place(weights.flat, copy, g, states, self.control)
+        formula = self._formula(self._keywords(), g)
+        on_device = self.compiled.on_device
+        on_device.in_place(formula, weights.flat, copy, g, self.states, self.control)
+        self.is_captured |= capturing.now is not None and capturing.now.captures
         weights.written(0, len(block.steps))
 
 
@@ -63,7 +93,7 @@ def can_update(o: Optimizer) -> bool:
         return False
     if not all(is_on_device(p.array) for p in o.parameters) or kernels.observers:
         return False
-    return hasattr(o.rule.compiled, "numbers") and all(_can_update_block(o, b) for b in o.blocks)
+    return isinstance(o.rule, UpdateRule) and all(_can_update_block(o, b) for b in o.blocks)
 
 
 def _can_update_block(o, block):

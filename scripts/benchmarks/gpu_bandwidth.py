@@ -13,7 +13,6 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import optim
 from minifp.numerics import kernels
-from minifp.optim.block_cuda import Numbers
 from minifp.runtime.cuda.arrays import cupy, empty, is_on_device
 
 from .gpu_timing import contest, ratio
@@ -224,11 +223,12 @@ def _update(machine, name, format, count):
     copy = empty((count,), format) if format == "float16" else None
     needed = rule.needed(group)
     states = [values((count,)) if n in needed else None for n in rule.state_names]
-    numbers = Numbers(rule.rule.compiled, rule.keywords(group, {}, 1))
-    control = values((2 + numbers.count,))
+    compiled = rule.rule.compiled
+    formula = compiled.formula((w, g, *states), 1.0, rule.keywords(group, {}, 1))
+    control = values((1 + len(formula.numbers),))
     arrays = [w, copy, g, *states]
     moved = sum(a.nbytes for a in arrays if a is not None)
     moved += sum(a.nbytes for a in (w, *states) if a is not None)  # read, and written
-    on_device = rule.rule.compiled.on_device
-    call = lambda: on_device.in_place(w, copy, g, states, control)  # noqa: E731
+    on_device = compiled.on_device
+    call = lambda: on_device.in_place(formula, w, copy, g, states, control)  # noqa: E731
     return call, moved

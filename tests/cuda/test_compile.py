@@ -23,8 +23,7 @@ import minifp as fp
 from minifp import nn
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.errors import MinifpError
-from minifp.numerics.kernels import KERNELS, Kernel
-from minifp.optim.block_numba import Update
+from minifp.numerics.kernels import Kernel
 from minifp.runtime.cuda import rows, source, teaching
 from minifp.runtime.cuda.arrays import to_device
 from minifp.runtime.cuda.source import common
@@ -75,9 +74,7 @@ def launches():
         for rule in RULES.values():
             for precision in PRECISIONS:
                 step(rule, precision)
-        for kernel in KERNELS:
-            if isinstance(kernel.compiled, Update):
-                update(kernel)
+            update(rule)
         half = fp.ones(2, 2, dtype="float16", device="cuda")
         fp.dropout(half)
         nn.BatchNorm1d(2).to(device="cuda")(half)
@@ -101,16 +98,21 @@ def step(rule, precision):
             optimizer.minimize(layer(fp.ones(4, 3, device="cuda")).sum())
 
 
-def update(kernel):
-    """Updates by the rule of a kernel: its gradients and its states in half, or float."""
+def update(rule):
+    """Updates by the rule of an optimizer: its gradients and its states in half, or float."""
+    optimizer = rule([nn.Parameter([1.0])])
+    if optimizer.rule is None:
+        return
+    compiled = optimizer.rule.derived
+    settings = optimizer.keywords(optimizer.param_groups[0], {**optimizer.numbers}, 1)
     half, single = (to_device(np.ones(8, dtype)) for dtype in (np.float16, np.float32))
     for w, copy, g, state in (
         *((single, None, single, single), (single, half, half, single)),
         *((single, half, half, half), (half, None, half, single)),
     ):
-        kernel.compiled.on_device.in_place(
-            w, copy, g, [state] * (kernel.compiled.arrays - 1), single
-        )
+        states = [state] * len(optimizer.state_names)
+        formula = compiled.formula((w, g, *states), 1.0, settings)
+        compiled.on_device.in_place(formula, w, copy, g, states, single)
 
 
 FORMULA = re.compile(r"^__device__ inline float f\(.*?^}", re.MULTILINE | re.DOTALL)

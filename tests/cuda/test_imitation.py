@@ -16,7 +16,8 @@ from conftest import IMITATED
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.optim import block_cuda, block_numba
+from minifp.optim import block_cuda
+from minifp.optim.update_rule import UpdateRule
 from minifp.runtime.cuda import pointwise, source
 from minifp.runtime.cuda.arrays import to_device, to_host
 from minifp.training import step_cuda
@@ -88,9 +89,9 @@ FAULTS = {
     ),
     "a gradient is not unscaled": (
         steps_are_right,
-        "update.cu",
-        "load(g, i) * scale",
-        "load(g, i)",
+        "numbers.cu",
+        "inverse_scale = sign * own[1]",
+        "inverse_scale = sign",
     ),
     "a count of steps is off by one": (
         *(steps_are_right, "numbers.cu", "step = base + own[2]", "step = base + own[2] + 1.0"),
@@ -132,8 +133,8 @@ def forget():
         for found in vars(module).values() if module.__name__.startswith("minifp") else ():
             if isinstance(found, source.Text):
                 found.modules.clear()
-            elif isinstance(found, block_numba.Update):
-                vars(found).pop("on_device", None)
+            elif isinstance(found, UpdateRule):
+                vars(found.derived).pop("on_device", None)
 
 
 def test_texts_are_those_that_are_changed():

@@ -7,9 +7,10 @@ from typing import Any
 from llvmlite import ir
 
 from minifp.runtime.cpu.formats_ir import BYTES, FORMATS
-from minifp.runtime.cpu.machine import I8, I64, TRIPLE, VOID, add_entry
+from minifp.runtime.cpu.machine import F64, I8, I64, TRIPLE, VOID, add_entry
 
-NUMBERS = {"i64": I64, "f32": ir.FloatType(), "f64": ir.DoubleType()}
+NUMBERS = {"i64": I64, "f32": ir.FloatType(), "f64": F64}
+UNCONVERTED = {"int64": I64, "float64": F64}  # formats that are read and written as they are
 
 
 def new_module(name: str) -> ir.Module:
@@ -124,4 +125,4 @@ class Code:
 
 def element(dtype: str) -> Any:
     """What lies in the memory of an array of a dtype."""
-    return I64 if dtype == "int64" else FORMATS[dtype][0]
+    return UNCONVERTED.get(dtype) or FORMATS[dtype][0]

@@ -17,7 +17,7 @@ import numpy as np
 from llvmlite import ir
 
 from minifp.derive.graph import Node
-from minifp.derive.llvm import Emitter
+from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import SCALARS, Formula, Formulas, kind_of, signature_of
 from minifp.runtime.cpu import pool
 from minifp.runtime.cpu.gather import BLOCK, add_gather, places_of
@@ -89,7 +89,7 @@ def _element(code, formula, forms, results, i, j):
             known[node] = _loaded(code, k, node, forms[k], i, j)
         elif node.op == "enter":
             known[node] = code.p[f"n{formula.numbers.index(node)}"]
-    emitter = Emitter(code.b, known)
+    emitter = emitter_of(formula, code.b, known)
     values = [emitter.value(node) for node in formula.results]
     for (y, dtype), value in zip(results.items(), values):
         code.store(value, code.p[y], i, dtype)
@@ -211,7 +211,8 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
     space: dict = {"plain": kernels.plain, "otherwise": kernels, "signature_of": signature_of}
     space |= {"ndarray": np.ndarray, "empty": np.empty, "NOTHING": pool.NOTHING}
     space["UNCOUNTED"] = UNCOUNTED
-    exec(PLAIN_CALL.format(args=args, cases="".join(cases)), space)
+    text = PLAIN_CALL.format(args=args, cases="".join(cases))
+    exec(compile(text, __file__, "exec"), space)  # whose lines are not the user's
     compiled = space["compiled"]
     compiled.__name__ = compiled.__qualname__ = reference.__name__
     compiled.__doc__, compiled.__module__ = reference.__doc__, reference.__module__

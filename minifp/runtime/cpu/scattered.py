@@ -8,20 +8,20 @@ this is so here, is tried once.
 """
 
 import ctypes
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
+from llvmlite import ir
 
-from minifp.runtime.cpu.compile import compiled
-from minifp.runtime.cpu.half import VIEWS
-from minifp.runtime.cpu.machine import I32, I64
+from minifp.runtime.cpu.loops import Code, element, new_module
+from minifp.runtime.cpu.machine import I32, I64, kernel_of
 
 HEAD = object.__basicsize__
 KIND, DATA, AXES, SHAPE, FORMAT, FLAGS = (HEAD + offset for offset in (-8, 0, 8, 16, 40, 48))
 ORDERLY = 0x501  # the flags of an array that is C-contiguous, aligned and writeable
-LIKE = {dtype: np.empty(0, seen) for dtype, seen in VIEWS.items()}  # what kernels see of a format
-LIKE_AT = {id(dtype): like for dtype, like in LIKE.items()}
+DTYPES = {id(dtype): dtype for dtype in (np.dtype("float16"), np.dtype("float32"))}
 
 
 def _is_as_expected(x):
@@ -40,81 +40,132 @@ def _is_as_expected(x):
 
 CAN_LOOK = all(map(_is_as_expected, [np.zeros((2, 3)), np.zeros((3, 2), np.float16).T]))
 
-
-def _number(kind, result):
-    @intrinsic
-    def number_at(typing, address):
-        def generate(context, builder, signature, args):
-            return builder.load(builder.inttoptr(args[0], kind.as_pointer()))
-
-        return result(types.int64), generate
-
-    return number_at
+# ---- looking ------------------------------------------------------------------------------------
 
 
-long_at, int_at = _number(I64, types.int64), _number(I32, types.int32)
+def look_text() -> str:
+    """LLVM's text of `look`(table, starts, count, kind).
 
-
-@compiled
-def _look(table, starts, kind):
-    """The format (the address of the dtype) of the objects at the addresses in `table`, 0 unless
-    they are arrays (of this kind), alike, orderly and as large as `starts` says; `table` then has
-    the addresses of their numbers.
+    table: the addresses of `count` objects; then, if they are arrays (of this kind), alike, orderly
+    and as large as `starts` says, the addresses of their numbers. Behind them goes their format
+    (the address of the dtype), or 0.
     """
-    format = 0
-    for i in range(table.size):
-        if long_at(table[i] + KIND) != kind:
-            return 0
-        if i == 0:
-            format = long_at(table[i] + FORMAT)
-        size, shape = 1, long_at(table[i] + SHAPE)
-        for axis in range(int_at(table[i] + AXES)):
-            size *= long_at(shape + 8 * axis)
-        fits = size == starts[i + 1] - starts[i] and long_at(table[i] + FORMAT) == format
-        if not fits or int_at(table[i] + FLAGS) & ORDERLY != ORDERLY:
-            return 0
-        table[i] = long_at(table[i] + DATA)
-    return format
+    code = Code(new_module("look"), "look", {
+        "table": "int64", "starts": "int64", "count": "i64", "kind": "i64",
+    })  # fmt: skip
+    b, p = code.b, code.p
+    i, format, fits = (code.slot(type) for type in (I64, I64, ir.IntType(1)))
+    for place, value in ((i, I64(0)), (format, I64(0)), (fits, ir.Constant(ir.IntType(1), 1))):
+        b.store(value, place)
+    with code.repeat(lambda: b.and_(b.icmp_signed("<", b.load(i), p["count"]), b.load(fits))):
+        place = b.gep(p["table"], [b.load(i)])
+        array = b.load(place)
+        b.store(b.icmp_signed("==", _at(b, array, KIND), p["kind"]), fits)
+        with b.if_then(b.load(fits)):
+            with b.if_then(b.icmp_signed("==", b.load(i), I64(0))):
+                b.store(_at(b, array, FORMAT), format)
+            b.store(_is_right(code, array, b.load(i), b.load(format)), fits)
+            b.store(_at(b, array, DATA), place)
+        b.store(b.add(b.load(i), I64(1)), i)
+    result = b.select(b.load(fits), b.load(format), I64(0))
+    b.store(result, b.gep(p["table"], [p["count"]]))
+    code.finish()
+    return code.text()
 
 
-@intrinsic
-def array_at(typing, address, like):
-    """A flat array like `like` that begins at an address, of no known size: only for `load`."""
+def _at(b, address, offset, type=I64):
+    """What lies at an address."""
+    return b.load(b.inttoptr(b.add(address, I64(offset)), type.as_pointer()))
 
-    def generate(context, builder, signature, args):
-        made = context.make_array(like)(context, builder)
-        made.data = builder.inttoptr(args[0], made.data.type)
-        return made._getvalue()
 
-    return like(types.int64, like), generate
+def _is_right(code, array, i, format):
+    """Whether array number i has this format, is orderly, and as large as it is to be."""
+    b, starts = code.b, code.p["starts"]
+    size, shape = code.slot(I64), _at(b, array, SHAPE)
+    b.store(I64(1), size)
+    with code.loop(I64(0), b.zext(_at(b, array, AXES, I32), I64)) as axis:
+        n = b.load(b.inttoptr(b.add(shape, b.mul(axis, I64(8))), I64.as_pointer()))
+        b.store(b.mul(b.load(size), n), size)
+    ends = [b.load(b.gep(starts, [k])) for k in (i, b.add(i, I64(1)))]
+    flags = b.and_(_at(b, array, FLAGS, I32), I32(ORDERLY))
+    return b.and_(
+        b.icmp_signed("==", b.load(size), b.sub(ends[1], ends[0])),
+        b.and_(
+            b.icmp_signed("==", _at(b, array, FORMAT), format),
+            b.icmp_signed("==", flags, I32(ORDERLY)),
+        ),
+    )
+
+
+@cache
+def look() -> Any:
+    """The kernel; see `look_text`."""
+    return kernel_of("look", look_text(), "gradients")
+
+
+# ---- what kernels are given ---------------------------------------------------------------------
 
 
 class Scattered:
-    """Arrays of one format, one of VIEWS, as one row of numbers, where they lie.
+    """Arrays of one format, float16 or float32, as one row of numbers, where they lie.
 
     addresses: of the first number of each. starts: where in the row each begins, and where the last
-    one ends. like: an array that kernels see as they do these.
+    one ends. dtype: their format.
     """
 
-    __slots__ = ("arrays", "addresses", "starts", "like")
+    __slots__ = ("arrays", "addresses", "starts", "dtype")
 
-    def __init__(self, arrays):
-        self.starts = np.cumsum([0, *(a.size for a in arrays)])
-        if not self.found(arrays):
+    def __init__(self, arrays: list) -> None:
+        self.starts = np.cumsum([0, *(a.size for a in arrays)], dtype=np.int64)
+        if not self.look_at(arrays):
             self.arrays = [a if a.flags.carray else np.array(a, order="C") for a in arrays]
-            self.like = LIKE[arrays[0].dtype]
+            self.dtype = arrays[0].dtype
             self.addresses = np.array([a.ctypes.data for a in self.arrays], np.int64)
 
-    def found(self, arrays):
-        """Find arrays that begin at `starts`; False unless all is as it mostly is."""
-        table = np.fromiter(map(id, arrays), np.int64, len(arrays))
-        self.like = LIKE_AT.get(_look(table, self.starts, id(np.ndarray))) if CAN_LOOK else None
+    def look_at(self, arrays: list) -> bool:
+        """Whether all is as it mostly is, so that there is nothing more to do: orderly arrays that
+        begin at `starts`."""
+        n = len(arrays)
+        table = np.empty(n + 1, np.int64)
+        table[:n] = [*map(id, arrays)]
+        if CAN_LOOK:
+            look()(table, self.starts, n, id(np.ndarray))
+        self.dtype = DTYPES.get(int(table[n])) if CAN_LOOK else None
         self.arrays, self.addresses = arrays, table  # kept alive, as long as their addresses are
-        return self.like is not None
+        return self.dtype is not None
 
     @classmethod
-    def at_once(cls, arrays, starts):
+    def at_once(cls, arrays: list, starts: np.ndarray) -> "Scattered | None":
         """These arrays, if it is known already where each starts and all is as it mostly is."""
         self = cls.__new__(cls)
         self.starts = starts
-        return self if self.found(arrays) else None
+        return self if self.look_at(arrays) else None
+
+
+# ---- in kernels ---------------------------------------------------------------------------------
+
+
+def parts_of(code: Code, dtype: str, start: Any, stop: Any) -> Iterator[tuple]:
+    """A loop over the arrays that have elements `start` to `stop`, for a function with parameters
+    starts and addresses: (one of them, the first element that is its, where in it that is, how many
+    there are)."""
+    b, k, at = code.b, code.slot(I64), code.slot(I64)
+
+    def start_of(part):
+        return b.load(b.gep(code.p["starts"], [part]))
+
+    def next_start():
+        return start_of(b.add(b.load(k), I64(1)))
+
+    b.store(I64(0), k)
+    b.store(start, at)
+    with code.repeat(lambda: b.icmp_signed("<=", next_start(), start)):
+        b.store(b.add(b.load(k), I64(1)), k)
+    with code.repeat(lambda: b.icmp_signed("<", b.load(at), stop)):
+        part, i = b.load(k), b.load(at)
+        address = b.load(b.gep(code.p["addresses"], [part]))
+        g = b.inttoptr(address, element(dtype).as_pointer())
+        n = b.sub(code.least(next_start(), stop), i)
+        yield g, i, b.sub(i, start_of(part)), n
+        b.store(b.add(i, n), at)
+        b.store(b.add(part, I64(1)), k)

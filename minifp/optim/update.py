@@ -1,0 +1,58 @@
+"""Compiled update rules: from gradient to working copy in one loop, on any device."""
+
+from collections.abc import Callable
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from minifp.derive.trace import Formula
+from minifp.numerics.dispatch import pointwise
+from minifp.runtime.cpu import updates
+from minifp.runtime.cuda.arrays import is_on_device
+
+
+class Update:
+    """The compiled kernel of an update rule, derived from its reference: see Kernel.compiled."""
+
+    def __init__(self, reference: Callable[..., Any]) -> None:
+        self.kernel = pointwise(reference, is_fused=False)
+        self.formulas = self.kernel.formulas
+        self.kernels: dict = {}  # by formula and the format of the copy
+
+    @cached_property
+    def on_device(self) -> Any:
+        """The same rule on a GPU: see block_cuda.py."""
+        return import_module("minifp.optim.block_cuda").Rule(self)
+
+    def formula(self, arrays: Any, inverse_scale: Any, settings: dict[str, Any]) -> Formula:
+        """The formula of a call. arrays: what has the formats of w, g and the states; None for a
+        state that is not kept."""
+        settings[self.formulas.arguments[-1]] = inverse_scale
+        kinds = [type(None) if a is None else a.dtype for a in arrays]
+        formula = self.formulas((*kinds, float), settings)
+        if formula is None:
+            raise TypeError(f"{self.formulas.name} is no formula: {self.formulas.refused}")
+        return formula
+
+    def in_place(
+        self, w: Any, copy: Any, gradients: Any, states: list, inverse_scale: float, settings: Any,
+    ) -> None:  # fmt: skip
+        """Update w and states (None for one that is not kept), all (n), with Scattered gradients.
+
+        copy: (n), into which w is rounded, or None. On a GPU all are device arrays, and gradients
+        one flat one.
+        """
+        formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
+        if is_on_device(w):
+            return self.on_device.update_in_place(formula, w, copy, gradients, states, settings)
+        key = formula, None if copy is None else copy.dtype
+        if key not in self.kernels:
+            self.kernels[key] = updates.kernel_for(formula, [w, *states], copy)
+        arrays = [a for a in (w, *states, copy) if a is not None]
+        updates.run(self.kernels[key], gradients, arrays, formula.told(settings))
+
+    def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
+        """New weights and states, in the formats `to`."""
+        if is_on_device(args[0]) and type(to) is tuple and len(to) > 1:
+            return self.on_device.updated(args, to, settings)
+        return self.kernel(*args, to=to, **settings)

@@ -1,0 +1,40 @@
+"""`@update_rule`: kernels that return updated weights and state.
+
+A rule is a formula of each element, in which nothing is fused: its bits are the same everywhere.
+What settings alone compute, such as 1 - b1^t, is computed once, in Python's own floats.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from minifp.numerics.kernels import Kernel
+from minifp.numerics.policy import Rule
+from minifp.runtime.cpu import can_compile
+
+
+class UpdateRule(Kernel):
+    """A reference of an update, of weights and gradients first, under a precision rule."""
+
+    @cached_property
+    def derived(self) -> Any:
+        """The compiled kernel, an Update (see update.py); None where nothing is compiled."""
+        update = import_module("minifp.optim.update").Update
+        return update(self.reference) if can_compile() else None
+
+
+def update_rule(*out: str) -> Callable[[Callable[..., Any]], UpdateRule]:
+    """Make `reference(w, g, *states, inverse_scale, **settings)` an UpdateRule, whose results, the
+    weights and the states, have these formats."""
+    return lambda reference: UpdateRule(reference, Rule("map", out))
+
+
+def with_decay(g: Any, w: Any, weight_decay: Any) -> Any:
+    """The gradient with weight_decay w added. Without decay as it is, also where w is Inf or NaN.
+
+    In arithmetic, not by `if`: where a step is captured, settings may change after it is compiled.
+    """
+    return np.where(weight_decay, g + weight_decay * w, g)
