@@ -123,10 +123,11 @@ class Formulas:
             variants.append(formula)
         return formula
 
-    def trace(self, kinds: tuple, settings: dict[str, Any]) -> Formula | None:
-        """The formula of a call, made anew; None, and why in `refused`, for what has none."""
+    def trace(self, kinds: tuple, settings: dict[str, Any], folds: bool = False) -> Formula | None:
+        """The formula of a call, made anew; None, and why in `refused`, for what has none. folds:
+        see Trace."""
         try:
-            return traced(self, kinds, settings)
+            return traced(self, kinds, settings, folds)
         except Untraceable as error:
             self.refused = str(error)
         except (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
@@ -144,9 +145,11 @@ def kind_of(a: Any) -> Any:
     return type(a) if isinstance(a, np.generic) else getattr(a, "dtype", type(a))
 
 
-def traced(formulas: Formulas, kinds: tuple, settings: dict[str, Any]) -> Formula:
+def traced(
+    formulas: Formulas, kinds: tuple, settings: dict[str, Any], folds: bool = False
+) -> Formula:
     """The formula of a call. Raises Untraceable, or whatever the reference raises."""
-    trace = Trace()
+    trace = Trace(folds)
     symbols = []
     for k, (kind, name) in enumerate(zip(kinds, formulas.arguments)):
         symbols.append(_entered(trace, k, kind, name, settings))

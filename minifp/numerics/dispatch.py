@@ -1,7 +1,7 @@
 """Compiled kernels for any device: formulas of one element, and sums, done where their arrays are.
 
 Here alone the kernels of the CPU and those of a GPU meet: in minifp/runtime each room has its own,
-and knows nothing of the other. What is for a GPU is imported at the first array there.
+and knows nothing of the other. Each is imported when the first kernel is made for it.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,6 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import any_device
-from minifp.runtime.cpu import pointwise as on_cpu
 from minifp.runtime.cuda.arrays import is_on_device
 
 # ---- formulas of one element --------------------------------------------------------------------
@@ -28,7 +27,7 @@ def pointwise(fn: Any) -> Any:
     def on_device(args, to, settings):
         return _on_device(formulas, args, to, settings)
 
-    return any_device(on_cpu.pointwise(fn, formulas, on_device))
+    return any_device(on_cpu().pointwise(fn, formulas, on_device))
 
 
 def _on_device(formulas, args, to, settings):
@@ -56,7 +55,7 @@ def summed(
             return None
         numbers = formula.told(settings)
         return on_gpu().summed_to(derived(formula), arrays, whole, shape, dtype, numbers)
-    return on_cpu.summed(partial(kernel, **settings), args, whole, shape, dtype)
+    return on_cpu().summed(partial(kernel, **settings), args, whole, shape, dtype)
 
 
 def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,13 +85,19 @@ def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
     """
     if is_on_device(x):
         return on_gpu().sum_over(x, axes, dtype, factor)
-    return on_cpu.sums().sum_over(x, axes, dtype, factor)
+    return on_cpu().sums().sum_over(x, axes, dtype, factor)
 
 
 @cache
 def derived(formula: Any) -> Any:
     """What kernels of a GPU are made of, of a formula."""
     return on_gpu().Derived(formula)
+
+
+@cache
+def on_cpu() -> Any:
+    """The formulas of one element, and the sums, of the CPU: they need llvmlite."""
+    return import_module("minifp.runtime.cpu.pointwise")
 
 
 @cache

@@ -19,7 +19,7 @@ from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
-from minifp.runtime.cpu import can_compile
+from minifp.runtime.cpu import can_derive
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
 
@@ -134,7 +134,7 @@ class Kernel:
         """The compiled kernel that is derived from the reference, on any device (see
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
         is_formula = self.rule.role == "map" or {"shape", "sum"} <= self.keywords
-        return derived_kernel_of(self.reference) if is_formula and can_compile() else None
+        return derived_kernel_of(self.reference) if is_formula and can_derive() else None
 
     # ---- on a GPU ----
 
