@@ -57,7 +57,7 @@ class Listing:
         self.formula, self.arguments = formula, arguments
         self.uses = Counter(a for node in formula.nodes for a in node.args)
         self.names: dict[Node, str] = {}
-        self.inlined: set[Node] = set()  # which are texts of several words
+        self.inlined: set[Node] = set()  # what is in brackets within another operation
         self.reads: list[Line] = []
         self.steps: list[Line] = []
         for node in formula.nodes:
@@ -69,7 +69,7 @@ class Listing:
 
     def lines(self) -> list[Line]:
         """What is read, what is told, and then what is computed and stored."""
-        return [*self.reads, *self.steps]
+        return [*sorted(self.reads, key=lambda line: line[1] == TOLD), *self.steps]
 
     def _add(self, node):
         if node.op == "load":
@@ -89,7 +89,8 @@ class Listing:
         is_whole = node in self.formula.results and not self.uses[node]
         if node.op in ("const", "int") or is_whole or self.uses[node] == 1 and len(text) <= SHORT:
             self.names[node] = text
-            self.inlined |= {node} if " " in text or text.startswith("-") else set()
+            if node.op in INFIX or node.op in PREFIX or text.startswith("-"):
+                self.inlined.add(node)
             return
         self.names[node] = f"t{len(self.steps) + 1}"
         self.steps.append((f"{self.names[node]} = {text}", EXTENTS.get(node.extent, "")))

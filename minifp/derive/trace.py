@@ -6,6 +6,7 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,7 +86,8 @@ class Formulas:
 
     def __init__(self, reference: Callable[..., Any]) -> None:
         parameters = inspect.signature(reference).parameters.values()
-        self.reference, self.name = reference, reference.__name__
+        self.reference = reference
+        self.name = re.sub(r"\W", "_", reference.__name__, flags=re.ASCII)  # also of a <lambda>
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.arguments = [p.name for p in parameters if p.kind in positional]
         keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}

@@ -138,7 +138,8 @@ def values_of(kernel: Kernel, name: str) -> tuple[Any, ...]:
     """What a setting may be in an example: the default of the public function, if there is one."""
     module = inspect.getmodule(kernel.reference)
     stem = kernel.reference.__name__.rpartition("_")[0]
-    functions = {n: f for n, f in vars(module).items() if inspect.isfunction(f)}
+    names = {} if module is None else vars(module)
+    functions = {n: f for n, f in names.items() if inspect.isfunction(f)}
     for function in (functions.get(stem), *functions.values()):
         parameter = function and inspect.signature(function).parameters.get(name)
         if parameter and parameter.default not in (None, parameter.empty):

@@ -29,7 +29,8 @@ def kernels(name, show, precision):
     hand, or by one that is derived from its reference, or by the reference itself, in NumPy.
     Without NAME all are listed.
 
-    NAME is a kernel (silu_dx, or activation.silu_dx), an operation (silu) or a family (activation).
+    NAME is a kernel (silu_dx, or activation.silu_dx), an operation (silu), a family (activation),
+    or a file of yours, soft_cap.py, which is run: all kernels that it makes with fp.kernel.
 
     \b
     What --show takes:

@@ -2,11 +2,13 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 
 from minifp.derive.listing import Listing, guards_of
 from minifp.errors import ArgumentError
+from minifp.lab.tasks import run_file
 from minifp.numerics import dispatch, kernels
 from minifp.numerics.implementations import (
     BY_HAND,
@@ -75,8 +77,11 @@ def left_to_numpy() -> str:
 
 
 def named(name: str) -> list[kernels.Kernel]:
-    """The kernels of a name: "activation.silu_dx", "silu_dx", those of an operation, "silu", or of
-    a family, "activation". Raises ArgumentError, with the nearest names, where there is none."""
+    """The kernels of a name: "activation.silu_dx", "silu_dx", those of an operation, "silu", of a
+    family, "activation", or of a file. Raises ArgumentError, with the nearest names, where there
+    is none."""
+    if name.endswith(".py"):
+        return in_file(name)
     chosen = [
         kernel
         for kernel in kernels.KERNELS
@@ -90,6 +95,18 @@ def named(name: str) -> list[kernels.Kernel]:
         hint = f"did you mean {' or '.join(near)}?" if near else "`minifp kernels` lists all"
         raise ArgumentError(f"there is no kernel, and no family of kernels, {name!r}; {hint}")
     return chosen
+
+
+def in_file(path: str) -> list[kernels.Kernel]:
+    """The kernels that a file of somebody's own makes, which is run. Raises ArgumentError where it
+    is not there, fails, or makes none."""
+    if not Path(path).is_file():
+        raise ArgumentError(f"there is no file {path!r}")
+    before = len(kernels.KERNELS)
+    run_file(Path(path))
+    if len(kernels.KERNELS) == before:
+        raise ArgumentError(f"the file {path!r} makes no kernel: expected one of fp.kernel")
+    return kernels.KERNELS[before:]
 
 
 def stem_of(name: str) -> str:
