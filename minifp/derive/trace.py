@@ -174,7 +174,7 @@ def traced(
 def _entered(trace, k, kind, name, settings):
     if kind is type(None):
         return None
-    if kind in NUMBERS:
+    if isinstance(kind, type) and kind in NUMBERS:  # a dtype of int64 equals int
         return trace.setting(settings[name], name)
     if getattr(kind, "name", None) not in STORED:
         raise Untraceable(f"argument {name} is of {kind}")

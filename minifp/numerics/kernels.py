@@ -51,7 +51,8 @@ class Kernel:
 
     def __init__(self, reference: Callable[..., Any], rule: Rule) -> None:
         parameters = inspect.signature(reference).parameters.values()
-        self.name = f"{reference.__module__.rpartition('.')[2]}.{reference.__name__}"
+        module = reference.__module__ or "__main__"  # None of what exec makes without a name
+        self.name = f"{module.rpartition('.')[2]}.{reference.__name__}"
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}

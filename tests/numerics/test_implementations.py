@@ -68,3 +68,23 @@ def test_a_kernel_of_a_lambda_is_derived_too(own_kernels):
     expected = (np.float32(3) * np.tanh(x.astype(np.float32))).astype(np.float16)
     np.testing.assert_allclose(times(x, a=3.0), expected, rtol=2**-10)
     assert example_of(times).formula.name == "_lambda_"
+
+
+TYPED_IN = """
+import numpy as np
+import minifp as fp
+
+@fp.kernel("map", "x")
+def squared(x):
+    return x * x
+"""
+
+
+@pytest.mark.skipif(not cpu.can_derive(), reason="needs llvmlite")
+@pytest.mark.parametrize("names", [{}, {"__name__": "__main__"}, {"__name__": "in.no.package"}])
+def test_what_is_typed_in_where_no_file_is_is_derived_too(own_kernels, names):
+    exec(TYPED_IN, names)
+    assert names["squared"](np.full(2, 3, np.float16)).tolist() == [9, 9]
+    assert names["squared"].compiled is names["squared"].derived is not None
+    assert implementation_of(names["squared"], "cuda").how == DERIVED
+    assert source_of(names["squared"])[1] == "(its text is in no file)"
