@@ -26,6 +26,8 @@ COMMANDS = {
     "train": ("lab", "Train once, with checkpoints to go on from."),
     "inspect": ("scope", "See what each number format does to a training run."),
     "explain": ("scope", "Show a number, or a calculation, in every number format, bit by bit."),
+    "kernels": ("lab", "Show what computes each kernel, and what is generated from its formula."),
+    "warmup": ("lab", "Compile the kernels of common models now, so that no run waits for them."),
     "doctor": ("lab", "Print what minifp finds on this machine, and what is missing."),
 }
 

@@ -25,10 +25,13 @@ class Untraceable(Exception):
 
 
 class Trace:
-    """One tracing: its graph, and what it asked of settings, with the answers."""
+    """One tracing: its graph, and what it asked of settings, with the answers.
 
-    def __init__(self) -> None:
-        self.graph = Graph()
+    folds: whether exp, tanh and their like stay one node each, "call", as people read them.
+    """
+
+    def __init__(self, folds: bool = False) -> None:
+        self.graph, self.folds = Graph(), folds
         self.guards: dict[Node, Any] = {}
         self.shaping: list[Node] = []  # whose shape results have, though their numbers do not count
 
@@ -132,10 +135,11 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         """The symbol of an operation on integers of 32 bits."""
         return Symbol(self.trace, self.trace.graph.make(op, *map(self.lift, operands)))
 
-    def call(self, name: str) -> "Symbol":
-        """The symbol of a function of C's library."""
-        node = self.trace.graph.enter(self.node)
-        return Symbol(self.trace, self.trace.graph.node("call", (node,), "f", node.extent, name))
+    def call(self, name: str, *others: Any) -> "Symbol":
+        """The symbol of a function of C's library, or, for people, of one of elementary.py."""
+        graph = self.trace.graph
+        nodes = tuple([graph.enter(self.lift(x)) for x in (self, *others)])
+        return Symbol(self.trace, graph.node("call", nodes, "f", self.node.extent, name))
 
     def is_half(self) -> bool:
         """Whether this is a float16 number as it was stored."""
@@ -231,7 +235,9 @@ def in_formulas(formula: Callable[..., Any]) -> Callable[[Callable], Callable]:
     def decorate(function):
         @wraps(function)
         def either(x, *rest):
-            return (formula if isinstance(x, Symbol) else function)(x, *rest)
+            if not isinstance(x, Symbol):
+                return function(x, *rest)
+            return x.call(formula.__name__, *rest) if x.trace.folds else formula(x, *rest)
 
         return either
 
@@ -287,8 +293,12 @@ def _bitwise(logical_op, integer_op):
     return function
 
 
-def _elementary(function):
-    return lambda self, x: function(self.of("mul", x, 1.0))
+def _elementary(name, function):
+    def apply(self, *operands):
+        numbers = [self.of("mul", x, 1.0) for x in operands]
+        return numbers[0].call(name, *numbers[1:]) if self.trace.folds else function(*numbers)
+
+    return apply
 
 
 UFUNCS: dict[str, Callable[..., Any]] = {
@@ -315,10 +325,8 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "isnan": lambda self, x: x != x,
     "isinf": _isinf,
     "isfinite": lambda self, x: np.abs(x) < math.inf,
-    "copysign": lambda self, x, y: elementary.copysign(
-        self.of("mul", x, 1.0), self.of("mul", y, 1.0)
-    ),
-    **{name: _elementary(f) for name, f in elementary.FUNCTIONS.items()},
+    "copysign": _elementary("copysign", elementary.copysign),
+    **{name: _elementary(name, f) for name, f in elementary.FUNCTIONS.items()},
 }
 # What settings alone compute, in Python's floats.
 HOST: dict[str, Callable[..., Any]] = {

@@ -6,6 +6,7 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,7 +88,8 @@ class Formulas:
 
     def __init__(self, reference: Callable[..., Any], is_fused: bool = True) -> None:
         parameters = inspect.signature(reference).parameters.values()
-        self.reference, self.name, self.is_fused = reference, reference.__name__, is_fused
+        self.reference, self.is_fused = reference, is_fused
+        self.name = re.sub(r"\W", "_", reference.__name__, flags=re.ASCII)  # also of a <lambda>
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.arguments = [p.name for p in parameters if p.kind in positional]
         keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -125,10 +127,11 @@ class Formulas:
             variants.append(formula)
         return formula
 
-    def trace(self, kinds: tuple, settings: dict[str, Any]) -> Formula | None:
-        """The formula of a call, made anew; None, and why in `refused`, for what has none."""
+    def trace(self, kinds: tuple, settings: dict[str, Any], folds: bool = False) -> Formula | None:
+        """The formula of a call, made anew; None, and why in `refused`, for what has none. folds:
+        see Trace."""
         try:
-            return traced(self, kinds, settings)
+            return traced(self, kinds, settings, folds)
         except Untraceable as error:
             self.refused = str(error)
         except (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
@@ -149,9 +152,11 @@ def kind_of(a: Any) -> Any:
     return type(a) if isinstance(a, np.generic) else getattr(a, "dtype", type(a))
 
 
-def traced(formulas: Formulas, kinds: tuple, settings: dict[str, Any]) -> Formula:
+def traced(
+    formulas: Formulas, kinds: tuple, settings: dict[str, Any], folds: bool = False
+) -> Formula:
     """The formula of a call. Raises Untraceable, or whatever the reference raises."""
-    trace = Trace()
+    trace = Trace(folds)
     symbols = []
     for k, (kind, name) in enumerate(zip(kinds, formulas.arguments)):
         symbols.append(_entered(trace, k, kind, name, settings))

@@ -167,7 +167,7 @@ def run_file(path: Path):
         lines = [f.lineno for f in frames if f.filename == str(path)]
         where = f"{path}, line {lines[-1]}" if lines else str(path)
         said = f"{type(error).__name__}: {error}"
-        raise ArgumentError(f"the task file failed: {where}: {said}") from error
+        raise ArgumentError(f"the file failed: {where}: {said}") from error
     finally:
         sys.path.remove(str(path.parent.resolve()))
     return module

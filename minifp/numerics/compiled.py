@@ -51,9 +51,17 @@ def compilable(reference: F) -> F:
 @cache
 def compiled_kernels_in(module: str, kind: str = "numba") -> dict[str, Any]:
     """The compiled kernels of a module of references, by name: none where there is no such file."""
-    if kind == "numba" and not cpu.can_compile() or find_spec(f"{module}_{kind}") is None:
+    if kind == "numba" and not cpu.can_compile() or not _is_there(f"{module}_{kind}"):
         return {}
     return vars(import_module(f"{module}_{kind}"))
+
+
+def _is_there(module):
+    """Whether a module can be imported; False of one beside code that is in no package at all."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def compiled_kernel_of(

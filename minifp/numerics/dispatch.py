@@ -1,7 +1,7 @@
 """Compiled kernels for any device: formulas of one element, and sums, done where their arrays are.
 
 Here alone the kernels of the CPU and those of a GPU meet: in minifp/runtime each room has its own,
-and knows nothing of the other. What is for a GPU is imported at the first array there.
+and knows nothing of the other. Each is imported when the first kernel is made for it.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,6 @@ import numpy as np
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import any_device
 from minifp.numerics.formats import downcast, float32
-from minifp.runtime.cpu import pointwise as on_cpu
 from minifp.runtime.cuda.arrays import is_on_device
 
 # ---- formulas of one element --------------------------------------------------------------------
@@ -32,7 +31,7 @@ def pointwise(fn: Any, is_fused: bool = True) -> Any:
     def on_device(args, to, settings):
         return _on_device(formulas, args, to, settings)
 
-    return any_device(on_cpu.pointwise(fn, formulas, on_device))
+    return any_device(on_cpu().pointwise(fn, formulas, on_device))
 
 
 def _on_device(formulas, args, to, settings):
@@ -55,8 +54,8 @@ def summed(
         return on_gpu().summed_to(kernel.formulas, args, whole, shape, dtype, factor, **settings)
     compiled = partial(kernel, **settings)
     if factor == 1:
-        return on_cpu.summed(compiled, args, whole, shape, dtype)
-    sums = on_cpu.summed(compiled, args, whole, shape, float32)
+        return on_cpu().summed(compiled, args, whole, shape, dtype)
+    sums = on_cpu().summed(compiled, args, whole, shape, float32)
     return None if sums is None else downcast(np.asarray(sums * float32.type(factor)), dtype)
 
 
@@ -107,7 +106,13 @@ def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
     """
     if is_on_device(x):
         return on_gpu().sum_over(x, axes, dtype, factor)
-    return on_cpu.sums().sum_over(x, axes, dtype, factor)
+    return on_cpu().sums().sum_over(x, axes, dtype, factor)
+
+
+@cache
+def on_cpu() -> Any:
+    """The formulas of one element, and the sums, of the CPU: they need llvmlite."""
+    return import_module("minifp.runtime.cpu.pointwise")
 
 
 @cache

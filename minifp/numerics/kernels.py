@@ -19,7 +19,7 @@ from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
-from minifp.runtime.cpu import can_compile
+from minifp.runtime.cpu import can_derive
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
 
@@ -51,7 +51,8 @@ class Kernel:
 
     def __init__(self, reference: Callable[..., Any], rule: Rule) -> None:
         parameters = inspect.signature(reference).parameters.values()
-        self.name = f"{reference.__module__.rpartition('.')[2]}.{reference.__name__}"
+        module = reference.__module__ or "__main__"  # None of what exec makes without a name
+        self.name = f"{module.rpartition('.')[2]}.{reference.__name__}"
         self.reference, self.rule, self.__doc__ = reference, rule, reference.__doc__
         self.names = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -135,7 +136,7 @@ class Kernel:
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
         sums = {"shape", "sum"} <= self.keywords or hasattr(self.reference, "addends")
         is_map = self.rule.role in ("map", "loss") and "sum" not in self.wants
-        return derived_kernel_of(self.reference) if (sums or is_map) and can_compile() else None
+        return derived_kernel_of(self.reference) if (sums or is_map) and can_derive() else None
 
     # ---- on a GPU ----
 

@@ -14,6 +14,8 @@ import pytest
 import minifp
 from minifp.lab.commands import doctor_text as doctor
 from minifp.numerics import kernels
+from minifp.numerics.implementations import implementation_of
+from minifp.runtime import cpu
 
 
 def row(text, name):
@@ -42,21 +44,22 @@ def test_it_names_python_numpy_blas_and_the_cores():
 
 def test_it_says_which_kernels_are_live_for_which_device():
     text = doctor.doctor_text()
-    compiled = sum(kernel.compiled is not None for kernel in kernels.KERNELS)
-    assert f"{len(kernels.KERNELS) - compiled} in NumPy" in row(text, "cpu")
-    assert not compiled or f"{compiled} compiled by numba" in row(text, "cpu")
-    there = sum(kernel.device_kernel is not None for kernel in kernels.KERNELS)
-    assert row(text, "cuda").startswith(f"{there} in CUDA C++, ")
+    for device, name in (("cpu", "in NumPy"), ("cuda", "run on the CPU")):
+        ways = [implementation_of(kernel, device) for kernel in kernels.KERNELS]
+        assert f"{sum(way.how == 'reference' for way in ways)} {name}" in row(text, device)
+    assert not cpu.can_compile() or re.search(
+        r"^\d+ compiled by numba, \d+ derived by LLVM", row(text, "cpu")
+    )
     assert row(text, "threads") == str(minifp.get_num_threads())
     assert row(text, "float16 sums").startswith(("compiled by numba", "in NumPy, slow"))
 
 
 def test_a_compiled_kernel_counts_as_live(monkeypatch):
-    rows = [("x.y", print), ("x.z", None)]
-    kernels = [SimpleNamespace(name=n, compiled=k, device_kernel=k) for n, k in rows]
-    monkeypatch.setattr(doctor.kernels, "KERNELS", kernels)
-    assert "1 compiled by numba, 1 in NumPy" in str(doctor.kernel_rows())
-    assert "1 in CUDA C++, 1 run on the CPU" in str(doctor.kernel_rows())
+    monkeypatch.setattr(doctor.kernels, "KERNELS", [1, 2, 3])
+    ways = {1: "by hand", 2: "derived", 3: "derived"}
+    monkeypatch.setattr(doctor, "implementation_of", lambda k, device: SimpleNamespace(how=ways[k]))
+    assert doctor.counted("cpu") == "1 compiled by numba, 2 derived by LLVM"
+    assert doctor.counted("cuda") == "1 in CUDA C++, 2 derived in it"
     monkeypatch.setenv("MINIFP_KERNELS", "numpy")
     assert "MINIFP_KERNELS" in doctor.sequential_text(np.dtype("float16"))
 

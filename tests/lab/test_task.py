@@ -175,7 +175,7 @@ def test_a_file_that_holds_another_thing_by_that_name(file, name, message):
 )
 def test_a_file_that_fails_is_named_with_its_line(file, text):
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ArgumentError, match=r"the task file failed: .*mine.py.*line 3"):
+    with pytest.raises(ArgumentError, match=r"the file failed: .*mine.py.*line 3"):
         load_task(f"{file}:task")
 
 

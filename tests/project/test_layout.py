@@ -22,7 +22,8 @@ TAPE = ROOT / "minifp" / "autograd" / "tape.py"
 # import it. "words" are errors.py, typing.py and checks.py, which all rooms may use.
 ROOMS = {
     "words": "",  # no array and no device
-    "runtime": "words",  # no format's rule, no tensor: machines and the process only
+    "derive": "words",  # no array, no machine: what a reference computes, as a graph and as text
+    "runtime": "derive",  # no format's rule, no tensor: machines and the process only
     "numerics": "runtime",  # no tensor: arrays, formats and the rules of both
     "autograd": "numerics",  # no formula of an operation
     "ops": "autograd",  # no state between calls, no cast, and no library but NumPy
@@ -44,7 +45,7 @@ SHELL = {"cli", "__main__"}  # and every folder of COMMANDS, which stands beside
 COMMANDS = "commands"
 NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms' things
 DRAW_NUMBERS = {"ops", "nn", "data", "lab", "scope", "saving"}  # what may import random itself
-DECIDE_FORMATS = {"minifp", "numerics", "runtime"}
+DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell"}  # "float16" is the name of one
 COMPILED = {"parallel", "compiled", "native", "pointwise"}  # each kernel by itself
 MANY_ARGUMENTS = {"njit", "inline", "intrinsic", "command", *COMPILED}  # may have more than eight

@@ -15,6 +15,8 @@ import pytest
 
 import minifp as fp
 from minifp.errors import ArgumentError
+from minifp.numerics.compiled import compiled_kernels_in
+from minifp.numerics.kernels import KERNELS, kernel
 from minifp.runtime import cpu
 from minifp.runtime.cpu import heap, threads
 
@@ -393,6 +395,37 @@ def test_without_numba_one_warning_says_what_to_install_and_training_works():
     told = run(block + textwrap.dedent(TRAIN), MINIFP_KERNELS="")[1]
     assert told.count("pip install numba") == 1
     assert "numba" not in run(block + textwrap.dedent(TRAIN), MINIFP_KERNELS="numpy")[1]
+
+
+@pytest.mark.parametrize(
+    "refusal, what",
+    [("", "runs products, convolutions and all else"), ("no LLVM", "runs on its NumPy references")],
+)
+def test_where_only_numba_is_missing_kernels_are_still_derived(monkeypatch, refusal, what):
+    monkeypatch.delenv("MINIFP_KERNELS", raising=False)
+    monkeypatch.setattr(cpu, "numba_error", lambda: ImportError("No module named 'numba'"))
+    monkeypatch.setattr(cpu, "why_not_derived", lambda: refusal)
+    with pytest.warns(RuntimeWarning, match=f"{what}.*No module named 'numba'; install numba"):
+        assert not cpu.can_compile.__wrapped__()
+    assert cpu.can_derive() == (not refusal)
+
+
+@compiled
+def test_what_is_derived_needs_no_kernel_of_numba(monkeypatch):
+    monkeypatch.setattr(cpu, "can_compile", lambda: False)
+    compiled_kernels_in.cache_clear()
+    try:
+        halved = kernel("map", "x")(lambda x: x / 2)
+        assert halved.compiled is halved.derived is not None
+        assert halved(np.ones(3, np.float16)).tolist() == [0.5, 0.5, 0.5]
+    finally:
+        KERNELS.pop()
+        compiled_kernels_in.cache_clear()
+
+
+def test_numpy_alone_derives_nothing_either():
+    code = "from minifp.numerics.kernels import KERNELS; print({k.compiled for k in KERNELS})"
+    assert run(code, MINIFP_KERNELS="numpy")[0].strip() == "{None}"
 
 
 def test_importing_minifp_compiles_nothing_and_does_not_load_numba():

@@ -18,6 +18,7 @@ from minifp.data import files, images
 from minifp.errors import DataError, DeviceError
 from minifp.lab import environment
 from minifp.numerics import accumulate, kernels
+from minifp.numerics.implementations import BY_HAND, DERIVED, REFERENCE, implementation_of
 from minifp.runtime import cpu
 from minifp.runtime.cpu import kernel_cache
 from minifp.runtime.cpu.threads import get_num_threads
@@ -39,7 +40,8 @@ VARIABLES = {
     "MINIFP_CONVOLUTIONS": '"cudnn": on a GPU, convolutions by cuDNN',
     "MINIFP_CUBLAS": "the cuBLAS library to use",
     "MINIFP_DATA": "where data sets lie",
-    "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy',
+    "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy; "checked": verify what is '
+    "told to derived kernels",
     "MINIFP_THREADS": "how many threads kernels use",
     "NUMBA_CACHE_DIR": "where compiled kernels are kept",
 }
@@ -140,10 +142,9 @@ def gpu_text(cupy) -> str:
 
 def kernel_rows() -> list:
     """For each device how many kernels run on what, and how sequential float16 sums are made."""
-    on_cpu = Counter(live_kernel(kernel) for kernel in kernels.KERNELS)
     families = sorted({kernel.name.partition(".")[0] for kernel in kernels.KERNELS})
     return [
-        ("cpu", counted(on_cpu)),
+        ("cpu", counted("cpu")),
         ("", f"of {', '.join(families)}"),
         ("cuda", on_gpu()),
         ("cache", kernel_cache.summary()),
@@ -156,21 +157,19 @@ def on_gpu() -> str:
     """How many kernels run on a GPU."""
     if cpu.numba_error() is not None:
         return "none: they are made with numba, which does not load"
-    count = Counter(kernel.device_kernel is not None for kernel in kernels.KERNELS)
-    return f"{count[True]} in CUDA C++, {count[False]} run on the CPU"
+    return counted("cuda")
 
 
-def live_kernel(kernel) -> str:
-    """What computes a kernel on the CPU."""
-    return "numpy" if kernel.compiled is None else "numba"
+def counted(device) -> str:
+    """How many kernels run on what on a device."""
+    count = Counter(implementation_of(kernel, device).how for kernel in kernels.KERNELS)
+    return ", ".join(f"{count[how]} {name}" for how, name in NAMES[device].items() if count[how])
 
 
-def counted(live) -> str:
-    """How many kernels run on what."""
-    return ", ".join(f"{count} {NAMES[name]}" for name, count in sorted(live.items()))
-
-
-NAMES = {"numpy": "in NumPy", "numba": "compiled by numba"}
+NAMES = {
+    "cpu": {BY_HAND: "compiled by numba", DERIVED: "derived by LLVM", REFERENCE: "in NumPy"},
+    "cuda": {BY_HAND: "in CUDA C++", DERIVED: "derived in it", REFERENCE: "run on the CPU"},
+}
 
 
 def sequential_text(dtype) -> str:

@@ -1,6 +1,7 @@
 """The CPU: stored numbers in kernels, their threads, their products, and compiling them.
 
-What needs numba is in the other files, which are imported when the first kernel is called.
+What needs llvmlite or numba is in the other files, which are imported when the first kernel is
+called.
 """
 
 import os
@@ -10,25 +11,35 @@ from importlib import import_module
 
 from minifp.errors import ArgumentError
 
+# What MINIFP_KERNELS may be: "numba", which is the same as none; "numpy", references alone;
+# "checked", which verifies what derived kernels trust (see checked.py).
+MODES = ("numba", "numpy", "checked")
+
+
+def kernels_mode() -> str:
+    """What MINIFP_KERNELS says. Raises ArgumentError for what is none of MODES."""
+    mode = os.environ.get("MINIFP_KERNELS") or MODES[0]
+    if mode not in MODES:
+        raise ArgumentError(
+            f"environment variable MINIFP_KERNELS={mode!r}: expected numba, numpy or checked"
+        )
+    return mode
+
 
 @cache
 def can_compile() -> bool:
-    """Whether kernels can be compiled: numba is there, and MINIFP_KERNELS is not "numpy".
-
-    Warns, once, where numba is missing or does not load. Raises ArgumentError for a MINIFP_KERNELS
-    that is neither "numba", which is the same as none, nor "numpy".
-    """
-    given = os.environ.get("MINIFP_KERNELS") or "numba"
-    if given not in ("numba", "numpy"):
-        raise ArgumentError(
-            f"environment variable MINIFP_KERNELS={given!r}: expected numba or numpy"
-        )
-    if given == "numpy":
+    """Whether kernels that are written by hand can be compiled: MINIFP_KERNELS does not forbid it,
+    and numba is there. Warns, once, where it is missing or does not load. Raises ArgumentError as
+    `kernels_mode`."""
+    if kernels_mode() == "numpy":
         return False
     error = numba_error()
     if error is not None:
+        what = "minifp runs on its NumPy references"
+        if can_derive():
+            what = "minifp runs products, convolutions and all else that numba compiles in NumPy"
         warnings.warn(
-            f"minifp runs on its NumPy references, many times slower than compiled: {error}; "
+            f"{what}, many times slower than compiled: {error}; "
             f"install numba (pip install numba), or set MINIFP_KERNELS=numpy if that is meant",
             RuntimeWarning,
             stacklevel=2,
@@ -36,15 +47,30 @@ def can_compile() -> bool:
     return error is None
 
 
+def can_derive() -> bool:
+    """Whether kernels are derived from references: MINIFP_KERNELS does not forbid it, and llvmlite
+    is there; numba is not needed. Raises ArgumentError as `kernels_mode`."""
+    return not why_not_derived()
+
+
+@cache
+def why_not_derived() -> str:
+    """Why no kernel is derived from its reference; "" where they are."""
+    if kernels_mode() == "numpy":
+        return "MINIFP_KERNELS=numpy"
+    error = _error_of("minifp.runtime.cpu.pointwise")
+    return "" if error is None else f"LLVM does not load: {type(error).__name__}: {error}"
+
+
 @cache
 def numba_error() -> Exception | None:
     """Why numba, or what it needs, does not load; None where it does."""
+    return _error_of("numba") or _error_of("minifp.runtime.cpu.pool")
+
+
+def _error_of(module):
     try:
-        import_module("numba")
+        import_module(module)
     except Exception as error:  # one made for another NumPy or Python raises anything
-        return error
-    try:
-        import_module("minifp.runtime.cpu.pool")
-    except (ImportError, OSError) as error:  # OSError: a numba whose libraries do not load
         return error
     return None

@@ -2,16 +2,20 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 
 class Progress:
-    """The line, which goes when nothing is being compiled any more."""
+    """The line, which goes when nothing is being compiled any more.
+
+    tell: what is called with each title in place of showing it, where somebody has a line already.
+    """
 
     def __init__(self) -> None:
         self.bar: Any = None
+        self.tell: Callable[[str], object] | None = None
         self.depth, self.lock = 0, threading.Lock()
 
     def begin(self, title: str | None) -> None:
@@ -19,7 +23,7 @@ class Progress:
         with self.lock:
             self.depth += 1
             if self.depth == 1 and title is not None:
-                self._show(title)
+                (self.tell or self._show)(title)
 
     def end(self) -> None:
         """It is done."""

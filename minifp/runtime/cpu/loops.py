@@ -33,6 +33,8 @@ class Code:
         self.entry = self.function.append_basic_block("entry")
         self.b = ir.IRBuilder(self.function.append_basic_block("body"))
         self.p = dict(zip(parameters, self.function.args))
+        for parameter, argument in self.p.items():
+            argument.name = parameter  # for those who read the text
         self.dtypes = dict(parameters)
 
     def finish(self) -> None:

@@ -68,14 +68,24 @@ def machine() -> Any:
 
 
 def object_code(text: str) -> bytes:
-    """The machine code of a module, optimised: for the width of this CPU's vectors."""
+    """The machine code of a module."""
+    return machine().emit_object(optimised(text))
+
+
+def assembly(text: str) -> str:
+    """The same as people read it."""
+    return machine().emit_assembly(optimised(text))
+
+
+def optimised(text: str) -> Any:
+    """A module as it is compiled: for the width of this CPU's vectors."""
     module = llvm.parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
     options.loop_interleaving = options.loop_unrolling = True
     builder = llvm.create_pass_builder(machine(), options)
     builder.getModulePassManager().run(module, builder)
-    return machine().emit_object(module)
+    return module
 
 
 LOCK = threading.RLock()  # LLVM's machine is one for all threads

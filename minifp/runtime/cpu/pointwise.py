@@ -19,7 +19,8 @@ from llvmlite import ir
 from minifp.derive.graph import Node
 from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import SCALARS, Formula, Formulas, kind_of, signature_of
-from minifp.runtime.cpu import pool
+from minifp.runtime.cpu import can_compile, kernels_mode, pool
+from minifp.runtime.cpu.checked import Checked
 from minifp.runtime.cpu.gather import BLOCK, add_gather, places_of
 from minifp.runtime.cpu.loops import Code, new_module
 from minifp.runtime.cpu.machine import F32, I64, kernel_of
@@ -156,8 +157,16 @@ class Pointwise:
         if key not in self.kernels:
             names = tuple([d.name for d in outs])
             kernel = kernel_of(NAME, kernel_text(formula, forms, names), formula.name)
+            if kernels_mode() == "checked":
+                kernel = self.checked(kernel, formula, forms, names)
             self.kernels[key] = kernel, cost_of(formula)
         return self.kernels[key]
+
+    def checked(self, kernel: Any, formula: Formula, forms: str, outs: tuple) -> Checked:
+        """The kernel, which verifies first what its entry trusts."""
+        arguments = self.formulas.arguments
+        reads = [(arguments[k], d, form) for (k, d), form in zip(formula.loads.items(), forms)]
+        return Checked(kernel, formula.name, reads, outs, len(formula.numbers))
 
 
 # Most calls are of few numbers, in arrays of one shape, perhaps with a number behind them: these
@@ -272,7 +281,7 @@ def summed(function: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any) -
 
     It is computed in slabs, in float32, each of which is summed before the next is computed.
     """
-    if dtype not in FLOATS:
+    if dtype not in FLOATS or not can_compile():  # sums are compiled by numba
         return None
     if 0 in whole:
         return np.zeros(shape, dtype)

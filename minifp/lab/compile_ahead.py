@@ -1,0 +1,96 @@
+"""Compile what models need before anybody waits for it: a step of each, on little data.
+
+Whatever is compiled is kept (see runtime/cpu/kernel_cache.py), so that later runs only load it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from minifp.data import TensorDataset
+from minifp.errors import ArgumentError
+from minifp.lab.run import train
+from minifp.lab.task import Task
+from minifp.lab.tasks import CHARACTERS, SIZES, load_task
+from minifp.models import VGG, CharGRU, ResNet
+from minifp.runtime.cpu.compiling import PROGRESS
+from minifp.runtime.nearest import nearest
+
+PRECISIONS = ("float32", "mixed", "float16")
+
+
+def on_digits(build: Callable) -> Task:
+    """A task of another network on small pictures of digits."""
+    return replace(load_task("lenet"), model=build)
+
+
+# What each name stands for: FIRST is what is compiled where nothing else is asked for.
+MODELS: dict[str, Callable[[], Task]] = {
+    "mlp": lambda: load_task("mlp"),
+    "lenet": lambda: load_task("lenet"),
+    "charlstm": lambda: load_task("charlstm"),
+    "resnet": lambda: on_digits(lambda: ResNet(depth=8, channels=1)),
+    "vgg": lambda: on_digits(lambda: VGG(classes=10, size=SIZES["digits"], channels=1)),
+    "chargru": lambda: replace(load_task("charlstm"), model=lambda: CharGRU(CHARACTERS)),
+}
+FIRST = ("mlp", "lenet", "charlstm", "resnet")
+
+
+@dataclass
+class Compiled:
+    """What was compiled for a model in a precision: the titles of kernels, in seconds."""
+
+    model: str
+    precision: str
+    kernels: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def compile_ahead(models: Iterable[str], progress: bool = True) -> list[Compiled]:
+    """Train each model for one step in each of PRECISIONS, and say what was compiled for it.
+
+    Raises ArgumentError for a model that is none of MODELS.
+    """
+    from tqdm.auto import tqdm
+
+    for name in (models := [*models]):
+        if name not in MODELS:
+            near = " or ".join(nearest(name, MODELS)) or ", ".join(MODELS)
+            raise ArgumentError(f"no model {name!r} to compile for: expected {near}")
+    parts = [Compiled(name, precision) for name in models for precision in PRECISIONS]
+    with tqdm(parts, desc="compiling", unit=" runs", disable=not progress, leave=False) as bar:
+        for part in bar:
+            with listed(part, lambda title: bar.set_postfix_str(title)):
+                one_step(MODELS[part.model](), part.precision)
+    return parts
+
+
+@contextmanager
+def listed(part: Compiled, show: Callable[[str], object]) -> Iterator[None]:
+    """Write into `part`, and show, what is compiled meanwhile, in place of the line of progress."""
+
+    def tell(title):
+        part.kernels.append(title)
+        show(f"{part.model}, {part.precision}: {title}")
+
+    since, PROGRESS.tell = time.perf_counter(), tell
+    try:
+        yield
+    finally:
+        PROGRESS.tell = None
+        part.seconds = time.perf_counter() - since
+
+
+def one_step(task: Task, precision: str) -> None:
+    """Two steps of a task, the second as all later ones, and an evaluation."""
+    train_set, test_set = task.data()
+    data = first(train_set, 2 * task.batch_size), first(test_set, task.batch_size)
+    train(replace(task, steps=2), precision, 0, data)
+
+
+def first(dataset, n: int) -> TensorDataset:
+    """The first examples of a data set."""
+    return TensorDataset(*dataset[np.arange(min(n, len(dataset)))])

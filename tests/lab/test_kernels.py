@@ -1,0 +1,90 @@
+"""`minifp kernels`: which kernel is how computed, and what is generated of a formula."""
+
+import pytest
+
+pytest.importorskip("click")
+from click.testing import CliRunner
+
+from minifp.cli import main
+from minifp.errors import ArgumentError
+from minifp.lab.commands import kernels_text as text
+from minifp.numerics import kernels
+from minifp.runtime import cpu
+
+derived = pytest.mark.skipif(not cpu.can_derive(), reason="needs llvmlite")
+MINE = """
+import numpy as np
+import minifp as fp
+
+soft_cap = fp.kernel("map", "x")(lambda x, *, cap: cap * np.tanh(x / cap))
+
+@fp.kernel("map", "x")
+def in_order(x):
+    return np.sort(x)
+"""
+
+
+def call(*words):
+    """What the command answers, which succeeds."""
+    result = CliRunner().invoke(main, ["kernels", *map(str, words)])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_all_kernels_are_listed_with_what_computes_them():
+    listing = call()
+    for kernel in kernels.KERNELS:
+        assert kernel.name.partition(".")[2] in listing
+    assert f"of {len(kernels.KERNELS)} kernels" in listing
+
+
+@pytest.mark.parametrize("name, count", [("silu_dx", 1), ("activation.silu_dx", 1), ("silu", 2)])
+def test_kernels_are_found_by_their_names_and_their_operations(name, count):
+    assert len(text.named(name)) == count
+
+
+def test_a_family_is_all_of_it_and_an_unknown_name_gets_the_nearest():
+    assert {kernel.name.partition(".")[0] for kernel in text.named("softmax")} == {"softmax"}
+    with pytest.raises(ArgumentError, match="'sofmax'; did you mean softmax"):
+        text.named("sofmax")
+
+
+@derived
+def test_graph_and_generated_texts_mark_where_numbers_are_rounded():
+    page = call("leaky_relu_forward", "--show", "all")
+    assert "x: x > 0" not in page and "np.where(x > 0, x, negative_slope * x)" in page
+    assert "result = where(x > 0, x, negative_slope * x)" in page
+    assert "a number that each call tells" in page and "rounded, for the only time" in page
+    assert 'define void @"formula"' in page and "python_formula" not in page
+    assert "Instructions of this processor" in page
+    assert "float leaky_relu_forward_(float x0, float p0)" in page and "typedef half X0;" in page
+
+
+@derived
+def test_in_float32_nothing_is_rounded_and_functions_can_be_expanded():
+    assert "rounded, for" not in call("exp_forward", "--precision", "float32")
+    assert "exp(x)" in call("exp_forward")
+    assert len(call("exp_forward", "--show", "expanded")) > 2 * len(call("exp_forward"))
+
+
+def test_what_is_written_by_hand_is_shown_with_its_file():
+    page = call("matmul_forward")
+    assert "def matmul_forward" in page
+    assert not cpu.can_compile() or "by hand, minifp/ops/products/matmul_numba.py" in page
+
+
+@derived
+def test_a_file_of_ones_own_is_shown_also_what_cannot_be_derived(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "KERNELS", [*kernels.KERNELS])
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    page = call(tmp_path / "mine.py")
+    assert "cap * tanh(x / cap)" in page and "lambda x, *, cap" in page
+    assert "CPU: reference, np.sort has no formula" in page
+    assert "np.sort has no formula" in text.left_to_numpy()
+
+
+def test_a_file_that_is_not_there_or_makes_none_is_refused(tmp_path):
+    (tmp_path / "empty.py").touch()
+    for name, why in (("empty.py", "makes no kernel"), ("other.py", "there is no file")):
+        with pytest.raises(ArgumentError, match=why):
+            text.named(str(tmp_path / name))
