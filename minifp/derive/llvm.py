@@ -36,10 +36,10 @@ def ordered(sign: str) -> Callable[..., Any]:
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    "add": lambda b, x, y, flags: b.fadd(x, y, flags),
-    "sub": lambda b, x, y, flags: b.fsub(x, y, flags),
-    "mul": lambda b, x, y, flags: b.fmul(x, y, flags),
-    "div": lambda b, x, y, flags: b.fdiv(x, y, flags),
+    "add": lambda b, x, y, flags: b.fadd(x, y, flags=flags),
+    "sub": lambda b, x, y, flags: b.fsub(x, y, flags=flags),
+    "mul": lambda b, x, y, flags: b.fmul(x, y, flags=flags),
+    "div": lambda b, x, y, flags: b.fdiv(x, y, flags=flags),
     "neg": lambda b, x: b.fneg(x),
     "pow": lambda b, x, y: called(b, "powf", (x, y)),
     **{"abs": intrinsic("fabs"), "sqrt": intrinsic("sqrt"), "floor": intrinsic("floor")},

@@ -62,6 +62,7 @@ SPELLED = {
     **{"add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})"},
     **{"neg": "(-{})", "abs": "abs({})", "pow": "({} ** {})", "sqrt": "({} ** 0.5)"},
     **{"eq": "({} == {})", "ne": "({} != {})", "lt": "({} < {})", "le": "({} <= {})"},
+    "floordiv": "({} // {})",
     **{"gt": "({} > {})", "ge": "({} >= {})", "max": "max({}, {})", "min": "min({}, {})"},
 }
 
@@ -72,6 +73,8 @@ def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
     def spelled(node):
         if node.op == "python":
             return repr(float(node.value))
+        if node.op == "size":
+            return "s[''][{}][{}]".format(*node.value)
         if node.op == "setting":
             name, *places = node.value
             return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)

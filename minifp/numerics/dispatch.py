@@ -76,6 +76,17 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
     return any_device(summed_kernel)
 
 
+def derived_rows_of(reference: Callable[..., Any], out: tuple[str, ...]) -> Callable[..., Any]:
+    """The same of a reference that reduces along axes, on the CPU: those of a GPU are written by
+    hand. out: the words of its rule for the formats of results."""
+    return on_cpu_rows().RowKernel(reference, out)
+
+
+def on_cpu_rows() -> Any:
+    """The formulas of rows on the CPU."""
+    return import_module("minifp.runtime.cpu.rows")
+
+
 # ---- sums ---------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from minifp.checks import check_choice
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.compiled import compiled_kernel_of
-from minifp.numerics.dispatch import derived_kernel_of
+from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.runtime.cpu import can_compile
@@ -133,8 +133,12 @@ class Kernel:
     def derived(self) -> Callable[..., Any] | None:
         """The compiled kernel that is derived from the reference, on any device (see
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
-        is_formula = self.rule.role == "map" or {"shape", "sum"} <= self.keywords
-        return derived_kernel_of(self.reference) if is_formula and can_compile() else None
+        if not can_compile():
+            return None
+        if self.rule.role == "map" or {"shape", "sum"} <= self.keywords:
+            return derived_kernel_of(self.reference)
+        reduces = self.rule.role in ("reduce", "norm", "loss") and {*self.wants} <= {"sum"}
+        return derived_rows_of(self.reference, self.rule.out) if reduces else None
 
     # ---- on a GPU ----
 

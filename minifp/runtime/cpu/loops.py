@@ -9,6 +9,7 @@ from llvmlite import ir
 from minifp.runtime.cpu.formats_ir import BYTES, FORMATS
 from minifp.runtime.cpu.machine import I8, I64, TRIPLE, VOID, add_entry
 
+WIDE = {"int64": I64, "float64": ir.DoubleType()}  # in memory only
 NUMBERS = {"i64": I64, "f32": ir.FloatType(), "f64": ir.DoubleType()}
 
 
@@ -100,6 +101,8 @@ class Code:
 
     def load(self, pointer: Any, i: Any, dtype: str) -> Any:
         """The number at a place of an array of a dtype, in float32; a truth value as it is."""
+        if dtype == "int64":
+            return self.b.sitofp(self.b.load(self.b.gep(pointer, [i])), NUMBERS["f32"])
         form, upcast, _ = FORMATS[dtype]
         x = self.b.load(self.b.gep(pointer, [i]))
         x.align = BYTES[form]
@@ -124,4 +127,4 @@ class Code:
 
 def element(dtype: str) -> Any:
     """What lies in the memory of an array of a dtype."""
-    return I64 if dtype == "int64" else FORMATS[dtype][0]
+    return WIDE[dtype] if dtype in WIDE else FORMATS[dtype][0]
