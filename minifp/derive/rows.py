@@ -27,7 +27,7 @@ DEAR = 12  # operations that are worth a place in memory
 class Rows(Formula):
     """What one kernel computes, row by row, of a tracing.
 
-    axes: of the call, in order; along: those of a row. arguments: of each array its axes. shapes:
+    rows: whether it is one of rows. axes: of the call, in order; along: those of a row. arguments: of each array its axes. shapes:
     the axes of each result, None for size 1. extent, level: of each node. early: the formula of
     what must be known before, or None; it is `early_nodes` here.
     """
@@ -41,8 +41,8 @@ class Rows(Formula):
             k: tuple(map(found, axes)) for k, axes in trace.arguments.items() if k in self.loads
         }
         self.sums = [n for n in self.nodes if n.op in REDUCTIONS]
-        if self.sums:
-            self._find_axes()
+        self.rows = self._find_axes() if self.sums else self._find_rows()
+        if self.rows:
             self._divide()
 
     # ---- axes ----
@@ -64,7 +64,7 @@ class Rows(Formula):
         return spans
 
     def _find_axes(self):
-        """Of the call, and of a row: those of the sums that others need."""
+        """Those of the call, and those of a row: of the sums that others need."""
         domains = [_set(n.value[0] + n.value[1]) for n in self.sums]
         whole = max(domains, key=len)
         ordered = [n.value[0] + n.value[1] for n in self.sums] + [*self.arguments.values()]
@@ -76,6 +76,17 @@ class Rows(Formula):
         if gone == {whole} and self._ends_in_sums():
             gone = {frozenset()}  # rows of one number
         self.along = max(gone, key=lambda g: [a in g for a in reversed(self.axes)])
+        return True
+
+    def _find_rows(self):
+        """The same where nothing is summed: rows are what one number is for, if any is."""
+        self.axes = max(self.shapes, key=len)
+        several = {frozenset(own) - {None} for own in self.arguments.values()}
+        several -= {frozenset(), _set(self.axes)}
+        if len(several) != 1 or None in self.axes or not all(s <= _set(self.axes) for s in several):
+            return False
+        self.along = frozenset(self.axes) - several.pop()
+        return True
 
     def _ends_in_sums(self):
         """Whether nothing that has axes is made of a sum."""

@@ -6,6 +6,7 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,7 +81,8 @@ def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
             return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
         return SPELLED[node.op].format(*map(spelled, node.args))
 
-    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})")
+    names = {"inf": math.inf, "nan": math.nan}  # as they are spelled
+    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})", names)
 
 
 class Formulas:

@@ -71,7 +71,7 @@ class RowKernel:
         outs = self.formats(formula, args, to)
         if outs is None:
             return None
-        if not formula.sums:
+        if not formula.rows:
             return self.pointwise(formula, outs, settings)
         return Plan(self, formula, shapes, outs, formula.told(settings))
 
@@ -89,20 +89,21 @@ class RowKernel:
         return outs if FLOATS.issuperset(outs) else None
 
     def pointwise(self, formula: Rows, to: tuple, settings: dict) -> Any:
-        """What computes a formula that reduces nothing, of one result."""
+        """What computes a formula that reduces nothing."""
         (axes, *others), kernels = formula.shapes, Pointwise(self.formulas, None)  # type: ignore
-        if others:
-            return None
         sizes = sizes_of(formula, settings[""])
         shape = tuple([1 if a is None else sizes[a] for a in axes])
         wanted = {k: _beside(own, axes, sizes) for k, own in formula.arguments.items()}
 
         def run(*args):
             arrays = [args[k].reshape(wanted[k]) for k in formula.loads]
-            (y,) = kernels.run(formula, arrays, to, settings)
-            return y if y.shape == shape else np.broadcast_to(y, shape).copy()
+            results = tuple([
+                y if y.shape == shape else np.broadcast_to(y, shape).copy()
+                for y in kernels.run(formula, arrays, to, settings)
+            ])  # fmt: skip
+            return results if formula.several else results[0]
 
-        return None if None in wanted.values() else run
+        return run if all(o == axes for o in others) and None not in wanted.values() else None
 
     def kernel(self, formula: Rows, outs: tuple) -> Callable[..., Any]:
         """What is called of a formula."""
