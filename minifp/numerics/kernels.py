@@ -135,7 +135,7 @@ class Kernel:
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
         if not can_compile():
             return None
-        if self.rule.role == "map" or {"shape", "sum"} <= self.keywords:
+        if self.rule.role == "map":
             return derived_kernel_of(self.reference)
         reduces = self.rule.role in ("reduce", "norm", "loss") and {*self.wants} <= {"sum"}
         return derived_rows_of(self.reference, self.rule.out) if reduces else None

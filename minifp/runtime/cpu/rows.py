@@ -13,12 +13,14 @@ import numpy as np
 from minifp.derive.arrays import WHOLE_NUMBERS, found
 from minifp.derive.rows import RowFormulas, Rows
 from minifp.runtime.cpu import pool
+from minifp.runtime.cpu.beside_text import BesideText, workspace_of
 from minifp.runtime.cpu.machine import kernel_of
 from minifp.runtime.cpu.pointwise import FLOAT32, FLOATS, Pointwise, cost_of
 from minifp.runtime.cpu.rows_text import FEW, NAME, RowText
 from minifp.runtime.cpu.threads import get_num_threads
 
 WORTH = 8192  # numbers that are worth a chunk
+WIDE = 16384  # numbers of rows beside each other that are worth one: half of the L2 cache
 MOST = 4096  # plans that are remembered
 PLAIN = (np.ndarray, int, float, type(None))
 
@@ -61,8 +63,6 @@ class RowKernel:
     def new_plan(self, args: tuple, to: tuple, settings: dict[str, Any]) -> Any:
         """The same, made anew."""
         shapes = {k: a.shape for k, a in enumerate(args) if type(a) is np.ndarray}
-        if any(0 in shape for shape in shapes.values()):
-            return None
         numbers = {n: a for n, a in zip(self.formulas.arguments, args) if type(a) in (int, float)}
         settings = settings | numbers | {"": shapes}
         formula = self.formulas(list(args), settings)
@@ -71,9 +71,22 @@ class RowKernel:
         outs = self.formats(formula, args, to)
         if outs is None:
             return None
+        if any(0 in shape for shape in shapes.values()):
+            return self.empty(formula, outs, shapes)
         if not formula.rows:
             return self.pointwise(formula, outs, settings)
         return Plan(self, formula, shapes, outs, formula.told(settings))
+
+    def empty(self, formula: Rows, outs: tuple, shapes: dict) -> Any:
+        """What makes results of no numbers; None where they have some."""
+        sizes = sizes_of(formula, shapes)
+        several = [tuple([1 if a is None else sizes[a] for a in axes]) for axes in formula.shapes]
+
+        def run(*args):
+            results = tuple([np.empty(shape, dtype) for shape, dtype in zip(several, outs)])
+            return results if formula.several else results[0]
+
+        return run if all(0 in shape for shape in several) else None
 
     def formats(self, formula: Rows, args: tuple, to: tuple) -> tuple | None:
         """In what results are stored; None for what is not ours."""
@@ -105,11 +118,11 @@ class RowKernel:
 
         return run if all(o == axes for o in others) and None not in wanted.values() else None
 
-    def kernel(self, formula: Rows, outs: tuple) -> Callable[..., Any]:
+    def kernel(self, formula: Rows, outs: tuple, writer: type[RowText]) -> Callable[..., Any]:
         """What is called of a formula."""
-        key = formula, outs
+        key = formula, outs, writer
         if key not in self.kernels:
-            text = RowText(formula, tuple([d.name for d in outs])).text()
+            text = writer(formula, tuple([d.name for d in outs])).text()
             self.kernels[key] = kernel_of(NAME, text, self.__name__)
         return self.kernels[key]
 
@@ -135,7 +148,6 @@ class Plan:
     def __init__(self, kernels: RowKernel, formula: Rows, shapes: dict, outs: tuple,
                  numbers: tuple) -> None:  # fmt: skip
         self.formula, self.outs, self.numbers = formula, outs, numbers
-        self.kernel = kernels.kernel(formula, outs)
         self.early = None
         if formula.early is not None:
             single = (FLOAT32,) * len(formula.early_nodes)
@@ -148,9 +160,24 @@ class Plan:
         self.n = math.prod(sizes[a] for a in formula.along)
         if not formula.along:
             self.n = max([sizes[n.value] for n in formula.nodes if n.op == "take"], default=1)
+        self.step = self._step()
+        if self.step > 1:
+            self.order = [*formula.axes]
         self.arguments = [self._argument(k, shapes[k], dtype) for k, dtype in formula.loads.items()]
         self.results = [self._result(axes) for axes in formula.shapes]
+        self.kernel = kernels.kernel(formula, outs, BesideText if self.step > 1 else RowText)
         self._divide()
+
+    def _step(self):
+        """How far the numbers of a row are apart, where they can lie as they are; or 1."""
+        axes, along = self.formula.axes, self.formula.along
+        places = [i for i, a in enumerate(axes) if a in along and self.sizes[a] > 1]
+        if not places or any(self.formula.extent[n] == "k" for n in self.formula.late):
+            return 1
+        between = axes[places[0] : places[-1] + 1]
+        if any(a not in along and self.sizes[a] > 1 for a in between):
+            return 1
+        return math.prod(self.sizes[a] for a in axes[places[-1] + 1 :])
 
     def _divide(self):
         formula, total = self.formula, self.rows * (self.n if self.formula.along else 1)
@@ -159,6 +186,10 @@ class Plan:
         self.chunks, self.per = pool.spans(self.rows, least)
         self.cost = total * sum(cost_of(formula) for _ in range(1)) * 2
         self.workspace = (len(formula.kept) + columns) * self.n
+        if self.step > 1:
+            self.per = min(self.step, max(16, WIDE // self.n))
+            self.chunks = self.rows // self.step * -(-self.step // self.per)
+            self.workspace = workspace_of(formula, self.n, self.per)
         self.parts = self.chunks * (len(formula.late) - columns + columns * self.n)
 
     def _argument(self, k, shape, dtype):
@@ -212,7 +243,7 @@ class Plan:
             arrays += self.early(*args)
         results = [np.empty(shape, dtype) for (shape, _), dtype in zip(self.results, self.outs)]
         rest = (
-            *(self.per, self.rows, self.n, np.empty(self.parts)), *arrays, *results, *self.numbers,
+            *(self.per, self.step if self.step > 1 else self.rows, self.n, np.empty(self.parts)), *arrays, *results, *self.numbers,
         )  # fmt: skip
         if self.chunks > 1 and self.cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
             helpers = min(get_num_threads(), self.chunks) - 1

@@ -125,7 +125,7 @@ class RowText:
                 return b.sitofp(i, F32)
             if node.op == "load":
                 places = {"c": lambda: I64(0), "r": lambda: r, "k": lambda: i}
-                return self.load(node, places.get(extent[node], lambda: b.add(base, i))())
+                return self.load(node, places.get(extent[node], lambda: self.at(base, i))())
             table, index = node.args
             j = b.fptosi(Elements(self.code, known, read).value(index), I64)
             j = self.code.least(j, b.sub(self.p["n"], I64(1)))
@@ -154,7 +154,7 @@ class RowText:
                 for k, (node, form) in enumerate(zip(formula.results, formula.forms)):
                     if form == "e":
                         x = self.element(node, here, r, i, base, last)
-                        self.code.store(x, self.p[f"y{k}"], self.b.add(base, i), self.outs[k])
+                        self.code.store(x, self.p[f"y{k}"], self.at(base, i), self.outs[k])
                 for k, node in enumerate(self.columns):
                     x = self.element(node.args[0], here, r, i, base, last)
                     at = self.space(len(formula.kept) + k, i)
@@ -163,11 +163,12 @@ class RowText:
 
     def store_row(self, known: dict, r: Any) -> None:
         """Store what is one number for the row, and add it to the sums over rows."""
+        elements = Elements(self.code, known, self.reader(known, r, None, None))
         for k, (node, form) in enumerate(zip(self.formula.results, self.formula.forms)):
             if form == "r":
-                self.code.store(known[node], self.p[f"y{k}"], r, self.outs[k])
+                self.code.store(elements.value(node), self.p[f"y{k}"], r, self.outs[k])
         for node, slot in self.total_slots.items():
-            x = self.b.fpext(known[node.args[0]], F64)
+            x = self.b.fpext(elements.value(node.args[0]), F64)
             self.b.store(combined(self.b, node.op, self.b.load(slot), x), slot)
 
     def know(self, known: dict, r: Any, base: Any, at: int) -> None:
@@ -191,6 +192,10 @@ class RowText:
                 else:
                     self.b.store(elements.value(m), self.space(k, i))
         return elements.value(node)
+
+    def at(self, base: Any, i: Any) -> Any:
+        """Where number i of a row lies, which begins at `base`."""
+        return self.b.add(base, i)
 
     def space(self, slot: int, i: Any) -> Any:
         """Where a number of a row is kept."""
