@@ -30,6 +30,8 @@ class Trace:
     folds: whether exp, tanh and their like stay one node each, "call", as people read them.
     """
 
+    functions: dict[str, Callable[..., Any]]  # NumPy's, that are no ufuncs
+
     def __init__(self, folds: bool = False) -> None:
         self.graph, self.folds = Graph(), folds
         self.guards: dict[Node, Any] = {}
@@ -38,7 +40,11 @@ class Trace:
     def argument(self, k: int, dtype: str) -> "Symbol":
         """Argument k of a call, an array of this dtype."""
         type = "b" if dtype == "bool" else "f"
-        return Symbol(self, self.graph.node("load", (), type, "e", (k, dtype)))
+        return self.symbol(self.graph.node("load", (), type, "e", (k, dtype)))
+
+    def symbol(self, node: Node, operands: Any = (), value: Any = None) -> "Symbol":
+        """The symbol of a node, which was made of these operands."""
+        return Symbol(self, node, value)
 
     def setting(self, value: Any, *place: Any) -> Any:
         """A number among the settings of the call, at its place; tuples have one for each."""
@@ -102,7 +108,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         node, value = self.trace.graph.make(op, *nodes), None
         if node.extent == "h":
             value = HOST[op](*[x.value if isinstance(x, Symbol) else x for x in operands])
-        return Symbol(self.trace, node, value)
+        return self.trace.symbol(node, operands, value)
 
     def _as_number(self, node):
         graph = self.trace.graph
@@ -121,7 +127,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     def logical(self, op: str, *operands: Any) -> "Symbol":
         """The symbol of an operation on truth values."""
-        return Symbol(self.trace, self.trace.graph.make(op, *map(self.truth, operands)))
+        return self.trace.symbol(self.trace.graph.make(op, *map(self.truth, operands)), operands)
 
     def where(self, yes: Any, no: Any) -> "Symbol":
         """Where this is not 0 the one, or else the other."""
@@ -129,17 +135,18 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         a, b = graph.enter(a), graph.enter(b)
         if a.type != b.type:
             a, b = self._as_number(a), self._as_number(b)
-        return Symbol(self.trace, graph.make("select", self.truth(self), a, b))
+        return self.trace.symbol(graph.make("select", self.truth(self), a, b), (self, yes, no))
 
     def bitwise(self, op: str, *operands: Any) -> "Symbol":
         """The symbol of an operation on integers of 32 bits."""
-        return Symbol(self.trace, self.trace.graph.make(op, *map(self.lift, operands)))
+        return self.trace.symbol(self.trace.graph.make(op, *map(self.lift, operands)), operands)
 
     def call(self, name: str, *others: Any) -> "Symbol":
         """The symbol of a function of C's library, or, for people, of one of elementary.py."""
         graph = self.trace.graph
         nodes = tuple([graph.enter(self.lift(x)) for x in (self, *others)])
-        return Symbol(self.trace, graph.node("call", nodes, "f", self.node.extent, name))
+        node = graph.node("call", nodes, "f", self.node.extent, name)
+        return self.trace.symbol(node, (self, *others))
 
     def is_half(self) -> bool:
         """Whether this is a float16 number as it was stored."""
@@ -163,7 +170,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         return out[0]
 
     def __array_function__(self, function, types, operands, options):
-        known = FUNCTIONS.get(function.__name__)
+        known = self.trace.functions.get(function.__name__)
         if known is None:
             raise Untraceable(f"np.{function.__name__} has no formula")
         return known(*operands, **options)
@@ -198,14 +205,14 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         if np.dtype(dtype) == self.dtype:
             return self
         if np.dtype(dtype) == np.float32:
-            return Symbol(self.trace, self._as_number(self.node))
+            return self.trace.symbol(self._as_number(self.node), (self,))
         if np.dtype(dtype) == bool:
-            return Symbol(self.trace, self.truth(self))
+            return self.trace.symbol(self.truth(self), (self,))
         raise Untraceable(f"it converts to {np.dtype(dtype)}")
 
     def copy(self):
         """A symbol that can be written to."""
-        return Symbol(self.trace, self.node, self.value)
+        return self.trace.symbol(self.node, (self,), self.value)
 
     def _asked(self, question):
         """The value of a setting, which calls of the same graph share."""
@@ -258,6 +265,12 @@ def _power(self, x, y):
         if self.lift(y).extent == "h" and y == exponent:  # asked of a setting, it is a guard
             return power(x)
     return self.of("pow", x, y)
+
+
+def _whole_quotient(self, x, y):
+    if self.lift(x).extent != "h" or self.lift(y).extent != "h":
+        raise Untraceable("np.floor_divide has no formula")
+    return self.of("floordiv", x, y)
 
 
 def _sign(self, x):
@@ -318,6 +331,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "bitwise_or": _bitwise("or", "ior"),
     "invert": logical("not"),
     "power": _power,
+    "floor_divide": _whole_quotient,
     "square": lambda self, x: x * x,
     "reciprocal": lambda self, x: 1 / x,
     "positive": lambda self, x: 1.0 * x,
@@ -334,7 +348,7 @@ HOST: dict[str, Callable[..., Any]] = {
     "div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "pow": lambda a, b: a**b,
     "max": max, "min": min, "sqrt": math.sqrt, "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b, "floordiv": lambda a, b: a // b,
 }  # fmt: skip
 
 
@@ -353,7 +367,7 @@ def _where(condition, yes, no):
 
 def _full_like(x, value, **_):
     x.trace.shaping.append(x.node)
-    return Symbol(x.trace, x.trace.graph.enter(x.lift(value)))
+    return x.trace.symbol(x.trace.graph.enter(x.lift(value)), (x,))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -364,3 +378,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ones_like": lambda x, **_: _full_like(x, 1.0),
     "any": lambda x, **_: True,  # what is computed where none is needed is not used
 }
+Trace.functions = FUNCTIONS

@@ -6,6 +6,7 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,33 +55,38 @@ class Formula:
     @cached_property
     def fits(self) -> Callable[[dict[str, Any]], bool]:
         """Whether this formula is for calls with these settings, whose signature is the same."""
-        if not self.guards:
-            return lambda settings: True
-        asked = host_function([*self.guards])
-        answers = tuple(self.guards.values())
-        return lambda settings: asked(settings) == answers
+        asked = [f"{spelled(n)} == {answer!r}" for n, answer in self.guards.items()]
+        return eval(f"lambda s: {' and '.join(asked) or True}", dict(SPELLED_NUMBERS))
 
 
 SPELLED = {
     **{"add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})"},
     **{"neg": "(-{})", "abs": "abs({})", "pow": "({} ** {})", "sqrt": "({} ** 0.5)"},
     **{"eq": "({} == {})", "ne": "({} != {})", "lt": "({} < {})", "le": "({} <= {})"},
+    "floordiv": "({} // {})",
     **{"gt": "({} > {})", "ge": "({} >= {})", "max": "max({}, {})", "min": "min({}, {})"},
 }
 
 
+SPELLED_NUMBERS = {"inf": math.inf, "nan": math.nan}
+
+
+def spelled(node: Node) -> str:
+    """A node of the host in Python, of a call's settings s."""
+    if node.op == "python":
+        return repr(float(node.value))
+    if node.op == "size":
+        return "s[''][{}][{}]".format(*node.value)
+    if node.op == "setting":
+        name, *places = node.value
+        return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
+    return SPELLED[node.op].format(*map(spelled, node.args))
+
+
 def host_function(nodes: list[Node], each: str = "{}, ") -> Callable[[dict[str, Any]], tuple]:
     """What computes nodes of the host from a call's settings, in Python's own floats."""
-
-    def spelled(node):
-        if node.op == "python":
-            return f"float('{float(node.value)!r}')"  # also of Inf and NaN
-        if node.op == "setting":
-            name, *places = node.value
-            return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
-        return SPELLED[node.op].format(*map(spelled, node.args))
-
-    return eval(f"lambda s: ({''.join(each.format(spelled(n)) for n in nodes)})")
+    text = "".join(each.format(spelled(n)) for n in nodes)
+    return eval(f"lambda s: ({text})", dict(SPELLED_NUMBERS))
 
 
 class Formulas:

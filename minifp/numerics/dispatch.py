@@ -96,6 +96,17 @@ def _shape_of(args):
     return np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
 
 
+def derived_rows_of(reference: Callable[..., Any], out: tuple[str, ...]) -> Callable[..., Any]:
+    """The same of a reference that reduces along axes, on the CPU: those of a GPU are written by
+    hand. out: the words of its rule for the formats of results."""
+    return on_cpu_rows().RowKernel(reference, out)
+
+
+def on_cpu_rows() -> Any:
+    """The formulas of rows on the CPU."""
+    return import_module("minifp.runtime.cpu.rows")
+
+
 # ---- sums ---------------------------------------------------------------------------------------
 
 

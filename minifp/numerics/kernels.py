@@ -16,7 +16,7 @@ from minifp.checks import check_choice
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.compiled import compiled_kernel_of
-from minifp.numerics.dispatch import derived_kernel_of
+from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.runtime.cpu import can_derive
@@ -132,11 +132,14 @@ class Kernel:
 
     @cached_property
     def derived(self) -> Callable[..., Any] | None:
-        """The compiled kernel that is derived from the reference, on any device (see
+        """The compiled kernel that is derived from the reference, for arrays on the CPU (see
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
-        sums = {"shape", "sum"} <= self.keywords or hasattr(self.reference, "addends")
-        is_map = self.rule.role in ("map", "loss") and "sum" not in self.wants
-        return derived_kernel_of(self.reference) if (sums or is_map) and can_derive() else None
+        if not can_derive():
+            return None
+        if self.rule.role == "map":
+            return derived_kernel_of(self.reference)
+        reduces = self.rule.role in ("reduce", "norm", "loss") and {*self.wants} <= {"sum"}
+        return derived_rows_of(self.reference, self.rule.out) if reduces else None
 
     # ---- on a GPU ----
 
@@ -144,7 +147,14 @@ class Kernel:
     def device_kernel(self) -> Callable[..., Any] | None:
         """The compiled kernel for arrays on a GPU, or None. It is called as `compiled`
         is."""
-        return compiled_kernel_of(self.reference, "cuda") or self.derived
+        return compiled_kernel_of(self.reference, "cuda") or self.derived_on_device
+
+    @cached_property
+    def derived_on_device(self) -> Callable[..., Any] | None:
+        """As `derived`: of what is computed element by element, and perhaps summed afterwards."""
+        is_map = self.rule.role in ("map", "loss") and "sum" not in self.wants
+        sums = {"shape", "sum"} <= self.keywords or hasattr(self.reference, "addends")
+        return derived_kernel_of(self.reference) if (is_map or sums) and can_derive() else None
 
     def _with_half_sums(self, formats, found):
         """The compiled kernel that leaves sums of products in float16 to cuBLAS, whose order is its

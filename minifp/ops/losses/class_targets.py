@@ -25,7 +25,7 @@ def along_classes(w, ndim):
 def rows_and_weights(t, w, ignore_index):
     """The class of each row, 0 for ignored ones, and what each row weighs, as 0s and 1s or of w."""
     kept = t != ignore_index
-    rows = np.asarray(np.where(kept, t, 0), np.intp)
+    rows = np.where(kept, t, 0).astype(np.intp)
     return rows, kept if w is None else np.where(kept, w[rows], 0)
 
 
@@ -33,7 +33,7 @@ def weight_in_all(weights, reduction, sum):
     """By what the sum of losses is divided: in a mean by the weight of all rows."""
     if reduction != "mean":
         return 1
-    return int(np.count_nonzero(weights)) if weights.dtype.kind == "b" else sum(weights)
+    return np.count_nonzero(weights) if weights.dtype.kind == "b" else sum(weights)
 
 
 def pick(x, rows):

@@ -6,10 +6,8 @@ import numpy as np
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.dispatch import pointwise
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
-from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.math import exp32
+from minifp.runtime.cpu.half import store, view
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import larger, sum_of_run
 
 CHUNK = 8192  # numbers that are worth a chunk
 NANOSECONDS = 1.0  # an element of a softmax
@@ -48,39 +46,6 @@ def attention_scores(q, k, mask, *, scale, is_causal, to):
         chunks, per = spans(rows, max(1, CHUNK // S))
         hide_later_keys(chunks, per, rows, L, S, view(s).reshape(-1), cost=s.size * 0.1)
     return s if mask is None else mask_scores(s, mask, to=to)
-
-
-# ---- probabilities ------------------------------------------------------------------------------
-
-
-@parallel
-def softmax_of_scores(chunk, scratch, per, rows, S, s, p):
-    """Softmax of rows; 0 where all keys of one are masked."""
-    for r in range(chunk * per, min((chunk + 1) * per, rows)):
-        highest = LOWEST
-        for i in range(S):
-            x = load(s, r * S + i)
-            scratch[i] = x
-            highest = larger(highest, x)
-        highest = NOTHING if highest == LOWEST else highest
-        for i in range(S):
-            scratch[i] = exp32(scratch[i] - highest)
-        total = sum_of_run(scratch, 0, S)
-        factor = ONE if total == 0 else np.float32(1 / total)
-        for i in range(S):
-            store(p, r * S + i, scratch[i] * factor)
-
-
-@compiled_kernel
-def attention_probabilities(s, *, to):
-    p = np.empty(s.shape, to[0] or s.dtype)
-    if p.size:
-        S = s.shape[-1]
-        rows = s.size // S
-        chunks, per = spans(rows, max(1, CHUNK // S))
-        flat = view(np.ascontiguousarray(s)).reshape(-1), view(p).reshape(-1)
-        softmax_of_scores(chunks, per, rows, S, *flat, cost=s.size * NANOSECONDS, workspace=S)
-    return p
 
 
 # ---- gradients ----------------------------------------------------------------------------------

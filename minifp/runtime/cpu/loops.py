@@ -1,5 +1,6 @@
 """What kernels in LLVM's terms have beside arithmetic: functions, loops, variables, memory."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,8 @@ from minifp.runtime.cpu.machine import F64, I8, I64, TRIPLE, VOID, add_entry
 
 NUMBERS = {"i64": I64, "f32": ir.FloatType(), "f64": F64}
 UNCONVERTED = {"int64": I64, "float64": F64}  # formats that are read and written as they are
+
+GROUP, LOOP = "accesses of lanes", "lanes"  # metadata that are themselves alone: see Code.text
 
 
 def new_module(name: str) -> ir.Module:
@@ -64,8 +67,25 @@ class Code:
         b.position_at_end(body)
         yield i
         b.store(b.add(i, step or I64(1), flags=("nsw",)), at)
-        b.branch(head)
+        self.last_branch = b.branch(head)
         b.position_at_end(after)
+
+    @contextmanager
+    def lanes(self, stop: Any) -> Iterator[Any]:
+        """`for j in range(stop)`, where no turn reads what another writes: LLVM need not ask."""
+        before = len(self.function.blocks)
+        with self.loop(I64(0), stop) as j:
+            yield j
+        module = self.function.module
+        group = module.add_metadata([ir.MetaDataString(module, GROUP)])
+        for block in self.function.blocks[before:]:
+            for instruction in block.instructions:
+                if instruction.opname in ("load", "store"):
+                    instruction.set_metadata("llvm.access.group", group)
+        name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
+        accesses = module.add_metadata([name, group])
+        own = ir.MetaDataString(module, f"{LOOP} {before}")
+        self.last_branch.set_metadata("llvm.loop", module.add_metadata([own, accesses]))
 
     @contextmanager
     def repeat(self, condition: Any) -> Iterator[None]:
@@ -103,6 +123,8 @@ class Code:
 
     def load(self, pointer: Any, i: Any, dtype: str) -> Any:
         """The number at a place of an array of a dtype, in float32; a truth value as it is."""
+        if dtype == "int64":
+            return self.b.sitofp(self.b.load(self.b.gep(pointer, [i])), NUMBERS["f32"])
         form, upcast, _ = FORMATS[dtype]
         x = self.b.load(self.b.gep(pointer, [i]))
         x.align = BYTES[form]
@@ -116,7 +138,9 @@ class Code:
     def text(self) -> str:
         """The whole module, with what Python calls of this function."""
         add_entry(self.function)
-        return str(self.function.module)
+        text = str(self.function.module)
+        text = text.replace(f'!{{ !"{GROUP}" }}', "distinct !{}")
+        return re.sub(rf'(!\d+) = !{{ !"{LOOP} \d+", (!\d+) }}', r"\1 = distinct !{ \1, \2 }", text)
 
     def store(self, x: Any, pointer: Any, i: Any, dtype: str) -> None:
         """Write a number to a place of an array of a dtype, rounded once; or a truth value."""

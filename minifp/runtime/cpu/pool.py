@@ -76,7 +76,7 @@ class Pool:
         """The kernel on the caller's thread and on this many workers."""
         if self.started < helpers:
             self.start(helpers)
-        shared = np.zeros(1, np.int64)
+        shared = np.zeros(2, np.int64)
         calls = [Call(kernel, shared, chunks, workspace, args) for _ in range(helpers)]
         for call in calls:
             self.calls.put(call)
@@ -105,17 +105,17 @@ if hasattr(os, "register_at_fork"):
 
 keep_what_is_freed()
 _own = threading.local()
-_own.counter, _own.array = np.zeros(1, np.int64), None
+_own.counter, _own.array = np.zeros(2, np.int64), None
 
 
 def counter():
-    """A counter at 0, of this thread."""
+    """Counters at 0, of this thread: of chunks that are begun, and of those that are done."""
     try:
         held = _own.counter
     except AttributeError:
-        held, _own.array = np.zeros(1, np.int64), None
+        held, _own.array = np.zeros(2, np.int64), None
         _own.counter = held
-    held[0] = 0
+    held[0] = held[1] = 0
     return held
 
 

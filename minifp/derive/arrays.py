@@ -1,0 +1,292 @@
+"""What a reference computes with that reduces along axes: a Symbol that knows its axes.
+
+An axis of an argument is one of the call's: broadcasting finds out which axes of two arguments are
+the same one. How long an axis is, is a number of the host, which a formula is told at each call:
+only whether it is 1 belongs to the formula, as broadcasting depends on it. An axis of a result that
+is kept with size 1 is None.
+
+Nodes that reduce are `sum`, `largest` and `least`: their value is (the axes that are gone, those
+that are left). `take` is the element of its first operand at the place along an axis that the
+second names; `place` is the place itself.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minifp.derive.graph import Node
+from minifp.derive.symbol import FUNCTIONS, Symbol, Trace, Untraceable
+
+REDUCTIONS = {"sum", "largest", "least"}
+WHOLE_NUMBERS = "int64"  # the dtype of class numbers, which float32 holds
+
+
+class Axis:
+    """An axis of an argument: perhaps the same as another's, or one along which it is stretched."""
+
+    def __init__(self, argument: int, place: int, size: int) -> None:
+        self.source, self.size = (argument, place), size
+        self.same: Axis | None = self
+
+    def __repr__(self):
+        return f"axis {self.source[1]} of argument {self.source[0]}"
+
+
+def found(axis: Axis | None) -> Axis | None:
+    """The axis that stands for all that are the same; None for one along which is stretched."""
+    while axis is not None and axis.same is not axis:
+        axis = axis.same
+    return axis
+
+
+def one_of(x: Axis | None, y: Axis | None) -> Axis | None:
+    """The axis of two arrays that broadcast, of these axes, which are the same from here on."""
+    x, y = found(x), found(y)
+    if x is None or y is None or x is y:
+        return x or y
+    if x.size == y.size:
+        y.same = x
+        return x
+    if 1 not in (x.size, y.size):
+        raise Untraceable(f"{x} does not broadcast with {y}")
+    x, y = (x, y) if x.size == 1 else (y, x)
+    x.same = None
+    return y
+
+
+def stretched_axes(operands: Any) -> tuple:
+    """The axes of what operands broadcast to."""
+    several = [x.axes for x in operands if isinstance(x, Array)]
+    axes: tuple = ()
+    for other in several:
+        n = max(len(axes), len(other))
+        axes, other = ((None,) * (n - len(a)) + a for a in (axes, other))
+        axes = tuple(map(one_of, axes, other))
+    return axes
+
+
+class ArrayTrace(Trace):
+    """A tracing whose symbols know their axes. arguments: the axes of each that is an array."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.functions = FUNCTIONS | ARRAY_FUNCTIONS
+        self.arguments: dict[int, tuple] = {}
+
+    def array(self, k: int, dtype: str, shape: tuple[int, ...]) -> "Array":
+        """Argument k of a call."""
+        self.arguments[k] = tuple([Axis(k, i, n) for i, n in enumerate(shape)])
+        return Array(self, self.argument(k, dtype).node, self.arguments[k])
+
+    def symbol(self, node: Node, operands: Any = (), value: Any = None) -> Symbol:
+        """The symbol of a node, which was made of these operands."""
+        if node.extent == "h":
+            return Symbol(self, node, value)
+        return Array(self, node, stretched_axes(operands))
+
+    def size(self, axis: Axis | None) -> Any:
+        """How long an axis is."""
+        if axis is None:
+            return 1
+        return Size(self, self.graph.node("size", (), "f", "h", axis.source), axis)
+
+
+class Size(Symbol):
+    """How long an axis is: a number of the host."""
+
+    def __init__(self, trace: ArrayTrace, node: Node, axis: Axis) -> None:
+        super().__init__(trace, node, axis.size)
+        self.axis = axis
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, Size) and found(other.axis) is found(self.axis) is not None:
+            return True
+        return super().__eq__(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
+
+    __hash__ = Symbol.__hash__
+
+
+class Array(Symbol):
+    """A node of as many numbers as its axes say."""
+
+    def __init__(self, trace: ArrayTrace, node: Node, axes: tuple) -> None:
+        super().__init__(trace, node)
+        self._axes = axes
+
+    @property
+    def axes(self) -> tuple:
+        """The axis of the call along each of its own; None for size 1."""
+        return tuple(map(found, self._axes))
+
+    @property
+    def shape(self) -> Any:
+        """Sizes, or 1."""
+        return tuple([self.trace.size(a) for a in self.axes])
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return len(self._axes)
+
+    @property
+    def size(self) -> Any:
+        """How many numbers there are."""
+        return math.prod(self.shape)
+
+    def of_axes(self, axes: tuple) -> "Array":
+        """The same numbers with other axes."""
+        return Array(self.trace, self.node, axes)
+
+    # ---- reductions ----
+
+    def places(self, axis: Any) -> list[int]:
+        """The places of the axes that None, a number or several name."""
+        if axis is None:
+            return [*range(self.ndim)]
+        several = axis if isinstance(axis, tuple) else (axis,)
+        return [range(self.ndim)[a.__index__()] for a in several]
+
+    def reduced(self, op: str, axis: Any, keepdims: bool) -> "Array":
+        """A reduction along axes."""
+        places, axes = self.places(axis), self.axes
+        gone = tuple([axes[i] for i in places if axes[i] is not None])
+        left = tuple([a for i, a in enumerate(axes) if i not in places and a is not None])
+        node = self.of("mul", self, 1.0).node  # a truth value counts as 0 or 1
+        if gone:
+            node = self.trace.graph.node(op, (node,), "f", "e", (gone, left))
+        kept = [None if i in places else a for i, a in enumerate(axes)]
+        return Array(
+            self.trace, node, tuple([a for i, a in enumerate(kept) if keepdims or i not in places])
+        )
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> "Array":
+        """The sum along axes."""
+        return self.reduced("sum", axis, keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False, initial: float = -np.inf) -> Any:
+        """The largest along axes."""
+        y = self.reduced("largest", axis, keepdims)
+        return y if initial == -np.inf else np.maximum(y, initial)
+
+    def min(self, axis: Any = None, keepdims: bool = False, initial: float = np.inf) -> Any:
+        """The smallest along axes."""
+        y = self.reduced("least", axis, keepdims)
+        return y if initial == np.inf else np.minimum(y, initial)
+
+    # ---- the same numbers along other axes ----
+
+    def reshape(self, *shape: Any) -> "Array":
+        """Axes of size 1 more or less. Raises Untraceable for others."""
+        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        own = [a for a in self.axes if a is not None]
+        axes: list = []
+        for n in shape:
+            if type(n) is int and n == 1:
+                axes.append(None)
+                continue
+            while own and isinstance(n, Size) and own[0].size == 1 != n.axis.size:
+                own.pop(0).same = None
+            if not own or not (isinstance(n, Size) or type(n) is int and n == -1 and len(own) == 1):
+                raise Untraceable("it reshapes to other axes")
+            axis = own.pop(0)
+            if isinstance(n, Size) and found(n.axis).size != axis.size:
+                raise Untraceable("it reshapes to other axes")
+            axes.append(one_of(n.axis, axis) if isinstance(n, Size) else axis)
+        for a in own:
+            if a.size != 1:
+                raise Untraceable("it reshapes to other axes")
+            a.same = None
+        return self.of_axes(tuple(axes))
+
+    def squeeze(self, axis: Any = None) -> "Array":
+        """Without axes of size 1."""
+        gone = self.places(axis)
+        if any(self.axes[i] is not None for i in gone):
+            raise Untraceable("it squeezes axes that are no sums'")
+        return self.of_axes(tuple([a for i, a in enumerate(self._axes) if i not in gone]))
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """Itself; class numbers as they are."""
+        if np.dtype(dtype) == np.intp and _is_whole(self.node):
+            return self
+        return super().astype(dtype, copy)
+
+    def __getitem__(self, index: Any) -> "Array":
+        """With new axes (None), without those of size 1 (0), or by class numbers."""
+        if isinstance(index, Array):
+            return _taken(self, index, 0)
+        index = index if isinstance(index, tuple) else (index,)
+        if index[0] is not Ellipsis or any(i is not None and i != 0 for i in index[1:]):
+            raise Untraceable("it takes elements of an array")
+        count = sum([i is not None for i in index[1:]])
+        axes, last = self.axes[: self.ndim - count], iter(self.axes[self.ndim - count :])
+        for i in index[1:]:
+            if i is None:
+                axes += (None,)
+            elif next(last) is not None:
+                raise Untraceable("it takes elements of an array")
+        return self.of_axes(axes)
+
+
+def _is_whole(node):
+    """Whether it is a class number."""
+    if node.op == "select":
+        return all(map(_is_whole, node.args[1:]))
+    return (
+        node.op == "const"
+        and float(node.value).is_integer()
+        or (node.op == "load" and node.value[1] == WHOLE_NUMBERS)
+    )
+
+
+def _taken(x, index, axis):
+    gone = found(x.axes[axis])
+    node = x.trace.graph.node("take", (x.node, index.node), x.node.type, "e", gone)
+    return Array(x.trace, node, index.axes)
+
+
+def _take_along_axis(x, index, axis):
+    if x.axes[axis] is None or index.axes[axis] is not None:
+        raise Untraceable("it takes several elements along an axis")
+    stretched_axes((x, index))
+    return _taken(x, index, axis)
+
+
+def _put_along_axis(x, index, values, axis):
+    if x.axes[axis] is None or index.axes[axis] is not None:
+        raise Untraceable("it writes several elements along an axis")
+    graph = x.trace.graph
+    place = Array(x.trace, graph.node("place", (), "f", "e", x.axes[axis]), x.axes)
+    x.node = (place == index).where(values, x).node
+
+
+def _expand_dims(x, axis):
+    i = range(x.ndim + 1)[axis.__index__()]
+    return x.of_axes((*x.axes[:i], None, *x.axes[i:]))
+
+
+def _broadcast_to(x, shape):
+    for n in shape:
+        if not isinstance(n, Size) and n != 1:
+            raise Untraceable("it broadcasts to a shape of its own")
+    axes = tuple([n.axis if isinstance(n, Size) else None for n in shape])
+    return x.of_axes(stretched_axes((x, x.of_axes(axes))))
+
+
+def _count_nonzero(x, axis=None, keepdims=False):
+    return x.trace.symbol(x.truth(x), (x,)).sum(axis, keepdims)
+
+
+ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{"max": Array.max, "amax": Array.max, "min": Array.min, "amin": Array.min},
+    **{"squeeze": Array.squeeze, "expand_dims": _expand_dims, "broadcast_to": _broadcast_to},
+    "broadcast_arrays": lambda *several: [x.of_axes(stretched_axes(several)) for x in several],
+    "count_nonzero": _count_nonzero,
+    "isneginf": lambda x: x == -np.inf,
+    **{"take_along_axis": _take_along_axis, "put_along_axis": _put_along_axis},
+}

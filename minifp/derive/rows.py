@@ -1,0 +1,278 @@
+"""References that reduce along axes become formulas of rows: what is computed how often, and when.
+
+The axes of a call are in two groups: those along which rows lie, and those along which the numbers
+of a row do. A node's extent says which of them it has:
+
+    "c"  none: one number for the call        "r"  one for each row
+    "k"  one for each place in a row          "e"  one for each element
+
+and its level in which pass over a row it is known: one more than what its sums are made of. Sums
+over rows, of "r" or of "e", are added up beside and known when all rows are done; where rows need
+them (the weight of all rows, in a mean), they are a formula of their own, which is computed first.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from minifp.derive.arrays import REDUCTIONS, WHOLE_NUMBERS, Array, ArrayTrace, found
+from minifp.derive.graph import Node, in_order
+from minifp.derive.symbol import Untraceable
+from minifp.derive.trace import STORED, Formula, signature_of
+
+DEAR = 12  # operations that are worth a place in memory
+
+
+class Rows(Formula):
+    """What one kernel computes, row by row, of a tracing.
+
+    rows: whether it is one of rows. axes: of the call, in order; along: those of a row. arguments: of each array its axes. shapes:
+    the axes of each result, None for size 1. extent, level: of each node. early: the formula of
+    what must be known before, or None; it is `early_nodes` here.
+    """
+
+    def __init__(self, name: str, trace: ArrayTrace, results: list[Array], several: bool) -> None:
+        nodes = [trace.graph.enter(r.node) for r in results]
+        super().__init__(name, nodes, several, trace.guards, [])
+        self.trace = trace
+        self.shapes = [r.axes for r in results]
+        self.arguments = {
+            k: tuple(map(found, axes)) for k, axes in trace.arguments.items() if k in self.loads
+        }
+        self.sums = [n for n in self.nodes if n.op in REDUCTIONS]
+        self.rows = self._find_axes() if self.sums else self._find_rows()
+        if self.rows:
+            self._divide()
+
+    # ---- axes ----
+
+    @cached_property
+    def spans(self) -> dict[Node, frozenset]:
+        """The axes of each node."""
+        spans: dict[Node, frozenset] = {}
+        for n in self.nodes:
+            if n.op == "load":
+                spans[n] = frozenset(self.arguments[n.value[0]]) - {None}
+            elif n.op in REDUCTIONS:
+                spans[n] = _set(n.value[1])
+            elif n.op == "place":
+                spans[n] = _set((n.value,))
+            else:
+                operands = n.args[1:] if n.op == "take" else n.args
+                spans[n] = frozenset().union(*[spans[a] for a in operands])
+        return spans
+
+    def _find_axes(self):
+        """Those of the call, and those of a row: of the sums that others need."""
+        domains = [_set(n.value[0] + n.value[1]) for n in self.sums]
+        whole = max(domains, key=len)
+        ordered = [n.value[0] + n.value[1] for n in self.sums] + [*self.arguments.values()]
+        ordered = next((t for t in [*ordered[::-1], *self.shapes] if _set(t) == whole), ())
+        self.axes = tuple([a for a in map(found, ordered) if a is not None])
+        if not all(_set(t) <= whole for t in self.shapes):
+            raise Untraceable("its result has other axes than its sums")
+        gone = {_set(n.value[0]) for n, domain in zip(self.sums, domains) if domain == whole}
+        if gone == {whole} and self._ends_in_sums():
+            gone = {frozenset()}  # rows of one number
+        self.along = max(gone, key=lambda g: [a in g for a in reversed(self.axes)])
+        return True
+
+    def _find_rows(self):
+        """The same where nothing is summed: rows are what one number is for, if any is."""
+        self.axes = max(self.shapes, key=len)
+        several = {frozenset(own) - {None} for own in self.arguments.values()}
+        several -= {frozenset(), _set(self.axes)}
+        if len(several) != 1 or None in self.axes or not all(s <= _set(self.axes) for s in several):
+            return False
+        self.along = frozenset(self.axes) - several.pop()
+        return True
+
+    def _ends_in_sums(self):
+        """Whether nothing that has axes is made of a sum."""
+        of_sums = {
+            n for n in self.nodes if any(a in self.sums for a in in_order([n]) if a is not n)
+        }
+        return not any(self.spans[n] or n.op in REDUCTIONS for n in of_sums) and not any(
+            map(_set, self.shapes)
+        )
+
+    # ---- extents and levels ----
+
+    def _divide(self):
+        self.extent: dict[Node, str] = {}
+        self.level: dict[Node, int] = {}
+        for n in self.nodes:
+            if n.extent != "h":
+                self.extent[n] = self._reduction(n) if n.op in REDUCTIONS else self._extent(n)
+                below = max([self.level[a] for a in n.args if a in self.level], default=0)
+                self.level[n] = below + (self.extent[n] == "r" and n.op in REDUCTIONS)
+        self.passes = max(self.level.values())
+        over_rows = [n for n in self.sums if self.extent[n] in "kc"]
+        needed = [m for m in self.nodes if self.extent.get(m) in ("r", "e", "k")]
+        self.early_nodes = [n for n in over_rows if any(n in m.args or n in self.closure(m)
+                            for m in needed if m not in over_rows or m is not n)]  # fmt: skip
+        self.early_nodes = [n for n in self.early_nodes if self.extent[n] == "c"]
+        self.late = [n for n in over_rows if n not in self.early_nodes]
+        self.early = None
+        if self.early_nodes:
+            results = [Array(self.trace, n, ()) for n in self.early_nodes]
+            self.early = Rows(self.name, self.trace, results, True)
+        self.forms = ["".join(self._form(axes)) for axes in self.shapes]
+
+    def _form(self, axes):
+        """The extent of what is stored of a result."""
+        own, across = _set(axes), frozenset(self.axes) - self.along
+        if own == frozenset(self.axes):
+            return "e" if self.along else "r"
+        forms = {across: "r", frozenset(): "c", self.along: "k"}
+        if own not in forms:
+            raise Untraceable("its result has some axes of its sums")
+        return "r" if own == across else forms[own]
+
+    def _extent(self, n):
+        span = self.spans[n]
+        if n.op == "take":
+            self._check_take(n)
+        along, across = bool(span & self.along), bool(span - self.along)
+        if along and (across or self.along == set(self.axes)):
+            return "e"
+        below = {self.extent[a] for a in n.args if a in self.extent and n.op != "take"}
+        return "k" if along else "r" if across or "r" in below else "c"
+
+    def _check_take(self, n):
+        if n.value not in self.along and n.args[0].op != "load":
+            raise Untraceable("it takes elements of what is no row")
+
+    def _reduction(self, n):
+        gone, left = map(_set, n.value)
+        if gone == self.along and gone | left == set(self.axes):
+            return "r"
+        if gone == set(self.axes) - self.along and n.op == "sum":
+            return "k" if left else "c"
+        if gone == set(self.axes) - self.along and not left:
+            return "c"
+        raise Untraceable("it reduces along different axes")
+
+    def closure(self, node: Node) -> set[Node]:
+        """What a node is made of."""
+        return self._closures.setdefault(node, {*in_order([node])} - {node})
+
+    @cached_property
+    def _closures(self):
+        return {}
+
+    # ---- what is kept from pass to pass ----
+
+    @cached_property
+    def uses(self) -> dict[Node, set[int]]:
+        """In which passes each element is computed; the last one stores."""
+        last = self.passes + 1
+        wanted = [(n.args[0], self.level[n]) for n in self.sums if self.extent[n] == "r"]
+        wanted += [(n, last) for n, form in zip(self.results, self.forms) if form == "e"]
+        wanted += [(n.args[0], last) for n in self.late]
+        uses: dict[Node, set[int]] = {}
+        for n, at in wanted:
+            for m in self.elements(n):
+                uses.setdefault(m, set()).add(at)
+        return uses
+
+    def elements(self, node: Node) -> list[Node]:
+        """What is computed for each element, of an element."""
+        if self.extent.get(node) != "e" or node.op in ("load", "place"):
+            return []
+        return [*{m: 0 for a in node.args for m in self.elements(a)}, node]
+
+    @cached_property
+    def kept(self) -> list[Node]:
+        """Elements that are dear, and needed in later passes again."""
+        uses = self.uses
+        dear = [m for m in uses if len(uses[m]) > 1 and len(self.elements(m)) >= DEAR]
+        return [
+            m for m in dear
+            if not any(m in self.elements(u) and uses[m] <= uses[u] for u in dear if u is not m)
+        ]  # fmt: skip
+
+
+def _set(axes):
+    """The axes that stand for these."""
+    return frozenset([a for a in map(found, axes) if a is not None])
+
+
+# ---- tracing ------------------------------------------------------------------------------------
+
+
+class RowFormulas:
+    """The formulas of one reference, each traced at the first call that needs it."""
+
+    def __init__(self, reference: Callable[..., Any]) -> None:
+        parameters = inspect.signature(reference).parameters.values()
+        self.reference, self.name = reference, reference.__name__
+        self.arguments = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self.sums = "sum" in {p.name for p in parameters}
+        self.refused: str | None = None
+        self.known: dict[Any, list] = {}
+
+    def __call__(self, args: list, settings: dict[str, Any]) -> Rows | None:
+        """The formula of a call, or None. args: arrays, numbers or None; settings: those of the
+        call, with the shapes of the arguments as ''."""
+        plain = {k: v for k, v in settings.items() if k not in ("", "shape")}
+        key = (*map(_kind, args), *signature_of(plain))
+        try:
+            variants = self.known.setdefault(key, [])
+        except TypeError:  # a setting that cannot be a key
+            return None
+        for formula in variants:
+            if formula is None or formula.fits(settings):
+                return formula
+        try:
+            variants.append(self.trace(args, plain, settings))
+        except Untraceable as error:
+            self.refused = str(error)
+        except (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
+            self.refused = f"{type(error).__name__}: {error}"
+        else:
+            return variants[-1]
+        variants.append(None)
+        return None
+
+    def trace(self, args: list, plain: dict[str, Any], settings: dict[str, Any]) -> Rows:
+        """The formula of a call, made anew. Raises Untraceable, or whatever the reference does."""
+        trace = ArrayTrace()
+        symbols = [self._entered(trace, k, a) for k, a in enumerate(args)]
+        keywords = {name: trace.setting(v, name) for name, v in plain.items()
+                    if name not in self.arguments}  # fmt: skip
+        if "shape" in settings:
+            keywords["shape"] = _shape(trace, symbols, settings["shape"])
+        if self.sums:
+            keywords["sum"] = Array.sum
+        results = self.reference(*symbols, **keywords)
+        several = isinstance(results, tuple)
+        results = list(results) if several else [results]
+        if not all(isinstance(r, Array) for r in results):
+            raise Untraceable("its result is of no array")
+        return Rows(self.name, trace, results, several)
+
+    def _entered(self, trace, k, a):
+        if a is None:
+            return None
+        if type(a) in (int, float):
+            return trace.setting(a, self.arguments[k])
+        name = a.dtype.name if a.dtype.kind not in "iu" else WHOLE_NUMBERS
+        if name not in (*STORED, WHOLE_NUMBERS):
+            raise Untraceable(f"argument {self.arguments[k]} is of {a.dtype}")
+        return trace.array(k, name, a.shape)
+
+
+def _shape(trace, symbols, shape):
+    """The shape of an argument, if it is one's."""
+    for s in symbols:
+        if isinstance(s, Array) and tuple([a.size for a in s.axes]) == shape:
+            return s.shape
+    raise Untraceable("it is told a shape")
+
+
+def _kind(a):
+    """What a formula depends on of an argument: its format, and which of its sizes are 1."""
+    shape = getattr(a, "shape", None)
+    return type(a) if shape is None else (a.dtype, *[n == 1 for n in shape])

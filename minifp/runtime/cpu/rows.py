@@ -1,0 +1,254 @@
+"""Formulas of rows on the CPU: calls are planned, once for each of their shapes.
+
+A plan says how arguments are brought into rows one behind the other, what is allocated, and how
+many chunks there are. Kernels are compiled for formats, not for shapes.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minifp.derive.arrays import WHOLE_NUMBERS, found
+from minifp.derive.rows import RowFormulas, Rows
+from minifp.runtime.cpu import pool
+from minifp.runtime.cpu.beside_text import BesideText, workspace_of
+from minifp.runtime.cpu.machine import kernel_of
+from minifp.runtime.cpu.pointwise import FLOAT32, FLOATS, Pointwise, cost_of
+from minifp.runtime.cpu.rows_text import FEW, NAME, RowText
+from minifp.runtime.cpu.threads import get_num_threads
+
+WORTH = 8192  # numbers that are worth a chunk
+WIDE = 16384  # numbers of rows beside each other that are worth one: half of the L2 cache
+MOST = 4096  # plans that are remembered
+PLAIN = (np.ndarray, int, float, type(None))
+
+
+class RowKernel:
+    """The compiled kernel of what reduces along axes: see Kernel.compiled.
+
+    out: the words of the rule for the formats of results, where a call does not say them.
+    """
+
+    def __init__(self, reference: Callable[..., Any], out: tuple[str, ...]) -> None:
+        self.formulas, self.out = RowFormulas(reference), out
+        self.plans: dict[Any, Any] = {}
+        self.kernels: dict[Any, Callable[..., Any]] = {}
+        self.__name__, self.__doc__ = reference.__name__, reference.__doc__
+
+    def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
+        key = (
+            *[(a.dtype, a.shape) if type(a) is np.ndarray else a for a in args],
+            *to,
+            *settings.items(),
+        )
+        try:
+            plan = self.plans[key]
+        except KeyError:
+            plan = self.plan(key, args, to, settings)
+        except TypeError:  # a setting that cannot be a key
+            return None
+        return None if plan is None else plan(*args)
+
+    def plan(self, key: Any, args: tuple, to: tuple, settings: dict[str, Any]) -> Any:
+        """The plan of a call, or None for what has none."""
+        if not all(type(a) in PLAIN for a in args):
+            return None
+        if len(self.plans) > MOST:
+            self.plans.clear()
+        self.plans[key] = plan = self.new_plan(args, to, settings)
+        return plan
+
+    def new_plan(self, args: tuple, to: tuple, settings: dict[str, Any]) -> Any:
+        """The same, made anew."""
+        shapes = {k: a.shape for k, a in enumerate(args) if type(a) is np.ndarray}
+        numbers = {n: a for n, a in zip(self.formulas.arguments, args) if type(a) in (int, float)}
+        settings = settings | numbers | {"": shapes}
+        formula = self.formulas(list(args), settings)
+        if formula is None:
+            return None
+        outs = self.formats(formula, args, to)
+        if outs is None:
+            return None
+        if any(0 in shape for shape in shapes.values()):
+            return self.empty(formula, outs, shapes)
+        if not formula.rows:
+            return self.pointwise(formula, outs, settings)
+        return Plan(self, formula, shapes, outs, formula.told(settings))
+
+    def empty(self, formula: Rows, outs: tuple, shapes: dict) -> Any:
+        """What makes results of no numbers; None where they have some."""
+        sizes = sizes_of(formula, shapes)
+        several = [tuple([1 if a is None else sizes[a] for a in axes]) for axes in formula.shapes]
+
+        def run(*args):
+            results = tuple([np.empty(shape, dtype) for shape, dtype in zip(several, outs)])
+            return results if formula.several else results[0]
+
+        return run if all(0 in shape for shape in several) else None
+
+    def formats(self, formula: Rows, args: tuple, to: tuple) -> tuple | None:
+        """In what results are stored; None for what is not ours."""
+        named = dict(zip(self.formulas.arguments, args))
+        by_rule = [
+            np.result_type(*[named[w].dtype for w in out.split()]) if out.split()[0] in named
+            else FLOAT32 for out in self.out
+        ]  # fmt: skip
+        outs = tuple([
+            dtype or (rule if shape else FLOAT32)
+            for dtype, rule, shape in zip(to, by_rule, formula.shapes)
+        ])  # fmt: skip
+        return outs if FLOATS.issuperset(outs) else None
+
+    def pointwise(self, formula: Rows, to: tuple, settings: dict) -> Any:
+        """What computes a formula that reduces nothing."""
+        (axes, *others), kernels = formula.shapes, Pointwise(self.formulas, None)  # type: ignore
+        sizes = sizes_of(formula, settings[""])
+        shape = tuple([1 if a is None else sizes[a] for a in axes])
+        wanted = {k: _beside(own, axes, sizes) for k, own in formula.arguments.items()}
+
+        def run(*args):
+            arrays = [args[k].reshape(wanted[k]) for k in formula.loads]
+            results = tuple([
+                y if y.shape == shape else np.broadcast_to(y, shape).copy()
+                for y in kernels.run(formula, arrays, to, settings)
+            ])  # fmt: skip
+            return results if formula.several else results[0]
+
+        return run if all(o == axes for o in others) and None not in wanted.values() else None
+
+    def kernel(self, formula: Rows, outs: tuple, writer: type[RowText]) -> Callable[..., Any]:
+        """What is called of a formula."""
+        key = formula, outs, writer
+        if key not in self.kernels:
+            text = writer(formula, tuple([d.name for d in outs])).text()
+            self.kernels[key] = kernel_of(NAME, text, self.__name__)
+        return self.kernels[key]
+
+
+def sizes_of(formula: Rows, shapes: dict) -> dict:
+    """How long each axis of a call is."""
+    arguments = formula.trace.arguments
+    pairs = [p for k, shape in shapes.items() for p in zip(arguments.get(k, ()), shape)]
+    return {found(a): n for a, n in pairs if found(a) is not None}
+
+
+def _beside(own, axes, sizes):
+    """The shape of an array of axes `own` as it broadcasts to `axes`; None if they lie in another
+    order."""
+    if [a for a in own if a is not None] != [a for a in axes if a is not None and a in own]:
+        return None
+    return tuple([sizes[a] if a is not None and a in own else 1 for a in axes])
+
+
+class Plan:
+    """A call of one formula, for arrays of these shapes."""
+
+    def __init__(self, kernels: RowKernel, formula: Rows, shapes: dict, outs: tuple,
+                 numbers: tuple) -> None:  # fmt: skip
+        self.formula, self.outs, self.numbers = formula, outs, numbers
+        self.early = None
+        if formula.early is not None:
+            single = (FLOAT32,) * len(formula.early_nodes)
+            self.early = Plan(kernels, formula.early, shapes, single, ())
+        sizes = sizes_of(formula, shapes)
+        across = [a for a in formula.axes if a not in formula.along]
+        self.order = [*across, *[a for a in formula.axes if a in formula.along]]
+        self.sizes = sizes
+        self.rows = math.prod(sizes[a] for a in across)
+        self.n = math.prod(sizes[a] for a in formula.along)
+        if not formula.along:
+            self.n = max([sizes[n.value] for n in formula.nodes if n.op == "take"], default=1)
+        self.step = self._step()
+        if self.step > 1:
+            self.order = [*formula.axes]
+        self.arguments = [self._argument(k, shapes[k], dtype) for k, dtype in formula.loads.items()]
+        self.results = [self._result(axes) for axes in formula.shapes]
+        self.kernel = kernels.kernel(formula, outs, BesideText if self.step > 1 else RowText)
+        self._divide()
+
+    def _step(self):
+        """How far the numbers of a row are apart, where they can lie as they are; or 1."""
+        axes, along = self.formula.axes, self.formula.along
+        places = [i for i, a in enumerate(axes) if a in along and self.sizes[a] > 1]
+        if not places or any(self.formula.extent[n] == "k" for n in self.formula.late):
+            return 1
+        between = axes[places[0] : places[-1] + 1]
+        if any(a not in along and self.sizes[a] > 1 for a in between):
+            return 1
+        return math.prod(self.sizes[a] for a in axes[places[-1] + 1 :])
+
+    def _divide(self):
+        formula, total = self.formula, self.rows * (self.n if self.formula.along else 1)
+        columns = sum(formula.extent[n] == "k" for n in formula.late)
+        least = max(WORTH * total and WORTH * self.rows // total, 2 * FEW if columns else 1)
+        self.chunks, self.per = pool.spans(self.rows, least)
+        self.cost = total * sum(cost_of(formula) for _ in range(1)) * 2
+        self.workspace = (len(formula.kept) + columns) * self.n
+        if self.step > 1:
+            self.per = min(self.step, max(16, WIDE // self.n))
+            self.chunks = self.rows // self.step * -(-self.step // self.per)
+            self.workspace = workspace_of(formula, self.n, self.per)
+        self.parts = self.chunks * (len(formula.late) - columns + columns * self.n)
+
+    def _argument(self, k, shape, dtype):
+        """(k, what brings it into rows, or None for what lies so if it is contiguous)."""
+        formula, own = self.formula, self.formula.arguments[k]
+        extent = next(
+            formula.extent[n] for n in formula.nodes if n.op == "load" and n.value[0] == k
+        )
+        known = [a for a in own if a is not None]
+        if any(a not in self.order for a in known) or extent == "c":
+            order = known  # what is taken from
+        elif extent == "e":
+            order = self.order
+        else:
+            order = [a for a in self.order if (a in formula.along) == (extent == "k")]
+        wanted = tuple([self.sizes[a] for a in order])
+        if known == order and dtype != WHOLE_NUMBERS:
+            return k, None
+        by_place = [own.index(a) for a in order if a in own]
+        ones = tuple([self.sizes[a] if a in own else 1 for a in order])
+
+        def rows(x):
+            x = x.transpose([*by_place, *[i for i in range(x.ndim) if i not in by_place]])
+            x = np.broadcast_to(x.reshape(ones), wanted)
+            return np.ascontiguousarray(x, np.int64 if dtype == WHOLE_NUMBERS else None)
+
+        return k, rows
+
+    def _result(self, axes):
+        """(shape as it is written, what brings it into its own shape or None)."""
+        own = [a for a in axes if a is not None]
+        shape = tuple([1 if a is None else self.sizes[a] for a in axes])
+        order = [a for a in self.order if a in own]
+        if own == order:
+            return shape, None
+        written = tuple([self.sizes[a] for a in order])
+        back = [order.index(a) for a in own]
+        return written, lambda y: np.ascontiguousarray(y.transpose(back)).reshape(shape)
+
+    def __call__(self, *args: Any) -> Any:
+        """The results."""
+        arrays = []
+        for k, rows in self.arguments:
+            x = args[k]
+            if rows is not None:
+                x = rows(x)
+            elif not (x.flags.c_contiguous and x.flags.aligned):
+                x = np.array(x, order="C")
+            arrays.append(x)
+        if self.early is not None:
+            arrays += self.early(*args)
+        results = [np.empty(shape, dtype) for (shape, _), dtype in zip(self.results, self.outs)]
+        rest = (
+            *(self.per, self.step if self.step > 1 else self.rows, self.n, np.empty(self.parts)), *arrays, *results, *self.numbers,
+        )  # fmt: skip
+        if self.chunks > 1 and self.cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
+            helpers = min(get_num_threads(), self.chunks) - 1
+            pool.POOL.run(self.kernel, self.chunks, rest, self.workspace, helpers)
+        else:
+            self.kernel(pool.counter(), self.chunks, pool.scratch(self.workspace), *rest)
+        results = [y if back is None else back(y) for y, (_, back) in zip(results, self.results)]
+        return tuple(results) if self.formula.several else results[0]
