@@ -220,6 +220,19 @@ def test_a_step_makes_no_temporary_arrays(rule, precision):
     assert most < 50_000
 
 
+def test_no_kernel_looks_for_the_gradient_of_nothing():
+    """It would read beyond `starts` until something there is more than 0."""
+    from minifp.runtime.cpu import updates
+    from minifp.runtime.cpu.scattered import Scattered
+
+    nothing = np.ones(0, SINGLE)
+
+    def kernel(*_):
+        pytest.fail("a kernel was called")
+
+    updates.run(kernel, Scattered([nothing, nothing]), [nothing], ())
+
+
 def test_numbers_that_change_from_step_to_step_need_no_further_kernel():
     p = nn.Parameter(np.ones(5, SINGLE))
     optimizer = optim.NAdam([p], lr=0.1)
