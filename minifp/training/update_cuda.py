@@ -93,7 +93,8 @@ def can_update(o: Optimizer) -> bool:
         return False
     if not all(is_on_device(p.array) for p in o.parameters) or kernels.observers:
         return False
-    return isinstance(o.rule, UpdateRule) and all(_can_update_block(o, b) for b in o.blocks)
+    known = isinstance(o.rule, UpdateRule) and o.rule.compiled is not None
+    return known and all(_can_update_block(o, b) for b in o.blocks)
 
 
 def _can_update_block(o, block):

@@ -97,6 +97,28 @@ def test_a_learning_rate_may_change_between_repetitions():
     assert_same(*(trained(c, between=between) for c in (False, True)))
 
 
+def test_other_numbers_of_a_rule_may_change_between_repetitions():
+    """Also to 0 and from it: no graph has a kernel without decay."""
+
+    def between(i, optimizer):
+        optimizer.param_groups[0].update(weight_decay=0.1 * (i % 2), betas=(0.9, 0.9 + 0.005 * i))
+
+    assert_same(*(trained(c, between=between) for c in (False, True)))
+
+
+def test_a_flag_of_a_rule_may_change_until_a_step_is_captured():
+    def between(i, optimizer):
+        optimizer.param_groups[0].update(weight_decay=0.1, decoupled_weight_decay=i > 1)
+
+    assert_same(*(trained(c, between=between) for c in (False, True)))
+
+    def later(i, optimizer):
+        optimizer.param_groups[0]["decoupled_weight_decay"] = i > 6
+
+    with pytest.raises(fp.CaptureError, match="Adam: a setting that is True or False was changed"):
+        trained(True, between=later)
+
+
 def test_a_schedule_goes_on_between_repetitions():
     found = []
     for captured in (False, True):

@@ -220,6 +220,53 @@ def test_a_step_makes_no_temporary_arrays(rule, precision):
     assert most < 50_000
 
 
+def test_no_kernel_looks_for_the_gradient_of_nothing():
+    """It would read beyond `starts` until something there is more than 0."""
+    from minifp.runtime.cpu import updates
+    from minifp.runtime.cpu.scattered import Scattered
+
+    nothing = np.ones(0, SINGLE)
+
+    def kernel(*_):
+        pytest.fail("a kernel was called")
+
+    updates.run(kernel, Scattered([nothing, nothing]), [nothing], ())
+
+
+def test_numbers_that_change_from_step_to_step_need_no_further_kernel():
+    p = nn.Parameter(np.ones(5, SINGLE))
+    optimizer = optim.NAdam([p], lr=0.1)
+    compiled = optimizer.rule.compiled
+    counts = []
+    for k in range(4):
+        betas = (0.9, 0.9 + 0.01 * k)
+        optimizer.param_groups[0].update(lr=0.1 / (k + 1), betas=list(betas) if k > 2 else betas)
+        optimizer.param_groups[0]["weight_decay"] = 0.1 * (k % 2)
+        p.grad = fp.ones(5)
+        optimizer.step()
+        counts.append((len(compiled.formulas.known), len(compiled.kernels)))
+    assert len({*counts}) == 1
+
+
+def test_a_rule_of_a_users_own_need_not_be_an_update_rule():
+    """Such a kernel is called as others are, and may fuse what an update rule must not."""
+
+    class Signs(optim.Optimizer):
+        """Steps of one length."""
+
+        rule = kernels.kernel("map", "given")(lambda w, g, inverse, *, lr: w - lr * np.sign(g))
+
+        def keywords(self, group, state, step):
+            """What the rule is told."""
+            return self.settings(group, "lr")
+
+    kernels.KERNELS.pop()
+    p = nn.Parameter(np.array([1.0, -1.0], SINGLE))
+    p.grad = fp.tensor([3.0, -0.5])
+    Signs([p], lr=0.25).step()
+    assert p.tolist() == [0.75, -0.75]
+
+
 # ---- gradients ----------------------------------------------------------------------------------
 
 

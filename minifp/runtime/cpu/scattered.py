@@ -146,9 +146,9 @@ class Scattered:
 
 
 def parts_of(code: Code, dtype: str, start: Any, stop: Any) -> Iterator[tuple]:
-    """A loop over the arrays that have elements `start` to `stop`, for a function with parameters
-    starts and addresses: (one of them, the first element that is its, where in it that is, how many
-    there are)."""
+    """A loop over the arrays that have elements `start` to `stop`, of which there are some, for a
+    function with parameters starts and addresses: (one array, the first element that it has, where
+    in it that is, how many it has)."""
     b, k, at = code.b, code.slot(I64), code.slot(I64)
 
     def start_of(part):

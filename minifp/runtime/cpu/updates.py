@@ -85,7 +85,7 @@ def run(kernel: Any, gradients: Scattered, arrays: list, numbers: tuple) -> None
         chunks, length = pool.spans(n, RUN)
         helpers = min(get_num_threads(), chunks) - 1
         pool.POOL.run(kernel, chunks, (length, *rest), 0, helpers)
-    else:
+    elif n:  # a kernel looks for the gradient of its first element
         kernel(UNCOUNTED, 1, pool.NOTHING, n, *rest)
 
 
