@@ -136,7 +136,8 @@ class Kernel:
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
         if not can_derive():
             return None
-        if self.rule.role == "map":
+        sums_to = self.rule.role == "loss" and {"shape", "sum"} <= self.keywords
+        if self.rule.role == "map" or sums_to:
             return derived_kernel_of(self.reference)
         reduces = self.rule.role in ("reduce", "norm", "loss") and {*self.wants} <= {"sum"}
         return derived_rows_of(self.reference, self.rule.out) if reduces else None
