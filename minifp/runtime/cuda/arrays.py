@@ -45,8 +45,7 @@ def cupy() -> Any:
         raise DeviceError(f"device 'cuda': this machine has no GPU that CUDA can use: {WITHOUT}")
     if find_spec("numba") is None:
         raise DeviceError(
-            "device 'cuda' needs numba, without which minifp compiles no kernel: "
-            "pip install numba"
+            "device 'cuda' needs numba, without which minifp compiles no kernel: pip install numba"
         )
     _try_compiler(found)
     return found
