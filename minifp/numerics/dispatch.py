@@ -81,15 +81,11 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
             return None
         return summed(kernel, args, whole, (), to[0], 1 / divisor, **settings)
 
-    if hasattr(reference, "addends"):
-        return with_formulas(mean, kernel.formulas)
-    return with_formulas(sum_to_shape, kernel.formulas) if kernel.formulas.sums_to else kernel
-
-
-def with_formulas(kernel: Any, formulas: Formulas) -> Any:
-    """Mark a compiled kernel of any device, with the formulas that it computes."""
-    kernel.formulas = formulas
-    return any_device(kernel)
+    sums = mean if hasattr(reference, "addends") else sum_to_shape
+    if sums is sum_to_shape and not kernel.formulas.sums_to:
+        return kernel
+    vars(sums)["formulas"] = kernel.formulas
+    return any_device(sums)
 
 
 def _shape_of(args):

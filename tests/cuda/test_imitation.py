@@ -42,9 +42,7 @@ def sums_are_right():
     """Sums over rows and over columns, of more than one block's share."""
     x = np.random.default_rng(0).normal(size=(37, 1000)).astype(np.float16)
     for axis in (0, 1):
-        y = to_host(
-            pointwise.summed(pointwise.identity, (to_device(x),), (axis,), np.dtype("float32"))
-        )
+        y = pointwise.summed(pointwise.identity, (to_device(x),), (axis,), np.dtype("float32"))
         assert np.allclose(to_host(y), x.astype(np.float64).sum(axis), atol=1e-3)
 
 

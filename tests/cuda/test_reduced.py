@@ -121,7 +121,8 @@ def test_losses_of_differences(rng, name, dtype):
     settings = {"smooth_l1_loss": {"beta": 0.7}, "huber_loss": {"delta": 1.3}}.get(name, {})
     given = {"divisor": x.size, **settings}
     loss = check(f"regression_loss.{name}_total", x, t, None, None, to=("float32",), **given)
-    check(f"regression_loss.{name}_dx", loss, x, t, None, None, to=("float32",), **given)
+    given |= {"shape": x.shape, "to": ("float32",)}
+    check(f"regression_loss.{name}_dx", loss, x, t, None, None, **given)
 
 
 @BOTH
@@ -133,4 +134,4 @@ def test_binary_cross_entropy(rng, name, dtype):
     given = {"divisor": x.size, "to": ("float32",)}
     loss = check(f"binary_cross_entropy.{name}_total", x, t, w, p, **given)
     for d in ("dx", "dt"):
-        check(f"binary_cross_entropy.{name}_{d}", loss, x, t, w, p, **given)
+        check(f"binary_cross_entropy.{name}_{d}", loss, x, t, w, p, shape=x.shape, **given)
