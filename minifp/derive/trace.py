@@ -6,6 +6,7 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,7 +79,8 @@ def host_function(nodes: list[Node]) -> Callable[[dict[str, Any]], tuple]:
             return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
         return SPELLED[node.op].format(*map(spelled, node.args))
 
-    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})")
+    known = {"inf": math.inf, "nan": math.nan}  # as repr writes them
+    return eval(f"lambda s: ({''.join(f'{spelled(n)}, ' for n in nodes)})", known)
 
 
 class Formulas:
