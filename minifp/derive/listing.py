@@ -78,6 +78,8 @@ class Listing:
             self.reads.append((self.arguments[k], f"read as {dtype}{READING.get(dtype, '')}"))
         elif node.op == "enter":
             self.names[node] = host_text(node.args[0])
+            if " " in self.names[node]:
+                self.inlined.add(node)
             self.reads.append((self.names[node], TOLD))
         else:
             self._compute(node)

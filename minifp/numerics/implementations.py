@@ -32,6 +32,8 @@ class Implementation(NamedTuple):
 @cache
 def implementation_of(kernel: Kernel, device: str) -> Implementation:
     """What computes a kernel on a device ("cpu" or "cuda"), where nothing else forbids it."""
+    if device == "cuda" and cpu.numba_error() is not None:  # all kernels by hand import it
+        return Implementation(REFERENCE, "kernels for a GPU are made with numba: it does not load")
     module = module_by_hand(kernel.reference, device)
     if module is not None:
         return Implementation(BY_HAND, path_of(module))

@@ -65,11 +65,12 @@ def test_functions_are_whole_or_the_arithmetic_that_computes_them():
 
 def test_settings_that_were_branched_on_are_told():
     def scaled(x, *, alpha):
-        return x if alpha == 1 else alpha * 2 * x
+        return x if alpha == 1 else (alpha + 2) * x
 
     assert listing(scaled, alpha=1.0)[1] == ["alpha == 1 is True"]
     lines, asked = listing(scaled, alpha=3.0)
-    assert asked == ["alpha == 1 is False"] and lines[1][0] == "alpha * 2"
+    assert asked == ["alpha == 1 is False"] and lines[1][0] == "alpha + 2"
+    assert lines[2][0] == "result = (alpha + 2) * x"
 
 
 def test_truth_values_are_not_rounded():

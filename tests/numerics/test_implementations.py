@@ -47,6 +47,12 @@ def test_a_reference_that_cannot_be_traced_says_why_and_is_run_as_it_is(own_kern
     assert sorted_rows(x).tolist() == [[1, 2, 3]] and sorted_rows(x).dtype == np.float16
 
 
+def test_without_numba_it_is_told_why_a_gpu_has_no_kernel(monkeypatch):
+    monkeypatch.setattr(cpu, "numba_error", lambda: ImportError("No module named 'numba'"))
+    how, why = implementation_of.__wrapped__(NAMED["activation.silu_dx"], "cuda")
+    assert how == REFERENCE and "numba" in why
+
+
 def test_an_example_has_the_defaults_of_the_public_function():
     example = example_of(NAMED["activation.leaky_relu_dx"])
     assert example.arguments == ["dy", "x"] and example.settings == {"negative_slope": 0.01}

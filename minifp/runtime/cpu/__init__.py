@@ -59,7 +59,7 @@ def why_not_derived() -> str:
     if kernels_mode() == "numpy":
         return "MINIFP_KERNELS=numpy"
     error = _error_of("minifp.runtime.cpu.pointwise")
-    return "" if error is None else f"LLVM does not load: {type(error).__name__}: {error}"
+    return "" if error is None else f"compiled kernels do not load: {type(error).__name__}: {error}"
 
 
 @cache
