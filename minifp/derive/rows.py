@@ -6,6 +6,7 @@ of a row do. A node's extent says which of them it has:
     "c"  none: one number for the call        "r"  one for each row
     "k"  one for each place in a row          "e"  one for each element
 
+and "t" is an array from which elements are taken,
 and its level in which pass over a row it is known: one more than what its sums are made of. Sums
 over rows, of "r" or of "e", are added up beside and known when all rows are done; where rows need
 them (the weight of all rows, in a mean), they are a formula of their own, which is computed first.
@@ -66,27 +67,36 @@ class Rows(Formula):
     def _find_axes(self):
         """Those of the call, and those of a row: of the sums that others need."""
         domains = [_set(n.value[0] + n.value[1]) for n in self.sums]
-        whole = max(domains, key=len)
-        ordered = [n.value[0] + n.value[1] for n in self.sums] + [*self.arguments.values()]
-        ordered = next((t for t in [*ordered[::-1], *self.shapes] if _set(t) == whole), ())
-        self.axes = tuple([a for a in map(found, ordered) if a is not None])
-        if not all(_set(t) <= whole for t in self.shapes):
-            raise Untraceable("its result has other axes than its sums")
+        whole = self._find_whole(domains)
         gone = {_set(n.value[0]) for n, domain in zip(self.sums, domains) if domain == whole}
         if gone == {whole} and self._ends_in_sums():
             gone = {frozenset()}  # rows of one number
+        gone = gone or {whole - domain for domain in domains}
         self.along = max(gone, key=lambda g: [a in g for a in reversed(self.axes)])
         return True
 
+    def _find_whole(self, domains):
+        """All axes of the call, of which sums, results, and what is taken from have some."""
+        tables = [self.spans[n.args[0]] for n in self.nodes if n.op == "take"]
+        tables = [t for t in tables if len(t) > 1]
+        whole = max([*map(_set, self.shapes), *domains, *tables], key=len)
+        ordered = [n.value[0] + n.value[1] for n in self.sums] + [*self.arguments.values()]
+        ordered = next((t for t in [*ordered[::-1], *self.shapes] if _set(t) == whole), ())
+        self.axes = tuple([a for a in map(found, ordered) if a is not None])
+        if not all(part <= whole for part in [*map(_set, self.shapes), *domains]):
+            raise Untraceable("its sums and its results have different axes")
+        return whole
+
     def _find_rows(self):
         """The same where nothing is summed: rows are what one number is for, if any is."""
-        self.axes = max(self.shapes, key=len)
-        several = {frozenset(own) - {None} for own in self.arguments.values()}
-        several -= {frozenset(), _set(self.axes)}
-        if len(several) != 1 or None in self.axes or not all(s <= _set(self.axes) for s in several):
-            return False
-        self.along = frozenset(self.axes) - several.pop()
-        return True
+        whole = self._find_whole([])
+        places = [n for n in self.nodes if n.op in ("take", "place")]
+        several = {frozenset(own) - {None} for own in self.arguments.values()} - {frozenset()}
+        several = {s for s in several if s < whole}
+        self.along = _set([n.value for n in places]) & whole
+        if not places and len(several) == 1:
+            self.along = whole - several.pop()
+        return bool(places or self.along)
 
     def _ends_in_sums(self):
         """Whether nothing that has axes is made of a sum."""
@@ -118,31 +128,28 @@ class Rows(Formula):
         if self.early_nodes:
             results = [Array(self.trace, n, ()) for n in self.early_nodes]
             self.early = Rows(self.name, self.trace, results, True)
-        self.forms = ["".join(self._form(axes)) for axes in self.shapes]
+        self.forms = [self._form(axes) for axes in self.shapes]
+        self.has_elements = self.passes > 0 or "e" in self.forms  # or one of them for each row
 
     def _form(self, axes):
         """The extent of what is stored of a result."""
         own, across = _set(axes), frozenset(self.axes) - self.along
         if own == frozenset(self.axes):
             return "e" if self.along else "r"
-        forms = {across: "r", frozenset(): "c", self.along: "k"}
+        forms = {self.along: "k", frozenset(): "c", across: "r"}
         if own not in forms:
             raise Untraceable("its result has some axes of its sums")
-        return "r" if own == across else forms[own]
+        return forms[own]
 
     def _extent(self, n):
         span = self.spans[n]
-        if n.op == "take":
-            self._check_take(n)
+        if n.op == "load" and not span <= set(self.axes):
+            return "t"
         along, across = bool(span & self.along), bool(span - self.along)
         if along and (across or self.along == set(self.axes)):
             return "e"
-        below = {self.extent[a] for a in n.args if a in self.extent and n.op != "take"}
-        return "k" if along else "r" if across or "r" in below else "c"
-
-    def _check_take(self, n):
-        if n.value not in self.along and n.args[0].op != "load":
-            raise Untraceable("it takes elements of what is no row")
+        below = {self.extent[a] for a in n.args if a in self.extent}  # "e": of what is taken
+        return "k" if along else "r" if across or below & {"r", "e"} else "c"
 
     def _reduction(self, n):
         gone, left = map(_set, n.value)

@@ -62,7 +62,8 @@ class RowKernel:
 
     def new_plan(self, args: tuple, to: tuple, settings: dict[str, Any]) -> Any:
         """The same, made anew."""
-        shapes = {k: a.shape for k, a in enumerate(args) if type(a) is np.ndarray}
+        arrays = {k: a for k, a in enumerate(args) if type(a) is np.ndarray}
+        shapes = {k: a.shape for k, a in arrays.items()}
         numbers = {n: a for n, a in zip(self.formulas.arguments, args) if type(a) in (int, float)}
         settings = settings | numbers | {"": shapes}
         formula = self.formulas(list(args), settings)
@@ -75,7 +76,7 @@ class RowKernel:
             return self.empty(formula, outs, shapes)
         if not formula.rows:
             return self.pointwise(formula, outs, settings)
-        return Plan(self, formula, shapes, outs, formula.told(settings))
+        return Plan(self, formula, arrays, outs, settings)
 
     def empty(self, formula: Rows, outs: tuple, shapes: dict) -> Any:
         """What makes results of no numbers; None where they have some."""
@@ -145,26 +146,32 @@ def _beside(own, axes, sizes):
 class Plan:
     """A call of one formula, for arrays of these shapes."""
 
-    def __init__(self, kernels: RowKernel, formula: Rows, shapes: dict, outs: tuple,
-                 numbers: tuple) -> None:  # fmt: skip
-        self.formula, self.outs, self.numbers = formula, outs, numbers
+    def __init__(self, kernels: RowKernel, formula: Rows, arrays: dict, outs: tuple,
+                 settings: dict) -> None:  # fmt: skip
+        self.formula, self.outs, self.numbers = formula, outs, formula.told(settings)
         self.early = None
         if formula.early is not None:
             single = (FLOAT32,) * len(formula.early_nodes)
-            self.early = Plan(kernels, formula.early, shapes, single, ())
-        sizes = sizes_of(formula, shapes)
+            self.early = Plan(kernels, formula.early, arrays, single, settings)
+        sizes = sizes_of(formula, settings[""])
         across = [a for a in formula.axes if a not in formula.along]
         self.order = [*across, *[a for a in formula.axes if a in formula.along]]
         self.sizes = sizes
         self.rows = math.prod(sizes[a] for a in across)
         self.n = math.prod(sizes[a] for a in formula.along)
         if not formula.along:
-            self.n = max([sizes[n.value] for n in formula.nodes if n.op == "take"], default=1)
+            takes = [n.value for n in formula.nodes if n.op == "take"]
+            self.n = max([sizes[found(a)] for a in takes], default=1)
         self.step = self._step()
         if self.step > 1:
             self.order = [*formula.axes]
-        self.arguments = [self._argument(k, shapes[k], dtype) for k, dtype in formula.loads.items()]
-        self.results = [self._result(axes) for axes in formula.shapes]
+        self.is_moved = self.order != [*formula.axes]
+        self.arguments = [
+            self._argument(k, dtype, arrays[k].dtype.name) for k, dtype in formula.loads.items()
+        ]
+        written = [self._result(axes) for axes in formula.shapes]
+        self.results = [(shape, dtype) for (shape, _), dtype in zip(written, outs)]
+        self.back = [back for _, back in written] if self.is_moved else None
         self.kernel = kernels.kernel(formula, outs, BesideText if self.step > 1 else RowText)
         self._divide()
 
@@ -180,19 +187,22 @@ class Plan:
         return math.prod(self.sizes[a] for a in axes[places[-1] + 1 :])
 
     def _divide(self):
-        formula, total = self.formula, self.rows * (self.n if self.formula.along else 1)
+        """Chunks, from shapes alone: see pool.py."""
+        formula, total = self.formula, self.rows * (self.n if self.formula.has_elements else 1)
         columns = sum(formula.extent[n] == "k" for n in formula.late)
-        least = max(WORTH * total and WORTH * self.rows // total, 2 * FEW if columns else 1)
-        self.chunks, self.per = pool.spans(self.rows, least)
-        self.cost = total * sum(cost_of(formula) for _ in range(1)) * 2
-        self.workspace = (len(formula.kept) + columns) * self.n
         if self.step > 1:
-            self.per = min(self.step, max(16, WIDE // self.n))
-            self.chunks = self.rows // self.step * -(-self.step // self.per)
-            self.workspace = workspace_of(formula, self.n, self.per)
+            per = min(self.step, max(16, WIDE // self.n))
+            self.chunks = self.rows // self.step * -(-self.step // per)
+            self.workspace = workspace_of(formula, self.n, per)
+        else:
+            least = max(WORTH * self.rows // max(total, 1), 2 * FEW if columns else 1)
+            self.chunks, per = pool.spans(self.rows, least)
+            self.workspace = (len(formula.kept) + columns) * self.n
+        self.numbers_of_chunks = per, self.step if self.step > 1 else self.rows, self.n
         self.parts = self.chunks * (len(formula.late) - columns + columns * self.n)
+        self.is_large = self.chunks > 1 and 2 * total * cost_of(formula) > pool.WORTH_A_THREAD
 
-    def _argument(self, k, shape, dtype):
+    def _argument(self, k, dtype, actual):
         """(k, what brings it into rows, or None for what lies so if it is contiguous)."""
         formula, own = self.formula, self.formula.arguments[k]
         extent = next(
@@ -206,7 +216,7 @@ class Plan:
         else:
             order = [a for a in self.order if (a in formula.along) == (extent == "k")]
         wanted = tuple([self.sizes[a] for a in order])
-        if known == order and dtype != WHOLE_NUMBERS:
+        if known == order and actual == dtype:
             return k, None
         by_place = [own.index(a) for a in order if a in own]
         ones = tuple([self.sizes[a] if a in own else 1 for a in order])
@@ -219,12 +229,12 @@ class Plan:
         return k, rows
 
     def _result(self, axes):
-        """(shape as it is written, what brings it into its own shape or None)."""
+        """(shape as it is written, what brings it into its own)."""
         own = [a for a in axes if a is not None]
         shape = tuple([1 if a is None else self.sizes[a] for a in axes])
         order = [a for a in self.order if a in own]
         if own == order:
-            return shape, None
+            return shape, lambda y: y
         written = tuple([self.sizes[a] for a in order])
         back = [order.index(a) for a in own]
         return written, lambda y: np.ascontiguousarray(y.transpose(back)).reshape(shape)
@@ -236,19 +246,19 @@ class Plan:
             x = args[k]
             if rows is not None:
                 x = rows(x)
-            elif not (x.flags.c_contiguous and x.flags.aligned):
+            elif not (x.flags.carray or x.flags.c_contiguous and x.flags.aligned):
                 x = np.array(x, order="C")
             arrays.append(x)
         if self.early is not None:
             arrays += self.early(*args)
-        results = [np.empty(shape, dtype) for (shape, _), dtype in zip(self.results, self.outs)]
-        rest = (
-            *(self.per, self.step if self.step > 1 else self.rows, self.n, np.empty(self.parts)), *arrays, *results, *self.numbers,
-        )  # fmt: skip
-        if self.chunks > 1 and self.cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
+        results = [np.empty(shape, dtype) for shape, dtype in self.results]
+        parts = np.empty(self.parts) if self.parts else pool.NOTHING
+        rest = (*self.numbers_of_chunks, parts, *arrays, *results, *self.numbers)
+        if self.is_large and get_num_threads() > 1:
             helpers = min(get_num_threads(), self.chunks) - 1
             pool.POOL.run(self.kernel, self.chunks, rest, self.workspace, helpers)
         else:
             self.kernel(pool.counter(), self.chunks, pool.scratch(self.workspace), *rest)
-        results = [y if back is None else back(y) for y, (_, back) in zip(results, self.results)]
+        if self.back is not None:
+            results = [back(y) for y, back in zip(results, self.back)]
         return tuple(results) if self.formula.several else results[0]

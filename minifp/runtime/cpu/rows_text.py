@@ -79,7 +79,7 @@ class RowText:
             first = b.mul(chunk, p["per"])
             stop = self.code.least(b.add(first, p["per"]), p["rows"])
             self.begin(chunk)
-            if not self.formula.along:
+            if self.totals and not self.formula.along:
                 self.numbers(first, stop)
             elif self.columns:
                 with self.code.loop(first, stop, I64(FEW)) as few:
@@ -97,14 +97,13 @@ class RowText:
 
     def _once(self):
         """What is known of the call."""
-        formula, b = self.formula, self.b
+        formula = self.formula
         known = {n: self.p[f"n{k}"] for k, n in enumerate(formula.numbers)}
         for k, n in enumerate(formula.early_nodes):
             known[n] = self.code.load(self.p[f"early{k}"], I64(0), "float32")
         for n in formula.nodes:
             if formula.extent.get(n) == "c" and n not in known and not self._is_late(n):
-                Elements(self.code, known, lambda m: self.load(m, I64(0))).value(n)
-        del b
+                Elements(self.code, known, self.reader(known, None, None, None)).value(n)
         return known
 
     def _is_late(self, node):
