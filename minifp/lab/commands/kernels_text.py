@@ -232,15 +232,13 @@ def asm(kernel, precision: str) -> list[str]:
 
 def cuda(kernel, precision: str) -> list[str]:
     """CUDA C++ for a GPU, without the header that all kernels share."""
+    from minifp.runtime.cuda import pointwise
     from minifp.runtime.cuda.source import common
 
     example = example_of(kernel, precision)
     formula = example.formula
-    formats = (*formula.loads.values(), stored_dtypes(kernel, example, precision)[0])
-    dtypes = tuple(map(np.dtype, formats))
-    module = dispatch.derived(formula).module(
-        "pointwise.cu", dtypes, len(formula.numbers), 0, False
-    )
+    result = np.dtype(stored_dtypes(kernel, example, precision)[0])
+    module = pointwise.module(formula, "pointwise.cu", result)
     head = "CUDA C++, for a GPU; load widens to float32, and store rounds once (common.cuh)"
     return [head, *legend(example, "//"), *indented(module.text.removeprefix(common()))]
 

@@ -148,7 +148,8 @@ class Pointwise:
         results = tuple([np.empty(shape, d) for d in outs])
         if results[0].size:
             numbers = formula.told(settings)
-            launch(*self.kernel(formula, forms, outs), forms, arrays, results, numbers)
+            kernel, cost = self.kernel(formula, forms, outs)
+            launch(kernel, cost, forms, arrays, results, numbers)
         return results
 
     def kernel(self, formula: Formula, forms: str, outs: tuple) -> tuple:
