@@ -68,7 +68,7 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
     kernel = pointwise(getattr(reference, "addends", reference))
 
     def sum_to_shape(*args, shape, to, **settings):
-        if all(a.shape == shape for a in args if hasattr(a, "shape")):
+        if all(a.shape in (shape, ()) for a in args if hasattr(a, "shape")):
             return kernel(*args, to=to, **settings)
         _, arrays = kernel.formulas.of_call(args, dict(settings))
         if not arrays:
