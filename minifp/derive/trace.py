@@ -175,7 +175,7 @@ def traced(formulas: Formulas, kinds: tuple, settings: dict[str, Any]) -> Formul
 def _entered(trace, k, kind, name, settings):
     if kind is type(None):
         return None
-    if kind in NUMBERS:
+    if isinstance(kind, type) and kind in NUMBERS:  # a dtype equals Python's types
         return trace.setting(settings[name], name)
     if getattr(kind, "name", None) not in STORED:
         raise Untraceable(f"argument {name} is of {kind}")

@@ -211,12 +211,119 @@ def difference_gradient(**settings):
     return call
 
 
+def weighted(d, low):
+    """Numbers, targets, and weights of elements and of positive targets, or None."""
+    shape = d.shape("rows", 0)
+    x, t = d.array(*shape, low=low), d.array(*shape, low=0.0)
+    w, p = (d.choice(None, d.array(*shape, low=0.5), d.array(low=0.5)) for _ in range(2))
+    return x, t, w, p
+
+
+def cross_entropy_each(low):
+    return lambda d: (weighted(d, low), {}, (d.dtype,))
+
+
+def cross_entropy_total(low):
+    return lambda d: (weighted(d, low), {"divisor": 3}, (float32,))
+
+
+def cross_entropy_gradient(low):
+    def call(d):
+        args = weighted(d, low)
+        dl = d.array(*d.choice((), args[0].shape), dtype=float32)
+        return (dl, *args), {"divisor": 3}, (d.dtype,)
+
+    return call
+
+
+def divergence(call):
+    def with_log_target(d):
+        args, params, to = call(d)
+        return args, params | {"log_target": bool(d.choice(True, False))}, to
+
+    return with_log_target
+
+
+def soft(d):
+    x = d.array(*d.shape("rows", 1))
+    weights = d.choice(None, d.array(x.shape[min(x.ndim - 1, 1)], dtype=float32, low=0.1))
+    q = d.array(*x.shape, low=0.0)
+    return (x, q, weights), {"smoothing": d.choice(0.0, 0.1)}
+
+
+def soft_gradient(d):
+    (x, q, weights), params = soft(d)
+    params |= {"reduction": d.choice("mean", "sum", "none")}
+    axis = min(x.ndim - 1, 1)
+    shape = x.shape[:axis] + x.shape[axis + 1 :] if params["reduction"] == "none" else ()
+    return (d.array(*shape, dtype=float32, low=-2.0), x, q, weights), params, (d.dtype,)
+
+
+def pairs(d):
+    shape = d.shape("rows", 1)
+    return d.array(*shape), d.array(*shape)
+
+
+def alike(d):
+    """Two vectors or rows of them, and whether they are alike."""
+    shape = d.shape("rows", 2)[-2:]
+    t = np.asarray(d.random.choice([-1.0, 1.0], shape[:1]), d.dtype)
+    return (d.array(*shape), d.array(*shape), t), {"margin": 0.1}
+
+
+def alike_total(d):
+    args, params = alike(d)
+    return args, params | {"divisor": 3}, (float32,)
+
+
+def alike_gradient(d):
+    args, params = alike(d)
+    dl = d.array(*d.choice((), args[2].shape), dtype=float32)
+    return (dl, *args), params | {"divisor": 3}, (d.dtype,)
+
+
+def cosine(d):
+    x1, x2 = pairs(d)
+    return (x1, x2), {"axis": d.size(-x1.ndim, x1.ndim - 1), "eps": 0.1}, (d.dtype,)
+
+
+def cosine_gradient(d):
+    (x1, x2), params, to = cosine(d)
+    axis = params["axis"] % x1.ndim
+    dy = d.array(*(n for i, n in enumerate(x1.shape) if i != axis))
+    return (dy, x1, x2), params, to
+
+
+def distance(d):
+    params = {"p": d.choice(1.0, 2.0), "eps": 0.01, "keepdim": bool(d.choice(0, 1))}
+    return pairs(d), params, (d.dtype,)
+
+
+def distance_gradient(d):
+    (x1, x2), params, to = distance(d)
+    dy = d.array(*x1.shape[:-1], *(1 for _ in range(params.pop("keepdim"))))
+    return (dy, x1, x2), params | {"shape": x1.shape}, to
+
+
+def extreme(d):
+    (x,), params, _ = reduced()(d)
+    return (x,), params, (d.dtype,)
+
+
+def share(d):
+    (dy, x), params, to = reduced_gradient()(d)
+    y = np.asarray(np.max(x, axis=params["axes"]))
+    return (dy, x, y), params | {"nan_is_found": bool(d.choice(True, False))}, to
+
+
 DIFFERENCES = {
     "mse_loss": {},
     "l1_loss": {},
     "smooth_l1_loss": {"beta": 1.5},
     "huber_loss": {"delta": 0.7},
 }
+DX_DT = ("dx", "dt")
+ENTROPIES = {"binary_cross_entropy": 0.05, "binary_cross_entropy_with_logits": -2.0}
 CALLS = {
     f.__name__: f
     for f in (
@@ -248,4 +355,22 @@ CALLS = {
     **{f"{name}_total": difference_total(**s) for name, s in DIFFERENCES.items()},
     **{f"{name}_dx": difference_gradient(**s) for name, s in DIFFERENCES.items()},
     **{f"{name}_dt": difference_gradient(**s) for name, s in DIFFERENCES.items()},
+    **{f"{name}_each": cross_entropy_each(low) for name, low in ENTROPIES.items()},
+    **{f"{name}_total": cross_entropy_total(low) for name, low in ENTROPIES.items()},
+    **{f"{name}_{g}": cross_entropy_gradient(x) for name, x in ENTROPIES.items() for g in DX_DT},
+    "kl_div_each": divergence(difference_each()),
+    "kl_div_total": divergence(difference_total()),
+    **{f"kl_div_{g}": divergence(difference_gradient()) for g in DX_DT},
+    "soft_cross_entropy_each": each_of(soft),
+    "soft_cross_entropy_total": total_of(soft),
+    "soft_cross_entropy_dz": soft_gradient,
+    "soft_cross_entropy_dq": soft_gradient,
+    "cosine_embedding_loss_each": each_of(alike),
+    "cosine_embedding_loss_total": alike_total,
+    "cosine_embedding_loss_dx": alike_gradient,
+    "cosine_similarity_forward": cosine,
+    "cosine_similarity_dx": cosine_gradient,
+    "pairwise_distance_forward": distance,
+    "pairwise_distance_dx": distance_gradient,
+    **{"amax_forward": extreme, "amin_forward": extreme, "share_dx": share},
 }

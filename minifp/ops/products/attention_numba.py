@@ -6,10 +6,8 @@ import numpy as np
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.dispatch import pointwise
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
-from minifp.runtime.cpu.half import load, store, view
-from minifp.runtime.cpu.math import exp32
+from minifp.runtime.cpu.half import store, view
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import larger, sum_of_run
 
 CHUNK = 8192  # numbers that are worth a chunk
 NANOSECONDS = 1.0  # an element of a softmax
