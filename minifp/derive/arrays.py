@@ -114,6 +114,8 @@ class Size(Symbol):
 class Array(Symbol):
     """A node of as many numbers as its axes say."""
 
+    trace: ArrayTrace
+
     def __init__(self, trace: ArrayTrace, node: Node, axes: tuple) -> None:
         super().__init__(trace, node)
         self._axes = axes
@@ -194,7 +196,7 @@ class Array(Symbol):
             if not own or not (isinstance(n, Size) or type(n) is int and n == -1 and len(own) == 1):
                 raise Untraceable("it reshapes to other axes")
             axis = own.pop(0)
-            if isinstance(n, Size) and found(n.axis).size != axis.size:
+            if isinstance(n, Size) and n.axis.size != axis.size:
                 raise Untraceable("it reshapes to other axes")
             axes.append(one_of(n.axis, axis) if isinstance(n, Size) else axis)
         for a in own:
@@ -209,12 +211,6 @@ class Array(Symbol):
         if any(self.axes[i] is not None for i in gone):
             raise Untraceable("it squeezes axes that are no sums'")
         return self.of_axes(tuple([a for i, a in enumerate(self._axes) if i not in gone]))
-
-    def astype(self, dtype: Any, copy: bool = True) -> Any:
-        """Itself; class numbers as they are."""
-        if np.dtype(dtype) == np.intp and _is_whole(self.node):
-            return self
-        return super().astype(dtype, copy)
 
     def __getitem__(self, index: Any) -> "Array":
         """With new axes (None), without those of size 1 (0), or by class numbers."""
@@ -231,17 +227,6 @@ class Array(Symbol):
             elif next(last) is not None:
                 raise Untraceable("it takes elements of an array")
         return self.of_axes(axes)
-
-
-def _is_whole(node):
-    """Whether it is a class number."""
-    if node.op == "select":
-        return all(map(_is_whole, node.args[1:]))
-    return (
-        node.op == "const"
-        and float(node.value).is_integer()
-        or (node.op == "load" and node.value[1] == WHOLE_NUMBERS)
-    )
 
 
 def _taken(x, index, axis):

@@ -28,9 +28,10 @@ DEAR = 12  # operations that are worth a place in memory
 class Rows(Formula):
     """What one kernel computes, row by row, of a tracing.
 
-    rows: whether it is one of rows. axes: of the call, in order; along: those of a row. arguments: of each array its axes. shapes:
-    the axes of each result, None for size 1. extent, level: of each node. early: the formula of
-    what must be known before, or None; it is `early_nodes` here.
+    rows: whether it is one of rows, or else element by element. axes: of the call, in order; along:
+    those of a row. arguments: of each array its axes. shapes: the axes of each result, None for
+    size 1. forms: the extent of what is stored of each. extent, level: of each node. early: the
+    formula of what must be known before, or None: of early_nodes.
     """
 
     def __init__(self, name: str, trace: ArrayTrace, results: list[Array], several: bool) -> None:
@@ -119,10 +120,12 @@ class Rows(Formula):
                 self.level[n] = below + (self.extent[n] == "r" and n.op in REDUCTIONS)
         self.passes = max(self.level.values())
         over_rows = [n for n in self.sums if self.extent[n] in "kc"]
-        needed = [m for m in self.nodes if self.extent.get(m) in ("r", "e", "k")]
-        self.early_nodes = [n for n in over_rows if any(n in m.args or n in self.closure(m)
-                            for m in needed if m not in over_rows or m is not n)]  # fmt: skip
-        self.early_nodes = [n for n in self.early_nodes if self.extent[n] == "c"]
+        rest = [m for m in self.nodes if self.extent.get(m) in ("r", "e", "k")]
+        rest = [m for m in rest if m not in over_rows]
+        self.early_nodes = [
+            n for n in over_rows
+            if self.extent[n] == "c" and any(n in self.closure(m) for m in rest)
+        ]  # fmt: skip
         self.late = [n for n in over_rows if n not in self.early_nodes]
         self.early = None
         if self.early_nodes:

@@ -1,7 +1,7 @@
 """Compiled kernels: what computes the same as a reference, faster, and where it is found.
 
-The references of `softmax.py`, say, have theirs in `softmax_numba.py` for the CPU and in
-`softmax_cuda.py` for a GPU, by the same name and with a mark.
+The references of `matmul.py`, say, have theirs in `matmul_numba.py` for the CPU and in
+`matmul_cuda.py` for a GPU, by the same name and with a mark.
 """
 
 from collections.abc import Callable

@@ -189,6 +189,78 @@ def normalize_gradient(d):
     return (d.array(*x.shape), x, d.array(*kept, dtype=float32, low=0.05)), params, (d.dtype,)
 
 
+def soft(d):
+    x = d.array(*d.shape("rows", 1))
+    weights = d.choice(None, d.array(x.shape[min(x.ndim - 1, 1)], dtype=float32, low=0.1))
+    q = d.array(*x.shape, low=0.0)
+    return (x, q, weights), {"smoothing": d.choice(0.0, 0.1)}
+
+
+def soft_gradient(d):
+    (x, q, weights), params = soft(d)
+    params |= {"reduction": d.choice("mean", "sum", "none")}
+    axis = min(x.ndim - 1, 1)
+    shape = x.shape[:axis] + x.shape[axis + 1 :] if params["reduction"] == "none" else ()
+    return (d.array(*shape, dtype=float32, low=-2.0), x, q, weights), params, (d.dtype,)
+
+
+def pairs(d):
+    shape = d.shape("rows", 1)
+    return d.array(*shape), d.array(*shape)
+
+
+def alike(d):
+    """Two vectors or rows of them, and whether they are alike."""
+    shape = d.shape("rows", 2)[-2:]
+    t = np.asarray(d.random.choice([-1.0, 1.0], shape[:1]), d.dtype)
+    return (d.array(*shape), d.array(*shape), t), {"margin": 0.1}
+
+
+def alike_total(d):
+    args, params = alike(d)
+    return args, params | {"divisor": 3}, (float32,)
+
+
+def alike_gradient(d):
+    args, params = alike(d)
+    dl = d.array(*d.choice((), args[2].shape), dtype=float32)
+    return (dl, *args), params | {"divisor": 3}, (d.dtype,)
+
+
+def cosine(d):
+    x1, x2 = pairs(d)
+    return (x1, x2), {"axis": d.size(-x1.ndim, x1.ndim - 1), "eps": 0.1}, (d.dtype,)
+
+
+def cosine_gradient(d):
+    (x1, x2), params, to = cosine(d)
+    axis = params["axis"] % x1.ndim
+    dy = d.array(*(n for i, n in enumerate(x1.shape) if i != axis))
+    return (dy, x1, x2), params, to
+
+
+def distance(d):
+    params = {"p": d.choice(1.0, 2.0), "eps": 0.01, "keepdim": bool(d.choice(0, 1))}
+    return pairs(d), params, (d.dtype,)
+
+
+def distance_gradient(d):
+    (x1, x2), params, to = distance(d)
+    dy = d.array(*x1.shape[:-1], *(1 for _ in range(params.pop("keepdim"))))
+    return (dy, x1, x2), params | {"shape": x1.shape}, to
+
+
+def extreme(d):
+    (x,), params, _ = reduced()(d)
+    return (x,), params, (d.dtype,)
+
+
+def share(d):
+    (dy, x), params, to = reduced_gradient()(d)
+    y = np.asarray(np.max(x, axis=params["axes"]))
+    return (dy, x, y), params | {"nan_is_found": bool(d.choice(True, False))}, to
+
+
 CALLS = {
     f.__name__: f
     for f in (
@@ -216,4 +288,16 @@ CALLS = {
     "norm_dx": reduced_gradient(p=[1.0, 2.0]),
     "normalize_forward": normalize,
     "normalize_dx": normalize_gradient,
+    "soft_cross_entropy_each": each_of(soft),
+    "soft_cross_entropy_total": total_of(soft),
+    "soft_cross_entropy_dz": soft_gradient,
+    "soft_cross_entropy_dq": soft_gradient,
+    "cosine_embedding_loss_each": each_of(alike),
+    "cosine_embedding_loss_total": alike_total,
+    "cosine_embedding_loss_dx": alike_gradient,
+    "cosine_similarity_forward": cosine,
+    "cosine_similarity_dx": cosine_gradient,
+    "pairwise_distance_forward": distance,
+    "pairwise_distance_dx": distance_gradient,
+    **{"amax_forward": extreme, "amin_forward": extreme, "share_dx": share},
 }

@@ -28,8 +28,8 @@ ELSEWHERE = """
 """
 # Of no formula: `minifp doctor --kernels` says why.
 LEFT = """
-    dropped floor_divide_forward pairwise_distance_dx remainder_dy remainder_forward repeat_dx
-    select_dx
+    ctc_loss_dx ctc_loss_each ctc_loss_total dropped floor_divide_forward remainder_dy
+    remainder_forward repeat_dx select_dx select_forward
 """
 each = pytest.mark.parametrize("name", CALLS)
 

@@ -25,7 +25,7 @@ def along_classes(w, ndim):
 def rows_and_weights(t, w, ignore_index):
     """The class of each row, 0 for ignored ones, and what each row weighs, as 0s and 1s or of w."""
     kept = t != ignore_index
-    rows = np.where(kept, t, 0).astype(np.intp)
+    rows = np.where(kept, t, 0)
     return rows, kept if w is None else np.where(kept, w[rows], 0)
 
 

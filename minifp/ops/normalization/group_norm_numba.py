@@ -1,15 +1,15 @@
 """Compiled kernels of group_norm.py, and of instance normalisation.
 
 Channels of SHORT elements or more each have a loop of their own. For shorter ones, parameters are
-spread over the elements, and each group is a row as in layer_norm_numba.py.
+spread over the elements, and each group is a row as in group_norm_rows_numba.py.
 """
 
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast, float32
-from minifp.ops.normalization import layer_norm_numba as rows
-from minifp.ops.normalization.layer_norm_numba import (
+from minifp.ops.normalization import group_norm_rows_numba as rows
+from minifp.ops.normalization.group_norm_rows_numba import (
     NANOSECONDS,
     WORTH,
     ZERO,
@@ -28,7 +28,7 @@ SHORT = 16
 @parallel
 def group_norm_rows(chunk, scratch, per, M, G, C, L, eps, x, w, b, y, means, roots):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
-        m, r = statistics_of_run(x, row * C * L, C * L, eps, True)
+        m, r = statistics_of_run(x, row * C * L, C * L, eps)
         means[row], roots[row] = m, r
         for c in range(C):
             at, weight, bias = (row * C + c) * L, w[row % G * C + c], b[row % G * C + c]
@@ -88,7 +88,7 @@ def group_norm_forward(x, w, b, *, groups, eps, to):
     N, C, L = _sizes(x, groups)
     shape, y = (N, groups, 1), np.empty(x.shape, to[0])
     if L < SHORT:
-        m, r = rows.normalised(x, _spread(w, L), _spread(b, L), y, shape, groups, eps, True)
+        m, r = rows.normalised(x, _spread(w, L), _spread(b, L), y, shape, groups, eps)
     else:
         m, r = np.empty(shape, float32), np.empty(shape, float32)
         chunks, per = spans(N * groups, WORTH // (C * L))
@@ -106,7 +106,7 @@ def group_norm_dx(dy, x, w, m, r, *, groups, to):
     N, C, L = _sizes(x, groups)
     dx = np.empty(x.shape, to[0])
     if L < SHORT:
-        found = rows.gradients(dy, x, _spread(w, L), m, r, dx, groups, True)
+        found = rows.gradients(dy, x, _spread(w, L), m, r, dx, groups)
         dw, db = sum_over(found.reshape(2, groups * C, L), (2,), float32)
     else:
         sums = np.empty((2, N, groups * C), float32)

@@ -15,12 +15,13 @@ from minifp.derive.rows import RowFormulas, Rows
 from minifp.runtime.cpu import pool
 from minifp.runtime.cpu.beside_text import BesideText, workspace_of
 from minifp.runtime.cpu.machine import kernel_of
-from minifp.runtime.cpu.pointwise import FLOAT32, FLOATS, Pointwise, cost_of
+from minifp.runtime.cpu.pointwise import DEAR, FLOAT32, FLOATS, Pointwise
 from minifp.runtime.cpu.rows_text import FEW, NAME, RowText
 from minifp.runtime.cpu.threads import get_num_threads
 
 WORTH = 8192  # numbers that are worth a chunk
 WIDE = 16384  # numbers of rows beside each other that are worth one: half of the L2 cache
+NANOSECONDS = 0.01  # an operation on an element; a pass takes as long as ten
 MOST = 4096  # plans that are remembered
 PLAIN = (np.ndarray, int, float, type(None))
 
@@ -128,6 +129,11 @@ class RowKernel:
         return self.kernels[key]
 
 
+def cost_of(formula: Rows) -> int:
+    """How many operations an element takes."""
+    return sum(DEAR.get(n.op, 1) for n in formula.nodes if formula.extent.get(n) == "e")
+
+
 def sizes_of(formula: Rows, shapes: dict) -> dict:
     """How long each axis of a call is."""
     arguments = formula.trace.arguments
@@ -200,7 +206,8 @@ class Plan:
             self.workspace = (len(formula.kept) + columns) * self.n
         self.numbers_of_chunks = per, self.step if self.step > 1 else self.rows, self.n
         self.parts = self.chunks * (len(formula.late) - columns + columns * self.n)
-        self.is_large = self.chunks > 1 and 2 * total * cost_of(formula) > pool.WORTH_A_THREAD
+        work = total * NANOSECONDS * (10 * (formula.passes + 1) + cost_of(formula))
+        self.is_large = self.chunks > 1 and work > pool.WORTH_A_THREAD
 
     def _argument(self, k, dtype, actual):
         """(k, what brings it into rows, or None for what lies so if it is contiguous)."""

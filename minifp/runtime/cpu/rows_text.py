@@ -6,6 +6,7 @@ chunk; whoever ends the last chunk adds those of the chunks, in their order.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -204,17 +205,12 @@ class RowText:
         """Compute the sums that are known after pass `at`."""
         formula = self.formula
         sums = [n for n in formula.sums if formula.extent[n] == "r" and formula.level[n] == at]
-        with self.in_blocks(sums, I64(0), self.p["n"], known) as (i, slots):
+        with Blocks(self.code, sums, I64(0), self.p["n"], known) as (i, slots):
             here = dict(known)
             for n in sums:
                 x = self.element(n.args[0], here, r, i, base, at)
                 slot = slots[n]
                 self.b.store(combined(self.b, n.op, self.b.load(slot), x), slot)
-
-    def in_blocks(self, sums: list[Node], start: Any, stop: Any, known: dict) -> "Blocks":
-        """`for i in range(start, stop)`, in which float32 slots are reduced to; behind it the
-        results are known."""
-        return Blocks(self.code, sums, start, stop, known)
 
     # ---- sums over rows ----
 
@@ -270,13 +266,13 @@ class RowText:
         with b.if_then(b.icmp_signed("==", before, b.sub(count, I64(1)))):
             known = dict(self.once)
             for k, n in enumerate(self.totals):
-                known[n] = self.in_all(n, lambda chunk, k=k: self.part(chunk, k))
+                known[n] = self.in_all(n, partial(self.part, k=k))
             self.store_results("c", known, I64(0))
             if "k" in self.formula.forms:
                 with self.code.loop(I64(0), self.p["n"]) as i:
                     here = dict(known)
                     for k, n in enumerate(self.columns):
-                        here[n] = self.in_all(n, lambda chunk, k=k: self.part(chunk, k, i))
+                        here[n] = self.in_all(n, partial(self.part, k=k, i=i))
                     self.store_results("k", here, i)
 
     def in_all(self, node: Node, part: Callable[[Any], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Compiled kernels of layer_norm.py, and of rms_norm.py, which is the same without means.
+"""Rows of groups, whose parameters are spread over their elements: see group_norm_numba.py.
 
 Row after row, each of them read again from the cache. Gradients of parameters are added up beside:
 of ROWS rows in float32, then in float64; and those of the chunks at the end.
@@ -9,8 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from minifp.numerics.compiled import compiled_kernel
-from minifp.numerics.formats import downcast, float32
+from minifp.numerics.formats import float32
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
@@ -65,28 +64,26 @@ def add_one(dy, x, i0, n, m0, r0, dw, db):
 
 
 @inline
-def statistics_of_run(x, at, n, eps, centred):
+def statistics_of_run(x, at, n, eps):
     """(m, r) of a row."""
     share = 1 / n
-    m = np.float32(sum_of_run(x, at, n) * share if centred else 0.0)
+    m = np.float32(sum_of_run(x, at, n) * share)
     return m, ONE / math.sqrt(np.float32(squares_of_run(x, at, n, m) * share + eps))
 
 
 @parallel
-def layer_norm_rows(chunk, scratch, per, M, D, G, eps, centred, x, w, b, y, means, roots):
+def normalised_rows(chunk, scratch, per, M, D, G, eps, x, w, b, y, means, roots):
     for row in range(chunk * per, min((chunk + 1) * per, M)):
         at = row * D
-        m, r = statistics_of_run(x, at, D, eps, centred)
+        m, r = statistics_of_run(x, at, D, eps)
         weights, biases = w[row % G * D :], b[row % G * D :]
         for j in range(D):
             store(y, at + j, (load(x, at + j) - m) * r * weights[j] + biases[j])
-        roots[row] = r
-        if centred:
-            means[row] = m
+        means[row], roots[row] = m, r
 
 
 @parallel
-def layer_norm_gradients(chunk, scratch, per, M, D, G, centred, dy, x, w, means, roots, dx, sums):
+def gradients_of_rows(chunk, scratch, per, M, D, G, dy, x, w, means, roots, dx, sums):
     columns = G * D
     parts, totals = scratch[: 2 * columns], scratch[2 * columns : 6 * columns].view(np.float64)
     totals[:] = 0
@@ -98,10 +95,10 @@ def layer_norm_gradients(chunk, scratch, per, M, D, G, centred, dy, x, w, means,
         last = min(row0 + ROWS * G, stop)
         for row in range(row0, last):
             at, first, r = row * D, row % G * D, roots[row]
-            m = means[row] if centred else ZERO
+            m = means[row]
             weights, dw, db = w[first:], parts[first:], parts[columns + first :]
             of_g, of_gh = sums_of_run(dy, x, weights, at, D, m, r)
-            mean_g = np.float32(of_g * share if centred else 0.0)
+            mean_g = np.float32(of_g * share)
             mean_gh = np.float32(of_gh * share)
             for j in range(D):
                 h = (load(x, at + j) - m) * r
@@ -109,7 +106,7 @@ def layer_norm_gradients(chunk, scratch, per, M, D, G, centred, dy, x, w, means,
             if G > 1 or (row == last - 1 and (last - row0) % 2):
                 add_one(dy, x, at, D, m, r, dw, db)
             elif (row - row0) % 2:
-                m0 = means[row - 1] if centred else ZERO
+                m0 = means[row - 1]
                 add_two(dy, x, at - D, at, D, m0, m, roots[row - 1], r, dw, db)
         for j in range(2 * columns):
             totals[j] += parts[j]
@@ -133,7 +130,7 @@ def biases_of(b, n):
     return constant(n, -0.0) if b is None else single(b)
 
 
-def normalised(x, w, b, y, shape, G, eps, centred):
+def normalised(x, w, b, y, shape, G, eps):
     """(m, r), of this shape, of rows of x, which are written into y; none is empty.
 
     Row i has the parameters D (i % G) to D (i % G + 1) - 1 of w and b.
@@ -141,41 +138,23 @@ def normalised(x, w, b, y, shape, G, eps, centred):
     M = math.prod(shape)
     D = x.size // M
     r = np.empty(shape, float32)
-    m = np.empty(shape if centred else 0, float32)
+    m = np.empty(shape, float32)
     chunks, per = spans(M, WORTH // D)
-    layer_norm_rows(
-        *(chunks, per, M, D, G, eps, centred, flat(x), weights_of(w, G * D), biases_of(b, G * D)),
+    normalised_rows(
+        *(chunks, per, M, D, G, eps, flat(x), weights_of(w, G * D), biases_of(b, G * D)),
         *(flat(y), flat(m), flat(r)), cost=x.size * NANOSECONDS,
     )  # fmt: skip
     return m, r
 
 
-def gradients(dy, x, w, m, r, dx, G, centred):
+def gradients(dy, x, w, m, r, dx, G):
     """(dw, db), each (G D), in float32; dx is written into an array."""
     M = r.size
     D = x.size // M
     chunks, per = spans(M // G, max(2 * ROWS, WORTH // (G * D)))
     sums = np.empty((chunks, 2 * G * D), float32)
-    layer_norm_gradients(
-        *(chunks, per * G, M, D, G, centred, flat(dy), flat(x), weights_of(w, G * D), flat(m)),
+    gradients_of_rows(
+        *(chunks, per * G, M, D, G, flat(dy), flat(x), weights_of(w, G * D), flat(m)),
         *(flat(r), flat(dx), flat(sums)), cost=2 * x.size * NANOSECONDS, workspace=6 * G * D,
     )  # fmt: skip
     return (sums[0] if chunks == 1 else sum_over(sums, (0,), float32)).reshape(2, G * D)
-
-
-@compiled_kernel
-def layer_norm_forward(x, w, b, *, eps, to):
-    if not x.size:
-        return None
-    y = np.empty(x.shape, to[0])
-    m, r = normalised(x, w, b, y, (*x.shape[:-1], 1), 1, eps, True)
-    return y, downcast(m, to[1]), downcast(r, to[2])
-
-
-@compiled_kernel
-def layer_norm_dx(dy, x, w, m, r, *, to):
-    if not x.size:
-        return None
-    dx = np.empty(x.shape, to[0])
-    dw, db = gradients(dy, x, w, m, r, dx, 1, True)
-    return dx, downcast(dw, to[1]), downcast(db, to[2])
