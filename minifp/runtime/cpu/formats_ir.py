@@ -35,6 +35,7 @@ def _constant(type, value):
 
 
 def wide_half(builder, bits):
+    """A float16's bits as float32: exact."""
     if IN_HARDWARE:
         return builder.fpext(
             builder.bitcast(bits, _like(bits.type, ir.HalfType())), _like(bits.type, F32)
@@ -51,6 +52,7 @@ def wide_half(builder, bits):
 
 
 def half_bits(builder, x):
+    """The bits of the float16 that is nearest to x, a float32."""
     if IN_HARDWARE:
         return builder.bitcast(builder.fptrunc(x, _like(x.type, ir.HalfType())), _like(x.type, I16))
     wide, single = _like(x.type, I32), _like(x.type, F32)
@@ -75,10 +77,12 @@ def half_bits(builder, x):
 
 
 def as_it_is(builder, x):
+    """x: what is float32 already."""
     return x
 
 
 def wide_truth(builder, x):
+    """0 or 1 of a truth value."""
     return builder.uitofp(x, _like(x.type, F32))
 
 
