@@ -70,8 +70,8 @@ def stretched_axes(operands: Any) -> tuple:
 class ArrayTrace(Trace):
     """A tracing whose symbols know their axes. arguments: the axes of each that is an array."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, folds: bool = False) -> None:
+        super().__init__(folds)
         self.functions = FUNCTIONS | ARRAY_FUNCTIONS
         self.arguments: dict[int, tuple] = {}
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from minifp.derive.arrays import REDUCTIONS
 from minifp.derive.graph import OPERATIONS, Node
 from minifp.derive.trace import Formula
 
@@ -44,9 +45,12 @@ def text_of(node: Node, operands: list[str], brackets: list[str]) -> str:
     return f"{node.op if name in ('', '<lambda>') else name}({', '.join(operands)})"
 
 
-def host_text(node: Node) -> str:
-    """What is computed of a call's settings, in Python's own numbers."""
-    texts = [host_text(a) for a in node.args]
+def host_text(node: Node, arguments: list[str]) -> str:
+    """What is computed of a call's settings, and of the arguments' sizes, in Python's numbers."""
+    if node.op == "size":
+        k, axis = node.value
+        return f"{arguments[k]}.shape[{axis}]"
+    texts = [host_text(a, arguments) for a in node.args]
     return text_of(node, texts, [f"({t})" if " " in t else t for t in texts])
 
 
@@ -77,7 +81,7 @@ class Listing:
             self.names[node] = self.arguments[k]
             self.reads.append((self.arguments[k], f"read as {dtype}{READING.get(dtype, '')}"))
         elif node.op == "enter":
-            self.names[node] = host_text(node.args[0])
+            self.names[node] = host_text(node.args[0], self.arguments)
             if " " in self.names[node]:
                 self.inlined.add(node)
             self.reads.append((self.names[node], TOLD))
@@ -89,18 +93,20 @@ class Listing:
         infix = [f"({t})" if a in self.inlined else t for a, t in zip(node.args, texts)]
         text = text_of(node, texts, infix)
         is_whole = node in self.formula.results and not self.uses[node]
-        if node.op in ("const", "int") or is_whole or self.uses[node] == 1 and len(text) <= SHORT:
+        is_short = self.uses[node] == 1 and len(text) <= SHORT and node.op not in REDUCTIONS
+        if node.op in ("const", "int") or is_whole or is_short:
             self.names[node] = text
             if node.op in INFIX or node.op in PREFIX or text.startswith("-"):
                 self.inlined.add(node)
             return
         self.names[node] = f"t{len(self.steps) + 1}"
-        self.steps.append((f"{self.names[node]} = {text}", EXTENTS.get(node.extent, "")))
+        extent = getattr(self.formula, "extent", {}).get(node, node.extent)
+        self.steps.append((f"{self.names[node]} = {text}", EXTENTS.get(extent, "")))
 
 
 READING = {"float16": ", and widened to float32, which is exact", "bool": ": 0 or 1"}
 TOLD = "a number that each call tells, rounded to float32 once"
-EXTENTS = {"c": "once a call"}
+EXTENTS = {"c": "once a call", "r": "once a row", "k": "once for each place in a row"}
 
 
 def _writing(node, dtype):
@@ -109,6 +115,6 @@ def _writing(node, dtype):
     return f"stored as {dtype}" + ("" if dtype == "float32" else ": rounded, for the only time")
 
 
-def guards_of(formula: Formula) -> list[str]:
+def guards_of(formula: Formula, arguments: list[str]) -> list[str]:
     """What the reference asked of settings, with the answers: other answers, another graph."""
-    return [f"{host_text(node)} is {answer}" for node, answer in formula.guards.items()]
+    return [f"{host_text(node, arguments)} is {answer}" for node, answer in formula.guards.items()]

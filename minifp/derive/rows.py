@@ -20,7 +20,7 @@ from typing import Any
 from minifp.derive.arrays import REDUCTIONS, WHOLE_NUMBERS, Array, ArrayTrace, found
 from minifp.derive.graph import Node, in_order
 from minifp.derive.symbol import Untraceable
-from minifp.derive.trace import STORED, Formula, signature_of
+from minifp.derive.trace import REASONS, STORED, Formula, reason_of, signature_of
 
 DEAR = 12  # operations that are worth a place in memory
 
@@ -237,18 +237,19 @@ class RowFormulas:
                 return formula
         try:
             variants.append(self.trace(args, plain, settings))
-        except Untraceable as error:
-            self.refused = str(error)
-        except (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
-            self.refused = f"{type(error).__name__}: {error}"
+        except REASONS as error:
+            self.refused = reason_of(error)
         else:
             return variants[-1]
         variants.append(None)
         return None
 
-    def trace(self, args: list, plain: dict[str, Any], settings: dict[str, Any]) -> Rows:
-        """The formula of a call, made anew. Raises Untraceable, or whatever the reference does."""
-        trace = ArrayTrace()
+    def trace(
+        self, args: list, plain: dict[str, Any], settings: dict[str, Any], folds: bool = False
+    ) -> Rows:
+        """The formula of a call, made anew. Raises Untraceable, or whatever the reference does.
+        folds: see Trace."""
+        trace = ArrayTrace(folds)
         symbols = [self._entered(trace, k, a) for k, a in enumerate(args)]
         keywords = {name: trace.setting(v, name) for name, v in plain.items()
                     if name not in self.arguments}  # fmt: skip

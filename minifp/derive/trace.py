@@ -138,11 +138,18 @@ class Formulas:
         see Trace."""
         try:
             return traced(self, kinds, settings, folds)
-        except Untraceable as error:
-            self.refused = str(error)
-        except (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError) as error:
-            self.refused = f"{type(error).__name__}: {error}"
+        except REASONS as error:
+            self.refused = reason_of(error)
         return None
+
+
+# What tracing raises where there is no formula: of our own, or of a reference's.
+REASONS = (Untraceable, TypeError, ValueError, AttributeError, ArithmeticError, LookupError)
+
+
+def reason_of(error: Exception) -> str:
+    """Why there is no formula, in one line."""
+    return str(error) if type(error) is Untraceable else f"{type(error).__name__}: {error}"
 
 
 def signature_of(settings: dict[str, Any]) -> tuple:

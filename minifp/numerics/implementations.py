@@ -3,14 +3,15 @@
 import inspect
 from collections.abc import Callable
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minifp.derive.rows import RowFormulas
 from minifp.derive.symbol import Untraceable
-from minifp.derive.trace import Formula, Formulas
+from minifp.derive.trace import REASONS, Formula, kind_of, reason_of, traced
 from minifp.numerics.compiled import compiled_kernel_of, compiled_kernels_in
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
@@ -37,7 +38,7 @@ def implementation_of(kernel: Kernel, device: str) -> Implementation:
     module = module_by_hand(kernel.reference, device)
     if module is not None:
         return Implementation(BY_HAND, path_of(module))
-    reason = why_not_derived(kernel)
+    reason = why_not_derived(kernel, device)
     return Implementation(REFERENCE, reason) if reason else Implementation(DERIVED, "")
 
 
@@ -69,15 +70,20 @@ NEEDS = {
 }
 
 
-def why_not_derived(kernel: Kernel) -> str:
+def derived_on(kernel: Kernel, device: str) -> Any:
+    """The kernel that is derived for a device, or None."""
+    return kernel.derived if device == "cpu" else kernel.derived_on_device
+
+
+def why_not_derived(kernel: Kernel, device: str) -> str:
     """Why nothing is compiled of a kernel's reference, in one line; "" where it is."""
-    if kernel.derived is None:
+    if derived_on(kernel, device) is None:
         return cpu.why_not_derived() or next(
             (why for want, why in NEEDS.items() if want in kernel.wants),
             f"its role is {kernel.rule.role}: only what works element by element is derived",
         )
     try:
-        example_of(kernel)
+        example_of(kernel, device)
     except Untraceable as reason:
         return str(reason)
     return ""
@@ -98,55 +104,102 @@ class Example(NamedTuple):
 
 
 CANDIDATES = (0.5, 1, "none", False)  # of settings that have no default
-AXES = {"axis": (0,), "axes": ((0,),), "shape": ((2, 3),)}  # and of those that are no choice
+# And of those that say where: of the arrays below.
+SHAPE = (4, 6)
+AXES = {"axis": (-1,), "axes": ((1,),), "keepdims": (True, False), "shape": (SHAPE,)}
+# What arguments may be, where not all are alike: rows, one number for each row, numbers of a row.
+SHAPES = (SHAPE, (4, 1), (6,), (4,), None, ())
+MOST = 600  # examples that are tried
 
 
-def example_of(kernel: Kernel, precision: str = "float16", folds: bool = False) -> Example:
+def example_of(
+    kernel: Kernel, device: str = "cpu", precision: str = "float16", folds: bool = False
+) -> Example:
     """The example of a kernel. precision: the format of its arrays. folds: see Trace.
 
     Raises Untraceable, with the reason, where its reference is no formula.
     """
-    formulas = Formulas(kernel.reference)
+    formulas = derived_on(kernel, device).formulas
     arguments, names = names_of(formulas, kernel)
-    kinds, reasons = (np.dtype(precision),) * len(formulas.arguments), []
-    for values in product(*(values_of(kernel, name) for name in names)):
-        settings = dict(zip(names, values))
-        formula = formulas.trace(kinds, settings, folds)
-        if formula is not None:
+    count, first = len(formulas.arguments), None
+    is_rows = isinstance(formulas, RowFormulas)
+    several = product(SHAPES, repeat=count) if is_rows else [(SHAPE,) * count]
+    values = [dict(zip(names, v)) for v in product(*(values_of(kernel, n) for n in names))]
+    for shapes, settings in islice(product(several, values), MOST):
+        try:
+            formula = traced_example(formulas, shapes, dict(settings), precision, folds)
+        except REASONS as error:
+            first = first or reason_of(error)
+        else:
             return Example(formula, arguments, settings)
-        reasons.append(formulas.refused or "")
-    raise Untraceable(reasons[0])
+    raise Untraceable(first)
 
 
-def names_of(formulas: Formulas, kernel: Kernel) -> tuple[list[str], list[str]]:
+def traced_example(
+    formulas: Any, shapes: tuple, settings: dict[str, Any], precision: str, folds: bool
+) -> Formula:
+    """The formula of a call with arrays of these shapes. Raises Untraceable, or what the reference
+    does."""
+    args = [None if shape is None else np.ones(shape, precision) for shape in shapes]
+    if not isinstance(formulas, RowFormulas):
+        return traced(formulas, tuple(kind_of(a) for a in args), settings, folds)
+    sizes = {k: a.shape for k, a in enumerate(args) if a is not None}
+    plain = {name: v for name, v in settings.items() if name != "shape"}
+    return formulas.trace(args, plain, settings | {"": sizes}, folds)
+
+
+def names_of(formulas: Any, kernel: Kernel) -> tuple[list[str], list[str]]:
     """The names of a reference's arguments and of its settings: those of the function that was
     given to a factory (see ops/elementwise.py), if one made the reference."""
-    written = [[*inspect.signature(f).parameters] for f in written_functions(kernel.reference)]
-    inner = written[0] if written else formulas.arguments
-    count = len(formulas.arguments)
-    arguments = inner[:count] if len(inner) >= count else formulas.arguments
-    ours = {*kernel.wants, *(["shape"] if formulas.sums_to else [])}
-    keywords = sorted(kernel.keywords - ours)
-    return arguments, [*keywords, *(name for name in inner[count:] if name not in keywords)]
+    written, count = written_functions(formulas.reference), len(formulas.arguments)
+    positional = [names_in(f, inspect.Parameter.POSITIONAL_OR_KEYWORD) for f in written]
+    inner = next((names for names in positional if len(names) >= count), [])
+    arguments = inner[:count] or formulas.arguments
+    names = {name for f in written for name in names_in(f)}
+    with_default = {name for name in names if default_of(kernel, name) is not None}
+    ours = {*kernel.wants, *arguments, "settings"}
+    ours |= {"shape"} if getattr(formulas, "sums_to", False) else set()
+    ours |= {"divisor"} if formulas.reference is not kernel.reference else set()
+    return arguments, sorted({*kernel.keywords, *inner[count:], *with_default} - ours)
+
+
+def names_in(function: Callable[..., Any], *kinds: Any) -> list[str]:
+    """The names of a function's parameters, or of those of these kinds."""
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.kind in kinds or not kinds]
 
 
 def written_functions(reference: Callable[..., Any]) -> list[Callable[..., Any]]:
     """What was given to the factory that made a reference, if one did."""
     cells = [cell.cell_contents for cell in reference.__closure__ or ()]
-    return [f for f in cells if inspect.isfunction(f)]
+    inner: list[Any] = [f for f in cells if inspect.isfunction(f)]
+    return [g for f in inner for g in (f, *written_functions(f))]  # a factory's factory
 
 
 def values_of(kernel: Kernel, name: str) -> tuple[Any, ...]:
-    """What a setting may be in an example: the default of the public function, if there is one."""
+    """What a setting may be in an example: the default of the public function first."""
+    if name in AXES:
+        return AXES[name]
+    default = default_of(kernel, name)
+    return CANDIDATES if default is None else (default, *CANDIDATES)
+
+
+def default_of(kernel: Kernel, name: str) -> Any:
+    """The default of a setting in the public function, or class, of a kernel or its family."""
     module = inspect.getmodule(kernel.reference)
     stem = kernel.reference.__name__.rpartition("_")[0]
     names = {} if module is None else vars(module)
-    functions = {n: f for n, f in names.items() if inspect.isfunction(f)}
+    functions = {n: f for n, f in names.items() if inspect.isfunction(f) or is_own(f, module)}
     for function in (functions.get(stem), *functions.values()):
         parameter = function and inspect.signature(function).parameters.get(name)
         if parameter and parameter.default not in (None, parameter.empty):
-            return (parameter.default,)
-    return AXES.get(name, CANDIDATES)
+            return parameter.default
+    return None
+
+
+def is_own(thing: Any, module: Any) -> bool:
+    """Whether it is a class of this module."""
+    return inspect.isclass(thing) and thing.__module__ == module.__name__
 
 
 def stored_formats(kernel: Kernel, formula: Formula, precision: str) -> list[str]:

@@ -22,8 +22,9 @@ class UpdateRule(Kernel):
     @cached_property
     def derived(self) -> Any:
         """The compiled kernel, an Update (see update.py); None where nothing is compiled."""
-        update = import_module("minifp.optim.update").Update
-        return update(self.reference) if can_compile() else None
+        if not can_compile():
+            return None
+        return import_module("minifp.optim.update").Update(self.reference)
 
 
 def update_rule(*out: str) -> Callable[[Callable[..., Any]], UpdateRule]:

@@ -16,7 +16,7 @@ def listing(reference, folds=True, **settings):
     formulas = Formulas(reference)
     formula = formulas.trace((HALF,) * len(formulas.arguments), settings, folds)
     lines = Listing(formula, formulas.arguments, ["float16"] * len(formula.results)).lines()
-    return lines, guards_of(formula)
+    return lines, guards_of(formula, formulas.arguments)
 
 
 def computed(reference, folds=True, **settings):

@@ -57,7 +57,16 @@ def test_graph_and_generated_texts_mark_where_numbers_are_rounded():
     assert "a number that each call tells" in page and "rounded, for the only time" in page
     assert 'define void @"formula"' in page and "python_formula" not in page
     assert "Instructions of this processor" in page
-    assert "float leaky_relu_forward_(float x0, float p0)" in page and "typedef half X0;" in page
+    assert "float f(float x0, float p0)" in page and "typedef half X0;" in page
+
+
+@derived
+def test_what_reduces_rows_says_what_is_known_of_a_row():
+    page = call("softmax_forward")
+    assert "t1 = largest(x)   once a row" in page and "result = t2 / t3" in page
+    assert "this graph is for calls where axis is -1" in page
+    page = call("softmax_forward", "--show", "all")
+    assert 'define void @"rows"' in page and "Instructions of this processor" in page
 
 
 @derived
@@ -88,3 +97,9 @@ def test_a_file_that_is_not_there_or_makes_none_is_refused(tmp_path):
     for name, why in (("empty.py", "makes no kernel"), ("other.py", "there is no file")):
         with pytest.raises(ArgumentError, match=why):
             text.named(str(tmp_path / name))
+
+
+@derived
+def test_every_kernel_has_a_page():
+    for kernel in kernels.KERNELS:
+        assert kernel.name in text.page(kernel, ("graph", "llvm", "cuda"), "float16")

@@ -57,6 +57,8 @@ def test_an_example_has_the_defaults_of_the_public_function():
     example = example_of(NAMED["activation.leaky_relu_dx"])
     assert example.arguments == ["dy", "x"] and example.settings == {"negative_slope": 0.01}
     assert example_of(NAMED["error_function.gelu_forward"]).settings == {"approximate": "none"}
+    assert example_of(NAMED["softmax.softmax_dx"]).settings == {"axis": -1}
+    assert example_of(NAMED["adam.adam"]).settings["betas"] == (0.9, 0.999)
     with pytest.raises(Untraceable, match="."):
         example_of(NAMED["ctc_loss.ctc_loss_dx"])
 

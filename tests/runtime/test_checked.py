@@ -98,3 +98,20 @@ def test_other_values_of_the_variable_are_refused(monkeypatch):
     monkeypatch.setenv("MINIFP_KERNELS", "cheked")
     with pytest.raises(MinifpError, match="'cheked': expected numba, numpy or checked"):
         cpu.kernels_mode()
+
+
+def test_kernels_of_rows_look_at_formats_and_memory_too(monkeypatch):
+    from minifp.runtime.cpu.rows import RowKernel
+
+    monkeypatch.setenv("MINIFP_KERNELS", "checked")
+    centred = RowKernel(lambda x, *, sum: x - sum(x, axis=-1, keepdims=True), ("x",))
+    assert centred(np.ones((3, 4), HALF), to=(HALF,)).tolist() == [[-3] * 4] * 3
+    (kernel,) = centred.kernels.values()
+    call = {name: np.ones(12, np.float64) for name in kernel.parameters}
+    call |= {n: 1 for n, kind in kernel.parameters.items() if kind == "i64"}
+    call |= {"counter": COUNTER, "scratch": np.ones(12, SINGLE)}
+    with pytest.raises(DTypeError, match="x0: expected an array of float16, got float64"):
+        kernel(*call.values())
+    call["x0"] = call["y0"] = np.ones(12, HALF)
+    with pytest.raises(ShapeError, match="y0: expected memory of its own"):
+        kernel(*call.values())

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from minifp.derive.cuda import results_text
 from minifp.derive.listing import Listing, guards_of
+from minifp.derive.rows import Rows
 from minifp.errors import ArgumentError
 from minifp.lab.tasks import run_file
 from minifp.numerics import dispatch, kernels
@@ -126,7 +128,9 @@ def page(kernel, parts: tuple[str, ...], precision: str) -> str:
     if DERIVED not in {it.how for it in ways.values()}:
         return "\n".join(lines)
     for part in parts:
-        lines += ["", *PARTS[part](kernel, precision)]
+        device = "cuda" if part == "cuda" or ways["CPU"].how != DERIVED else "cpu"
+        if implementation_of(kernel, device).how == DERIVED and (part in ON[device]):
+            lines += ["", *PARTS[part](kernel, device, precision)]
     return "\n".join(lines)
 
 
@@ -138,9 +142,9 @@ def indented(text: str) -> list[str]:
 # ---- its parts ----------------------------------------------------------------------------------
 
 
-def graph(kernel, precision: str, folds: bool = True) -> list[str]:
+def graph(kernel, device: str, precision: str, folds: bool = True) -> list[str]:
     """The graph: what is read, computed in float32, and stored."""
-    example = example_of(kernel, precision, folds)
+    example = example_of(kernel, device, precision, folds)
     stored = stored_formats(kernel, example.formula, precision)
     lines = Listing(example.formula, example.arguments, stored).lines()
     width = min(48, max(len(text) for text, _ in lines))
@@ -152,8 +156,13 @@ def graph(kernel, precision: str, folds: bool = True) -> list[str]:
 
 def notes(kernel, example: Example, folds: bool) -> list[str]:
     """What the lines of a graph do not say."""
-    lines = [f"  (this graph is for calls where {guard})" for guard in guards_of(example.formula)]
-    if "sum" in kernel.wants:
+    lines = [
+        f"  (this graph is for calls where {guard})"
+        for guard in guards_of(example.formula, example.arguments)
+    ]
+    if is_rows(example):
+        lines.append("  (of an array of 4 rows of 6 numbers, which are reduced)")
+    elif "sum" in kernel.wants:
         lines.append("  Where broadcasting stretched the argument, the result is summed in float32")
         lines.append("  over those axes before it is rounded.")
     if folds:
@@ -164,14 +173,22 @@ def notes(kernel, example: Example, folds: bool) -> list[str]:
     return lines
 
 
-def expanded(kernel, precision: str) -> list[str]:
+def is_rows(example: Example) -> bool:
+    """Whether a formula is computed row by row."""
+    return isinstance(example.formula, Rows) and example.formula.rows
+
+
+def expanded(kernel, device: str, precision: str) -> list[str]:
     """The graph with exp, tanh and their like as the arithmetic that computes them."""
-    return graph(kernel, precision, folds=False)
+    return graph(kernel, device, precision, folds=False)
 
 
 def cpu_text(kernel, precision: str) -> tuple[str, Example]:
     """LLVM's text of the kernel for contiguous arrays of one shape, and the example it is of."""
-    example = example_of(kernel, precision)
+    example = example_of(kernel, "cpu", precision)
+    if is_rows(example):
+        outs = tuple(stored_formats(kernel, example.formula, precision))
+        return dispatch.on_cpu_rows().RowText(example.formula, outs).text(), example
     forms = "a" * len(example.formula.loads)
     outs = tuple(stored_dtypes(kernel, example, precision))
     return dispatch.on_cpu().kernel_text(example.formula, forms, outs), example
@@ -209,7 +226,7 @@ def mark_of(line, comment):
     return f"    {comment} {notes[0]}" if notes else ""
 
 
-def llvm(kernel, precision: str) -> list[str]:
+def llvm(kernel, device: str, precision: str) -> list[str]:
     """LLVM's text, without what Python calls of it."""
     text, example = cpu_text(kernel, precision)
     body = text[text.index("define") : text.index("\ndeclare")].strip()
@@ -217,30 +234,33 @@ def llvm(kernel, precision: str) -> list[str]:
     return [head, *legend(example, ";"), *marked(indented(body), ";")]
 
 
-def asm(kernel, precision: str) -> list[str]:
+def asm(kernel, device: str, precision: str) -> list[str]:
     """This processor's instructions, without what Python calls of them."""
     from minifp.runtime.cpu import machine
 
     text, example = cpu_text(kernel, precision)
+    name = text.partition('define void @"')[2].partition('"')[0]
     lines = machine.assembly(text).splitlines()
-    start = next(i for i, line in enumerate(lines) if line.endswith("formula:"))
-    stop = next(i for i, line in enumerate(lines) if i > start and "python_formula" in line)
+    start = next(i for i, line in enumerate(lines) if line.endswith(f"{name}:"))
+    stop = next(i for i, line in enumerate(lines) if i > start and f"python_{name}" in line)
     head = f"Instructions of this processor ({machine.CPU}), in vectors where that pays"
     code = [line for line in lines[start:stop] if not line.lstrip().startswith((".cfi", ".p2"))]
     return [head, *marked(indented("\n".join(code)), "#")]
 
 
-def cuda(kernel, precision: str) -> list[str]:
+def cuda(kernel, device: str, precision: str) -> list[str]:
     """CUDA C++ for a GPU, without the header that all kernels share."""
-    from minifp.runtime.cuda import pointwise
     from minifp.runtime.cuda.source import common
 
-    example = example_of(kernel, precision)
-    formula = example.formula
-    result = np.dtype(stored_dtypes(kernel, example, precision)[0])
-    module = pointwise.module(formula, "pointwise.cu", result)
+    example = example_of(kernel, device, precision)
+    if len(example.formula.results) > 1:
+        head = "CUDA C++, for a GPU: what a kernel around it calls for each element"
+        return [head, *legend(example, "//"), *indented(results_text(example.formula, "f"))]
+    dtype = np.dtype(stored_dtypes(kernel, example, precision)[0])
+    module = dispatch.on_gpu().module(example.formula, "pointwise.cu", dtype)
     head = "CUDA C++, for a GPU; load widens to float32, and store rounds once (common.cuh)"
     return [head, *legend(example, "//"), *indented(module.text.removeprefix(common()))]
 
 
 PARTS = {"graph": graph, "expanded": expanded, "llvm": llvm, "asm": asm, "cuda": cuda}
+ON = {"cpu": {*PARTS} - {"cuda"}, "cuda": {"graph", "expanded", "cuda"}}

@@ -14,9 +14,69 @@ import numpy as np
 
 from minifp.errors import DTypeError, ShapeError
 from minifp.runtime.cpu.gather import BLOCK, WIDTH
+from minifp.runtime.cpu.pool import NOTHING
+
+# What Python's numbers are for parameters of these kinds.
+NUMBERS: dict[str, Any] = {"i64": (int, np.integer), "f32": (int, float), "f64": (int, float)}
 
 
-class Checked:
+class Typed:
+    """A kernel that looks at what its arguments are before it computes.
+
+    name: of the reference. parameters: their kinds by name, as loops.Code has them; results are
+    called y0, y1, ...
+    """
+
+    def __init__(self, kernel: Callable[..., Any], name: str, parameters: dict[str, str]) -> None:
+        self.kernel, self.name, self.parameters = kernel, name, parameters
+
+    def __call__(self, *args: Any) -> Any:
+        expected = f"{len(self.parameters)} arguments"
+        self.expect(len(args) == len(self.parameters), "the call", expected, f"{len(args)}")
+        named = dict(zip(self.parameters, args))
+        for name, a in named.items():
+            kind = self.parameters[name]
+            if kind in NUMBERS:
+                self.expect(isinstance(a, NUMBERS[kind]), name, f"a number, {kind}", describe(a))
+            elif name[0] == "y":
+                others = [b for other, b in named.items() if other != name and other[0] in "xy"]
+                self.check_result(name, a, kind, 0, others)
+            elif a is not NOTHING:  # which stands for what a call does not need
+                self.check_array(name, a, kind, 0)
+        return self.kernel(*args)
+
+    def expect(
+        self, holds: Any, argument: str, expected: str, got: str, kind: Any = DTypeError
+    ) -> None:
+        """Raise an error that names the kernel and the argument, unless something holds."""
+        if not holds:
+            raise kind(
+                f"compiled kernel {self.name}: {argument}: expected {expected}, got {got}: please "
+                "report this; MINIFP_KERNELS=numpy computes without compiled kernels"
+            )
+
+    def check_array(self, argument: str, a: Any, dtype: str, size: int) -> None:
+        """An array of this dtype, one element after the other, and at least so many."""
+        self.check_dtype(argument, a, dtype)
+        lies_well = a.flags.c_contiguous and a.flags.aligned and a.size >= size
+        expected = f"{size} elements, contiguous and aligned"
+        self.expect(lies_well, argument, expected, describe(a), ShapeError)
+
+    def check_dtype(self, argument: str, a: Any, dtype: str) -> None:
+        """An array of NumPy's own, of this dtype in this machine's order of bytes."""
+        holds = type(a) is np.ndarray and a.dtype == np.dtype(dtype) and a.dtype.isnative
+        self.expect(holds, argument, f"an array of {dtype}", describe(a))
+
+    def check_result(self, argument: str, y: Any, dtype: str, size: int, others: list) -> None:
+        """An array to write to, which no other argument lies in."""
+        self.check_array(argument, y, dtype, size)
+        overlaps = [a for a in others if type(a) is np.ndarray and np.may_share_memory(a, y)]
+        writable = y.flags.writeable and not overlaps
+        expected = "memory of its own that can be written"
+        self.expect(writable, argument, expected, f"{describe(y)}, over others", ShapeError)
+
+
+class Checked(Typed):
     """A kernel of pointwise.py that looks at its arguments before it computes.
 
     name: of the reference. reads: for each array that is read its name, dtype and form (see
@@ -27,8 +87,8 @@ class Checked:
         self, kernel: Callable[..., Any], name: str, reads: list[tuple[str, str, str]],
         outs: tuple[str, ...], numbers: int,
     ) -> None:  # fmt: skip
-        self.kernel, self.name, self.reads = kernel, name, reads
-        self.outs, self.numbers = outs, numbers
+        super().__init__(kernel, name, {})
+        self.reads, self.outs, self.numbers = reads, outs, numbers
 
     def __call__(
         self, counter: Any, count: int, scratch: Any, length: int, total: int, places: Any,
@@ -57,41 +117,11 @@ class Checked:
         self.expect(are_numbers and len(told) == self.numbers, "settings", expected, f"{told}")
         return self.kernel(counter, count, scratch, length, total, places, *others)
 
-    def expect(
-        self, holds: Any, argument: str, expected: str, got: str, kind: Any = DTypeError
-    ) -> None:
-        """Raise an error that names the kernel and the argument, unless something holds."""
-        if not holds:
-            raise kind(
-                f"compiled kernel {self.name}: {argument}: expected {expected}, got {got}: please "
-                "report this; MINIFP_KERNELS=numpy computes without compiled kernels"
-            )
-
     def check_chunks(self, count: int, length: int, total: int) -> None:
         """All elements are in a chunk, and no chunk is empty."""
         got = f"{count} chunks of {length} for {total} elements"
         covers = count >= 1 and (count - 1) * length < total <= count * length
         self.expect(covers, "chunks", "as many as cover all elements", got, ShapeError)
-
-    def check_array(self, argument: str, a: Any, dtype: str, size: int) -> None:
-        """An array of this dtype, one element after the other, and at least so many."""
-        self.check_dtype(argument, a, dtype)
-        lies_well = a.flags.c_contiguous and a.flags.aligned and a.size >= size
-        expected = f"{size} elements, contiguous and aligned"
-        self.expect(lies_well, argument, expected, describe(a), ShapeError)
-
-    def check_dtype(self, argument: str, a: Any, dtype: str) -> None:
-        """An array of NumPy's own, of this dtype in this machine's order of bytes."""
-        holds = type(a) is np.ndarray and a.dtype == np.dtype(dtype) and a.dtype.isnative
-        self.expect(holds, argument, f"an array of {dtype}", describe(a))
-
-    def check_result(self, argument: str, y: Any, dtype: str, size: int, others: list) -> None:
-        """An array to write to, which no other argument lies in."""
-        self.check_array(argument, y, dtype, size)
-        overlaps = [a for a in others if type(a) is np.ndarray and np.may_share_memory(a, y)]
-        writable = y.flags.writeable and not overlaps
-        expected = "memory of its own that can be written"
-        self.expect(writable, argument, expected, f"{describe(y)}, over others", ShapeError)
 
     def check_places(self, argument: str, x: Any, dtype: str, places: Any, total: int) -> None:
         """As many places as elements, all of them in the array."""

@@ -12,8 +12,9 @@ import numpy as np
 
 from minifp.derive.arrays import WHOLE_NUMBERS, found
 from minifp.derive.rows import RowFormulas, Rows
-from minifp.runtime.cpu import pool
+from minifp.runtime.cpu import kernels_mode, pool
 from minifp.runtime.cpu.beside_text import BesideText, workspace_of
+from minifp.runtime.cpu.checked import Typed
 from minifp.runtime.cpu.machine import kernel_of
 from minifp.runtime.cpu.pointwise import DEAR, FLOAT32, FLOATS, Pointwise
 from minifp.runtime.cpu.rows_text import FEW, NAME, RowText
@@ -124,8 +125,11 @@ class RowKernel:
         """What is called of a formula."""
         key = formula, outs, writer
         if key not in self.kernels:
-            text = writer(formula, tuple([d.name for d in outs])).text()
-            self.kernels[key] = kernel_of(NAME, text, self.__name__)
+            written = writer(formula, tuple([d.name for d in outs]))
+            kernel = kernel_of(NAME, written.text(), self.__name__)
+            if kernels_mode() == "checked":
+                kernel = Typed(kernel, self.__name__, written.code.dtypes)
+            self.kernels[key] = kernel
         return self.kernels[key]
 
 
