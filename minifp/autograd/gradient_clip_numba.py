@@ -4,10 +4,9 @@ from functools import reduce
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from minifp.numerics.compiled import compiled_kernel
+from minifp.runtime.cpu.compile import cgutils, intrinsic, types
 from minifp.runtime.cpu.half import load, place, read, store, view
 from minifp.runtime.cpu.machine import I64
 from minifp.runtime.cpu.pool import parallel, spans

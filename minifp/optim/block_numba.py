@@ -15,10 +15,10 @@ from functools import cached_property
 from importlib import import_module
 
 import numpy as np
-from numba import njit
 
 from minifp.autograd.gradient_clip_numba import sum_of_squares
 from minifp.optim import block
+from minifp.runtime.cpu.compile import Part, front_end
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import Chunked, spans
 from minifp.runtime.cpu.scattered import LIKE, Scattered, array_at
@@ -63,7 +63,8 @@ class Update:
         self.arrays = code.co_posonlyargcount - 1  # weights and states
         self.names = [f"n{k}" for k in range(code.co_argcount - code.co_posonlyargcount)]
         # Nothing is fused, and so the bits are the same everywhere. (Not to say so is to inherit.)
-        self.inline = njit(error_model="numpy", fastmath=False)(element)
+        options = {"error_model": "numpy", "fastmath": False}
+        self.inline = Part(element, lambda: front_end.part(element, options))
 
     @cached_property
     def on_device(self):

@@ -7,6 +7,7 @@ import os
 import warnings
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 from minifp.errors import ArgumentError
 
@@ -38,13 +39,11 @@ def can_compile() -> bool:
 
 @cache
 def numba_error() -> Exception | None:
-    """Why numba, or what it needs, does not load; None where it does."""
-    try:
-        import_module("numba")
-    except Exception as error:  # one made for another NumPy or Python raises anything
-        return error
+    """Why kernels cannot be compiled: numba, or what it needs, is not there; None where they can."""
+    if find_spec("numba") is None:  # it is not imported before something must be compiled
+        return ModuleNotFoundError("No module named 'numba'")
     try:
         import_module("minifp.runtime.cpu.pool")
-    except (ImportError, OSError) as error:  # OSError: a numba whose libraries do not load
+    except Exception as error:  # an llvmlite that does not load, or of another Python
         return error
     return None

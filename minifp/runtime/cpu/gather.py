@@ -4,11 +4,8 @@ Compiled once for each format, and called by kernels through its symbol.
 """
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import native
+from minifp.runtime.cpu.compile import cgutils, intrinsic, native, types
 from minifp.runtime.cpu.half import FORMATS, place, read
 from minifp.runtime.cpu.machine import I64
 
@@ -52,9 +49,7 @@ def _gather(x, places, i, n, into):
         row, c = row + 1, 0
 
 
-def _signature(kind):
-    number, into = types.CPointer(types.int64), types.CPointer(types.float32)
-    return types.void(types.CPointer(kind), number, types.int64, types.int64, into)
+SIGNATURE = "void(CPointer({}), CPointer(int64), int64, int64, CPointer(float32))"
 
 
 def _symbol(kind):
@@ -62,7 +57,7 @@ def _symbol(kind):
 
 
 for _kind in FORMATS:
-    native(_signature(_kind), _symbol(_kind))(_gather)
+    native(SIGNATURE.format("boolean" if _kind == "bool" else _kind), _symbol(_kind))(_gather)
 
 
 @intrinsic
@@ -71,7 +66,7 @@ def gather(typing, x, places, p, i, n, into, at):
 
     places[p] is the number of axes; then come, for each, the last one first, its size and stride.
     """
-    if not isinstance(x, types.Array) or x.dtype not in FORMATS:
+    if not isinstance(x, types.Array) or str(x.dtype) not in FORMATS:
         return None
     kinds = (x, places, p, i, n, into, at)
 

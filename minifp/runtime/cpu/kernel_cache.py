@@ -36,14 +36,41 @@ def _user_cache():
     return platformdirs.user_cache_dir("minifp")
 
 
+# What compiles kernels and calls them, and has no part in what they compute.
+MACHINERY = ("machine", "compiling", "kernel_cache", "shipped", "threads", "heap")
+
+
 @cache
 def sources(path: str) -> frozenset:
-    """The files that a file of kernels is made of: runtime/cpu, itself, the kernels it imports."""
-    found = {Path(path), *(ROOT / "runtime" / "cpu").glob("*.py")}
-    text = Path(path).read_text(encoding="utf-8")
-    for module in re.findall(r"^(?:from|import) minifp\.([\w.]+_numba)\b", text, re.MULTILINE):
-        found |= sources(str(ROOT.joinpath(*module.split(".")).with_suffix(".py")))
+    """The files that a file of kernels is made of: itself, and those of kernels and of runtime/cpu
+    that it imports, and so on; and what numba is told."""
+    found: set = {ROOT / "runtime" / "cpu" / f"{name}.py" for name in ("front_end", "entries")}
+    _collect(Path(path), found)
     return frozenset(found)
+
+
+def _collect(path, found):
+    found.add(path)
+    text = path.read_text(encoding="utf-8")
+    for line in re.findall(r"^(?:from|import) minifp\.([\w.]+)(?: import (\w+))?", text, re.MULTILINE):
+        for module in (line[0], ".".join(line)):
+            file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+            if _is_of_kernels(module) and file not in found and file.is_file():
+                _collect(file, found)
+
+
+def _is_of_kernels(module):
+    place, _, name = module.rpartition(".")
+    return name.endswith("_numba") or (place == "runtime.cpu" and name not in MACHINERY)
+
+
+@cache
+def digest_of(path: str) -> str:
+    """A hash of all sources of a file of kernels."""
+    digest = hashlib.sha256()
+    for file in sorted(sources(path), key=lambda file: file.name):
+        digest.update(file.name.encode() + file.read_text(encoding="utf-8").encode())
+    return digest.hexdigest()[:16]
 
 
 @cache
@@ -54,10 +81,7 @@ def cache_folder(path) -> Path | None:
     """
     if not Path(path).is_file():
         return None
-    digest = hashlib.sha256()
-    for file in sorted(sources(path)):
-        digest.update(file.name.encode() + file.read_bytes())
-    folder = place() / f"{Path(path).stem}-{digest.hexdigest()[:16]}"
+    folder = place() / f"{Path(path).stem}-{digest_of(path)}"
     try:
         if not folder.is_dir():
             _shrink_once()

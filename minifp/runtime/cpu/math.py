@@ -17,17 +17,11 @@ import math
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import flags_of
+from minifp.runtime.cpu.compile import inline as inlined
+from minifp.runtime.cpu.compile import intrinsic, types
 from minifp.runtime.cpu.half import as_bits
 from minifp.runtime.cpu.machine import F32, I32
-
-# For functions that only kernels call, where they are inlined.
-inlined = njit(
-    error_model="numpy", fastmath=flags_of(), no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
 
 NOTHING, HALF, ONE, TWO = (np.float32(c) for c in (0, 0.5, 1, 2))
 INF, NAN = np.float32(np.inf), np.float32(np.nan)

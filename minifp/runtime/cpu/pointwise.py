@@ -18,10 +18,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from minifp.runtime.cpu import pool
-from minifp.runtime.cpu.compile import flags_of, from_text, function_of
+from minifp.runtime.cpu.compile import from_text, function_of, inline
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.sums import sum_over
 from minifp.runtime.cpu.threads import get_num_threads
@@ -94,8 +93,7 @@ class Kernels(dict):
         self.arrays = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
         self.params = [p.name for p in found if p.kind is p.KEYWORD_ONLY]
         plain = _positional(fn, self.params)
-        inline = njit(error_model="numpy", fastmath=flags_of(), inline="always")(plain)
-        self.known = {"f": inline, "load": load, "store": store, "take_next": pool.take_next}
+        self.known = {"f": inline(plain, how="always"), "load": load, "store": store, "take_next": pool.take_next}
         self.known |= {"float32": np.float32, "BLOCK": BLOCK}
 
     def __missing__(self, form):

@@ -10,10 +10,8 @@ this is so here, is tried once.
 import ctypes
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import compiled
+from minifp.runtime.cpu.compile import compiled, intrinsic, types
 from minifp.runtime.cpu.half import VIEWS
 from minifp.runtime.cpu.machine import I32, I64
 
@@ -41,18 +39,19 @@ def _is_as_expected(x):
 CAN_LOOK = all(map(_is_as_expected, [np.zeros((2, 3)), np.zeros((3, 2), np.float16).T]))
 
 
-def _number(kind, result):
+def _number(kind):
     @intrinsic
     def number_at(typing, address):
         def generate(context, builder, signature, args):
-            return builder.load(builder.inttoptr(args[0], kind.as_pointer()))
+            number = builder.load(builder.inttoptr(args[0], kind.as_pointer()))
+            return number if kind == I64 else builder.sext(number, I64)
 
-        return result(types.int64), generate
+        return types.int64(types.int64), generate
 
     return number_at
 
 
-long_at, int_at = _number(I64, types.int64), _number(I32, types.int32)
+long_at, int_at = _number(I64), _number(I32)
 
 
 @compiled
