@@ -129,10 +129,18 @@ class Kernel:
         types = entries.signature(args)
         with LOCK:
             if types not in self.by_types:
-                entry = load(self.path, self.py_func.__qualname__, types)
+                entry = self.load(types)
                 self.by_types[types] = entry or self.of_numba
                 self.entries = [*self.entries, entry] if entry else self.entries
             return self.by_types[types]
+
+    def load(self, types):
+        """The entry for these types; None if it was not lowered before."""
+        if not types or not entries.can_enter():
+            return None
+        name = self.py_func.__qualname__
+        address = shipped.address(self.path, name, types, shipped.ENTRY, NATIVES)
+        return address and machine.callable_at(name, address, entries.table())
 
     @cached_property
     def of_numba(self):
@@ -140,18 +148,6 @@ class Kernel:
         for native in NATIVES.values():
             native.publish()
         return front_end.dispatcher(self.py_func, self.options)
-
-
-def load(path, name, types):
-    """The entry of a kernel of a source file for these types; None if it was not lowered before."""
-    place = shipped.index(path).get(name, {}).get(types, {}).get(shipped.variant())
-    if place is None or not types or not entries.can_enter():
-        return None
-    member, symbols = place
-    code = shipped.code_of(path, member, name.rpartition(".")[2])
-    called = {symbol: NATIVES[symbol].address for symbol in symbols}
-    address = machine.loaded(code, [shipped.ENTRY], called)[shipped.ENTRY]
-    return machine.callable_at(name, address, entries.table())
 
 
 # ---- functions that kernels call ----------------------------------------------------------------
@@ -174,13 +170,10 @@ class Native(Part):
     @cached_property
     def address(self):
         """Where its code begins."""
-        kernels = shipped.index(self.path).get(self.symbol, {})
-        place = kernels.get(self.signature, {}).get(shipped.variant())
-        if place is None:
+        address = shipped.address(self.path, self.symbol, self.signature, self.symbol, NATIVES)
+        if address is None:
             address, self.kernel = front_end.address_of(self.py_func, self.signature)
-            return address
-        code = shipped.code_of(self.path, place[0], self.__name__)
-        return machine.loaded(code, [self.symbol])[self.symbol]
+        return address
 
 
 # ---- kernels from templates ---------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 
 from llvmlite import binding
 
+from minifp.runtime.callers import warn_once
 from minifp.runtime.cpu import formats_ir, machine
 from minifp.runtime.cpu.kernel_cache import ROOT, digest_of
 
@@ -24,8 +25,9 @@ def variant() -> str:
     """What in the text depends on the CPU: how wide its vectors are, and whether it has halves."""
     if formats_ir.IS_ARM:
         return "neon"
-    wide = "avx512" if machine.has_feature("avx512f") else "avx2"
-    return wide if formats_ir.IN_HARDWARE and machine.has_feature("fma") else "none"
+    if not (machine.has_feature("avx2") and machine.has_feature("fma") and formats_ir.IN_HARDWARE):
+        return "none"
+    return "avx512" if machine.has_feature("avx512f") else "avx2"
 
 
 def archive(path: str) -> Path:
@@ -44,11 +46,31 @@ def index(path: str) -> dict[str, Any]:
         return {}
     try:
         with zipfile.ZipFile(file) as members:
-            found = json.loads(members.read(INDEX))
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError):
+            content = json.loads(members.read(INDEX))
+    except Exception as error:  # reading what is damaged raises anything
+        warn_unusable(file, error)
         return {}
-    fits = found["sources"] == digest_of(path) and found["llvm"] <= binding.llvm_version_info[0]
-    return found["kernels"] if fits else {}
+    fits = content["sources"] == digest_of(path) and content["llvm"] <= binding.llvm_version_info[0]
+    return content["kernels"] if fits else {}
+
+
+def address(path: str, name: str, types: str, symbol: str, natives: dict[str, Any]) -> int | None:
+    """Where a function of a kernel's module is, now loaded; None if it was not lowered before.
+
+    natives: the functions of C that kernels call, by symbol.
+    """
+    place = index(path).get(name, {}).get(types, {}).get(variant())
+    if place is None:
+        return None
+    member, symbols = place
+    try:
+        title = name.rpartition(".")[2]
+        code = machine.kept_code(member, lambda: lowered(path, member), title)
+        called = {native: natives[native].address for native in symbols}
+        return machine.loaded(code, [symbol], called)[symbol]
+    except Exception as error:  # of a damaged file; of LLVM, which does not say which
+        warn_unusable(archive(path), error)
+        return None
 
 
 def lowered(path: str, member: str) -> str:
@@ -59,6 +81,11 @@ def lowered(path: str, member: str) -> str:
     return f'target datalayout = "{layout}"\ntarget triple = "{machine.TRIPLE}"\n{text}'
 
 
-def code_of(path: str, member: str, title: str) -> bytes:
-    """The object code of a kernel: from its file, or made now."""
-    return machine.kept_code(member, lambda: lowered(path, member), title)
+def warn_unusable(file: Path, error: Exception) -> None:
+    """Warn, once, that numba compiles what should have been lowered already."""
+    warn_once(
+        "lowered kernels",
+        f"kernels in {file} cannot be used ({type(error).__name__}: {error}), so numba compiles "
+        "them, which takes longer: install minifp anew",
+        category=RuntimeWarning,
+    )
