@@ -8,8 +8,8 @@ Beside each file of kernels lies NAME.kernels.zip: for each kernel, each list of
 each kind of CPU, LLVM's text with numba's own simplifications done, so that a first call costs the
 rest of LLVM's work: a tenth of what numba takes. minifp/runtime/cpu/shipped.py reads it.
 
---record trains the networks and calls the operations of benchmarks/workloads.py, and of recorded
-calls.py, in each precision, and adds the types that kernels are called with.
+--record trains networks and calls operations in each precision, and adds the types that kernels are
+called with: see lowering/record.py.
 """
 
 import argparse
@@ -20,9 +20,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lowering import archives, variants
+
+FOLDER = Path(__file__).resolve().parent
 
 
 def options():
@@ -32,7 +33,7 @@ def options():
     )
     add = parser.add_argument
     add("files", nargs="*", metavar="NAME", help="files of kernels, without .py (all)")
-    add("--record", action="store_true", help="add the types of the calls in calls.py")
+    add("--record", action="store_true", help="add the types of new calls")
     add("--check", action="store_true", help="write nothing, and fail where that would change")
     return parser.parse_args()
 
@@ -67,6 +68,7 @@ if __name__ == "__main__":
     written = lowered(calls)
     if given.check:
         sys.exit("\n".join(archives.differences(written)))
+    archives.remove_orphans()
     for path, content in written.items():
         archives.write(path, content)
     print(f"{len(written)} files, {archives.size(written) / 2**20:.2f} MiB", file=sys.stderr)

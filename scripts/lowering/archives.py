@@ -17,12 +17,25 @@ DATE = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same kernels make th
 def calls():
     """{path: {kernel: [types]}} of all files that there are; paths are relative to minifp/."""
     found = {}
-    for file in sorted(ROOT.rglob("*.kernels.zip")):
-        path = file.with_name(file.name.replace(".kernels.zip", ".py"))
-        kernels = read(path)["kernels"]
-        known = {name: sorted(types) for name, types in kernels.items()}
-        found[path.relative_to(ROOT).as_posix()] = known
+    for path in sources():
+        if path.is_file():
+            place = path.relative_to(ROOT).as_posix()
+            kernels = read(path)["kernels"].items()
+            found[place] = {n: sorted(types) for n, types in kernels if kernel_of(place, n)}
     return found
+
+
+def sources():
+    """The source of each file of kernels."""
+    files = sorted(ROOT.rglob("*.kernels.zip"))
+    return [file.with_name(file.name.replace(".kernels.zip", ".py")) for file in files]
+
+
+def remove_orphans():
+    """Remove files of kernels whose source is gone."""
+    for path in sources():
+        if not path.is_file():
+            shipped.archive(str(path)).unlink()
 
 
 def read(path):

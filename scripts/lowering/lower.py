@@ -26,8 +26,7 @@ llvm.get_process_triple = lambda: TRIPLE
 
 from minifp.runtime.cpu import compile, entries, front_end, shipped  # noqa: E402
 
-from . import archives  # noqa: E402
-
+from . import archives, entry  # noqa: E402
 
 # ---- numba ---------------------------------------------------------------------------------------
 
@@ -105,6 +104,8 @@ def simplified(text, as_it_is):
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     (passes if as_it_is else builder.getModulePassManager()).run(module, builder)
+    passes.add_strip_symbols_pass()  # which numba numbers on and on
+    passes.run(module, builder)
     return module
 
 
@@ -141,14 +142,16 @@ def lowered(path, name, types):
     if isinstance(kernel, compile.Native):
         args, _ = numba.core.sigutils.normalize_signature(types)
         text, full, _ = raw(kernel.py_func, {"error_model": "numpy", "_nrt": False}, args)
-        entry = c_function(name, args)
+        caller = c_function(name, args)
     else:
-        args = [numba_type(kind) for kind in entries.parse(types)]
+        args = [numba_type(kind) for kind in entry.parse(types)]
         text, full, result = raw(kernel.py_func, kernel.options, args)
-        entry = entries.entry_text(shipped.ENTRY, types, str(result))
+        caller = entry.entry_text(shipped.ENTRY, types, str(result))
     module = simplified(plain(text, full), as_it_is=isinstance(kernel, compile.Native))
-    text = joined(module, entry)
-    symbols = sorted(symbol for symbol in compile.NATIVES if f"@{symbol}(" in text and symbol != name)
+    text = joined(module, caller)
+    symbols = sorted(
+        symbol for symbol in compile.NATIVES if f"@{symbol}(" in text and symbol != name
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:24], text, symbols
 
 

@@ -4,9 +4,10 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import minifp as fp
 import minifp.nn.functional as F
-import numpy as np
 from minifp import models, nn, optim
 from minifp.runtime.cpu import compile, entries, shipped
 
@@ -66,7 +67,12 @@ def networks():
         return rng.normal(size=(n, channels, side, side)).astype("f4"), rng.integers(0, 10, n)
 
     text = rng.integers(0, 65, (16, 33))
-    train(models.MLP(784, 64, 10), images(64, 1, 28)[0].reshape(64, -1), rng.integers(0, 10, 64), optim.SGD)
+    train(
+        models.MLP(784, 64, 10),
+        images(64, 1, 28)[0].reshape(64, -1),
+        rng.integers(0, 10, 64),
+        optim.SGD,
+    )
     train(models.LeNet(), *images(64, 1, 28), optim.Adam)
     train(models.LeNet(10, 8), *images(64, 1, 8), optim.Adam)
     train(BatchNormed(), *images(64, 1, 28), optim.Adam)
@@ -76,11 +82,31 @@ def networks():
         train(model, text[:, :-1], text[:, 1:], optim.Adam)
 
 
+def operations():
+    """Operations that none of the networks has."""
+    random = np.random.default_rng(1)
+    x, w, rows = (
+        fp.tensor(random.normal(size=shape), requires_grad=True)
+        for shape in ((2, 8, 12, 12), (8, 8, 3, 3), (16, 144))
+    )
+    places = fp.tensor(np.arange(16) % 3)
+    for y in (
+        *(F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3), F.max_pool2d(x, 3, 2, padding=1)),
+        *(F.conv2d(x, w), F.conv2d(x, w, stride=2), F.conv_transpose2d(x, w)),
+        *(F.interpolate(x, scale_factor=2), F.interpolate(x, scale_factor=2, mode="bilinear")),
+        *(x @ x.transpose(-1, -2), rows @ rows.T, rows[:3], rows[[0, 2, 2]], rows.sum(0)),
+        *(x.sum((0, 2, 3)), x.sum(-1), F.embedding(places, rows)),
+    ):
+        y.sum().backward()
+        x.grad = w.grad = rows.grad = None
+
+
 if __name__ == "__main__":
     output, sys.stdout = sys.stdout, sys.stderr
     listen()
     for precision in ("float32", "mixed", "autocast", "float16"):
         with fp.precision(precision):
+            operations()
             networks()
     for native in compile.NATIVES.values():
         note(native.path, native.symbol, native.signature)

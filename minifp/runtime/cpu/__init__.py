@@ -39,7 +39,7 @@ def can_compile() -> bool:
 
 @cache
 def numba_error() -> Exception | None:
-    """Why kernels cannot be compiled: numba, or what it needs, is not there; None where they can."""
+    """Why kernels cannot be compiled, if numba or what it needs is not there; else None."""
     if find_spec("numba") is None:  # it is not imported before something must be compiled
         return ModuleNotFoundError("No module named 'numba'")
     try:

@@ -152,7 +152,7 @@ class Kernel:
 
 # ---- functions that kernels call ----------------------------------------------------------------
 
-NATIVES = {}
+NATIVES: dict = {}
 
 
 class Native(Part):

@@ -36,27 +36,29 @@ def _user_cache():
     return platformdirs.user_cache_dir("minifp")
 
 
-# What compiles kernels and calls them, and has no part in what they compute.
+# What compiles kernels and calls them, and has no part in what they compute; and what has.
 MACHINERY = ("machine", "compiling", "kernel_cache", "shipped", "threads", "heap")
+FRONT_END = ("compile", "entries", "front_end")
+IMPORT = re.compile(r"^(?:from|import) minifp\.([\w.]+)(?: import (\w+))?", re.MULTILINE)
 
 
 @cache
 def sources(path: str) -> frozenset:
-    """The files that a file of kernels is made of: itself, and those of kernels and of runtime/cpu
-    that it imports, and so on; and what numba is told."""
-    found: set = {ROOT / "runtime" / "cpu" / f"{name}.py" for name in ("front_end", "entries")}
-    _collect(Path(path), found)
-    return frozenset(found)
+    """The files that a file of kernels is made of: itself, those of kernels and of runtime/cpu that
+    it imports, and so on, and what stands between them and LLVM.
+    """
+    files: set = {ROOT / "runtime" / "cpu" / f"{name}.py" for name in FRONT_END}
+    _collect(Path(path), files)
+    return frozenset(files)
 
 
-def _collect(path, found):
-    found.add(path)
-    text = path.read_text(encoding="utf-8")
-    for line in re.findall(r"^(?:from|import) minifp\.([\w.]+)(?: import (\w+))?", text, re.MULTILINE):
-        for module in (line[0], ".".join(line)):
+def _collect(path, files):
+    files.add(path)
+    for places in IMPORT.findall(path.read_text(encoding="utf-8")):
+        for module in (places[0], ".".join(places)):
             file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
-            if _is_of_kernels(module) and file not in found and file.is_file():
-                _collect(file, found)
+            if _is_of_kernels(module) and file not in files and file.is_file():
+                _collect(file, files)
 
 
 def _is_of_kernels(module):

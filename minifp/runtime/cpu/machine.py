@@ -202,5 +202,8 @@ def callable_at(name: str, address: int, owner: Any = None) -> Callable[..., Any
     method = Method(name.encode(), address, FASTCALL, None)
     LOADED.append(method)
     new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
+    )
     return new(ctypes.addressof(method), owner, None)

@@ -93,7 +93,12 @@ class Kernels(dict):
         self.arrays = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
         self.params = [p.name for p in found if p.kind is p.KEYWORD_ONLY]
         plain = _positional(fn, self.params)
-        self.known = {"f": inline(plain, how="always"), "load": load, "store": store, "take_next": pool.take_next}
+        self.known = {
+            "f": inline(plain, how="always"),
+            "load": load,
+            "store": store,
+            "take_next": pool.take_next,
+        }
         self.known |= {"float32": np.float32, "BLOCK": BLOCK}
 
     def __missing__(self, form):
