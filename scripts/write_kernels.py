@@ -16,9 +16,9 @@ import argparse
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-
-from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lowering import archives, variants
@@ -41,14 +41,20 @@ def options():
 def lowered(calls):
     """{path: index and members} of what each kind of CPU makes of all calls."""
     written = {}
-    for variant in tqdm(variants.VARIANTS, desc="kinds of CPU", file=sys.stderr):
-        command = [sys.executable, "-m", "lowering.lower", variant]
-        done = subprocess.run(
-            command, input=json.dumps(calls), cwd=FOLDER, stdout=subprocess.PIPE, text=True,
-            encoding="utf-8", check=True, env=variants.environment(variant),
-        )  # fmt: skip
-        archives.add(written, variant, json.loads(done.stdout))
+    with ThreadPoolExecutor(2) as pool:
+        outputs = pool.map(partial(lowered_for, calls=calls), variants.VARIANTS)
+        for variant, output in zip(variants.VARIANTS, outputs):
+            archives.add(written, variant, json.loads(output))
     return written
+
+
+def lowered_for(variant, calls):
+    """What a process prints that takes this machine for one of a kind."""
+    return subprocess.run(
+        [sys.executable, "-m", "lowering.lower", variant],
+        input=json.dumps(calls), cwd=FOLDER, stdout=subprocess.PIPE, encoding="utf-8", check=True,
+        env=variants.environment(variant),
+    ).stdout  # fmt: skip
 
 
 def recorded():

@@ -24,7 +24,7 @@ TRIPLE = variants.VARIANTS[sys.argv[1]][0]
 _ = registry.cpu_target.target_context  # numba's own machine remains the one there is
 llvm.get_process_triple = lambda: TRIPLE
 
-from minifp.runtime.cpu import compile, entries, front_end, shipped  # noqa: E402
+from minifp.runtime.cpu import compile, front_end, machine, shipped  # noqa: E402
 
 from . import archives, entry  # noqa: E402
 
@@ -121,14 +121,14 @@ def joined(module, text):
 
 def c_function(symbol, signature):
     """The module of a function of C that calls `kernel`."""
-    module, known = ir.Module(), {"CPointer": entries.POINTER, "int": entries.I64}
-    takes = [known.get(type(a).__name__, entries.I64) for a in signature]
-    form = [entries.POINTER, entries.POINTER, *takes]
-    kernel = ir.Function(module, ir.FunctionType(entries.I32, form), "kernel")
-    fn = ir.Function(module, ir.FunctionType(entries.VOID, takes), symbol)
+    module, known = ir.Module(), {"CPointer": machine.POINTER, "int": machine.I64}
+    takes = [known.get(type(a).__name__, machine.I64) for a in signature]
+    form = [machine.POINTER, machine.POINTER, *takes]
+    kernel = ir.Function(module, ir.FunctionType(machine.I32, form), "kernel")
+    fn = ir.Function(module, ir.FunctionType(machine.VOID, takes), symbol)
     builder = ir.IRBuilder(fn.append_basic_block())
-    spaces = [builder.alloca(entries.POINTER) for _ in range(2)]
-    builder.call(kernel, [*(builder.bitcast(s, entries.POINTER) for s in spaces), *fn.args])
+    spaces = [builder.alloca(machine.POINTER) for _ in range(2)]
+    builder.call(kernel, [*(builder.bitcast(s, machine.POINTER) for s in spaces), *fn.args])
     builder.ret_void()
     return str(module)
 
