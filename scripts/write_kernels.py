@@ -73,7 +73,7 @@ if __name__ == "__main__":
         calls = {path: c for path, c in calls.items() if Path(path).stem in given.files}
     written = lowered(calls)
     if given.check:
-        sys.exit("\n".join(archives.differences(written)))
+        sys.exit("\n".join(archives.differences(written)) or None)
     archives.remove_orphans()
     for path, content in written.items():
         archives.write(path, content)
