@@ -1,8 +1,8 @@
 """What compiled kernels stand on: half conversions, threads, the cache, and machines without."""
 
+import importlib.util
 import os
 import platform
-import runpy
 import shutil
 import subprocess
 import sys
@@ -55,18 +55,19 @@ TRAIN = """
 
 CONVERT = """
     import numpy as np
-    from minifp.runtime.cpu import formats_ir, half
+    from minifp.runtime.cpu import formats_ir
+    from minifp.runtime.cpu.half import load, store
     from minifp.runtime.cpu.compile import compiled
 
     @compiled
     def widen(x, y):
         for i in range(len(x)):
-            y[i] = half.load(x, i)
+            y[i] = load(x, i)
 
     @compiled
     def narrow(x, y):
         for i in range(len(x)):
-            half.store(y, i, x[i])
+            store(y, i, x[i])
 
     print("hardware" if formats_ir.IN_HARDWARE else "integers")
     bits = np.arange(65536, dtype=np.uint16)
@@ -207,7 +208,7 @@ def test_a_forked_process_has_workers_of_its_own():
 def test_compiled_kernels_are_kept_and_found_again(tmp_path):
     told = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))[1]
     assert "compiles its kernels" in told
-    assert list(tmp_path.glob("minifp-kernels/*/**/*.nbi"))
+    assert list(tmp_path.glob("minifp-kernels/*/*.o"))
     again = run(TRAIN, NUMBA_CACHE_DIR=str(tmp_path))
     assert "compiles" not in again[1]
 
@@ -226,21 +227,26 @@ def test_a_folder_that_cannot_be_written_costs_one_warning_and_no_result(tmp_pat
 def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, monkeypatch):
     from minifp.runtime.cpu import kernel_cache as cache
 
-    assert Path(cache.__file__) in cache.sources(__file__)  # base.py's real neighbours
     base = tmp_path / "runtime" / "cpu" / "base.py"
     base.parent.mkdir(parents=True)
     (tmp_path / "ops").mkdir()
     one, two, three = (tmp_path / "ops" / f"{n}_numba.py" for n in ("one", "two", "three"))
-    one.write_text("from minifp.ops.two_numba import x\n", encoding="utf-8")
+    text = "from minifp.ops.two_numba import x\nfrom minifp.runtime.cpu import base\n"
+    one.write_text(text, encoding="utf-8")
     two.write_text("x = 1\n", encoding="utf-8")
-    three.write_text("y = 1\n", encoding="utf-8")
+    three.write_text("from minifp.runtime.cpu.base import z\n", encoding="utf-8")
     base.write_text("z = 1\n", encoding="utf-8")
+    for name in cache.FRONT_END:
+        base.with_name(f"{name}.py").write_text("", encoding="utf-8")
     monkeypatch.setattr(cache, "ROOT", tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
 
+    def forget():
+        for cached in (cache.sources, cache.digest_of, cache.cache_folder):
+            cached.cache_clear()
+
     def folders():
-        cache.sources.cache_clear()
-        cache.cache_folder.cache_clear()
+        forget()
         return [cache.cache_folder(str(file)) for file in (one, three)]
 
     try:
@@ -252,20 +258,18 @@ def test_a_change_in_a_file_that_kernels_are_made_of_makes_them_anew(tmp_path, m
         last = folders()
         assert last[0] != after[0] and last[1] != after[1]
     finally:
-        cache.sources.cache_clear()
-        cache.cache_folder.cache_clear()
+        forget()
 
 
 KERNEL = """
 from minifp.runtime.cpu.compile import compiled, native
-from numba import types
 
 @compiled
 def twice(x):
     for i in range(len(x)):
         x[i] = 2 * x[i]
 
-@native(types.float64(types.float64), "minifp_test_half")
+@native("float64(float64)", "minifp_test_half")
 def half(x):
     return x / 2
 """
@@ -282,12 +286,15 @@ def kernels(tmp_path, monkeypatch):
 
     def use(*dtypes):
         cache.cache_folder.cache_clear()
-        space = runpy.run_path(str(file))
+        spec = importlib.util.spec_from_file_location("of_tests", file)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "of_tests", module)
+        spec.loader.exec_module(module)
         for dtype in dtypes:
             x = np.arange(3, dtype=dtype)
-            space["twice"](x)
+            module.twice(x)
             assert x.tolist() == [0, 2, 4]
-        return sum(space["twice"].stats.cache_hits.values())
+        return sum(module.twice.of_numba.stats.cache_hits.values())
 
     yield use, tmp_path / "kept"
     cache.cache_folder.cache_clear()
@@ -379,9 +386,10 @@ def test_a_checkout_that_is_not_installed_compiles_without_platformdirs_and_tqdm
     sys.modules.update(platformdirs=None, tqdm=None)
     from pathlib import Path
     Path.home = lambda: Path(sys.argv[-1])
-    from minifp.runtime.cpu import compile
-    print(compile.cache_folder(compile.__file__).is_relative_to(Path.home() / ".cache" / "minifp"))
-    compile.Progress()._show(lambda: None)
+    from minifp.runtime.cpu import compiling, kernel_cache
+    folder = kernel_cache.cache_folder(kernel_cache.__file__)
+    print(folder.is_relative_to(Path.home() / ".cache" / "minifp"))
+    compiling.Progress()._show("a kernel")
     """.replace("sys.argv[-1]", repr(str(tmp_path)))
     printed, told = run(textwrap.dedent(code), NUMBA_CACHE_DIR="")
     assert (printed.strip(), told) == ("True", "")

@@ -10,10 +10,9 @@ from math import prod
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 
 from minifp.ops.pooling.pool_windows import Axis
+from minifp.runtime.cpu.compile import inline, intrinsic, types
 from minifp.runtime.cpu.half import load, place, store, view
 from minifp.runtime.cpu.machine import F32, I32, I64
 
@@ -55,7 +54,7 @@ def room(down, across):
     return width, down.n * width + (LANES + 1) * across.stride + reach
 
 
-@njit(error_model="numpy")
+@inline
 def widen_picture(x, start, H, W, padding, width, out):
     """Write a picture into `out`, each row behind its padding."""
     if width == W:
@@ -108,7 +107,7 @@ def places(take, second):
     """
     by_1, by_2, by_any = (_row(take, (FLOATS, second), stride) for stride in (1, 2, None))
 
-    @njit(error_model="numpy", inline="always")
+    @inline(how="always")
     def row(x, at, step, dilation, size, k, to, count, y, z):
         if step == 1:
             by_1(x, at, 1, dilation, size, k, to, count, y, z)
@@ -123,7 +122,7 @@ def places(take, second):
 def _row(take, vectors, stride):
     one, two, three = (_neighbours(n, take, vectors, stride) for n in (1, 2, 3))
 
-    @njit(error_model="numpy", inline="always")
+    @inline(how="always")
     def row(x, at, step, dilation, size, k, to, count, y, z):
         for q in range(0, count, LANES):
             for j in range(0, size, 3):

@@ -8,6 +8,7 @@ import os
 import warnings
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 from minifp.errors import ArgumentError
 
@@ -64,8 +65,10 @@ def why_not_derived() -> str:
 
 @cache
 def numba_error() -> Exception | None:
-    """Why numba, or what it needs, does not load; None where it does."""
-    return _error_of("numba") or _error_of("minifp.runtime.cpu.pool")
+    """Why kernels by hand cannot be compiled, if numba or what it needs is not there; else None."""
+    if find_spec("numba") is None:  # it is not imported before something must be compiled
+        return ModuleNotFoundError("No module named 'numba'")
+    return _error_of("minifp.runtime.cpu.pool")
 
 
 def _error_of(module):

@@ -1,26 +1,41 @@
-"""Compiling kernels: numba with the flags that numerics allow, and a cache on disk.
+"""Kernels: functions of numbers and arrays, compiled at their first call for new types.
 
-Only what is called is compiled, at its first call, and kept in a folder: see kernel_cache.py. Where
-that cannot be written or read, each process compiles anew, and a warning says so.
+Here a function is only marked. When a kernel is called, its code is made of what scripts/
+write_kernels.py had lowered to LLVM's text, if its types are among those: see shipped.py. For
+others, and where the sources have changed, numba is imported and compiles it: see front_end.py.
 
 No flag allows what NaN, Inf or -0 forbid. `contract` joins a product with the sum that takes it,
 which rounds once less; `reassoc`, for sums alone, lets them run in vector registers.
 """
 
-import shutil
-from contextlib import suppress
-from pathlib import Path
+import os
+import threading
+from functools import cached_property
+from importlib import import_module
 
-import numba
 from llvmlite import binding
-from numba import types
-from numba.core import event
 
-from minifp.runtime.cpu.compiling import PROGRESS
-from minifp.runtime.cpu.kernel_cache import cache_folder, warn_unkept
+from minifp.runtime.cpu import entries, machine, shipped
 
-if numba.config.DISABLE_JIT:
+if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
     raise ImportError("NUMBA_DISABLE_JIT is set: these kernels only work compiled")
+
+
+class Later:
+    """A module of numba, imported when something in it is needed."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        return getattr(import_module(self._name), name)
+
+
+types, cgutils = Later("numba.core.types"), Later("numba.core.cgutils")
+front_end = Later("minifp.runtime.cpu.front_end")
+
+
+# ---- marks --------------------------------------------------------------------------------------
 
 
 def compiled(fn=None, *, sums=False):
@@ -28,17 +43,7 @@ def compiled(fn=None, *, sums=False):
 
     It runs without the GIL and checks no index. sums: its sums may be added up in any order.
     """
-    if fn is None:
-        return lambda fn: compiled(fn, sums=sums)
-    options = options_of(sums)
-
-    def make(cache):
-        made = numba.njit(cache=cache, **options)(fn)
-        if cache:
-            made._cache = Tolerant(made._cache)
-        return made
-
-    return _cached(fn, make)
+    return (lambda fn: compiled(fn, sums=sums)) if fn is None else Kernel(fn, options_of(sums))
 
 
 def inline(fn=None, *, sums=False, how="never"):
@@ -48,78 +53,39 @@ def inline(fn=None, *, sums=False, how="never"):
     """
     if fn is None:
         return lambda fn: inline(fn, sums=sums, how=how)
-    return numba.njit(**options_of(sums), inline=how, no_cpython_wrapper=True)(fn)
+    return Part(fn, lambda: front_end.part(fn, {**options_of(sums), "inline": how}))
 
 
-class Tolerant:
-    """numba's cache of one kernel, of which nothing that fails ends a program.
-
-    A file that is cut off, a full disk, a folder that is gone, or what another process has written
-    at the same time: the kernel is compiled, and a warning says so, once.
+def intrinsic(fn):
+    """Make `fn(typing, *types)`, which returns a signature and what generates LLVM's instructions,
+    a part of the kernels that call it.
     """
-
-    def __init__(self, cache):
-        self.cache, self.folder = cache, Path(cache.cache_path).parent
-
-    def __getattr__(self, name):
-        return getattr(self.cache, name)
-
-    def load_overload(self, sig, context):
-        """The kernel for these types, or None where there is none that can be used."""
-        try:
-            found = self.cache.load_overload(sig, context)
-            if found is None or tuple(found.signature.args) == tuple(sig):
-                return found
-        except Exception as error:  # unpickling what is damaged raises anything
-            warn_unkept(self.folder, error)
-        with suppress(Exception):
-            self.cache.flush()
-        return None
-
-    def save_overload(self, sig, data):
-        """Keep a kernel, if that is possible."""
-        try:
-            self.cache.save_overload(sig, data)
-        except Exception as error:
-            warn_unkept(self.folder, error)
-            with suppress(Exception):
-                self.cache.flush()  # or it may name a file of another kernel
-
-
-def _cached(fn, make):
-    """make(cache): with our folder, if there is one."""
-    folder = cache_folder(fn.__code__.co_filename)
-    if folder is None:
-        return make(False)
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
-    try:
-        return make(True)
-    except Exception as error:  # of what is compiled at once; or the folder went away
-        warn_unkept(folder, error)
-        if not isinstance(error, OSError):  # it is damaged
-            shutil.rmtree(folder, ignore_errors=True)
-        return make(False)
-    finally:
-        numba.config.CACHE_DIR = before
+    return Part(fn, lambda: front_end.instruction(fn))
 
 
 def native(signature, symbol):
-    """Make `fn` a function that is compiled by itself, now, and that kernels call by its symbol.
+    """Make `fn` a function that is compiled by itself, and that kernels call by its symbol.
 
-    What many kernels call is so compiled once, instead of once in each of them.
+    What many kernels call is so compiled once, instead of once in each of them. signature: as in
+    numba, a text.
     """
-
-    def decorate(fn):
-        options = {"nopython": True, "error_model": "numpy"}
-        made = _cached(fn, lambda cache: numba.cfunc(signature, cache=cache, **options)(fn))
-        binding.add_symbol(symbol, made.address)
-        KEPT.append(made)
-        return types.ExternalFunction(symbol, signature)
-
-    return decorate
+    return lambda fn: Native(fn, signature, symbol)
 
 
-KEPT: list = []  # what symbols point to
+class Part:
+    """A function that kernels call. What numba makes of it is made when it is needed."""
+
+    def __init__(self, fn, make):
+        self.py_func, self.make = fn, make
+        self.__doc__, self.__name__ = fn.__doc__, fn.__name__
+
+    @cached_property
+    def of_numba(self):
+        """What numba is given in its place."""
+        return self.make()
+
+    def __call__(self, *args):
+        return self.of_numba(*args)
 
 
 def options_of(sums=False):
@@ -133,6 +99,84 @@ def options_of(sums=False):
 def flags_of(sums=False):
     """What LLVM may do with floating arithmetic; see the module."""
     return {"contract", "reassoc"} if sums else {"contract"}
+
+
+# ---- kernels ------------------------------------------------------------------------------------
+
+LOCK = threading.RLock()
+
+
+class Kernel:
+    """A function that is compiled when it is called.
+
+    Each entry refuses arguments of other types than its own, so that those that there are already
+    are simply tried.
+    """
+
+    def __init__(self, fn, options):
+        self.py_func, self.options, self.entries, self.by_types = fn, options, [], {}
+        self.path, self.__name__, self.__doc__ = fn.__code__.co_filename, fn.__name__, fn.__doc__
+
+    def __call__(self, *args):
+        for entry in self.entries:
+            result = entry(*args)
+            if result is not NotImplemented:
+                return result
+        return self.resolve(args)(*args)
+
+    def resolve(self, args):
+        """What computes these arguments: an entry, now loaded, or numba's kernel."""
+        types = entries.signature(args)
+        with LOCK:
+            if types not in self.by_types:
+                entry = self.load(types)
+                self.by_types[types] = entry or self.of_numba
+                self.entries = [*self.entries, entry] if entry else self.entries
+            return self.by_types[types]
+
+    def load(self, types):
+        """The entry for these types; None if it was not lowered before."""
+        if not types or not entries.can_enter():
+            return None
+        name = self.py_func.__qualname__
+        address = shipped.address(self.path, name, types, shipped.ENTRY, NATIVES)
+        return address and machine.callable_at(name, address, entries.table())
+
+    @cached_property
+    def of_numba(self):
+        """numba's kernel, which may be one that it kept, and find what it calls by its symbol."""
+        for native in NATIVES.values():
+            native.publish()
+        return front_end.dispatcher(self.py_func, self.options)
+
+
+# ---- functions that kernels call ----------------------------------------------------------------
+
+NATIVES: dict = {}
+
+
+class Native(Part):
+    """A function of C, compiled by itself; see `native`."""
+
+    def __init__(self, fn, signature, symbol):
+        super().__init__(fn, lambda: front_end.external(symbol, signature))
+        self.signature, self.symbol, self.path = signature, symbol, fn.__code__.co_filename
+        NATIVES[symbol] = self
+
+    def publish(self):
+        """Let numba find the code by the symbol."""
+        binding.add_symbol(self.symbol, self.address)
+
+    @cached_property
+    def address(self):
+        """Where its code begins."""
+        address = shipped.address(self.path, self.symbol, self.signature, self.symbol, NATIVES)
+        if address is None:
+            address, self.kernel = front_end.address_of(self.py_func, self.signature)
+        return address
+
+
+# ---- kernels from templates ---------------------------------------------------------------------
 
 
 def from_text(text, name, made_for, known, **options):
@@ -152,30 +196,3 @@ def function_of(text, name, made_for, known):
     fn.__module__ = made_for.__module__
     fn.__qualname__ = f"{made_for.__qualname__}.{name}"
     return fn
-
-
-# ---- saying what is happening -------------------------------------------------------------------
-
-
-class Listener(event.Listener):
-    """Tells the line of progress what numba compiles."""
-
-    def on_start(self, event):
-        """numba begins to compile."""
-        PROGRESS.begin(
-            event.data["dispatcher"].py_func.__qualname__.partition(".")[0]
-            if _is_ours(event)
-            else None
-        )
-
-    def on_end(self, event):
-        """numba has compiled, or found that it had."""
-        PROGRESS.end()
-
-
-def _is_ours(event):
-    module = getattr(event.data.get("dispatcher"), "py_func", None)
-    return getattr(module, "__module__", "").startswith("minifp.")
-
-
-event.register("numba:compile", Listener())

@@ -6,15 +6,14 @@ as formats_ir.py says.
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from minifp.runtime.cpu import formats_ir
+from minifp.runtime.cpu.compile import intrinsic, types
 from minifp.runtime.cpu.formats_ir import BYTES
 from minifp.runtime.cpu.machine import F32, I32
 
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
-VIEWED = {types.uint16: "float16", types.float32: "float32", types.boolean: "bool"}
+VIEWED = {"uint16": "float16", "float32": "float32", "bool": "bool"}
 FORMATS = {kind: formats_ir.FORMATS[name] for kind, name in VIEWED.items()}
 HALF = np.dtype("float16")
 VIEWS = {np.dtype("float16"): np.dtype("uint16"), np.dtype("float32"): np.dtype("float32")}
@@ -55,7 +54,7 @@ def place(context, builder, kind, array, index, index_type):
 
 def read(builder, kind, pointer, lanes=None):
     """The number, or as many neighbours as `lanes`, in float32."""
-    element, wide, _ = FORMATS[kind.dtype]
+    element, wide, _ = FORMATS[str(kind.dtype)]
     form = element if lanes is None else ir.VectorType(element, lanes)
     x = builder.load(builder.bitcast(pointer, form.as_pointer()))
     x.align = BYTES[element]
@@ -64,7 +63,12 @@ def read(builder, kind, pointer, lanes=None):
 
 def write(builder, kind, pointer, x):
     """Write a float32, or a vector of them, rounded to the array's format."""
-    element, _, narrow = FORMATS[kind.dtype]
+    write_as(builder, str(kind.dtype), pointer, x)
+
+
+def write_as(builder, view, pointer, x):
+    """The same for a format by the dtype of its view."""
+    element, _, narrow = FORMATS[view]
     bits = narrow(builder, x)
     found = builder.store(bits, builder.bitcast(pointer, bits.type.as_pointer()))
     found.align = BYTES[element]
@@ -73,7 +77,7 @@ def write(builder, kind, pointer, x):
 @intrinsic
 def load(typing, array, index):
     """array[index] of a contiguous array in C order, counted over all axes, in float32."""
-    if not isinstance(array, types.Array) or array.dtype not in FORMATS:
+    if not isinstance(array, types.Array) or str(array.dtype) not in FORMATS:
         return None
 
     def generate(context, builder, signature, args):
@@ -85,7 +89,7 @@ def load(typing, array, index):
 @intrinsic
 def store(typing, array, index, x):
     """array[index] = x, rounded once to nearest even."""
-    if not isinstance(array, types.Array) or array.dtype not in FORMATS:
+    if not isinstance(array, types.Array) or str(array.dtype) not in FORMATS:
         return None
 
     def generate(context, builder, signature, args):
@@ -119,7 +123,7 @@ def as_bits(typing, x):
 @intrinsic
 def rounded(typing, array, x):
     """x as the array's format would hold it, in float32."""
-    _, wide, narrow = FORMATS[array.dtype]
+    _, wide, narrow = FORMATS[str(array.dtype)]
 
     def generate(context, builder, signature, args):
         value = context.cast(builder, args[1], x, types.float32)

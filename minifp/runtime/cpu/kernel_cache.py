@@ -36,14 +36,43 @@ def _user_cache():
     return platformdirs.user_cache_dir("minifp")
 
 
+# What compiles kernels and calls them, and has no part in what they compute; and what has.
+MACHINERY = ("machine", "compiling", "kernel_cache", "shipped", "threads", "heap")
+FRONT_END = ("compile", "entries", "front_end")
+IMPORT = re.compile(r"^(?:from|import) minifp\.([\w.]+)(?: import (\w+))?", re.MULTILINE)
+
+
 @cache
 def sources(path: str) -> frozenset:
-    """The files that a file of kernels is made of: runtime/cpu, itself, the kernels it imports."""
-    found = {Path(path), *(ROOT / "runtime" / "cpu").glob("*.py")}
-    text = Path(path).read_text(encoding="utf-8")
-    for module in re.findall(r"^(?:from|import) minifp\.([\w.]+_numba)\b", text, re.MULTILINE):
-        found |= sources(str(ROOT.joinpath(*module.split(".")).with_suffix(".py")))
-    return frozenset(found)
+    """The files that a file of kernels is made of: itself, those of kernels and of runtime/cpu that
+    it imports, and so on, and what stands between them and LLVM.
+    """
+    files: set = {ROOT / "runtime" / "cpu" / f"{name}.py" for name in FRONT_END}
+    _collect(Path(path), files)
+    return frozenset(files)
+
+
+def _collect(path, files):
+    files.add(path)
+    for places in IMPORT.findall(path.read_text(encoding="utf-8")):
+        for module in (places[0], ".".join(places)):
+            file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+            if _is_of_kernels(module) and file not in files and file.is_file():
+                _collect(file, files)
+
+
+def _is_of_kernels(module):
+    place, _, name = module.rpartition(".")
+    return name.endswith("_numba") or (place == "runtime.cpu" and name not in MACHINERY)
+
+
+@cache
+def digest_of(path: str) -> str:
+    """A hash of all sources of a file of kernels."""
+    digest = hashlib.sha256()
+    for file in sorted(sources(path), key=lambda file: file.name):
+        digest.update(file.name.encode() + file.read_text(encoding="utf-8").encode())
+    return digest.hexdigest()[:16]
 
 
 @cache
@@ -54,10 +83,7 @@ def cache_folder(path) -> Path | None:
     """
     if not Path(path).is_file():
         return None
-    digest = hashlib.sha256()
-    for file in sorted(sources(path)):
-        digest.update(file.name.encode() + file.read_bytes())
-    folder = place() / f"{Path(path).stem}-{digest.hexdigest()[:16]}"
+    folder = place() / f"{Path(path).stem}-{digest_of(path)}"
     try:
         if not folder.is_dir():
             _shrink_once()

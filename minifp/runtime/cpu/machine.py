@@ -93,11 +93,16 @@ LOCK = threading.RLock()  # LLVM's machine is one for all threads
 
 def kept_object_code(text: str, title: str) -> bytes:
     """The same, from its file if it is there."""
-    key = hashlib.sha256(f"{VERSION}\n{text}".encode()).hexdigest()[:32]
+    return kept_code(text, lambda: text, title)
+
+
+def kept_code(name: str, text: Callable[[], str], title: str) -> bytes:
+    """The object code of what a name stands for; its text is asked for only where it is new."""
+    key = hashlib.sha256(f"{VERSION}\n{name}".encode()).hexdigest()[:32]
     code = kept(key)
     if code is None:
-        with compiling(title):
-            code = object_code(text)
+        with compiling(title), LOCK:
+            code = object_code(text())
         keep(key, code)
     return code
 
@@ -123,10 +128,10 @@ def symbols() -> dict[str, int]:
 LOADED: list = []  # libraries, and what Python refers to of them, which must never go
 
 
-def loaded(code: bytes, names: list[str]) -> dict[str, int]:
-    """The addresses of a module's functions, by name."""
+def loaded(code: bytes, names: list[str], called: dict[str, int] | None = None) -> dict[str, int]:
+    """The addresses of a module's functions, by name. called: those that it calls of others."""
     library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name, address in symbols().items():
+    for name, address in (symbols() | (called or {})).items():
         library.import_symbol(name, address)
     for name in names:
         library.export_symbol(name)
@@ -202,13 +207,16 @@ def add_entry(function: ir.Function) -> None:
     b.ret(objects[-1])
 
 
-def callable_at(name: str, address: int) -> Callable[..., Any]:
-    """What Python calls of an entry."""
+def callable_at(name: str, address: int, owner: Any = None) -> Callable[..., Any]:
+    """What Python calls of an entry, which gets `owner` as its first argument."""
     method = Method(name.encode(), address, FASTCALL, None)
     LOADED.append(method)
     new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-    return new(ctypes.addressof(method), None, None)
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
+    )
+    return new(ctypes.addressof(method), owner, None)
 
 
 def kernel_of(name: str, text: str, title: str) -> Callable[..., Any]:

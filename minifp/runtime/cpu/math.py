@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from minifp.derive import elementary
 from minifp.derive.llvm import Emitter
 from minifp.derive.symbol import Trace
+from minifp.runtime.cpu.compile import intrinsic, types
 
 NOTHING, ONE = np.float32(0), np.float32(1)
 

@@ -4,10 +4,8 @@ Numbers are moved a vector at a time, and transposed in registers.
 """
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import inline
+from minifp.runtime.cpu.compile import inline, intrinsic, types
 from minifp.runtime.cpu.half import load, place, read, store, write
 from minifp.runtime.cpu.machine import I32, I64
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, all_lanes, integer, store_vector

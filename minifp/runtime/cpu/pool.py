@@ -15,10 +15,8 @@ from queue import SimpleQueue
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import from_text, function_of, inline
+from minifp.runtime.cpu.compile import from_text, function_of, inline, intrinsic, types
 from minifp.runtime.cpu.heap import keep_what_is_freed
 from minifp.runtime.cpu.threads import get_num_threads
 

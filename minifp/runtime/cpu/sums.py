@@ -10,10 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 from llvmlite import binding, ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import inline
+from minifp.runtime.cpu.compile import cgutils, inline, intrinsic, types
 from minifp.runtime.cpu.convert import SINGLE, converted
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
 from minifp.runtime.cpu.machine import F32

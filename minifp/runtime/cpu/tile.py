@@ -11,12 +11,10 @@ Written in LLVM's vectors, because numba does not keep an array of accumulators 
 """
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from minifp.runtime.cpu.compile import inline, native
+from minifp.runtime.cpu.compile import inline, intrinsic, native, types
 from minifp.runtime.cpu.formats_ir import IS_ARM
-from minifp.runtime.cpu.half import FORMATS, place, write
+from minifp.runtime.cpu.half import FORMATS, place, write_as
 from minifp.runtime.cpu.machine import F32, I32, I64, has_feature
 
 if has_feature("avx512f"):
@@ -97,7 +95,7 @@ class Loop:
 
 
 KEPT = 0  # as float32 sums; other kinds are places in STORED
-STORED = (None, *(kind for kind, (_, _, narrow) in FORMATS.items() if narrow))
+STORED: tuple = (None, *(kind for kind, (_, _, narrow) in FORMATS.items() if narrow))
 
 
 def _outer(vectors, rows=ROWS):
@@ -162,7 +160,7 @@ def _outer(vectors, rows=ROWS):
                     element = FORMATS[form][0].as_pointer()
                     stored = builder.bitcast(n["out"], element)
                     for x, y, p in zip(last, added, lines(stored, n["io"], n["ldo"])):
-                        write(builder, types.Array(form, 1, "C"), p, builder.fadd(x, y))
+                        write_as(builder, form, p, builder.fadd(x, y))
                 builder.branch(done)
             builder.position_at_end(done)
             return context.get_dummy_value()
@@ -189,7 +187,7 @@ def put(typing, kind, out, index, x):
             switch.add_case(I64(code), block)
             builder.position_at_end(block)
             stored = builder.bitcast(args[1], FORMATS[form][0].as_pointer())
-            write(builder, types.Array(form, 1, "C"), builder.gep(stored, [at]), args[3])
+            write_as(builder, form, builder.gep(stored, [at]), args[3])
             builder.branch(done)
         builder.position_at_end(done)
         return context.get_dummy_value()
@@ -210,18 +208,18 @@ def as_bytes(typing, pointer):
 @intrinsic
 def kind_of(typing, array):
     """The kind that stands for the format of an array."""
-    code = STORED.index(array.dtype)
+    code = STORED.index(str(array.dtype))
     return types.int64(array), lambda context, builder, signature, args: I64(code)
 
 
 # ---- the loops over tiles: compiled once, and called by all kernels -----------------------------
 
-P8, P32, PINT = (types.CPointer(t) for t in (types.uint8, types.float32, types.int32))
-N = types.intp
+P8, P32, PINT = (f"CPointer({name})" for name in ("uint8", "float32", "int32"))
+N = "intp"
 INTO = (P32, N, N, P32, N, N, PINT, N, P32, N, N, N, P8, N, P32)
 
 
-@native(types.void(*INTO), "minifp_multiply_into")
+@native(f"void({', '.join(INTO)})", "minifp_multiply_into")
 def multiply_into(a, lda, M, b, ldb, N, steps, K, c, ldc, more, kind, out, ldo, bias):
     """`multiply`, and then out (M, N), rows ldo apart, = C + bias, rounded once to a `kind`.
 
