@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.derive.rows import RowFormulas
 from minifp.derive.symbol import Untraceable
 from minifp.derive.trace import REASONS, Formula, kind_of, reason_of, traced
+from minifp.derive.trace_rows import RowFormulas
 from minifp.numerics.compiled import compiled_kernel_of, compiled_kernels_in
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import COMPUTE, GIVEN

@@ -10,7 +10,9 @@ from llvmlite import ir
 
 from minifp.derive.graph import Node
 from minifp.runtime.cpu.machine import F32, F64, I64
-from minifp.runtime.cpu.rows_text import FEW, IDENTITY, Elements, RowText, combined
+from minifp.runtime.cpu.row_sums import IDENTITY, combined
+from minifp.runtime.cpu.row_totals import Elements
+from minifp.runtime.cpu.rows_text import FEW, RowText
 
 LINES = 3  # of the workspace, for each sum: its part in float32, and itself in float64
 

@@ -6,47 +6,20 @@ chunk; whoever ends the last chunk adds those of the chunks, in their order.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from llvmlite import ir
-
 from minifp.derive.graph import Node
-from minifp.derive.llvm import ROWS as OPERATIONS
-from minifp.derive.llvm import Emitter
 from minifp.derive.rows import Rows
 from minifp.runtime.cpu.loops import Code, new_module
 from minifp.runtime.cpu.machine import F32, F64, I64
+from minifp.runtime.cpu.row_sums import Blocks, combined
+from minifp.runtime.cpu.row_totals import Elements, Totals
 
-BLOCK = 512  # numbers that are added up in float32
 FEW = 16  # rows whose columns are added up in float32
 NAME = "rows"  # of all kernels, so that those of one formula share code
-IDENTITY = {"sum": 0.0, "largest": float("-inf"), "least": float("inf")}
-FLAGS = ("reassoc", "contract")  # sums in any order: as many beside each other as a vector holds
 
 
-def combined(b: ir.IRBuilder, op: str, x: Any, y: Any) -> Any:
-    """A reduction of two numbers."""
-    if op == "sum":
-        return b.fadd(x, y, flags=FLAGS if x.type == F32 else ())
-    if x.type == F32:
-        return OPERATIONS["max" if op == "largest" else "min"](b, x, y)
-    of_two = b.select(b.fcmp_unordered(">" if op == "largest" else "<", x, y), x, y)
-    return b.select(b.fcmp_unordered("uno", y, y), y, of_two)  # NaN if one is
-
-
-class Elements(Emitter):
-    """Writes nodes; `read` gives what is read of arrays, and sums that are known."""
-
-    def __init__(self, code: Code, known: dict[Node, Any], read: Callable[..., Any]) -> None:
-        super().__init__(code.b, known)
-        self.read = read
-
-    def _new(self, node):
-        return self.read(node) if node.op in ("load", "take", "place") else super()._new(node)
-
-
-class RowText:
+class RowText(Totals):
     """The text of a kernel of rows that lie one behind the other.
 
     Its parameters: counter, count, scratch, per, rows: chunks, see pool.py; n: numbers of a row;
@@ -211,120 +184,3 @@ class RowText:
                 x = self.element(n.args[0], here, r, i, base, at)
                 slot = slots[n]
                 self.b.store(combined(self.b, n.op, self.b.load(slot), x), slot)
-
-    # ---- sums over rows ----
-
-    def numbers(self, first: Any, stop: Any) -> None:
-        """Rows of one number: nothing but sums of them."""
-        sums: dict = {}
-        with Blocks(self.code, self.totals, first, stop, sums, in_double=True) as (r, slots):
-            known = dict(self.once)
-            self.know(known, r, None, 1)
-            for n in self.totals:
-                x = known[n.args[0]]
-                self.b.store(combined(self.b, n.op, self.b.load(slots[n]), x), slots[n])
-        for n, slot in self.total_slots.items():
-            self.b.store(sums[n], slot)
-
-    def part(self, chunk: Any, k: int, i: Any = None) -> Any:
-        """Where a chunk's sum lies: total k, or column i of those of k."""
-        b, n, many = self.b, self.p["n"], I64(len(self.totals))
-        length = b.add(many, b.mul(n, I64(len(self.columns))))
-        at = b.mul(chunk, length)
-        if i is None:
-            return b.gep(self.p["parts"], [b.add(at, I64(k))])
-        return b.gep(self.p["parts"], [b.add(b.add(at, many), b.add(b.mul(n, I64(k)), i))])
-
-    def begin(self, chunk: Any) -> None:
-        """All sums over rows are 0."""
-        for n, slot in self.total_slots.items():
-            self.b.store(ir.Constant(F64, IDENTITY[n.op]), slot)
-        if self.columns:
-            with self.code.loop(I64(0), self.p["n"]) as i:
-                for k in range(len(self.columns)):
-                    self.b.store(ir.Constant(F64, 0.0), self.part(chunk, k, i))
-                    self.b.store(ir.Constant(F32, 0.0), self.space(len(self.formula.kept) + k, i))
-
-    def add_columns(self, chunk: Any) -> None:
-        """Add the columns of a few rows to those of the chunk."""
-        b = self.b
-        for k in range(len(self.columns)):
-            with self.code.loop(I64(0), self.p["n"]) as i:
-                few, total = self.space(len(self.formula.kept) + k, i), self.part(chunk, k, i)
-                b.store(b.fadd(b.load(total), b.fpext(b.load(few), F64)), total)
-                b.store(ir.Constant(F32, 0.0), few)
-
-    def end(self, chunk: Any) -> None:
-        """Put the chunk's sums where they are added up, if it is the last to end."""
-        b, count = self.b, self.p["count"]
-        if not self.formula.late and "c" not in self.formula.forms:
-            return
-        for k, slot in enumerate(self.total_slots.values()):
-            b.store(b.load(slot), self.part(chunk, k))
-        ended = b.gep(self.p["counter"], [I64(1)])
-        before = b.atomic_rmw("add", ended, I64(1), "seq_cst")
-        with b.if_then(b.icmp_signed("==", before, b.sub(count, I64(1)))):
-            known = dict(self.once)
-            for k, n in enumerate(self.totals):
-                known[n] = self.in_all(n, partial(self.part, k=k))
-            self.store_results("c", known, I64(0))
-            if "k" in self.formula.forms:
-                with self.code.loop(I64(0), self.p["n"]) as i:
-                    here = dict(known)
-                    for k, n in enumerate(self.columns):
-                        here[n] = self.in_all(n, partial(self.part, k=k, i=i))
-                    self.store_results("k", here, i)
-
-    def in_all(self, node: Node, part: Callable[[Any], Any]) -> Any:
-        """The chunks' sums, added up."""
-        b, slot = self.b, self.code.slot(F64)
-        b.store(ir.Constant(F64, IDENTITY[node.op]), slot)
-        with self.code.loop(I64(0), self.p["count"]) as chunk:
-            b.store(combined(b, node.op, b.load(slot), b.load(part(chunk))), slot)
-        return b.fptrunc(b.load(slot), F32)
-
-    def store_results(self, form: str, known: dict, i: Any) -> None:
-        """Store the results of an extent."""
-        for k, (node, of) in enumerate(zip(self.formula.results, self.formula.forms)):
-            if of == form:
-                x = Elements(self.code, known, self.reader(known, I64(0), i, I64(0))).value(node)
-                self.code.store(x, self.p[f"y{k}"], i, self.outs[k])
-
-
-class Blocks:
-    """A loop that reduces: in float32 slots, whose sums, of a block each, are added in float64."""
-
-    def __init__(self, code: Code, sums: list, start: Any, stop: Any, known: dict,
-                 in_double: bool = False) -> None:  # fmt: skip
-        self.code, self.b, self.sums = code, code.b, sums
-        self.start, self.stop, self.known, self.in_double = start, stop, known, in_double
-
-    def __enter__(self):
-        b, code = self.b, self.code
-        self.slots = {n: code.slot(F32) for n in self.sums}
-        self.totals = {n: code.slot(F64) for n in self.sums if n.op == "sum"}
-        for n in self.sums:
-            b.store(ir.Constant(F32, IDENTITY[n.op]), self.slots[n])
-        for slot in self.totals.values():
-            b.store(ir.Constant(F64, 0.0), slot)
-        self.outer = code.loop(self.start, self.stop, I64(BLOCK))
-        first = self.outer.__enter__()
-        for n in self.totals:
-            b.store(ir.Constant(F32, 0.0), self.slots[n])
-        self.inner = code.loop(first, code.least(b.add(first, I64(BLOCK)), self.stop))
-        return self.inner.__enter__(), self.slots
-
-    def __exit__(self, *error):
-        b = self.b
-        self.inner.__exit__(*error)
-        for n, total in self.totals.items():
-            x = b.fpext(b.load(self.slots[n]), F64)
-            b.store(b.fadd(b.load(total), x), total)
-        self.outer.__exit__(*error)
-        for n in self.sums:
-            if n in self.totals:
-                x = b.load(self.totals[n])
-                self.known[n] = x if self.in_double else b.fptrunc(x, F32)
-            else:
-                x = b.load(self.slots[n])
-                self.known[n] = b.fpext(x, F64) if self.in_double else x

@@ -1,0 +1,91 @@
+"""References that reduce along axes are traced: `RowFormulas(reference)(arguments, settings)`.
+
+A formula is for all calls whose arguments have the same formats and as many axes, of which the same
+have size 1. How long they are a formula is told, as it is told settings.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from minifp.derive.arrays import WHOLE_NUMBERS, Array, ArrayTrace
+from minifp.derive.rows import Rows
+from minifp.derive.symbol import Untraceable
+from minifp.derive.trace import REASONS, STORED, reason_of, signature_of
+
+
+class RowFormulas:
+    """The formulas of one reference, each traced at the first call that needs it."""
+
+    def __init__(self, reference: Callable[..., Any]) -> None:
+        parameters = inspect.signature(reference).parameters.values()
+        self.reference, self.name = reference, reference.__name__
+        self.arguments = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self.sums = "sum" in {p.name for p in parameters}
+        self.refused: str | None = None
+        self.known: dict[Any, list] = {}
+
+    def __call__(self, args: list, settings: dict[str, Any]) -> Rows | None:
+        """The formula of a call, or None. args: arrays, numbers or None; settings: those of the
+        call, with the shapes of the arguments as ''."""
+        plain = {k: v for k, v in settings.items() if k not in ("", "shape")}
+        key = (*map(_kind, args), *signature_of(plain))
+        try:
+            variants = self.known.setdefault(key, [])
+        except TypeError:  # a setting that cannot be a key
+            return None
+        for formula in variants:
+            if formula is None or formula.fits(settings):
+                return formula
+        try:
+            variants.append(self.trace(args, plain, settings))
+        except REASONS as error:
+            self.refused = reason_of(error)
+        else:
+            return variants[-1]
+        variants.append(None)
+        return None
+
+    def trace(
+        self, args: list, plain: dict[str, Any], settings: dict[str, Any], folds: bool = False
+    ) -> Rows:
+        """The formula of a call, made anew. Raises Untraceable, or whatever the reference does.
+        folds: see Trace."""
+        trace = ArrayTrace(folds)
+        symbols = [self._entered(trace, k, a) for k, a in enumerate(args)]
+        keywords = {name: trace.setting(v, name) for name, v in plain.items()
+                    if name not in self.arguments}  # fmt: skip
+        if "shape" in settings:
+            keywords["shape"] = _shape(trace, symbols, settings["shape"])
+        if self.sums:
+            keywords["sum"] = Array.sum
+        results = self.reference(*symbols, **keywords)
+        several = isinstance(results, tuple)
+        results = list(results) if several else [results]
+        if not all(isinstance(r, Array) for r in results):
+            raise Untraceable("its result is of no array")
+        return Rows(self.name, trace, results, several)
+
+    def _entered(self, trace, k, a):
+        if a is None:
+            return None
+        if type(a) in (int, float):
+            return trace.setting(a, self.arguments[k])
+        name = a.dtype.name if a.dtype.kind not in "iu" else WHOLE_NUMBERS
+        if name not in (*STORED, WHOLE_NUMBERS):
+            raise Untraceable(f"argument {self.arguments[k]} is of {a.dtype}")
+        return trace.array(k, name, a.shape)
+
+
+def _shape(trace, symbols, shape):
+    """The shape of an argument, if it is one's."""
+    for s in symbols:
+        if isinstance(s, Array) and tuple([a.size for a in s.axes]) == shape:
+            return s.shape
+    raise Untraceable("it is told a shape")
+
+
+def _kind(a):
+    """What a formula depends on of an argument: its format, and which of its sizes are 1."""
+    shape = getattr(a, "shape", None)
+    return type(a) if shape is None else (a.dtype, *[n == 1 for n in shape])
