@@ -213,7 +213,7 @@ def test_the_licence_is_in_the_wheel(wheel):
 def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
     needed = {r.name: r.specifier for r in requirements(metadata.get_all("Requires-Dist"))}
     assert needed.keys() == {
-        *("numpy", "numba", "tqdm", "click", "pooch", "platformdirs", "safetensors"),
+        *("numpy", "numba", "llvmlite", "tqdm", "click", "pooch", "platformdirs", "safetensors"),
         "threadpoolctl",
     }
     assert all(needed["numpy"].contains(version) for version in ("1.26.0", "2.0.0", "2.4.0"))
