@@ -12,6 +12,7 @@ LLVM's version, with a checksum in front: what is cut off, or damaged, is compil
 import ctypes
 import hashlib
 import os
+import re
 import sys
 import sysconfig
 import threading
@@ -119,6 +120,8 @@ def linker() -> Any:
 @cache
 def symbols() -> dict[str, int]:
     """What entries call of Python, by name: their addresses, wherever the system finds symbols."""
+    if not has_entries():
+        return {}
     names = ("PyLong_AsLongLong", "PyFloat_AsDouble", "PyEval_SaveThread", "PyEval_RestoreThread",
              "Py_IncRef")  # fmt: skip
     python = ctypes.pythonapi
@@ -174,8 +177,11 @@ def entry_name(name: str) -> str:
 def add_entry(function: ir.Function) -> None:
     """Put the entry of a function into its module: entry(*arguments) returns the last argument.
 
-    Pointers are read from arrays; i64s from integers; floats and doubles from floats.
+    Pointers are read from arrays; i64s from integers; floats and doubles from floats. Where entries
+    cannot be called there is none.
     """
+    if not has_entries():
+        return
     module, known = function.module, {}
     shapes = {
         "PyLong_AsLongLong": (I64, [POINTER]), "PyFloat_AsDouble": (F64, [POINTER]),
@@ -220,15 +226,40 @@ def callable_at(name: str, address: int, owner: Any = None) -> Callable[..., Any
 
 
 def kernel_of(name: str, text: str, title: str) -> Callable[..., Any]:
-    """What Python calls of the function `name` of a module, which has an entry for it.
+    """What Python calls of the function `name` of a module, which has an entry for it where
+    entries can be called.
 
     title: what is said while it is compiled. Modules of one text are loaded once.
     """
     with LOCK:
         if text not in KERNELS:
-            addresses = loaded(kept_object_code(text, title), [name, entry_name(name)])
-            KERNELS[text] = callable_at(name, addresses[entry_name(name)])
+            code, entry = kept_object_code(text, title), entry_name(name)
+            if has_entries():
+                KERNELS[text] = callable_at(name, loaded(code, [name, entry])[entry])
+            else:
+                KERNELS[text] = by_ctypes(text, name, loaded(code, [name])[name])
         return KERNELS[text]
 
 
 KERNELS: dict[str, Callable[..., Any]] = {}
+BY_CTYPES = {"i64": ctypes.c_int64, "float": ctypes.c_float, "double": ctypes.c_double}
+
+
+def by_ctypes(text: str, name: str, address: int) -> Callable[..., Any]:
+    """The same of a function without an entry, called by ctypes, which lets go of the GIL too.
+
+    Its parameters are read from its text: what is no number is the memory of an array.
+    """
+    parameters = re.search(rf'define [^@]*@"?{name}"?\(([^)]*)\)', text)
+    kinds = [p.split()[0] for p in parameters[1].split(",")] if parameters else []
+    types = [BY_CTYPES.get(kind, ctypes.c_void_p) for kind in kinds]
+    function = ctypes.CFUNCTYPE(None, *types)(address)
+
+    def call(*args: Any) -> Any:
+        function(*[
+            a.__array_interface__["data"][0] if type is ctypes.c_void_p else a
+            for a, type in zip(args, types)
+        ])  # fmt: skip
+        return args[-1]
+
+    return call
