@@ -252,7 +252,7 @@ def by_ctypes(text: str, name: str, address: int) -> Callable[..., Any]:
     """
     parameters = re.search(rf'define [^@]*@"?{name}"?\(([^)]*)\)', text)
     kinds = [p.split()[0] for p in parameters[1].split(",")] if parameters else []
-    types = [BY_CTYPES.get(kind, ctypes.c_void_p) for kind in kinds]
+    types: list[Any] = [BY_CTYPES.get(kind, ctypes.c_void_p) for kind in kinds]
     function = ctypes.CFUNCTYPE(None, *types)(address)
 
     def call(*args: Any) -> Any:
