@@ -109,6 +109,11 @@ SHAPE = (4, 6)
 AXES = {"axis": (-1,), "axes": ((1,),), "keepdims": (True, False), "shape": (SHAPE,)}
 # What arguments may be, where not all are alike: rows, one number for each row, numbers of a row.
 SHAPES = (SHAPE, (4, 1), (6,), (4,), None, ())
+CLASSES = "classes"  # a number for each row, which names one of its own
+LIKELY = {  # what arguments of these names are tried as first
+    **{"dl": ((), (4,)), "dy": (SHAPE, (4, 1), (4,)), "t": (SHAPE, CLASSES, (4,))},
+    **{"w": (None,), "p": (None,)},
+}
 MOST = 600  # examples that are tried
 
 
@@ -123,7 +128,9 @@ def example_of(
     arguments, names = names_of(formulas, kernel)
     count, first = len(formulas.arguments), None
     is_rows = isinstance(formulas, RowFormulas)
-    several = product(SHAPES, repeat=count) if is_rows else [(SHAPE,) * count]
+    tried = [[*LIKELY.get(name, ()), *SHAPES] for name in formulas.arguments]
+    several = list(islice(product(*tried), MOST)) if is_rows else [(SHAPE,) * count]
+    several.sort(key=lambda shapes: sum(t.index(s) for t, s in zip(tried, shapes)))
     values = [dict(zip(names, v)) for v in product(*(values_of(kernel, n) for n in names))]
     for shapes, settings in islice(product(several, values), MOST):
         try:
@@ -140,12 +147,18 @@ def traced_example(
 ) -> Formula:
     """The formula of a call with arrays of these shapes. Raises Untraceable, or what the reference
     does."""
-    args = [None if shape is None else np.ones(shape, precision) for shape in shapes]
+    args = [_array(shape, precision) for shape in shapes]
     if not isinstance(formulas, RowFormulas):
         return traced(formulas, tuple(kind_of(a) for a in args), settings, folds)
     sizes = {k: a.shape for k, a in enumerate(args) if a is not None}
     plain = {name: v for name, v in settings.items() if name != "shape"}
     return formulas.trace(args, plain, settings | {"": sizes}, folds)
+
+
+def _array(shape, precision):
+    if shape == CLASSES:
+        return np.zeros(SHAPE[:1], np.int64)
+    return None if shape is None else np.ones(shape, precision)
 
 
 def names_of(formulas: Any, kernel: Kernel) -> tuple[list[str], list[str]]:

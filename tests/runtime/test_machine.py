@@ -45,10 +45,8 @@ def test_without_entries_ctypes_calls_the_same_kernels(monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:9]]
-)
-def test_object_code_that_is_cut_off_is_made_anew(tmp_path, monkeypatch, damage):
+@pytest.mark.parametrize("size", [-1, 0, 9])
+def test_object_code_that_is_cut_off_is_made_anew(tmp_path, monkeypatch, size):
     monkeypatch.setattr(kernel_cache, "code_folder", lambda: tmp_path)
     kernel_cache.keep("key", b"code of a kernel")
     (path,) = tmp_path.iterdir()
