@@ -42,7 +42,7 @@ class Scheduled:
         """One step of both."""
         for p in self.ps:
             if isinstance(p.grad, fp.Tensor):
-                p.grad.seed = 1.0  # PyTorch lets gradients be used again
+                p.grad.seed, p.grad.consumed = 1.0, None  # PyTorch lets them be used again
         self.optimizer.step()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
