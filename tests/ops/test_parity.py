@@ -100,7 +100,7 @@ def test_at_kinks_and_ties_values_and_gradients_are_those_of_pytorch(case):
 # With Inf among the weights PyTorch's order of operations decides between Inf and NaN (and with
 # padding, whether 0 is multiplied by it); its slope of |NaN| is 0,
 # and so is its sign of NaN. Its gelu(Inf) is NaN in float32 alone, and there only in long arrays.
-# On some CPUs its slopes of a NaN are 0 where an activation has a part without curve.
+# On some CPUs its slope of a NaN is 1 where an activation has a straight part.
 OTHER_NAN = {
     *("abs", "sign", "gelu", "norm", "batch_norm", "layer_norm", "lstm", "rnn"),
     *("conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d", "group_norm", "instance_norm"),
