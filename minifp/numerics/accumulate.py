@@ -314,7 +314,7 @@ def _kernels(dtype):
 @cache
 def compiled(dtype):
     """The module of compiled kernels for sums in `dtype`, or None where they cannot be had."""
-    if dtype not in COMPILED or cpu.numba_error() is not None:
+    if dtype not in COMPILED or cpu.numba_error(is_tried=True) is not None:
         return None
     return import_module(COMPILED[dtype])
 

@@ -42,7 +42,10 @@ def compilable(reference: F) -> F:
     @wraps(reference)
     def apply(*args):
         compiled = compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
-        result = None if compiled is None else compiled(*args)
+        try:
+            result = None if compiled is None else compiled(*args)
+        except cpu.NumbaError:  # which has warned
+            result = None
         return reference(*args) if result is None else result
 
     return cast(F, apply)

@@ -19,7 +19,7 @@ from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
-from minifp.runtime.cpu import can_derive
+from minifp.runtime.cpu import NumbaError, can_derive
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
 
@@ -84,12 +84,15 @@ class Kernel:
         if formats is None:
             return self._call_without_rounding(args, params)
         results = None
-        if compiled is not None and to is None:
-            results = compiled(*args, to=by_rule, **params)
-        elif compiled is not None:
-            targets = to if type(to) is tuple else (to,) * len(by_rule)
-            results = compiled(*args, to=_formats_of(targets, by_rule), **params)
-            results = results if results is None else _into(results, targets)
+        try:
+            if compiled is not None and to is None:
+                results = compiled(*args, to=by_rule, **params)
+            elif compiled is not None:
+                targets = to if type(to) is tuple else (to,) * len(by_rule)
+                results = compiled(*args, to=_formats_of(targets, by_rule), **params)
+                results = results if results is None else _into(results, targets)
+        except NumbaError:  # which has warned
+            pass
         if results is None:
             results = self._call_reference(args, params, formats, to)
         if observers:

@@ -16,6 +16,7 @@ class Update:
 
     def __init__(self, reference: Callable[..., Any]) -> None:
         self.kernel = pointwise(reference, is_fused=False)
+        self.__name__ = reference.__name__
         self.formulas = self.kernel.formulas
         self.kernels: dict = {}  # by formula and the format of the copy
 

@@ -26,6 +26,11 @@ class UpdateRule(Kernel):
             return None
         return import_module("minifp.optim.update").Update(self.reference)
 
+    @property
+    def derived_on_device(self) -> Any:
+        """The same: it is for any device."""
+        return self.derived
+
 
 def update_rule(*out: str) -> Callable[[Callable[..., Any]], UpdateRule]:
     """Make `reference(w, g, *states, inverse_scale, **settings)` an UpdateRule, whose results, the

@@ -33,19 +33,21 @@ class Profile:
         self.nested, self.cut = [], 0.0  # nested: zeros of what is called within each open kernel
 
     def __enter__(self):
-        self.original = [(kernels.Kernel, kernels.Kernel.__call__)]
+        kinds = [(kernels.Kernel, "__call__")]
         if cpu.can_compile():
+            from minifp.optim.update import Update
             from minifp.runtime.cpu.pool import Chunked
 
-            self.original.append((Chunked, Chunked.__call__))
-        for kind, call in self.original:
-            kind.__call__ = self.timed(call, kind is kernels.Kernel)
+            kinds += [(Chunked, "__call__"), (Update, "in_place")]
+        self.original = [(kind, name, getattr(kind, name)) for kind, name in kinds]
+        for kind, name, call in self.original:
+            setattr(kind, name, self.timed(call, kind is kernels.Kernel))
         tape.observers.append(self)
         return self
 
     def __exit__(self, *_):
-        for kind, call in self.original:
-            kind.__call__ = call
+        for kind, name, call in self.original:
+            setattr(kind, name, call)
         tape.observers.remove(self)
 
     def timed(self, call, is_kernel):

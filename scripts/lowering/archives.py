@@ -32,9 +32,10 @@ def sources():
 
 
 def remove_orphans():
-    """Remove files of kernels whose source is gone."""
+    """Remove files of kernels whose source is gone, or has none of them any more."""
+    there = calls()
     for path in sources():
-        if not path.is_file():
+        if not there.get(path.relative_to(ROOT).as_posix()):
             shipped.archive(str(path)).unlink()
 
 

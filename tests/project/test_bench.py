@@ -467,7 +467,7 @@ def test_the_script_says_what_ended_early(tmp_path, monkeypatch):
         "bench.py: mlp, 1 thread: minifp-mixed: ArgumentError: environment variable MINIFP_KERNELS"
     )
     assert done.returncode == 1 and said in done.stderr
-    assert "expected numba or numpy" in (tmp_path / "bench.md").read_text(encoding="utf-8")
+    assert "expected numba, numpy or checked" in (tmp_path / "bench.md").read_text(encoding="utf-8")
 
 
 def test_the_script_profiles(tmp_path):

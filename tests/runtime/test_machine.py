@@ -1,5 +1,9 @@
 """Kernels in machine code: called with and without entries, and kept in files."""
 
+import os
+import subprocess
+import sys
+import textwrap
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -64,3 +68,24 @@ def test_a_folder_that_cannot_be_written_to_is_told_once(tmp_path, monkeypatch):
     with pytest.warns(RuntimeWarning, match="compiled kernels cannot be kept"):
         kernel_cache.keep("key", b"code")
     assert kernel_cache.kept("key") is None
+
+
+def test_a_numba_that_does_not_load_costs_one_warning(tmp_path):
+    """Kernels that need it not run as ever; of one that must be compiled the reference serves."""
+    (tmp_path / "numba.py").write_text("raise AttributeError('bool8')", encoding="utf-8")
+    code = """
+        import minifp as fp
+        from minifp.numerics import compiled as lookup
+        from minifp.runtime.cpu.compile import compiled
+        x = fp.tensor([[1.0, 3.0], [2.0, 0.5]], dtype="float16")
+        print((x @ x).tolist(), fp.exp(x * 0).tolist())
+        lookup.compiled_kernel_of = lambda *_: compiled(lambda x: 5.0)
+        print([lookup.compilable(lambda x: 4.0)(x.array) for _ in range(2)])
+    """
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[0] == "[[7.0, 4.5], [3.0, 6.25]] [[1.0, 1.0], [1.0, 1.0]]"
+    assert done.stdout.split("\n")[1] == "[4.0, 4.0]"
+    assert done.stderr.count("RuntimeWarning") == 1 and "bool8" in done.stderr

@@ -99,7 +99,7 @@ def threads() -> str:
 
 def numba_text() -> str:
     """Why a numba that is installed does not load, if so."""
-    error = cpu.numba_error()
+    error = cpu.numba_error(is_tried=True)
     if error is None or find_spec("numba") is None:
         return ""
     return f", but it does not load: {type(error).__name__}: {first_line(error)}"
@@ -155,7 +155,7 @@ def kernel_rows() -> list:
 
 def on_gpu() -> str:
     """How many kernels run on a GPU."""
-    if cpu.numba_error() is not None:
+    if cpu.numba_error(is_tried=True) is not None:
         return "none: they are made with numba, which does not load"
     return counted("cuda")
 

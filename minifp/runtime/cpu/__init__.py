@@ -63,12 +63,36 @@ def why_not_derived() -> str:
     return "" if error is None else f"compiled kernels do not load: {type(error).__name__}: {error}"
 
 
+class NumbaError(ImportError):
+    """numba is there, but it does not load: who called a kernel that it compiles uses the
+    reference."""
+
+
 @cache
-def numba_error() -> Exception | None:
-    """Why kernels by hand cannot be compiled, if numba or what it needs is not there; else None."""
-    if find_spec("numba") is None:  # it is not imported before something must be compiled
+def numba_error(is_tried: bool = False) -> Exception | None:
+    """Why kernels by hand cannot be compiled, if numba or what it needs is not there; else None.
+
+    is_tried: import it, which takes a second, to be sure that it loads. Otherwise that is known
+    when something must be compiled first: see `numba_failed`.
+    """
+    if FAILED:
+        return FAILED[0]
+    if find_spec("numba") is None:
         return ModuleNotFoundError("No module named 'numba'")
-    return _error_of("minifp.runtime.cpu.pool")
+    return (_error_of("numba") if is_tried else None) or _error_of("minifp.runtime.cpu.pool")
+
+
+FAILED: list[Exception] = []
+
+
+def numba_failed(error: Exception) -> NumbaError:
+    """Remember, and warn once, that numba does not load; what is to be raised."""
+    if not FAILED:
+        FAILED.append(error)
+        numba_error.cache_clear()
+        can_compile.cache_clear()
+        can_compile()
+    return NumbaError(f"numba does not load: {type(error).__name__}: {error}")
 
 
 def _error_of(module):

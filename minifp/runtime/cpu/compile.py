@@ -15,7 +15,7 @@ from importlib import import_module
 
 from llvmlite import binding
 
-from minifp.runtime.cpu import entries, machine, shipped
+from minifp.runtime.cpu import entries, machine, numba_failed, shipped
 
 if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
     raise ImportError("NUMBA_DISABLE_JIT is set: these kernels only work compiled")
@@ -28,7 +28,11 @@ class Later:
         self._name = name
 
     def __getattr__(self, name):
-        return getattr(import_module(self._name), name)
+        try:
+            module = import_module(self._name)
+        except Exception as error:  # one made for another NumPy or Python raises anything
+            raise numba_failed(error) from error
+        return getattr(module, name)
 
 
 types, cgutils = Later("numba.core.types"), Later("numba.core.cgutils")
