@@ -10,12 +10,13 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from minifp.derive.graph import Node, in_order
+from minifp.derive.outside import check_repeats
 from minifp.derive.symbol import WHOLE, Symbol, Trace, Untraceable, are_numbers
 
 STORED = ("float16", "float32", "bool")  # what arrays may be of
@@ -137,7 +138,8 @@ class Formulas:
         """The formula of a call, made anew; None, and why in `refused`, for what has none. folds:
         see Trace."""
         try:
-            return traced(self, kinds, settings, folds)
+            trace = partial(traced, self, kinds, settings, folds)
+            return check_repeats(self.reference, trace)
         except REASONS as error:
             self.refused = reason_of(error)
         return None

@@ -6,9 +6,11 @@ have size 1. How long they are a formula is told, as it is told settings.
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from minifp.derive.arrays import WHOLE_NUMBERS, Array, ArrayTrace
+from minifp.derive.outside import check_repeats
 from minifp.derive.rows import Rows
 from minifp.derive.symbol import Untraceable
 from minifp.derive.trace import REASONS, STORED, reason_of, signature_of
@@ -38,7 +40,8 @@ class RowFormulas:
             if formula is None or formula.fits(settings):
                 return formula
         try:
-            variants.append(self.trace(args, plain, settings))
+            trace = partial(self.trace, args, plain, settings)
+            variants.append(check_repeats(self.reference, trace))
         except REASONS as error:
             self.refused = reason_of(error)
         else:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minifp.checks import check_choice
+from minifp.derive.outside import watched
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.compiled import compiled_kernel_of
@@ -141,9 +142,10 @@ class Kernel:
             return None
         sums_to = self.rule.role == "loss" and {"shape", "sum"} <= self.keywords
         if self.rule.role == "map" or sums_to:
-            return derived_kernel_of(self.reference)
+            return watched(lambda: derived_kernel_of(self.reference), self.reference)
         reduces = self.rule.role in ("reduce", "norm", "loss") and {*self.wants} <= {"sum"}
-        return derived_rows_of(self.reference, self.rule.out) if reduces else None
+        rows = partial(derived_rows_of, self.reference, self.rule.out)
+        return watched(rows, self.reference) if reduces else None
 
     # ---- on a GPU ----
 
@@ -158,7 +160,9 @@ class Kernel:
         """As `derived`: of what is computed element by element, and perhaps summed afterwards."""
         is_map = self.rule.role in ("map", "loss") and "sum" not in self.wants
         sums = {"shape", "sum"} <= self.keywords or hasattr(self.reference, "addends")
-        return derived_kernel_of(self.reference) if (is_map or sums) and can_derive() else None
+        if not (is_map or sums) or not can_derive():
+            return None
+        return watched(lambda: derived_kernel_of(self.reference), self.reference)
 
     def _with_half_sums(self, formats, found):
         """The compiled kernel that leaves sums of products in float16 to cuBLAS, whose order is its

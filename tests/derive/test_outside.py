@@ -1,0 +1,52 @@
+"""What a reference reads beside its arguments is not frozen into its kernel."""
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp.runtime import cpu
+
+if not cpu.can_derive():
+    pytest.skip("kernels are not compiled here", allow_module_level=True)
+
+X = np.array([1.0, -2.0, 3.0], np.float16)
+SLOPE = 0.5
+
+
+def inner(x):
+    return SLOPE * x
+
+
+@pytest.mark.parametrize("rule", ["map", "reduce"])
+def test_a_number_of_the_module_may_change(monkeypatch, rule):
+    @fp.kernel(rule, "x")
+    def scaled(x):
+        return np.where(x > 0, inner(x), x)
+
+    assert scaled(X).tolist() == [0.5, -2.0, 1.5]
+    monkeypatch.setitem(globals(), "SLOPE", 0.25)
+    assert scaled(X).tolist() == [0.25, -2.0, 0.75]
+    assert scaled.derived.formulas.refused is None
+
+
+def test_a_number_of_a_closure_may_change():
+    factor = 2.0
+
+    @fp.kernel("map", "x")
+    def scaled(x):
+        return factor * x
+
+    assert scaled(X).tolist() == [2.0, -4.0, 6.0]
+    factor = 3.0
+    assert scaled(X).tolist() == [3.0, -6.0, 9.0]
+
+
+def test_random_numbers_are_drawn_at_each_call():
+    random = np.random.default_rng(0)
+
+    @fp.kernel("map", "x")
+    def noisy(x):
+        return x * random.random()
+
+    assert len({noisy(X)[0] for _ in range(5)}) > 1
+    assert "each time" in noisy.derived.formulas.refused
