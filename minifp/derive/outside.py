@@ -88,4 +88,11 @@ def written(results: list[Node]) -> list[tuple]:
     """A graph as what can be compared."""
     nodes = in_order(results)
     places = {node: k for k, node in enumerate(nodes)}
-    return [(n.op, n.value, n.type, [places[a] for a in n.args]) for n in nodes]
+    return [(n.op, _plain(n.value), n.type, [places[a] for a in n.args]) for n in nodes]
+
+
+def _plain(value):
+    """What of a node's value is the same in each tracing: not the axes, which are new objects."""
+    if isinstance(value, (tuple, list, frozenset)):
+        return [_plain(v) for v in value]
+    return value if isinstance(value, (int, float, str, type(None))) else type(value)

@@ -29,6 +29,19 @@ def test_a_number_of_the_module_may_change(monkeypatch, rule):
     assert scaled.derived.formulas.refused is None
 
 
+def test_a_reference_that_reduces_is_read_twice_and_is_the_same():
+    factor = 2.0
+
+    @fp.kernel("reduce", "x")
+    def centred(x, *, sum):
+        return factor * (x - x.max(axis=-1, keepdims=True)) / sum(x * x, axis=-1, keepdims=True)
+
+    x = np.array([[1.0, 3.0], [2.0, 2.0]], np.float16)
+    assert np.allclose(centred.derived(x, to=(x.dtype,)), [[-0.4, 0], [0, 0]], atol=1e-3)
+    factor = 4.0
+    assert np.allclose(centred.derived(x, to=(x.dtype,)), [[-0.8, 0], [0, 0]], atol=1e-3)
+
+
 def test_a_number_of_a_closure_may_change():
     factor = 2.0
 
