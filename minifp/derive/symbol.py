@@ -67,6 +67,10 @@ class Whole:
         raise Untraceable("it reads a shape")
 
     __iter__ = __len__ = __getitem__ = lambda self, *_: self.__getattr__("")
+    __hash__ = None  # type: ignore
+
+    def __eq__(self, other: Any) -> bool:
+        return other is self or self.__getattr__("")
 
 
 WHOLE = Whole()
@@ -100,6 +104,8 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         """The symbol of an operation on numbers: a truth value among them is 0 or 1."""
         nodes = [self.lift(x) for x in operands]
         if any(n.extent != "h" for n in nodes):
+            if op in OF_TRUTHS and all(n.type == "b" and n.extent != "h" for n in nodes):
+                return self.logical(OF_TRUTHS[op], *operands)
             nodes = [self._as_number(n) for n in nodes]
         return self.made(op, nodes, operands)
 
@@ -162,7 +168,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             raise Untraceable(f"np.{ufunc.__name__} has no formula")
         first = next(x for x in operands if isinstance(x, Symbol))
         result = function(first, *operands)
-        if out is None:
+        if out is None or self.node.extent == "h":  # a Python number is not written to: `a *= 2`
             return result
         if not isinstance(out[0], Symbol):
             raise Untraceable("it writes into an array of its own")
@@ -203,7 +209,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     def astype(self, dtype, copy=True):
         """Itself: in a kernel all is computed in one format. Raises Untraceable for others."""
         if np.dtype(dtype) == self.dtype:
-            return self
+            return self.copy() if copy else self
         if np.dtype(dtype) == np.float32:
             return self.trace.symbol(self._as_number(self.node), (self,))
         if np.dtype(dtype) == bool:
@@ -234,6 +240,9 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __hash__(self):
         return id(self)
+
+
+OF_TRUTHS = {"add": "or", "max": "or", "mul": "and", "min": "and"}  # of booleans alone, as in NumPy
 
 
 def in_formulas(formula: Callable[..., Any]) -> Callable[[Callable], Callable]:
