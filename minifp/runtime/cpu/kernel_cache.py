@@ -83,7 +83,11 @@ def cache_folder(path) -> Path | None:
     """
     if not Path(path).is_file():
         return None
-    folder = place() / f"{Path(path).stem}-{digest_of(path)}"
+    return usable(place() / f"{Path(path).stem}-{digest_of(path)}")
+
+
+def usable(folder: Path) -> Path | None:
+    """The folder, made where it is missing; None, and a warning, where it cannot be written to."""
     try:
         if not folder.is_dir():
             _shrink_once()
@@ -115,14 +119,8 @@ CHECKSUM = 32  # bytes in front of object code
 @cache
 def code_folder() -> Path | None:
     """The folder of object code that needs no numba; None where none can be written to."""
-    folder = place() / f"code-{VERSION:016x}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # which marks the folder as used now
-            return folder
-    except OSError as error:
-        warn_unkept(folder, error)
-        return None
+    _shrink_once()  # it is one folder for all versions, so that it grows
+    return usable(place() / f"code-{VERSION:016x}")
 
 
 def kept(key: str) -> bytes | None:
