@@ -23,7 +23,7 @@ def demo(out, quiet):
     (c) without loss scaling, a character LSTM diverges
     (d) where sums in float16 fail
 
-    Takes a few minutes on two cores. Interrupted, it goes on where it stopped.
+    Takes about a minute and a half on two cores. Interrupted, it goes on where it stopped.
 
     \b
     Examples:
