@@ -1,4 +1,4 @@
-"""The demonstration: each technique of mixed precision at work, on bundled data, in a minute and a half.
+"""The demonstration: each technique of mixed precision at work, on bundled data, in 90 seconds.
 
 The sizes are small ones at which each effect is unmistakable with three seeds. What was arranged so
 that it shows at such a size is said with each part.
