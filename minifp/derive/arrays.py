@@ -18,7 +18,9 @@ import numpy as np
 
 from minifp.derive.axes import Axis, found, one_of
 from minifp.derive.graph import Node
-from minifp.derive.symbol import FUNCTIONS, Symbol, Trace, Untraceable
+from minifp.derive.numpy_functions import FUNCTIONS
+from minifp.derive.symbol import Symbol, Untraceable
+from minifp.derive.trace import Trace
 
 REDUCTIONS = {"sum", "largest", "least"}
 WHOLE_NUMBERS = "int64"  # the dtype of class numbers, which float32 holds

@@ -6,7 +6,6 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,14 +14,52 @@ from typing import Any
 
 import numpy as np
 
-from minifp.derive.graph import Node, in_order
+from minifp.derive.graph import Graph, Node, in_order
+from minifp.derive.host import host_condition, host_function
+from minifp.derive.numpy_functions import FUNCTIONS, UFUNCS
 from minifp.derive.outside import check_repeats
-from minifp.derive.symbol import WHOLE, Symbol, Trace, Untraceable, are_numbers
+from minifp.derive.symbol import WHOLE, Symbol, Untraceable
 
 STORED = ("float16", "float32", "bool")  # what arrays may be of
 NUMBERS = (int, float)  # of which a call has any; a bool is a setting that is known
 REFUSED: list = []  # the formulas of calls that have none
 SCALARS = {int, float, bool}
+
+
+class Trace:
+    """One tracing: its graph, and what it asked of settings, with the answers.
+
+    folds: whether exp, tanh and their like stay one node each, "call", as people read them.
+    """
+
+    ufuncs, functions = UFUNCS, FUNCTIONS  # of NumPy, by name
+
+    def __init__(self, folds: bool = False) -> None:
+        self.graph, self.folds = Graph(), folds
+        self.guards: dict[Node, Any] = {}
+        self.shaping: list[Node] = []  # whose shape results have, though their numbers do not count
+
+    def argument(self, k: int, dtype: str) -> Symbol:
+        """Argument k of a call, an array of this dtype."""
+        type = "b" if dtype == "bool" else "f"
+        return self.symbol(self.graph.node("load", (), type, "e", (k, dtype)))
+
+    def symbol(self, node: Node, operands: Any = (), value: Any = None) -> Symbol:
+        """The symbol of a node, which was made of these operands."""
+        return Symbol(self, node, value)
+
+    def setting(self, value: Any, *place: Any) -> Any:
+        """A number among the settings of the call, at its place; tuples have one for each."""
+        if are_numbers(value):
+            return tuple([self.setting(v, *place, i) for i, v in enumerate(value)])
+        if type(value) not in (int, float):
+            return value  # what is no number is known
+        return Symbol(self, self.graph.node("setting", (), "f", "h", place), value)
+
+
+def are_numbers(setting: Any) -> bool:
+    """Whether a setting is a tuple of numbers that are not all integers."""
+    return type(setting) is tuple and {float} <= {*map(type, setting)} <= {int, float}
 
 
 @dataclass(eq=False)
@@ -56,38 +93,7 @@ class Formula:
     @cached_property
     def fits(self) -> Callable[[dict[str, Any]], bool]:
         """Whether this formula is for calls with these settings, whose signature is the same."""
-        asked = [f"{spelled(n)} == {answer!r}" for n, answer in self.guards.items()]
-        return eval(f"lambda s: {' and '.join(asked) or True}", dict(SPELLED_NUMBERS))
-
-
-SPELLED = {
-    **{"add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})"},
-    **{"neg": "(-{})", "abs": "abs({})", "pow": "({} ** {})", "sqrt": "({} ** 0.5)"},
-    **{"eq": "({} == {})", "ne": "({} != {})", "lt": "({} < {})", "le": "({} <= {})"},
-    "floordiv": "({} // {})",
-    **{"gt": "({} > {})", "ge": "({} >= {})", "max": "max({}, {})", "min": "min({}, {})"},
-}
-
-
-SPELLED_NUMBERS = {"inf": math.inf, "nan": math.nan}
-
-
-def spelled(node: Node) -> str:
-    """A node of the host in Python, of a call's settings s."""
-    if node.op == "python":
-        return repr(float(node.value))
-    if node.op == "size":
-        return "s[''][{}][{}]".format(*node.value)
-    if node.op == "setting":
-        name, *places = node.value
-        return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
-    return SPELLED[node.op].format(*map(spelled, node.args))
-
-
-def host_function(nodes: list[Node], each: str = "{}, ") -> Callable[[dict[str, Any]], tuple]:
-    """What computes nodes of the host from a call's settings, in Python's own floats."""
-    text = "".join(each.format(spelled(n)) for n in nodes)
-    return eval(f"lambda s: ({text})", dict(SPELLED_NUMBERS))
+        return host_condition(self.guards)
 
 
 class Formulas:
