@@ -16,7 +16,7 @@ SPELLED = {
 NAMES = {"inf": math.inf, "nan": math.nan, "sqrt": math.sqrt}  # those that are not builtin
 # What each operation of the host computes.
 HOST: dict[str, Callable[..., Any]] = {
-    op: eval(f"lambda *operands: {text.format('operands[0]', 'operands[1]')}", dict(NAMES))
+    op: eval(f"lambda x, y=None: {text.format('x', 'y')}", dict(NAMES))
     for op, text in SPELLED.items()
 }
 

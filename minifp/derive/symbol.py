@@ -15,12 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from minifp.derive.graph import Node
+from minifp.derive.graph import Node, Untraceable
 from minifp.derive.host import HOST
-
-
-class Untraceable(Exception):
-    """Why a reference is no graph, in one line."""
 
 
 class Whole:
@@ -44,6 +40,8 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     A function that writes into an array (`y *= x`) gives its symbol another node.
     """
+
+    axes: Any = None  # see arrays.py
 
     def __init__(self, trace: Any, node: Node, value: Any = None) -> None:
         self.trace, self.node, self.value = trace, node, value
@@ -131,12 +129,13 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             raise Untraceable(f"np.{ufunc.__name__} has no formula")
         first = next(x for x in operands if isinstance(x, Symbol))
         result = function(first, *operands)
-        if out is None or self.node.extent == "h":  # a Python number is not written to: `a *= 2`
+        if out is None:
             return result
         if not isinstance(out[0], Symbol):
             raise Untraceable("it writes into an array of its own")
-        out[0].node = result.node
-        return out[0]
+        if out[0].node.extent == "h":  # a Python number is not written to: `a *= 2`
+            return result
+        return out[0].write(result)
 
     def __array_function__(self, function, types, operands, options):
         known = self.trace.functions.get(function.__name__)
@@ -144,20 +143,43 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             raise Untraceable(f"np.{function.__name__} has no formula")
         return known(*operands, **options)
 
-    def __array__(self, *_, **__):
-        raise Untraceable("it makes an array of NumPy's")
+    def write(self, y: "Symbol") -> "Symbol":
+        """Become y, which is of the same shape, in the own format."""
+        if y.axes != self.axes or self.node.type not in ("f", y.node.type):
+            raise Untraceable("it writes into an array of another shape, or of truth values")
+        node = self.trace.graph.enter(y.node)
+        self.node = self._as_number(node) if self.node.type == "f" else node
+        return self
+
+    def __array__(self, dtype=None, **_):
+        return np.asarray(self._asked("makes an array of NumPy's"), dtype)
 
     def __getattr__(self, name):
+        if name.startswith("__array_"):  # what NumPy looks for first
+            raise AttributeError(name)
         raise Untraceable(f"it asks for .{name}")
 
     def __getitem__(self, index):
         raise Untraceable("it takes elements of an array")
 
     def __setitem__(self, index, value):
-        raise Untraceable("it writes elements of an array")
+        """Write a number where a condition holds, or what is to be everywhere: x[x < 0] = 0."""
+        is_number = not isinstance(value, Symbol) or value.node.extent == "h"
+        is_condition = isinstance(index, Symbol) and index.node.type == "b"
+        if index is Ellipsis or isinstance(index, slice) and index == slice(None):
+            self.write(self.trace.symbol(self.lift(value), (self, value)))
+        elif is_condition and is_number and self.shape == index.shape:
+            self.write(index.where(value, self))
+        else:
+            raise Untraceable("it writes elements of an array")
 
     def __iter__(self):
         raise Untraceable("it goes through an array")
+
+    @property  # type: ignore[misc]
+    def __class__(self):
+        """What isinstance shall see: an array's type, or that of the setting."""
+        return type(self.value) if self.node.extent == "h" else np.ndarray
 
     @property
     def dtype(self):
@@ -199,10 +221,10 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         return self._asked("counts").__index__()
 
     def __float__(self):
-        raise Untraceable("it makes a Python number (math.sqrt and the like: write x**0.5)")
+        return float(self._asked("makes a Python number, as math.sqrt does,"))
 
     def __hash__(self):
-        return id(self)
+        raise Untraceable("it looks a number up")  # what is found would outlive the trace
 
 
 OF_TRUTHS = {"add": "or", "max": "or", "mul": "and", "min": "and"}  # of booleans alone, as in NumPy

@@ -95,9 +95,9 @@ class Pointwise:
 # Most calls are of few numbers, in arrays of one shape, perhaps with a number behind them: these
 # go straight to the kernel.
 PLAIN_CALL = """
-def compiled({args}, *, to, **settings):
+def compiled({args}*, to, **settings):
 {cases}
-    return otherwise({args}, to=to, **settings)
+    return otherwise({args}to=to, **settings)
 """
 CASE = """
     if {are_arrays}:{enter}
@@ -138,8 +138,8 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
     """The compiled kernel of a reference: see Kernel.compiled. It returns None for what has no
     formula, and for other arrays than NumPy's what elsewhere(args, to, settings) returns."""
     names, kernels = formulas.arguments, Pointwise(formulas, elsewhere)
-    cases = [plain_case(names, n) for n in (len(names), len(names) - 1) if n]
-    args = ", ".join(f"x{k}" for k in range(len(names)))
+    cases = [plain_case(names, n) for n in (len(names), len(names) - 1) if n > 0]
+    args = "".join(f"x{k}, " for k in range(len(names)))
     space: dict = {"plain": kernels.plain, "otherwise": kernels, "signature_of": signature_of}
     space |= {"ndarray": np.ndarray, "empty": np.empty, "NOTHING": pool.NOTHING}
     space["UNCOUNTED"] = UNCOUNTED
