@@ -18,7 +18,9 @@ import numpy as np
 
 from minifp.derive.axes import Axis, found, one_of
 from minifp.derive.graph import Node
-from minifp.derive.symbol import FUNCTIONS, Symbol, Trace, Untraceable
+from minifp.derive.numpy_functions import FUNCTIONS
+from minifp.derive.symbol import Symbol, Untraceable
+from minifp.derive.trace import Trace
 
 REDUCTIONS = {"sum", "largest", "least"}
 WHOLE_NUMBERS = "int64"  # the dtype of class numbers, which float32 holds
@@ -26,7 +28,7 @@ WHOLE_NUMBERS = "int64"  # the dtype of class numbers, which float32 holds
 
 def stretched_axes(operands: Any) -> tuple:
     """The axes of what operands broadcast to."""
-    several = [x.axes for x in operands if isinstance(x, Array)]
+    several = [x.axes for x in operands if issubclass(type(x), Array)]
     axes: tuple = ()
     for other in several:
         n = max(len(axes), len(other))
@@ -138,6 +140,11 @@ class Array(Symbol):
         """The sum along axes."""
         return self.reduced("sum", axis, keepdims)
 
+    def mean(self, axis: Any = None, keepdims: bool = False) -> "Array":
+        """The mean along axes."""
+        count = math.prod([self.shape[i] for i in self.places(axis)])
+        return self.sum(axis, keepdims) / count
+
     def max(self, axis: Any = None, keepdims: bool = False, initial: float = -np.inf) -> Any:
         """The largest along axes."""
         y = self.reduced("largest", axis, keepdims)
@@ -236,6 +243,7 @@ def _count_nonzero(x, axis=None, keepdims=False):
 
 
 ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{"sum": Array.sum, "mean": Array.mean},
     **{"max": Array.max, "amax": Array.max, "min": Array.min, "amin": Array.min},
     **{"squeeze": Array.squeeze, "expand_dims": _expand_dims, "broadcast_to": _broadcast_to},
     "broadcast_arrays": lambda *several: [x.of_axes(stretched_axes(several)) for x in several],

@@ -40,18 +40,25 @@ OPERATIONS: dict[str, Any] = {
 TRUTHS = {"lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "ine"}
 INTEGERS = {"bits", "iadd", "isub", "iand", "ior", "shl", "ashr"}
 ARITHMETIC = {"add", "sub", "mul", "div", "neg", "sqrt"}  # of constants: done when they are met
+MOST, DEEPEST = 4000, 200  # operations of a graph, and those that wait for one another
 EXTENTS = "hce"  # an operation has the last of its operands'
+
+
+class Untraceable(BaseException):
+    """Why a reference is no graph, in one line. It passes what references catch: `except Exception`
+    would have them go on with what they do of no array."""
 
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One number of a formula."""
+    """One number of a formula. depth: operations up to this one, each of which needs the last."""
 
     op: str
     args: tuple["Node", ...]
     type: str
     extent: str
     value: Any = None
+    depth: int = 0
 
 
 class Graph:
@@ -61,10 +68,13 @@ class Graph:
         self.nodes: dict = {}
 
     def node(self, op: str, args: tuple, type: str, extent: str, value: Any = None) -> Node:
-        """The node with these properties."""
+        """The node with these properties. Raises Untraceable if they become too many."""
         key = (op, *map(id, args), type, extent, value)
         if key not in self.nodes:
-            self.nodes[key] = Node(op, args, type, extent, value)
+            depth = 1 + max([a.depth for a in args], default=0)
+            if depth > DEEPEST or len(self.nodes) >= MOST:
+                raise Untraceable(f"more than {MOST} operations, or {DEEPEST} one after the other")
+            self.nodes[key] = Node(op, args, type, extent, value, depth)
         return self.nodes[key]
 
     def make(self, op: str, *args: Node) -> Node:

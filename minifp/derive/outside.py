@@ -1,17 +1,19 @@
 """What a reference reads beside its arguments: a kernel is made once, and would not see it change.
 
-Numbers in globals and in closures are looked at before each call, of references outside of minifp,
-whose own are constants. What is random shows when a reference is traced twice.
+Of references outside of minifp, whose own are constants, it is looked at before each call (see
+numerics/guarded.py). What is random shows when a reference is traced twice.
 """
 
-from collections.abc import Callable
-from types import CodeType, FunctionType
+import dis
+from collections.abc import Callable, Hashable
+from functools import cache, partial
+from operator import is_not
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
+from minifp.derive.graph import Node, Untraceable, in_order
 
-from minifp.derive.graph import Node, in_order
-from minifp.derive.symbol import Untraceable
+CONSTANT = {"builtins", "numpy", "math", "cmath", "operator"}  # modules: what they have stays
 
 
 def is_ours(reference: Callable[..., Any]) -> bool:
@@ -19,60 +21,45 @@ def is_ours(reference: Callable[..., Any]) -> bool:
     return (getattr(reference, "__module__", None) or "").partition(".")[0] == "minifp"
 
 
-def numbers_read_by(reference: Callable[..., Any]) -> Callable[[], tuple] | None:
-    """What gives the numbers that a reference, or a function that it calls, reads from globals and
-    closures; None where there are none."""
-    places: list[tuple[Any, Any]] = []
-    seen: set = set()
+class Outside:
+    """What a reference, and the functions that it calls, read from globals and closures."""
 
-    def visit(function):
-        if not isinstance(function, FunctionType) or function in seen or is_ours(function):
-            return
-        seen.add(function)
-        known, names = function.__globals__, sorted(names_in(function.__code__))
-        read: list[tuple] = [(known, name, known[name]) for name in names if name in known]
-        for cell in function.__closure__ or ():
-            read.append((cell, None, _content(cell)))
-        for holder, name, value in read:
-            if isinstance(value, (bool, int, float, np.number)):
-                places.append((holder, name))
-            visit(value)
+    def __init__(self, reference: Callable[..., Any]) -> None:
+        self.reference = reference
+        self.reads: list[Callable[[], Any]] = []  # what gives each of it
+        self.last: Any = None
 
-    visit(reference)
-    if not places:
-        return None
-    return lambda: tuple([_content(h) if name is None else h.get(name) for h, name in places])
+    def state(self) -> tuple:
+        """All of it. Raises Untraceable where it may change unseen, as the items of a list do."""
+        now = tuple([read() for read in self.reads])
+        if self.last is None or any(map(is_not, now, self.last)):
+            self.reads, self.seen, self.last = [], set[Any](), None
+            self._visit(self.reference)
+            self.last = now = tuple([read() for read in self.reads])
+        return now
 
-
-def names_in(code: CodeType) -> set[str]:
-    """The names that a function's code reads, and that of functions within it."""
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return {*code.co_names}.union(*map(names_in, inner))
-
-
-def _content(cell):
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is set later
-        return None
+    def _visit(self, value):
+        if not isinstance(value, FunctionType):
+            module = getattr(value, "__module__", None) or type(value).__module__
+            module = value.__name__ if isinstance(value, ModuleType) else module
+            if module.partition(".")[0] not in CONSTANT or not isinstance(value, Hashable):
+                raise Untraceable(f"it reads a {type(value).__name__} beside its arguments")
+        elif value not in self.seen and not is_ours(value):
+            self.seen.add(value)
+            known = value.__globals__
+            reads = [partial(known.get, name) for name in _globals_of(value.__code__)]
+            reads += [partial(getattr, cell, "cell_contents") for cell in value.__closure__ or ()]
+            self.reads += reads
+            defaults = value.__defaults__ or (), (value.__kwdefaults__ or {}).values()
+            for inner in (*[read() for read in reads], *defaults[0], *defaults[1]):
+                self._visit(inner)
 
 
-def watched(make: Callable[[], Any], reference: Callable[..., Any]) -> Any:
-    """What `make` makes of a reference; made anew when a number changes that the reference reads
-    beside its arguments."""
-    numbers = None if is_ours(reference) else numbers_read_by(reference)
-    if numbers is None:
-        return make()
-    made = {numbers(): make()}
-
-    def compiled(*args: Any, **settings: Any) -> Any:
-        now = numbers()
-        if now not in made:
-            made[now] = make()
-        return made[now](*args, **settings)
-
-    vars(compiled).update(formulas=next(iter(made.values())).formulas)
-    return compiled
+@cache
+def _globals_of(code: CodeType) -> set[str]:
+    """The names of globals that a function's code reads, and that of functions within it."""
+    names = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    return names.union(*[_globals_of(c) for c in code.co_consts if isinstance(c, CodeType)])
 
 
 def check_repeats(reference: Callable[..., Any], trace: Callable[[], Any]) -> Any:

@@ -187,9 +187,16 @@ class Rows(Formula):
 
     def elements(self, node: Node) -> list[Node]:
         """What is computed for each element, of an element."""
-        if self.extent.get(node) != "e" or node.op in ("load", "place"):
-            return []
-        return [*{m: 0 for a in node.args for m in self.elements(a)}, node]
+        found: dict[Node, None] = {}
+
+        def visit(n):
+            if n not in found and self.extent.get(n) == "e" and n.op not in ("load", "place"):
+                for a in n.args:
+                    visit(a)
+                found[n] = None
+
+        visit(node)
+        return [*found]
 
     @cached_property
     def kept(self) -> list[Node]:

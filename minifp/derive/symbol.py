@@ -6,58 +6,17 @@ operation of graph.py computes it, raises Untraceable, with the reason.
 
 A setting's symbol also knows the value of the call that is traced. A branch on it (`if alpha == 1`)
 is taken as that value says, and what was asked is remembered: the graph is for calls whose settings
-give the same answers (`Trace.guards`).
+give the same answers (`Trace.guards`, in trace.py).
 """
 
-import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from minifp.derive import elementary
-from minifp.derive.graph import Graph, Node
-
-
-class Untraceable(Exception):
-    """Why a reference is no graph, in one line."""
-
-
-class Trace:
-    """One tracing: its graph, and what it asked of settings, with the answers.
-
-    folds: whether exp, tanh and their like stay one node each, "call", as people read them.
-    """
-
-    functions: dict[str, Callable[..., Any]]  # NumPy's, that are no ufuncs
-
-    def __init__(self, folds: bool = False) -> None:
-        self.graph, self.folds = Graph(), folds
-        self.guards: dict[Node, Any] = {}
-        self.shaping: list[Node] = []  # whose shape results have, though their numbers do not count
-
-    def argument(self, k: int, dtype: str) -> "Symbol":
-        """Argument k of a call, an array of this dtype."""
-        type = "b" if dtype == "bool" else "f"
-        return self.symbol(self.graph.node("load", (), type, "e", (k, dtype)))
-
-    def symbol(self, node: Node, operands: Any = (), value: Any = None) -> "Symbol":
-        """The symbol of a node, which was made of these operands."""
-        return Symbol(self, node, value)
-
-    def setting(self, value: Any, *place: Any) -> Any:
-        """A number among the settings of the call, at its place; tuples have one for each."""
-        if are_numbers(value):
-            return tuple([self.setting(v, *place, i) for i, v in enumerate(value)])
-        if type(value) not in (int, float):
-            return value  # what is no number is known
-        return Symbol(self, self.graph.node("setting", (), "f", "h", place), value)
-
-
-def are_numbers(setting: Any) -> bool:
-    """Whether a setting is a tuple of numbers that are not all integers."""
-    return type(setting) is tuple and {float} <= {*map(type, setting)} <= {int, float}
+from minifp.derive.graph import Node, Untraceable
+from minifp.derive.host import HOST
 
 
 class Whole:
@@ -82,7 +41,9 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     A function that writes into an array (`y *= x`) gives its symbol another node.
     """
 
-    def __init__(self, trace: Trace, node: Node, value: Any = None) -> None:
+    axes: Any = None  # see arrays.py
+
+    def __init__(self, trace: Any, node: Node, value: Any = None) -> None:
         self.trace, self.node, self.value = trace, node, value
 
     # ---- making further ones ----
@@ -163,17 +124,18 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc, method, *operands, out=None, **options):
         if method != "__call__" or options:
             raise Untraceable(f"it calls np.{ufunc.__name__} with {method} or {[*options]}")
-        function = UFUNCS.get(ufunc.__name__)
+        function = self.trace.ufuncs.get(ufunc.__name__)
         if function is None:
             raise Untraceable(f"np.{ufunc.__name__} has no formula")
         first = next(x for x in operands if isinstance(x, Symbol))
         result = function(first, *operands)
-        if out is None or self.node.extent == "h":  # a Python number is not written to: `a *= 2`
+        if out is None:
             return result
         if not isinstance(out[0], Symbol):
             raise Untraceable("it writes into an array of its own")
-        out[0].node = result.node
-        return out[0]
+        if out[0].node.extent == "h":  # a Python number is not written to: `a *= 2`
+            return result
+        return out[0].write(result)
 
     def __array_function__(self, function, types, operands, options):
         known = self.trace.functions.get(function.__name__)
@@ -181,20 +143,43 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             raise Untraceable(f"np.{function.__name__} has no formula")
         return known(*operands, **options)
 
-    def __array__(self, *_, **__):
-        raise Untraceable("it makes an array of NumPy's")
+    def write(self, y: "Symbol") -> "Symbol":
+        """Become y, which is of the same shape, in the own format."""
+        if y.axes != self.axes or self.node.type not in ("f", y.node.type):
+            raise Untraceable("it writes into an array of another shape, or of truth values")
+        node = self.trace.graph.enter(y.node)
+        self.node = self._as_number(node) if self.node.type == "f" else node
+        return self
+
+    def __array__(self, dtype=None, **_):
+        return np.asarray(self._asked("makes an array of NumPy's"), dtype)
 
     def __getattr__(self, name):
+        if name.startswith("__array_"):  # what NumPy looks for first
+            raise AttributeError(name)
         raise Untraceable(f"it asks for .{name}")
 
     def __getitem__(self, index):
         raise Untraceable("it takes elements of an array")
 
     def __setitem__(self, index, value):
-        raise Untraceable("it writes elements of an array")
+        """Write a number where a condition holds, or what is to be everywhere: x[x < 0] = 0."""
+        is_number = not isinstance(value, Symbol) or value.node.extent == "h"
+        is_condition = isinstance(index, Symbol) and index.node.type == "b"
+        if index is Ellipsis or isinstance(index, slice) and index == slice(None):
+            self.write(self.trace.symbol(self.lift(value), (self, value)))
+        elif is_condition and is_number and self.shape == index.shape:
+            self.write(index.where(value, self))
+        else:
+            raise Untraceable("it writes elements of an array")
 
     def __iter__(self):
         raise Untraceable("it goes through an array")
+
+    @property  # type: ignore[misc]
+    def __class__(self):
+        """What isinstance shall see: an array's type, or that of the setting."""
+        return type(self.value) if self.node.extent == "h" else np.ndarray
 
     @property
     def dtype(self):
@@ -236,10 +221,10 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         return self._asked("counts").__index__()
 
     def __float__(self):
-        raise Untraceable("it makes a Python number (math.sqrt and the like: write x**0.5)")
+        return float(self._asked("makes a Python number, as math.sqrt does,"))
 
     def __hash__(self):
-        return id(self)
+        raise Untraceable("it looks a number up")  # what is found would outlive the trace
 
 
 OF_TRUTHS = {"add": "or", "max": "or", "mul": "and", "min": "and"}  # of booleans alone, as in NumPy
@@ -258,133 +243,3 @@ def in_formulas(formula: Callable[..., Any]) -> Callable[[Callable], Callable]:
         return either
 
     return decorate
-
-
-# Powers that arithmetic gives: of other exponents they are the C library's.
-POWERS: dict[float, Callable[..., Any]] = {
-    2: lambda x: x * x, 1: lambda x: 1.0 * x, 3: lambda x: x * x * x, -1: lambda x: 1 / x,
-    0.5: np.sqrt, -0.5: lambda x: (x == -math.inf).where(0.0, 1 / np.sqrt(x + 0.0)),
-}  # fmt: skip
-
-
-def _power(self, x, y):
-    if self.lift(x).extent == self.lift(y).extent == "h":
-        return self.of("pow", x, y)
-    for exponent, power in POWERS.items():
-        if self.lift(y).extent == "h" and y == exponent:  # asked of a setting, it is a guard
-            return power(x)
-    return self.of("pow", x, y)
-
-
-def _whole_quotient(self, x, y):
-    if self.lift(x).extent != "h" or self.lift(y).extent != "h":
-        raise Untraceable("np.floor_divide has no formula")
-    return self.of("floordiv", x, y)
-
-
-def _sign(self, x):
-    zero = self.of("mul", x, 0.0)  # of a NaN, NaN
-    return (x > 0).where(1.0, (x < 0).where(-1.0, zero))
-
-
-def _xor(self, x, y):
-    both, one = self.logical("and", x, y), self.logical("or", x, y)
-    return self.logical("and", one, self.logical("not", both))
-
-
-def _isinf(self, x):
-    return np.abs(x) == math.inf
-
-
-def operation(op):
-    """How a ufunc is one operation on numbers."""
-    return lambda self, *operands: self.of(op, *operands)
-
-
-def logical(op):
-    """How a ufunc is one operation on truth values."""
-    return lambda self, *operands: self.logical(op, *operands)
-
-
-def _bitwise(logical_op, integer_op):
-    def function(self, *operands):
-        if self.node.type == "b":
-            return self.logical(logical_op, *operands)
-        return self.bitwise(integer_op, *operands)
-
-    return function
-
-
-def _elementary(name, function):
-    def apply(self, *operands):
-        numbers = [self.of("mul", x, 1.0) for x in operands]
-        return numbers[0].call(name, *numbers[1:]) if self.trace.folds else function(*numbers)
-
-    return apply
-
-
-UFUNCS: dict[str, Callable[..., Any]] = {
-    **{
-        name: operation(op)
-        for name, op in {
-            **{"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div"},
-            **{"true_divide": "div", "negative": "neg", "absolute": "abs", "fabs": "abs"},
-            **{"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"},
-            **{"maximum": "max", "minimum": "min", "less": "lt", "less_equal": "le"},
-            **{"greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne"},
-        }.items()
-    },
-    **{name: logical(name[8:]) for name in ("logical_and", "logical_or", "logical_not")},
-    "logical_xor": _xor,
-    "bitwise_and": _bitwise("and", "iand"),
-    "bitwise_or": _bitwise("or", "ior"),
-    "invert": logical("not"),
-    "power": _power,
-    "floor_divide": _whole_quotient,
-    "square": lambda self, x: x * x,
-    "reciprocal": lambda self, x: 1 / x,
-    "positive": lambda self, x: 1.0 * x,
-    "sign": _sign,
-    "isnan": lambda self, x: x != x,
-    "isinf": _isinf,
-    "isfinite": lambda self, x: np.abs(x) < math.inf,
-    "copysign": _elementary("copysign", elementary.copysign),
-    **{name: _elementary(name, f) for name, f in elementary.FUNCTIONS.items()},
-}
-# What settings alone compute, in Python's floats.
-HOST: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "pow": lambda a, b: a**b,
-    "max": max, "min": min, "sqrt": math.sqrt, "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b, "floordiv": lambda a, b: a // b,
-}  # fmt: skip
-
-
-def _clip(x, low=None, high=None, a_min=None, a_max=None):
-    low, high = (a_min if low is None else low), (a_max if high is None else high)
-    x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
-
-
-def _where(condition, yes, no):
-    if isinstance(condition, Symbol):
-        return condition.where(yes, no)
-    symbol = yes if isinstance(yes, Symbol) else no
-    return symbol.of("mul", yes if condition else no, 1.0)
-
-
-def _full_like(x, value, **_):
-    x.trace.shaping.append(x.node)
-    return x.trace.symbol(x.trace.graph.enter(x.lift(value)), (x,))
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "where": _where,
-    "clip": _clip,
-    "full_like": _full_like,
-    "zeros_like": lambda x, **_: _full_like(x, 0.0),
-    "ones_like": lambda x, **_: _full_like(x, 1.0),
-    "any": lambda x, **_: True,  # what is computed where none is needed is not used
-}
-Trace.functions = FUNCTIONS

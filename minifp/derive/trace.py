@@ -6,7 +6,6 @@ number of the call, so that a slope of 0.1 and one of 0.2 share one kernel.
 """
 
 import inspect
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,14 +14,51 @@ from typing import Any
 
 import numpy as np
 
-from minifp.derive.graph import Node, in_order
+from minifp.derive.graph import Graph, Node, in_order
+from minifp.derive.host import host_condition, host_function
+from minifp.derive.numpy_functions import FUNCTIONS, UFUNCS
 from minifp.derive.outside import check_repeats
-from minifp.derive.symbol import WHOLE, Symbol, Trace, Untraceable, are_numbers
+from minifp.derive.symbol import WHOLE, Symbol, Untraceable
 
 STORED = ("float16", "float32", "bool")  # what arrays may be of
 NUMBERS = (int, float)  # of which a call has any; a bool is a setting that is known
-REFUSED: list = []  # the formulas of calls that have none
 SCALARS = {int, float, bool}
+
+
+class Trace:
+    """One tracing: its graph, and what it asked of settings, with the answers.
+
+    folds: whether exp, tanh and their like stay one node each, "call", as people read them.
+    """
+
+    ufuncs, functions = UFUNCS, FUNCTIONS  # of NumPy, by name
+
+    def __init__(self, folds: bool = False) -> None:
+        self.graph, self.folds = Graph(), folds
+        self.guards: dict[Node, Any] = {}
+        self.shaping: list[Node] = []  # whose shape results have, though their numbers do not count
+
+    def argument(self, k: int, dtype: str) -> Symbol:
+        """Argument k of a call, an array of this dtype."""
+        type = "b" if dtype == "bool" else "f"
+        return self.symbol(self.graph.node("load", (), type, "e", (k, dtype)))
+
+    def symbol(self, node: Node, operands: Any = (), value: Any = None) -> Symbol:
+        """The symbol of a node, which was made of these operands."""
+        return Symbol(self, node, value)
+
+    def setting(self, value: Any, *place: Any) -> Any:
+        """A number among the settings of the call, at its place; tuples have one for each."""
+        if are_numbers(value):
+            return tuple([self.setting(v, *place, i) for i, v in enumerate(value)])
+        if type(value) not in (int, float):
+            return value  # what is no number is known
+        return Symbol(self, self.graph.node("setting", (), "f", "h", place), value)
+
+
+def are_numbers(setting: Any) -> bool:
+    """Whether a setting is a tuple of numbers that are not all integers."""
+    return type(setting) is tuple and {float} <= {*map(type, setting)} <= {int, float}
 
 
 @dataclass(eq=False)
@@ -56,53 +92,60 @@ class Formula:
     @cached_property
     def fits(self) -> Callable[[dict[str, Any]], bool]:
         """Whether this formula is for calls with these settings, whose signature is the same."""
-        asked = [f"{spelled(n)} == {answer!r}" for n, answer in self.guards.items()]
-        return eval(f"lambda s: {' and '.join(asked) or True}", dict(SPELLED_NUMBERS))
+        return host_condition(self.guards)
 
 
-SPELLED = {
-    **{"add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})"},
-    **{"neg": "(-{})", "abs": "abs({})", "pow": "({} ** {})", "sqrt": "({} ** 0.5)"},
-    **{"eq": "({} == {})", "ne": "({} != {})", "lt": "({} < {})", "le": "({} <= {})"},
-    "floordiv": "({} // {})",
-    **{"gt": "({} > {})", "ge": "({} >= {})", "max": "max({}, {})", "min": "min({}, {})"},
-}
+# What tracing raises where there is no formula: of our own, or of a reference's.
+REASONS = (Untraceable, TypeError, ValueError, AttributeError, ArithmeticError, LookupError)
 
 
-SPELLED_NUMBERS = {"inf": math.inf, "nan": math.nan}
+def reason_of(error: BaseException) -> str:
+    """Why there is no formula, in one line."""
+    return str(error) if type(error) is Untraceable else f"{type(error).__name__}: {error}"
 
 
-def spelled(node: Node) -> str:
-    """A node of the host in Python, of a call's settings s."""
-    if node.op == "python":
-        return repr(float(node.value))
-    if node.op == "size":
-        return "s[''][{}][{}]".format(*node.value)
-    if node.op == "setting":
-        name, *places = node.value
-        return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)
-    return SPELLED[node.op].format(*map(spelled, node.args))
+class Variants:
+    """The formulas of one reference, each traced at the first call that needs it.
 
+    arguments: the names of those. count: how often it was traced; is_new: whether since somebody
+    said no.
+    """
 
-def host_function(nodes: list[Node], each: str = "{}, ") -> Callable[[dict[str, Any]], tuple]:
-    """What computes nodes of the host from a call's settings, in Python's own floats."""
-    text = "".join(each.format(spelled(n)) for n in nodes)
-    return eval(f"lambda s: ({text})", dict(SPELLED_NUMBERS))
-
-
-class Formulas:
-    """The formulas of one reference, each traced at the first call that needs it."""
-
-    def __init__(self, reference: Callable[..., Any], is_fused: bool = True) -> None:
+    def __init__(self, reference: Callable[..., Any]) -> None:
         parameters = inspect.signature(reference).parameters.values()
-        self.reference, self.is_fused = reference, is_fused
+        self.reference = reference
         self.name = re.sub(r"\W", "_", reference.__name__, flags=re.ASCII)  # also of a <lambda>
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.arguments = [p.name for p in parameters if p.kind in positional]
-        keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-        self.sums_to = {"shape", "sum"} <= keywords  # its result is summed to a shape afterwards
+        self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         self.refused: str | None = None
-        self.known: dict[Any, list[Formula]] = {}
+        self.known: dict[Any, list] = {}
+        self.count, self.is_new = 0, False
+
+    def find(self, kinds: tuple, plain: dict, settings: dict, trace: Callable[[], Any]) -> Any:
+        """The formula of a call, or None, and why in `refused`. kinds: of its arguments; plain:
+        the settings of which a formula depends; trace: makes the formula."""
+        key = (*kinds, *signature_of(plain))
+        variants = self.known.get(key, ())
+        for formula in variants:
+            if formula is None or formula.fits(settings):
+                return formula
+        self.count, self.is_new = self.count + 1, True
+        try:
+            formula = check_repeats(self.reference, trace)
+        except REASONS as error:
+            self.refused, formula = reason_of(error), None
+        self.known[key] = [*variants, formula]
+        return formula
+
+
+class Formulas(Variants):
+    """The formulas of a reference that works element by element."""
+
+    def __init__(self, reference: Callable[..., Any], is_fused: bool = True) -> None:
+        super().__init__(reference)
+        self.is_fused = is_fused
+        self.sums_to = {"shape", "sum"} <= self.keywords  # its result is summed to a shape
 
     def of_call(self, args: tuple, settings: dict[str, Any]) -> tuple[Formula | None, list]:
         """The formula of a call, or None, and the arrays that it reads; settings get what arguments
@@ -119,45 +162,17 @@ class Formulas:
         kinds: of each argument the dtype, or the type of what is no array. settings: those of the
         call, and each argument that is a number, by its name.
         """
-        key = (*kinds, *signature_of(settings))
-        try:
-            variants = self.known.setdefault(key, [])
-        except TypeError:  # a setting that cannot be a key
-            return None
-        for formula in variants:
-            if formula.fits(settings):
-                return formula
-        formula = None if variants is REFUSED else self.trace(kinds, settings)
-        if formula is None:
-            self.known[key] = REFUSED
-        else:
-            variants.append(formula)
-        return formula
-
-    def trace(self, kinds: tuple, settings: dict[str, Any], folds: bool = False) -> Formula | None:
-        """The formula of a call, made anew; None, and why in `refused`, for what has none. folds:
-        see Trace."""
-        try:
-            trace = partial(traced, self, kinds, settings, folds)
-            return check_repeats(self.reference, trace)
-        except REASONS as error:
-            self.refused = reason_of(error)
-        return None
-
-
-# What tracing raises where there is no formula: of our own, or of a reference's.
-REASONS = (Untraceable, TypeError, ValueError, AttributeError, ArithmeticError, LookupError)
-
-
-def reason_of(error: Exception) -> str:
-    """Why there is no formula, in one line."""
-    return str(error) if type(error) is Untraceable else f"{type(error).__name__}: {error}"
+        return self.find(kinds, settings, settings, partial(traced, self, kinds, settings))
 
 
 def signature_of(settings: dict[str, Any]) -> tuple:
-    """What a formula depends on of settings: their names, and those that are no numbers."""
-    others = [v for v in settings.values() if type(v) not in NUMBERS]
-    return (*settings, *[(float,) * len(v) if are_numbers(v) else v for v in others])
+    """What a formula depends on of settings: their names, the types of numbers, and what is no
+    number."""
+    kinds = [
+        type(v) if type(v) in NUMBERS else tuple(map(type, v)) if are_numbers(v) else v
+        for v in settings.values()
+    ]
+    return (*settings, *kinds)
 
 
 def kind_of(a: Any) -> Any:

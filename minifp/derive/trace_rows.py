@@ -4,50 +4,24 @@ A formula is for all calls whose arguments have the same formats and as many axe
 have size 1. How long they are a formula is told, as it is told settings.
 """
 
-import inspect
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from minifp.derive.arrays import WHOLE_NUMBERS, Array, ArrayTrace
-from minifp.derive.outside import check_repeats
 from minifp.derive.rows import Rows
 from minifp.derive.symbol import Untraceable
-from minifp.derive.trace import REASONS, STORED, reason_of, signature_of
+from minifp.derive.trace import STORED, Variants
 
 
-class RowFormulas:
-    """The formulas of one reference, each traced at the first call that needs it."""
-
-    def __init__(self, reference: Callable[..., Any]) -> None:
-        parameters = inspect.signature(reference).parameters.values()
-        self.reference, self.name = reference, reference.__name__
-        self.arguments = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        self.sums = "sum" in {p.name for p in parameters}
-        self.refused: str | None = None
-        self.known: dict[Any, list] = {}
+class RowFormulas(Variants):
+    """The formulas of a reference that reduces along axes."""
 
     def __call__(self, args: list, settings: dict[str, Any]) -> Rows | None:
         """The formula of a call, or None. args: arrays, numbers or None; settings: those of the
         call, with the shapes of the arguments as ''."""
         plain = {k: v for k, v in settings.items() if k not in ("", "shape")}
-        key = (*map(_kind, args), *signature_of(plain))
-        try:
-            variants = self.known.setdefault(key, [])
-        except TypeError:  # a setting that cannot be a key
-            return None
-        for formula in variants:
-            if formula is None or formula.fits(settings):
-                return formula
-        try:
-            trace = partial(self.trace, args, plain, settings)
-            variants.append(check_repeats(self.reference, trace))
-        except REASONS as error:
-            self.refused = reason_of(error)
-        else:
-            return variants[-1]
-        variants.append(None)
-        return None
+        trace = partial(self.trace, args, plain, settings)
+        return self.find(tuple(map(_kind, args)), plain, settings, trace)
 
     def trace(
         self, args: list, plain: dict[str, Any], settings: dict[str, Any], folds: bool = False
@@ -60,7 +34,7 @@ class RowFormulas:
                     if name not in self.arguments}  # fmt: skip
         if "shape" in settings:
             keywords["shape"] = _shape(trace, symbols, settings["shape"])
-        if self.sums:
+        if "sum" in self.keywords:
             keywords["sum"] = Array.sum
         results = self.reference(*symbols, **keywords)
         several = isinstance(results, tuple)

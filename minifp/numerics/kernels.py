@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from minifp.checks import check_choice
-from minifp.derive.outside import watched
+from minifp.derive.outside import is_ours
 from minifp.errors import DeviceError
 from minifp.numerics.accumulate import primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
+from minifp.numerics.guarded import Guarded
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.runtime.cpu import NumbaError, can_derive
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
@@ -142,10 +143,10 @@ class Kernel:
             return None
         sums_to = self.rule.role == "loss" and {"shape", "sum"} <= self.keywords
         if self.rule.role == "map" or sums_to:
-            return watched(lambda: derived_kernel_of(self.reference), self.reference)
+            return self._guarded(partial(derived_kernel_of, self.reference))
         reduces = self.rule.role in ("reduce", "norm", "loss") and {*self.wants} <= {"sum"}
         rows = partial(derived_rows_of, self.reference, self.rule.out)
-        return watched(rows, self.reference) if reduces else None
+        return self._guarded(rows) if reduces else None
 
     # ---- on a GPU ----
 
@@ -162,7 +163,10 @@ class Kernel:
         sums = {"shape", "sum"} <= self.keywords or hasattr(self.reference, "addends")
         if not (is_map or sums) or not can_derive():
             return None
-        return watched(lambda: derived_kernel_of(self.reference), self.reference)
+        return self._guarded(partial(derived_kernel_of, self.reference))
+
+    def _guarded(self, make):
+        return make() if is_ours(self.reference) else Guarded(make, self)
 
     def _with_half_sums(self, formats, found):
         """The compiled kernel that leaves sums of products in float16 to cuBLAS, whose order is its
@@ -205,15 +209,21 @@ class Kernel:
         targets = to if isinstance(to, tuple) else (to,) * len(formats.out)
         for want in self.wants:
             params[want] = self._primitive(want, formats, targets)
-        with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
-            wide = [_enter(a, formats.compute) for a in args]
-            results = self.reference(*wide, **params)
+        results = self.computed(args, params, formats.compute)
         several = isinstance(results, tuple)
         stored = tuple(
             self._store(r, target, out, formats.compute)
             for r, target, out in zip(results if several else (results,), targets, formats.out)
         )
         return stored if several else stored[0]
+
+    def computed(self, args: Any, params: dict[str, Any], compute: np.dtype) -> Any:
+        """The reference's results in a format, before they are rounded. params: with what it wants
+        of the precision, unless that shall be as in this format."""
+        wanted = {want: getattr(primitives(compute), want, None) for want in self.wants}
+        with np.errstate(all="ignore"):  # Inf and NaN are values here, as on a GPU
+            wide = [_enter(a, compute) for a in args]
+            return self.reference(*wide, **{**wanted, **params})
 
     def _call_without_rounding(self, args, params):
         """Integers and booleans: nothing to round, except where they give floating results."""

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+import minifp as fp
 from minifp.derive.trace import Formulas
+from minifp.numerics import kernels
+from minifp.runtime.cpu import can_derive
 from minifp.runtime.cuda import pointwise
 from minifp.runtime.cuda.arrays import to_device, to_host
 from minifp.runtime.cuda.pointwise import BOOL, F16, F32, run, summed, summed_to
@@ -99,3 +102,17 @@ def test_there_is_no_kernel_for_other_formats_and_for_more_than_12_axes():
     assert run(first, (thirteen, 1), F32) is None
     assert summed(first, (thirteen, 1), (0,), F32) is not None
     np.testing.assert_array_equal(to_host(run(first, (twelve, 1), F32)), 2 * to_host(twelve))
+
+
+@pytest.mark.skipif(not can_derive(), reason="kernels are not compiled here")
+def test_what_a_gpu_gives_first_is_held_against_the_reference(monkeypatch):
+    monkeypatch.setattr(kernels, "KERNELS", [])
+    x = numbers(3, 4, dtype="float16")
+    doubled = fp.kernel("map", "x")(lambda x: x * 2 if isinstance(x, np.ndarray) else x)
+    same = fp.kernel("map", "x")(lambda x: x * 2 if type(x) is np.ndarray else x)
+    np.testing.assert_array_equal(to_host(doubled(to_device(x))), 2 * x)
+    assert not doubled.device_kernel.formulas.is_new
+    with pytest.warns((RuntimeWarning, UserWarning)) as warned:
+        np.testing.assert_array_equal(to_host(same(to_device(x))), 2 * x)
+    said = "\n".join(str(w.message) for w in warned)
+    assert "is not compiled any more" in said and "runs on the CPU" in said

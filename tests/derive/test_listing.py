@@ -6,7 +6,7 @@ import pytest
 from minifp.derive import elementary
 from minifp.derive.listing import Listing, guards_of
 from minifp.derive.symbol import in_formulas
-from minifp.derive.trace import Formulas
+from minifp.derive.trace import Formulas, traced
 
 HALF = np.dtype("float16")
 
@@ -14,7 +14,7 @@ HALF = np.dtype("float16")
 def listing(reference, folds=True, **settings):
     """The lines of a reference, and what it asked."""
     formulas = Formulas(reference)
-    formula = formulas.trace((HALF,) * len(formulas.arguments), settings, folds)
+    formula = traced(formulas, (HALF,) * len(formulas.arguments), settings, folds)
     lines = Listing(formula, formulas.arguments, ["float16"] * len(formula.results)).lines()
     return lines, guards_of(formula, formulas.arguments)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from minifp.derive import elementary
 from minifp.derive.llvm import Emitter
-from minifp.derive.symbol import Trace
+from minifp.derive.trace import Trace
 from minifp.runtime.cpu.compile import intrinsic, types
 
 NOTHING, ONE = np.float32(0), np.float32(1)

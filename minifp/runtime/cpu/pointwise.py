@@ -1,12 +1,6 @@
-"""Formulas of one element on the CPU: one pass, whatever is broadcast, one rounding.
+"""Formulas of one element on the CPU: the kernel that a call needs, and how it is called.
 
-A kernel is made of a formula (see minifp/derive) for the formats of its results and the form of
-each array that it reads, which is a letter:
-
-- a: it has the shape of the result, and is contiguous: read in place;
-- n: it is one number for all elements;
-- g: anything else: BLOCK numbers of it at a time, in C order of the result, are first widened into
-  a workspace that stays in the cache (see gather.py).
+What kernels consist of, and the letters of their forms, is in pointwise_text.py.
 """
 
 import math
@@ -14,16 +8,13 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
-from minifp.derive.graph import Node
-from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import SCALARS, Formula, Formulas, kind_of, signature_of
 from minifp.runtime.cpu import can_compile, kernels_mode, pool
 from minifp.runtime.cpu.checked import Checked
-from minifp.runtime.cpu.gather import BLOCK, add_gather, places_of
-from minifp.runtime.cpu.loops import Code, new_module
-from minifp.runtime.cpu.machine import F32, I64, kernel_of
+from minifp.runtime.cpu.gather import BLOCK, places_of
+from minifp.runtime.cpu.machine import kernel_of
+from minifp.runtime.cpu.pointwise_text import NAME, kernel_text
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.shapes import stretched
 
@@ -37,75 +28,6 @@ FLOAT16, FLOAT32, BOOL = (np.dtype(name) for name in ("float16", "float32", "boo
 FLOATS, STORED = {FLOAT16, FLOAT32}, {FLOAT16, FLOAT32, BOOL}
 SLOWER = {"sinf", "cosf"}  # calls for one number, where NumPy has loops over vectors
 UNCOUNTED = np.zeros(1, np.int64)  # of a kernel of one chunk, which counts none
-
-# ---- the kernel ---------------------------------------------------------------------------------
-
-
-NAME = "formula"  # of all kernels, so that those of one formula share code, whatever it is called
-
-
-def kernel_text(formula: Formula, forms: str, outs: tuple[str, ...]) -> str:
-    """LLVM's text of a kernel, NAME. outs: the dtypes of the results.
-
-    Its parameters: counter, count, scratch, length, total: chunks, see pool.py; places, see
-    gather.py; x0, ...: the arrays; y0, ...: the results; n0, ...: numbers of the call.
-    """
-    arrays = {f"x{k}": dtype for k, dtype in enumerate(formula.loads.values())}
-    results = {f"y{k}": dtype for k, dtype in enumerate(outs)}
-    module = new_module(NAME)
-    code = Code(module, NAME, {
-        **{"counter": "int64", "count": "i64", "scratch": "float32", "length": "i64"},
-        **{"total": "i64", "places": "int64"},
-        **{x: "f32" if form == "n" else arrays[x] for x, form in zip(arrays, forms)},
-        **results, **{f"n{k}": "f32" for k in range(len(formula.numbers))},
-    })  # fmt: skip
-    for y in results:
-        code.function.args[[*code.p].index(y)].add_attribute("noalias")
-    gathered = {dtype for dtype, form in zip(arrays.values(), forms) if form == "g"}
-    gathers = {dtype: add_gather(module, dtype) for dtype in sorted(gathered)}
-    with code.chunks() as chunk:
-        start = code.b.mul(chunk, code.p["length"])
-        stop = code.least(code.b.add(start, code.p["length"]), code.p["total"])
-        if not gathers:
-            with code.loop(start, stop) as i:
-                _element(code, formula, forms, results, i, i)
-        else:
-            with code.loop(start, stop, I64(BLOCK)) as first:
-                n = code.least(code.b.sub(stop, first), I64(BLOCK))
-                for k, (x, form) in enumerate(zip(arrays, forms)):
-                    if form == "g":
-                        gathers[arrays[x]](code, k, code.p[x], first, n)
-                with code.loop(I64(0), n) as j:
-                    _element(code, formula, forms, results, code.b.add(first, j), j)
-    code.finish()
-    return code.text()
-
-
-def _element(code, formula, forms, results, i, j):
-    """Compute and store element i, which is j of a block."""
-    known: dict[Node, Any] = {}
-    for node in formula.nodes:
-        if node.op == "load":
-            k = [*formula.loads].index(node.value[0])
-            known[node] = _loaded(code, k, node, forms[k], i, j)
-        elif node.op == "enter":
-            known[node] = code.p[f"n{formula.numbers.index(node)}"]
-    emitter = emitter_of(formula, code.b, known)
-    values = [emitter.value(node) for node in formula.results]
-    for (y, dtype), value in zip(results.items(), values):
-        code.store(value, code.p[y], i, dtype)
-
-
-def _loaded(code, k, node, form, i, j):
-    x = code.p[f"x{k}"]
-    if form == "a":
-        return code.load(x, i, node.value[1])
-    if form == "g":
-        x = code.load(code.p["scratch"], code.b.add(I64(k * BLOCK), j), "float32")
-    return code.b.fcmp_unordered("!=", x, ir.Constant(F32, 0)) if node.type == "b" else x
-
-
-# ---- calling it ---------------------------------------------------------------------------------
 
 
 class Pointwise:
@@ -173,9 +95,9 @@ class Pointwise:
 # Most calls are of few numbers, in arrays of one shape, perhaps with a number behind them: these
 # go straight to the kernel.
 PLAIN_CALL = """
-def compiled({args}, *, to, **settings):
+def compiled({args}*, to, **settings):
 {cases}
-    return otherwise({args}, to=to, **settings)
+    return otherwise({args}to=to, **settings)
 """
 CASE = """
     if {are_arrays}:{enter}
@@ -216,8 +138,8 @@ def pointwise(reference: Any, formulas: Formulas, elsewhere: Any = lambda *_: No
     """The compiled kernel of a reference: see Kernel.compiled. It returns None for what has no
     formula, and for other arrays than NumPy's what elsewhere(args, to, settings) returns."""
     names, kernels = formulas.arguments, Pointwise(formulas, elsewhere)
-    cases = [plain_case(names, n) for n in (len(names), len(names) - 1) if n]
-    args = ", ".join(f"x{k}" for k in range(len(names)))
+    cases = [plain_case(names, n) for n in (len(names), len(names) - 1) if n > 0]
+    args = "".join(f"x{k}, " for k in range(len(names)))
     space: dict = {"plain": kernels.plain, "otherwise": kernels, "signature_of": signature_of}
     space |= {"ndarray": np.ndarray, "empty": np.empty, "NOTHING": pool.NOTHING}
     space["UNCOUNTED"] = UNCOUNTED
