@@ -85,9 +85,9 @@ def forward(cell, x, h, c, weights, *, steps, dot, accumulate, store, **settings
 def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, dot, store, **settings):
     """(the gradients of a and a_h, of h_t where it is projected, of all rows; those of the first h
     and c), without what there is not, or what is the same. saved: arrays of all rows."""
-    da, da_h, dhs = np.empty((len(dy), len(w_hh)), dy.dtype), None, None
+    da, da_h = np.empty((len(dy), len(w_hh)), dy.dtype), None
     dh, dc = dh.copy(), None if dc is None else dc.copy()
-    dhs = None if w_hr is None else np.empty_like(dy)
+    dhs: Any = None if w_hr is None else np.empty_like(dy)
     for start, stop in reversed(steps):
         n, rows = stop - start, slice(start, stop)
         d, read = (

@@ -21,11 +21,11 @@ FLOATS = {float16, float32}
 def forward_step(cell, dtype, is_biased, has_c, is_projected, settings):
     """The Step of `Cell.forward`."""
     step = Step(cell.forward.__name__, dtype)
-    sums = [step.read(n, r, cell.sums, "float32") for n, r in (("a", "row"), ("a_h", "sums"))]
-    sums += [step.read(b, "all", cell.sums) if is_biased else None for b in ("b_ih", "b_hh")]
+    a, a_h = (step.read(n, r, cell.sums, "float32") for n, r in (("a", "row"), ("a_h", "sums")))
+    biases = [step.read(b, "all", cell.sums) if is_biased else None for b in ("b_ih", "b_hh")]
     (state,) = step.read("c" if has_c else "h", "sequence")
     how = {"accumulate": lambda x: x, "store": step.store, **dict(settings)}
-    gates, c, q = cell.forward(*sums, state, **how)
+    gates, c, q = cell.forward(a, a_h, *biases, state, **how)
     if gates:
         step.write("gates", "row", *gates)
         step.begin_loop()
