@@ -144,10 +144,10 @@ def rnn_dz(call):
 
 @stepwise
 def gru_da(call):
-    dy, dh, h0, hs, gates, w_hh = call.wide()
+    dy, dh, before, gates, w_hh = call.wide()
     da_in, da_h, dh0 = call.results
     steps, worst, unit = call.params["steps"], 0.0, growth(3 * dy.shape[-1]) * UNIT
-    before, dh = _before(hs, h0, steps), Carried(dh, da_in.dtype)
+    dh = Carried(dh, da_in.dtype)
     for start, stop in reversed(steps):
         d, e = dh.plus(dy[start:stop], unit)
         r, z, n, q = np.split(gates[start:stop], 4, axis=-1)
@@ -167,20 +167,11 @@ def gru_da(call):
     return max(worst, dh.excess(dh0))
 
 
-def _before(states, first, steps):
-    """The state that each row read."""
-    state, before = first.copy(), np.empty_like(states)
-    for start, stop in steps:
-        before[start:stop] = state[: stop - start]
-        state[: stop - start] = states[start:stop]
-    return before
-
-
 @stepwise
 def lstm_dz(call):
-    dy, dh, dc, c0, cs, gates, w_hh = call.wide()
+    *given, w_hh = call.wide()
     dz, dh0, dc0 = call.results
-    return _lstm_dz(call, dy, dh, dc, c0, cs, gates, w_hh, None, dz, None, dh0, dc0)
+    return _lstm_dz(call, *given, w_hh, None, dz, None, dh0, dc0)
 
 
 @stepwise
@@ -188,9 +179,9 @@ def lstm_projected_dz(call):
     return _lstm_dz(call, *call.wide(), *call.results)
 
 
-def _lstm_dz(call, dy, dh, dc, c0, cs, gates, w_hh, w_hr, dz, dhs, dh0, dc0):
+def _lstm_dz(call, dy, dh, dc, before, cs, gates, w_hh, w_hr, dz, dhs, dh0, dc0):
     steps, worst, unit = call.params["steps"], 0.0, growth(gates.shape[-1]) * UNIT
-    before, dh, dc = _before(cs, c0, steps), Carried(dh, dz.dtype), Carried(dc, dz.dtype)
+    dh, dc = Carried(dh, dz.dtype), Carried(dc, dz.dtype)
     for start, stop in reversed(steps):
         rows = slice(start, stop)
         d, e = dh.plus(dy[rows], unit)

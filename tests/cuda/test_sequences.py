@@ -40,7 +40,8 @@ def test_lstm(steps, biased, dtype):
     w = w if biased else [*w[:2], None, None]
     hs, cs, gates, *last = check("lstm.lstm_forward", x, h, c, *w, to=(dtype,) * 5, steps=steps)
     dy, dh, dc = drawn((N, H), (B, H), (B, H), dtype=dtype)
-    check("lstm.lstm_dz", dy, dh, dc, c, cs, gates, w[1], to=(dtype,) * 3, steps=steps)
+    before = states_before(cs, c, steps)
+    check("lstm.lstm_dz", dy, dh, dc, before, cs, gates, w[1], to=(dtype,) * 3, steps=steps)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -51,7 +52,7 @@ def test_lstm_projected(steps, dtype):
     x, h, c, *w = drawn((N, I), *shape, dtype=dtype)
     found = check("lstm.lstm_projected", x, h, c, *w, to=(dtype,) * 6, steps=steps)
     dy, dh, dc = drawn((N, P), (B, P), (B, H), dtype=dtype)
-    given = dy, dh, dc, c, found[1], found[3], w[1], w[4]
+    given = dy, dh, dc, states_before(found[1], c, steps), found[1], found[3], w[1], w[4]
     check("lstm.lstm_projected_dz", *given, to=(dtype,) * 4, steps=steps)
 
 
@@ -64,7 +65,8 @@ def test_gru(steps, biased, dtype):
     w = w if biased else [*w[:2], None, None]
     hs, gates, last = check("gru.gru_forward", x, h, *w, to=(dtype,) * 3, steps=steps)
     dy, dh = drawn((N, H), (B, H), dtype=dtype)
-    check("gru.gru_da", dy, dh, h, hs, gates, w[1], to=(dtype,) * 3, steps=steps)
+    before = states_before(hs, h, steps)
+    check("gru.gru_da", dy, dh, before, gates, w[1], to=(dtype,) * 3, steps=steps)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

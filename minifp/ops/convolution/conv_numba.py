@@ -86,14 +86,14 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
 
 
 @compiled_kernel
-def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to):
+def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to, bias=None):
     shape = (dy.shape[0], w.shape[1] * groups, *x_sizes)
     if not dy.size or not w.size or not prod(shape):
         return None
     sizes = as_pictures((1, 1, *x_sizes))[2:]
     given = geometry_of(stride, padding, dilation)
     made = backward_plan(as_pictures(dy.shape), as_pictures(w.shape), groups, sizes, *given)
-    return run(made, groups, dy, w, None, shape, to[0], finite=True)  # zeros around dy are not dy
+    return run(made, groups, dy, w, bias, shape, to[0], finite=True)  # zeros around dy are not dy
 
 
 @compiled_kernel

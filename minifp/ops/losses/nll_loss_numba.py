@@ -9,10 +9,9 @@ from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import flat, store
-from minifp.runtime.cpu.math import ONE
 from minifp.runtime.cpu.sums import single
 
-UNWEIGHTED = np.empty(0, float32)
+UNWEIGHTED, ONE = np.empty(0, float32), np.float32(1)
 
 
 @inline

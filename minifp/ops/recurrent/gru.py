@@ -22,70 +22,60 @@ from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.public import public
+from minifp.ops.recurrent.layer import Cell, backward, forward, sigmoid
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
-    sigmoid,
-    state_before,
+    states_before,
     steps_of,
     weight_gradients,
 )
 
 
+def gru_cell(a, a_h, b_ih, b_hh, h, *, accumulate, store):
+    """(r, z, n, q; None; h_t) of one step."""
+    if b_ih is not None:
+        a, a_h = ([accumulate(x + b) for x, b in zip(*p)] for p in ((a, b_ih), (a_h, b_hh)))
+    r, z = (store(sigmoid(accumulate(x + y))) for x, y in zip(a[:2], a_h[:2]))
+    q = store(a_h[2])
+    n = store(np.tanh(a[2] + r * q))
+    return (r, z, n, q), None, (1 - z) * n + z * h
+
+
+def gru_cell_backward(d, _, before, r, z, n, q, *, store):
+    """(da_r da_z da_n; da_r da_z dq; the gradient of the h before, but for products; None)."""
+    da_n = d * (1 - z) * (1 - n * n)
+    da_r, da_z = da_n * q * (r * (1 - r)), d * (before - n) * (z * (1 - z))
+    return (da_r, da_z, da_n), (da_r, da_z, da_n * r), d * z, None
+
+
+GRU = Cell(gru_cell, gru_cell_backward, sums=3, gates=4, saved=(1, 4))
+
+
 @kernel("dot", "x", "x", "x")
 def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store):
     """h_t (N, H) and r, z, n, q (N, 4H) of every row, and the last h of every sequence (B, H)."""
-    size = h.shape[-1]
-    a_in = dot(x, w_ih.T)
-    if b_ih is not None:
-        a_in += b_ih
-        a_in = accumulate(a_in)
-    hs, gates = np.empty((len(x), size), x.dtype), np.empty((len(x), 4 * size), x.dtype)
-    h, w = h.copy(), np.ascontiguousarray(w_hh.T)
-    for start, stop in steps:
-        before, a, gate = h[: stop - start], a_in[start:stop], gates[start:stop]
-        a_h = dot(before, w)
-        if b_hh is not None:
-            a_h += b_hh
-            a_h = accumulate(a_h)
-        gate[:, : 2 * size] = store(sigmoid(accumulate(a[:, : 2 * size] + a_h[:, : 2 * size])))
-        gate[:, 3 * size :] = store(a_h[:, 2 * size :])
-        r, z, n, q = blocks(gate)
-        n[...] = store(np.tanh(a[:, 2 * size :] + r * q))
-        hs[start:stop] = h[: stop - start] = store((1 - z) * n + z * before)
-    return hs, gates, h
-
-
-def blocks(gates):
-    """Views of the four blocks of columns."""
-    size = gates.shape[-1] // 4
-    return tuple(gates[:, k * size : (k + 1) * size] for k in range(4))
+    weights = w_ih, w_hh, b_ih, b_hh, None
+    given = {"steps": steps, "dot": dot, "accumulate": accumulate, "store": store}
+    return forward(GRU, x, h, None, weights, **given)
 
 
 @kernel("dot", GIVEN, GIVEN, GIVEN)
-def gru_da(dy, dh, h0, hs, gates, w_hh, *, steps, dot, store):
-    """[da_r da_z da_n] and [da_r da_z dq] of every row (N, 3H), and the gradient of the first h."""
-    size = dh.shape[-1]
-    da_in, da_h = np.empty((2, len(dy), 3 * size), dy.dtype)
-    dh = dh.copy()
-    for k in reversed(range(len(steps))):
-        start, stop = steps[k]
-        r, z, n, q = blocks(gates[start:stop])
-        d = dh[: stop - start] + dy[start:stop]
-        da_n = d * (1 - z) * (1 - n * n)
-        da_z = d * (state_before(hs, h0, steps, k) - n) * (z * (1 - z))
-        da_in[start:stop] = store(np.concatenate([da_n * q * (r * (1 - r)), da_z, da_n], axis=1))
-        da_h[start:stop, : 2 * size] = da_in[start:stop, : 2 * size]
-        da_h[start:stop, 2 * size :] = store(da_n * r)
-        dh[: stop - start] = store(d * z + dot(da_h[start:stop], w_hh))
-    return da_in, da_h, dh
+def gru_da(dy, dh, before, gates, w_hh, *, steps, dot, store):
+    """[da_r da_z da_n] and [da_r da_z dq] of every row (N, 3H), and the gradient of the first h.
+    before: the h that each row read (N, H)."""
+    saved = before, gates
+    return backward(GRU, dy, dh, None, saved, w_hh, None, steps=steps, dot=dot, store=store)
 
 
 def gru_backward(dy, dh, x, h0, w_ih, w_hh, y, gates, *, to, batch_sizes, reverse):
-    steps, hs = steps_of(x.shape, batch_sizes, reverse), rows_of(y)
-    formats = dy.dtype, dy.dtype, to[1] or dy.dtype
-    da_in, da_h, dh0 = gru_da(rows_of(dy), dh, h0, hs, gates, w_hh, steps=steps, to=formats)
-    dx, *dws = weight_gradients(da_in, da_h, x, w_ih, hs, h0, steps, (to[0], *to[2:]))
+    steps, formats = (
+        steps_of(x.shape, batch_sizes, reverse),
+        (dy.dtype, dy.dtype, to[1] or dy.dtype),
+    )
+    before = states_before(rows_of(y), h0, steps)
+    da_in, da_h, dh0 = gru_da(rows_of(dy), dh, before, gates, w_hh, steps=steps, to=formats)
+    dx, *dws = weight_gradients(da_in, da_h, x, w_ih, before, (to[0], *to[2:]))
     return dx, dh0, *dws
 
 

@@ -25,109 +25,62 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.products.linear import linear_dw
 from minifp.ops.public import public
+from minifp.ops.recurrent.layer import Cell, backward, forward, gate_sums, sigmoid
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
-    sigmoid,
-    state_before,
+    states_before,
     steps_of,
     weight_gradients,
 )
 
 
-def input_sums(x, w_ih, b_ih, b_hh, dot, accumulate):
-    """x w_ihT + b_ih + b_hh of all rows."""
-    z = dot(x, w_ih.T)
-    if b_ih is not None:
-        z += accumulate(b_ih + b_hh)
-        z = accumulate(z)
-    return z
-
-
-def cell(z, c, store):
-    """The gates (n, 4H), c_t and o tanh(c_t) of one step, as stored."""
-    size = c.shape[-1]
-    z_g = np.tanh(z[:, 2 * size : 3 * size])
-    gate = sigmoid(z)
-    gate[:, 2 * size : 3 * size] = z_g
-    gate = store(gate)
-    i, f, g, o = (gate[:, k * size : (k + 1) * size] for k in range(4))
+def lstm_cell(a, a_h, b_ih, b_hh, c, *, accumulate, store):
+    """(the gates i, f, g, o; c_t; o tanh(c_t)) of one step."""
+    i, f, g, o = gate_sums(a, a_h, b_ih, b_hh, accumulate)
+    i, f, g, o = (store(y) for y in (sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)))
     c = store(f * c + i * g)
-    return gate, c, store(o * np.tanh(c))
+    return (i, f, g, o), c, o * np.tanh(c)
 
 
-def cell_dz(dq, dc, c, before, gate, dz):
-    """Write one step's gradient of z into dz, not yet rounded; the gradient of the c before it."""
-    size = c.shape[-1]
-    i, f, g, o = (gate[:, k * size : (k + 1) * size] for k in range(4))
+def lstm_cell_backward(dq, dc, before, c, i, f, g, o, *, store):
+    """(dz, None, None, the gradient of the c before) of one step."""
     tanh_c = np.tanh(c)
     dc = dc + dq * o * (1 - tanh_c * tanh_c)
-    dz[:, :size] = dc * g * (i * (1 - i))
-    dz[:, size : 2 * size] = dc * before * (f * (1 - f))
-    dz[:, 2 * size : 3 * size] = dc * i * (1 - g * g)
-    dz[:, 3 * size :] = dq * tanh_c * (o * (1 - o))
-    return dc * f
+    dz_i, dz_f = dc * g * (i * (1 - i)), dc * before * (f * (1 - f))
+    return (dz_i, dz_f, dc * i * (1 - g * g), dq * tanh_c * (o * (1 - o))), None, None, dc * f
+
+
+LSTM = Cell(lstm_cell, lstm_cell_backward, sums=4, gates=4, saved=(1, 1, 4))
 
 
 @kernel("dot", "x", "x", "x", "x", "x")
 def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store):
     """h_t (N, H), c_t (N, H) and gates (N, 4H) of every row; the last h and c (B, H)."""
-    z_in = input_sums(x, w_ih, b_ih, b_hh, dot, accumulate)
-    hs, cs = np.empty((2, len(x), h.shape[-1]), x.dtype)
-    gates = np.empty_like(z_in)
-    h, c, w = h.copy(), c.copy(), np.ascontiguousarray(w_hh.T)
-    for start, stop in steps:
-        n, z = stop - start, z_in[start:stop]
-        z += dot(h[:n], w)
-        gates[start:stop], c[:n], h[:n] = cell(accumulate(z), c[:n], store)
-        hs[start:stop], cs[start:stop] = h[:n], c[:n]
-    return hs, cs, gates, h, c
+    weights = w_ih, w_hh, b_ih, b_hh, None
+    return forward(LSTM, x, h, c, weights, steps=steps, dot=dot, accumulate=accumulate, store=store)
 
 
 @kernel("dot", GIVEN, GIVEN, GIVEN)
-def lstm_dz(dy, dh, dc, c0, cs, gates, w_hh, *, steps, dot, store):
-    """dz (N, 4H), and the gradients of the first h and c. dh, dc: of the last h and c (B, H)."""
-    dz, dh, dc = np.empty(gates.shape, dy.dtype), dh.copy(), dc.copy()
-    for k in reversed(range(len(steps))):
-        start, stop = steps[k]
-        n, rows = stop - start, slice(start, stop)
-        dq, before = dh[:n] + dy[rows], state_before(cs, c0, steps, k)
-        dc[:n] = store(cell_dz(dq, dc[:n], cs[rows], before, gates[rows], dz[rows]))
-        dz[rows] = step = store(dz[rows])
-        dh[:n] = store(dot(step, w_hh))
-    return dz, dh, dc
+def lstm_dz(dy, dh, dc, before, cs, gates, w_hh, *, steps, dot, store):
+    """dz (N, 4H), and the gradients of the first h and c. dh, dc: of the last h and c (B, H);
+    before: the c that each row read (N, H)."""
+    saved = before, cs, gates
+    return backward(LSTM, dy, dh, dc, saved, w_hh, None, steps=steps, dot=dot, store=store)
 
 
 @kernel("dot", "x", "x", "x", "x", "x", "x")
 def lstm_projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, dot, accumulate, store):
     """h_t (N, P), c_t, q_t (N, H) and gates (N, 4H) of every row; the last h and c."""
-    z_in = input_sums(x, w_ih, b_ih, b_hh, dot, accumulate)
-    hs, gates = np.empty((len(x), h.shape[-1]), x.dtype), np.empty_like(z_in)
-    cs, qs = np.empty((2, len(x), c.shape[-1]), x.dtype)
-    h, c, w = h.copy(), c.copy(), np.ascontiguousarray(w_hh.T)
-    for start, stop in steps:
-        n, rows, z = stop - start, slice(start, stop), z_in[start:stop]
-        z += dot(h[:n], w)
-        gates[rows], c[:n], qs[rows] = cell(accumulate(z), c[:n], store)
-        hs[rows] = h[:n] = store(dot(qs[rows], w_hr.T))
-        cs[rows] = c[:n]
-    return hs, cs, qs, gates, h, c
+    weights = w_ih, w_hh, b_ih, b_hh, w_hr
+    return forward(LSTM, x, h, c, weights, steps=steps, dot=dot, accumulate=accumulate, store=store)
 
 
 @kernel("dot", GIVEN, GIVEN, GIVEN, GIVEN)
-def lstm_projected_dz(dy, dh, dc, c0, cs, gates, w_hh, w_hr, *, steps, dot, store):
+def lstm_projected_dz(dy, dh, dc, before, cs, gates, w_hh, w_hr, *, steps, dot, store):
     """dz (N, 4H), the gradient of h_t (N, P), and those of the first h and c."""
-    dz, dhs = np.empty(gates.shape, dy.dtype), np.empty_like(dy)
-    dh, dc = dh.copy(), dc.copy()
-    for k in reversed(range(len(steps))):
-        start, stop = steps[k]
-        n, rows = stop - start, slice(start, stop)
-        dhs[rows] = store(dh[:n] + dy[rows])
-        dq, before = store(dot(dhs[rows], w_hr)), state_before(cs, c0, steps, k)
-        dc[:n] = store(cell_dz(dq, dc[:n], cs[rows], before, gates[rows], dz[rows]))
-        dz[rows] = step = store(dz[rows])
-        dh[:n] = store(dot(step, w_hh))
-    return dz, dhs, dh, dc
+    saved = before, cs, gates
+    return backward(LSTM, dy, dh, dc, saved, w_hh, w_hr, steps=steps, dot=dot, store=store)
 
 
 class Saved(NamedTuple):
@@ -148,7 +101,8 @@ class Saved(NamedTuple):
 def lstm_backward(dy, dh, dc, *saved, to, batch_sizes, reverse):
     s, dy = Saved(*saved), rows_of(dy)
     steps, dw_hr = steps_of(s.x.shape, batch_sizes, reverse), None
-    states, formats = (s.c0, s.cs, s.gates, s.w_hh), (to[1] or dy.dtype, to[2] or dy.dtype)
+    states = states_before(s.cs, s.c0, steps), s.cs, s.gates, s.w_hh
+    formats = to[1] or dy.dtype, to[2] or dy.dtype
     if s.w_hr is None:
         formats = dy.dtype, *formats
         dz, dh0, dc0 = lstm_dz(dy, dh, dc, *states, steps=steps, to=formats)
@@ -157,7 +111,8 @@ def lstm_backward(dy, dh, dc, *saved, to, batch_sizes, reverse):
         dz, dhs, dh0, dc0 = lstm_projected_dz(dy, dh, dc, *states, s.w_hr, steps=steps, to=formats)
         dw_hr = None if to[7] is None else linear_dw(dhs, s.qs, to=to[7])
     formats = to[0], *to[3:7]
-    dx, *dws = weight_gradients(dz, dz, s.x, s.w_ih, rows_of(s.y), s.h0, steps, formats)
+    before = states_before(rows_of(s.y), s.h0, steps)
+    dx, *dws = weight_gradients(dz, dz, s.x, s.w_ih, before, formats)
     return dx, dh0, dc0, *dws, dw_hr
 
 

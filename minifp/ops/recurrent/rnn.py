@@ -17,9 +17,11 @@ from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.public import public
+from minifp.ops.recurrent.layer import Cell, backward, forward, gate_sums
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
+    states_before,
     steps_of,
     weight_gradients,
 )
@@ -33,41 +35,41 @@ def check_nonlinearity(name, nonlinearity):
         raise ArgumentError(f"{name}: nonlinearity={nonlinearity!r}: expected 'tanh' or 'relu'")
 
 
+def rnn_cell(a, a_h, b_ih, b_hh, h, *, nonlinearity, accumulate, store):
+    """(no gates, None, h_t) of one step."""
+    (z,) = gate_sums(a, a_h, b_ih, b_hh, accumulate)
+    return (), None, np.tanh(z) if nonlinearity == "tanh" else np.maximum(z, 0)
+
+
+def rnn_cell_backward(d, _, h, *, nonlinearity, store):
+    """(dz, None, None, None) of one step."""
+    return (d * (1 - h * h if nonlinearity == "tanh" else h > 0),), None, None, None
+
+
+RNN = Cell(rnn_cell, rnn_cell_backward, sums=1, gates=0, saved=(1,))
+
+
 @kernel("dot", "x", "x")
 def rnn_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, nonlinearity, dot, accumulate, store):
     """h_t of every row (N, H), and the last h of every sequence (B, H). x: rows (N, I)."""
-    z_in = dot(x, w_ih.T)
-    if b_ih is not None:
-        z_in += accumulate(b_ih + b_hh)
-        z_in = accumulate(z_in)
-    hs, h, w = np.empty_like(z_in), h.copy(), np.ascontiguousarray(w_hh.T)
-    for start, stop in steps:
-        z = z_in[start:stop]
-        z += dot(h[: stop - start], w)
-        z = accumulate(z)
-        new = np.tanh(z) if nonlinearity == "tanh" else np.maximum(z, 0)
-        hs[start:stop] = h[: stop - start] = store(new)
-    return hs, h
+    weights, given = (w_ih, w_hh, b_ih, b_hh, None), {"steps": steps, "nonlinearity": nonlinearity}
+    given |= {"dot": dot, "accumulate": accumulate, "store": store}
+    return forward(RNN, x, h, None, weights, **given)
 
 
 @kernel("dot", GIVEN, GIVEN)
 def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, dot, store):
     """dz (N, H), and the gradient of the first h. dy: of h_t (N, H); dh: of the last h (B, H)."""
-    dz, dh = np.empty_like(dy), dh.copy()
-    for start, stop in reversed(steps):
-        h = hs[start:stop]
-        slope = 1 - h * h if nonlinearity == "tanh" else h > 0
-        step = store((dh[: stop - start] + dy[start:stop]) * slope)
-        dz[start:stop] = step
-        dh[: stop - start] = store(dot(step, w_hh))
-    return dz, dh
+    given = {"steps": steps, "nonlinearity": nonlinearity, "dot": dot, "store": store}
+    return backward(RNN, dy, dh, None, (hs,), w_hh, None, **given)
 
 
 def rnn_backward(dy, dh, x, h0, w_ih, w_hh, y, *, to, nonlinearity, batch_sizes, reverse):
     steps, hs = steps_of(x.shape, batch_sizes, reverse), rows_of(y)
     given = {"steps": steps, "nonlinearity": nonlinearity, "to": (dy.dtype, to[1] or dy.dtype)}
     dz, dh0 = rnn_dz(rows_of(dy), dh, hs, w_hh, **given)
-    dx, *dws = weight_gradients(dz, dz, x, w_ih, hs, h0, steps, (to[0], *to[2:]))
+    before = states_before(hs, h0, steps)
+    dx, *dws = weight_gradients(dz, dz, x, w_ih, before, (to[0], *to[2:]))
     return dx, dh0, *dws
 
 

@@ -15,17 +15,14 @@ The weights' gradients are products over all steps at once, with h' the state be
     dw_ih = dz_inT x     dw_hh = dz_hiddenT h'     db_ih = sum_n dz_in     db_hh = sum_n dz_hidden
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.products.linear import linear_db, linear_dw, linear_dx
 
 OPTIONAL = ("b_ih", "b_hh", "w_hr")
-
-
-def sigmoid(z):
-    """1 / (1 + e^-z)."""
-    return 1 / (1 + np.exp(-z))
 
 
 def rows_of(x):
@@ -37,45 +34,40 @@ def steps_of(shape, batch_sizes, reverse):
     """(start, stop) of each step's rows, for x of this shape, in the order of the steps."""
     sizes = (shape[1],) * shape[0] if batch_sizes is None else batch_sizes
     ends = np.cumsum(sizes).tolist()
-    steps = [(end - n, end) for end, n in zip(ends, sizes)]
+    steps = tuple([(end - n, end) for end, n in zip(ends, sizes)])
     return steps[::-1] if reverse else steps
-
-
-def state_before(states, first, steps, k):
-    """The state (n, H) that step k read: what the step before wrote, or `first` where none did."""
-    n = steps[k][1] - steps[k][0]
-    if k == 0:
-        return first[:n]
-    start, stop = steps[k - 1]
-    if stop - start >= n:
-        return states[start : start + n]
-    return np.concatenate([states[start:stop], first[stop - start : n]])
 
 
 def states_before(states, first, steps):
     """The state that each row read, (N, H)."""
-    before = np.empty_like(states)
-    pieces: list[list] = []  # [array, start, stop] of pieces, for rows in order
-    for k in sorted(range(len(steps)), key=steps.__getitem__):
-        n = steps[k][1] - steps[k][0]
-        start, stop = steps[k - 1] if k else (0, 0)
-        known = min(n, stop - start)
-        for array, here, end in (states, start, start + known), (first, known, n):
-            if pieces and pieces[-1][0] is array and pieces[-1][2] == here:
-                pieces[-1][2] = end
-            elif end > here:
-                pieces.append([array, here, end])
-    row = 0
-    for array, start, stop in pieces:
-        before[row : row + stop - start] = array[start:stop]
+    before, row = np.empty_like(states), 0
+    for is_first, start, stop in pieces_before(steps):
+        before[row : row + stop - start] = (first if is_first else states)[start:stop]
         row += stop - start
     return before
 
 
-def weight_gradients(dz_in, dz_hidden, x, w_ih, hs, h0, steps, to):
+@lru_cache(64)
+def pieces_before(steps):
+    """[whether of the first states, start, stop] of what makes up the states that all rows read."""
+    pieces: list[list] = []
+    for k in sorted(range(len(steps)), key=steps.__getitem__):
+        n = steps[k][1] - steps[k][0]
+        start, stop = steps[k - 1] if k else (0, 0)
+        known = min(n, stop - start)
+        for is_first, here, end in (False, start, start + known), (True, known, n):
+            if pieces and pieces[-1][0] is is_first and pieces[-1][2] == here:
+                pieces[-1][2] = end
+            elif end > here:
+                pieces.append([is_first, here, end])
+    return pieces
+
+
+def weight_gradients(dz_in, dz_hidden, x, w_ih, before, to):
     """Gradients of x, w_ih, w_hh, b_ih, b_hh; None where `to` is.
 
-    dz_in and dz_hidden: gradients of x w_ihT + b_ih and of h' w_hhT + b_hh, for each row.
+    dz_in and dz_hidden: gradients of x w_ihT + b_ih and of h' w_hhT + b_hh, for each row; before:
+    h' of each.
     """
     dx = dw_ih = dw_hh = db_ih = db_hh = None
     if to[0] is not None:
@@ -83,7 +75,7 @@ def weight_gradients(dz_in, dz_hidden, x, w_ih, hs, h0, steps, to):
     if to[1] is not None:
         dw_ih = linear_dw(dz_in, rows_of(x), to=to[1])
     if to[2] is not None:
-        dw_hh = linear_dw(dz_hidden, states_before(rows_of(hs), h0, steps), to=to[2])
+        dw_hh = linear_dw(dz_hidden, before, to=to[2])
     if to[3] is not None:
         db_ih = linear_db(dz_in, to=to[3])
     if to[4] is not None:

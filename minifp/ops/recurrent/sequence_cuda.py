@@ -1,33 +1,90 @@
-"""What the compiled kernels of recurrent layers for a GPU share.
+"""The steps of layer_numba.py on a GPU: each is a product and a kernel, or two with a projection.
 
-The products of all inputs are one, in float32, so that sums are never rounded; each step then adds
-the product of the state to its rows and launches one kernel, which does everything else. The state
-of all sequences is kept in one array, of which a step takes the first ones.
+The state of all sequences is kept in one array, of which a step takes the first ones.
 """
 
-from minifp.runtime.cuda.pointwise import FLOATS
-from minifp.runtime.cuda.rows import contiguous
-from minifp.runtime.cuda.source import THREADS, blocks_for
+from functools import cache
+
+from minifp.derive.cuda import results_text
+from minifp.derive.steps import ROUNDED
+from minifp.numerics.formats import as_dtype, float32
+from minifp.runtime.cuda.arrays import empty
+from minifp.runtime.cuda.pointwise import cast
+from minifp.runtime.cuda.product import multiply, product  # noqa: F401
+from minifp.runtime.cuda.rows import contiguous  # noqa: F401
+from minifp.runtime.cuda.source import THREADS, TYPES, blocks_for, module_of
+
+# A thread has one unit of one sequence; the step's rows begin at `start`.
+TEXT = """
+__device__ inline float {rounded}(float x) {{ return rounded<{stored}>(x); }}
+{formula}
+extern "C" __global__ void {name}(size count, size H, size start, {arrays}) {{
+  for (size i = first_index(); i < count * H; i += all_threads()) {{
+    size j = i % H, sequence = i / H, row = start + sequence;
+    float results[{results}];
+    f({values}, results);
+{stores}
+  }}
+}}
+"""
+INDEX = {"row": "row", "sequence": "sequence", "sums": "sequence", "all": "0"}
 
 
-def ours(to, *arrays):
-    """The arrays in C order, if all have one format, which is that of all results; or else None."""
-    dtype = arrays[0].dtype
-    given = [a for a in arrays if a is not None]
-    alike = dtype in FLOATS and all(d == dtype for d in (*to, *(a.dtype for a in given)))
-    if not alike or not all(a.size for a in given):
-        return None
-    return [None if a is None else contiguous(a) for a in arrays]
+@cache
+def module(step, dtypes):
+    """The module of a step, whose kernel has its name, for arrays of these dtypes."""
+    formula = step.formula()
+
+    def at(name, block):
+        _, rows, blocks = step.operands[name]
+        return f"{name}, ({INDEX[rows]} * {blocks} + {block}) * H + j"
+
+    loads = [f"load({at(*step.reads[k])})" for k in formula.loads]
+    stores = [
+        f"    store({at(*place)}, results[{k}]);" for k, (_, place) in enumerate(step.results)
+    ]
+    arrays = [f"{TYPES[dtype]} *{name}" for name, dtype in zip(step.operands, dtypes)]
+    return module_of(TEXT.format(
+        rounded=ROUNDED, stored=TYPES[as_dtype(step.dtype)], formula=results_text(formula, "f"),
+        name=step.name, arrays=", ".join(arrays), results=len(stores), values=", ".join(loads),
+        stores="\n".join(stores),
+    ))  # fmt: skip
 
 
-def before(steps, k):
-    """(where its rows begin, how many they are) of the step before step k; (0, 0) of the first."""
-    if k == 0:
-        return 0, 0
-    start, stop = steps[k - 1]
-    return start, stop - start
+def launch(step, arrays, H, start, stop):
+    """Compute the step that has these rows."""
+    given, n = [arrays[name] for name in step.operands], stop - start
+    kernel = module(step, tuple([a.dtype for a in given]))
+    kernel.launch(step.name, blocks_for(n * H), THREADS, n, H, start, *given)
 
 
-def launch(module, name, count, width, *args):
-    """Launch a kernel on `count` rows of `width` numbers."""
-    module.launch(name, blocks_for(count * width), THREADS, *args)
+def take_steps(step, arrays, w_hh, w_hr, steps):
+    """Fill arrays forward."""
+    h, hs, qs = (arrays[name] for name in ("h", "hs", "qs"))
+    a_h = arrays["a_h"] = empty((len(h), len(w_hh)), float32)
+    for start, stop in steps:
+        n = stop - start
+        multiply(h[:n], w_hh.T, a_h[:n])
+        launch(step, arrays, qs.shape[1], start, stop)
+        if w_hr is not None:
+            multiply(qs[start:stop], w_hr.T, hs[start:stop])
+            h[:n] = hs[start:stop]
+
+
+def take_steps_back(step, arrays, w_hh, w_hr, steps):
+    """Fill arrays backward. Where something comes to dh beside products, it waits in float32."""
+    dh, dy, da = arrays["dh"], arrays["dy"], arrays.get("da_h", arrays["da"])
+    carries, H = "carry" in step.operands, dh.shape[1] if w_hr is None else w_hr.shape[1]
+    if carries:
+        arrays["dh"] = arrays["carry"] = dh = cast(dh, float32)
+    if w_hr is not None:
+        arrays["dq"] = empty((len(dh), H), dh.dtype)
+    for start, stop in reversed(steps):
+        n = stop - start
+        if w_hr is not None:
+            dhs = arrays["dhs"][start:stop]
+            dhs[...] = dh[:n] + dy[start:stop]
+            multiply(dhs, w_hr, arrays["dq"][:n])
+        launch(step, arrays, H, start, stop)
+        multiply(da[start:stop], w_hh, dh[:n], accumulate=carries)
+    arrays["dh"] = cast(dh, dy.dtype) if carries else dh

@@ -1,21 +1,36 @@
-"""What the compiled kernels of recurrent layers share: weights packed once a pass, and threads.
+"""The steps of layer_numba.py on the CPU.
 
 The weights are widened once, into the panels that products read. Each thread then takes some
-sequences of the batch through all steps, without waiting for another: the products of some steps'
-inputs at once, and from step to step the product of the state, with the gates right behind it.
+sequences of the batch through all steps, without waiting for another: from step to step the product
+of the state, with the cell right behind it.
 """
 
 import numpy as np
 
 from minifp.runtime.cpu.compile import inline
-from minifp.runtime.cpu.half import load, rounded, store, view
-from minifp.runtime.cpu.math import sigmoid32, tanh32
+from minifp.runtime.cpu.gemm import product  # noqa: F401
+from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.packing import pack_columns, pack_rows
 from minifp.runtime.cpu.pool import WORTH_A_THREAD, aligned, parallel
+from minifp.runtime.cpu.steps import address_of_step, take_step
 from minifp.runtime.cpu.threads import get_num_threads
-from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply, up
+from minifp.runtime.cpu.tile import (
+    COLUMNS,
+    KEPT,
+    LANES,
+    PRODUCT,
+    ROWS,
+    address,
+    as_bytes,
+    kind_of,
+    multiply_into,
+    up,
+)
 
-INPUTS = 2**16  # numbers of sums of inputs that a thread makes at once
+empty, contiguous = np.empty, np.ascontiguousarray
+NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as it is, -0 as well
+
+# ---- weights, and parts of the batch ------------------------------------------------------------
 
 
 @parallel
@@ -27,6 +42,8 @@ def pack_panels(panel, scratch, w, sk, sn, K, N, out):
 
 def panels(w, turned):
     """w (O, I), or (turned) its transpose, widened and packed as products read it."""
+    if w is None:
+        return np.empty(0, np.float32)
     w = np.ascontiguousarray(w)
     (N, K), (sn, sk) = w.shape, (w.shape[1], 1)
     if not turned:
@@ -34,11 +51,6 @@ def panels(w, turned):
     out = aligned(up(N, COLUMNS) * K)
     pack_panels(up(N, COLUMNS) // COLUMNS, view(w).reshape(-1), sk, sn, K, N, out, cost=w.size / 4)
     return out
-
-
-def table(K):
-    """Where the rows of a panel begin."""
-    return np.arange(K, dtype=np.int32) * COLUMNS
 
 
 def parts(batch, cost):
@@ -49,96 +61,97 @@ def parts(batch, cost):
     return -(-batch // size), size
 
 
-def alike(dtypes, *arrays):
-    """Whether all arrays are stored in one format, which is that of all results."""
-    first = arrays[0].dtype
-    return all(a is None or a.dtype == first for a in arrays) and all(d == first for d in dtypes)
-
-
-def biases(size, *given):
-    """The sum of biases in float32, zeros for none."""
-    total = np.zeros(size, np.float32)
-    for b in given:
-        if b is not None:
-            total += b
-    return total
-
-
-# ---- rows of numbers: each a loop that runs in vector registers ---------------------------------
-#
-# A row in the workspace is a pointer. numba would look at an index into an array whether it counts
-# from the end, and a loop that does so is computed one number at a time.
+# ---- the loops ----------------------------------------------------------------------------------
 
 
 @inline
-def load_run(x, i, row, n):
-    """row = n numbers of x from x[i] on, widened."""
-    for k in range(n):
-        row[k] = load(x, i + k)
+def row_products(scratch, strips, x, i, n, K, w, N, lines, more, kind, out, o):
+    """Products of n rows of K numbers of x, from x[i] on, with packed weights (K, N): put at, or
+    (more) added to, the beginning of the workspace, or, rounded to a kind, at out[o].
 
-
-@inline
-def store_run(row, out, j, n):
-    """n numbers of out from out[j] on = row, stored."""
-    for k in range(n):
-        store(out, j + k, row[k])
-
-
-@inline
-def store_sigmoids(z, bias, out, j, n):
-    """n numbers of out from out[j] on, and z = the sigmoids of z + bias, as stored."""
-    for k in range(n):
-        z[k] = rounded(out, sigmoid32(z[k] + bias[k]))
-    store_run(z, out, j, n)
-
-
-@inline
-def store_tanhs(z, bias, out, j, n):
-    """The same with tanh."""
-    for k in range(n):
-        z[k] = rounded(out, tanh32(z[k] + bias[k]))
-    store_run(z, out, j, n)
-
-
-# ---- what both begin with -----------------------------------------------------------------------
-
-
-@inline
-def input_products(scratch, x, spans, begin, end, first, rows, I, wi, G, steps, x0, z0):
-    """x w_ihT of some sequences in steps begin to end, at z0, a strip of rows for each step.
-
-    x0: where their inputs are put, as products read them.
-    """
-    high, wide = (rows + ROWS - 1) // ROWS * ROWS, (G + COLUMNS - 1) // COLUMNS * COLUMNS
-    apart = ROWS * I + LANES
-    for t in range(begin, end):
-        n = min(spans[t, 1] - spans[t, 0] - first, rows)
-        to = x0 + (t - begin) * high // ROWS * apart
-        pack_rows(x, (spans[t, 0] + first) * I, I, 1, n, I, scratch[to:], apart)
-    multiply(
-        *(address(scratch, x0), apart, (end - begin) * high, address(wi, 0), I * COLUMNS, G),
-        *(address(steps, 0), I, address(scratch, z0), wide, 0),
-    )
-
-
-@inline
-def state_products(scratch, rows, n, K, w, N, steps, strips, to, more):
-    """Products of n rows of K numbers, at `rows`, with packed weights, put (or added) at `to`.
-
-    strips: where the rows are put as products read them.
+    strips: where in the workspace the rows are put as products read them. lines: where the rows of
+    a panel begin, and then what is added.
     """
     apart, wide = ROWS * K + LANES, (N + COLUMNS - 1) // COLUMNS * COLUMNS
-    pack_rows(scratch, rows, K, 1, n, K, scratch[strips:], apart)
-    multiply(
+    pack_rows(x, i, K, 1, n, K, scratch[strips:], apart)
+    steps, nothing = lines
+    multiply_into(
         *(address(scratch, strips), apart, n, address(w, 0), K * COLUMNS, N, address(steps, 0), K),
-        *(address(scratch, to), wide, more),
+        *(address(scratch, 0), wide, more, kind, as_bytes(address(out, o)), N, address(nothing, 0)),
     )
 
 
-@inline
-def load_run_before(states, first_states, spans, k, sequence, row, H):
-    """row = the state that step k of a sequence read."""
-    if k > 0 and sequence < spans[k - 1, 1] - spans[k - 1, 0]:
-        load_run(states, (spans[k - 1, 0] + sequence) * H, row, H)
-    else:
-        load_run(first_states, sequence * H, row, H)
+@parallel
+def forward_steps(chunk, scratch, h, hs, qs, w_hh, w_hr, spans, step, table, lines, sizes):
+    """Some sequences of the batch, through all steps."""
+    P, H, G, R, strips, _ = sizes
+    first, wide = chunk * R, (G + COLUMNS - 1) // COLUMNS * COLUMNS
+    for k in range(len(spans)):
+        row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
+        if n <= 0:
+            continue
+        row_products(scratch, strips, h, first * P, n, P, w_hh, G, lines, 0, KEPT, h, 0)
+        take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
+        if w_hr.size:
+            to = kind_of(hs)
+            row_products(scratch, strips, qs, row * H, n, H, w_hr, P, lines, 0, to, hs, row * P)
+            for i in range(n * P):
+                h[first * P + i] = hs[row * P + i]
+
+
+@parallel
+def backward_steps(chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, table, lines, sizes):
+    """Some sequences of the batch, through all steps in reverse."""
+    P, H, G, R, strips, more = sizes
+    first, wide = chunk * R, (H + COLUMNS - 1) // COLUMNS * COLUMNS
+    for k in range(len(spans) - 1, -1, -1):
+        row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
+        if n <= 0:
+            continue
+        if w_hr.size:
+            for i in range(n * P):
+                store(dhs, row * P + i, load(dh, first * P + i) + load(dy, row * P + i))
+            row_products(scratch, strips, dhs, row * P, n, P, w_hr, H, lines, 0, KEPT, dh, 0)
+        take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
+        to = kind_of(dh)
+        row_products(scratch, strips, da, row * G, n, G, w_hh, P, lines, more, to, dh, first * P)
+
+
+def take_steps(step, arrays, w_hh, w_hr, steps):
+    """Fill arrays forward."""
+    stored = [arrays[name] for name in ("h", "hs", "qs")]
+    run(forward_steps, step, arrays, stored, (w_hh, w_hr), True, steps)
+
+
+def take_steps_back(step, arrays, w_hh, w_hr, steps):
+    """Fill arrays backward."""
+    dh, dy, da = arrays["dh"], arrays["dy"], arrays.get("da_h", arrays["da"])
+    run(
+        backward_steps,
+        step,
+        arrays,
+        [dh, dy, arrays.get("dhs", dy), da],
+        (w_hh, w_hr),
+        False,
+        steps,
+    )
+
+
+def run(loop, step, arrays, stored, weights, turned, steps):
+    """Run one of the loops on as many threads as it is worth."""
+    w_hh, w_hr = weights
+    B, (G, P) = len(stored[0]), w_hh.shape
+    H, N = P if w_hr is None else w_hr.shape[1], len(stored[1])
+    cost, most = N * G * P * PRODUCT, max(G, H, P)
+    chunks, R = parts(B, cost)
+    strips = up(R, ROWS) * up(most, COLUMNS)
+    places = [arrays[n].__array_interface__["data"][0] if n in arrays else 0 for n in step.operands]
+    loop(
+        *(chunks, *(view(x).reshape(-1) for x in stored)),
+        *(panels(w, turned) for w in weights),
+        *(np.array(steps, np.int64), address_of_step(step), np.array(places, np.int64)),
+        (np.arange(most, dtype=np.int32) * COLUMNS, np.full(up(most, COLUMNS), NOTHING)),
+        (P, H, G, R, strips, int("carry" in step.operands)),
+        cost=cost,
+        workspace=strips + up(R, ROWS) * (most + LANES),
+    )

@@ -241,6 +241,12 @@ def kernel_of(name: str, text: str, title: str) -> Callable[..., Any]:
         return KERNELS[text]
 
 
+def address_of(name: str, text: str, title: str) -> int:
+    """Where the function `name` of a module begins, for kernels that call it."""
+    with LOCK:
+        return loaded(kept_object_code(text, title), [name])[name]
+
+
 KERNELS: dict[str, Callable[..., Any]] = {}
 BY_CTYPES = {"i64": ctypes.c_int64, "float": ctypes.c_float, "double": ctypes.c_double}
 
