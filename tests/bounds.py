@@ -22,6 +22,7 @@ from math import log2
 import numpy as np
 
 from minifp.numerics import kernels
+from minifp.numerics.accumulate import directed
 from minifp.numerics.formats import FORMATS, downcast, float16, float32, float64
 
 UNIT = 2.0**-24  # the unit roundoff of float32
@@ -88,7 +89,7 @@ class Call:
     def run(self, sum, dot, cumsum, prod, unrounded=lambda x: x):
         """The results of the reference in float64 with these primitives."""
         given = {"sum": sum, "dot": dot, "accumulate": unrounded, "store": unrounded}
-        given |= {"cumsum": cumsum, "prod": prod}
+        given |= {"cumsum": cumsum, "prod": prod, "cumprod": np.cumprod}
         params = {**self.params, **{want: given[want] for want in self.kernel.wants}}
         results = self.kernel.reference(*self.wide(), **params)
         return results if isinstance(results, tuple) else (results,)
@@ -106,9 +107,9 @@ class Call:
             addends.append(a.shape[-1])
             return a @ b
 
-        def running(x, axis):
+        def running(x, axis, reverse=False):
             addends.append(x.shape[axis])
-            return np.cumsum(x, axis)
+            return directed(np.cumsum, x, axis, reverse)
 
         return self.run(total, product, running, np.prod), max(addends)
 
@@ -120,7 +121,7 @@ class Call:
         absolute = self.run(
             lambda x, axis=None, keepdims=False: np.sum(np.abs(x), axis=axis, keepdims=keepdims),
             lambda a, b: np.abs(a) @ np.abs(b),
-            lambda x, axis: np.cumsum(np.abs(x), axis),
+            lambda x, axis, reverse=False: directed(np.cumsum, np.abs(x), axis, reverse),
             lambda x, axis=None, keepdims=False: np.prod(np.abs(x), axis, keepdims=keepdims),
         )
         return tuple(np.abs(a) + np.abs(e) for a, e in zip(absolute, exact))

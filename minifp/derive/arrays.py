@@ -12,6 +12,7 @@ second names; `place` is the place itself.
 
 import math
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from minifp.derive.numpy_functions import FUNCTIONS
 from minifp.derive.symbol import Symbol, Untraceable
 from minifp.derive.trace import Trace
 
-REDUCTIONS = {"sum", "largest", "least"}
+REDUCTIONS = {"sum", "largest", "least", "product"}
+SCANS = {"cumsum", "cumprod"}  # running sums and products along an axis, from its end on perhaps
 WHOLE_NUMBERS = "int64"  # the dtype of class numbers, which float32 holds
 
 
@@ -38,17 +40,22 @@ def stretched_axes(operands: Any) -> tuple:
 
 
 class ArrayTrace(Trace):
-    """A tracing whose symbols know their axes. arguments: the axes of each that is an array."""
+    """A tracing whose symbols know their axes. arguments: the axes of each that is an array,
+    and of a shape among the settings, by its name."""
 
     def __init__(self, folds: bool = False) -> None:
         super().__init__(folds)
         self.functions = FUNCTIONS | ARRAY_FUNCTIONS
-        self.arguments: dict[int, tuple] = {}
+        self.arguments: dict[Any, tuple] = {}
 
     def array(self, k: int, dtype: str, shape: tuple[int, ...]) -> "Array":
         """Argument k of a call."""
+        return Array(self, self.argument(k, dtype).node, self.new_axes(k, shape))
+
+    def new_axes(self, k: Any, shape: tuple[int, ...]) -> tuple:
+        """The axes of argument k, or of the setting of this name, a shape."""
         self.arguments[k] = tuple([Axis(k, i, n) for i, n in enumerate(shape)])
-        return Array(self, self.argument(k, dtype).node, self.arguments[k])
+        return self.arguments[k]
 
     def symbol(self, node: Node, operands: Any = (), value: Any = None) -> Symbol:
         """The symbol of a node, which was made of these operands."""
@@ -88,7 +95,7 @@ class Array(Symbol):
 
     def __init__(self, trace: ArrayTrace, node: Node, axes: tuple) -> None:
         super().__init__(trace, node)
-        self._axes = axes
+        self._axes, self.has_views = axes, False
 
     @property
     def axes(self) -> tuple:
@@ -111,8 +118,24 @@ class Array(Symbol):
         return math.prod(self.shape)
 
     def of_axes(self, axes: tuple) -> "Array":
-        """The same numbers with other axes."""
-        return Array(self.trace, self.node, axes)
+        """A view: the same numbers with other axes."""
+        self.has_views = True
+        view = Array(self.trace, self.node, axes)
+        view.has_views = True
+        return view
+
+    def of_shape(self, shape: tuple) -> "Array":
+        """One number for all, or several that broadcast, in this shape."""
+        for n in shape:
+            if not isinstance(n, Size) and n != 1:
+                raise Untraceable("it broadcasts to a shape of its own")
+        return self.of_axes(tuple([n.axis if isinstance(n, Size) else None for n in shape]))
+
+    def write(self, y: Symbol) -> Symbol:
+        """See Symbol. Raises Untraceable where other arrays would have to see it too."""
+        if self.has_views:
+            raise Untraceable("it writes into an array that has views, or is one")
+        return super().write(y)
 
     # ---- reductions ----
 
@@ -123,7 +146,7 @@ class Array(Symbol):
         several = axis if isinstance(axis, tuple) else (axis,)
         return [range(self.ndim)[a.__index__()] for a in several]
 
-    def reduced(self, op: str, axis: Any, keepdims: bool) -> "Array":
+    def reduced(self, op: str, axis: Any = None, keepdims: bool = False) -> "Array":
         """A reduction along axes."""
         places, axes = self.places(axis), self.axes
         gone = tuple([axes[i] for i in places if axes[i] is not None])
@@ -136,9 +159,7 @@ class Array(Symbol):
             self.trace, node, tuple([a for i, a in enumerate(kept) if keepdims or i not in places])
         )
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> "Array":
-        """The sum along axes."""
-        return self.reduced("sum", axis, keepdims)
+    sum, prod = partialmethod(reduced, "sum"), partialmethod(reduced, "product")
 
     def mean(self, axis: Any = None, keepdims: bool = False) -> "Array":
         """The mean along axes."""
@@ -155,6 +176,16 @@ class Array(Symbol):
         y = self.reduced("least", axis, keepdims)
         return y if initial == np.inf else np.minimum(y, initial)
 
+    def running(self, op: str, axis: Any, reverse: bool = False) -> Any:
+        """What is added up, or multiplied, along an axis so far, or from there on."""
+        own, x = self.axes[axis.__index__()], self.of("mul", self, 1.0)
+        if own is None:
+            return x
+        node = self.trace.graph.node(op, (x.node,), "f", "e", (own, reverse))
+        return Array(self.trace, node, x.axes)
+
+    cumsum, cumprod = partialmethod(running, "cumsum"), partialmethod(running, "cumprod")
+
     # ---- the same numbers along other axes ----
 
     def reshape(self, *shape: Any) -> "Array":
@@ -163,6 +194,9 @@ class Array(Symbol):
         own = [a for a in self.axes if a is not None]
         axes: list = []
         for n in shape:
+            if isinstance(n, Size) and n.axis.size == 1 and not (own and own[0].size == 1):
+                n.axis.same = None
+                n = 1
             if type(n) is int and n == 1:
                 axes.append(None)
                 continue
@@ -210,19 +244,30 @@ def _taken(x, index, axis):
     return Array(x.trace, node, index.axes)
 
 
+def _check_single(x, index, axis):
+    """Raise Untraceable unless an index names one place along an axis of x."""
+    if (own := index.axes[axis]) is not None:
+        if own.size != 1:
+            raise Untraceable("it takes, or writes, several elements along an axis")
+        own.same = None
+
+
 def _take_along_axis(x, index, axis):
-    if x.axes[axis] is None or index.axes[axis] is not None:
-        raise Untraceable("it takes several elements along an axis")
-    stretched_axes((x, index))
-    return _taken(x, index, axis)
+    _check_single(x, index, axis)
+    axes = stretched_axes((x, index))
+    if any(
+        a is not b for i, (a, b) in enumerate(zip(axes, index.axes)) if range(x.ndim)[axis] != i
+    ):
+        raise Untraceable("it takes elements at places that are stretched")
+    return x.of_axes(axes) if x.axes[axis] is None else _taken(x, index, axis)
 
 
 def _put_along_axis(x, index, values, axis):
-    if x.axes[axis] is None or index.axes[axis] is not None:
-        raise Untraceable("it writes several elements along an axis")
-    graph = x.trace.graph
-    place = Array(x.trace, graph.node("place", (), "f", "e", x.axes[axis]), x.axes)
-    x.node = (place == index).where(values, x).node
+    _check_single(x, index, axis)
+    if x.axes[axis] is not None:
+        node = x.trace.graph.node("place", (), "f", "e", x.axes[axis])
+        values = (Array(x.trace, node, x.axes) == index).where(values, x)
+    x.write(values)
 
 
 def _expand_dims(x, axis):
@@ -231,11 +276,7 @@ def _expand_dims(x, axis):
 
 
 def _broadcast_to(x, shape):
-    for n in shape:
-        if not isinstance(n, Size) and n != 1:
-            raise Untraceable("it broadcasts to a shape of its own")
-    axes = tuple([n.axis if isinstance(n, Size) else None for n in shape])
-    return x.of_axes(stretched_axes((x, x.of_axes(axes))))
+    return x.of_axes(stretched_axes((x, x.of_shape(shape))))
 
 
 def _count_nonzero(x, axis=None, keepdims=False):
@@ -247,7 +288,7 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{"max": Array.max, "amax": Array.max, "min": Array.min, "amin": Array.min},
     **{"squeeze": Array.squeeze, "expand_dims": _expand_dims, "broadcast_to": _broadcast_to},
     "broadcast_arrays": lambda *several: [x.of_axes(stretched_axes(several)) for x in several],
-    "count_nonzero": _count_nonzero,
+    **{"count_nonzero": _count_nonzero, "cumsum": Array.cumsum},
     "isneginf": lambda x: x == -np.inf,
     **{"take_along_axis": _take_along_axis, "put_along_axis": _put_along_axis},
 }

@@ -1,12 +1,14 @@
 """Axes of a call: which of those of its arguments are the same one."""
 
+from typing import Any
+
 from minifp.derive.symbol import Untraceable
 
 
 class Axis:
     """An axis of an argument: perhaps the same as another's, or one along which it is stretched."""
 
-    def __init__(self, argument: int, place: int, size: int) -> None:
+    def __init__(self, argument: Any, place: int, size: int) -> None:
         self.source, self.size = (argument, place), size
         self.same: Axis | None = self
 

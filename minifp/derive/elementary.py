@@ -306,6 +306,37 @@ def cos(x: Any) -> Any:
     return where(x.bitwise("iadd", quarter, np.int32(1)) & np.int32(2), -y, y)
 
 
+# ---- whole quotients ----------------------------------------------------------------------------
+#
+# As NumPy has them (npy_divmod): of x / 0 what division gives, and NaN of an Inf that is divided.
+
+
+def _signed_zero(y):
+    """0 with the sign of y."""
+    return y.bitwise("float", y.bitwise("bits", y) & SIGN)
+
+
+def _with_rest(x, y):
+    """(fmod, whether it and y have different signs)."""
+    rest = np.fmod(x, y)
+    return rest, where(y < 0, rest > 0, rest < 0)
+
+
+def remainder(x: Any, y: Any) -> Any:
+    """x - y floor(x / y), with the sign of y."""
+    rest, differ = _with_rest(x, y)
+    return where(rest == 0, _signed_zero(y), rest + where(differ, y, 0.0))
+
+
+def floor_divide(x: Any, y: Any) -> Any:
+    """floor(x / y), where x - fmod is as good as a multiple of y."""
+    rest, differ = _with_rest(x, y)
+    q = (x - rest) / y - where(differ, 1.0, 0.0)
+    whole = np.floor(q)
+    whole = where(q - whole > 0.5, whole + 1, whole)
+    return where(y == 0, x / y, where(q == 0, _signed_zero(x / y), whole))
+
+
 # ---- the C library's ----------------------------------------------------------------------------
 
 

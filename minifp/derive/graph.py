@@ -28,6 +28,7 @@ OPERATIONS: dict[str, Any] = {
     **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide},
     **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "pow": np.power},
     **{"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint},
+    "fmod": np.fmod,
     **{"max": np.maximum, "min": np.minimum, "select": np.where},
     **{"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal},
     **{"eq": np.equal, "ne": np.not_equal},
@@ -79,7 +80,7 @@ class Graph:
 
     def make(self, op: str, *args: Node) -> Node:
         """The node of an operation: perhaps a simpler one that computes the same number."""
-        extent = max((a.extent for a in args), key=EXTENTS.index)
+        extent = extent_of(args)
         if extent != "h":
             args = tuple([self.enter(a) for a in args])
             simpler = self._simpler(op, args)
@@ -121,6 +122,11 @@ class Graph:
         return (
             self.const(node.value) if node.op == "python" else self.node("enter", (node,), "f", "c")
         )
+
+
+def extent_of(operands: Iterable[Node]) -> str:
+    """The extent of what is computed of these."""
+    return max((a.extent for a in operands), key=EXTENTS.index)
 
 
 class Exactly(float):

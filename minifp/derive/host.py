@@ -26,7 +26,7 @@ def spelled(node: Node) -> str:
     if node.op == "python":
         return repr(float(node.value))
     if node.op == "size":
-        return "s[''][{}][{}]".format(*node.value)
+        return "s[''][{!r}][{}]".format(*node.value)
     if node.op == "setting":
         name, *places = node.value
         return f"s[{name!r}]" + "".join(f"[{i}]" for i in places)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from minifp.derive.arrays import REDUCTIONS
+from minifp.derive.arrays import REDUCTIONS, SCANS
 from minifp.derive.graph import OPERATIONS, Node
 from minifp.derive.trace import Formula
 
@@ -41,6 +41,8 @@ def text_of(node: Node, operands: list[str], brackets: list[str]) -> str:
     if node.op == "setting":
         name, *places = node.value
         return name + "".join(f"[{i}]" for i in places)
+    if node.op in SCANS and node.value[1]:
+        operands = [*operands, "reverse=True"]
     name = node.value if node.op == "call" else getattr(OPERATIONS.get(node.op), "__name__", "")
     return f"{node.op if name in ('', '<lambda>') else name}({', '.join(operands)})"
 
@@ -49,7 +51,7 @@ def host_text(node: Node, arguments: list[str]) -> str:
     """What is computed of a call's settings, and of the arguments' sizes, in Python's numbers."""
     if node.op == "size":
         k, axis = node.value
-        return f"{arguments[k]}.shape[{axis}]"
+        return f"{k if k == 'shape' else arguments[k] + '.shape'}[{axis}]"
     texts = [host_text(a, arguments) for a in node.args]
     return text_of(node, texts, [f"({t})" if " " in t else t for t in texts])
 

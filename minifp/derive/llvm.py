@@ -4,6 +4,7 @@
 allows what NaN, Inf or -0 forbid.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from llvmlite import ir
 from minifp.derive.graph import Node
 from minifp.derive.trace import Formula
 
-F32, I1, I32 = ir.FloatType(), ir.IntType(1), ir.IntType(32)
+F32, F64, I32 = ir.FloatType(), ir.DoubleType(), ir.IntType(32)
 
 
 def intrinsic(name: str, **options: Any) -> Callable[..., Any]:
@@ -25,10 +26,30 @@ def intrinsic(name: str, **options: Any) -> Callable[..., Any]:
 
 
 def called(builder: ir.IRBuilder, name: str, operands: Any, **options: Any) -> Any:
-    """The result of a function of float32 numbers, declared where it is not yet."""
-    kind = ir.FunctionType(F32, [F32] * len(operands))
+    """The result of a function of numbers of one type, declared where it is not yet."""
+    type = operands[0].type
+    kind = ir.FunctionType(type, [type] * len(operands))
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, operands, **options)
+
+
+def fmod(b: ir.IRBuilder, x: Any, y: Any) -> Any:
+    """What is left of x by y, exact: in double where the quotient has few bits, or else C's."""
+    wide, by = b.fpext(x, F64), b.fpext(y, F64)
+    q = called(b, "llvm.trunc.f64", [b.fdiv(wide, by)])
+    rest = b.fsub(wide, b.fmul(q, by))
+    back = b.fadd(rest, called(b, "llvm.copysign.f64", [by, wide]))  # q was rounded up
+    rest = b.select(b.fcmp_ordered("<", b.fmul(rest, wide), ir.Constant(F64, 0.0)), back, rest)
+    near = called(b, "llvm.copysign.f32", [b.fptrunc(rest, F32), x])
+    few = b.fcmp_ordered("<", called(b, "llvm.fabs.f64", [q]), ir.Constant(F64, 2.0**29))
+    finite = b.fcmp_ordered("<", called(b, "llvm.fabs.f32", [y]), ir.Constant(F32, math.inf))
+    before = b.block
+    with b.if_then(b.not_(b.and_(few, finite))):
+        far, after = called(b, "fmodf", [x, y]), b.block
+    result = b.phi(F32)
+    result.add_incoming(near, before)
+    result.add_incoming(far, after)
+    return result
 
 
 def ordered(sign: str) -> Callable[..., Any]:
@@ -47,6 +68,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     **{"ceil": intrinsic("ceil"), "trunc": intrinsic("trunc"), "rint": intrinsic("rint")},
     "max": intrinsic("maximum", fastmath=("nsz",)),  # NaN if one is; which 0 does not matter
     "min": intrinsic("minimum", fastmath=("nsz",)),
+    "fmod": fmod,
     "select": lambda b, c, x, y: b.select(c, x, y),
     **{"lt": ordered("<"), "le": ordered("<="), "gt": ordered(">"), "ge": ordered(">=")},
     "eq": ordered("=="),
@@ -65,10 +87,12 @@ FLAGGED = {"add", "sub", "mul", "div"}
 
 
 class Emitter:
-    """Writes nodes where a builder stands. known: the values there are; flags: of arithmetic."""
+    """Writes nodes where a builder stands. known: the values there are; flags: of arithmetic; read:
+    what gives those that are no operations."""
 
-    def __init__(self, builder: ir.IRBuilder, known: dict[Node, Any], flags: tuple = ("contract",)):
-        self.builder, self.known, self.flags = builder, known, flags
+    def __init__(self, builder: ir.IRBuilder, known: dict[Node, Any], flags: tuple = ("contract",),
+                 read: Any = None):  # fmt: skip
+        self.builder, self.known, self.flags, self.read = builder, known, flags, read
 
     def value(self, node: Node) -> Any:
         """The value of a node, computed here if it is not known."""
@@ -81,6 +105,8 @@ class Emitter:
             return ir.Constant(F32, float(node.value))
         if node.op == "int":
             return ir.Constant(I32, node.value)
+        if node.op not in ROWS and node.op != "call":
+            return self.read(node)
         operands = [self.value(a) for a in node.args]
         if node.op == "call":
             return called(self.builder, node.value, operands)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minifp.derive import elementary
-from minifp.derive.symbol import Symbol, Untraceable
+from minifp.derive.symbol import Symbol
 
 # Powers that arithmetic gives: of other exponents they are the C library's.
 POWERS: dict[float, Callable[..., Any]] = {
@@ -25,10 +25,10 @@ def _power(self, x, y):
     return self.of("pow", x, y)
 
 
-def _whole_quotient(self, x, y):
-    if self.lift(x).extent != "h" or self.lift(y).extent != "h":
-        raise Untraceable("np.floor_divide has no formula")
-    return self.of("floordiv", x, y)
+def _floor_divide(self, x, y):
+    if self.lift(x).extent == self.lift(y).extent == "h":
+        return self.of("floordiv", x, y)
+    return _elementary("floor_divide", elementary.floor_divide)(self, x, y)
 
 
 def _sign(self, x):
@@ -62,7 +62,7 @@ def _bitwise(logical_op, integer_op):
 
 def _elementary(name, function):
     def apply(self, *operands):
-        numbers = [self.of("mul", x, 1.0) for x in operands]
+        numbers = [self.entered(x) for x in operands]
         return numbers[0].call(name, *numbers[1:]) if self.trace.folds else function(*numbers)
 
     return apply
@@ -85,7 +85,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "bitwise_or": _bitwise("or", "ior"),
     "invert": logical("not"),
     "power": _power,
-    "floor_divide": _whole_quotient,
+    "floor_divide": _floor_divide,
     "square": lambda self, x: x * x,
     "reciprocal": lambda self, x: 1 / x,
     "positive": lambda self, x: 1.0 * x,
@@ -94,6 +94,8 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "isinf": lambda self, x: np.abs(x) == math.inf,
     "isfinite": lambda self, x: np.abs(x) < math.inf,
     "copysign": _elementary("copysign", elementary.copysign),
+    "fmod": operation("fmod"),
+    "remainder": _elementary("remainder", elementary.remainder),
     **{name: _elementary(name, f) for name, f in elementary.FUNCTIONS.items()},
 }
 
@@ -111,16 +113,17 @@ def _where(condition, yes, no):
     return symbol.of("mul", yes if condition else no, 1.0)
 
 
-def _full_like(x, value, **_):
+def _full_like(x, value, shape=None, **_):
     x.trace.shaping.append(x.node)
-    return x.trace.symbol(x.trace.graph.enter(x.lift(value)), (x,))
+    y = x.trace.symbol(x.trace.graph.enter(x.lift(value)), (x,))
+    return y if shape is None else y.of_shape(shape).copy()
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": _where,
     "clip": _clip,
     "full_like": _full_like,
-    "zeros_like": lambda x, **_: _full_like(x, 0.0),
-    "empty_like": lambda x, **_: _full_like(x, 0.0),
-    "ones_like": lambda x, **_: _full_like(x, 1.0),
+    "zeros_like": lambda x, **options: _full_like(x, 0.0, **options),
+    "empty_like": lambda x, **options: _full_like(x, 0.0, **options),
+    "ones_like": lambda x, **options: _full_like(x, 1.0, **options),
 }

@@ -14,7 +14,7 @@ them (the weight of all rows, in a mean), they are a formula of their own, which
 
 from functools import cached_property
 
-from minifp.derive.arrays import REDUCTIONS, Array, ArrayTrace
+from minifp.derive.arrays import REDUCTIONS, SCANS, Array, ArrayTrace
 from minifp.derive.axes import found
 from minifp.derive.graph import Node, in_order
 from minifp.derive.symbol import Untraceable
@@ -41,6 +41,7 @@ class Rows(Formula):
             k: tuple(map(found, axes)) for k, axes in trace.arguments.items() if k in self.loads
         }
         self.sums = [n for n in self.nodes if n.op in REDUCTIONS]
+        self.scans = [n for n in self.nodes if n.op in SCANS]
         self.rows = self._find_axes() if self.sums else self._find_rows()
         if self.rows:
             self._divide()
@@ -70,6 +71,7 @@ class Rows(Formula):
         gone = {_set(n.value[0]) for n, domain in zip(self.sums, domains) if domain == whole}
         if gone == {whole} and self._ends_in_sums():
             gone = {frozenset()}  # rows of one number
+        gone = {_set(n.value[:1]) for n in self.scans} or gone
         gone = gone or {whole - domain for domain in domains}
         self.along = max(gone, key=lambda g: [a in g for a in reversed(self.axes)])
         return True
@@ -89,10 +91,11 @@ class Rows(Formula):
     def _find_rows(self):
         """The same where nothing is summed: rows are what one number is for, if any is."""
         whole = self._find_whole([])
-        places = [n for n in self.nodes if n.op in ("take", "place")]
+        places = [n.value for n in self.nodes if n.op in ("take", "place")]
+        places += [n.value[0] for n in self.scans]
         several = {frozenset(own) - {None} for own in self.arguments.values()} - {frozenset()}
         several = {s for s in several if s < whole}
-        self.along = _set([n.value for n in places]) & whole
+        self.along = _set(places) & whole
         if not places and len(several) == 1:
             self.along = whole - several.pop()
         return bool(places or self.along)
@@ -102,9 +105,9 @@ class Rows(Formula):
         of_sums = {
             n for n in self.nodes if any(a in self.sums for a in in_order([n]) if a is not n)
         }
-        return not any(self.spans[n] or n.op in REDUCTIONS for n in of_sums) and not any(
-            map(_set, self.shapes)
-        )
+        is_inner = any(self.spans[n] or n.op in REDUCTIONS for n in of_sums)
+        products = [n for n in self.sums if n.op == "product"]
+        return not (is_inner or products or any(map(_set, self.shapes)))
 
     # ---- extents and levels ----
 
@@ -115,7 +118,8 @@ class Rows(Formula):
             if n.extent != "h":
                 self.extent[n] = self._reduction(n) if n.op in REDUCTIONS else self._extent(n)
                 below = max([self.level[a] for a in n.args if a in self.level], default=0)
-                self.level[n] = below + (self.extent[n] == "r" and n.op in REDUCTIONS)
+                is_sum = n.op in REDUCTIONS and self.extent[n] == "r"
+                self.level[n] = below + (is_sum or n.op in SCANS)
         self.passes = max(self.level.values())
         over_rows = [n for n in self.sums if self.extent[n] in "kc"]
         rest = [m for m in self.nodes if self.extent.get(m) in ("r", "e", "k")]
@@ -147,7 +151,12 @@ class Rows(Formula):
         if n.op == "load" and not span <= set(self.axes):
             return "t"
         along, across = bool(span & self.along), bool(span - self.along)
-        if along and (across or self.along == set(self.axes)):
+        is_element = along and (across or self.along == set(self.axes))
+        if n.op == "take" and not {*in_order(n.args[:1])}.isdisjoint(self.scans):
+            raise Untraceable("it takes elements of running sums")
+        if n.op in SCANS and not (is_element and _set(n.value[:1]) == self.along):
+            raise Untraceable("it adds up along different axes")
+        if is_element:
             return "e"
         below = {self.extent[a] for a in n.args if a in self.extent}  # "e": of what is taken
         return "k" if along else "r" if across or below & {"r", "e"} else "c"
@@ -158,7 +167,7 @@ class Rows(Formula):
             return "r"
         if gone == set(self.axes) - self.along and n.op == "sum":
             return "k" if left else "c"
-        if gone == set(self.axes) - self.along and not left:
+        if gone == set(self.axes) - self.along and not left and n.op != "product":
             return "c"
         raise Untraceable("it reduces along different axes")
 
@@ -178,7 +187,7 @@ class Rows(Formula):
         last = self.passes + 1
         wanted = [(n.args[0], self.level[n]) for n in self.sums if self.extent[n] == "r"]
         wanted += [(n, last) for n, form in zip(self.results, self.forms) if form == "e"]
-        wanted += [(n.args[0], last) for n in self.late]
+        wanted += [(n.args[0], last) for n in self.late] + [(n, self.level[n]) for n in self.scans]
         uses: dict[Node, set[int]] = {}
         for n, at in wanted:
             for m in self.elements(n):
@@ -200,10 +209,11 @@ class Rows(Formula):
 
     @cached_property
     def kept(self) -> list[Node]:
-        """Elements that are dear, and needed in later passes again."""
+        """Running sums; and elements that are dear, and needed in later passes again."""
         uses = self.uses
         dear = [m for m in uses if len(uses[m]) > 1 and len(self.elements(m)) >= DEAR]
-        return [
+        dear = [m for m in dear if m not in self.scans]
+        return self.scans + [
             m for m in dear
             if not any(m in self.elements(u) and uses[m] <= uses[u] for u in dear if u is not m)
         ]  # fmt: skip

@@ -11,8 +11,8 @@ array belongs to sequence s of the step, is said by a word:
 
 from typing import Any, NamedTuple
 
-from minifp.derive.symbol import Symbol, Trace
-from minifp.derive.trace import Formula
+from minifp.derive.symbol import Symbol
+from minifp.derive.trace import Formula, Trace
 
 ROUNDED = "as_stored"  # the function that rounds to the step's format, and widens again
 

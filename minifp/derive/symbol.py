@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.derive.graph import Node, Untraceable
+from minifp.derive.graph import Node, Untraceable, extent_of
 from minifp.derive.host import HOST
 
 
@@ -70,6 +70,10 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             nodes = [self._as_number(n) for n in nodes]
         return self.made(op, nodes, operands)
 
+    def entered(self, x: Any) -> "Symbol":
+        """The symbol of a number as it is in arithmetic with arrays."""
+        return self.trace.symbol(self.trace.graph.enter(self.of("mul", x, 1.0).node), (x,))
+
     def made(self, op: str, nodes: list, operands: Any) -> "Symbol":
         """The symbol of an operation on nodes; of settings alone with its value."""
         node, value = self.trace.graph.make(op, *nodes), None
@@ -112,7 +116,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         """The symbol of a function of C's library, or, for people, of one of elementary.py."""
         graph = self.trace.graph
         nodes = tuple([graph.enter(self.lift(x)) for x in (self, *others)])
-        node = graph.node("call", nodes, "f", self.node.extent, name)
+        node = graph.node("call", nodes, "f", extent_of(nodes), name)
         return self.trace.symbol(node, (self, *others))
 
     def is_half(self) -> bool:
@@ -175,6 +179,8 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __iter__(self):
         raise Untraceable("it goes through an array")
+
+    __len__ = __iter__
 
     @property  # type: ignore[misc]
     def __class__(self):

@@ -7,7 +7,7 @@ have size 1. How long they are a formula is told, as it is told settings.
 from functools import partial
 from typing import Any
 
-from minifp.derive.arrays import WHOLE_NUMBERS, Array, ArrayTrace
+from minifp.derive.arrays import SCANS, WHOLE_NUMBERS, Array, ArrayTrace
 from minifp.derive.rows import Rows
 from minifp.derive.symbol import Untraceable
 from minifp.derive.trace import STORED, Variants
@@ -20,8 +20,9 @@ class RowFormulas(Variants):
         """The formula of a call, or None. args: arrays, numbers or None; settings: those of the
         call, with the shapes of the arguments as ''."""
         plain = {k: v for k, v in settings.items() if k not in ("", "shape")}
+        told = _of_shape(args, settings.get("shape"))
         trace = partial(self.trace, args, plain, settings)
-        return self.find(tuple(map(_kind, args)), plain, settings, trace)
+        return self.find((*map(_kind, args), told), plain, settings, trace)
 
     def trace(
         self, args: list, plain: dict[str, Any], settings: dict[str, Any], folds: bool = False
@@ -33,9 +34,9 @@ class RowFormulas(Variants):
         keywords = {name: trace.setting(v, name) for name, v in plain.items()
                     if name not in self.arguments}  # fmt: skip
         if "shape" in settings:
-            keywords["shape"] = _shape(trace, symbols, settings["shape"])
-        if "sum" in self.keywords:
-            keywords["sum"] = Array.sum
+            keywords["shape"] = _shape(trace, symbols, args, settings["shape"])
+        primitives = self.keywords & {"sum", "prod", *SCANS}
+        keywords |= {name: getattr(Array, name) for name in primitives}
         results = self.reference(*symbols, **keywords)
         several = isinstance(results, tuple)
         results = list(results) if several else [results]
@@ -54,12 +55,20 @@ class RowFormulas(Variants):
         return trace.array(k, name, a.shape)
 
 
-def _shape(trace, symbols, shape):
-    """The shape of an argument, if it is one's."""
-    for s in symbols:
-        if isinstance(s, Array) and tuple([a.size for a in s.axes]) == shape:
-            return s.shape
-    raise Untraceable("it is told a shape")
+def _of_shape(args, shape):
+    """What a formula depends on of a shape that it is told: whose it is, or which sizes are 1."""
+    for k, a in enumerate(args):
+        if shape is not None and getattr(a, "shape", None) == shape:
+            return k
+    return shape and tuple([n == 1 for n in shape])
+
+
+def _shape(trace, symbols, args, shape):
+    """A shape that a reference is told: of an argument, or of axes that no argument has."""
+    told = _of_shape(args, shape)
+    if isinstance(told, int):
+        return symbols[told].shape
+    return tuple(map(trace.size, trace.new_axes("shape", shape)))
 
 
 def _kind(a):

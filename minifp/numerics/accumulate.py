@@ -2,8 +2,9 @@
 
     sum(x, axis=None, keepdims=False)     y[kept] = sum over the reduced axes of x
     dot(a, b)                             y[..., m, n] = sum over k of a[..., m, k] b[..., k, n]
-    cumsum(x, axis)                       y[k] = sum over i <= k of x[i] along the axis
+    cumsum(x, axis, reverse=False)        y[k] = sum over i <= k (i >= k) of x[i] along the axis
     prod(x, axis=None, keepdims=False)    y[kept] = product over the reduced axes of x
+    cumprod(x, axis)                      y[k] = product over i <= k of x[i] along the axis
 
 `primitives(dtype)` gives them for a format that a precision names in `reduce` or `accumulate`.
 
@@ -49,6 +50,7 @@ class Primitives(NamedTuple):
     dot: Callable
     cumsum: Callable
     prod: Callable
+    cumprod: Callable
 
 
 @cache
@@ -65,23 +67,20 @@ def _primitives(dtype):
     if dtype.kind != "f":
         raise PrecisionError(f"sums in {dtype.name}: expected a floating format")
     if dtype.itemsize >= float32.itemsize:
-        return Primitives(plain_sum, partial(checked_dot, np.matmul), plain_cumsum, plain_prod)
+        return Primitives(
+            sum=plain_sum,
+            dot=partial(checked_dot, np.matmul),
+            cumsum=partial(directed, plain_cumsum),
+            prod=plain_prod,
+            cumprod=plain_cumprod,
+        )
     return Primitives(
         sum=partial(sequential_sum, dtype),
         dot=partial(checked_dot, partial(sequential_dot, dtype)),
-        cumsum=partial(sequential_cumsum, dtype),
+        cumsum=partial(directed, partial(sequential_cumsum, dtype)),
         prod=partial(sequential_prod, dtype),
+        cumprod=partial(sequential_cumprod, dtype),
     )
-
-
-def sum_in(dtype) -> Callable:
-    """The sum with partial sums in `dtype`; see `primitives`."""
-    return primitives(dtype).sum
-
-
-def dot_in(dtype) -> Callable:
-    """The sum of products with partial sums in `dtype`; see `primitives`."""
-    return primitives(dtype).dot
 
 
 # ---- what both share ----------------------------------------------------------------------------
@@ -126,6 +125,11 @@ def reduced_axes(x, axis) -> tuple:
             f"from {-x.ndim} to {x.ndim - 1}"
         )
     return tuple(sorted(found))
+
+
+def directed(cumsum, x, axis, reverse=False):
+    """The running sums of x along an axis; from its last number on if `reverse`."""
+    return np.flip(cumsum(np.flip(x, axis), axis), axis) if reverse else cumsum(x, axis)
 
 
 def _without(shape, axes, keepdims):
@@ -240,6 +244,12 @@ def plain_prod(x, axis=None, keepdims=False):
     return np.ldexp(mantissas[0], exponents[0]).reshape(shape)
 
 
+def plain_cumprod(x, axis):
+    """The running products of x along one axis in its own format, but at least float32."""
+    (axis,) = reduced_axes(x, axis)
+    return np.cumprod(_at_least_single(x), axis)
+
+
 # ---- sequential: narrower formats ---------------------------------------------------------------
 
 
@@ -264,11 +274,7 @@ def sequential_dot(dtype, a, b):
 
 def sequential_cumsum(dtype, x, axis):
     """The running sums of x along one axis, every addend and partial sum rounded to `dtype`."""
-    (axis,) = reduced_axes(x, axis)
-    addends = np.moveaxis(_as_single(x, dtype), axis, 0)
-    start = np.zeros((1, *addends.shape[1:]), float32)  # +0: a sum that starts with -0 is not it
-    sums = _partial_results(np.add, dtype, np.concatenate([start, addends]))
-    return np.moveaxis(sums[1:], 0, axis)
+    return _running(np.add, dtype, x + float32.type(0), axis)  # no -0: a sum starts at +0
 
 
 def sequential_prod(dtype, x, axis=None, keepdims=False):
@@ -280,6 +286,17 @@ def sequential_prod(dtype, x, axis=None, keepdims=False):
     factors = np.concatenate([np.ones((1, factors.shape[1]), float32), factors])
     products = _partial_results(np.multiply, dtype, factors)
     return products[-1].reshape(_without(x.shape, axes, keepdims))
+
+
+def sequential_cumprod(dtype, x, axis):
+    """The running products of x along one axis, every factor and partial product rounded."""
+    return _running(np.multiply, dtype, x, axis)
+
+
+def _running(operation, dtype, x, axis):
+    (axis,) = reduced_axes(x, axis)
+    results = _partial_results(operation, dtype, np.moveaxis(_as_single(x, dtype), axis, 0))
+    return np.moveaxis(results, 0, axis)
 
 
 def _partial_results(operation, dtype, x):

@@ -64,9 +64,8 @@ def path_of(module: str) -> str:
 # What a kernel needs of the precision, that no formula has.
 NEEDS = {
     "dot": "it multiplies matrices",
-    "cumsum": "it adds up along an axis, each number to those before",
-    "prod": "it multiplies along an axis",
     "sum": "it sums along axes",
+    "draw": "it is for a GPU alone, which draws the mask again: the CPU keeps it",
 }
 
 
@@ -77,9 +76,9 @@ def derived_on(kernel: Kernel, device: str) -> Any:
 
 def why_not_derived(kernel: Kernel, device: str) -> str:
     """Why nothing is compiled of a kernel's reference, in one line; "" where it is."""
-    if derived_on(kernel, device) is None:
+    if derived_on(kernel, device) is None or "draw" in kernel.keywords:
         return cpu.why_not_derived() or next(
-            (why for want, why in NEEDS.items() if want in kernel.wants),
+            (why for want, why in NEEDS.items() if want in kernel.keywords),
             f"its role is {kernel.rule.role}: only what works element by element is derived",
         )
     try:
@@ -150,7 +149,8 @@ def traced_example(
     args = [_array(shape, precision) for shape in shapes]
     if not isinstance(formulas, RowFormulas):
         return traced(formulas, tuple(kind_of(a) for a in args), settings, folds)
-    sizes = {k: a.shape for k, a in enumerate(args) if a is not None}
+    sizes: dict[Any, Any] = {k: a.shape for k, a in enumerate(args) if a is not None}
+    sizes |= {"shape": settings["shape"]} if "shape" in settings else {}
     plain = {name: v for name, v in settings.items() if name != "shape"}
     return formulas.trace(args, plain, settings | {"": sizes}, folds)
 

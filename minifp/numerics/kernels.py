@@ -15,7 +15,7 @@ import numpy as np
 from minifp.checks import check_choice
 from minifp.derive.outside import is_ours
 from minifp.errors import DeviceError
-from minifp.numerics.accumulate import primitives
+from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
@@ -33,7 +33,7 @@ observers: list[Any] = []
 # Kernels that had to run on the CPU, by name: see `Kernel.on_host`.
 ran_on_host: set[str] = set()
 
-PRIMITIVES = ("sum", "cumsum", "prod", "dot", "accumulate", "store")
+PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store")
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
 
 
@@ -45,7 +45,7 @@ class Kernel:
     the compute format. It names among its keywords what it needs of the precision:
 
     sum, dot:   how to sum, and how to sum products (see accumulate.py);
-    cumsum, prod: how to add up and multiply along an axis, in the format of sums;
+    cumsum, prod, cumprod: how to add up and multiply along an axis, in the format of sums;
     accumulate: rounds what is added to a dot product, such as a bias, as its partial sums are;
     store:      rounds an array to the first result's format: for what is stored between the steps
                 of a sequence.
@@ -144,7 +144,7 @@ class Kernel:
         sums_to = self.rule.role == "loss" and {"shape", "sum"} <= self.keywords
         if self.rule.role == "map" or sums_to:
             return self._guarded(partial(derived_kernel_of, self.reference))
-        reduces = self.rule.role in ("reduce", "norm", "loss") and {*self.wants} <= {"sum"}
+        reduces = self.rule.role in ("reduce", "norm", "loss") and "dot" not in self.wants
         rows = partial(derived_rows_of, self.reference, self.rule.out)
         return self._guarded(rows) if reduces else None
 
@@ -240,10 +240,9 @@ class Kernel:
         return downcast(result, activations) if result.dtype.kind == "f" else result
 
     def _primitive(self, want, formats, targets):
-        if want in ("sum", "cumsum", "prod"):
-            return getattr(primitives(formats.sum_in), want)
-        if want == "dot":
-            return primitives(formats.dot_in).dot
+        if want in Primitives._fields:
+            sums_in = formats.dot_in if want == "dot" else formats.sum_in
+            return getattr(primitives(sums_in), want)
         if want == "accumulate":
             return lambda x: round_to(x, formats.dot_in)
         stored = _format_of_target(targets[0], formats.out[0])

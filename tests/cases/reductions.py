@@ -252,4 +252,5 @@ def cumprod_dx(dy, x, *, exact, axis):
     others = np.where((zeros > 1) | ((x == 0) & ~first), 0, np.abs(np.cumprod(ones, axis)))
     before = still_to_come(np.abs(dy) * np.where(zeros == 0, others, 0), axis) / np.abs(ones)
     at_first = still_to_come(np.abs(dy) * others, axis)
-    return np.where(first, at_first, before) * max(1, x.shape[axis] / 8)
+    sizes = np.where(first, at_first, np.where(zeros == 0, before, 0))
+    return sizes * max(1, x.shape[axis] / 8)

@@ -129,7 +129,7 @@ def test_remainders_of_what_is_not_finite_or_far_apart(name, dtype):
     assert np.array_equal(np.signbit(z[zero]), np.signbit(expected[zero]))
 
 
-# ---- gates, repeats, windows, einsum ------------------------------------------------------------
+# ---- gates, windows, einsum ------------------------------------------------------------
 
 
 @BOTH
@@ -148,13 +148,6 @@ def test_gates_of_what_is_not_finite():
     x = np.stack(np.broadcast_arrays(given[:, None], given)).reshape(2, -1)
     check("glu_prelu.glu_forward", x, axis=0, to=("float16",))
     check("glu_prelu.glu_dx", np.ones((1, x.shape[1]), "float16"), x, axis=0, to=("float16",))
-
-
-@BOTH
-def test_what_was_repeated_is_summed(rng, dtype):
-    dy = rng.normal(size=(900, 14)).astype(dtype)
-    given = {"shape": (3, 7), "wide": (300, 3, 2, 7)}
-    check("expand.repeat_dx", dy, to=(dtype,), **given)
 
 
 @BOTH

@@ -29,7 +29,7 @@ SETTINGS = {
     "gelu": {"approximate": "none"},
 }
 WITHOUT = {"neg", "sign", *STEPS}  # whose slopes need nothing that is stored
-TWO = ("add", "sub", "mul", "div", "maximum", "minimum")
+TWO = ("add", "sub", "mul", "div", "maximum", "minimum", "floor_divide", "remainder")
 SHAPED = ("mul", "div", "maximum", "minimum")
 
 
@@ -49,7 +49,7 @@ def calls_of():
         yield f"{name}_forward", "xy", {"alpha": 1} if name in ("add", "sub") else {}
     yield "add_forward", "xy", {"alpha": -0.3}
     yield "sub_forward", "xn", {"alpha": 2}
-    for name in ("mul", "div", "maximum"):
+    for name in ("mul", "div", "maximum", "remainder"):
         yield f"{name}_forward", "xn", {}
         yield f"{name}_forward", "nx", {}
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -82,6 +82,7 @@ def gradients_of():
         yield f"{name}_dy", "xyz", {}, 2
     yield "pow_dy", "pyz", {}, 2
     yield "remainder_dx", "xyz", {}, 1
+    yield "remainder_dy", "xyz", {}, 2
     for name in ("floor_divide", "trunc_divide"):
         yield f"{name}_dx", "xyz", {}, 1
         yield f"{name}_dy", "xyz", {}, 2

@@ -261,6 +261,31 @@ def share(d):
     return (dy, x, y), params | {"nan_is_found": bool(d.choice(True, False))}, to
 
 
+def running(d):
+    x, params = along(d)
+    return (x,), params, (d.dtype,)
+
+
+def running_gradient(d):
+    x, params = along(d)  # factors near 1, so that products stay numbers; zeros, and Inf
+    x = np.where((x == 0) | np.isinf(x), x, 1 + np.tanh(x) / 256)
+    x = d.laid(x.astype(d.dtype))
+    return (d.array(*x.shape), x), params, (d.dtype,)
+
+
+def select(d):
+    x = d.array(*d.shape("rows", 1))
+    axis = d.size(0, x.ndim - 1)
+    i = np.asarray(d.random.integers(0, x.shape[axis], x.shape)).min(axis, keepdims=True)
+    return (x, i), {"axis": axis, "keepdims": bool(d.choice(True, False))}, (d.dtype,)
+
+
+def select_gradient(d):
+    (x, i), params, to = select(d)
+    dy = d.array(*(i if params.pop("keepdims") else i.squeeze(params["axis"])).shape)
+    return (dy, i), params | {"shape": x.shape}, to
+
+
 CALLS = {
     f.__name__: f
     for f in (
@@ -300,4 +325,7 @@ CALLS = {
     "pairwise_distance_forward": distance,
     "pairwise_distance_dx": distance_gradient,
     **{"amax_forward": extreme, "amin_forward": extreme, "share_dx": share},
+    **dict.fromkeys(("cumsum_forward", "cumsum_dx", "cumprod_forward"), running),
+    **{"cumprod_dx": running_gradient, "prod_forward": reduced(), "prod_dx": reduced_gradient()},
+    **{"select_forward": select, "select_dx": select_gradient},
 }

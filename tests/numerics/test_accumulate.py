@@ -21,11 +21,21 @@ from hypothesis.extra.numpy import arrays, mutually_broadcastable_shapes
 
 from minifp.errors import PrecisionError, ShapeError
 from minifp.numerics import accumulate
-from minifp.numerics.accumulate import dot_in, primitives, sum_in
+from minifp.numerics.accumulate import primitives
 
 pytestmark = pytest.mark.references
 
 half, single, double = np.float16, np.float32, np.float64
+
+
+def sum_in(dtype):
+    return primitives(dtype).sum
+
+
+def dot_in(dtype):
+    return primitives(dtype).dot
+
+
 sequential_sum, sequential_dot = sum_in("float16"), dot_in("float16")
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
@@ -417,7 +427,7 @@ with np.errstate(all="ignore"):
     expected = np.zeros((70, 70), "e")
     for x, y in zip(a.T.astype("e"), a.T.astype("e")):
         expected = expected + np.outer(x, y)
-dot, sum = accumulate.dot_in("float16"), accumulate.sum_in("float16")
+sum, dot, *_ = accumulate.primitives("float16")
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     assert (dot(a, a.T) == expected).all() and sum(np.ones((3000, 1), "f")) == 2048

@@ -30,6 +30,7 @@ EXACT = {
     *("neg_forward", "neg_dx", "abs_forward", "square_forward", "copy", "relu_forward", "relu_dx"),
     *("relu6_forward", "relu6_dx", "hardtanh_forward", "hardtanh_dx", "clamp_forward", "clamp_dx"),
     *("mul_forward", "div_forward", "maximum_forward", "minimum_forward", "clamp_between"),
+    *("floor_divide_forward", "remainder_forward"),
     *("where_forward", "masked_fill_forward", "sign_forward", "sign_dx", "reciprocal_forward"),
     *("leaky_relu_forward", "leaky_relu_dx", "exp_dx", "log_dx", "sqrt_forward", "dropout_forward"),
     *("dropout_dx", "eq", "ne", "lt", "le", "gt", "ge", "isfinite", "isinf", "isnan"),

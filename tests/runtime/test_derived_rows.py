@@ -10,9 +10,16 @@ if not cpu.can_compile():
     pytest.skip("kernels are not compiled here", allow_module_level=True)
 
 from minifp.ops.normalization.softmax import softmax_forward
+from minifp.ops.reductions.cumulative import prod_forward
 from minifp.ops.reductions.variance import var_forward
 from minifp.runtime.cpu.machine import KERNELS
 from minifp.runtime.cpu.rows import RowKernel
+
+
+def written_by_a_view(x):
+    y = x.copy()
+    np.multiply(y[..., None], 2.0, out=y[..., None])
+    return y
 
 
 def rows_of(kernel):
@@ -52,6 +59,12 @@ def test_settings_that_are_numbers_are_told_to_a_kernel():
         (lambda x, *, sum: x[1:] + sum(x), "it takes elements of an array"),
         (lambda x, *, sum: np.sort(x) / sum(x), "np.sort has no formula"),
         (lambda x, *, sum: sum(x, axis=1) if x.any() else x, "it asks for .any"),
+        (lambda x, *, sum: written_by_a_view(x) / sum(x), "it writes into an array that has views"),
+        (lambda x, *, cumsum: cumsum(x, 0) + cumsum(x, 1), "it adds up along different axes"),
+        (
+            lambda x, *, cumsum: np.take_along_axis(cumsum(x, 1), x.max(1, keepdims=True), 1),
+            "it takes elements of running sums",
+        ),
     ],
 )
 def test_what_is_no_formula_of_rows_says_why_and_is_left_to_the_reference(reference, reason):
@@ -68,3 +81,13 @@ def test_a_class_number_that_is_none_reads_nothing_outside_of_its_row():
     rows = rows_of(cross_entropy_each)
     y = rows(x, t, None, ignore_index=-100, smoothing=0.0, to=(float32,))
     np.testing.assert_allclose(y, np.log(3), 1e-6)
+
+
+def test_no_partial_product_overflows_where_the_whole_one_does_not():
+    """Also of subnormal numbers, and of more than the exponent of a float64 has room for."""
+    exponents = np.array([127] * 900 + [-149] * 767 + [-7, -7, -3])  # they add up to 0
+    x = np.ldexp(np.float32(1), exponents).astype(float32)
+    for rows in (x[None], -x[:, None] * np.ones(3, float32)):
+        axes, product = (int(np.argmax(rows.shape)),), rows_of(prod_forward)
+        y = product(rows, axes=axes, keepdims=False, to=(float32,))
+        np.testing.assert_array_equal(y, np.ones(rows.size // 1670, float32))

@@ -1,6 +1,6 @@
 // Of two arrays that broadcast, or an array and a number, what must be exact: comparisons, also of
-// integers, logic, and divisions without a fraction. Computed in double, or in long long where both
-// are integers (REAL is 0): all that is stored is exact there. An array that is missing is `number`.
+// integers, and logic. Computed in double, or in long long where both are integers (REAL is 0): all
+// that is stored is exact there. An array that is missing is `number`.
 #if REAL
 typedef double Z;
 #else
@@ -10,20 +10,7 @@ typedef long long Z;
 template <class T> __device__ inline Z value(const T *x, size i) { return (Z)x[i]; }
 __device__ inline Z value(const half *x, size i) { return (Z)load(x, i); }
 
-enum { EQ, NE, LT, LE, GT, GE, AND, OR, XOR, FLOOR, REMAINDER };
-
-// floor(a / b), or a - b floor(a / b), which has the sign of b.
-__device__ inline double divided(double a, double b, bool remainder) {
-  double rest = fmod(a, b);
-  if (b == 0.0) return remainder ? rest : a / b;
-  double times = (a - rest) / b;
-  if (rest != 0.0 && (b < 0.0) != (rest < 0.0)) {
-    rest += b;
-    times -= 1.0;
-  }
-  if (remainder) return rest != 0.0 ? rest : copysign(0.0, b);
-  return times != 0.0 ? rint(times) : copysign(0.0, a / b);
-}
+enum { EQ, NE, LT, LE, GT, GE, AND, OR, XOR };
 
 __device__ inline float found(size what, Z a, Z b) {
   switch (what) {
@@ -35,8 +22,7 @@ __device__ inline float found(size what, Z a, Z b) {
     case GE: return a >= b;
     case AND: return a != 0 && b != 0;
     case OR: return a != 0 || b != 0;
-    case XOR: return (a != 0) != (b != 0);
-    default: return (float)divided((double)a, (double)b, what == REMAINDER);
+    default: return (a != 0) != (b != 0);
   }
 }
 

@@ -16,13 +16,12 @@ TEXT = Text(__name__, "comparison.cu")
 AXES = 4  # that a kernel walks along
 NAMES = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor")
 OF_FLOATS = {name: Formulas(getattr(operator, name)) for name in NAMES[:6]}
-CODES = {name: i for i, name in enumerate((*NAMES, "floor_divide", "remainder"))}
 
 
-def exact(name, x, y, dtype=BOOL):
+def exact(name, x, y):
     """What is named of two arrays that broadcast, or an array and a number.
 
-    Computed exactly, and stored in `dtype`. None for what there is no kernel for.
+    Computed exactly. None for what there is no kernel for.
     """
     operands = [a.item() if isinstance(a, (np.generic, np.ndarray)) and not a.ndim else a
                 for a in (x, y)]  # fmt: skip
@@ -45,13 +44,13 @@ def exact(name, x, y, dtype=BOOL):
         return None
     sizes = [1] * more + sizes
     places = [n for pair in zip(*([0] * more + s for s in steps)) for n in pair]
-    z = empty(shape, dtype)
+    z = empty(shape, BOOL)
     if z.size:
         types = {t: a.dtype if is_on_device(a) else BOOL for t, a in zip("XV", operands)}
         pointers = [a if is_on_device(a) else 0 for a in operands]
-        TEXT(**types, Y=dtype, REAL=int(real)).launch(
+        TEXT(**types, Y=BOOL, REAL=int(real)).launch(
             *("exact", blocks_for(z.size), THREADS, *pointers, number, z, z.size),
-            *(CODES[name], *sizes[1:], *places),
+            *(NAMES.index(name), *sizes[1:], *places),
         )
     return z
 

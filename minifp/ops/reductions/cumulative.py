@@ -29,7 +29,7 @@ def cumsum_forward(x, *, axis, cumsum):
 
 @kernel("reduce", GIVEN)
 def cumsum_dx(dy, *, axis, cumsum):
-    return np.flip(cumsum(np.flip(dy, axis), axis), axis)
+    return cumsum(dy, axis, reverse=True)
 
 
 def cumsum_backward(dy, to, axis, dtype):
@@ -93,32 +93,18 @@ def prod(
     return prod_op(input, dim=dim, keepdims=keepdim, dtype=stored)
 
 
-def running_products(x, axis, prod):
-    """y_k = y_(k-1) x_k along an axis, every product in the format of sums."""
-    rows = np.moveaxis(x, axis, 0)
-    y = np.empty_like(rows)
-    for k, row in enumerate(rows):
-        y[k] = prod(np.stack([y[k - 1], row]), axis=0) if k else row
-    return np.moveaxis(y, 0, axis)
-
-
 @kernel("reduce", "x")
-def cumprod_forward(x, *, axis, prod):
-    return running_products(x, axis, prod)
+def cumprod_forward(x, *, axis, cumprod):
+    return cumprod(x, axis)
 
 
 @kernel("reduce", GIVEN)
-def cumprod_dx(dy, x, *, axis, prod, cumsum):
-    def from_here_on(v):
-        return np.flip(cumsum(np.flip(v, axis), axis), axis)
-
+def cumprod_dx(dy, x, *, axis, cumprod, cumsum):
     zeros = np.cumsum(x == 0, axis=axis)  # how many so far
     first = (x == 0) & (zeros == 1)
-    before = from_here_on(dy * running_products(x, axis, prod)) / np.where(x == 0, 1, x)
-    if not first.any():
-        return before
-    without = running_products(np.where(first, 1, x), axis, prod)
-    at_first = from_here_on(dy * np.where(zeros > 0, without, 0))
+    before = cumsum(dy * cumprod(x, axis), axis, reverse=True) / np.where(x == 0, 1, x)
+    without = cumprod(np.where(first, 1, x), axis)
+    at_first = cumsum(dy * np.where(zeros > 0, without, 0), axis, reverse=True)
     return np.where(first, at_first, np.where(zeros == 0, before, 0))
 
 

@@ -109,9 +109,9 @@ def select_forward(x, indices, *, axis, keepdims):
     return values if keepdims else values.squeeze(axis)
 
 
-@kernel("map", GIVEN)
+@kernel("reduce", GIVEN)
 def select_dx(dy, indices, *, shape, axis):
-    dx = np.zeros(shape, dy.dtype)
+    dx = np.zeros_like(dy, shape=shape)
     np.put_along_axis(dx, indices, dy.reshape(indices.shape), axis)  # no place is there twice
     return dx
 

@@ -10,11 +10,10 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
-from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import also_by_name, as_integers
 from minifp.ops.elementwise import pass_to
 from minifp.ops.public import public
+from minifp.ops.reduce import sum_forward
 from minifp.ops.shaping.shape import shape_of
 from minifp.typing import Ints
 
@@ -55,13 +54,10 @@ def broadcast_to(input: Tensor, size: Ints) -> Tensor:
     return expand(input, size)
 
 
-@kernel("reduce", GIVEN)
-def repeat_dx(dy, *, shape, wide, sum):
-    return sum(dy.reshape(wide), axis=tuple(range(0, len(wide), 2))).reshape(shape)
-
-
 def repeat_backward(dy, shape, wide, to, repeats):
-    return (repeat_dx(dy, shape=shape, wide=wide, to=to[0]),)
+    axes = tuple(range(0, len(wide), 2))
+    dx = sum_forward(dy.reshape(wide), axes=axes, keepdims=False, to=to[0])
+    return (dx.reshape(shape),)
 
 
 @op

@@ -23,7 +23,8 @@ SLAB = 2**17  # elements that are computed before they are summed
 SMALL = 2048  # elements that NumPy stretches sooner than they are gathered
 NANOSECONDS = 0.02  # an operation on an element
 GATHERING = 0.25  # nanoseconds more for an element of each argument that is gathered
-DEAR = {"div": 8, "sqrt": 8, "pow": 500, "call": 500}  # operations that take as long as so many
+# Operations that take as long as so many.
+DEAR = {"div": 8, "sqrt": 8, "fmod": 100, "pow": 500, "call": 500}
 FLOAT16, FLOAT32, BOOL = (np.dtype(name) for name in ("float16", "float32", "bool"))
 FLOATS, STORED = {FLOAT16, FLOAT32}, {FLOAT16, FLOAT32, BOOL}
 SLOWER = {"sinf", "cosf"}  # calls for one number, where NumPy has loops over vectors

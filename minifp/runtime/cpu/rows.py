@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.arrays import WHOLE_NUMBERS
 from minifp.derive.rows import Rows
 from minifp.derive.trace_rows import RowFormulas
 from minifp.runtime.cpu import kernels_mode
 from minifp.runtime.cpu.checked import Typed
 from minifp.runtime.cpu.machine import kernel_of
 from minifp.runtime.cpu.pointwise import FLOAT32, FLOATS, Pointwise
+from minifp.runtime.cpu.row_code import NAME
 from minifp.runtime.cpu.row_plan import Plan, sizes_of
-from minifp.runtime.cpu.rows_text import NAME, RowText
+from minifp.runtime.cpu.rows_text import RowText
 
 MOST = 4096  # plans that are remembered
+COUNTED = 2**24  # places that float32 can name
 PLAIN = (np.ndarray, int, float, type(None))
 
 
@@ -60,7 +63,8 @@ class RowKernel:
     def new_plan(self, args: tuple, to: tuple, settings: dict[str, Any]) -> Any:
         """The same, made anew."""
         arrays = {k: a for k, a in enumerate(args) if type(a) is np.ndarray}
-        shapes = {k: a.shape for k, a in arrays.items()}
+        shapes: dict[Any, Any] = {k: a.shape for k, a in arrays.items()}
+        shapes |= {"shape": settings["shape"]} if "shape" in settings else {}
         numbers = {n: a for n, a in zip(self.formulas.arguments, args) if type(a) in (int, float)}
         settings = settings | numbers | {"": shapes}
         formula = self.formulas(list(args), settings)
@@ -71,6 +75,8 @@ class RowKernel:
             return None
         if any(0 in shape for shape in shapes.values()):
             return self.empty(formula, outs, shapes)
+        if WHOLE_NUMBERS in formula.loads.values() and COUNTED < max(sum(shapes.values(), ())):
+            return None
         if not formula.rows:
             return self.pointwise(formula, outs, settings)
         return Plan(self.kernel, formula, arrays, outs, settings)

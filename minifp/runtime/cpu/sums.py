@@ -9,12 +9,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from llvmlite import binding, ir
 
-from minifp.runtime.cpu.compile import cgutils, inline, intrinsic, types
+from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.convert import SINGLE, converted
 from minifp.runtime.cpu.half import VIEWS, flat, load, store
-from minifp.runtime.cpu.machine import F32
 from minifp.runtime.cpu.pool import parallel, spans
 
 BLOCK = 512
@@ -66,25 +64,6 @@ def squares_of_run(x, start, n, centre):
     for i in range(start, stop, BLOCK):
         total += squares_of_block(x, i, min(i + BLOCK, stop), centre)
     return total
-
-
-@intrinsic
-def larger(typing, x, y):
-    """The larger of two numbers, NaN if one of them is: in loops that vectorise.
-
-    LLVM before 17 cannot compile its own `maximum` for x86; there such loops are not vectorised.
-    """
-
-    def generate(context, builder, signature, args):
-        x, y = args
-        if binding.llvm_version_info[0] < 17:
-            of_two = builder.select(builder.fcmp_unordered(">", x, y), x, y)
-            return builder.select(builder.fcmp_unordered("uno", y, y), y, of_two)
-        kind = ir.FunctionType(F32, [F32, F32])
-        fn = cgutils.get_or_insert_function(builder.module, kind, "llvm.maximum.f32")
-        return builder.call(fn, args, fastmath=("nsz",))
-
-    return types.float32(types.float32, types.float32), generate
 
 
 @parallel
@@ -224,20 +203,3 @@ def format_of(x, axes, keepdims, dtype):
     """In what a reduction of x is stored; None if no kernel can: see `Kernel.compiled`."""
     dtype = dtype or (x.dtype if (x.ndim if keepdims else x.ndim - len(axes)) else SINGLE)
     return dtype if dtype in VIEWS else None
-
-
-def as_rows(x, axes):
-    """(x with `axes`, ascending, behind the others, how many numbers that makes a row)."""
-    n, first = math.prod(x.shape[i] for i in axes), x.ndim - len(axes)
-    if axes != tuple(range(first, x.ndim)):
-        x = x.transpose([*(i for i in range(x.ndim) if i not in axes), *axes])
-    return x, n
-
-
-def from_rows(y, axes):
-    """What `as_rows` did to the axes undone."""
-    first = y.ndim - len(axes)
-    if axes == tuple(range(first, y.ndim)):
-        return y
-    kept = [i for i in range(y.ndim) if i not in axes]
-    return np.ascontiguousarray(y.transpose(np.argsort([*kept, *axes])))

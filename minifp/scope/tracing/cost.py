@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.numerics.accumulate import plain_cumsum, plain_prod, plain_sum
+from minifp.numerics.accumulate import primitives
 from minifp.numerics.formats import float32, upcast
 
 Product = tuple[int, int, int, int]  # M, N, K, and how often
@@ -40,10 +40,10 @@ class Count:
 
     def primitive(self, name: str) -> Callable[..., Any]:
         """What a kernel that wants this primitive is given: see kernels.Kernel."""
-        found = {"sum": plain_sum, "cumsum": plain_cumsum, "prod": plain_prod}
         if name == "dot":
             return self.dot
-        return self.reduction(found[name]) if name in found else lambda x: x
+        found = getattr(primitives(float32), name, None)
+        return self.reduction(found) if found else lambda x: x
 
     def reduction(self, fn: Callable) -> Callable[..., Any]:
         """A sum or the like, which counts its addends."""
