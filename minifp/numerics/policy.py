@@ -212,7 +212,7 @@ NAMED = {
 # ---- the active precision -----------------------------------------------------------------------
 
 _default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
-_entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
+entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
 
 
 def as_precision(p) -> Precision:
@@ -222,13 +222,13 @@ def as_precision(p) -> Precision:
 
 def get_precision() -> Precision:
     """The precision that is active here: that of the innermost `with`, or else the default."""
-    entry = _entered.get()
+    entry = entered.get()
     return entry.value if entry is not None else _default or _initial_default()
 
 
 def entered_precision() -> Precision | None:
     """The precision of the innermost `with`, None outside of all."""
-    entry = _entered.get()
+    entry = entered.get()
     return None if entry is None else entry.value
 
 
@@ -251,7 +251,7 @@ def precision(p: Precision | str) -> Context[Precision]:
 
     What it returns may be entered again, inside of itself too, and is a decorator.
     """
-    return Context(_entered, as_precision(p))
+    return Context(entered, as_precision(p))
 
 
 def op_list(precision: Precision | str | None = None) -> autocast.OpList:
