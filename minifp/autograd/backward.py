@@ -50,7 +50,7 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     if y.gradient_node is None:
         raise TapeError("backward() with nothing to differentiate: no tensor requires a gradient")
     order = list(toposort([y.gradient_node]))
-    seeds = seeds_in(order, seed)
+    seeds = seeds_in(order, seed, [y])
     firsts = [(y, first_gradient(y, gradient, seeds.first))]
     of_nodes = _backward_through(order, firsts, seeds, retain_graph)
     leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
@@ -96,7 +96,7 @@ def grad(
                 raise TapeError(f"grad: {name} {i}, of shape {t.shape}, requires no gradient")
     wanted = {(x.gradient_node, x.index) for x in inputs}
     order = _leading_to({v for v, _ in wanted}, list(toposort([y.gradient_node for y in outputs])))
-    seeds = seeds_in(order, seed)
+    seeds = seeds_in(order, seed, outputs)
     firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
     gradients = {
         (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
@@ -195,8 +195,8 @@ def _leading_to(wanted, order):
 def _backward_through(order, firsts, seeds, retain_graph):
     """Take gradients through the nodes of `order`: (node, its gradients by index) of each.
 
-    seeds: what they are multiplied by (a Seeds). The caller gets those of leaves, and of what lies between, one after the other; what nobody
-    keeps is freed on the way.
+    seeds: what they are multiplied by (a Seeds). The caller gets those of leaves, and of what lies
+    between, one after the other; what nobody keeps is freed on the way.
     """
     reached: set = set(order)
     goes_on = {v for v in order if any(parent in reached for parent, _ in v.parents)}

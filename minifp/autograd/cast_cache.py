@@ -1,7 +1,7 @@
 """Casts of weights that are done once inside of an autocast region, as PyTorch's cache keeps them.
 
-A weight that several operations read is cast once for all of them; the gradients of all meet at the
-one cast. A cast is done anew after its weight was written to, and after a backward that released it.
+A weight that several operations read is cast once for all of them, and their gradients meet at that
+cast. It is done anew after the weight was written to, and after a backward that released it.
 """
 
 from contextvars import ContextVar

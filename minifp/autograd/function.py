@@ -47,7 +47,7 @@ class FunctionContext:
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Raises TapeError: a function may not write into what it is given."""
-        raise TapeError("mark_dirty: forward of a Function writes into no input: return new tensors")
+        raise TapeError("mark_dirty: a Function writes into no input: return new tensors")
 
 
 class Function:

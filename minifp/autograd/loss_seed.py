@@ -5,15 +5,17 @@ operation (see minifp/ops/losses/scaled_loss.py); or that of a process in which 
 scaled, as TensorFlow's graph rewrite does.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from minifp.autograd.gradient_clip import multiplied
-from minifp.autograd.tape import Node
+from minifp.autograd.tape import Node, Tensor
 from minifp.errors import TapeError
 
 scaled: WeakSet[Node] = WeakSet()  # the nodes of scaled losses that are there
-# One that seeds every backward which has no seed of its own: its `begin(order)` returns the seed.
+# One that seeds every backward which has no seed of its own: its `begin(order, losses)` returns the
+# seed; `give_way(to)` ends that.
 automatic: list[Any] = []
 
 
@@ -38,8 +40,8 @@ class Seeds(NamedTuple):
 UNSEEDED = Seeds(1.0, 1.0, 1.0)
 
 
-def seeds_in(order: list, seed: Any) -> Seeds:
-    """The seeds of a backward through these nodes, called with `seed`.
+def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
+    """The seeds of a backward from `losses` through these nodes, called with `seed`.
 
     Raises TapeError for losses that were scaled by different factors.
     """
@@ -53,6 +55,6 @@ def seeds_in(order: list, seed: Any) -> Seeds:
         whole = seed * factor
         return Seeds(seed, whole, whole)
     if automatic and isinstance(seed, float) and seed == 1:
-        whole = automatic[-1].begin(order)
+        whole = automatic[-1].begin(order, losses)
         return Seeds(whole, whole, 1.0)
     return Seeds(seed, seed, seed)

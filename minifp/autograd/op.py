@@ -166,9 +166,7 @@ def _enter(name, args, are_weights):
         return args
     if precision.operations is None and module_path.get():
         warn_of_wide(name, args, wanted)
-    return [
-        a if d is None or d == wanted else cast_once(a, wanted) for a, d in zip(args, dtypes)
-    ]
+    return [a if d is None or d == wanted else cast_once(a, wanted) for a, d in zip(args, dtypes)]
 
 
 def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:

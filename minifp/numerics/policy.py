@@ -100,6 +100,8 @@ class Precision:
         """Read "mixed" or "mixed,master_weights=off,loss_scale=128", as `str` writes it."""
         if not isinstance(text, str):
             raise PrecisionError(f"a precision is a text or a Precision, not {type(text).__name__}")
+        level, *rest = text.split(",")
+        text = ",".join([LEVELS.get(level.strip(), level), *rest])
         name, *changes = (part.strip() for part in text.split(","))
         if name not in NAMED:
             raise PrecisionError(
@@ -206,6 +208,13 @@ NAMED = {
         norm_parameters=DOUBLE,
         optimizer_state=DOUBLE,
     ),  # fmt: skip
+}
+
+LEVELS = {  # Apex's optimization levels, by which a precision can be named too
+    "O0": SINGLE,
+    "O1": "autocast",
+    "O2": "mixed",
+    "O3": f"mixed,norm_parameters={HALF},master_weights=off,loss_scale=off",
 }
 
 

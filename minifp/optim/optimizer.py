@@ -131,6 +131,11 @@ class Optimizer:
         """All parameters, in the order of the groups."""
         return [p for group in self.param_groups for p in group["params"]]
 
+    @property
+    def has_masters(self) -> bool:
+        """Whether weights that are stored in less than float32 have masters."""
+        return self._held[0] is not Weights
+
     # ---- counts ----
 
     @property

@@ -23,11 +23,11 @@ from minifp.typing import F
 DEVICES = "cuda", "cpu"
 
 
-class autocast(Context[Precision]):  # noqa: N801 (PyTorch's name)
+class autocast(Context[Precision]):
     """Let operations cast their inputs to float16 or float32 by the table, in this region.
 
-    device_type: "cuda" or "cpu", or None. Operations cast on both, as they are the same; a warning
-        says so once for "cuda" where there is no GPU. dtype: float16, which is what None means on both devices.
+    device_type: "cuda", "cpu" or None. Operations cast alike on both; a warning says so once for
+        "cuda" where there is no GPU. dtype: float16, which is also what None means.
     enabled: False inside of an autocast region has operations work in the formats that they are
         given; elsewhere it changes nothing. cache_enabled: whether a weight is cast once for all
         operations of the outermost region that read it.
@@ -130,7 +130,7 @@ def custom_fwd(
         ctx.fwd_used_autocast = is_autocast_enabled() and format is None
         if format is None or not is_autocast_enabled():
             return fwd(ctx, *args, **settings)
-        args, settings = _cast(args, format), _cast(settings, format)
+        args, settings = cast_tensors(args, format), cast_tensors(settings, format)
         with autocast(enabled=False):
             return fwd(ctx, *args, **settings)
 
@@ -155,12 +155,12 @@ def custom_bwd(bwd: F | None = None, *, device_type: str = "cuda") -> Any:
     return backward
 
 
-def _cast(values: Any, format: Any) -> Any:
+def cast_tensors(values: Any, format: Any) -> Any:
     """Tensors, and those in tuples, lists and dicts, in another floating format."""
     if isinstance(values, Tensor):
         return values.to(dtype=format) if is_float(values.dtype) else values
     if isinstance(values, dict):
-        return {name: _cast(value, format) for name, value in values.items()}
+        return {name: cast_tensors(value, format) for name, value in values.items()}
     if type(values) in (tuple, list):
-        return type(values)(_cast(value, format) for value in values)
+        return type(values)(cast_tensors(value, format) for value in values)
     return values
