@@ -128,6 +128,9 @@ from minifp.errors import ArgumentError, CaptureError, CheckpointError, DataErro
 from minifp.errors import DTypeError, FileError
 from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError, ShapeError
 from minifp.errors import TapeError, TrainingError, UnknownNameError
+
+# What people write who come from PaddlePaddle.
+from minifp.compat import paddle
 from minifp.compat import unknown_names  # refuses names that are not there
 
 __all__ = [
@@ -140,8 +143,8 @@ __all__ = [
     "float64", "functional", "get_gpu_math", "get_num_threads", "get_precision", "get_state",
     "grad", "gradcheck", "half", "inf", "int", "int32", "int64", "is_grad_enabled", "kernel",
     "load", "load_task", "long", "manual_seed", "microscope", "models", "nan", "nn", "no_grad",
-    "op", "op_list", "optim", "pi", "precision", "save", "set_default_device", "set_gpu_math",
-    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "uint8",
+    "op", "op_list", "optim", "paddle", "pi", "precision", "save", "set_default_device",
+    "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

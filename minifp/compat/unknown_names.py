@@ -17,6 +17,7 @@ import numpy as np
 
 from minifp import autograd, data, models, nn, optim
 from minifp.autograd.tape import Tensor
+from minifp.compat import paddle
 from minifp.errors import UnknownNameError
 from minifp.nn import functional, init
 from minifp.optim import lr_scheduler
@@ -32,11 +33,14 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "nn.init.": init,
     "fp.data.": data,
     "fp.models.": models,
+    "fp.paddle.": paddle,
+    "fp.paddle.amp.": paddle.amp,
+    "fp.paddle.mixed_precision.": paddle.mixed_precision,
 }
 LISTED = 20  # names of a place that are few enough to list
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
-    ("autocast amp", 'fp.precision("autocast") or fp.precision("mixed"), to make the model in'),
+    ("autocast", 'fp.precision("autocast") or fp.precision("mixed"), to make the model in'),
     ("GradScaler", "fp.MixedOptimizer, which has the loss scale"),
     ("inference_mode", "fp.no_grad()"),
     ("device", 'a text, "cpu" or "cuda", in its place'),
