@@ -98,10 +98,11 @@ from minifp.training.mixed import MixedOptimizer
 from minifp.training.step_result import StepResult
 from minifp.training.graphs import capture
 from minifp.runtime.device import set_default_device
+from minifp.runtime.cuda.math_modes import get_gpu_math, set_gpu_math
 
 # The same by the names of other systems.
 from minifp import autograd
-from minifp.compat import amp
+from minifp.compat import amp, paddle
 from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 
 # Saving and resuming.
@@ -133,7 +134,6 @@ from minifp.errors import DTypeError, FileError
 from minifp.errors import MinifpError, MisuseWarning, OutOfMemory, PrecisionError, ShapeError
 from minifp.errors import TapeError, TrainingError, UnknownNameError
 from minifp.compat import unknown_names  # refuses names that are not there
-from minifp.compat.amp.automatic import start_from_environment
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
@@ -142,12 +142,12 @@ __all__ = [
     "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
     "StepResult", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError", "amp",
     "autocast", "autograd", "bool", "bool_", "capture", "compare", "data", "double", "enable_grad",
-    "errors", "explain", "float", "float16", "float32", "float64", "functional", "get_num_threads",
-    "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64",
-    "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long", "manual_seed",
-    "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim", "pi", "precision",
-    "save", "set_default_device", "set_grad_enabled", "set_num_threads", "set_precision",
-    "set_state", "uint8",
+    "errors", "explain", "float", "float16", "float32", "float64", "functional", "get_gpu_math",
+    "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
+    "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task",
+    "long", "manual_seed", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim",
+    "paddle", "pi", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
+    "set_num_threads", "set_precision", "set_state", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [
@@ -177,4 +177,4 @@ __all__ += [
 ]  # fmt: skip
 # ---- written until here ----
 
-start_from_environment()
+amp.automatic.start_from_environment()

@@ -21,7 +21,8 @@ from minifp.errors import ArgumentError, DTypeError, TapeError
 from minifp.nn.module import Module
 from minifp.nn.normalization import BatchNorm1d, BatchNorm2d
 from minifp.nn.parameter import Buffer, Parameter
-from minifp.numerics.formats import as_dtype, float16, float32, is_float
+from minifp.numerics.autocast import LOW
+from minifp.numerics.formats import as_dtype, float32, is_float
 from minifp.numerics.policy import LEVELS, Precision
 from minifp.ops.losses.scaled_loss import scaled_loss
 from minifp.optim.optimizer import Optimizer
@@ -29,6 +30,7 @@ from minifp.optim.weights import Weights
 from minifp.training.loss_scale import SMALLEST, DynamicLossScale, StaticLossScale, as_loss_scale
 from minifp.training.masters import MasterWeights
 
+NARROW = as_dtype(LOW)
 BATCH_NORMS = BatchNorm1d, BatchNorm2d
 
 
@@ -51,8 +53,8 @@ class Properties:
 TABLE = {
     "O0": Properties(True, "O0", float32, False, None, False, 1.0),
     "O1": Properties(True, "O1", None, True, None, None, "dynamic"),
-    "O2": Properties(True, "O2", float16, False, True, True, "dynamic"),
-    "O3": Properties(True, "O3", float16, False, False, False, 1.0),
+    "O2": Properties(True, "O2", NARROW, False, True, True, "dynamic"),
+    "O3": Properties(True, "O3", NARROW, False, False, False, 1.0),
 }
 WHAT = {
     "O0": "Pure FP32 training.",

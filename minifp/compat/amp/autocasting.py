@@ -13,7 +13,8 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
 from minifp.errors import ArgumentError, DeviceError, PrecisionError
 from minifp.numerics import policy
-from minifp.numerics.formats import as_dtype, float16, is_float
+from minifp.numerics.autocast import LOW
+from minifp.numerics.formats import as_dtype, is_float
 from minifp.numerics.policy import Precision, get_precision
 from minifp.runtime.callers import warn_once
 from minifp.runtime.contexts import Context
@@ -48,9 +49,9 @@ class autocast(Context[Precision]):
                 'autocast("cuda") on a machine without a GPU: operations on the CPU cast as those '
                 'on a GPU would (PyTorch would not cast at all); autocast("cpu") says that',
             )
-        if dtype is not None and as_dtype(dtype) != float16:
+        if dtype is not None and as_dtype(dtype).name != LOW:
             raise PrecisionError(
-                f"autocast: dtype={as_dtype(dtype)}: expected {float16}; for no casts at all "
+                f"autocast: dtype={as_dtype(dtype)}: expected {LOW}; for no casts at all "
                 "say enabled=False"
             )
         check_flag("autocast: enabled", enabled)
@@ -105,7 +106,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 def get_autocast_dtype(device_type: str) -> Any:
     """The narrow format of autocast's table, float16 on every device."""
     check_device("get_autocast_dtype", device_type)
-    return float16
+    return as_dtype(LOW)
 
 
 # ---- for an autograd.Function -------------------------------------------------------------------

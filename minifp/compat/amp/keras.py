@@ -3,12 +3,12 @@
 from typing import Any
 
 from minifp.checks import check_choice
-from minifp.numerics.policy import SINGLE, set_precision
+from minifp.numerics.policy import HALF, SINGLE, set_precision
 from minifp.optim.optimizer import Optimizer
 from minifp.training.loss_scale import DynamicLossScale
 from minifp.training.mixed import MixedOptimizer
 
-POLICIES = {SINGLE: SINGLE, "mixed_float16": "mixed,weights=float32,master_weights=off"}
+POLICIES = {SINGLE: SINGLE, f"mixed_{HALF}": "mixed,weights=float32,master_weights=off"}
 
 
 def set_global_policy(policy: str) -> None:
