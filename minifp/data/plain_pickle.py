@@ -8,6 +8,8 @@ makes is at most a small multiple of the file.
 """
 
 import pickletools
+from collections.abc import Callable
+from typing import Any
 
 from minifp.data.pickled_arrays import Arrays, refuse
 from minifp.errors import DataError
@@ -19,7 +21,7 @@ CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 EMPTY = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
 TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 # What is written in the instruction itself.
-WRITTEN = {
+WRITTEN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys("BININT BININT1 BININT2 BINFLOAT LONG1 LONG4".split(), lambda value: value),
     **dict.fromkeys("BINUNICODE SHORT_BINUNICODE BINUNICODE8".split(), str),
     **dict.fromkeys("BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8".split(), bytes),
