@@ -64,13 +64,13 @@ class Arrays:
             Known.BYTES: self.no_bytes,
         }
 
-    def look_up(self, module, name):
-        """Return one of the known names; NumPy 2 has moved some."""
-        asked = f"{module}.{name}"
+    def look_up(self, asked):
+        """Return the known name that is asked for as "module name"; NumPy 2 has moved some."""
+        asked = asked.replace(" ", ".")
         try:
             return Known(asked.replace("numpy._core.", "numpy.core.", 1))
         except ValueError:
-            refuse(self.name, repr(asked))
+            refuse(self.name, repr(asked[:200]))
 
     def call(self, function, arguments):
         """Return what a function gives, which must be a known one."""

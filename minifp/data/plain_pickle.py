@@ -1,35 +1,37 @@
 """Reading pickled data without `pickle`, which runs whatever a file tells it to.
 
-A pickle is a program for a machine with a stack. This machine knows the instructions that build
-dicts, lists, tuples, bytes, text and numbers, as protocol 2 (Python 2) and later ones write them;
-`pickled_arrays` adds arrays. It looks nothing up and calls nothing in a file's name, and refuses
-whatever else is asked for. What it makes is at most a small multiple of the file. Source: CPython's
-pickletools.py.
+A pickle is a program for a machine with a stack. `pickletools` of the standard library reads its
+instructions and runs none. This machine knows those that build dicts, lists, tuples, bytes, text
+and numbers, as protocol 2 (Python 2) and later ones write them; `pickled_arrays` adds arrays. It
+looks nothing up and calls nothing in a file's name, and refuses whatever else is asked for. What it
+makes is at most a small multiple of the file.
 """
 
-import struct
+import pickletools
+from collections.abc import Callable
+from typing import Any
 
 from minifp.data.pickled_arrays import Arrays, refuse
 from minifp.errors import DataError
 
 MOST_INSTRUCTIONS = 1_000_000  # a batch of CIFAR-10 has 40,000
-LONGEST_INTEGER = 8  # bytes
+LONGEST_INTEGER = 64  # bits, with the sign
 
-NUMBERS = {b"K": "<B", b"M": "<H", b"J": "<i", b"G": ">d"}
-CONSTANTS = {b"N": None, b"\x88": True, b"\x89": False}
-EMPTY = {b"}": dict, b"]": list, b")": tuple}
-TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
-# The length that comes first, and what the bytes after it are.
-SIZED = {
-    **{b"U": ("<B", bytes), b"T": ("<i", bytes), b"C": ("<B", bytes), b"B": ("<I", bytes)},
-    **{b"\x8e": ("<Q", bytes), b"\x96": ("<Q", bytes), b"\x8a": ("<B", int), b"\x8b": ("<i", int)},
-    **{b"X": ("<I", str), b"\x8c": ("<B", str), b"\x8d": ("<Q", str)},
+CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+EMPTY = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
+TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+# What is written in the instruction itself.
+WRITTEN: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys("BININT BININT1 BININT2 BINFLOAT LONG1 LONG4".split(), lambda value: value),
+    **dict.fromkeys("BINUNICODE SHORT_BINUNICODE BINUNICODE8".split(), str),
+    **dict.fromkeys("BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8".split(), bytes),
+    **dict.fromkeys("BINSTRING SHORT_BINSTRING".split(), lambda text: text.encode("latin1")),
 }
 REFUSED = {
-    **dict.fromkeys([b"P", b"Q"], "an object by a persistent id"),
-    **dict.fromkeys([b"o", b"\x81", b"\x92"], "an object of a class"),
-    **dict.fromkeys([b"\x82", b"\x83", b"\x84"], "an object by a registered number"),
-    **dict.fromkeys([b"\x97", b"\x98"], "a buffer outside the file"),
+    **dict.fromkeys("PERSID BINPERSID".split(), "an object by a persistent id"),
+    **dict.fromkeys("INST OBJ NEWOBJ NEWOBJ_EX".split(), "an object of a class"),
+    **dict.fromkeys("EXT1 EXT2 EXT4".split(), "an object by a registered number"),
+    **dict.fromkeys("NEXT_BUFFER READONLY_BUFFER".split(), "a buffer outside the file"),
 }
 OTHER = "an instruction that plain data has not (or only in protocols 0 and 1)"
 
@@ -44,7 +46,8 @@ def loads(content: bytes, name: str):
         return _Machine(content, name).run()
     except DataError:
         raise
-    except (ArithmeticError, LookupError, TypeError, ValueError, struct.error) as error:
+    # A warning, where those are errors, is pickletools' of a backslash in what should be a name.
+    except (ArithmeticError, LookupError, TypeError, ValueError, DeprecationWarning) as error:
         raise DataError(
             f"{name} is no pickle of plain data, or is damaged or cut off "
             f"({type(error).__name__}): get it again."
@@ -53,23 +56,23 @@ def loads(content: bytes, name: str):
 
 class _Machine:
     def __init__(self, content, name):
-        self.content, self.name, self.position = content, name, 0
+        self.content, self.name = content, name
         self.stack, self.below, self.memo = [], [], {}
         self.arrays = Arrays(name, len(content))
 
     def run(self):
-        for _ in range(MOST_INSTRUCTIONS):
-            code = self.take(1)
-            if code == b".":
-                return self.stack.pop()
-            self.step(code)
-        refuse(self.name, f"more than {MOST_INSTRUCTIONS} instructions")
+        for count, (instruction, value, _) in enumerate(pickletools.genops(self.content)):
+            if count == MOST_INSTRUCTIONS:
+                refuse(self.name, f"more than {MOST_INSTRUCTIONS} instructions")
+            self.step(instruction, value)
+        return self.stack.pop()
 
-    def step(self, code):
-        if code in NUMBERS:
-            self.stack.append(self.number(NUMBERS[code]))
-        elif code in SIZED:
-            self.stack.append(self.sized(*SIZED[code]))
+    def step(self, instruction, value):
+        code = instruction.name
+        if code in WRITTEN:
+            if isinstance(value, int) and value.bit_length() >= LONGEST_INTEGER + (value < 0):
+                refuse(self.name, f"an integer of {value.bit_length()} bits")
+            self.stack.append(WRITTEN[code](value))
         elif code in CONSTANTS:
             self.stack.append(CONSTANTS[code])
         elif code in EMPTY:
@@ -78,36 +81,11 @@ class _Machine:
             items = [self.stack.pop() for _ in range(TUPLES[code])]
             self.stack.append(tuple(items[::-1]))
         elif code in STEPS:
-            STEPS[code](self)
+            STEPS[code](self, value)
         else:
-            refuse(self.name, f"{REFUSED.get(code, OTHER)} (code 0x{code.hex()})")
-
-    # ---- reading --------------------------------------------------------------------------------
-
-    def take(self, count):
-        taken = self.content[self.position : self.position + count]
-        if not 0 <= count == len(taken):
-            raise ValueError("cut off")
-        self.position += count
-        return taken
-
-    def number(self, form):
-        return struct.unpack(form, self.take(struct.calcsize(form)))[0]
-
-    def sized(self, form, kind):
-        size = self.number(form)
-        if kind is int and size > LONGEST_INTEGER:
-            refuse(self.name, f"an integer of {size} bytes")
-        taken = self.take(size)
-        if kind is int:
-            return int.from_bytes(taken, "little", signed=True)
-        return str(taken, "utf-8") if kind is str else taken
-
-    def line(self):
-        end = self.content.index(b"\n", self.position, self.position + 200)
-        taken = str(self.take(end - self.position), "utf-8")
-        self.position += 1
-        return taken
+            if code == "INST":
+                self.arrays.look_up(value)  # refused by name, if it is another's
+            refuse(self.name, f"{REFUSED.get(code, OTHER)} (code {ord(instruction.code):#04x})")
 
     # ---- the stack ------------------------------------------------------------------------------
 
@@ -115,7 +93,7 @@ class _Machine:
         last = self.stack.pop()
         return self.stack.pop(), last
 
-    def mark(self):
+    def mark(self, _):
         self.below.append(self.stack)
         self.stack = []
 
@@ -132,7 +110,7 @@ class _Machine:
 
     # ---- containers, names and calls ------------------------------------------------------------
 
-    def close_tuple(self):
+    def close_tuple(self, _):
         items = self.items()
         self.stack.append(tuple(items))
 
@@ -148,38 +126,32 @@ class _Machine:
             refuse(self.name, "items set that are not those of a dict by bytes or text")
         target.update(zip(keys, items[1::2], strict=True))
 
-    def look_up(self, module, name):
-        self.stack.append(self.arrays.look_up(module, name))
+    def look_up(self, asked):
+        self.stack.append(self.arrays.look_up(asked))
 
-    def instance(self):
-        self.look_up(self.line(), self.line())  # refused by name, if it is another's
-        refuse(self.name, REFUSED[b"o"])
-
-    def call(self):
+    def call(self, _):
         self.stack.append(self.arrays.call(*self.pop_two()))
 
-    def build(self):
+    def build(self, _):
         state = self.stack.pop()
         self.arrays.build(self.stack[-1], state)
 
 
 STEPS = {
-    b"\x80": lambda m: m.take(1),  # the protocol
-    b"\x95": lambda m: m.take(8),  # the size of a frame
-    b"(": _Machine.mark,
-    b"t": _Machine.close_tuple,
-    b"a": lambda m: m.append([m.stack.pop()]),
-    b"e": lambda m: m.append(m.items()),
-    b"s": lambda m: m.set_items(m.pop_two()),
-    b"u": lambda m: m.set_items(m.items()),
-    b"q": lambda m: m.put(m.number("<B")),
-    b"r": lambda m: m.put(m.number("<I")),
-    b"\x94": lambda m: m.put(len(m.memo)),
-    b"h": lambda m: m.get(m.number("<B")),
-    b"j": lambda m: m.get(m.number("<I")),
-    b"c": lambda m: m.look_up(m.line(), m.line()),
-    b"\x93": lambda m: m.look_up(*m.pop_two()),
-    b"i": _Machine.instance,
-    b"R": _Machine.call,
-    b"b": _Machine.build,
+    **dict.fromkeys(["PROTO", "FRAME", "STOP"], lambda m, _: None),
+    "MARK": _Machine.mark,
+    "TUPLE": _Machine.close_tuple,
+    "APPEND": lambda m, _: m.append([m.stack.pop()]),
+    "APPENDS": lambda m, _: m.append(m.items()),
+    "SETITEM": lambda m, _: m.set_items(m.pop_two()),
+    "SETITEMS": lambda m, _: m.set_items(m.items()),
+    "BINPUT": _Machine.put,
+    "LONG_BINPUT": _Machine.put,
+    "MEMOIZE": lambda m, _: m.put(len(m.memo)),
+    "BINGET": _Machine.get,
+    "LONG_BINGET": _Machine.get,
+    "GLOBAL": _Machine.look_up,
+    "STACK_GLOBAL": lambda m, _: m.look_up(" ".join(m.pop_two())),
+    "REDUCE": _Machine.call,
+    "BUILD": _Machine.build,
 }

@@ -6,75 +6,44 @@ inplace, which saves memory in PyTorch, overwrites nothing here: the tape may ne
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.checks import check_flag
 from minifp.nn import functional as F
 from minifp.nn.checks import positive
+from minifp.nn.function_layer import FunctionLayer
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.numerics.formats import float32
 
 
-class _WithSettings(Module):
-    """An activation whose settings, named in `settings`, stand in its repr as PyTorch's do."""
-
-    settings: tuple[str, ...] = ()
-    inplace = False
-
-    def _promise(self, inplace):
-        check_flag(f"{type(self).__name__}: inplace", inplace)
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        shown = [f"{name}={getattr(self, name)!r}" for name in self.settings]
-        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
-
-
-class ReLU(_WithSettings):
+class ReLU(FunctionLayer, of=F.relu):
     """max(x, 0).
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu(x)
+    inplace: bool = False
 
 
-class ReLU6(_WithSettings):
+class ReLU6(FunctionLayer, of=F.relu6):
     """x between 0 and 6.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu6(x)
+    inplace: bool = False
 
 
-class LeakyReLU(_WithSettings):
+class LeakyReLU(FunctionLayer, of=F.leaky_relu):
     """x, or negative_slope times x where x <= 0.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    settings = ("negative_slope",)
-
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        self.negative_slope = negative_slope
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.leaky_relu(x, self.negative_slope)
+    negative_slope: float = 0.01
+    inplace: bool = False
 
 
-class PReLU(_WithSettings):
+class PReLU(Module):
     """x, or weight times x where x <= 0.   weight: (num_parameters), `init`; 1 or the channels."""
-
-    settings = ("num_parameters",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
         positive(num_parameters=num_parameters)
@@ -84,237 +53,138 @@ class PReLU(_WithSettings):
     def forward(self, x: Tensor) -> Tensor:
         return F.prelu(x, self.weight)
 
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
 
-class ELU(_WithSettings):
+
+class ELU(FunctionLayer, of=F.elu):
     """x, or alpha (e^x - 1) where x <= 0.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    settings = ("alpha",)
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self.alpha = alpha
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.elu(x, self.alpha)
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class CELU(_WithSettings):
+class CELU(FunctionLayer, of=F.celu):
     """x, or alpha (e^(x / alpha) - 1) where x <= 0.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    settings = ("alpha",)
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self.alpha = alpha
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.celu(x, self.alpha)
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class SELU(_WithSettings):
+class SELU(FunctionLayer, of=F.selu):
     """1.0507 x, or 1.7581 (e^x - 1) where x <= 0.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.selu(x)
+    inplace: bool = False
 
 
-class GELU(_WithSettings):
+class GELU(FunctionLayer, of=F.gelu):
     """x times the normal distribution at x; approximate="tanh": by a tanh in its place."""
 
-    settings = ("approximate",)
-
-    def __init__(self, approximate: str = "none") -> None:
-        self.approximate = approximate
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.gelu(x, approximate=self.approximate)
+    approximate: str = "none"
 
 
-class SiLU(_WithSettings):
+class SiLU(FunctionLayer, of=F.silu):
     """x times its sigmoid.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.silu(x)
+    inplace: bool = False
 
 
-class Mish(_WithSettings):
+class Mish(FunctionLayer, of=F.mish):
     """x tanh(softplus(x)).
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.mish(x)
+    inplace: bool = False
 
 
-class Softplus(_WithSettings):
+class Softplus(FunctionLayer, of=F.softplus):
     """log(1 + e^(beta x)) / beta, or x itself where beta x > threshold."""
 
-    settings = ("beta", "threshold")
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        self.beta, self.threshold = beta, threshold
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softplus(x, self.beta, self.threshold)
+    beta: float = 1.0
+    threshold: float = 20.0
 
 
-class Softsign(Module):
+class Softsign(FunctionLayer, of=F.softsign):
     """x / (1 + |x|)."""
 
-    def __init__(self) -> None:
-        pass  # so that arguments that it does not take are refused by its name
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softsign(x)
-
-
-class Hardtanh(_WithSettings):
+class Hardtanh(FunctionLayer, of=F.hardtanh):
     """x between min_val and max_val.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    settings = ("min_val", "max_val")
-
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
-        self.min_val, self.max_val = min_val, max_val
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardtanh(x, self.min_val, self.max_val)
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
 
 
-class Hardsigmoid(_WithSettings):
+class Hardsigmoid(FunctionLayer, of=F.hardsigmoid):
     """(x + 3) / 6 between 0 and 1.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardsigmoid(x)
+    inplace: bool = False
 
 
-class Hardswish(_WithSettings):
+class Hardswish(FunctionLayer, of=F.hardswish):
     """x (x + 3) / 6, with the second factor between 0 and 1.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._promise(inplace)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardswish(x)
+    inplace: bool = False
 
 
-class Tanh(Module):
+class Tanh(FunctionLayer, of=F.tanh):
     """The hyperbolic tangent."""
 
-    def __init__(self) -> None:
-        pass  # so that arguments that it does not take are refused by its name
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.tanh(x)
-
-
-class Sigmoid(Module):
+class Sigmoid(FunctionLayer, of=F.sigmoid):
     """1 / (1 + e^-x)."""
 
-    def __init__(self) -> None:
-        pass  # so that arguments that it does not take are refused by its name
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.sigmoid(x)
-
-
-class LogSigmoid(Module):
+class LogSigmoid(FunctionLayer, of=F.logsigmoid):
     """The logarithm of the sigmoid."""
 
-    def __init__(self) -> None:
-        pass  # so that arguments that it does not take are refused by its name
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.logsigmoid(x)
-
-
-class Tanhshrink(Module):
+class Tanhshrink(FunctionLayer, of=F.tanhshrink):
     """x - tanh(x)."""
 
-    def __init__(self) -> None:
-        pass
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.tanhshrink(x)
-
-
-class GLU(_WithSettings):
+class GLU(FunctionLayer, of=F.glu):
     """The first half along `dim` times the sigmoid of the second: half the size."""
 
-    settings = ("dim",)
-
-    def __init__(self, dim: int = -1) -> None:
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.glu(x, self.dim)
+    dim: int = -1
 
 
-class Softmax(_WithSettings):
+class Softmax(FunctionLayer, of=F.softmax):
     """Positive numbers that sum to 1 along `dim`."""
 
-    settings = ("dim",)
-
-    def __init__(self, dim: int) -> None:
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softmax(x, self.dim)
+    dim: int
 
 
-class Softmin(_WithSettings):
+class Softmin(FunctionLayer, of=F.softmin):
     """softmax of -x along `dim`."""
 
-    settings = ("dim",)
-
-    def __init__(self, dim: int) -> None:
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softmin(x, self.dim)
+    dim: int
 
 
-class LogSoftmax(_WithSettings):
+class LogSoftmax(FunctionLayer, of=F.log_softmax):
     """The logarithm of softmax along `dim`."""
 
-    settings = ("dim",)
-
-    def __init__(self, dim: int) -> None:
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.log_softmax(x, self.dim)
+    dim: int

@@ -1,6 +1,6 @@
 """Modules made of modules."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, TypeVar, overload
 
 from minifp.errors import ArgumentError
@@ -147,64 +147,49 @@ def _put(container, name, module):
     container.add_module(name, module)
 
 
-class ModuleDict(_Held):
-    """Modules by name, in order; it is not called itself."""
+class _Named(Module, MutableMapping):
+    """What a subclass finds by `_own()`, as a dict of it, in order."""
 
-    def __init__(self, modules: Any = ()) -> None:
-        self.update(modules)
+    __eq__, __hash__ = object.__eq__, object.__hash__  # of modules, not of what they hold
 
-    def update(self, modules: Any) -> None:
-        """Add modules: a dict of them, another ModuleDict, or (name, module) pairs."""
+    def _own(self):
+        return dict(self.named_children())
+
+    def update(self, given: Any = ()) -> None:  # type: ignore[override]
+        """Add what a dict has, or a container like this one, or (name, value) pairs."""
         try:
-            pairs = dict(modules.items() if isinstance(modules, ModuleDict) else modules)
+            pairs = dict(given)
         except (TypeError, ValueError) as error:
             raise ArgumentError(
-                f"ModuleDict: {type(modules).__name__}: expected a dict, or (name, module) pairs"
+                f"{type(self).__name__}: {type(given).__name__}: expected a dict, or pairs of a "
+                "name and what has it"
             ) from error
-        for name, module in pairs.items():
-            self[name] = module
+        for name, value in pairs.items():
+            self[name] = value
 
-    def pop(self, name: str) -> Module:
-        """Take one out, and return it."""
-        module = self[name]
-        del self[name]
-        return module
-
-    def clear(self) -> None:
-        """Take all out."""
-        for name in self.keys():
-            del self[name]
-
-    def __setitem__(self, name: str, module: Module) -> None:
-        _put(self, name, module)
-
-    def __getitem__(self, name: str) -> Module:
-        found = dict(self.named_children())
+    def __getitem__(self, name: str) -> Any:
+        found = self._own()
         if name not in found:
-            raise KeyError(f"ModuleDict has no {name!r}: expected one of {', '.join(found)}")
+            names = ", ".join(found)
+            raise KeyError(f"{type(self).__name__} has no {name!r}: expected one of {names}")
         return found[name]
 
     def __delitem__(self, name: str) -> None:
         self[name]  # raises where there is none
         del vars(self)[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in dict(self.named_children())
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own())
 
     def __len__(self) -> int:
-        return len(self.children())
+        return len(self._own())
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
 
-    def keys(self) -> list[str]:
-        """The names."""
-        return [name for name, _ in self.named_children()]
+class ModuleDict(_Held, _Named):
+    """Modules by name, in order; it is not called itself."""
 
-    def values(self) -> list[Module]:
-        """The modules."""
-        return self.children()
+    def __init__(self, modules: Any = ()) -> None:
+        self.update(modules)
 
-    def items(self) -> list[tuple[str, Module]]:
-        """(name, module) of each."""
-        return self.named_children()
+    def __setitem__(self, name: str, module: Module) -> None:
+        _put(self, name, module)

@@ -1,40 +1,33 @@
 """Dropout."""
 
-from minifp.autograd.tape import Tensor
-from minifp.checks import check_flag
+from typing import Any
+
 from minifp.nn import functional as F
 from minifp.nn.checks import probability
-from minifp.nn.module import Module
+from minifp.nn.function_layer import FunctionLayer
 
 
-class Dropout(Module):
+class Dropout(FunctionLayer, of=F.dropout):
     """In training, zero each element with probability p and divide the others by 1 - p.
 
     inplace: taken as in PyTorch; the result is the same, and nothing is overwritten.
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        layer = type(self).__name__
-        probability(layer, p=p)
-        check_flag(f"{layer}: inplace", inplace)
-        self.p, self.inplace = p, inplace
+    p: float = 0.5
+    inplace: bool = False
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.p, self.training)
+    def __post_init__(self) -> None:
+        probability(type(self).__name__, p=self.p)
+        super().__post_init__()
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}" + (", inplace=True" if self.inplace else "")
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """What the function gives, in training or not."""
+        return super().forward(*inputs, training=self.training, **named)
 
 
-class Dropout1d(Dropout):
+class Dropout1d(Dropout, of=F.dropout1d):
     """In training, zero whole channels of (N, C, L) or (C, L) with probability p, as Dropout."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout1d(x, self.p, self.training)
 
-
-class Dropout2d(Dropout):
+class Dropout2d(Dropout, of=F.dropout2d):
     """In training, zero whole channels of (N, C, H, W) with probability p, as Dropout."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout2d(x, self.p, self.training)

@@ -4,213 +4,155 @@ Each is the function of the same name in minifp.nn.functional, which says what i
 is raised. Weights are buffers: saved with the model, in the format in which they were given.
 """
 
-from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import KW_ONLY
+from typing import ClassVar
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.nn import functional as F
-from minifp.nn.module import Module
+from minifp.nn.function_layer import FunctionLayer
 from minifp.nn.parameter import Buffer
 from minifp.ops.losses.loss import REDUCTIONS, check_reduction
 
 
-def _buffer(name, weight):
-    if weight is None:
-        return None
-    if not hasattr(weight, "ndim"):
-        raise DTypeError(f"{name} is a {type(weight).__name__}: expected a tensor")
-    return Buffer((weight.array if isinstance(weight, Tensor) else weight).copy())
+class _Loss(FunctionLayer):
+    """reduction: "mean", "sum" or "none". Weights are tensors, of which it has copies, or None."""
+
+    shown = ()
+    reduction: str
+    reductions: ClassVar[tuple[str, ...]] = REDUCTIONS
+
+    def __post_init__(self) -> None:
+        layer = type(self).__name__
+        check_reduction(layer, self.reduction, self.reductions)
+        for name in {"weight", "pos_weight"}.intersection(self.settings):
+            weight = self.__dict__.pop(name)
+            if weight is not None and not hasattr(weight, "ndim"):
+                what = type(weight).__name__
+                raise DTypeError(f"{layer}: {name} is a {what}: expected a tensor")
+            if weight is not None:
+                array = weight.array if isinstance(weight, Tensor) else weight
+                weight = Buffer(array.copy())
+            setattr(self, name, weight)
 
 
-class _Loss(Module):
-    """reduction: "mean", "sum" or "none"."""
-
-    reductions: tuple[str, ...] = REDUCTIONS
-
-    def __init__(self, reduction: str) -> None:
-        check_reduction(type(self).__name__, reduction, self.reductions)
-        self.reduction = reduction
-
-
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_Loss, of=F.cross_entropy):
     """Softmax cross entropy of logits (N, C, ...) with class numbers, or class probabilities.
 
     weight: of each class, (C), a buffer.
     """
 
-    def __init__(
-        self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:  # fmt: skip
-        super().__init__(reduction)
-        self.weight = _buffer("CrossEntropyLoss: weight", weight)
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            *(input, target, self.weight),
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
+    weight: Tensor | None = None
+    _: KW_ONLY
+    ignore_index: int = -100
+    reduction: str = "mean"
+    label_smoothing: float = 0.0
 
 
-class NLLLoss(_Loss):
+class NLLLoss(_Loss, of=F.nll_loss):
     """Negative log-likelihood of log-probabilities (N, C, ...) with class numbers.
 
     weight: of each class, (C), a buffer.
     """
 
-    def __init__(
-        self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
-    ) -> None:
-        super().__init__(reduction)
-        self.weight, self.ignore_index = _buffer("NLLLoss: weight", weight), ignore_index
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
+    weight: Tensor | None = None
+    _: KW_ONLY
+    ignore_index: int = -100
+    reduction: str = "mean"
 
 
-class MSELoss(_Loss):
+class MSELoss(_Loss, of=F.mse_loss):
     """Squared differences."""
 
-    def __init__(self, *, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
+    _: KW_ONLY
+    reduction: str = "mean"
 
 
-class L1Loss(_Loss):
+class L1Loss(_Loss, of=F.l1_loss):
     """Absolute differences."""
 
-    def __init__(self, *, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
+    _: KW_ONLY
+    reduction: str = "mean"
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, of=F.smooth_l1_loss):
     """Squared differences (over 2 beta) below `beta`, absolute ones (less beta / 2) above."""
 
-    def __init__(self, *, reduction: str = "mean", beta: float = 1.0) -> None:
-        super().__init__(reduction)
-        self.beta = beta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    _: KW_ONLY
+    reduction: str = "mean"
+    beta: float = 1.0
 
 
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, of=F.huber_loss):
     """Half the squared differences up to `delta`, delta (|d| - delta / 2) above."""
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction)
-        self.delta = delta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, self.reduction, self.delta)
+    reduction: str = "mean"
+    delta: float = 1.0
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, of=F.binary_cross_entropy_with_logits):
     """Binary cross entropy of logits with targets between 0 and 1.
 
     weight, pos_weight: of elements and of positive targets, buffers.
     """
 
-    def __init__(
-        self, weight: Tensor | None = None, *, reduction: str = "mean",
-        pos_weight: Tensor | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(reduction)
-        self.weight = _buffer("BCEWithLogitsLoss: weight", weight)
-        self.pos_weight = _buffer("BCEWithLogitsLoss: pos_weight", pos_weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        settings = {"reduction": self.reduction, "pos_weight": self.pos_weight}
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, **settings)
+    weight: Tensor | None = None
+    _: KW_ONLY
+    reduction: str = "mean"
+    pos_weight: Tensor | None = None
 
 
-class BCELoss(_Loss):
+class BCELoss(_Loss, of=F.binary_cross_entropy):
     """Binary cross entropy of probabilities. In float16 use BCEWithLogitsLoss instead.
 
     weight: of elements, a buffer.
     """
 
-    def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight = _buffer("BCELoss: weight", weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+    weight: Tensor | None = None
+    _: KW_ONLY
+    reduction: str = "mean"
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, of=F.kl_div):
     """Divergence of log-probabilities from probabilities (or from logarithms, log_target).
 
     reduction: also "batchmean", which is the divergence as it is defined.
     """
 
     reductions = ("batchmean", *REDUCTIONS)
-
-    def __init__(self, *, reduction: str = "mean", log_target: bool = False) -> None:
-        super().__init__(reduction)
-        self.log_target = log_target
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+    _: KW_ONLY
+    reduction: str = "mean"
+    log_target: bool = False
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_Loss, of=F.cosine_embedding_loss):
     """1 - cosine of pairs whose target is 1; the cosine above `margin` of those with -1."""
 
-    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        settings = {"reduction": self.reduction}
-        return F.cosine_embedding_loss(input1, input2, target, self.margin, **settings)
+    margin: float = 0.0
+    _: KW_ONLY
+    reduction: str = "mean"
 
 
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, of=F.ctc_loss):
     """Connectionist temporal classification: labels whose places in the input are not known."""
 
-    def __init__(
-        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
-    ) -> None:
-        super().__init__(reduction)
-        self.blank, self.zero_infinity = blank, zero_infinity
-
-    def forward(
-        self, log_probs: Tensor, targets: Tensor | np.ndarray,
-        input_lengths: Tensor | np.ndarray | Sequence[int] | int,
-        target_lengths: Tensor | np.ndarray | Sequence[int] | int,
-    ) -> Tensor:  # fmt: skip
-        settings = self.blank, self.reduction, self.zero_infinity
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *settings)
+    blank: int = 0
+    reduction: str = "mean"
+    zero_infinity: bool = False
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(FunctionLayer, of=F.cosine_similarity):
     """The cosine of the angle between two tensors along `dim`."""
 
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        self.dim, self.eps = dim, eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+    shown = ()
+    dim: int = 1
+    eps: float = 1e-8
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(FunctionLayer, of=F.pairwise_distance):
     """The p-norm of x1 - x2 + eps along the last axis."""
 
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        self.p, self.eps, self.keepdim = p, eps, keepdim
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.pairwise_distance(x1, x2, self.p, self.eps, self.keepdim)
+    shown = ()
+    p: float = 2.0
+    eps: float = 1e-6
+    keepdim: bool = False

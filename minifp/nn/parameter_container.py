@@ -5,6 +5,7 @@ from typing import Any
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError
+from minifp.nn.container import _Named
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 
@@ -67,62 +68,11 @@ class ParameterList(_Parameters):
         return self.extend(values)
 
 
-class ParameterDict(_Parameters):
+class ParameterDict(_Parameters, _Named):
     """Parameters by name, in order; of a tensor that is none it makes one."""
 
     def __init__(self, parameters: Any = None) -> None:
         self.update(() if parameters is None else parameters)
 
-    def update(self, parameters: Any) -> None:
-        """Add parameters: a dict of them, or (name, parameter) pairs."""
-        try:
-            pairs = dict(parameters)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(
-                f"ParameterDict: {type(parameters).__name__}: expected a dict, or (name, "
-                "parameter) pairs"
-            ) from error
-        for name, value in pairs.items():
-            self[name] = value
-
-    def pop(self, name: str) -> Parameter:
-        """Take one out, and return it."""
-        parameter = self[name]
-        del self[name]
-        return parameter
-
-    def clear(self) -> None:
-        """Take all out."""
-        for name in self.keys():
-            del self[name]
-
-    def __getitem__(self, name: str) -> Parameter:
-        found = self._own()
-        if name not in found:
-            raise KeyError(f"ParameterDict has no {name!r}: expected one of {', '.join(found)}")
-        return found[name]
-
     def __setitem__(self, name: str, value: Tensor) -> None:
         self._put(name, value)
-
-    def __delitem__(self, name: str) -> None:
-        self[name]  # raises where there is none
-        del vars(self)[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._own()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._own())
-
-    def keys(self) -> list[str]:
-        """The names."""
-        return list(self._own())
-
-    def values(self) -> list[Parameter]:
-        """The parameters."""
-        return list(self._own().values())
-
-    def items(self) -> list[tuple[str, Parameter]]:
-        """(name, parameter) of each."""
-        return list(self._own().items())

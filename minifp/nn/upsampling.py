@@ -1,27 +1,18 @@
 """Pictures and sequences in another size."""
 
-from minifp.autograd.tape import Tensor
 from minifp.nn import functional as F
-from minifp.nn.module import Module
+from minifp.nn.function_layer import FunctionLayer
 from minifp.typing import Ints
 
 
-class Upsample(Module):
+class Upsample(FunctionLayer, of=F.interpolate):
     """`F.interpolate` to a size, or by a factor."""
 
-    def __init__(
-        self, size: Ints | None = None,
-        scale_factor: float | tuple[float, ...] | list[float] | None = None, mode: str = "nearest",
-        align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-    ) -> None:  # fmt: skip
-        self.size, self.scale_factor, self.mode = size, scale_factor, mode
-        self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.interpolate(
-            *(x, self.size, self.scale_factor, self.mode, self.align_corners),
-            self.recompute_scale_factor,
-        )
+    size: Ints | None = None
+    scale_factor: float | tuple[float, ...] | list[float] | None = None
+    mode: str = "nearest"
+    align_corners: bool | None = None
+    recompute_scale_factor: bool | None = None
 
     def extra_repr(self) -> str:
         given = (

@@ -27,10 +27,10 @@ def compiled_kernel(fn: Any = None, **abilities: bool) -> Any:
     return fn
 
 
-def any_device(fn: Any) -> Any:
+def any_device(fn: Any = None, **abilities: bool) -> Any:
     """Mark a compiled kernel of `*_numba.py` that is also the one for arrays of a GPU, as it only
     calls others that are: see dispatch.py."""
-    return compiled_kernel(fn, is_any_device=True)
+    return compiled_kernel(fn, is_any_device=True, **abilities)
 
 
 def compilable(reference: F) -> F:

@@ -44,7 +44,3 @@ class Adadelta(Optimizer):
         """lr, eps, weight_decay >= 0; 0 <= rho <= 1."""
         super().check(group)
         check_range("rho", group["rho"], high=1.0)
-
-    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """What the rule is told; see the module's equation."""
-        return self.settings(group, "lr", "rho", "eps", "weight_decay")

@@ -44,7 +44,3 @@ class Adagrad(Optimizer):
     def initial(self, name: str, group: dict[str, Any]) -> float:
         """With what the sum of squares begins."""
         return group["initial_accumulator_value"]
-
-    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """What the rule is told; see the module's equation."""
-        return {**self.settings(group, "lr", "lr_decay", "weight_decay", "eps"), "step": step}

@@ -59,11 +59,6 @@ class Adam(Optimizer):
         """Two moments, and with AMSGrad the largest second one."""
         return self.state_names if group["amsgrad"] else self.state_names[:2]
 
-    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """What the rule is told; see the module's equation."""
-        names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
-        return {**self.settings(group, *names), "step": step}
-
 
 class AdamW(Adam):
     """Adam with decoupled weight decay."""

@@ -7,8 +7,6 @@ algorithm 2). r learning rate, d weight decay, S the loss scale. All in float32;
 rounded once to the format they are kept in. In float16 eps must be 6e-8 or more to be anything.
 """
 
-from typing import Any
-
 import numpy as np
 
 from minifp.numerics.policy import GIVEN
@@ -40,7 +38,3 @@ class Adamax(Optimizer):
         super().__init__(
             params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize
         )
-
-    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """What the rule is told; see the module's equation."""
-        return {**self.settings(group, "lr", "betas", "eps", "weight_decay"), "step": step}

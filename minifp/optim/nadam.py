@@ -58,14 +58,11 @@ class NAdam(Optimizer):
 
     def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
         """What the rule is told; see the module's equation."""
-        names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
-        settings, decay = self.settings(group, *names), float(group["momentum_decay"])
+        settings, decay = super().keywords(group, state, step), float(group["momentum_decay"])
         now, later = (
             settings["betas"][0] * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1)
         )
         state["mu_product"] = product = state["mu_product"] * now
-        factors = {
-            "of_gradient": (1 - now) / (1 - product),
-            "of_moment": later / (1 - product * later),
-        }
-        return {**settings, **factors, "step": step}
+        settings["of_gradient"] = (1 - now) / (1 - product)
+        settings["of_moment"] = later / (1 - product * later)
+        return settings

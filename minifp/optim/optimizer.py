@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from operator import is_
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -329,8 +329,10 @@ class Optimizer:
         return arrays, self.keywords(group, state, step)
 
     def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """The keywords of the rule in one step of one run; may replace numbers in `state`."""
-        raise ArgumentError(f"{type(self).__name__} does not define keywords()")
+        """The keywords of the rule in one step of one run: of the settings of the group and `step`
+        those that it names. May replace numbers in `state`."""
+        known, rule = {**group, "step": step}, cast(Kernel, self.rule)
+        return self.settings(known, *(name for name in sorted(rule.keywords) if name in known))
 
     def settings(self, group: dict[str, Any], *names: str) -> dict[str, Any]:
         """These settings as Python's own numbers: NumPy's would widen the arithmetic."""

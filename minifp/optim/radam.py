@@ -10,8 +10,6 @@ decay d is decoupled, when w is first multiplied by 1 - r d. r learning rate. Al
 and v are rounded once to the format they are kept in.
 """
 
-from typing import Any
-
 import numpy as np
 
 from minifp.numerics.policy import GIVEN
@@ -63,8 +61,3 @@ class RAdam(Optimizer):
             params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
             decoupled_weight_decay=decoupled_weight_decay,
         )  # fmt: skip
-
-    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """What the rule is told; see the module's equation."""
-        names = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay")
-        return {**self.settings(group, *names), "step": step}

@@ -51,7 +51,3 @@ class RMSprop(Optimizer):
         """The mean square; centered the mean, and with a momentum the velocity."""
         wanted = (True, group["centered"], group["momentum"] > 0)
         return tuple(name for name, want in zip(self.state_names, wanted) if want)
-
-    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """What the rule is told; see the module's equation."""
-        return self.settings(group, "lr", "alpha", "eps", "weight_decay", "momentum")

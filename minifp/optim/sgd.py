@@ -53,8 +53,3 @@ class SGD(Optimizer):
     def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """A velocity where there is a momentum."""
         return self.state_names if group["momentum"] else ()
-
-    def keywords(self, group: dict[str, Any], state: dict[str, Any], step: int) -> dict[str, Any]:
-        """What the rule is told; see the module's equation."""
-        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
-        return {**self.settings(group, *names), "step": step}

@@ -9,6 +9,7 @@ import minifp as fp
 import minifp.functional as F
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import ran_on_host
+from minifp.ops.pointwise import glu_prelu
 from minifp.runtime.cuda.arrays import to_device
 
 BOTH = pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -138,16 +139,21 @@ def test_remainders_of_what_is_not_finite_or_far_apart(name, dtype):
 )
 def test_gates(rng, shape, axis, dtype):
     x = (rng.normal(size=shape) * 4).astype(dtype)
-    dy = np.split(x, 2, axis)[1].copy()
-    check("glu_prelu.glu_forward", x, axis=axis, to=(dtype,))
-    check("glu_prelu.glu_dx", dy, x, axis=axis, to=(dtype,))
+    check_gates(x, axis, np.split(x, 2, axis)[1].copy())
+
+
+def check_gates(x, axis, dy):
+    """The gate and its gradient, of both halves."""
+    a, b = glu_prelu.halves(x, axis)
+    second = np.array([0, 1], x.dtype).reshape(2, *(1,) * (x.ndim - axis))
+    check("glu_prelu.glu_forward", a, b, to=(x.dtype,))
+    check("glu_prelu.glu_dx", dy.reshape(a.shape), a, b, second, to=(x.dtype,))
 
 
 def test_gates_of_what_is_not_finite():
     given = np.array([0, 1, np.nan, np.inf, -np.inf, 65504, -65504, -80], "float16")
     x = np.stack(np.broadcast_arrays(given[:, None], given)).reshape(2, -1)
-    check("glu_prelu.glu_forward", x, axis=0, to=("float16",))
-    check("glu_prelu.glu_dx", np.ones((1, x.shape[1]), "float16"), x, axis=0, to=("float16",))
+    check_gates(x, 0, np.ones((1, x.shape[1]), "float16"))
 
 
 @BOTH

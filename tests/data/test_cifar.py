@@ -406,7 +406,7 @@ BOMBS = {
     "a text of more than the memory": b"\x80\x04\x8e" + b"\xff" * 7 + b"\x0f.",
     "a negative length": b"\x80\x02T\xff\xff\xff\xffabc.",
     "a negative long": b"\x80\x02\x8b\xff\xff\xff\xffabc.",
-    "a long of a kilobyte": b"\x80\x02\x8b\x00\x04\x00\x00" + b"\xff" * 1024 + b".",
+    "a long of a kilobyte": b"\x80\x02\x8b\x00\x04\x00\x00" + b"\x01" * 1024 + b".",
     "the last place of the memo": b"\x80\x02]r\xff\xff\xff\xffh\x05.",
     "keys that take for ever": laughs(b"K\x01s"),
     "a call of what takes for ever": laughs(b")R"),

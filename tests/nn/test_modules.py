@@ -637,7 +637,7 @@ def test_a_module_dict_is_a_dict_of_modules():
     heads["c"] = nn.Tanh()
     heads.update([("d", nn.Tanh())])
     assert list(heads) == list(heads.keys()) == ["a", "b", "c", "d"] and len(heads) == 4
-    assert "c" in heads and heads["a"] is dict(heads.items())["a"] is heads.values()[0]
+    assert "c" in heads and heads["a"] is dict(heads.items())["a"] is next(iter(heads.values()))
     del heads["c"], heads["d"]
     assert [n for n, _ in heads.named_parameters()] == ["a.weight", "a.bias"]
     for wrong, error, words in (

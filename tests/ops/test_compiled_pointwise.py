@@ -20,6 +20,7 @@ if not cpu.can_compile():
 
 from minifp.derive import elementary
 from minifp.numerics.dispatch import pointwise
+from minifp.ops.pointwise import glu_prelu
 from minifp.runtime.cpu.pointwise import SLAB, SMALL
 from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 from minifp.runtime.shapes import stretched
@@ -286,7 +287,7 @@ def test_slopes_of_powers(y):
 @pytest.mark.parametrize("channels", [True, False])
 def test_prelu(shape, channels):
     source = Source(special=0.05)
-    w = source("x", (5,) if channels and len(shape) > 1 else (1,), float32)
+    w = source("x", (5, *(1,) * (len(shape) - 2)) if channels and len(shape) > 1 else (), float32)
     x, dy = source("x", shape), Source(1)("x", shape)
     check(NAMED["prelu_forward"], (x, w))
     check(NAMED["prelu_dx"], (dy, x, w))
@@ -299,10 +300,10 @@ def test_prelu(shape, channels):
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("shape", [(4, 6, 2), (40, 30, 22), (2, 2, 0)])
 def test_glu(shape, axis):
-    x = Source()("x", shape)
-    check(NAMED["glu_forward"], (x,), axis=axis)
-    halved = tuple(n // 2 if i == axis else n for i, n in enumerate(shape))
-    check(NAMED["glu_dx"], (Source(1)("x", halved), x), axis=axis)
+    a, b = glu_prelu.halves(Source()("x", shape), axis)
+    check(NAMED["glu_forward"], (a, b))
+    second = np.array([0, 1], float16).reshape(2, *(1,) * (3 - axis))
+    check(NAMED["glu_dx"], (Source(1)("x", a.shape), a, b, second))
 
 
 # ---- elementary functions -----------------------------------------------------------------------

@@ -17,43 +17,44 @@ from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
-from minifp.ops.elementwise import takes_floats
+from minifp.ops.elementwise import sum_to, takes_floats
 from minifp.ops.public import public
 from minifp.ops.reduce import as_axis
+from minifp.runtime.device import as_array, full
 
 
-def _beside(w, ndim):
+def beside(w, ndim):
     """w (C) so that it broadcasts along axis 1 of x, w (1) along all."""
     return w.reshape(()) if w.size == 1 else w.reshape(-1, *(1,) * (ndim - 2))
 
 
 @kernel("map", "x")
 def prelu_forward(x, w):
-    return np.where(x > 0, x, _beside(w, x.ndim) * x)
+    return np.where(x > 0, x, w * x)
 
 
 @kernel("map", GIVEN)
 def prelu_dx(dy, x, w):
-    return np.where(x > 0, dy, _beside(w, x.ndim) * dy)
+    return np.where(x > 0, dy, w * dy)
 
 
-@kernel("reduce", GIVEN)
+@kernel("map", GIVEN)
 def prelu_dw(dy, x, *, shape, sum):
-    each = np.where(x > 0, 0, dy * x)
-    axes = tuple(i for i in range(x.ndim) if i != 1 or shape in ((), (1,)))
-    return sum(each, axis=axes).reshape(shape)
+    return sum_to(np.where(x > 0, 0, dy * x), shape, sum)
 
 
 def prelu_backward(dy, x, w, to):
+    by = beside(w, x.ndim)
+    dw = None if to[1] is None else prelu_dw(dy, x, shape=by.shape, to=to[1])
     return (
-        None if to[0] is None else prelu_dx(dy, x, w, to=to[0]),
-        None if to[1] is None else prelu_dw(dy, x, shape=w.shape, to=to[1]),
+        None if to[0] is None else prelu_dx(dy, x, by, to=to[0]),
+        None if dw is None else as_array(dw).reshape(w.shape),
     )
 
 
 @op(weights=("w",))
 def prelu_op(x, w):
-    return prelu_forward(x, w), (x, w), prelu_backward
+    return prelu_forward(x, beside(w, x.ndim)), (x, w), prelu_backward
 
 
 @public("fp F Tensor", autocast="product")
@@ -73,26 +74,37 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_op(input, weight)
 
 
-@kernel("map", "x")
-def glu_forward(x, *, axis):
-    a, b = np.split(x, 2, axis)
+def halves(x, axis):
+    """a and b, which lie beside each other along a new axis."""
+    z = x.reshape(*x.shape[:axis], 2, x.shape[axis] // 2, *x.shape[axis + 1 :])
+    before = (slice(None),) * axis
+    return z[(*before, slice(1))], z[(*before, slice(1, 2))]
+
+
+@kernel("map", "a")
+def glu_forward(a, b):
     return a * (1 / (1 + np.exp(-b)))
 
 
 @kernel("map", GIVEN)
-def glu_dx(dy, x, *, axis):
-    a, b = np.split(x, 2, axis)
-    open_ = 1 / (1 + np.exp(-b))
-    return np.concatenate([dy * open_, dy * (a * open_ * (1 / (1 + np.exp(b))))], axis)
+def glu_dx(dy, a, b, second):
+    """Both halves at once: of that of b, `second` is 1."""
+    e = np.exp(-np.abs(b))
+    more = 1 / (1 + e)  # the sigmoids of b and -b are this and e times this, in either order
+    return np.where(second > 0, dy * (a * more * (e * more)), dy * np.where(b < 0, e * more, more))
 
 
 def glu_backward(dy, x, to, axis):
-    return (glu_dx(dy, x, axis=axis, to=to[0]),)
+    a, b = halves(x, axis)
+    second = full((2, *(1,) * (x.ndim - axis)), 0, x.dtype, like=x)
+    second[1:] = 1
+    return (glu_dx(dy.reshape(a.shape), a, b, second, to=to[0]).reshape(x.shape),)
 
 
 @op
 def glu_op(x, *, axis):
-    return glu_forward(x, axis=axis), (x,), glu_backward
+    y = glu_forward(*halves(x, axis))
+    return y.reshape(*y.shape[:axis], *y.shape[axis + 1 :]), (x,), glu_backward
 
 
 @public("F", autocast="pointwise")

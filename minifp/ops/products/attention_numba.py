@@ -1,9 +1,8 @@
-"""Compiled kernels of attention.py. What is scaled before a product, q or k, is so in a float32
-copy."""
+"""Compiled kernels of attention.py. What is scaled before a product is so in a float32 copy."""
 
 import numpy as np
 
-from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
 from minifp.runtime.cpu.half import store, view
@@ -51,18 +50,17 @@ def attention_scores(q, k, mask, *, scale, is_causal, to):
 # ---- gradients ----------------------------------------------------------------------------------
 
 
-@compiled_kernel
+@any_device
 def attention_dp(dy, v, dp, *, to):
     v = v.swapaxes(-1, -2)
     return times(dy, v, to[0]) if dp is None else add_scores(times(dy, v, SINGLE), dp, to=to)
 
 
-@compiled_kernel
+@any_device
 def attention_dq(ds, k, *, scale, shape, to):
-    return summed_to(ds, scaled(k, alpha=scale, to=(SINGLE,)), shape, to[0])
+    return summed_to(ds, k, shape, to[0], scale)
 
 
-@compiled_kernel
+@any_device
 def attention_dk(ds, q, *, scale, shape, to):
-    q = scaled(q, alpha=scale, to=(SINGLE,))
-    return summed_to(ds.swapaxes(-1, -2), q, shape, to[0])
+    return summed_to(ds.swapaxes(-1, -2), q, shape, to[0], scale)

@@ -1,24 +1,23 @@
-"""Compiled kernels of linear.py: products in blocks, with the bias in them, rounded as they are
+"""Compiled kernels of linear.py for any device: products with the bias in them, rounded as they are
 stored."""
 
-from minifp.numerics.compiled import any_device, compiled_kernel
-from minifp.numerics.dispatch import sum_over
-from minifp.runtime.cpu.gemm import product
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import product, sum_over
 
 
-@compiled_kernel
-def linear_forward(x, w, b, *, to):
-    return product(x, w.T, to[0], b)
+@any_device(sums_in_half=True)
+def linear_forward(x, w, b, *, to, compute="float32"):
+    return product(x, w.T, to[0], b, compute=compute)
 
 
-@compiled_kernel
-def linear_dx(dy, w, *, to):
-    return product(dy, w, to[0])
+@any_device(sums_in_half=True)
+def linear_dx(dy, w, *, to, compute="float32"):
+    return product(dy, w, to[0], compute=compute)
 
 
-@compiled_kernel
-def linear_dw(dy, x, *, to):
-    return product(dy.T, x, to[0])
+@any_device(sums_in_half=True)
+def linear_dw(dy, x, *, to, compute="float32"):
+    return product(dy.T, x, to[0], compute=compute)
 
 
 @any_device

@@ -1,13 +1,14 @@
-"""Compiled kernels of matmul.py: products in blocks; of vectors, sums along what lies in a row."""
+"""Compiled kernels of matmul.py for any device: on the CPU products in blocks, and of vectors sums
+along what lies in a row; on a GPU products of cuBLAS."""
 
 import numpy as np
 
-from minifp.numerics.compiled import compiled_kernel
-from minifp.numerics.dispatch import pointwise
-from minifp.runtime.cpu.gemm import product, starts, strided
-from minifp.runtime.cpu.half import load, store, view
+from minifp.numerics.compiled import any_device
+from minifp.numerics.dispatch import pointwise, product, sum_over
+from minifp.runtime.cpu.gemm import starts, strided
+from minifp.runtime.cpu.half import VIEWS, load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.cpu.sums import sum_over
+from minifp.runtime.cuda.arrays import is_on_device
 
 SINGLE = np.dtype("float32")
 BLOCK = 512  # products that are added up in float32 vectors before their sum goes into float64
@@ -79,8 +80,17 @@ def times_vector(a, b, dtype):
 # ---- with matrices ------------------------------------------------------------------------------
 
 
-def times(x, y, dtype):
-    """The products (..., M, N) of matrices (..., M, K) and (..., K, N)."""
+def times(x, y, dtype, alpha=1.0, compute="float32"):
+    """alpha times the products (..., M, N) of matrices (..., M, K) and (..., K, N).
+
+    compute: on a GPU, in what products are summed. None for what are no floating numbers.
+    """
+    if not VIEWS.keys() >= {x.dtype, y.dtype}:
+        return None
+    if is_on_device(x):
+        return product(x, y, dtype, compute=compute, alpha=alpha)
+    if alpha != 1:
+        return scaled(times(x, y, SINGLE), alpha=alpha, to=(dtype,))
     if y.shape[-1] == 1:
         return times_vector(x, y[..., 0], dtype)[..., None]
     if x.shape[-2] == 1:
@@ -91,37 +101,37 @@ def times(x, y, dtype):
     return product(x, y, dtype)
 
 
-def summed_to(a, b, shape, dtype):
+def summed_to(a, b, shape, dtype, alpha=1.0):
     """The same, summed over the axes along which broadcasting stretched `shape`."""
     leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     added = len(leading) + 2 - len(shape)
     axes = tuple(i for i, n in enumerate(leading) if i < added or n != shape[i - added])
-    if not axes:
-        return times(a, b, dtype).reshape(shape)
     if len(axes) == len(leading) == a.ndim - 2 == b.ndim - 2 and a.shape[:-2] == b.shape[:-2]:
         high = a.swapaxes(-1, -2)  # (..., K, M): in a and b, all k are one axis
         if high.flags.c_contiguous and b.flags.c_contiguous and a.size and b.size:
-            a, b = high.reshape(-1, high.shape[-1]).T, b.reshape(-1, b.shape[-1])
-            return times(a, b, dtype).reshape(shape)
-    return sum_over(times(a, b, SINGLE), axes, dtype).reshape(shape)
+            a, b, axes = high.reshape(-1, high.shape[-1]).T, b.reshape(-1, b.shape[-1]), ()
+    z = times(a, b, SINGLE if axes else dtype, 1.0 if axes else alpha)
+    if z is None:
+        return None
+    return (sum_over(z, axes, dtype, alpha) if axes else z).reshape(shape)
 
 
-@compiled_kernel
-def matmul_forward(x, y, *, to):
-    return times(x, y, to[0])
+@any_device(sums_in_half=True)
+def matmul_forward(x, y, *, to, compute="float32"):
+    return times(x, y, to[0], compute=compute)
 
 
-@compiled_kernel
+@any_device
 def dot_forward(x, y, *, to):
     return times(x, y, to[0])
 
 
-@compiled_kernel
+@any_device
 def matmul_dx(dz, y, *, shape, to):
     return summed_to(dz, y.swapaxes(-1, -2), shape, to[0])
 
 
-@compiled_kernel
+@any_device
 def matmul_dy(x, dz, *, shape, to):
     return summed_to(x.swapaxes(-1, -2), dz, shape, to[0])
 
@@ -139,27 +149,20 @@ def scaled_and_added(z, c, *, alpha, beta):
     return alpha * z + beta * c
 
 
-def scaled_product(x, y, alpha, dtype):
-    """alpha x y."""
-    if alpha == 1:
-        return times(x, y, dtype)
-    return scaled(times(x, y, SINGLE), alpha=alpha, to=(dtype,))
-
-
-@compiled_kernel
+@any_device
 def addmm_forward(c, x, y, *, beta, alpha, to):
     if beta == 0:
-        return scaled_product(x, y, alpha, to[0])
+        return times(x, y, to[0], alpha)
     if alpha == beta == 1 and (c.size,) == c.shape[-1:] == y.shape[1:]:
         return product(x, y, to[0], c.reshape(-1))
     return scaled_and_added(times(x, y, SINGLE), c, alpha=alpha, beta=beta, to=to)
 
 
-@compiled_kernel
+@any_device
 def addmm_dx(dz, y, *, alpha, to):
-    return scaled_product(dz, y.T, alpha, to[0])
+    return times(dz, y.T, to[0], alpha)
 
 
-@compiled_kernel
+@any_device
 def addmm_dy(x, dz, *, alpha, to):
-    return scaled_product(x.T, dz, alpha, to[0])
+    return times(x.T, dz, to[0], alpha)
