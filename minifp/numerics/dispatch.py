@@ -63,9 +63,8 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
     """The compiled kernel that is derived from a reference, for any device: see Kernel.compiled.
 
     Where the reference sums its result to a `shape` (see ops/elementwise.py), so does the kernel.
-    One that sums all and divides by a `divisor` says what: another reference, its `addends`.
     """
-    kernel = pointwise(getattr(reference, "addends", reference))
+    kernel = pointwise(reference)
 
     def sum_to_shape(*args, shape, to, **settings):
         if all(a.shape in (shape, ()) for a in args if hasattr(a, "shape")):
@@ -75,32 +74,33 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
             return None
         return summed(kernel, args, _shape_of(arrays), shape, to[0], **settings)
 
-    def mean(*args, divisor, to, **settings):
-        whole = _shape_of(args)
-        if 0 in whole:
-            return None
-        return summed(kernel, args, whole, (), to[0], 1 / divisor, **settings)
-
-    sums = mean if hasattr(reference, "addends") else sum_to_shape
-    if sums is sum_to_shape and not kernel.formulas.sums_to:
+    if not kernel.formulas.sums_to:
         return kernel
-    vars(sums)["formulas"] = kernel.formulas
-    return any_device(sums)
+    vars(sum_to_shape)["formulas"] = kernel.formulas
+    return any_device(sum_to_shape)
 
 
 def _shape_of(args):
     return np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
 
 
-def derived_rows_of(reference: Callable[..., Any], out: tuple[str, ...]) -> Callable[..., Any]:
-    """The same of a reference that reduces along axes, on the CPU: those of a GPU are written by
-    hand. out: the words of its rule for the formats of results."""
-    return on_cpu_rows().RowKernel(reference, out)
+def derived_rows_of(reference: Callable[..., Any], out: tuple[str, ...], device: str) -> Any:
+    """The same of a reference that reduces along axes, for one device. out: the words of its rule
+    for the formats of results."""
+    rows = on_cpu_rows().RowKernel if device == "cpu" else on_gpu_rows().DeviceRows
+    return rows(reference, out)
 
 
+@cache
 def on_cpu_rows() -> Any:
     """The formulas of rows on the CPU."""
     return import_module("minifp.runtime.cpu.rows")
+
+
+@cache
+def on_gpu_rows() -> Any:
+    """The formulas of rows on a GPU."""
+    return import_module("minifp.runtime.cuda.row_calls")
 
 
 # ---- sums ---------------------------------------------------------------------------------------

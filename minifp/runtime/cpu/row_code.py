@@ -45,7 +45,7 @@ class RowCode(Accumulators):
                 argument.add_attribute("noalias")
         self.b, self.p = code.b, code.p
         self.variables: dict = {}
-        self.lines, self.sums = lines_of(formula), sums_of(formula)
+        self.lines, self.sums = lines_of(formula), formula.row_sums
         self.once = self._once()
 
     def _once(self):
@@ -136,14 +136,9 @@ class RowCode(Accumulators):
                 self.code.store(value(node), self.p[f"y{k}"], i, self.outs[k])
 
 
-def sums_of(formula: Rows) -> list[Node]:
-    """Those along a row."""
-    return [n for n in formula.sums if formula.extent[n] == "r"]
-
-
 def lines_of(formula: Rows) -> list[Node]:
     """What is one number for a row, and computed once for it: sums, and what elements need."""
-    sums = sums_of(formula)
+    sums = formula.row_sums
     used = {a for n in formula.nodes if formula.extent.get(n) == "e" for a in n.args}
     return [
         n for n in formula.nodes

@@ -48,11 +48,13 @@ def rows_along(shape: tuple[int, ...], axis: int) -> Rows:
     axis %= len(shape)
     n, step = shape[axis], math.prod(shape[axis + 1 :])
     rows = math.prod(shape) // n
-    if step == 1:
-        group, threads = next(g for g in ALONG if n <= g[0])[1:]
-    else:
-        group, threads = next(g for g in ACROSS if n <= g[0])[1:]
-    return Rows(rows, n, step, group, threads)
+    return Rows(rows, n, step, *threads_of(n, step == 1))
+
+
+def threads_of(n: int, is_along: bool) -> tuple[int, int]:
+    """(threads that share a row of n elements, threads of a block). is_along: whether elements of a
+    row lie side by side, or else rows do."""
+    return next(g for g in (ALONG if is_along else ACROSS) if n <= g[0])[1:]
 
 
 def contiguous(x: Any) -> Any:
