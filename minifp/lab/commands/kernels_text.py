@@ -257,11 +257,7 @@ def cuda(kernel, device: str, precision: str) -> list[str]:
     if is_rows(example):
         stored = stored_formats(kernel, example.formula, precision)
         text = dispatch.on_gpu_rows().example_text(example.formula, stored)
-        return [
-            f"{head}, of rows that a thread cannot hold",
-            *legend(example, "//"),
-            *indented(text),
-        ]
+        return [head, *legend(example, "//"), *indented(text)]
     if len(example.formula.results) > 1:
         head = "CUDA C++, for a GPU: what a kernel around it calls for each element"
         return [head, *legend(example, "//"), *indented(results_text(example.formula, "f"))]

@@ -93,6 +93,8 @@ class RowCode(Accumulators):
             if node.op == "load":
                 places = {"c": lambda: I64(0), "r": lambda: self.r, "k": lambda: i}
                 return self.load(node, places.get(extent[node], lambda: self.at(i))())
+            if node.op == "inside":
+                return here.value(node.args[0])
             if node.op in SCANS:
                 self.add(node, here.value(node.args[0]))
                 return self.result(node)

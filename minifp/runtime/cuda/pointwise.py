@@ -187,8 +187,10 @@ def reduced(
     formula: Formula, arrays: list, whole: tuple, axes: tuple, dtype: Any, settings: dict,
     scale: float = 1.0, op: str = "sum",
 ) -> Any:  # fmt: skip
-    """`scale` times the sum of a formula's results, of shape `whole`, over `axes`, or the largest, or
-    the least ("largest", "least"); None for more than 12 axes."""
+    """`scale` times the sum of a formula's results, of shape `whole`, over `axes`, rounded once.
+
+    op: "sum", or "largest" or "least". Returns None for more than 12 axes.
+    """
     kept_shape = tuple(n for i, n in enumerate(whole) if i not in axes)
     count, out = math.prod(whole[i] for i in axes), empty(kept_shape, dtype)
     if not out.size:
