@@ -13,7 +13,6 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import any_device
-from minifp.numerics.formats import downcast, float32
 from minifp.runtime.cuda.arrays import is_on_device
 
 # ---- formulas of one element --------------------------------------------------------------------
@@ -43,20 +42,15 @@ def _is_there(args):
 
 
 def summed(
-    kernel: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any,
-    factor: float = 1.0, /, **settings: Any,
-) -> Any:  # fmt: skip
+    kernel: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any, /, **settings: Any
+) -> Any:
     """The result, of shape `whole`, of what `pointwise` made, summed over the axes along which
-    `shape` was stretched, times a factor, and rounded once. None for what the kernel cannot do."""
-    if whole == shape and factor == 1:
+    `shape` was stretched, and rounded once. None for what the kernel cannot do."""
+    if whole == shape:
         return kernel(*args, to=(dtype,), **settings)
     if _is_there(args):
-        return on_gpu().summed_to(kernel.formulas, args, whole, shape, dtype, factor, **settings)
-    compiled = partial(kernel, **settings)
-    if factor == 1:
-        return on_cpu().summed(compiled, args, whole, shape, dtype)
-    sums = on_cpu().summed(compiled, args, whole, shape, float32)
-    return None if sums is None else downcast(np.asarray(sums * float32.type(factor)), dtype)
+        return on_gpu().summed_to(kernel.formulas, args, whole, shape, dtype, **settings)
+    return on_cpu().summed(partial(kernel, **settings), args, whole, shape, dtype)
 
 
 def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:

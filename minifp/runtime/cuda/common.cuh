@@ -113,37 +113,6 @@ __device__ inline size chunks(const Row &r) {
 template <bool PACKED> __device__ inline size element(const Row &r, size c, int k) {
   return PACKED ? (c * r.group + r.lane) * CHUNK + k : (c * CHUNK + k) * r.group + r.lane;
 }
-// PACKED: step is 1, n a multiple of CHUNK, and x aligned. Behind the row is `other`.
-template <bool PACKED, class T>
-__device__ inline void fetch(const T *x, const Row &r, size c, float other, float *v) {
-  if (PACKED && element<PACKED>(r, c, 0) < r.n) {
-    auto pack = load_pack<T, CHUNK>(x, r.at + element<PACKED>(r, c, 0));
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) v[k] = load(pack.v, k);
-    return;
-  }
-#pragma unroll
-  for (int k = 0; k < CHUNK; k++) {
-    size e = element<PACKED>(r, c, k);
-    v[k] = !PACKED && e < r.n ? load(x, r.at + e * r.step) : other;
-  }
-}
-template <bool PACKED, class T>
-__device__ inline void put(T *y, const Row &r, size c, const float *v) {
-  if constexpr (PACKED) {
-    Pack<T, CHUNK> pack;
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) store(pack.v, k, v[k]);
-    size e = element<PACKED>(r, c, 0);
-    if (e < r.n) store_pack<T, CHUNK>(y, r.at + e, pack);
-  } else {
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) {
-      size e = element<PACKED>(r, c, k);
-      if (e < r.n) store(y, r.at + e * r.step, v[k]);
-    }
-  }
-}
 // What all threads of a row have, combined, for all of them. All threads of the block call it.
 template <int OP> __device__ inline float row_joined(const Row &r, float v) {
   if (r.group == 1) return v;
@@ -158,37 +127,6 @@ template <int OP> __device__ inline float row_joined(const Row &r, float v) {
   }
   __syncthreads();
   return parts[t % across];
-}
-__device__ inline float row_sum(const Row &r, float v) { return row_joined<SUM>(r, v); }
-__device__ inline float row_max(const Row &r, float v) { return row_joined<LARGEST>(r, v); }
-__device__ inline float chunk_sum(const float *v) {
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-}
-
-// The largest m of sign x in a row, and the sum of e^(sign x - m): NaN where one is NaN or Inf, 0
-// where all are -Inf. Each thread keeps a largest number of its own so far.
-struct Powers {
-  float m, sum;
-};
-template <bool PACKED, class T>
-__device__ inline Powers powers_of(const T *x, const Row &r, float sign) {
-  float m = -INFINITY, sum = 0.0f, v[CHUNK];
-  for (size c = 0; c < chunks(r); c++) {
-    fetch<PACKED>(x, r, c, -INFINITY * sign, v);
-    float before = m;
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) {
-      v[k] *= sign;
-      m = v[k] > m ? v[k] : m;
-    }
-    if (m > before && before > -INFINITY) sum *= expf(before - m);
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) v[k] = v[k] == -INFINITY ? 0.0f : expf(v[k] - m);
-    sum += chunk_sum(v);
-  }
-  float all = row_max(r, m);
-  sum = row_sum(r, m == all ? sum : sum * expf(m - all));
-  return {all, sum};
 }
 // Of doubles, for all threads of a block of N, a power of two.
 template <int N> __device__ inline double block_total(double v) {

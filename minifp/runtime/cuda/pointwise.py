@@ -235,17 +235,16 @@ def is_inner(shape: tuple, steps: list[int], axes: tuple[int, ...]) -> bool:
 
 
 def summed_to(
-    formulas: Formulas, args: tuple, whole: tuple, shape: tuple, dtype: Any, scale: float = 1.0, /,
-    **settings: Any,
-) -> Any:  # fmt: skip
-    """`scale` times the formula, whose result is of shape `whole`, summed over the axes along which
-    `shape` was stretched, rounded once to `dtype`; None as `run`."""
+    formulas: Formulas, args: tuple, whole: tuple, shape: tuple, dtype: Any, /, **settings: Any
+) -> Any:
+    """The formula, whose result is of shape `whole`, summed over the axes along which `shape` was
+    stretched, rounded once to `dtype`; None as `run`."""
     formula, arrays = of_call(formulas, args, settings)
     if formula is None or dtype not in FLOATS:
         return None
-    if whole == shape and scale == 1:
+    if whole == shape:
         return stored(formula, arrays, whole, dtype, None, settings)
-    sums = reduced(formula, arrays, whole, stretched(whole, shape), dtype, settings, scale)
+    sums = reduced(formula, arrays, whole, stretched(whole, shape), dtype, settings)
     return None if sums is None else sums.reshape(shape)
 
 
