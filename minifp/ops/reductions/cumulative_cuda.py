@@ -50,7 +50,7 @@ def launched(x, y, dx, gradient):
     """Launch the kernel of products for x as by `as_three`."""
     rows = rows_along(x.shape, 1)
     TEXT(X=x.dtype, D=y.dtype, Y=dx.dtype).launch(
-        *("prod", rows.blocks, rows.threads, x, y, dx, *rows.sizes, gradient)
+        *("prod", rows.blocks, THREADS, x, y, dx, *rows, gradient)
     )
 
 

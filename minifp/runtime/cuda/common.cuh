@@ -88,7 +88,7 @@ __device__ inline float block_sum(float v) { return block_joined<SUM>(v); }
 // what lies beside each other: `group` threads share a row where step is 1 (one thread, a warp or
 // the block), and where it is not, the first elements of neighbouring rows come first.
 
-enum { CHUNK = 8, MOST_ALONG = 512 };  // elements that a thread takes at once; threads of a block
+enum { CHUNK = 8, MOST_ALONG = 256 };  // elements that a thread takes at once; threads of a block
 
 struct Row {
   size number, at, n, step;  // its first element is at `at`; behind the last row n is 0

@@ -25,13 +25,13 @@ from minifp.runtime.cuda.arrays import (
 )
 from minifp.runtime.cuda.pointwise import F32, FEW, entered, is_inner, padded, reduced, stored
 from minifp.runtime.cuda.row_text import PLACED, Layout, Result, RowText, tables_of
-from minifp.runtime.cuda.rows import CHUNK, threads_of
-from minifp.runtime.cuda.source import blocks_for, module_of
+from minifp.runtime.cuda.rows import CHUNK, group_of
+from minifp.runtime.cuda.source import THREADS, blocks_for, module_of
 from minifp.runtime.row_calls import RowCalls
 
 WHOLE = np.dtype("int64")  # class numbers
 HELD = (1, 4)  # chunks of a row that a thread may hold
-ROOM = 256  # bytes of them: half of a thread's registers
+ROOM = 192  # bytes of them, in a thread's registers
 FEW_ROWS = 256  # with which a GPU is not busy
 
 
@@ -240,7 +240,7 @@ class Launch:
         is_along = is_inner(
             plan.shape(order), [main.get(a, 0) for a in order], tuple(range(len(along)))
         )
-        self.group, self.threads = threads_of(self.n, is_along)
+        self.group = group_of(self.n, is_along)
         places = [
             padded(*collapsed(plan.shape(axes), [[s.get(a, 0) for a in axes] for s in steps]))
             for axes in (across, along)
@@ -279,9 +279,9 @@ class Launch:
         early = [numbers.arrays[numbers.places[n]][0] for n in formula.early_nodes]
         is_packed = self.can_pack and all(is_aligned(arrays[i]) for i in self.loads)
         text = text_of(formula, tuple(self.results), self.layout._replace(is_packed=is_packed))
-        blocks = blocks_for(self.rows, self.threads // self.group)
+        blocks = blocks_for(self.rows, THREADS // self.group)
         module_of(text).launch(
-            "by_rows", blocks, self.threads, *self.told, *arrays, *early, *ys, *self.numbers
+            "by_rows", blocks, THREADS, *self.told, *arrays, *early, *ys, *self.numbers
         )
         return ys
 
