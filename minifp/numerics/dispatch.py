@@ -13,6 +13,7 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import any_device
+from minifp.numerics.formats import float32
 from minifp.runtime.cuda.arrays import is_on_device
 
 # ---- formulas of one element --------------------------------------------------------------------
