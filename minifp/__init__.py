@@ -98,6 +98,12 @@ from minifp.training.mixed import MixedOptimizer
 from minifp.training.step_result import StepResult
 from minifp.training.graphs import capture
 from minifp.runtime.device import set_default_device
+from minifp.runtime.cuda.math_modes import get_gpu_math, set_gpu_math
+
+# The same by the names of other systems.
+from minifp import autograd
+from minifp.compat import amp, paddle
+from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 
 # Saving and resuming.
 from minifp.saving.checkpoint import load, save
@@ -131,16 +137,17 @@ from minifp.compat import unknown_names  # refuses names that are not there
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
-    "DeviceError", "DynamicLossScale", "FileError", "Findings", "GradcheckError", "Microscope",
-    "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Precision",
-    "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult",
-    "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError", "bool", "bool_", "capture",
-    "compare", "data", "double", "enable_grad", "errors", "explain", "float", "float16", "float32",
-    "float64", "functional", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck",
-    "half", "inf", "int", "int32", "int64", "is_grad_enabled", "kernel", "load", "load_task",
+    "DeviceError", "DynamicLossScale", "FileError", "Findings", "GradScaler", "GradcheckError",
+    "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory",
+    "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
+    "StepResult", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError", "amp",
+    "autocast", "autograd", "bool", "bool_", "capture", "compare", "data", "double", "enable_grad",
+    "errors", "explain", "float", "float16", "float32", "float64", "functional", "get_gpu_math",
+    "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
+    "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task",
     "long", "manual_seed", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim",
-    "pi", "precision", "save", "set_default_device", "set_grad_enabled", "set_num_threads",
-    "set_precision", "set_state", "uint8",
+    "paddle", "pi", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
+    "set_num_threads", "set_precision", "set_state", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [
@@ -169,3 +176,5 @@ __all__ += [
     "unflatten", "unsqueeze", "var", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 # ---- written until here ----
+
+amp.automatic.start_from_environment()

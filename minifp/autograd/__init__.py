@@ -1,1 +1,6 @@
 """The tape, operations that are recorded on it, and the gradients that come back along it."""
+
+from minifp.autograd.backward import grad
+from minifp.autograd.function import Function
+
+__all__ = ["Function", "grad"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded
 from minifp.autograd.gradient_sum import GradientSum, unshared
+from minifp.autograd.loss_seed import UNSEEDED, seeds_in
 from minifp.autograd.tape import PARTLY, Node, Tensor, observers
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
@@ -49,12 +50,13 @@ def propagate(y: Tensor, gradient: Any, seed: float, retain_graph: bool) -> list
     if y.gradient_node is None:
         raise TapeError("backward() with nothing to differentiate: no tensor requires a gradient")
     order = list(toposort([y.gradient_node]))
-    firsts = [(y, first_gradient(y, gradient, seed))]
-    of_nodes = _backward_through(order, firsts, seed, retain_graph)
+    seeds = seeds_in(order, seed, [y])
+    firsts = [(y, first_gradient(y, gradient, seeds.first))]
+    of_nodes = _backward_through(order, firsts, seeds, retain_graph)
     leaves = [(node, dys[0]) for node, dys in of_nodes if isinstance(node, Tensor)]
     for leaf, gradient in unshared(leaves):
-        leaf.grad = _added(leaf, gradient, seed)
-        leaf.grad.unseeded |= seed == 1
+        leaf.grad = added(leaf, gradient, seeds.of_leaves)
+        leaf.grad.unseeded |= seeds.whole == 1
     return order
 
 
@@ -92,12 +94,13 @@ def grad(
         for i, t in enumerate(tensors):
             if t.gradient_node is None:
                 raise TapeError(f"grad: {name} {i}, of shape {t.shape}, requires no gradient")
-    firsts = [(y, first_gradient(y, g, seed)) for y, g in zip(outputs, factors)]
     wanted = {(x.gradient_node, x.index) for x in inputs}
     order = _leading_to({v for v, _ in wanted}, list(toposort([y.gradient_node for y in outputs])))
+    seeds = seeds_in(order, seed, outputs)
+    firsts = [(y, first_gradient(y, g, seeds.first)) for y, g in zip(outputs, factors)]
     gradients = {
-        (node, i): gradient
-        for node, dys in _backward_through(order, firsts, seed, retain_graph)
+        (node, i): gradient if isinstance(node, Tensor) else seeds.taken_out(gradient)
+        for node, dys in _backward_through(order, firsts, seeds, retain_graph)
         for i, gradient in dys.items()
         if (node, i) in wanted
     }
@@ -109,7 +112,7 @@ def grad(
             f"{inputs[missing[0]].shape}; allow_unused=True gives None for it"
         )
     pairs = [(x, gradients[place]) for x, place in zip(inputs, places) if place in gradients]
-    results = iter([_as_gradient(g, seed) for _, g in unshared(pairs)])
+    results = iter([_as_gradient(g, seeds.of_leaves) for _, g in unshared(pairs)])
     return tuple(None if i in missing else next(results) for i in range(len(inputs)))
 
 
@@ -189,11 +192,11 @@ def _leading_to(wanted, order):
     return [node for node in order if node in leading]
 
 
-def _backward_through(order, firsts, seed, retain_graph):
+def _backward_through(order, firsts, seeds, retain_graph):
     """Take gradients through the nodes of `order`: (node, its gradients by index) of each.
 
-    The caller gets those of leaves, and of what lies between, one after the other; what nobody
-    keeps is freed on the way.
+    seeds: what they are multiplied by (a Seeds). The caller gets those of leaves, and of what lies
+    between, one after the other; what nobody keeps is freed on the way.
     """
     reached: set = set(order)
     goes_on = {v for v in order if any(parent in reached for parent, _ in v.parents)}
@@ -203,18 +206,22 @@ def _backward_through(order, firsts, seed, retain_graph):
             _check_before_backward(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):
-            observer.on_seed(seed)
+            observer.on_seed(seeds.whole)
     for y, first in firsts:
         accumulate(sums, y.gradient_node, y.index, first)
     for node in order:
         if node not in sums:
             continue
         dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
-        if node.hooks:
-            dys = {i: _after_hooks(node, i, dy, seed) for i, dy in dys.items()}
+        if node.hooks and not (seeds.are_taken_out and type(node) is not Node):
+            dys = {i: _after_hooks(node, i, dy, seeds) for i, dy in dys.items()}
         for gradient in dys.values():
             for observer in observers:
                 observer.on_gradient(node, gradient)
+        if seeds.are_taken_out and type(node) is not Node:  # before anyone reads the gradient
+            dys = {i: seeds.taken_out(dy) for i, dy in dys.items()}
+            if node.hooks:
+                dys = {i: _after_hooks(node, i, dy, UNSEEDED) for i, dy in dys.items()}
         yield node, dys
         if node not in goes_on:  # a leaf, or where fp.grad ends
             continue
@@ -287,7 +294,7 @@ def _check_before_backward(node):
         )
 
 
-def _added(leaf, gradient, seed):
+def added(leaf, gradient, seed):
     """A leaf's gradient with this one added; from the second on, in float32, and in its seed."""
     held = leaf.grad
     if held is None:
@@ -355,15 +362,18 @@ class Keep:
         """Add a gradient to the tensor's own, if there still is a tensor."""
         tensor = self.tensor()
         if tensor is not None:
-            tensor.grad = _added(tensor, gradient.array.copy(), gradient.seed)
+            tensor.grad = added(tensor, gradient.array.copy(), gradient.seed)
 
 
-def _after_hooks(node, index, gradient, seed):
+def _after_hooks(node, index, gradient, seeds):
     """The gradient after the hooks of one output have seen, or replaced, it."""
     handles = list(node.hooks.get(index, ()))
     handles.sort(key=lambda handle: isinstance(handle.hook, Keep))  # which keep what others leave
     for handle in handles:
-        new = handle.hook(_as_gradient(gradient, seed))
+        if isinstance(handle.hook, Keep):
+            handle.hook(_as_gradient(seeds.taken_out(gradient), seeds.of_leaves))
+            continue
+        new = handle.hook(_as_gradient(gradient, seeds.whole))
         if new is None:
             continue
         new = placed(new.array if isinstance(new, Tensor) else new, like=gradient)

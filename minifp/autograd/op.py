@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from minifp.autograd.cast_cache import cast_once
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.promoted import where_promoted
 from minifp.autograd.tape import Node, Tensor, module_path, observers
@@ -165,12 +166,7 @@ def _enter(name, args, are_weights):
         return args
     if precision.operations is None and module_path.get():
         warn_of_wide(name, args, wanted)
-    return [
-        a
-        if d is None or d == wanted
-        else (a if isinstance(a, Tensor) else Tensor(a)).to(dtype=wanted)
-        for a, d in zip(args, dtypes)
-    ]
+    return [a if d is None or d == wanted else cast_once(a, wanted) for a, d in zip(args, dtypes)]
 
 
 def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:

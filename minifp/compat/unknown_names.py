@@ -17,6 +17,7 @@ import numpy as np
 
 from minifp import autograd, data, models, nn, optim
 from minifp.autograd.tape import Tensor
+from minifp.compat import amp, paddle
 from minifp.errors import UnknownNameError
 from minifp.nn import functional, init
 from minifp.optim import lr_scheduler
@@ -32,12 +33,15 @@ PLACES: dict[str, Any] = {  # how a name there is written -> where to look
     "nn.init.": init,
     "fp.data.": data,
     "fp.models.": models,
+    "fp.amp.": amp,
+    "fp.autograd.": autograd,
+    "fp.paddle.": paddle,
+    "fp.paddle.amp.": paddle.amp,
+    "fp.paddle.mixed_precision.": paddle.mixed_precision,
 }
 LISTED = 20  # names of a place that are few enough to list
 
 IDEAS = (  # names of what goes by another one here, or is done in another way
-    ("autocast amp", 'fp.precision("autocast") or fp.precision("mixed"), to make the model in'),
-    ("GradScaler", "fp.MixedOptimizer, which has the loss scale"),
     ("inference_mode", "fp.no_grad()"),
     ("device", 'a text, "cpu" or "cuda", in its place'),
     ("dtype", 'NumPy\'s dtypes, or texts such as "float32", in its place'),
@@ -52,8 +56,6 @@ IDEAS = (  # names of what goes by another one here, or is done in another way
     ("FloatTensor DoubleTensor HalfTensor", 'fp.tensor(data, dtype="float32"), or another one'),
     ("LongTensor IntTensor BoolTensor ByteTensor", 'fp.tensor(data, dtype="int64")'),
     ("Variable", "fp.tensor(data, requires_grad=True)"),
-    ("Function once_differentiable", "fp.op, for operations of your own"),
-    ("autograd", "fp.grad, loss.backward() and, for operations of your own, fp.op"),
     ("from_dlpack", "fp.from_numpy(np.from_dlpack(array))"),
     ("get_device is_cpu", "x.device"),
     ("DataParallel DistributedDataParallel distributed", "training is on one device"),
@@ -187,7 +189,6 @@ for _written, _place in PLACES.items():
     if _place is not Tensor:
         attach(_place, partial(refuse, _place.__name__, _written))
         show_public_names(_place)
-attach(autograd, partial(refuse, "minifp.autograd", "fp."))
 setattr(Tensor, "__dir__", present)  # noqa: B010
 for _name in {*TENSOR_NAMES.split(), *INSTEAD, *names_in(functional)}:
     if not _name[0].isupper() and not hasattr(Tensor, _name):

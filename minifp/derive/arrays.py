@@ -7,7 +7,8 @@ is kept with size 1 is None.
 
 Nodes that reduce are `sum`, `largest` and `least`: their value is (the axes that are gone, those
 that are left). `take` is the element of its first operand at the place along an axis that the
-second names; `place` is the place itself.
+second names; `place` is the place itself. `inside` is its first operand as long as the second names
+a place along the axis: the CPU looks before, on a GPU it is NaN where that is not so.
 """
 
 import math
@@ -267,6 +268,9 @@ def _put_along_axis(x, index, values, axis):
     if x.axes[axis] is not None:
         node = x.trace.graph.node("place", (), "f", "e", x.axes[axis])
         values = (Array(x.trace, node, x.axes) == index).where(values, x)
+        known = values.node, index.node
+        node = x.trace.graph.node("inside", known, values.node.type, "e", x.axes[axis])
+        values = Array(x.trace, node, values.axes)
     x.write(values)
 
 

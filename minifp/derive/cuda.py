@@ -1,7 +1,8 @@
 """Graphs in CUDA C++: a row for each operation."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 from minifp.derive.graph import Node, in_order
@@ -59,30 +60,50 @@ def parameters(formula: Formula) -> str:
 
 def statements(formula: Formula) -> tuple[list[str], dict[Node, str]]:
     """The lines that compute its nodes, and what each is called."""
-    names: dict[Node, str] = {}
-    lines: list[str] = []
-    for node in formula.nodes:
-        if node.extent == "h":
-            continue
-        if node.op in ("const", "int"):
-            names[node] = number(node.value) if node.op == "const" else f"({node.value})"
-        elif node.op == "enter":
-            names[node] = f"p{formula.numbers.index(node)}"
-        else:
-            names[node] = f"t{len(lines)}"
-            text = expression(node, [names[a] for a in node.args], formula)
-            lines.append(f"  const {TYPES[node.type]} {names[node]} = {text};")
-    return lines, names
+    places = [*formula.loads]
 
-
-def expression(node: Node, operands: list[str], formula: Formula) -> str:
-    """What computes a node."""
-    if node.op == "load":
-        x = f"x{[*formula.loads].index(node.value[0])}"
+    def read(node):
+        x = f"x{places.index(node.value[0])}"
         return f"{x} != 0.0f" if node.type == "b" else x
-    if node.op == "call":
-        return f"{node.value}({operands[0]})"
-    return ROWS[node.op].format(*operands)
+
+    writer = Writer({n: f"p{k}" for k, n in enumerate(formula.numbers)}, read)
+    for node in formula.nodes:
+        if node.extent != "h":
+            writer.value(node)
+    return writer.lines, writer.names
+
+
+class Writer:
+    """Writes nodes as lines, each where it is first asked for.
+
+    names: what those are called that are there. read: the text of what is no operation. new: gives
+    names.
+    """
+
+    def __init__(
+        self, names: dict[Node, str], read: Callable[[Node], str], new: Iterator[int] | None = None
+    ) -> None:
+        self.names, self.read, self.new = names, read, new or count()
+        self.lines: list[str] = []
+
+    def value(self, node: Node) -> str:
+        """What a node is called, which is computed if it is not there."""
+        if node not in self.names:
+            self.names[node] = self._written(node)
+        return self.names[node]
+
+    def _written(self, node):
+        if node.op in ("const", "int"):
+            return number(node.value) if node.op == "const" else f"({node.value})"
+        if node.op == "call":
+            text = f"{node.value}({self.value(node.args[0])})"
+        elif node.op in ROWS:
+            text = ROWS[node.op].format(*map(self.value, node.args))
+        else:
+            text = self.read(node)
+        name = f"t{next(self.new)}"
+        self.lines.append(f"  const {TYPES[node.type]} {name} = {text};")
+        return name
 
 
 # ---- numbers of the host ------------------------------------------------------------------------

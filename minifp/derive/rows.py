@@ -179,13 +179,58 @@ class Rows(Formula):
     def _closures(self):
         return {}
 
+    def sizes(self, shapes: dict) -> dict:
+        """How long each axis of a call is, of the shapes of its arguments."""
+        pairs = [p for k, s in shapes.items() for p in zip(self.trace.arguments.get(k, ()), s)]
+        return {found(a): n for a, n in pairs if found(a) is not None}
+
+    # ---- as formulas of their own ----
+
+    def part(self, node: Node, known: dict[Node, int]) -> Formula:
+        """A node element by element, where those of `known` are read, as further arguments."""
+        graph, made = self.trace.graph, {}
+        for n in in_order([node]):
+            if n in known:
+                made[n] = graph.node("load", (), n.type, "e", (known[n], "float32"))
+            elif n.extent == "h" or n.op == "enter":
+                made[n] = n
+            else:
+                args = tuple([made[a] for a in n.args])
+                made[n] = graph.node(n.op, args, n.type, n.extent, n.value)
+        return Formula(self.name, [made[node]], False, self.guards, [])
+
+    def lines_in(self, node: Node) -> list[Node]:
+        """What a node is made of that a row has one number of, which is made of sums along it."""
+        found: dict[Node, None] = {}
+
+        def visit(n):
+            of_row = not {n, *self.closure(n)}.isdisjoint(self.row_sums)
+            if of_row and self.extent[n] == "r" and n.type == "f":
+                found[n] = None
+            elif of_row:
+                for a in n.args:
+                    visit(a)
+
+        visit(node)
+        return [*found]
+
+    @cached_property
+    def loaded(self) -> dict[int, str]:
+        """The extent of each argument that is read."""
+        return {n.value[0]: self.extent[n] for n in self.nodes if n.op == "load"}
+
+    @cached_property
+    def row_sums(self) -> list[Node]:
+        """The sums along a row."""
+        return [n for n in self.sums if self.extent[n] == "r"]
+
     # ---- what is kept from pass to pass ----
 
     @cached_property
     def uses(self) -> dict[Node, set[int]]:
         """In which passes each element is computed; the last one stores."""
         last = self.passes + 1
-        wanted = [(n.args[0], self.level[n]) for n in self.sums if self.extent[n] == "r"]
+        wanted = [(n.args[0], self.level[n]) for n in self.row_sums]
         wanted += [(n, last) for n, form in zip(self.results, self.forms) if form == "e"]
         wanted += [(n.args[0], last) for n in self.late] + [(n, self.level[n]) for n in self.scans]
         uses: dict[Node, set[int]] = {}

@@ -1,8 +1,9 @@
 """Module: a tree of plain objects with parameters, called like functions.
 
 What a module owns is found by looking at its attributes, in the order in which they were set;
-nothing is registered. A module remembers the precision in which it was made and computes in it
-wherever and on whichever thread it is called.
+nothing is registered. A module that was made inside of `with fp.precision(...)` remembers it, and
+computes in it wherever and on whichever thread it is called; any other computes in the precision
+that is active where it is called.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from minifp.numerics import policy
 from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
 from minifp.ops.methods import wanted
+from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
 
 M = TypeVar("M", bound="Module")
@@ -36,14 +38,14 @@ class Module:
     """The base of layers and models: set parameters and modules as attributes, define forward."""
 
     training: bool
-    precision: policy.Precision
+    _precision: policy.Precision | None  # None: the active one
     _name: str
     _before_forward: list[HookHandle]
     _after_forward: list[HookHandle]
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        self.__dict__.update(training=True, precision=policy.get_precision(), _name="")
+        self.__dict__.update(training=True, _precision=policy.entered_precision(), _name="")
         self.__dict__.update(_before_forward=[], _after_forward=[])  # hooks
         return self
 
@@ -51,6 +53,9 @@ class Module:
         pass
 
     def __setattr__(self, name, value):
+        if name == "precision":
+            object.__setattr__(self, name, value)
+            return
         held = self.__dict__.get(name)
         if isinstance(value, Module):
             value._take_name(name)
@@ -80,9 +85,12 @@ class Module:
         name = self._name or type(self).__name__
         path = module_path.set(f"{outer}.{name}" if outer else name)
         try:
-            if policy.get_precision() is self.precision:
+            own = self._precision
+            if own is None or own is policy.get_precision():
                 return self._run(args, kwargs)
-            with policy.precision(self.precision):
+            if not outer:
+                warn_of_autocast(self, own)
+            with policy.precision(own):
                 return self._run(args, kwargs)
         except MinifpError as error:
             name_module(error, self, outer)
@@ -112,6 +120,21 @@ class Module:
         """Call `hook(module, args, output)` after forward; what it returns, unless None, is the
         output. Returns a handle with `remove()`."""
         return HookHandle(self._after_forward, hook)
+
+    # ---- the precision in which it computes ----
+
+    @property
+    def precision(self) -> policy.Precision:
+        """In which it computes: that of the `with fp.precision(...)` in which it was made, or else
+        the active one. What is assigned (a Precision or its text) is kept from then on, by all
+        modules below too; None is the active one. How parameters are stored, does not change."""
+        return self._precision or policy.get_precision()
+
+    @precision.setter
+    def precision(self, precision: policy.Precision | str | None) -> None:
+        kept = None if precision is None else policy.as_precision(precision)
+        for module in self.modules():
+            module.__dict__["_precision"] = kept
 
     # ---- what it owns ----
 
@@ -392,6 +415,19 @@ class Module:
     def extra_repr(self) -> str:
         """What stands between the parentheses of the repr."""
         return ""
+
+
+def warn_of_autocast(module: Module, own: policy.Precision) -> None:
+    """Say once that a module that keeps its precision is called under autocast."""
+    entered = policy.entered_precision()
+    if entered is not None and entered.operations is not None and str(entered) != str(own):
+        warn_once(
+            f"autocast around {type(module).__name__}, made under {own}",
+            f'{type(module).__name__} was made inside of fp.precision("{own}"), in which it '
+            f'computes: the autocast around its call ("{entered}") does not reach into it. Make '
+            "the model outside of any `with fp.precision(...)` to have it follow, or assign to "
+            "model.precision",
+        )
 
 
 def name_module(error: MinifpError, module: Module, outer: str) -> None:

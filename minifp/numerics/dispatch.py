@@ -13,7 +13,7 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import any_device
-from minifp.numerics.formats import downcast, float32
+from minifp.numerics.formats import float32
 from minifp.runtime.cuda.arrays import is_on_device
 
 # ---- formulas of one element --------------------------------------------------------------------
@@ -43,29 +43,23 @@ def _is_there(args):
 
 
 def summed(
-    kernel: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any,
-    factor: float = 1.0, /, **settings: Any,
-) -> Any:  # fmt: skip
+    kernel: Any, args: tuple, whole: tuple, shape: tuple, dtype: Any, /, **settings: Any
+) -> Any:
     """The result, of shape `whole`, of what `pointwise` made, summed over the axes along which
-    `shape` was stretched, times a factor, and rounded once. None for what the kernel cannot do."""
-    if whole == shape and factor == 1:
+    `shape` was stretched, and rounded once. None for what the kernel cannot do."""
+    if whole == shape:
         return kernel(*args, to=(dtype,), **settings)
     if _is_there(args):
-        return on_gpu().summed_to(kernel.formulas, args, whole, shape, dtype, factor, **settings)
-    compiled = partial(kernel, **settings)
-    if factor == 1:
-        return on_cpu().summed(compiled, args, whole, shape, dtype)
-    sums = on_cpu().summed(compiled, args, whole, shape, float32)
-    return None if sums is None else downcast(np.asarray(sums * float32.type(factor)), dtype)
+        return on_gpu().summed_to(kernel.formulas, args, whole, shape, dtype, **settings)
+    return on_cpu().summed(partial(kernel, **settings), args, whole, shape, dtype)
 
 
 def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
     """The compiled kernel that is derived from a reference, for any device: see Kernel.compiled.
 
     Where the reference sums its result to a `shape` (see ops/elementwise.py), so does the kernel.
-    One that sums all and divides by a `divisor` says what: another reference, its `addends`.
     """
-    kernel = pointwise(getattr(reference, "addends", reference))
+    kernel = pointwise(reference)
 
     def sum_to_shape(*args, shape, to, **settings):
         if all(a.shape in (shape, ()) for a in args if hasattr(a, "shape")):
@@ -75,32 +69,33 @@ def derived_kernel_of(reference: Callable[..., Any]) -> Callable[..., Any]:
             return None
         return summed(kernel, args, _shape_of(arrays), shape, to[0], **settings)
 
-    def mean(*args, divisor, to, **settings):
-        whole = _shape_of(args)
-        if 0 in whole:
-            return None
-        return summed(kernel, args, whole, (), to[0], 1 / divisor, **settings)
-
-    sums = mean if hasattr(reference, "addends") else sum_to_shape
-    if sums is sum_to_shape and not kernel.formulas.sums_to:
+    if not kernel.formulas.sums_to:
         return kernel
-    vars(sums)["formulas"] = kernel.formulas
-    return any_device(sums)
+    vars(sum_to_shape)["formulas"] = kernel.formulas
+    return any_device(sum_to_shape)
 
 
 def _shape_of(args):
     return np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
 
 
-def derived_rows_of(reference: Callable[..., Any], out: tuple[str, ...]) -> Callable[..., Any]:
-    """The same of a reference that reduces along axes, on the CPU: those of a GPU are written by
-    hand. out: the words of its rule for the formats of results."""
-    return on_cpu_rows().RowKernel(reference, out)
+def derived_rows_of(reference: Callable[..., Any], out: tuple[str, ...], device: str) -> Any:
+    """The same of a reference that reduces along axes, for one device. out: the words of its rule
+    for the formats of results."""
+    rows = on_cpu_rows().RowKernel if device == "cpu" else on_gpu_rows().DeviceRows
+    return rows(reference, out)
 
 
+@cache
 def on_cpu_rows() -> Any:
     """The formulas of rows on the CPU."""
     return import_module("minifp.runtime.cpu.rows")
+
+
+@cache
+def on_gpu_rows() -> Any:
+    """The formulas of rows on a GPU."""
+    return import_module("minifp.runtime.cuda.row_calls")
 
 
 # ---- sums ---------------------------------------------------------------------------------------

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minifp.derive.rows import Rows
 from minifp.derive.symbol import Untraceable
 from minifp.derive.trace import REASONS, Formula, kind_of, reason_of, traced
 from minifp.derive.trace_rows import RowFormulas
 from minifp.numerics.compiled import compiled_kernel_of, compiled_kernels_in
+from minifp.numerics.dispatch import on_gpu_rows
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.runtime import cpu
@@ -82,7 +84,9 @@ def why_not_derived(kernel: Kernel, device: str) -> str:
             f"its role is {kernel.rule.role}: only what works element by element is derived",
         )
     try:
-        example_of(kernel, device)
+        formula = example_of(kernel, device).formula
+        if device == "cuda" and isinstance(formula, Rows):
+            on_gpu_rows().check(formula)
     except Untraceable as reason:
         return str(reason)
     return ""

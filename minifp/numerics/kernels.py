@@ -139,13 +139,16 @@ class Kernel:
     def derived(self) -> Callable[..., Any] | None:
         """The compiled kernel that is derived from the reference, for arrays on the CPU (see
         minifp/derive); None where nothing is compiled, or where it cannot be a formula."""
+        return self._derived("cpu")
+
+    def _derived(self, device):
         if not can_derive():
             return None
         sums_to = self.rule.role == "loss" and {"shape", "sum"} <= self.keywords
         if self.rule.role == "map" or sums_to:
             return self._guarded(partial(derived_kernel_of, self.reference))
         reduces = self.rule.role in ("reduce", "norm", "loss") and "dot" not in self.wants
-        rows = partial(derived_rows_of, self.reference, self.rule.out)
+        rows = partial(derived_rows_of, self.reference, self.rule.out, device)
         return self._guarded(rows) if reduces else None
 
     # ---- on a GPU ----
@@ -158,12 +161,8 @@ class Kernel:
 
     @cached_property
     def derived_on_device(self) -> Callable[..., Any] | None:
-        """As `derived`: of what is computed element by element, and perhaps summed afterwards."""
-        is_map = self.rule.role in ("map", "loss") and "sum" not in self.wants
-        sums = {"shape", "sum"} <= self.keywords or hasattr(self.reference, "addends")
-        if not (is_map or sums) or not can_derive():
-            return None
-        return self._guarded(partial(derived_kernel_of, self.reference))
+        """As `derived`, for arrays on a GPU."""
+        return self._derived("cuda")
 
     def _guarded(self, make):
         return make() if is_ours(self.reference) else Guarded(make, self)

@@ -100,6 +100,8 @@ class Precision:
         """Read "mixed" or "mixed,master_weights=off,loss_scale=128", as `str` writes it."""
         if not isinstance(text, str):
             raise PrecisionError(f"a precision is a text or a Precision, not {type(text).__name__}")
+        level, *rest = text.split(",")
+        text = ",".join([LEVELS.get(level.strip(), level), *rest])
         name, *changes = (part.strip() for part in text.split(","))
         if name not in NAMED:
             raise PrecisionError(
@@ -208,11 +210,18 @@ NAMED = {
     ),  # fmt: skip
 }
 
+LEVELS = {  # Apex's optimization levels, by which a precision can be named too
+    "O0": SINGLE,
+    "O1": "autocast",
+    "O2": "mixed",
+    "O3": f"mixed,norm_parameters={HALF},master_weights=off,loss_scale=off",
+}
+
 
 # ---- the active precision -----------------------------------------------------------------------
 
 _default: Precision | None = None  # until it is asked for: MINIFP_PRECISION's, or float32
-_entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
+entered: ContextVar[Entry | None] = ContextVar("precision", default=None)
 
 
 def as_precision(p) -> Precision:
@@ -222,13 +231,13 @@ def as_precision(p) -> Precision:
 
 def get_precision() -> Precision:
     """The precision that is active here: that of the innermost `with`, or else the default."""
-    entry = _entered.get()
+    entry = entered.get()
     return entry.value if entry is not None else _default or _initial_default()
 
 
 def entered_precision() -> Precision | None:
     """The precision of the innermost `with`, None outside of all."""
-    entry = _entered.get()
+    entry = entered.get()
     return None if entry is None else entry.value
 
 
@@ -251,7 +260,7 @@ def precision(p: Precision | str) -> Context[Precision]:
 
     What it returns may be entered again, inside of itself too, and is a decorator.
     """
-    return Context(_entered, as_precision(p))
+    return Context(entered, as_precision(p))
 
 
 def op_list(precision: Precision | str | None = None) -> autocast.OpList:

@@ -37,6 +37,10 @@ class Optimizer:
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
 
+    # Decides on plain steps: None, or one with prepare(optimizer), called first, and
+    # apply(optimizer, gradients), which updates or skips, and sets last_result.
+    guard: Any = None
+    last_result: Any = None
     rule: Kernel | None = None
     state_names: tuple[str, ...] = ()
     numbers: dict[str, float] = {}
@@ -127,6 +131,11 @@ class Optimizer:
         """All parameters, in the order of the groups."""
         return [p for group in self.param_groups for p in group["params"]]
 
+    @property
+    def has_masters(self) -> bool:
+        """Whether weights that are stored in less than float32 have masters."""
+        return self._held[0] is not Weights
+
     # ---- counts ----
 
     @property
@@ -205,6 +214,30 @@ class Optimizer:
         Raises PrecisionError for weights stored in less than float32, which would lose small
         updates unnoticed, and TapeError for gradients that are scaled or that a step consumed.
         """
+        if self.guard is None:
+            self._check_wide()
+        else:
+            self.guard.prepare(self)
+        loss = None if closure is None else closure()
+        present = [p.grad for p in self.parameters if p.grad is not None]
+        for seed in seeds_of(present):
+            if seed != 1:
+                raise TapeError(
+                    f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
+                    "step with the fp.MixedOptimizer or the GradScaler that scaled them"
+                )
+        self.check_ready()
+        gradients = self.gradients()
+        warn_of_consumed(self, present)
+        with uninterrupted():
+            if self.guard is None:
+                self.count_attempt()
+                self.apply(1.0, gradients)
+            else:
+                self.guard.apply(self, gradients)
+        return loss
+
+    def _check_wide(self):
         formats = {p.array.dtype for p in self.parameters}
         narrow = {dtype for dtype in formats if dtype != np.promote_types(dtype, float32)}
         rounded = [p for p in self.parameters if p.array.dtype in narrow] if narrow else []
@@ -215,21 +248,6 @@ class Optimizer:
                 "masters; MixedOptimizer(optimizer, master_weights=False) updates them in place on "
                 "purpose"
             )
-        loss = None if closure is None else closure()
-        present = [p.grad for p in self.parameters if p.grad is not None]
-        for seed in seeds_of(present):
-            if seed != 1:
-                raise TapeError(
-                    f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
-                    "step with the fp.MixedOptimizer that scaled them"
-                )
-        self.check_ready()
-        gradients = self.gradients()
-        warn_of_consumed(self, present)
-        with uninterrupted():
-            self.count_attempt()
-            self.apply(1.0, gradients)
-        return loss
 
     def check_ready(self) -> None:
         """Raise, before anything is changed, for what a step could not work with.

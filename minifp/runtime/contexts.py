@@ -33,7 +33,12 @@ class Context(ContextDecorator, Generic[V]):
         self.variable, self.value = variable, value
 
     def __enter__(self) -> V:
-        self.variable.set(Entry(self.value, self, self.variable.get()))
+        value = self.entering()
+        self.variable.set(Entry(value, self, self.variable.get()))
+        return value
+
+    def entering(self) -> V:
+        """What is set by entering now."""
         return self.value
 
     def __exit__(self, *error: object) -> None:

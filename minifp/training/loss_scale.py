@@ -86,21 +86,26 @@ class NoLossScale(StaticLossScale):
 class DynamicLossScale(StaticLossScale):
     """S as large as it can be without overflow, found while training.
 
-        at an overflow:                       S <- max(S * backoff_factor, min_scale)
+        after backoff_interval overflows:     S <- max(S * backoff_factor, min_scale)
         after growth_interval good steps:     S <- min(S * growth_factor, max_scale)
 
-    Powers of two change no gradient's mantissa. Unlike elsewhere S never falls below 1, where it
-    would lose what it is there to save, nor grows without bound.
+    Both are counted in a row, and an overflow is skipped whether or not it lowers S. (Megatron's
+    `hysteresis` is another rule: good steps do not end its count, nor does a lower S.) Powers of
+    two change no gradient's mantissa. Unlike elsewhere S never falls below 1, where it would lose
+    what it is there to save, nor grows without bound.
     """
 
-    bounds = ("growth_factor", "backoff_factor", "growth_interval", "min_scale", "max_scale")
-    arguments = {"init_scale": "value", **dict(zip(bounds, bounds)), "patience": "patience"}
+    settings = (
+        *("growth_factor", "backoff_factor", "growth_interval", "min_scale", "max_scale"),
+        *("patience", "backoff_interval"),
+    )
+    arguments = {"init_scale": "value", **dict(zip(settings, settings))}
     counters = ("skipped_in_a_row", "good_steps")
 
     def __init__(
         self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
         growth_interval: int = 2000, min_scale: float = 1.0, max_scale: float = 2.0**24,
-        patience: int = PATIENCE,
+        patience: int = PATIENCE, *, backoff_interval: int = 1,
     ) -> None:  # fmt: skip
         super().__init__(init_scale, patience)
         self.min_scale = _positive("min_scale", min_scale)
@@ -108,6 +113,7 @@ class DynamicLossScale(StaticLossScale):
         self.growth_factor = _positive("growth_factor", growth_factor)
         self.backoff_factor = _positive("backoff_factor", backoff_factor)
         self.growth_interval, self.good_steps = check_count("growth_interval", growth_interval), 0
+        self.backoff_interval = check_count("backoff_interval", backoff_interval)
         if not self.growth_factor > 1 > self.backoff_factor:
             raise PrecisionError(
                 f"growth_factor={growth_factor!r}, backoff_factor={backoff_factor!r}: "
@@ -120,11 +126,12 @@ class DynamicLossScale(StaticLossScale):
             )
 
     def update(self, finite: bool) -> None:
-        """Back off at an overflow; grow after growth_interval good steps in a row."""
+        """Back off or grow, after as many steps of a kind in a row as the intervals say."""
         super().update(finite)
         self.good_steps = self.good_steps + 1 if finite else 0
         if not finite:
-            self.value = max(self.value * self.backoff_factor, self.min_scale)
+            if self.skipped_in_a_row % self.backoff_interval == 0:
+                self.value = max(self.value * self.backoff_factor, self.min_scale)
         elif self.good_steps == self.growth_interval:
             self.value, self.good_steps = min(self.value * self.growth_factor, self.max_scale), 0
 

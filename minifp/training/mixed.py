@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+from minifp.autograd import loss_seed
 from minifp.autograd.backward import propagate
 from minifp.autograd.gradient_clip import in_one_seed, multiply_gradient, seeds_of
 from minifp.autograd.tape import Tensor
@@ -71,6 +72,8 @@ class MixedOptimizer:
     ) -> None:  # fmt: skip
         self.optimizers = optimizers_in(optimizer)
         check_settings(skip, clip_norm, dial, diagnose)
+        for automatic in loss_seed.automatic:
+            automatic.give_way("a MixedOptimizer")
         self.precision = precision_of(self.parameters)
         warn_of_another(self.precision)
         stored = [p.dtype for p in self.parameters if p.precision is not None]

@@ -15,10 +15,12 @@ extern "C" __global__ void total(const double *squares, size count, double *stat
 }
 
 // Whether each optimizer steps, by what it multiplies gradients, and the scale of the next step.
-// clip: the largest norm, or 0 for any. growth: of the scale, 1 for a static one.
+// clip: the largest norm, or 0 for any. growth: of the scale, 1 for a static one. good, bad: after
+// how many steps of the kind in a row the scale changes.
 extern "C" __global__ void decide(double *state, int optimizers, double dial, double clip,
                                   int together, int even_if_not_finite, double growth,
-                                  double backoff, double interval, double least, double most) {
+                                  double backoff, double good, double bad, double least,
+                                  double most) {
   if (threadIdx.x || blockIdx.x) return;
   bool all = true;
   double inverse = 1.0 / (state[SCALE] * dial), squares = 0.0, clipped = 0.0;
@@ -50,8 +52,8 @@ extern "C" __global__ void decide(double *state, int optimizers, double dial, do
   if (growth > 1.0) {
     state[GOOD] = all ? state[GOOD] + 1 : 0.0;
     if (!all) {
-      state[SCALE] = fmax(state[SCALE] * backoff, least);
-    } else if (state[GOOD] == interval) {
+      if (fmod(state[SKIPPED], bad) == 0.0) state[SCALE] = fmax(state[SCALE] * backoff, least);
+    } else if (state[GOOD] == good) {
       state[SCALE] = fmin(state[SCALE] * growth, most);
       state[GOOD] = 0.0;
     }

@@ -70,10 +70,10 @@ class DeviceStep:
 
     def _decide(self):
         owner, scale = self.memory.owner, self.memory.owner.loss_scale
-        rule = [1.0, 1.0, 1.0, 0.0, 0.0]
+        rule = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
         if isinstance(scale, DynamicLossScale):
             rule = [scale.growth_factor, scale.backoff_factor, scale.growth_interval]
-            rule += [scale.min_scale, scale.max_scale]
+            rule += [scale.backoff_interval, scale.min_scale, scale.max_scale]
         switches = owner.skip == "together", not owner.skip_nonfinite
         self._launch(
             *("decide", 1, self.memory.state, np.int32(len(owner.optimizers))),

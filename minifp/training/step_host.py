@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.gradient_clip import clip_factor, name_of
+from minifp.autograd.tape import Tensor
 from minifp.optim.block import Gradients
 from minifp.runtime.device import moved
 from minifp.training.fault_search import diagnose
@@ -99,15 +100,18 @@ class HostStep:
         """Name the gradients that are not finite, and where that arose: while all weights are those
         of backward, so that it can be done again."""
         owner = self.owner
-        self.culprits = tuple(
-            [name_of(p, i) for i, p in enumerate(owner.parameters) if not _is_finite(p.grad)]
-        )
+        self.culprits = not_finite(owner.parameters)
         if owner.diagnose and not all(self.updates):
             self.diagnosis = diagnose(owner.backwards, self.scale_before, owner.dial)
 
     def _reason(self):
         because = f": {self.diagnosis}" if self.diagnosis else ""
         return f"the gradient of {', '.join(self.culprits)} is not finite{because}"
+
+
+def not_finite(parameters: Sequence[Tensor]) -> tuple[str, ...]:
+    """The names of parameters whose gradients are not finite."""
+    return tuple([name_of(p, i) for i, p in enumerate(parameters) if not _is_finite(p.grad)])
 
 
 def _is_finite(gradient):

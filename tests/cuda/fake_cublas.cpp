@@ -29,7 +29,7 @@ typedef int64_t i64;
 namespace {
 
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
-enum { C_16F = 64, C_32F = 68, C_32F_PEDANTIC = 69, C_64F = 70, C_32F_FAST_TF32 = 77 };
+enum { C_16F = 64, C_16F_PEDANTIC, C_32F = 68, C_32F_PEDANTIC = 69, C_64F = 70, C_32F_FAST_TF32 = 77 };
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
 
 // ---- formats -----------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ void in_half(const Problem &p) {
 
 void run(const Problem &p) {
   if (p.m == 0 || p.n == 0) return;
-  if (p.compute == C_16F) in_half(p);
+  if (p.compute == C_16F || p.compute == C_16F_PEDANTIC) in_half(p);
   else if (p.compute == C_64F) plain<double>(p);
   else plain<float>(p);
 }
@@ -289,7 +289,8 @@ Handle *known(void *handle) {
 bool supported(int at, int bt, int ct, int compute) {
   if (at != bt) return false;
   switch (compute) {
-    case C_16F: return at == R_16F && ct == R_16F;
+    case C_16F:
+    case C_16F_PEDANTIC: return at == R_16F && ct == R_16F;
     case C_64F: return at == R_64F && ct == R_64F;
     case C_32F_FAST_TF32: return at == R_32F && ct == R_32F;
     case C_32F:
@@ -301,7 +302,8 @@ bool supported(int at, int bt, int ct, int compute) {
 
 double scalar(const void *p, int compute) {
   if (compute == C_64F) return *(const double *)p;
-  return compute == C_16F ? Half(p)[0] : *(const float *)p;
+  const bool half = compute == C_16F || compute == C_16F_PEDANTIC;
+  return half ? Half(p)[0] : *(const float *)p;
 }
 
 int gemm(void *h, int ta, int tb, i64 m, i64 n, i64 k, const void *alpha, const void *a, int at,

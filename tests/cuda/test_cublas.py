@@ -22,7 +22,7 @@ import pytest
 from bounds import excess
 
 from minifp.errors import ArgumentError, DeviceError, ShapeError
-from minifp.runtime.cuda import arrays, cublas, product
+from minifp.runtime.cuda import arrays, cublas, math_modes, product
 from minifp.runtime.cuda.cublas import (
     COMPUTE_TYPES,
     CublasError,
@@ -469,6 +469,57 @@ def test_sums_in_float16_are_those_of_the_reference():
     assert np.array_equal(out, primitives(F16).dot(a.astype(F32), b.astype(F32)).astype(F16))
 
 
+MODES = {  # what cuBLAS is told where products are summed in float16, in float32 of either format
+    "tensor_cores": (cublas.COMPUTE_16F, cublas.COMPUTE_32F, cublas.COMPUTE_32F),
+    "no_tensor_cores": (
+        *(cublas.COMPUTE_16F_PEDANTIC, cublas.COMPUTE_32F_PEDANTIC),
+        cublas.COMPUTE_32F_PEDANTIC,
+    ),
+    "tf32": (cublas.COMPUTE_16F, cublas.COMPUTE_32F, cublas.COMPUTE_32F_FAST_TF32),
+}
+ASKED = (F16, "float16"), (F16, "float32"), (F32, "float32")
+
+
+@pytest.fixture
+def mode(monkeypatch):
+    """No mode is chosen yet, and none stays."""
+    monkeypatch.setattr(math_modes, "_chosen", None)
+    monkeypatch.delenv("MINIFP_GPU_MATH", raising=False)
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_a_math_mode_is_a_compute_type_for_each_format(name, mode, library):
+    math_modes.set_gpu_math(name)
+    generator = np.random.default_rng(4)
+    for (dtype, sums), code in zip(ASKED, MODES[name], strict=True):
+        a, b = (generator.standard_normal((8, 8)).astype(dtype) for _ in range(2))
+        out = product.product(Device(a), Device(b), dtype, compute=sums).array
+        assert last_call(library).compute == code
+        assert tolerance(out, a, b, "tf32" if code == cublas.COMPUTE_32F_FAST_TF32 else sums)
+    assert name in MODES and last_call(library).math_mode == 16  # no partial sums in the result
+
+
+def test_the_mode_of_the_environment_is_read_once_and_no_other_name_is_taken(mode, monkeypatch):
+    assert math_modes.get_gpu_math() == "tensor_cores"
+    with pytest.raises(ArgumentError, match="expected one of tensor_cores, no_tensor_cores, tf32"):
+        math_modes.set_gpu_math("tensor_op")
+    monkeypatch.setenv("MINIFP_GPU_MATH", "no_tensor_cores")
+    assert math_modes.get_gpu_math() == "tensor_cores"
+    monkeypatch.setattr(math_modes, "_chosen", None)
+    assert math_modes.get_gpu_math() == "no_tensor_cores"
+    monkeypatch.setattr(math_modes, "_chosen", None)
+    monkeypatch.setenv("MINIFP_GPU_MATH", "fast")
+    with pytest.raises(ArgumentError, match="MINIFP_GPU_MATH: set_gpu_math.'fast'"):
+        math_modes.get_gpu_math()
+
+
+def test_tf32_is_refused_where_tensor_cores_do_not_take_it(mode, device):
+    device.capability = "75"
+    with pytest.raises(DeviceError, match="Turing .* has no tensor cores for tf32"):
+        math_modes.set_gpu_math("tf32")
+    assert math_modes.get_gpu_math() == "tensor_cores"
+
+
 def test_tf32_drops_13_bits_of_float32_operands_and_none_of_float16():
     for stored, expected in (F32, 1.0), (F16, 1 + 2**-10):
         a = np.array([[1 + 2**-12 if stored is F32 else 1 + 2**-10]], stored)
@@ -615,7 +666,7 @@ def test_results_that_cannot_be_written_row_by_row():
         (F32, F32, F16, "float32", "float32 into float16, computed in float32"),
         (F16, F16, F32, "float16", "expected two operands of one format, computed in float16"),
         (F64, F64, F64, "float32", "float64 into float64"),
-        (F16, F16, F16, "float128", "compute 'float128': expected one of float16, float32"),
+        (F16, F16, F16, "float128", "'float128': expected one of float16, float16_pedantic"),
     ],
 )
 def test_formats_that_are_not_multiplied(a, b, out, compute, said):

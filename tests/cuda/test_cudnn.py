@@ -26,7 +26,7 @@ from minifp import nn, optim
 from minifp.errors import ArgumentError, DeviceError
 from minifp.ops.convolution.conv import conv_dw, conv_dx, conv_forward
 from minifp.ops.windows import window_count
-from minifp.runtime.cuda import capturing, cudnn
+from minifp.runtime.cuda import capturing, cudnn, math_modes
 from minifp.runtime.cuda.arrays import cupy, to_device, to_host
 from minifp.runtime.cuda.cudnn import Geometry
 
@@ -325,6 +325,28 @@ def test_what_would_break_the_promise_of_float32_sums_is_struck_out(dtype, libra
 
 
 @only_imitated
+@pytest.mark.parametrize(("mode", "allowed"), [
+    ("tensor_cores", {"float16"}), ("no_tensor_cores", set()), ("tf32", {"float16", "float32"}),
+])  # fmt: skip
+def test_a_math_mode_says_for_which_formats_tensor_cores_are_struck_out(
+    mode, allowed, library, monkeypatch
+):
+    monkeypatch.setattr(math_modes, "_chosen", None)
+    found = set()
+    for chosen in ("no_tensor_cores", mode):  # a plan of another mode is not taken
+        math_modes.set_gpu_math(chosen)
+        for dtype in ("float16", "float32"):
+            library.graphs.clear()
+            for kernel, args, params in calls(*CASES[0], dtype):
+                checked(kernel, *args, **params)
+            for graph in library.graphs:
+                struck = {name: given for name, *given in graph.asked}["deselect_numeric_notes"]
+                if "TENSOR_CORE" not in struck[0]:
+                    found.add(dtype)
+    assert found == allowed
+
+
+@only_imitated
 @pytest.mark.parametrize("error", [NotSupported, RuntimeError])
 @pytest.mark.parametrize("step", ["build_operation_graph", "check_support", "build_plans"])
 def test_what_cudnn_does_not_know_goes_to_products_and_is_remembered(step, error, library):
@@ -516,9 +538,9 @@ def geometries():
         y = (x[0], w[0], *(window_count(n, k, s, p, d) for n, k, s, p, d in each))
         for dtype, bias, to in FORMATS:
             steps = stride[-2:], padding[-2:], dilation[-2:]
-            yield Geometry("fprop", x, w, y, dtype, to, bias, *steps)
-            yield Geometry("dgrad", y, w, x, dtype, to, None, *steps)
-            yield Geometry("wgrad", x, y, w, dtype, to, None, *steps)
+            yield Geometry("fprop", x, w, y, dtype, to, bias, *steps, True)
+            yield Geometry("dgrad", y, w, x, dtype, to, None, *steps, True)
+            yield Geometry("wgrad", x, y, w, dtype, to, None, *steps, True)
 
 
 def test_the_frontend_takes_all_graphs_and_finds_the_shapes_that_minifp_stores():

@@ -16,6 +16,7 @@ from bounds import Call, Calls
 from cases import CASES, LAYOUTS
 
 import minifp as fp
+from minifp.numerics.implementations import REFERENCE, implementation_of
 from minifp.numerics.kernels import KERNELS, Kernel
 from minifp.numerics.policy import precision
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
@@ -109,7 +110,8 @@ OTHERS = ("minifp.optim.", "minifp.ops.pointwise.comparison")
 NAMES = [
     k.name
     for k in KERNELS
-    if k.device_kernel is not None and not k.reference.__module__.startswith(OTHERS)
+    if implementation_of(k, "cuda").how != REFERENCE
+    and not k.reference.__module__.startswith(OTHERS)
 ]
 
 

@@ -77,7 +77,7 @@ FAULTS = {
     ),
     "a barrier is missing in a tree": (
         *(sums_are_right, "sums.cu"),
-        *("lane + o];\n      __syncthreads();", "lane + o];"),
+        *("mine_at[o]);\n      __syncthreads();", "mine_at[o]);"),
     ),
     "a stride is wrong": (sums_are_right, "sums.cu", "r += along)", "r += along + 1)"),
     "the last addend is left out": (sums_are_right, "sums.cu", "r < stop;", "r + 1 < stop;"),

@@ -6,7 +6,7 @@ import pytest
 from checked import check, results_of
 
 from minifp.runtime.cuda.rows import rows_along
-from minifp.runtime.cuda.source import common
+from minifp.runtime.cuda.source import THREADS, common
 
 STORED = ("float16", "float32")
 # Short rows, warps, a block, several chunks of a block; behind the axis nothing, few, many.
@@ -63,8 +63,8 @@ def test_a_rising_row_is_summed_from_its_largest():
 @pytest.mark.parametrize("n", [1, 9, 33, 1000, 1025, 8192, 8193, 50257, 2**20])
 @pytest.mark.parametrize("behind", [(), (1,), (7,), (4096,)])
 def test_rows_of_any_length_are_shared_by_no_more_threads_than_kernels_are_told_of(n, behind):
-    threads = rows_along((3, n, *behind), 1).threads
-    assert threads <= build.number_of("MOST_ALONG", common())
+    rows = rows_along((3, n, *behind), 1)
+    assert rows.group <= THREADS == build.number_of("MOST_ALONG", common())
 
 
 # ---- attention ----------------------------------------------------------------------------------

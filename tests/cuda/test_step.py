@@ -129,17 +129,19 @@ def test_a_skipped_step_changes_nothing_but_the_scale_and_says_why():
             assert np.array_equal(value, after["optimizers"][0]["state"][n][name])
 
 
-def test_the_scale_grows_and_shrinks_as_on_the_cpu():
+@pytest.mark.parametrize(("interval", "expected"), [
+    (1, {4.0, 8.0, 16.0, 32.0}), (2, {8.0, 16.0, 32.0}), (3, {16.0, 32.0, 64.0, 8.0}),
+])  # fmt: skip
+def test_the_scale_grows_and_shrinks_as_on_the_cpu(interval, expected):
+    settings = {"max_scale": 64.0, "min_scale": 4.0, "backoff_interval": interval}
     found = []
     for device in ("cpu", "cuda"):
-        scale = fp.DynamicLossScale(
-            init_scale=8.0, growth_interval=2, max_scale=64.0, min_scale=4.0
-        )
+        scale = fp.DynamicLossScale(init_scale=8.0, growth_interval=2, **settings)
         model, optimizer = made(device, RULES["SGD"], loss_scale=scale)
         steps = losses_of(model, optimizer, 14, device, bad={5, 6, 7, 8})
         found.append([(r.scale_before, r.scale_after, r.stepped) for _, r in steps])
     assert found[0] == found[1]
-    assert {s for s, _, _ in found[0]} == {4.0, 8.0, 16.0, 32.0}
+    assert {s for s, _, _ in found[0]} == expected
 
 
 @pytest.mark.parametrize("settings", [

@@ -158,9 +158,9 @@ LEFT = [
     (lambda x: x * OBJECT.slope, "map", {}, "SimpleNamespace"),
     (lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True), "norm", {}, "np.norm"),
     (lambda x: np.stack([row / 2 for row in x]), "norm", {}, "goes through"),
-    (of_length, "map", {}, "in NumPy"),
+    (of_length, "map", {}, "goes through"),
     (of_exception, "map", {}, "Python number"),
-    (view, "norm", {}, "in NumPy"),
+    (view, "norm", {}, "has views"),
 ]
 
 

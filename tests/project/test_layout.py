@@ -36,7 +36,7 @@ ROOMS = {
     "report": "saving",  # no comparison and no microscope: the kit that their pages are made of
     "lab": "models report",  # nothing that needs the microscope
     "scope": "lab",  # nothing that changes what it looks at
-    "compat": "models optim data",  # thin: other systems' names for what is here
+    "compat": "models training data",  # thin: other systems' names for what is here
     "shell": "scope minifp",  # the command line: no work of its own, and nothing imports it
     "minifp": "compat scope",
 }

@@ -14,6 +14,8 @@ COMMITTED = Path(__file__).with_name("public_names.txt")
 MODULES = (
     *("minifp", "minifp.nn", "minifp.nn.functional", "minifp.optim"),
     *("minifp.optim.lr_scheduler", "minifp.data", "minifp.models"),
+    *("minifp.autograd", "minifp.compat.amp"),
+    *("minifp.compat.paddle", "minifp.compat.paddle.amp", "minifp.compat.paddle.mixed_precision"),
 )
 
 

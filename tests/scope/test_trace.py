@@ -21,6 +21,7 @@ from minifp.autograd.backward import propagate
 from minifp.errors import ArgumentError, TapeError
 from minifp.numerics import kernels
 from minifp.numerics.kernels import Kernel
+from minifp.runtime.cuda import math_modes
 from minifp.scope.tracing.cost import Count, cost_of
 from minifp.scope.tracing.tape_boxes import Edge
 from minifp.scope.tracing.tape_graph import graph_text, layout, ordered
@@ -99,13 +100,25 @@ def test_a_dot_product_in_mixed_precision_is_told_with_its_rule():
     assert (first.computes_in, first.sums_in, first.dot_in) == ("float32", "", "float32")
     assert first.why == (
         "dot: products summed in float32 (accumulate=float32), rounded once to float16, the format "
-        "of x"
+        "of x; on a GPU in tensor cores (tensor_cores)"
     )
     assert first.bytes_read == 2 * (32 * 20 + 20 * 20 + 20) and first.bytes_written == 2 * 32 * 20
     assert first.products == ((32, 20, 20, 1),)
     assert first.flops == 2 * 32 * 20 * 20 + 32 * 20  # and the bias
     assert first.intensity == first.flops / (first.bytes_read + first.bytes_written)
     assert "self.first(x)" in first.line and first.seconds > 0
+
+
+def test_a_product_says_whether_a_gpu_would_use_tensor_cores(monkeypatch):
+    monkeypatch.setattr(math_modes, "_chosen", None)
+    for precision, mode, said in [
+        ("mixed", "no_tensor_cores", "on a GPU without tensor cores (no_tensor_cores)"),
+        ("float32", "tensor_cores", "on a GPU without tensor cores (tensor_cores)"),
+        ("float32", "tf32", "on a GPU in tensor cores (tf32)"),
+    ]:
+        fp.set_gpu_math(mode)
+        first, _ = rows_of(step_of(precision)[0], kernel="linear.linear_forward")
+        assert first.why.endswith(f"; {said}")
 
 
 def test_gradients_name_the_switch_that_gives_their_format():
@@ -294,7 +307,7 @@ def test_the_table_has_a_line_for_each_row():
     found, _ = step_of("mixed")
     lines = str(found).splitlines()
     assert len(lines) == len(found.rows) + 2 and lines[0].startswith("mixed")
-    assert "linear.linear_forward" in lines[2] and lines[2].endswith("the format of x")
+    assert "linear.linear_forward" in lines[2] and "the format of x; on a GPU" in lines[2]
 
 
 # ---- the graph of the tape ----------------------------------------------------------------------

@@ -12,13 +12,15 @@ import minifp as fp
 from minifp.training.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale, as_loss_scale
 
 
-def expected_scale(history, init, growth, backoff, interval, low, high):
+def expected_scale(history, a):
     """The rule told from a whole history (True: a good step), by runs instead of step by step."""
-    scale = init
+    scale = a["init_scale"]
     for good, run in groupby(history):
-        length = len(list(run))
-        for _ in range(length // interval if good else length):
-            scale = min(scale * growth, high) if good else max(scale * backoff, low)
+        for _ in range(len(list(run)) // a["growth_interval" if good else "backoff_interval"]):
+            if good:
+                scale = min(scale * a["growth_factor"], a["max_scale"])
+            else:
+                scale = max(scale * a["backoff_factor"], a["min_scale"])
     return scale
 
 
@@ -41,6 +43,7 @@ def arguments(draw):
         "min_scale": low,
         "max_scale": high,
         "patience": draw(st.integers(1, 9)),
+        "backoff_interval": draw(st.integers(1, 3)),
     }
 
 
@@ -73,10 +76,7 @@ class ScaleMachine(RuleBasedStateMachine):
     @invariant()
     def follows_the_rule(self):
         a = self.arguments
-        assert self.scale.value == expected_scale(
-            *(self.history, a["init_scale"], a["growth_factor"], a["backoff_factor"]),
-            *(a["growth_interval"], a["min_scale"], a["max_scale"]),
-        )
+        assert self.scale.value == expected_scale(self.history, a)
         assert a["min_scale"] <= self.scale.value <= a["max_scale"]
         assert self.scale.patience == a["patience"]
         assert self.scale.skipped_in_a_row == in_a_row(self.history, False)
@@ -109,6 +109,15 @@ def test_growth_needs_good_steps_in_a_row():
     assert scale.value == 2.0
     scale.update(True)
     assert scale.value == 4.0
+
+
+def test_backing_off_may_need_overflows_in_a_row():
+    scale = DynamicLossScale(init_scale=64.0, backoff_interval=2)
+    found = []
+    for finite in [False, True, False, False, False, False, True, False]:
+        scale.update(finite)
+        found.append(scale.value)
+    assert found == [64, 64, 64, 32, 32, 16, 16, 16]
 
 
 def test_the_scale_never_falls_below_one_nor_grows_above_2_to_24():
@@ -178,7 +187,7 @@ def test_what_is_no_bound_or_factor_is_refused_by_name(name, value):
 
 
 @pytest.mark.parametrize("value", [*NO_COUNT, None], ids=repr)
-@pytest.mark.parametrize("name", ["growth_interval", "patience"])
+@pytest.mark.parametrize("name", ["growth_interval", "backoff_interval", "patience"])
 def test_what_is_no_count_of_steps_is_refused_by_name(name, value):
     with pytest.raises(fp.ArgumentError, match=name):
         DynamicLossScale(**{name: value})
@@ -243,6 +252,7 @@ def test_a_state_holds_all_there_is(make):
         lambda s: s.update(good_steps=-1),
         lambda s: s.update(skipped_in_a_row=1.5),
         lambda s: s.update(growth_interval="often"),
+        lambda s: s.update(backoff_interval=0),
         lambda s: s.update(backoff_factor=2.0),
     ],
 )

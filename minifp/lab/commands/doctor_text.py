@@ -15,7 +15,7 @@ from typing import Any
 
 import minifp
 from minifp.data import files, images
-from minifp.errors import DataError, DeviceError
+from minifp.errors import ArgumentError, DataError, DeviceError
 from minifp.lab import environment
 from minifp.numerics import accumulate, kernels
 from minifp.numerics.implementations import BY_HAND, DERIVED, REFERENCE, implementation_of
@@ -24,6 +24,7 @@ from minifp.runtime.cpu import kernel_cache
 from minifp.runtime.cpu.threads import get_num_threads
 from minifp.runtime.cuda.cublas import load
 from minifp.runtime.cuda.devices import generation, lacks
+from minifp.runtime.cuda.math_modes import MODES, get_gpu_math
 
 # What is worth having: the module, what it is for, and the name to install it by.
 OPTIONAL = (
@@ -39,6 +40,7 @@ VARIABLES = {
     "MINIFP_DEVICE": "the default device",
     "MINIFP_CONVOLUTIONS": '"cudnn": on a GPU, convolutions by cuDNN',
     "MINIFP_CUBLAS": "the cuBLAS library to use",
+    "MINIFP_GPU_MATH": "whether products on a GPU use tensor cores: " + ", ".join(MODES),
     "MINIFP_DATA": "where data sets lie",
     "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy; "checked": verify what is '
     "told to derived kernels",
@@ -83,6 +85,7 @@ def libraries() -> list:
         ("NumPy", f"{environment.installed('numpy')}, products on {environment.blas()}{threads()}"),
         ("numba", f"{environment.installed('numba')}{numba_text()}"),
         ("CuPy", cupy_text()),
+        ("GPU math", gpu_math_text()),
     ]
     others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl")
     return rows + [(name, environment.installed(name)) for name in others]
@@ -138,6 +141,14 @@ def gpu_text(cupy) -> str:
         return f"{text}; {error}"
     free, total = device.mem_info
     return f"{text}; {free / 2**30:.1f} of {total / 2**30:.1f} GiB free; matrix products by {path}"
+
+
+def gpu_math_text() -> str:
+    """The math mode of products on a GPU, or what is wrong with the one that is asked for."""
+    try:
+        return f"{get_gpu_math()}: {MODES[get_gpu_math()].meaning}"
+    except (ArgumentError, DeviceError) as error:
+        return str(error)
 
 
 def kernel_rows() -> list:

@@ -253,12 +253,16 @@ def cuda(kernel, device: str, precision: str) -> list[str]:
     from minifp.runtime.cuda.source import common
 
     example = example_of(kernel, device, precision)
+    head = "CUDA C++, for a GPU; load widens to float32, and store rounds once (common.cuh)"
+    if is_rows(example):
+        stored = stored_formats(kernel, example.formula, precision)
+        text = dispatch.on_gpu_rows().example_text(example.formula, stored)
+        return [head, *legend(example, "//"), *indented(text)]
     if len(example.formula.results) > 1:
         head = "CUDA C++, for a GPU: what a kernel around it calls for each element"
         return [head, *legend(example, "//"), *indented(results_text(example.formula, "f"))]
     dtype = np.dtype(stored_dtypes(kernel, example, precision)[0])
     module = dispatch.on_gpu().module(example.formula, "pointwise.cu", dtype)
-    head = "CUDA C++, for a GPU; load widens to float32, and store rounds once (common.cuh)"
     return [head, *legend(example, "//"), *indented(module.text.removeprefix(common()))]
 
 

@@ -38,7 +38,6 @@ def elementwise_loss(name, value, x_slope, t_slope):
         return sum_to(t_slope(x, t, w, p, **settings) * (dl / divisor), shape, sum)
 
     each = named(each, f"{name}_each", None, value)
-    vars(total)["addends"] = each  # for compiled kernels: see dispatch.py
     each = kernel("loss", "x")(each)
     total = kernel("loss", COMPUTE)(named(total, f"{name}_total", None, value))
     dx = kernel("loss", GIVEN)(named(dx, f"{name}_dx", None, value))

@@ -1,5 +1,5 @@
 // Planes of channels: means and variances of x (N, J, L) for each j, sums of a gradient, and what
-// they are for. Group normalisation has each group for a j; of layers, the gradients are summed so.
+// they are for. Group normalisation has each group for a j.
 //
 // A block takes THREADS / along columns j, and `length` of the N L elements of each, with `along`
 // threads. Where L is short, elements of a channel are columns of their own: a channel is `each` of
@@ -123,27 +123,22 @@ extern "C" __global__ void joined_moments(const float *means, const float *squar
 }
 
 // Of each part the sum of dy h, and that of dy: sums (2, parts, J). h = (x - m) r has its m and r
-// at n if `by_row` is set, and else at j / per. m may be missing, and is 0 then. Of v, r is
-// 1 / sqrt(v + eps), or v itself with an eps below 0.
+// at j / per. Of v, r is 1 / sqrt(v + eps), or v itself with an eps below 0.
 extern "C" __global__ void plane_gradient_sums(const D *dy, const X *x, const float *m,
-                                               const float *v, float *sums, float eps, size by_row,
-                                               size per, TILES) {
+                                               const float *v, float *sums, float eps, size per,
+                                               TILES) {
   size parts = (N * L + length - 1) / length;
   for (size b = blockIdx.x; b < tiles(N * L, J, length, along); b += gridDim.x) {
     Tile it = tile(b, N, J, L, length, along, inner);
     float with = 0.0f, plain = 0.0f, shift = 0.0f, root = 0.0f;
-    if (!by_row && it.j < J) {
-      shift = m ? m[it.j / per] : 0.0f;
+    if (it.j < J) {
+      shift = m[it.j / per];
       root = eps < 0.0f ? v[it.j / per] : 1.0f / sqrtf(v[it.j / per] + eps);
     }
 #pragma unroll 4
     for (int k = 0; k < EACH / PACK; k++) {
-      size n = it.n, at = next(it, J, L);
+      size at = next(it, J, L);
       if (!has(it, k)) continue;
-      if (by_row) {
-        shift = m ? m[n] : 0.0f;
-        root = v[n];
-      }
       Pack<D, PACK> d = load_pack<D, PACK>(dy, at);
       Pack<X, PACK> p = load_pack<X, PACK>(x, at);
 #pragma unroll

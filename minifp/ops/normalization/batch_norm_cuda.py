@@ -96,11 +96,10 @@ def moments(x, planes, eps=-1.0):
     return out
 
 
-def gradient_sums(dy, x, m, v, planes, *, eps=-1.0, by_row=False, per=1):
+def gradient_sums(dy, x, m, v, planes, *, eps=-1.0, per=1):
     """(2, C), float32: sums over N and L of dy h and of dy, where h = (x - m) r.
 
-    v: of r or, with an eps, of 1 / r^2 - eps. m, None for 0, and v are at n if by_row, else at the
-    channel's number divided by `per`.
+    v: of r or, with an eps, of 1 / r^2 - eps. m and v are at the channel's number divided by `per`.
     """
     N, C, L = planes
     if not x.size:
@@ -108,8 +107,8 @@ def gradient_sums(dy, x, m, v, planes, *, eps=-1.0, by_row=False, per=1):
     given = columns_of(N, C, L, dy, x)
     sums = empty((2, given.parts, C, given.each), F32)
     TEXT(X=x.dtype, D=dy.dtype, Y=F32, PACK=given.pack).launch(
-        *("plane_gradient_sums", given.blocks, THREADS, dy, x, pointer(m), v, sums),
-        *(eps, int(by_row), per * given.each, *given[:6]),
+        *("plane_gradient_sums", given.blocks, THREADS, dy, x, m, v, sums),
+        *(eps, per * given.each, *given[:6]),
     )
     one = given.parts * given.each == 1
     return sums.reshape(2, C) if one else sum_over(sums, (1, 3), F32)

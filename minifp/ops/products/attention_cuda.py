@@ -1,7 +1,6 @@
 """Kernels of attention.py for a GPU. Scores are scaled by cuBLAS, before they are rounded."""
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.ops.normalization.softmax_cuda import MASKED, softmax_along
 from minifp.ops.products.attention_numba import add_scores, mask_scores
 from minifp.ops.products.matmul_numba import SINGLE, times
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
@@ -20,8 +19,3 @@ def attention_scores(q, k, mask, *, scale, is_causal, to):
     if mask is None:
         return s
     return add_scores(s, mask, to=to) if adds else mask_scores(s, mask, to=to)
-
-
-@compiled_kernel
-def attention_probabilities(s, *, to):
-    return softmax_along(-1, "softmax_rows", (s,), to[0], mode=MASKED)

@@ -8,7 +8,6 @@ from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
 from minifp.ops.reduce import count_of
-from minifp.ops.reductions.norm_cuda import format_of
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, run
 from minifp.runtime.cuda.rows import as_before, as_three, contiguous, rows_along
@@ -51,13 +50,14 @@ def launched(x, y, dx, gradient):
     """Launch the kernel of products for x as by `as_three`."""
     rows = rows_along(x.shape, 1)
     TEXT(X=x.dtype, D=y.dtype, Y=dx.dtype).launch(
-        *("prod", rows.blocks, rows.threads, x, y, dx, *rows.sizes, gradient)
+        *("prod", rows.blocks, THREADS, x, y, dx, *rows, gradient)
     )
 
 
 @compiled_kernel
 def prod_forward(x, *, axes, keepdims, to):
-    dtype, shape = format_of(x, axes, keepdims, to[0]), reduced_shape(x.shape, axes, keepdims)
+    shape = reduced_shape(x.shape, axes, keepdims)
+    dtype = to[0] or (x.dtype if shape else float32)
     if not FLOATS.issuperset((x.dtype, dtype)):
         return None
     if not axes or not x.size:

@@ -152,12 +152,6 @@ extern "C" __global__ void read_places(const X *x, const I *index, X *out, size 
   }
 }
 
-// out[places[i]] = x[i], for places that are there, none of them twice.
-extern "C" __global__ void put_places(const X *x, const I *places, Y *out, size count) {
-  for (size i = first_index(); i < count; i += all_threads())
-    if (places[i] >= 0) store(out, places[i], load(x, i));
-}
-
 // The places in (A, n, D), in C order, that index (A, K, D) names along the middle axis; or -1.
 extern "C" __global__ void flat_places(const I *index, size *places, size A, size K, size D,
                                        size n) {

@@ -97,15 +97,6 @@ def flat_places(x, index, axis):
     return places
 
 
-def put_places(out, index, axis, x):
-    """Write x at the places of `out`, no two the same, that index names along an axis."""
-    x, places = contiguous(x), flat_places(out, index, axis)
-    if places.size:
-        module = module_for(places, 1, x, x, out)[0]
-        module.launch("put_places", blocks_for(x.size), THREADS, x, places, out, x.size)
-    return out
-
-
 # ---- several arrays of places -------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from minifp.derive.graph import Node
 from minifp.derive.rows import Rows
 from minifp.runtime.cpu.machine import F32, I64
-from minifp.runtime.cpu.row_code import lines_of, sums_of
+from minifp.runtime.cpu.row_code import lines_of
 from minifp.runtime.cpu.row_totals import FEW
 from minifp.runtime.cpu.rows_text import RowText
 
@@ -72,7 +72,7 @@ class BesideText(RowText):
 
 def added_up(formula: Rows) -> list[Node]:
     """What is added up along a row."""
-    return [*sums_of(formula), *formula.scans]
+    return [*formula.row_sums, *formula.scans]
 
 
 def workspace_of(formula: Rows, n: int, width: int) -> int:

@@ -45,7 +45,7 @@ class RowCode(Accumulators):
                 argument.add_attribute("noalias")
         self.b, self.p = code.b, code.p
         self.variables: dict = {}
-        self.lines, self.sums = lines_of(formula), sums_of(formula)
+        self.lines, self.sums = lines_of(formula), formula.row_sums
         self.once = self._once()
 
     def _once(self):
@@ -93,6 +93,8 @@ class RowCode(Accumulators):
             if node.op == "load":
                 places = {"c": lambda: I64(0), "r": lambda: self.r, "k": lambda: i}
                 return self.load(node, places.get(extent[node], lambda: self.at(i))())
+            if node.op == "inside":
+                return here.value(node.args[0])
             if node.op in SCANS:
                 self.add(node, here.value(node.args[0]))
                 return self.result(node)
@@ -136,14 +138,9 @@ class RowCode(Accumulators):
                 self.code.store(value(node), self.p[f"y{k}"], i, self.outs[k])
 
 
-def sums_of(formula: Rows) -> list[Node]:
-    """Those along a row."""
-    return [n for n in formula.sums if formula.extent[n] == "r"]
-
-
 def lines_of(formula: Rows) -> list[Node]:
     """What is one number for a row, and computed once for it: sums, and what elements need."""
-    sums = sums_of(formula)
+    sums = formula.row_sums
     used = {a for n in formula.nodes if formula.extent.get(n) == "e" for a in n.args}
     return [
         n for n in formula.nodes

@@ -25,13 +25,6 @@ def cost_of(formula: Rows) -> int:
     return sum(DEAR.get(n.op, 1) for n in formula.nodes if formula.extent.get(n) == "e")
 
 
-def sizes_of(formula: Rows, shapes: dict) -> dict:
-    """How long each axis of a call is."""
-    arguments = formula.trace.arguments
-    pairs = [p for k, shape in shapes.items() for p in zip(arguments.get(k, ()), shape)]
-    return {found(a): n for a, n in pairs if found(a) is not None}
-
-
 class Plan:
     """A call of one formula, for arrays of these shapes."""
 
@@ -42,7 +35,7 @@ class Plan:
         if formula.early is not None:
             single = (FLOAT32,) * len(formula.early_nodes)
             self.early = Plan(kernel_of, formula.early, arrays, single, settings)
-        sizes = sizes_of(formula, settings[""])
+        sizes = formula.sizes(settings[""])
         across = [a for a in formula.axes if a not in formula.along]
         self.order = [*across, *[a for a in formula.axes if a in formula.along]]
         self.sizes = sizes

@@ -15,6 +15,7 @@ typedef long long size;
 __device__ inline float load(const half *x, size i) { return __half2float(x[i]); }
 __device__ inline float load(const float *x, size i) { return x[i]; }
 __device__ inline float load(const bool *x, size i) { return x[i] ? 1.0f : 0.0f; }
+__device__ inline float load(const size *x, size i) { return (float)x[i]; }
 __device__ inline void store(half *y, size i, float v) { y[i] = __float2half_rn(v); }
 __device__ inline void store(float *y, size i, float v) { y[i] = v; }
 __device__ inline void store(bool *y, size i, float v) { y[i] = v != 0.0f; }
@@ -54,40 +55,32 @@ __device__ inline size take_digit(size &rest, size base) {
   return digit;
 }
 
-// ---- sums of a block, in an order that only its size decides --------------------------------------
+// ---- reductions of a block, in an order that only its size decides ---------------------------------
 
-__device__ inline float warp_sum(float v) {
-  for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
-  return v;
+enum { SUM, LARGEST, LEAST };  // of which NaN is the largest and the least
+
+template <int OP> __device__ inline float nothing() {
+  return OP == SUM ? 0.0f : OP == LARGEST ? -INFINITY : INFINITY;
 }
-__device__ inline float warp_max(float v) {  // NaN counts as the largest
-  for (int o = 16; o; o >>= 1) {
-    float other = __shfl_xor_sync(0xffffffffu, v, o);
-    v = (other > v || other != other) ? other : v;
-  }
+template <int OP> __device__ inline float joined(float a, float b) {
+  return OP == SUM ? a + b : (OP == LARGEST ? b > a : b < a) || b != b ? b : a;
+}
+template <int OP> __device__ inline float warp_joined(float v) {
+  for (int o = 16; o; o >>= 1) v = joined<OP>(v, __shfl_xor_sync(0xffffffffu, v, o));
   return v;
 }
 // Of all threads of a block of whole warps, for all of them.
-__device__ inline float block_sum(float v) {
+template <int OP> __device__ inline float block_joined(float v) {
   __shared__ float parts[32];
   int warps = blockDim.x / 32, lane = threadIdx.x % 32;
-  v = warp_sum(v);
-  __syncthreads();  // nobody still reads the parts of the sum before
+  v = warp_joined<OP>(v);
+  __syncthreads();  // nobody still reads the parts of before
   if (lane == 0) parts[threadIdx.x / 32] = v;
   __syncthreads();
-  v = lane < warps ? parts[lane] : 0.0f;
-  return warp_sum(v);
+  return warp_joined<OP>(lane < warps ? parts[lane] : nothing<OP>());
 }
-__device__ inline float block_max(float v) {
-  __shared__ float parts[32];
-  int warps = blockDim.x / 32, lane = threadIdx.x % 32;
-  v = warp_max(v);
-  __syncthreads();
-  if (lane == 0) parts[threadIdx.x / 32] = v;
-  __syncthreads();
-  v = lane < warps ? parts[lane] : -INFINITY;
-  return warp_max(v);
-}
+__device__ inline float warp_sum(float v) { return warp_joined<SUM>(v); }
+__device__ inline float block_sum(float v) { return block_joined<SUM>(v); }
 
 // ---- threads that share a row ----------------------------------------------------------------
 //
@@ -95,7 +88,7 @@ __device__ inline float block_max(float v) {
 // what lies beside each other: `group` threads share a row where step is 1 (one thread, a warp or
 // the block), and where it is not, the first elements of neighbouring rows come first.
 
-enum { CHUNK = 8, MOST_ALONG = 512 };  // elements that a thread takes at once; threads of a block
+enum { CHUNK = 8, MOST_ALONG = 256 };  // elements that a thread takes at once; threads of a block
 
 struct Row {
   size number, at, n, step;  // its first element is at `at`; behind the last row n is 0
@@ -120,86 +113,20 @@ __device__ inline size chunks(const Row &r) {
 template <bool PACKED> __device__ inline size element(const Row &r, size c, int k) {
   return PACKED ? (c * r.group + r.lane) * CHUNK + k : (c * CHUNK + k) * r.group + r.lane;
 }
-// PACKED: step is 1, n a multiple of CHUNK, and x aligned. Behind the row is `other`.
-template <bool PACKED, class T>
-__device__ inline void fetch(const T *x, const Row &r, size c, float other, float *v) {
-  if (PACKED && element<PACKED>(r, c, 0) < r.n) {
-    auto pack = load_pack<T, CHUNK>(x, r.at + element<PACKED>(r, c, 0));
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) v[k] = load(pack.v, k);
-    return;
-  }
-#pragma unroll
-  for (int k = 0; k < CHUNK; k++) {
-    size e = element<PACKED>(r, c, k);
-    v[k] = !PACKED && e < r.n ? load(x, r.at + e * r.step) : other;
-  }
-}
-template <bool PACKED, class T>
-__device__ inline void put(T *y, const Row &r, size c, const float *v) {
-  if constexpr (PACKED) {
-    Pack<T, CHUNK> pack;
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) store(pack.v, k, v[k]);
-    size e = element<PACKED>(r, c, 0);
-    if (e < r.n) store_pack<T, CHUNK>(y, r.at + e, pack);
-  } else {
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) {
-      size e = element<PACKED>(r, c, k);
-      if (e < r.n) store(y, r.at + e * r.step, v[k]);
-    }
-  }
-}
 // What all threads of a row have, combined, for all of them. All threads of the block call it.
-template <bool MAX> __device__ inline float joined(float a, float b) {
-  return MAX ? ((b > a || b != b) ? b : a) : a + b;
-}
-template <bool MAX> __device__ inline float row_joined(const Row &r, float v) {
+template <int OP> __device__ inline float row_joined(const Row &r, float v) {
   if (r.group == 1) return v;
-  if (r.step == 1 && r.group == 32) return MAX ? warp_max(v) : warp_sum(v);
-  if (r.step == 1) return MAX ? block_max(v) : block_sum(v);
+  if (r.step == 1) return r.group == 32 ? warp_joined<OP>(v) : block_joined<OP>(v);
   __shared__ float parts[MOST_ALONG];
   int t = threadIdx.x, across = blockDim.x / r.group;
   __syncthreads();  // nobody still reads the parts of before
   parts[t] = v;
   for (int o = r.group / 2; o; o /= 2) {
     __syncthreads();
-    if (r.lane < o) parts[t] = joined<MAX>(parts[t], parts[t + o * across]);
+    if (r.lane < o) parts[t] = joined<OP>(parts[t], parts[t + o * across]);
   }
   __syncthreads();
   return parts[t % across];
-}
-__device__ inline float row_sum(const Row &r, float v) { return row_joined<false>(r, v); }
-__device__ inline float row_max(const Row &r, float v) { return row_joined<true>(r, v); }
-__device__ inline float chunk_sum(const float *v) {
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-}
-
-// The largest m of sign x in a row, and the sum of e^(sign x - m): NaN where one is NaN or Inf, 0
-// where all are -Inf. Each thread keeps a largest number of its own so far.
-struct Powers {
-  float m, sum;
-};
-template <bool PACKED, class T>
-__device__ inline Powers powers_of(const T *x, const Row &r, float sign) {
-  float m = -INFINITY, sum = 0.0f, v[CHUNK];
-  for (size c = 0; c < chunks(r); c++) {
-    fetch<PACKED>(x, r, c, -INFINITY * sign, v);
-    float before = m;
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) {
-      v[k] *= sign;
-      m = v[k] > m ? v[k] : m;
-    }
-    if (m > before && before > -INFINITY) sum *= expf(before - m);
-#pragma unroll
-    for (int k = 0; k < CHUNK; k++) v[k] = v[k] == -INFINITY ? 0.0f : expf(v[k] - m);
-    sum += chunk_sum(v);
-  }
-  float all = row_max(r, m);
-  sum = row_sum(r, m == all ? sum : sum * expf(m - all));
-  return {all, sum};
 }
 // Of doubles, for all threads of a block of N, a power of two.
 template <int N> __device__ inline double block_total(double v) {

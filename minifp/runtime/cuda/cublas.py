@@ -6,7 +6,8 @@ arrays. alpha and beta are read from the host at the call.
 
 Three settings decide what a product is:
 
-- the compute type says in what it is summed, and is given with every call;
+- the compute type says in what it is summed and whether tensor cores may be used, and is given
+  with every call; it depends on the math mode of math_modes.py;
 - the handle's math mode forbids partial sums in a narrower result's format;
 - the algorithm is the library's choice among those of the compute type (-1): the other default, 99,
   also allows float32 operands to be rounded.
@@ -154,18 +155,21 @@ class CublasError(DeviceError):
 DATA_TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float64": 1}
 NAMES = {code: name for name, code in DATA_TYPES.items()}
 
-COMPUTE_16F, COMPUTE_32F, COMPUTE_32F_PEDANTIC = 64, 68, 69
+COMPUTE_16F, COMPUTE_16F_PEDANTIC, COMPUTE_32F, COMPUTE_32F_PEDANTIC = 64, 65, 68, 69
 COMPUTE_64F, COMPUTE_32F_FAST_TF32 = 70, 77
-# By the name of what sums are in. tf32: of operands rounded to 10 mantissa bits.
+# By the name of what sums are in. tf32: of operands rounded to 10 mantissa bits. Pedantic: without
+# tensor cores.
 COMPUTE_TYPES = {
     "float16": COMPUTE_16F,
+    "float16_pedantic": COMPUTE_16F_PEDANTIC,
     "float32": COMPUTE_32F,
-    "pedantic": COMPUTE_32F_PEDANTIC,
+    "float32_pedantic": COMPUTE_32F_PEDANTIC,
     "tf32": COMPUTE_32F_FAST_TF32,
     "float64": COMPUTE_64F,
 }
 COMPUTE_NAMES = {code: name for name, code in COMPUTE_TYPES.items()}
-SCALARS = {COMPUTE_16F: "float16", COMPUTE_64F: "float64"}  # alpha and beta; else float32
+# Of alpha and beta; else float32.
+SCALARS = {COMPUTE_16F: "float16", COMPUTE_16F_PEDANTIC: "float16", COMPUTE_64F: "float64"}
 RESULTS = {  # by compute type: (format of both operands, of the result)
     COMPUTE_16F: {("float16", "float16")},
     COMPUTE_64F: {("float64", "float64")},
@@ -178,6 +182,7 @@ RESULTS = {  # by compute type: (format of both operands, of the result)
         ("float32", "float32"),
     },
 }
+RESULTS[COMPUTE_16F_PEDANTIC] = RESULTS[COMPUTE_16F]
 RESULTS[COMPUTE_32F_PEDANTIC] = RESULTS[COMPUTE_32F]
 
 

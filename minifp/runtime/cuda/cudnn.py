@@ -7,9 +7,10 @@ ops/conv_cuda.py.
 A convolution is a graph of one operation, or two with a bias: it is added before the result is
 rounded. Its plan, which kernel cuDNN runs for it, is made once for each geometry. cuDNN is let
 choose among what keeps minifp's promises only: sums in float32 of inputs that are not rounded, no
-other arithmetic than the sums themselves (no Fourier transform, no Winograd), and the same bits at
-every run. Where nothing is left, or cuDNN does not know the geometry, there is no plan: that is
-remembered, and the convolution goes the way of the others. `refused()` tells which and why.
+other arithmetic than the sums themselves (no Fourier transform, no Winograd), the same bits at
+every run, and tensor cores where the math mode has them (math_modes.py). Where nothing is left, or
+cuDNN does not know the geometry, there is no plan: that is remembered, and the convolution goes the
+way of the others. `refused()` tells which and why.
 
 Pictures stay as minifp stores them, NCHW. cuDNN's tensor cores want NHWC: for float16 its
 heuristics may find nothing in this layout, or what transposes in its workspace first. No figure of
@@ -30,6 +31,7 @@ import numpy as np
 
 from minifp.errors import ArgumentError, DeviceError
 from minifp.runtime.cuda import arrays, capturing
+from minifp.runtime.cuda.math_modes import may_use_tensor_cores
 
 INSTALL = 'pip install "minifp[cudnn13]" (or "minifp[cudnn12]", for a CuPy of CUDA 12)'
 MOST_WORKSPACE = 2**28  # bytes that a plan may ask for
@@ -108,6 +110,7 @@ class Geometry(NamedTuple):
     """A convolution, all that a plan is made for. Shapes have four axes, the others two.
 
     kind: of OPERANDS. dtype: the operands' format. out: the result's. bias: its own, or None.
+    tensor_cores: whether they may multiply.
     """
 
     kind: str
@@ -120,6 +123,7 @@ class Geometry(NamedTuple):
     stride: tuple[int, ...]
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
+    tensor_cores: bool
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -203,7 +207,7 @@ def plan_of(cudnn: Any, geometry: Geometry, handle: int) -> Plan | str:
         made.build_operation_graph()
         made.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
         # Only now: the frontend strikes out of the list that it has, and forgets what it was told.
-        notes = FORBIDDEN if geometry.dtype == "float16" else (*FORBIDDEN, "TENSOR_CORE")
+        notes = FORBIDDEN if geometry.tensor_cores else (*FORBIDDEN, "TENSOR_CORE")
         made.deselect_numeric_notes([getattr(cudnn.numerical_note, name) for name in notes])
         made.deselect_workspace_greater_than(MOST_WORKSPACE)
         made.check_support()
@@ -282,7 +286,8 @@ def convolution(
     sizes = [s[:2] + one + s[2:] for s in (first.shape, second.shape, shape)]
     named = first.dtype.name, dtype.name, None if bias is None else bias.dtype.name
     pairs = one + steps.stride, (0,) * len(one) + steps.padding, one + steps.dilation
-    geometry = Geometry(kind, sizes[0], sizes[1], sizes[2], *named, *pairs)
+    may = may_use_tensor_cores(first.dtype.name)
+    geometry = Geometry(kind, sizes[0], sizes[1], sizes[2], *named, *pairs, may)
     cuda = arrays.cupy().cuda
     device = cuda.Device().id
     here = place(device, cuda.get_current_stream().ptr, threading.get_ident())

@@ -30,6 +30,7 @@ FLOATS, STORED = {F16, F32}, {F16, F32, BOOL}
 PACK = 8  # elements that a thread takes at once
 AXES = (1, 2, 3, 4, 6, 8, 12)  # for how many axes there are kernels
 FEW = 2**31  # elements that 32 bits can count
+NOTHING = {"sum": 0, "largest": -math.inf, "least": math.inf}  # reductions of no number
 RUN = 32  # addends that a thread sums one after the other, if it can be arranged
 
 
@@ -43,15 +44,18 @@ def template(name: str) -> str:
 
 
 @cache
-def module(formula: Formula, kind: str, result: Any, axes: Any = 0, wide: bool = False) -> Any:
+def module(
+    formula: Formula, kind: str, result: Any, axes: Any = 0, wide: bool = False, op: str = "sum"
+) -> Any:
     """The module of a formula's kernels.
 
     kind: of the text. result: its dtype. axes: how many an index has, those that are kept and those
-    that are summed over. wide: whether 32 bits cannot count the elements.
+    that are summed over. wide: whether 32 bits cannot count the elements. op: the reduction.
     """
     types = [f"typedef {TYPES[np.dtype(d)]} X{k};" for k, d in enumerate(formula.loads.values())]
     types += [f"typedef {TYPES[result]} Y;", f"#define PACK {PACK}"]
     types += [f"typedef {'size' if wide else 'unsigned'} INDEX;", f"#define THREADS {THREADS}"]
+    types += [f"#define OP {op.upper()}"] * (kind == "sums.cu")
     own, summed = axes if isinstance(axes, tuple) else (axes, 0)
     body = template(kind)
     for name, value in _parts(formula, own, summed).items():
@@ -77,13 +81,13 @@ def _parts(formula, own, summed):
         "PACKED": values("load(a{0}.v, k)"),
         "PACKS": " ".join(f"auto a{k} = load_pack<X{k}, PACK>(x{k}, i);" for k in arrays),
         "SIZES": "".join(f", size {size}" for size in sizes),
-        "KEPT": _places(arrays, kept, "base", "0"),
-        "PLACES": _places(arrays, along, "at", "base") if summed else
-        _places(arrays, kept, "at", "0"),
+        "KEPT": places_of(arrays, kept, "base", "0"),
+        "PLACES": places_of(arrays, along, "at", "base") if summed else
+        places_of(arrays, kept, "at", "0"),
     }  # fmt: skip
 
 
-def _places(arrays, axes, name, start):
+def places_of(arrays: Any, axes: list[str], name: str, start: str) -> str:
     """Code that finds where element `rest` of each array is, from the last axis to the first."""
     lines = [f"size {name}{k} = {start}{k if start != '0' else ''};" for k in arrays]
     for i, a in enumerate(reversed(axes)):
@@ -108,17 +112,20 @@ def run(formulas: Formulas, args: tuple, dtype: Any, out: Any = None, /, **setti
     if formula is None:
         return None
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    return _stored(formula, arrays, shape, dtype, out, settings)
+    return stored(formula, arrays, shape, dtype, out, settings)
 
 
 def of_call(formulas: Formulas, args: tuple, settings: dict) -> tuple[Formula | None, list]:
     """The formula of a call with one result, or None, and the arrays that it reads; settings get
     what arguments are numbers."""
-    formula, arrays = formulas.of_call(tuple(map(_entered, args)), settings)
+    formula, arrays = formulas.of_call(tuple(map(entered, args)), settings)
     return (None if formula is None or formula.several else formula), arrays
 
 
-def _stored(formula, arrays, shape, dtype, out, settings):
+def stored(
+    formula: Formula, arrays: list, shape: tuple, dtype: Any, out: Any, settings: dict[str, Any]
+) -> Any:
+    """A formula's result, of this shape, in `dtype`, or in `out`; None for more than 12 axes."""
     dtype = BOOL if formula.results[0].type == "b" else dtype
     if dtype not in STORED:
         return None
@@ -133,7 +140,7 @@ def _stored(formula, arrays, shape, dtype, out, settings):
         else:
             flat.launch("flat", blocks_for(out.size), THREADS, out.size, *rest)
         return out
-    places = _padded(*collapsed(shape, [steps_of(a, shape) for a in arrays]))
+    places = padded(*collapsed(shape, [steps_of(a, shape) for a in arrays]))
     if places is None:
         return None
     gathered = module(formula, "gathered.cu", out.dtype, places[0], out.size >= FEW)
@@ -141,13 +148,13 @@ def _stored(formula, arrays, shape, dtype, out, settings):
     return out
 
 
-def _entered(a):
+def entered(a: Any) -> Any:
     """An argument as formulas take it: a number where it is an array of the host's with one."""
     a = a.item() if isinstance(a, (np.generic, np.ndarray)) else a
     return float(a) if type(a) is bool else a
 
 
-def _padded(sizes, steps):
+def padded(sizes: list[int], steps: list[list[int]]) -> Any:
     """(how many axes, their sizes and steps in a kernel's order), with axes of size 1 in front."""
     axes = next((n for n in AXES if n >= len(sizes)), None)
     if axes is None:
@@ -173,62 +180,71 @@ def summed(
     if formula is None or dtype not in FLOATS:
         return None
     whole = np.broadcast_shapes(*(a.shape for a in arrays))
-    return _sums(formula, arrays, whole, axes, dtype, scale, settings)
+    return reduced(formula, arrays, whole, axes, dtype, settings, scale)
 
 
-def _sums(formula, arrays, whole, axes, dtype, scale, settings):
+def reduced(
+    formula: Formula, arrays: list, whole: tuple, axes: tuple, dtype: Any, settings: dict,
+    scale: float = 1.0, op: str = "sum",
+) -> Any:  # fmt: skip
+    """`scale` times the sum of a formula's results, of shape `whole`, over `axes`, rounded once.
+
+    op: "sum", or "largest" or "least". Returns None for more than 12 axes.
+    """
     kept_shape = tuple(n for i, n in enumerate(whole) if i not in axes)
     count, out = math.prod(whole[i] for i in axes), empty(kept_shape, dtype)
     if not out.size:
         return out
     if not count:
-        out.fill(0)
+        out.fill(NOTHING[op])
         return out
     steps = [steps_of(a, whole) for a in arrays]
     axes = tuple(sorted(axes))
     others = tuple(i for i in range(len(whole)) if i not in axes)
-    kept, reduced = (
-        _padded(*collapsed([whole[i] for i in part], [[s[i] for i in part] for s in steps]))
+    kept, summed = (
+        padded(*collapsed([whole[i] for i in part], [[s[i] for i in part] for s in steps]))
         for part in (others, axes)
     )
-    if kept is None or reduced is None:
+    if kept is None or summed is None:
         return None
     wide = max(out.size, count) >= FEW
-    inner = _is_inner(whole, steps[0], axes)
+    inner = is_inner(whole, steps[0], axes)
     across = 1 if count >= THREADS else THREADS // _power_above(count)
     across = across if inner else max(32, across)
     while across > 1 and across // 2 >= out.size:
         across //= 2
     length, parts = _divided(count, THREADS // across, -(-out.size // across))
     target = out if parts == 1 else empty((parts, *kept_shape), F32)
-    sums = module(formula, "sums.cu", target.dtype, (kept[0], reduced[0]), wide)
+    sums = module(formula, "sums.cu", target.dtype, (kept[0], summed[0]), wide, op)
     blocks = min(2**20, -(-out.size // across) * parts)
     sums.launch(
         *("sums", blocks, THREADS, out.size, count, length, np.int32(across), np.int32(inner)),
-        *(*kept[1], *reduced[1], *arrays, target, scale if parts == 1 else 1.0),
+        *(*kept[1], *summed[1], *arrays, target, scale if parts == 1 else 1.0),
         *map(float, formula.told(settings)),
     )
-    return out if parts == 1 else summed(identity, (target,), (0,), dtype, scale)
+    if parts == 1:
+        return out
+    sums_of_parts: Any = of_call(identity, (target,), {})[0]
+    return reduced(sums_of_parts, [target], target.shape, (0,), dtype, {}, scale, op)
 
 
-def _is_inner(shape, steps, axes):
+def is_inner(shape: tuple, steps: list[int], axes: tuple[int, ...]) -> bool:
     """Whether what is summed lies closer together than what is kept."""
     found = [(abs(s), i) for i, (n, s) in enumerate(zip(shape, steps)) if n > 1 and s]
     return not found or min(found)[1] in axes
 
 
 def summed_to(
-    formulas: Formulas, args: tuple, whole: tuple, shape: tuple, dtype: Any, scale: float = 1.0, /,
-    **settings: Any,
-) -> Any:  # fmt: skip
-    """`scale` times the formula, whose result is of shape `whole`, summed over the axes along which
-    `shape` was stretched, rounded once to `dtype`; None as `run`."""
+    formulas: Formulas, args: tuple, whole: tuple, shape: tuple, dtype: Any, /, **settings: Any
+) -> Any:
+    """The formula, whose result is of shape `whole`, summed over the axes along which `shape` was
+    stretched, rounded once to `dtype`; None as `run`."""
     formula, arrays = of_call(formulas, args, settings)
     if formula is None or dtype not in FLOATS:
         return None
-    if whole == shape and scale == 1:
-        return _stored(formula, arrays, whole, dtype, None, settings)
-    sums = _sums(formula, arrays, whole, stretched(whole, shape), dtype, scale, settings)
+    if whole == shape:
+        return stored(formula, arrays, whole, dtype, None, settings)
+    sums = reduced(formula, arrays, whole, stretched(whole, shape), dtype, settings)
     return None if sums is None else sums.reshape(shape)
 
 

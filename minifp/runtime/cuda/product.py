@@ -24,6 +24,7 @@ from minifp.errors import ShapeError
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.cublas import Handle, Handles, Matrix, codes, load, supported
 from minifp.runtime.cuda.devices import generation
+from minifp.runtime.cuda.math_modes import compute_type
 
 SUMS = {"float16": "float16", "float64": "float64"}  # in what a compute type sums; else float32
 
@@ -214,19 +215,19 @@ def multiply(
     where neither its rows nor its columns are contiguous. out: (..., M, N), with contiguous rows;
     what it held is read only to be added to. compute: in what the products are summed: "float32",
     "tf32" (that, of float32 operands rounded to 10 mantissa bits; narrower ones are exact),
-    "float16" or "float64".
+    "float16" or "float64"; with which instructions, math_modes.py says.
 
     Raises ShapeError for shapes that do not fit and an `out` that cannot be written row by row,
     ArgumentError for formats that cuBLAS does not multiply so, and CublasError if it fails.
     """
-    way = plan(form(a), form(b), form(out), compute)
+    way = plan(form(a), form(b), form(out), compute_type(compute))
     if not way.starts:
         if out.size and not accumulate:
             out.fill(0)
         return out
     a, b = a.copy() if way.copy_a else a, b.copy() if way.copy_b else b
     if capturing.now is not None:
-        capturing.launched("a matrix product", (*way.sizes, alpha, accumulate))
+        capturing.launched("a matrix product", (*way.sizes, way.compute, alpha, accumulate))
     handle = current_handle()
     left, right, result = b.data.ptr, a.data.ptr, out.data.ptr
     for start_a, start_b, start_out in way.starts:
@@ -274,7 +275,7 @@ def product(
             f"matrix product of shapes {a.shape} and {b.shape}{given}: expected (..., M, K), "
             f"(..., K, N) and (N), with leading axes that broadcast"
         )
-    direct = supported(a.dtype, b.dtype, dtype, computed_in(compute, a.dtype))
+    direct = supported(a.dtype, b.dtype, dtype, computed_in(compute_type(compute), a.dtype))
     if direct and (bias is None or bias.dtype == dtype):
         stored = dtype
     else:

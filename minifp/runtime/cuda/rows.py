@@ -1,6 +1,6 @@
-"""Kernels that go along rows: how many threads share one, and whether 16 bytes are read at once.
+"""Rows on a GPU: how many threads share one.
 
-See the end of common.cuh. A row is what lies along one axis of a C-contiguous array.
+See the end of common.cuh.
 """
 
 import math
@@ -8,51 +8,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.runtime.cuda.arrays import cupy, is_aligned
+from minifp.runtime.cuda.arrays import cupy
 from minifp.runtime.cuda.source import THREADS, blocks_for
 from minifp.runtime.shapes import as_one
 
 CHUNK = 8  # elements that a thread takes at once, as in common.cuh
-# For rows up to this long: the threads that share one, and the threads of a block. First for rows
-# whose elements lie side by side, then for those that lie beside each other themselves.
-ALONG = ((CHUNK, 1, THREADS), (1024, 32, THREADS), (8192, THREADS, THREADS), (math.inf, 512, 512))
-ACROSS = ((32, 1, THREADS), (512, 8, THREADS), (math.inf, 16, 512))
+# The threads that share a row up to so long: whose elements lie side by side, or beside which
+# others do.
+ALONG = ((CHUNK, 1), (1024, 32), (math.inf, THREADS))
+ACROSS = ((32, 1), (512, 8), (math.inf, 16))
+
+
+def group_of(n: int, is_along: bool) -> int:
+    """How many threads share a row of n elements. is_along: whether they lie side by side."""
+    return next(group for most, group in (ALONG if is_along else ACROSS) if n <= most)
 
 
 class Rows(NamedTuple):
-    """rows of n elements that lie `step` apart: the sizes, and the launch of a kernel."""
+    """rows of n elements that lie `step` apart, along an axis of an array in C order."""
 
     rows: int
     n: int
     step: int
     group: int  # threads that share a row
-    threads: int  # of a block
 
     @property
     def blocks(self) -> int:
         """How many blocks take all rows."""
-        return blocks_for(self.rows, self.threads // self.group)
-
-    @property
-    def sizes(self) -> tuple:
-        """What a kernel is told."""
-        return self.rows, self.n, self.step, self.group
-
-    def packed(self, *arrays: Any) -> int:
-        """1 where chunks of all arrays can be read as packs, or else 0."""
-        return int(self.step == 1 and self.n % CHUNK == 0 and all(map(is_aligned, arrays)))
+        return blocks_for(self.rows, THREADS // self.group)
 
 
 def rows_along(shape: tuple[int, ...], axis: int) -> Rows:
     """The rows along an axis of a shape: none of its sizes is 0."""
     axis %= len(shape)
     n, step = shape[axis], math.prod(shape[axis + 1 :])
-    rows = math.prod(shape) // n
-    if step == 1:
-        group, threads = next(g for g in ALONG if n <= g[0])[1:]
-    else:
-        group, threads = next(g for g in ACROSS if n <= g[0])[1:]
-    return Rows(rows, n, step, group, threads)
+    return Rows(math.prod(shape) // n, n, step, group_of(n, step == 1))
 
 
 def contiguous(x: Any) -> Any:

@@ -1,7 +1,7 @@
 """Texts of CUDA C++: read from the files beside their references, compiled when they are needed.
 
 A text is compiled once for each choice of its types, which are typedefs before it: `Text(__name__,
-"softmax.cu")(X=x.dtype, Y=out.dtype)` is a module with `typedef half X; typedef float Y;`.
+"conv.cu")(X=x.dtype, Y=out.dtype)` is a module with `typedef half X; typedef float Y;`.
 """
 
 from functools import cache
@@ -93,7 +93,7 @@ def module_of(text: str) -> Module:
 
 
 class Text:
-    """A `.cu` file beside the Python module that launches it: Text(__name__, "softmax.cu")."""
+    """A `.cu` file beside the Python module that launches it: Text(__name__, "conv.cu")."""
 
     def __init__(self, module: str, name: str) -> None:
         self.package, self.name = module.rpartition(".")[0], name

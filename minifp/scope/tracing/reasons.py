@@ -3,7 +3,8 @@
 from typing import Any
 
 from minifp.numerics import autocast
-from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule
+from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule, promote
+from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores
 from minifp.training.diagnosis import FORWARD
 
 SUMMED = {
@@ -32,6 +33,15 @@ def why(kernel: Any, formats: Formats, results: list, precision: Precision, phas
     )
     ends = [ending(rule, spec, r, formats, precision, phase) for spec, r in zip(rule.out, results)]
     return f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))
+
+
+def on_a_gpu(rule: Rule, dtypes: list) -> str:
+    """Whether tensor cores may multiply there; "" for no product. dtypes: of floating arguments,
+    operands first."""
+    if rule.role != "dot":
+        return ""
+    how = "in" if may_use_tensor_cores(promote(dtypes[:2]).name) else "without"
+    return f"on a GPU {how} tensor cores ({get_gpu_math()})"
 
 
 def switch(name: str, value: str, used: Any) -> str:

@@ -9,7 +9,7 @@ from minifp.lab.memory import buffer
 from minifp.numerics.policy import meeting_format, resolve
 from minifp.runtime.device import is_array
 from minifp.scope.tracing.cost import Product, cost_of
-from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, why
+from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, on_a_gpu, why
 from minifp.scope.tracing.redone import module_of
 from minifp.scope.tracing.visits import Call, Visit
 from minifp.training.diagnosis import FORWARD, SUM
@@ -97,7 +97,8 @@ def of_call(visit: Visit, call: Call, reader: str) -> dict[str, Any]:
         reason = of_cast(reader, results[0].dtype.name, call.precision)
     else:
         reason = of_operation(visit.operation, call.precision)
-    found["why"] = "; ".join(filter(None, [rule, reason]))
+    place = on_a_gpu(kernel.rule, [kind[0] for kind in kinds if kind])
+    found["why"] = "; ".join(filter(None, [rule, place, reason]))
     found["computes_in"] = formats.compute.name
     found["sums_in"] = formats.sum_in.name if {*kernel.wants} & SUMS else ""
     found["dot_in"] = formats.dot_in.name if "dot" in kernel.wants else ""

@@ -1,0 +1,60 @@
+"""What gradients are multiplied by in a backward, and where that is taken out again.
+
+It is the seed that backward is called with; times the factor of a loss that was scaled by an
+operation (see minifp/ops/losses/scaled_loss.py); or that of a process in which every backward is
+scaled, as TensorFlow's graph rewrite does.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+from minifp.autograd.gradient_clip import multiplied
+from minifp.autograd.tape import Node, Tensor
+from minifp.errors import TapeError
+
+scaled: WeakSet[Node] = WeakSet()  # the nodes of scaled losses that are there
+# One that seeds every backward which has no seed of its own: its `begin(order, losses)` returns the
+# seed; `give_way(to)` ends that.
+automatic: list[Any] = []
+
+
+class Seeds(NamedTuple):
+    """first: what backward begins with. whole: what gradients are multiplied by. of_leaves: what
+    those are that backward leaves behind, in `.grad` or returned: `whole`, or 1."""
+
+    first: Any
+    whole: Any
+    of_leaves: Any
+
+    @property
+    def are_taken_out(self) -> bool:
+        """Whether gradients that are left behind have been divided by the seed."""
+        return self.of_leaves is not self.whole
+
+    def taken_out(self, gradient: Any) -> Any:
+        """A gradient as it is left behind: divided, in float32, where that is done."""
+        return multiplied(gradient, 1 / self.whole) if self.are_taken_out else gradient
+
+
+UNSEEDED = Seeds(1.0, 1.0, 1.0)
+
+
+def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
+    """The seeds of a backward from `losses` through these nodes, called with `seed`.
+
+    Raises TapeError for losses that were scaled by different factors.
+    """
+    factors = {node.params["scale"] for node in order if node in scaled} if scaled else ()
+    if len(factors) > 1:
+        raise TapeError(
+            f"backward through losses scaled by {' and '.join(f'{s:g}' for s in sorted(factors))}: "
+            "their gradients could not be told apart; scale all by the same GradScaler"
+        )
+    for factor in factors:
+        whole = seed * factor
+        return Seeds(seed, whole, whole)
+    if automatic and isinstance(seed, float) and seed == 1:
+        whole = automatic[-1].begin(order, losses)
+        return Seeds(whole, whole, 1.0)
+    return Seeds(seed, seed, seed)

@@ -1,0 +1,338 @@
+"""Apex's amp: optimization levels O0 to O3 for models and plain optimizers that are there already.
+
+A level is a table of properties; `initialize` prints it, as Apex does. What they turn into: O0 is
+the precision "float32", O1 "autocast", O2 "mixed", and O3 float16 throughout, without masters and
+without a loss scale. Scales are adapted when `scale_loss` ends; a step after an overflow is
+skipped, and leaves gradients where they are. (apex/amp/frontend.py, handle.py and scaler.py.)
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+from minifp.autograd import loss_seed
+from minifp.autograd.tape import Tensor
+from minifp.checks import check_choice, check_count, check_flag
+from minifp.compat.amp.autocasting import cast_tensors
+from minifp.compat.amp.grad_scaler import unscale
+from minifp.errors import ArgumentError, DTypeError, TapeError
+from minifp.nn.module import Module
+from minifp.nn.normalization import BatchNorm1d, BatchNorm2d
+from minifp.nn.parameter import Buffer, Parameter
+from minifp.numerics.autocast import LOW
+from minifp.numerics.formats import as_dtype, float32, is_float
+from minifp.numerics.policy import LEVELS, Precision
+from minifp.ops.losses.scaled_loss import scaled_loss
+from minifp.optim.optimizer import Optimizer
+from minifp.optim.weights import Weights
+from minifp.training.loss_scale import SMALLEST, DynamicLossScale, StaticLossScale, as_loss_scale
+from minifp.training.masters import MasterWeights
+
+NARROW = as_dtype(LOW)
+BATCH_NORMS = BatchNorm1d, BatchNorm2d
+
+
+@dataclass(frozen=True)
+class Properties:
+    """One row of Apex's table, by its names; None: the level does not decide it."""
+
+    enabled: bool
+    opt_level: str
+    cast_model_type: Any
+    patch_torch_functions: bool
+    keep_batchnorm_fp32: bool | None
+    master_weights: bool | None
+    loss_scale: float | str
+
+    def __str__(self) -> str:
+        return "\n".join(f"{f.name:23}: {getattr(self, f.name)}" for f in fields(self))
+
+
+TABLE = {
+    "O0": Properties(True, "O0", float32, False, None, False, 1.0),
+    "O1": Properties(True, "O1", None, True, None, None, "dynamic"),
+    "O2": Properties(True, "O2", NARROW, False, True, True, "dynamic"),
+    "O3": Properties(True, "O3", NARROW, False, False, False, 1.0),
+}
+WHAT = {
+    "O0": "Pure FP32 training.",
+    "O1": "Insert automatic casts around operations.",
+    "O2": "FP16 training with FP32 batchnorm and FP32 master weights.",
+    "O3": "Pure FP16 training.",
+}
+
+
+class _State:
+    """What `initialize` leaves for `scale_loss`: one loss scale for each loss."""
+
+    def __init__(self, scales: list[StaticLossScale], verbosity: int) -> None:
+        self.scales, self.verbosity = scales, verbosity
+
+
+_state: _State | None = None
+
+
+class _Guard:
+    """Of one optimizer that `initialize` was given: see Optimizer.step.
+
+    overflowed: whether a scale_loss since the last step found Inf or NaN.
+    """
+
+    def __init__(self) -> None:
+        self.overflowed = False
+
+    def prepare(self, optimizer: Optimizer) -> None:
+        """Nothing: masters were made by `initialize`."""
+
+    def apply(self, optimizer: Optimizer, gradients: list) -> None:
+        """Update, or after an overflow change nothing."""
+        optimizer.count_attempt()
+        if not self.overflowed:
+            optimizer.apply(1.0, gradients)
+        self.overflowed = False
+
+
+def initialize(
+    models: Module | Iterable[Module], optimizers: Optimizer | Iterable[Optimizer] | None = None,
+    enabled: bool = True, opt_level: str = "O1", *, cast_model_type: Any = None,
+    keep_batchnorm_fp32: bool | str | None = None, master_weights: bool | None = None,
+    loss_scale: float | str | None = None, cast_model_outputs: Any = None, num_losses: int = 1,
+    verbosity: int = 1, min_loss_scale: float | None = None, max_loss_scale: float = 2.0**24,
+) -> Any:  # fmt: skip
+    """Bring models and their plain optimizers to an optimization level; returns them, as given.
+
+    models, optimizers: one or a list of each; optimizers that have made no step. enabled: False
+    changes nothing, and `scale_loss` does nothing. opt_level: "O0" to "O3", a table of properties,
+    which is printed. cast_model_type, keep_batchnorm_fp32, master_weights, loss_scale: other values
+    than the level's ("dynamic" or a number for the last). cast_model_outputs: the format of what
+    models return, where they are cast (float32). num_losses: how many loss scales are kept.
+    verbosity: 0 prints nothing. min_loss_scale, max_loss_scale: bounds of dynamic scales.
+    Raises ArgumentError, with nothing changed, for what does not fit together.
+    """
+    global _state
+    all_models = _several("models", models, Module)
+    of_all = [] if optimizers is None else _several("optimizers", optimizers, Optimizer)
+    check_flag("amp.initialize: enabled", enabled)
+    check_choice("opt_level (the letter O, and a digit)", opt_level, tuple(TABLE))
+    check_count("num_losses", num_losses)
+    say = print if verbosity else _nothing
+    if not enabled:
+        _state = _State([], verbosity)
+        return models if optimizers is None else (models, optimizers)
+    properties = TABLE[opt_level]
+    say(f"Selected optimization level {opt_level}:  {WHAT[opt_level]}\n")
+    say(f"Defaults for this optimization level are:\n{properties}")
+    overrides = {
+        "cast_model_type": None if cast_model_type is None else as_dtype(cast_model_type),
+        "keep_batchnorm_fp32": _truth(keep_batchnorm_fp32),
+        "master_weights": master_weights,
+        "loss_scale": _scale(loss_scale),
+    }
+    overrides = {name: value for name, value in overrides.items() if value is not None}
+    _check(opt_level, overrides)
+    properties = replace(properties, **overrides)
+    say("Processing user overrides (additional kwargs that are not None)...")
+    say(f"After processing overrides, optimization options are:\n{properties}")
+    scale: Any = properties.loss_scale
+    lowest = SMALLEST if min_loss_scale is None else min_loss_scale
+    make: Callable[[], StaticLossScale]
+    if scale == "dynamic":
+        make = partial(DynamicLossScale, min_scale=lowest, max_scale=max_loss_scale)
+    else:
+        make = partial(as_loss_scale, scale)
+    scales = [make() for _ in range(num_losses)]
+    if any(o.attempts for o in of_all):
+        raise ArgumentError("amp.initialize: an optimizer has made steps: initialize before them")
+    for model in all_models:
+        _convert(model, properties, cast_model_outputs)
+    for o in of_all:
+        o.bind(MasterWeights if properties.master_weights else Weights)
+        o.guard = _Guard()
+    for automatic in loss_seed.automatic:
+        automatic.give_way("Apex's amp.initialize")
+    _state = _State(scales, verbosity)
+    return models if optimizers is None else (models, optimizers)
+
+
+@contextmanager
+def scale_loss(
+    loss: Tensor, optimizers: Optimizer | Iterable[Optimizer], loss_id: int = 0, *,
+    delay_unscale: bool = False,
+) -> Iterator[Tensor]:  # fmt: skip
+    """`with amp.scale_loss(loss, optimizer) as scaled: scaled.backward()`
+
+    At the end of the block gradients of the optimizers are divided by the scale, in float32, and
+    the scale is adapted; if one is Inf or NaN, the next step of these optimizers is skipped.
+    loss_id: which of the `num_losses` scales. delay_unscale: leave gradients multiplied, and the
+    scale as it is, until another scale_loss, as for accumulation. Raises TapeError before
+    `initialize`, ArgumentError for another loss_id.
+    """
+    if _state is None:
+        raise TapeError(
+            "Invoked 'with amp.scale_loss', but internal Amp state has not been initialized: "
+            "model, optimizer = amp.initialize(model, optimizer, opt_level=...) first"
+        )
+    of_all, scales = _several("optimizers", optimizers, Optimizer), _state.scales
+    if not scales:  # not enabled
+        yield loss
+        return
+    if loss_id not in range(len(scales)):
+        raise ArgumentError(
+            f"amp.scale_loss: loss_id={loss_id!r}: expected 0 to {len(scales) - 1}, as "
+            f"amp.initialize was told num_losses={len(scales)}"
+        )
+    scale = scales[loss_id]
+    yield loss if scale.value == 1 else scaled_loss(loss, scale.value)
+    if delay_unscale:
+        return
+    finite = [unscale(o.parameters) for o in of_all]
+    skips = not all(finite) and isinstance(scale, DynamicLossScale)
+    scale.update(not skips)
+    for o in of_all if skips else ():
+        if not isinstance(o.guard, _Guard):
+            raise ArgumentError("amp.scale_loss: an optimizer that amp.initialize was not given")
+        o.guard.overflowed = True
+    if skips and _state.verbosity:
+        print(
+            f"Gradient overflow.  Skipping step, loss scaler {loss_id} reducing loss scale to "
+            f"{scale.value}"
+        )
+
+
+def master_params(optimizer: Optimizer) -> Iterator[Tensor]:
+    """The parameters of an optimizer, to clip or read their gradients after scale_loss.
+
+    There they have those of the masters: float32, without a scale. (The masters themselves are
+    `p.exact`, where weights are narrower.)
+    """
+    for o in _several("optimizers", optimizer, Optimizer):
+        yield from o.parameters
+
+
+def state_dict() -> dict[str, Any]:
+    """The loss scales and their counters, by Apex's names: "loss_scaler0", ..."""
+    return {
+        f"loss_scaler{i}": {"loss_scale": s.value, "unskipped": getattr(s, "good_steps", 0)}
+        for i, s in enumerate(_scales())
+    }
+
+
+def load_state_dict(state_dict: dict[str, Any]) -> None:
+    """Continue from a state_dict. Raises ArgumentError, with nothing changed, unless it has the
+    scales of as many losses."""
+    scales = _scales()
+    names = [f"loss_scaler{i}" for i in range(len(scales))]
+    if not isinstance(state_dict, dict) or set(state_dict) != set(names):
+        raise ArgumentError(f"amp.load_state_dict: expected {', '.join(names)}: initialize first")
+    new = []
+    for name, scale in zip(names, scales):
+        state = scale.state_dict() | {"value": state_dict[name]["loss_scale"]}
+        if "good_steps" in state:
+            state["good_steps"] = state_dict[name]["unskipped"]
+        new.append(scale.restored(state))
+    scales[:] = new
+
+
+def _scales():
+    return [] if _state is None else _state.scales
+
+
+# ---- parts of initialize ------------------------------------------------------------------------
+
+
+def _nothing(*text):
+    pass
+
+
+def _several(name, given, kind):
+    found = [given] if isinstance(given, kind) else list(given) if _is_list(given) else [given]
+    for one in found:
+        if not isinstance(one, kind):
+            raise DTypeError(
+                f"amp: {name}: a {type(one).__name__}: expected one or more of {kind.__name__}"
+            )
+    return found
+
+
+def _is_list(given):
+    return isinstance(given, Iterable) and not isinstance(given, (str, Tensor))
+
+
+def _truth(flag):
+    """True or False of the texts that command lines give."""
+    return {"True": True, "False": False}.get(flag, flag) if isinstance(flag, str) else flag
+
+
+def _scale(scale):
+    if scale is None or scale == "dynamic":
+        return scale
+    try:
+        return float(scale)
+    except (TypeError, ValueError):
+        raise ArgumentError(f'loss_scale={scale!r}: expected "dynamic" or a number') from None
+
+
+def _check(opt_level, overrides):
+    """Raise ArgumentError for properties that contradict the level, in Apex's words."""
+    for name in ("keep_batchnorm_fp32", "master_weights"):
+        if name in overrides:
+            check_flag(f"amp.initialize: {name}", overrides[name])
+    if opt_level != "O1":
+        return
+    if "keep_batchnorm_fp32" in overrides:
+        raise ArgumentError(
+            "With opt_level O1, batchnorm functions are automatically patched to run in FP32, so "
+            "keep_batchnorm_fp32 should be None."
+        )
+    if overrides.get("master_weights"):
+        raise ArgumentError(
+            "It doesn't make sense to use master_weights with O1. With O1, your model weights "
+            "themselves should be FP32."
+        )
+    if "cast_model_type" in overrides:
+        raise ArgumentError(
+            "O1 inserts casts around operations, so with O1, the model weights "
+            "themselves should remain FP32: cast_model_type should be None."
+        )
+
+
+def _convert(model, properties, cast_model_outputs):
+    """Let a model store and compute as the properties say."""
+    precision = precision_of(properties)
+    model.precision = precision
+    format = properties.cast_model_type
+    for module in model.modules():
+        keeps = properties.keep_batchnorm_fp32 and isinstance(module, BATCH_NORMS)
+        for t in vars(module).values():
+            if isinstance(t, Parameter):
+                t.precision = precision
+            if isinstance(t, (Parameter, Buffer)) and is_float(t.dtype) and not keeps and format:
+                t.convert(format)
+    if format is not None and format != float32:
+        output = float32 if cast_model_outputs is None else as_dtype(cast_model_outputs)
+        model.register_forward_pre_hook(partial(_cast_inputs, format=format))
+        model.register_forward_hook(partial(_cast_output, format=output))
+
+
+def precision_of(properties: Properties) -> Precision:
+    """What minifp calls this row of the table."""
+    level = Precision.parse(LEVELS[properties.opt_level])
+    if properties.patch_torch_functions:
+        return level
+    format = properties.cast_model_type.name
+    norms = float32.name if properties.keep_batchnorm_fp32 else format
+    masters, scale = bool(properties.master_weights), properties.loss_scale
+    scale = None if scale == 1 else scale
+    storage = dict.fromkeys(("weights", "activations", "gradients"), format)
+    storage |= {"norm_parameters": norms}
+    return replace(level, **storage, master_weights=masters, loss_scale=scale)
+
+
+def _cast_inputs(module, args, format):
+    return cast_tensors(args, format)
+
+
+def _cast_output(module, args, output, format):
+    return cast_tensors(output, format)

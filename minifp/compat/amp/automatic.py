@@ -1,0 +1,181 @@
+"""TensorFlow's one variable: MINIFP_AUTO_MIXED_PRECISION=1, on a script that knows nothing of it.
+
+One dynamic scale S for the process seeds every backward (and fp.grad) that has no seed of its own.
+What reaches `.grad` is divided by S before, in float32: so clipping, logging, accumulation, several
+optimizers and updates written by hand are right as they are. A plain optimizer looks at its own
+gradients: if one is Inf or NaN, its step changes nothing. S is adapted by that, once, when the next
+backward begins. (tf.train.experimental.enable_mixed_precision_graph_rewrite; TF_ENABLE_AUTO_
+MIXED_PRECISION=1. First S, and the steps until it grows, are TensorFlow's.)
+"""
+
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from minifp.autograd import loss_seed
+from minifp.autograd.tape import Node, Tensor
+from minifp.errors import ArgumentError, PrecisionError
+from minifp.numerics import policy
+from minifp.numerics.formats import float32
+from minifp.optim.optimizer import Optimizer
+from minifp.runtime.callers import warn_once
+from minifp.training.fault_search import is_finite
+from minifp.training.loss_scale import DynamicLossScale, StaticLossScale, as_loss_scale
+from minifp.training.masters import MasterWeights
+from minifp.training.patience import check_patience
+from minifp.training.step_host import not_finite
+from minifp.training.step_result import StepResult
+
+VARIABLE = "MINIFP_AUTO_MIXED_PRECISION"
+MODES = {"1": "autocast", "mixed": "mixed"}
+FIRST_SCALE = 2.0**15
+
+
+class Automatic:
+    """The process's scale, and the guard of its plain optimizers.
+
+    precision: the default of the process. loss_scale: its object. finite: whether all steps since
+    the last backward were; None for no step.
+    """
+
+    def __init__(self, precision: str, loss_scale: StaticLossScale) -> None:
+        self.precision, self.loss_scale = precision, loss_scale
+        self.finite: bool | None = None
+        self.backwards = 0
+
+    def begin(self, order: list, losses: Iterable[Tensor]) -> float:
+        """The seed of a backward through these nodes, which adapts S to the steps before it."""
+        if self.finite is not None:
+            self.loss_scale.update(self.finite)
+        elif self.backwards:
+            warn_of_nobody(losses)
+        self.finite = None
+        self.backwards += 1
+        if self.backwards == 1:
+            self._tell(order)
+        return self.loss_scale.value
+
+    def _tell(self, order):
+        counts: dict[str, Counter] = {}
+        for node in order:
+            if type(node) is Node and node.op != "cast":
+                format = str(node.formats[0])
+                counts.setdefault(format, Counter())[node.op] += 1
+        parts = [
+            f"{sum(c.values())} operations in {format} ("
+            + ", ".join(f"{op} {n}" if n > 1 else op for op, n in c.most_common())
+            + ")"
+            for format, c in sorted(counts.items())
+        ]
+        print(
+            f'minifp: automatic mixed precision "{self.precision}", loss scale '
+            f"{self.loss_scale.value:g}: {'; '.join(parts)}",
+            file=sys.stderr,
+        )
+
+    def give_way(self, to: str) -> None:
+        """Stop for something that scales losses by itself, and say so once."""
+        stop()
+        warn_once(
+            "automatic gives way",
+            f"{VARIABLE}: the script makes {to}, which scales losses by itself: from here on no "
+            "backward is scaled automatically; operations still work in "
+            f'"{policy.get_precision()}"',
+        )
+
+    # ---- the guard of plain optimizers: see Optimizer.step ----
+
+    def prepare(self, optimizer: Optimizer) -> None:
+        """Give weights that are stored in less than float32 masters, before the first step."""
+        if optimizer.has_masters:
+            return
+        if any(p.dtype != np.promote_types(p.dtype, float32) for p in optimizer.parameters):
+            optimizer.bind(MasterWeights)
+
+    def apply(self, optimizer: Optimizer, gradients: list) -> None:
+        """Update, or where a gradient is Inf or NaN change nothing and clear them; see
+        `optimizer.last_result`. Raises TrainingError after 50 such steps in a row."""
+        squares = sum(block.squared_norm() for block in gradients)
+        finite, scale = math.isfinite(squares), self.loss_scale.value
+        culprits: tuple = ()
+        optimizer.count_attempt()
+        if finite:
+            optimizer.apply(1.0, gradients)
+        else:
+            culprits = not_finite(optimizer.parameters)
+            optimizer.zero_grad()
+        self.finite = finite if self.finite is None else self.finite and finite
+        reason = None if finite else f"the gradient of {', '.join(culprits)} is not finite"
+        after = copy(self.loss_scale)
+        after.update(finite)
+        norm = math.sqrt(squares) if finite else math.nan
+        result = StepResult(finite, reason, scale, after.value, norm, culprits, (finite,))
+        optimizer.last_result = result
+        check_patience(self.loss_scale, result, ())
+
+
+def warn_of_nobody(losses: Iterable[Tensor]) -> None:
+    """Say once that a loss is not finite, where no optimizer has looked at gradients."""
+    if not all(is_finite(loss.array) for loss in losses):
+        warn_once(
+            "nobody looks",
+            f"{VARIABLE}: the loss is Inf or NaN, and no optimizer has looked at gradients since "
+            "the last backward: one that overflowed may have reached the weights. Step with an "
+            "optimizer of fp.optim, or look at gradients (fp.isfinite(p.grad).all()) before "
+            "weights are changed by hand",
+        )
+
+
+def enable_mixed_precision(optimizer: Optimizer, loss_scale: Any = "dynamic") -> Optimizer:
+    """Train the process in mixed precision from here on, as MINIFP_AUTO_MIXED_PRECISION=1 does.
+
+    optimizer: returned as it is, for scripts that assign it. loss_scale: "dynamic", a number or a
+    loss scale object. (tf.train.experimental.enable_mixed_precision_graph_rewrite.)
+    """
+    if not isinstance(optimizer, Optimizer):
+        raise ArgumentError(
+            f"enable_mixed_precision: a {type(optimizer).__name__}: expected an fp.optim.Optimizer"
+        )
+    start("autocast", loss_scale)
+    return optimizer
+
+
+def start(precision: str, loss_scale: Any = "dynamic") -> Automatic:
+    """Make `precision` the default and seed every backward; replaces what was started before."""
+    if loss_scale == "dynamic":
+        loss_scale = DynamicLossScale(FIRST_SCALE)
+    active = Automatic(precision, as_loss_scale(loss_scale))
+    policy.set_precision(precision)
+    loss_seed.automatic[:] = [active]
+    Optimizer.guard = active
+    return active
+
+
+def stop() -> None:
+    """End what `start` began; the default precision stays."""
+    loss_seed.automatic.clear()
+    Optimizer.guard = None
+
+
+def start_from_environment() -> None:
+    """Start if the environment variable says so. Raises PrecisionError for a value it cannot have,
+    or beside MINIFP_PRECISION."""
+    value = os.environ.get(VARIABLE, "")
+    if value in ("", "0"):
+        return
+    if value not in MODES:
+        raise PrecisionError(
+            f"environment variable {VARIABLE}={value!r}: expected 1 (float32 weights), mixed "
+            "(narrow weights with float32 masters) or 0"
+        )
+    if os.environ.get("MINIFP_PRECISION"):
+        raise PrecisionError(
+            f"environment variables {VARIABLE} and MINIFP_PRECISION: expected one of them"
+        )
+    start(MODES[value])

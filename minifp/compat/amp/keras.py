@@ -1,0 +1,27 @@
+"""Keras's two names, in the words that are here."""
+
+from typing import Any
+
+from minifp.checks import check_choice
+from minifp.numerics.policy import HALF, SINGLE, set_precision
+from minifp.optim.optimizer import Optimizer
+from minifp.training.loss_scale import DynamicLossScale
+from minifp.training.mixed import MixedOptimizer
+
+POLICIES = {SINGLE: SINGLE, f"mixed_{HALF}": "mixed,weights=float32,master_weights=off"}
+
+
+def set_global_policy(policy: str) -> None:
+    """Make "mixed_float16" (layers compute in float16, variables are float32) or "float32" the
+    default precision. (keras.mixed_precision.set_global_policy.)"""
+    check_choice("policy", policy, tuple(POLICIES))
+    set_precision(POLICIES[policy])
+
+
+def LossScaleOptimizer(
+    inner_optimizer: Optimizer, dynamic: bool = True, initial_scale: float = 2.0**15,
+    dynamic_growth_steps: int = 2000,
+) -> MixedOptimizer:  # fmt: skip
+    """A MixedOptimizer with Keras's first scale. (keras.mixed_precision.LossScaleOptimizer.)"""
+    scale: Any = DynamicLossScale(initial_scale, growth_interval=dynamic_growth_steps)
+    return MixedOptimizer(inner_optimizer, scale if dynamic else initial_scale)

@@ -1,0 +1,174 @@
+"""Claims about PaddlePaddle's names: its loss scale's rule, its levels, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim
+from minifp.compat.paddle import amp, mixed_precision
+
+
+def adam():
+    return optim.Adam(nn.Linear(2, 1).parameters())
+
+
+# ---- the loss scale -----------------------------------------------------------------------------
+
+
+def paddles(history, settings):
+    """S after each step (True: a good one), as the kernel update_loss_scaling computes it."""
+    names = "init_loss_scaling incr_every_n_steps decr_every_n_nan_or_inf incr_ratio decr_ratio"
+    scale, incr, decr, incr_ratio, decr_ratio = (settings[name] for name in names.split())
+    good = bad = 0
+    for is_finite in history:
+        if is_finite:
+            good, bad = good + 1, 0
+            if good == incr:
+                larger = np.float32(scale * incr_ratio)
+                scale, good = (scale if math.isinf(larger) else larger), 0
+        else:
+            good, bad = 0, bad + 1
+            if bad == decr:
+                scale, bad = max(scale * decr_ratio, 1.0), 0
+        yield float(scale)
+
+
+@given(
+    history=st.lists(st.booleans(), max_size=40),
+    settings=st.fixed_dictionaries({
+        "init_loss_scaling": st.sampled_from([1.0, 8.0, 2.0**15]),
+        "incr_every_n_steps": st.integers(1, 4),
+        "decr_every_n_nan_or_inf": st.integers(1, 4),
+        "incr_ratio": st.sampled_from([2.0, 4.0]),
+        "decr_ratio": st.sampled_from([0.5, 0.25]),
+    }),
+)  # fmt: skip
+def test_the_scale_follows_paddles_rule(history, settings):
+    scale = mixed_precision.decorate(adam(), **settings).loss_scale
+    found = []
+    for is_finite in history:
+        scale.update(is_finite)
+        found.append(scale.value)
+    assert found == [*paddles(history, settings)]
+
+
+def test_the_defaults_are_fluids():
+    scale = mixed_precision.decorate(adam()).loss_scale
+    for is_finite, value in [*[(True, 2.0**15)] * 999, (True, 2.0**16), (False, 2.0**16)]:
+        scale.update(is_finite)
+        assert scale.value == value
+    scale.update(False)
+    assert scale.value == 0.8 * 2**16
+    for _ in range(999):  # nobody loses patience
+        scale.update(False)
+    assert scale.value == 1.0 and scale.skipped_in_a_row < scale.patience
+
+
+def test_a_scale_may_stay_as_it_is():
+    optimizer = mixed_precision.decorate(
+        adam(), init_loss_scaling=128.0, use_dynamic_loss_scaling=False
+    )
+    assert type(optimizer.loss_scale) is fp.StaticLossScale and optimizer.scale == 128.0
+
+
+@pytest.mark.parametrize("precision", ["mixed", "autocast"])
+def test_a_decorated_optimizer_minimizes(precision):
+    fp.manual_seed(0)
+    with fp.precision(precision):
+        model = nn.Linear(2, 1)
+    optimizer = mixed_precision.decorate(
+        optim.Adam(model.parameters(), lr=0.1), init_loss_scaling=64.0
+    )
+    x = fp.tensor([[1.0, 2.0], [3.0, -1.0]])
+    losses = []
+    for _ in range(20):
+        loss = F.mse_loss(model(x), fp.tensor([[1.0], [2.0]]))
+        assert optimizer.minimize(loss).stepped
+        losses.append(loss.item())
+    assert losses[-1] < 0.3 * losses[0] and optimizer.scale == 64.0
+    assert optimizer.master_weights == (precision == "mixed")
+
+
+@pytest.mark.parametrize(("given", "error", "words"), [
+    ({"amp_lists": None}, fp.ArgumentError, "custom_black_list"),
+    ({"use_pure_fp16": True}, fp.ArgumentError, 'level="O2"'),
+    ({"loss_scale": 128.0}, fp.ArgumentError, "init_loss_scaling"),
+    ({"loss_scale": 128.0, "init_loss_scaling": 64.0}, fp.ArgumentError, "init_loss_scaling"),
+    ({"incr_every_steps": 4}, fp.ArgumentError, "incr_every_n_steps"),
+    ({"incr_ratio": 0.5}, fp.PrecisionError, "incr_ratio=0.5"),
+    ({"decr_ratio": 2.0}, fp.PrecisionError, "decr_ratio=2.0"),
+    ({"init_loss_scaling": 0.0}, fp.PrecisionError, "init_loss_scaling=0.0"),
+    ({"incr_every_n_steps": 0}, fp.ArgumentError, "incr_every_n_steps=0"),
+    ({"decr_every_n_nan_or_inf": 1.5}, fp.ArgumentError, "decr_every_n_nan_or_inf=1.5"),
+])  # fmt: skip
+def test_what_an_optimizer_does_not_decide_and_what_cannot_be_is_refused(given, error, words):
+    with pytest.raises(error, match=words):
+        mixed_precision.decorate(adam(), **given)
+
+
+# ---- levels -------------------------------------------------------------------------------------
+
+X = np.ones((2, 3), "float32")
+NAMED = {"O0": "float32", "O1": "autocast", "O2": "mixed"}
+FORMATS = {  # of a product, of softmax and of relu, from float32 and from float16 numbers
+    "O0": ("float32 float32 float32", "float16 float16 float16"),
+    "OD": ("float16 float32 float32", "float16 float32 float32"),
+    "O1": ("float16 float32 float32", "float16 float32 float16"),
+}
+
+
+def formats(dtype):
+    """What a product, softmax and relu make of numbers in a format."""
+    x = fp.tensor(X, dtype=dtype)
+    return " ".join(str(y.dtype) for y in (F.linear(x, x), F.softmax(x, dim=1), F.relu(x)))
+
+
+@pytest.mark.parametrize("level", NAMED)
+def test_a_level_is_a_precision(level):
+    with amp.auto_cast(level=level):
+        assert str(fp.get_precision()) == NAMED[level]
+    assert str(fp.get_precision()) == "float32"
+
+
+@pytest.mark.parametrize("level", FORMATS)
+def test_operations_work_in_the_formats_of_the_level(level):
+    with amp.auto_cast(level=level):
+        assert (formats("float32"), formats("float16")) == FORMATS[level]
+    with amp.auto_cast(False, level=level):
+        assert (formats("float32"), formats("float16")) == FORMATS["O0"]
+
+
+@pytest.mark.parametrize("level", ["OD", "O1"])
+def test_lists_change_what_an_operation_works_in(level):
+    with amp.auto_cast(custom_white_list={"softmax"}, custom_black_list=["linear"], level=level):
+        assert formats("float32").split()[:2] == ["float32", "float16"]
+
+
+def test_a_model_of_level_o2_has_masters():
+    @amp.auto_cast(level="O2")
+    def made():
+        return nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2))
+
+    model = made()
+    assert [str(p.dtype) for p in model.parameters()] == ["float16"] * 2 + ["float32"] * 2
+    assert mixed_precision.decorate(optim.SGD(model.parameters(), lr=0.1)).master_weights
+
+
+@pytest.mark.parametrize(("given", "error", "words"), [
+    ({"level": "O3"}, fp.ArgumentError, "'O2'"),
+    ({"enable": 1}, fp.ArgumentError, "enable"),
+    ({"dtype": "bfloat16"}, fp.MinifpError, "bfloat16"),
+    ({"dtype": "float32"}, fp.PrecisionError, "expected float16"),
+    ({"custom_white_list": ["relu"], "custom_black_list": ["relu"]}, fp.ArgumentError, "overlap"),
+    ({"custom_white_list": ["matmul_v2"]}, fp.PrecisionError, "no operation 'matmul_v2'"),
+    ({"custom_black_list": ["relu"], "level": "O2"}, fp.ArgumentError, "OD and O1"),
+    ({"custom_black_list": ["relu"], "level": "O0"}, fp.ArgumentError, "OD and O1"),
+])  # fmt: skip
+def test_what_is_no_level_or_changes_nothing_is_refused(given, error, words):
+    with pytest.raises(error, match=words):
+        amp.auto_cast(**given)
