@@ -1,0 +1,116 @@
+"""TensorFlow's one variable: scripts that know nothing of mixed precision train in it."""
+
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp.compat.amp import automatic
+from minifp.numerics import policy
+
+SCRIPTS = Path(__file__).parent / "unchanged"
+
+
+@pytest.fixture
+def process(monkeypatch):
+    """A process that was started with the variable, S = 1024."""
+    monkeypatch.setattr(policy, "_default", None)
+    yield automatic.start("autocast", fp.DynamicLossScale(1024.0))
+    automatic.stop()
+
+
+def test_gradients_arrive_without_the_scale_and_in_float32(process, capsys):
+    w = fp.tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+    w.register_hook(lambda g: seen.append((g.seed, g.numpy().tolist())))
+    h = w * w
+    h.register_hook(lambda g: seen.append((g.seed, g.numpy().tolist())))
+    h.retain_grad()
+    h.sum().backward()
+    assert seen == [(1024.0, [1024.0, 1024.0]), (1.0, [2.0, 4.0])]
+    assert (w.grad.seed, w.grad.numpy().tolist()) == (1.0, [2.0, 4.0])
+    assert h.grad.numpy().tolist() == [1.0, 1.0]
+    assert fp.grad((w * w).sum(), w)[0].numpy().tolist() == [2.0, 4.0]
+    (w * 3).sum().backward(seed=2.0)  # a seed of its own
+    assert w.grad.seed == 2.0
+    told = capsys.readouterr().err
+    assert 'automatic mixed precision "autocast", loss scale 1024' in told and "mul" in told
+
+
+def test_a_step_with_inf_changes_nothing_and_halves_the_scale_once(process):
+    a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
+    first, second = fp.optim.SGD([a], lr=0.5), fp.optim.SGD([b], lr=0.5)
+    ((a * math.inf).sum() + b.sum()).backward()
+    assert np.isinf(a.grad.numpy()).all()
+    assert first.step() is None and first.last_result.skipped and a.grad is None
+    second.step()
+    assert second.last_result.stepped and b.numpy().tolist() == [0.5, 0.5]
+    assert process.loss_scale.value == 1024
+    second.zero_grad()
+    b.sum().backward()  # S is adapted here, once for both
+    assert process.loss_scale.value == 512 and a.numpy().tolist() == [1, 1]
+    b.sum().backward()  # no step between: no change
+    assert (process.loss_scale.value, process.loss_scale.good_steps) == (512, 0)
+    second.step()
+    second.zero_grad()
+    b.sum().backward()
+    assert process.loss_scale.good_steps == 1
+
+
+def test_a_scaler_or_a_mixed_optimizer_switches_it_off(process):
+    w = fp.ones(2, requires_grad=True)
+    with pytest.warns(fp.MisuseWarning, match="makes a GradScaler, which scales losses by itself"):
+        fp.GradScaler("cpu")
+    w.sum().backward()
+    assert w.grad.seed == 1 and fp.optim.SGD([w], lr=0.1).guard is None
+
+
+def test_narrow_weights_get_masters(process):
+    model = fp.nn.Linear(4, 2).half()
+    optimizer = fp.amp.enable_mixed_precision(fp.optim.SGD(model.parameters(), lr=1e-5))
+    before = model.weight.exact.copy()
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(fp.ones(1, 4)).float().sum().backward()
+        optimizer.step()
+    assert optimizer.has_masters
+    np.testing.assert_allclose(before - model.weight.exact, 3e-5, rtol=2e-2)
+
+
+def test_nan_that_nobody_looked_for_is_told_of(process):
+    w = fp.ones(2, requires_grad=True)
+    (w * math.inf).sum().backward()
+    with fp.no_grad():
+        w -= w.grad
+    with pytest.warns(fp.MisuseWarning, match="no optimizer has looked at gradients"):
+        w.sum().backward()
+
+
+def trained(script, variable):
+    """What a script prints of its last line, trained under the variable, as numbers by name."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MINIFP_PREC")}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**environment, "MINIFP_AUTO_MIXED_PRECISION": variable},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = "automatic mixed precision" in done.stderr
+    assert told == (variable != "0"), done.stderr
+    return {name: float(n) for name, n in re.findall(r"(\w+)=([-\d.e]+)", done.stdout)}
+
+
+def test_a_value_that_it_cannot_have_is_refused(monkeypatch):
+    monkeypatch.setenv(automatic.VARIABLE, "yes")
+    with pytest.raises(fp.PrecisionError, match="expected 1 .float32 weights., mixed"):
+        automatic.start_from_environment()
+    monkeypatch.setenv(automatic.VARIABLE, "1")
+    monkeypatch.setenv("MINIFP_PRECISION", "mixed")
+    with pytest.raises(fp.PrecisionError, match="expected one of them"):
+        automatic.start_from_environment()
