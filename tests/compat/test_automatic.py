@@ -92,18 +92,32 @@ def test_nan_that_nobody_looked_for_is_told_of(process):
         w.sum().backward()
 
 
-def trained(script, variable):
-    """What a script prints of its last line, trained under the variable, as numbers by name."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MINIFP_PREC")}
+# ---- scripts that are left as they are ----------------------------------------------------------
+
+
+def score(script, **variables):
+    """What a script prints, run with these environment variables."""
+    kept = {name: v for name, v in os.environ.items() if not name.startswith("MINIFP_PREC")}
     done = subprocess.run(
-        [sys.executable, str(script)],
-        env={**environment, "MINIFP_AUTO_MIXED_PRECISION": variable},
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, str(SCRIPTS / f"{script}.py")],
+        env={**kept, **variables},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     told = "automatic mixed precision" in done.stderr
-    assert told == (variable != "0"), done.stderr
-    return {name: float(n) for name, n in re.findall(r"(\w+)=([-\d.e]+)", done.stdout)}
+    assert told == (automatic.VARIABLE in variables), done.stderr
+    return float(re.fullmatch(r"score=([-\d.]+)\n", done.stdout)[1])
+
+
+@pytest.mark.parametrize("script", ["cnn", "lstm", "gan", "accumulation", "sgd_by_hand"])
+def test_a_script_ends_where_it_does_in_float32(script):
+    """Its gradients are so small that float16 without a loss scale fails."""
+    single = score(script)
+    modes = ("1", "mixed") if script in ("cnn", "gan") else ("1",)
+    for mode in modes:
+        assert abs(score(script, **{automatic.VARIABLE: mode}) - single) < 0.04
+    assert score(script, MINIFP_PRECISION="autocast") < single - 0.3
 
 
 def test_a_value_that_it_cannot_have_is_refused(monkeypatch):

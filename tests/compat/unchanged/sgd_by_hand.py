@@ -1,0 +1,26 @@
+"""Gradient descent by hand, without an optimizer; see cnn.py for its small gradients."""
+
+import minifp as fp
+from minifp import nn
+from minifp.nn import functional as F
+
+SMALL = 2.0**-20
+fp.manual_seed(0)
+train, test = fp.data.digits()
+model = nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 10))
+
+for epoch in range(4):
+    for x, t in fp.data.DataLoader(train, batch_size=32, shuffle=True):
+        loss = F.cross_entropy(model(x), t) * SMALL
+        loss.backward()
+        with fp.no_grad():
+            for p in model.parameters():
+                p -= 0.2 / SMALL * p.grad
+                p.grad = None
+
+right = total = 0
+with fp.no_grad():
+    for x, t in fp.data.DataLoader(test, batch_size=256):
+        right += (model(x).argmax(1) == t).sum().item()
+        total += len(t)
+print(f"score={right / total:.4f}")
