@@ -26,23 +26,23 @@ from minifp.typing import F
 
 
 def op(
-    fn: Callable[..., Any] | None = None, *, weights: tuple[str, ...] = (),
+    fn: Callable[..., Any] | None = None, *, name: str = "", weights: tuple[str, ...] = (),
     derived: Callable[..., tuple] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """Make `fn(*arrays, **params) -> (y, saved, backward)` an operation on Tensors.
 
     Positional arguments are Tensors (or arrays, Python numbers, None); keywords are parameters. y
     is an array or a tuple of them; `backward(*dys, *saved, to=, **params)` returns a gradient for
-    each argument: to[i] is the format it is stored in, None where none is wanted. Messages, the
-    microscope and autocast call it by the function's name, without an "_op" at the end, which keeps
-    it apart from a function of that name that checks what it is given.
+    each argument: to[i] is the format it is stored in, None where none is wanted.
+    name: what messages, the microscope and autocast call it; by default the function's without an
+        "_op" at the end, which keeps it apart from one of that name that checks what it is given.
     weights: the arguments that are weights of a layer, which meet activations in their format.
     derived(*arrays, **params): the arguments, with those without gradient that follow from others
         made again, for an operation that is repeated on other numbers.
     """
     if fn is None:
-        return lambda fn: op(fn, weights=weights, derived=derived)
-    name = fn.__name__.removesuffix("_op")
+        return lambda fn: op(fn, name=name, weights=weights, derived=derived)
+    name = name or fn.__name__.removesuffix("_op")
     autocast.operations.add(name)
     parameters = inspect.signature(fn).parameters
     are_weights = tuple(p in weights for p in parameters)

@@ -4,7 +4,7 @@ import numpy as np
 
 from minifp.data import files, plain_pickle
 from minifp.data.dataset import TensorDataset
-from minifp.data.images import from_no_path
+from minifp.data.images import from_no_path, leveled, pixel_levels
 from minifp.errors import DataError
 
 CIFAR10_MIRRORS = (
@@ -53,11 +53,7 @@ def cifar10(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
             CIFAR10_MIRRORS,
         )
     classes = read_classes(paths["batches.meta"])
-    levels = np.tile(np.arange(256.0), (3, 1))
-    if normalize:
-        mean, deviation = np.array([CIFAR10_MEAN, CIFAR10_DEVIATION])[..., None]
-        levels = (levels / 255 - mean) / deviation
-    levels = levels.astype(np.float32)
+    levels = pixel_levels(CIFAR10_MEAN, CIFAR10_DEVIATION, normalize)
     parts = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
     return tuple(
         _part(part, [read_batch(paths[name]) for name in names], levels, classes)
@@ -69,16 +65,7 @@ def _part(part, batches, levels, classes):
     t = np.concatenate([labels for _, labels in batches])
     if not len(t):
         raise DataError(f"cifar10: there is no picture to {part} with in its files: get them again")
-    x = np.empty((len(t), 3, 32, 32), np.float32)
-    begin = 0
-    for pixels, _ in batches:
-        # In parts, because NumPy makes 64-bit indices of the pixels first.
-        for start in range(0, len(pixels), 500):
-            rows = pixels[start : start + 500].reshape(-1, 3, 32, 32)
-            for channel in range(3):
-                out = x[begin : begin + len(rows), channel]
-                np.take(levels[channel], rows[:, channel], out=out, mode="clip")
-            begin += len(rows)
+    x = leveled([pixels for pixels, _ in batches], (3, 32, 32), levels)
     return TensorDataset(x, t, name=f"CIFAR-10, {part}", classes=classes)
 
 

@@ -77,20 +77,35 @@ def mnist(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     paths = files.local("mnist", MNIST_CHECKSUMS)
     if paths is None:
         paths = files.cached("mnist", MNIST_CHECKSUMS, MNIST_MIRRORS)
-    levels = np.arange(256.0)
-    if normalize:
-        levels = (levels / 255 - MNIST_MEAN) / MNIST_DEVIATION
-    levels = levels.astype(np.float32)
+    levels = pixel_levels([MNIST_MEAN], [MNIST_DEVIATION], normalize)
     return _mnist_part(paths, "train", levels), _mnist_part(paths, "t10k", levels)
+
+
+def pixel_levels(mean, deviation, normalize):
+    """What each byte p of each channel becomes, (C, 256): (p / 255 - mean) / deviation, or p."""
+    levels = np.tile(np.arange(256.0), (len(mean), 1))
+    if normalize:
+        levels = (levels / 255 - np.array(mean)[:, None]) / np.array(deviation)[:, None]
+    return levels.astype(np.float32)
+
+
+def leveled(batches, shape, levels):
+    """Pictures (n, *shape), float32, of batches of bytes; shape: (C, H, W)."""
+    x, begin = np.empty((sum(map(len, batches)), *shape), np.float32), 0
+    for pixels in batches:
+        # In parts, because NumPy makes 64-bit indices of the pixels first.
+        for start in range(0, len(pixels), 500):
+            rows = pixels[start : start + 500].reshape(-1, *shape)
+            for channel, of_channel in enumerate(levels):
+                out = x[begin : begin + len(rows), channel]
+                np.take(of_channel, rows[:, channel], out=out, mode="clip")
+            begin += len(rows)
+    return x
 
 
 def _mnist_part(paths, part, levels):
     n = MNIST_COUNTS[part]
     pixels = files.read_idx(paths[f"{part}-images-idx3-ubyte"], (n, 28, 28))
     labels = files.read_idx(paths[f"{part}-labels-idx1-ubyte"], (n,))
-    x = np.empty((n, 1, 28, 28), np.float32)
-    # In parts, because NumPy makes 64-bit indices of the pixels first.
-    for start in range(0, n, 500):
-        np.take(levels, pixels[start : start + 500, None], out=x[start : start + 500], mode="clip")
-    name = "MNIST, train" if part == "train" else "MNIST, test"
-    return TensorDataset(x, labels.astype(np.int64), name=name, classes=TEN)
+    x, name = leveled([pixels], (1, 28, 28), levels), "train" if part == "train" else "test"
+    return TensorDataset(x, labels.astype(np.int64), name=f"MNIST, {name}", classes=TEN)

@@ -15,7 +15,7 @@ import numpy as np
 
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
-from minifp.optim.update_rule import update_rule, with_decay
+from minifp.optim.update_rule import update_rule, with_moments
 
 
 @update_rule(GIVEN, GIVEN, GIVEN, GIVEN)
@@ -25,13 +25,8 @@ def adam(
 ):  # fmt: skip
     """The updated w, m, v and largest v, all (n); the last may be None."""
     b1, b2 = betas
-    g = g * inverse_scale
-    if decoupled_weight_decay:
-        w = w * (1 - lr * weight_decay)
-    else:
-        g = with_decay(g, w, weight_decay)
-    m = b1 * m + (1 - b1) * g
-    v = b2 * v + (1 - b2) * (g * g)
+    settings = lr, betas, weight_decay, decoupled_weight_decay
+    w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
     largest = v if largest is None else np.maximum(largest, v)
     rate, factor = lr / (1 - b1**step), 1 / (1 - b2**step) ** 0.5
     return w - rate * (m / (np.sqrt(largest) * factor + eps)), m, v, largest

@@ -16,7 +16,7 @@ import numpy as np
 
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
-from minifp.optim.update_rule import update_rule, with_decay
+from minifp.optim.update_rule import update_rule, with_moments
 
 
 @update_rule(GIVEN, GIVEN, GIVEN)
@@ -25,14 +25,9 @@ def nadam(
     of_gradient, of_moment,
 ):  # fmt: skip
     """The updated w, m and v, all (n). of_gradient, of_moment: what g and m are multiplied by."""
-    b1, b2 = betas
-    g = g * inverse_scale
-    if decoupled_weight_decay:
-        w = w * (1 - lr * weight_decay)
-    else:
-        g = with_decay(g, w, weight_decay)
-    m = b1 * m + (1 - b1) * g
-    v = b2 * v + (1 - b2) * (g * g)
+    b2 = betas[1]
+    settings = lr, betas, weight_decay, decoupled_weight_decay
+    w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
     root = np.sqrt(v / (1 - b2**step)) + eps
     return w - lr * ((of_gradient * g + of_moment * m) / root), m, v
 

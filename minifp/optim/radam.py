@@ -14,20 +14,15 @@ import numpy as np
 
 from minifp.numerics.policy import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
-from minifp.optim.update_rule import update_rule, with_decay
+from minifp.optim.update_rule import update_rule, with_moments
 
 
 @update_rule(GIVEN, GIVEN, GIVEN)
 def radam(w, g, m, v, inverse_scale, *, lr, betas, eps, weight_decay, decoupled_weight_decay, step):
     """The updated w, m and v, all (n)."""
     b1, b2 = betas
-    g = g * inverse_scale
-    if decoupled_weight_decay:
-        w = w * (1 - lr * weight_decay)
-    else:
-        g = with_decay(g, w, weight_decay)
-    m = b1 * m + (1 - b1) * g
-    v = b2 * v + (1 - b2) * (g * g)
+    settings = lr, betas, weight_decay, decoupled_weight_decay
+    w, g, m, v = with_moments(w, g * inverse_scale, m, v, *settings)
     rate, factor = lr / (1 - b1**step), rectification(b2, step)
     if factor is None:
         return w - rate * m, m, v

@@ -38,6 +38,19 @@ def update_rule(*out: str) -> Callable[[Callable[..., Any]], UpdateRule]:
     return lambda reference: UpdateRule(reference, Rule("map", out))
 
 
+def with_moments(w, g, m, v, lr, betas, weight_decay, decoupled):
+    """(w, g, m, v) of Adam and its kin, after the weight decay, of w if decoupled, or else of g:
+
+    m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2
+    """
+    b1, b2 = betas
+    if decoupled:
+        w = w * (1 - lr * weight_decay)
+    else:
+        g = with_decay(g, w, weight_decay)
+    return w, g, b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * (g * g)
+
+
 def with_decay(g: Any, w: Any, weight_decay: Any) -> Any:
     """The gradient with weight_decay w added. Without decay as it is, also where w is Inf or NaN.
 

@@ -120,14 +120,11 @@ def conv_backward(dy, x, w, to, counts, **geometry):
     )
 
 
-@op(weights=("w", "b"))
-def conv1d_op(x, w, b, **geometry):
+def convolved(x, w, b, **geometry):
     return conv_forward(x, w, b, **geometry), (x, w), conv_backward
 
 
-@op(weights=("w", "b"))
-def conv2d_op(x, w, b, **geometry):
-    return conv_forward(x, w, b, **geometry), (x, w), conv_backward
+OPERATIONS = {n: op(convolved, name=f"conv{n}d", weights=("w", "b")) for n in AXES}
 
 
 # ---- what is given ------------------------------------------------------------------------------
@@ -186,7 +183,7 @@ def as_padding(name, padding, sizes, kernel, stride, dilation):
 
 def convolve(ndim, input, weight, bias, stride, padding, dilation, groups):
     """Check the arguments of conv1d or conv2d, and do it."""
-    name, operation = f"conv{ndim}d", {1: conv1d_op, 2: conv2d_op}[ndim]
+    name = f"conv{ndim}d"
     check_shapes(name, ndim, input, weight, bias, groups)
     stride = as_sizes(stride, f"{name}: stride", 1, ndim)
     dilation = as_sizes(dilation, f"{name}: dilation", 1, ndim)
@@ -199,7 +196,7 @@ def convolve(ndim, input, weight, bias, stride, padding, dilation, groups):
         )
     geometry = {"stride": stride, "padding": before, "dilation": dilation, "groups": int(groups)}
     x, batched = as_batch(input, ndim)
-    y = operation(x, weight, bias, counts=counts, **geometry)
+    y = OPERATIONS[ndim](x, weight, bias, counts=counts, **geometry)
     return y if batched else y.reshape(y.shape[1:])
 
 

@@ -21,6 +21,7 @@ from minifp.ops.convolution.conv import (
     conv_forward,
     correlate_back,
 )
+from minifp.ops.missing_axes import AXES
 from minifp.ops.public import public
 from minifp.ops.windows import as_sizes
 from minifp.typing import Ints
@@ -41,18 +42,16 @@ def conv_transpose_backward(dy, x, w, to, y_sizes, **geometry):
     )
 
 
-@op(weights=("w", "b"))
-def conv_transpose1d_op(x, w, b, **geometry):
+def convolved(x, w, b, **geometry):
     return conv_transpose_forward(x, w, b, **geometry), (x, w), conv_transpose_backward
 
 
-@op(weights=("w", "b"))
-def conv_transpose2d_op(x, w, b, **geometry):
-    return conv_transpose_forward(x, w, b, **geometry), (x, w), conv_transpose_backward
+OPERATIONS = {n: op(convolved, name=f"conv_transpose{n}d", weights=("w", "b")) for n in AXES}
 
 
-def transposed(name, operation, ndim, input, weight, bias, groups, **sizes):
+def transposed(ndim, input, weight, bias, groups, **sizes):
     """Check the arguments of conv_transpose1d or conv_transpose2d, and do it."""
+    name = f"conv_transpose{ndim}d"
     check_shapes(name, ndim, input, weight, bias, groups, transposed=True)
     least = {"stride": 1, "dilation": 1, "padding": 0, "output_padding": 0}
     sizes = {k: as_sizes(v, f"{name}: {k}", least[k], ndim) for k, v in sizes.items()}
@@ -70,7 +69,7 @@ def transposed(name, operation, ndim, input, weight, bias, groups, **sizes):
             f"a result of sizes {y_sizes}"
         )
     x, batched = as_batch(input, ndim)
-    y = operation(x, weight, bias, y_sizes=y_sizes, groups=int(groups), **sizes)
+    y = OPERATIONS[ndim](x, weight, bias, y_sizes=y_sizes, groups=int(groups), **sizes)
     return y if batched else y.reshape(y.shape[1:])
 
 
@@ -86,7 +85,7 @@ def conv_transpose1d(
     with M = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
     """
     return transposed(
-        *("conv_transpose1d", conv_transpose1d_op, 1, input, weight, bias, groups),
+        1, input, weight, bias, groups,
         stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
     )  # fmt: skip
 
@@ -103,6 +102,6 @@ def conv_transpose2d(
     result: (N, O, P, Q) or (O, P, Q).
     """
     return transposed(
-        *("conv_transpose2d", conv_transpose2d_op, 2, input, weight, bias, groups),
+        2, input, weight, bias, groups,
         stride=stride, padding=padding, dilation=dilation, output_padding=output_padding,
     )  # fmt: skip

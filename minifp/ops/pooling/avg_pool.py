@@ -100,18 +100,12 @@ def avg_pool_backward(dy, to, **settings):
     return (avg_pool_dx(dy, to=to[0], **settings),)
 
 
-def pooling(name):
-    """Average pooling of arrays as an operation of this name."""
-
-    def apply(x, **settings):
-        return avg_pool_forward(x, **settings), (), avg_pool_backward
-
-    apply.__name__ = apply.__qualname__ = name
-    return op(apply)
+def avg_pool(x, **settings):
+    return avg_pool_forward(x, **settings), (), avg_pool_backward
 
 
 OPERATIONS = {
-    name: pooling(name)
+    name: op(avg_pool, name=name)
     for name in ("avg_pool1d", "avg_pool2d", "adaptive_avg_pool1d", "adaptive_avg_pool2d")
 }
 

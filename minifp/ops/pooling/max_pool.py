@@ -103,19 +103,13 @@ def max_pool_backward(dy, chosen, to, axes):
     return (max_pool_dx(dy, chosen, axes=axes, to=to[0]),)
 
 
-def pooling(name):
-    """Max pooling of arrays as an operation of this name."""
-
-    def apply(x, *, axes):
-        y, chosen = max_pool_forward(x, axes=axes)
-        return y, (chosen,), max_pool_backward
-
-    apply.__name__ = apply.__qualname__ = name
-    return op(apply)
+def max_pool(x, *, axes):
+    y, chosen = max_pool_forward(x, axes=axes)
+    return y, (chosen,), max_pool_backward
 
 
 OPERATIONS = {
-    name: pooling(name)
+    name: op(max_pool, name=name)
     for name in ("max_pool1d", "max_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d")
 }
 

@@ -55,21 +55,16 @@ def matmul_backward(dz, x, y, to):
     )
 
 
-def product(name):
-    """The product of arrays x and y as an operation of this name."""
-
-    def apply(x, y):
-        a, b = as_matrices(x, y)
-        z = (dot_forward if x.ndim == y.ndim == 1 else matmul_forward)(a, b)
-        z = z[..., 0] if y.ndim == 1 else z
-        z = (z[0] if y.ndim == 1 else z[..., 0, :]) if x.ndim == 1 else z
-        return as_array(z), (x, y), matmul_backward
-
-    apply.__name__ = apply.__qualname__ = name
-    return op(apply)
+def product(x, y):
+    a, b = as_matrices(x, y)
+    z = (dot_forward if x.ndim == y.ndim == 1 else matmul_forward)(a, b)
+    z = z[..., 0] if y.ndim == 1 else z
+    z = (z[0] if y.ndim == 1 else z[..., 0, :]) if x.ndim == 1 else z
+    return as_array(z), (x, y), matmul_backward
 
 
-mm_op, bmm_op, mv_op, dot_op, matmul_op = map(product, ("mm", "bmm", "mv", "dot", "matmul"))
+NAMES = "mm", "bmm", "mv", "dot", "matmul"
+mm_op, bmm_op, mv_op, dot_op, matmul_op = (op(product, name=name) for name in NAMES)
 
 
 def outer_backward(dz, x, y, to):

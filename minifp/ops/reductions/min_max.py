@@ -77,8 +77,7 @@ def extreme(name, forward, nan_is_found=False):
         y = forward(x, axes=axes, keepdims=keepdims)
         return y, (x, y, axes), backward
 
-    apply.__name__ = apply.__qualname__ = name
-    return op(apply)
+    return op(apply, name=name)
 
 
 amax_op, amin_op = extreme("amax", amax_forward), extreme("amin", amin_forward)
@@ -120,15 +119,13 @@ def select_backward(dy, indices, shape, to, axis, keepdims=True):
     return select_dx(dy, indices, shape=shape, axis=axis, to=to[0]), None
 
 
-def selection(name):
-    """The operation that takes the numbers at `indices` along an axis, under this name."""
+def selection(x, indices, *, axis, keepdims=True):
+    """The numbers at `indices` along an axis."""
+    y = select_forward(x, indices, axis=axis, keepdims=keepdims)
+    return y, (indices, x.shape), select_backward
 
-    def apply(x, indices, *, axis, keepdims=True):
-        y = select_forward(x, indices, axis=axis, keepdims=keepdims)
-        return y, (indices, x.shape), select_backward
 
-    apply.__name__ = apply.__qualname__ = name
-    return op(apply)
+SELECTIONS = {name: op(selection, name=name) for name in ("max", "min", "sort", "topk")}
 
 
 def as_int64(found):
@@ -136,13 +133,13 @@ def as_int64(found):
     return found if is_on_device(found) else np.asarray(found, "int64")
 
 
-def along(name, find, select, input, dim, keepdim):
+def along(name, find, input, dim, keepdim):
     """(values, indices) of max or min along one axis."""
     x = array_of(input)
     axis = as_axis(dim, x.ndim, f"{name}: dim")
     check_not_empty(name, x.shape, (axis,), dim)
     indices = as_int64(find(x, axis=axis, keepdims=True))
-    values = select(input, indices, axis=axis, keepdims=keepdim)
+    values = SELECTIONS[name](input, indices, axis=axis, keepdims=keepdim)
     return ValuesAndIndices(values, Tensor(indices if keepdim else indices.squeeze(axis)))
 
 
@@ -163,9 +160,8 @@ class Extreme(Protocol):
 
 
 def one_of(
-    name: str, all_of: Callable[..., Tensor], find: Callable[..., Any],
-    select: Callable[..., Tensor], of_two: Binary, doc: str,
-) -> Extreme:  # fmt: skip
+    name: str, all_of: Callable[..., Tensor], find: Callable[..., Any], of_two: Binary, doc: str
+) -> Extreme:
     """torch.max or torch.min, which are three functions under one name."""
 
     def function(
@@ -178,7 +174,7 @@ def one_of(
             return of_two(input, other)
         if dim is None:
             return all_of(input, dim=None, keepdims=False)
-        return along(name, find, select, input, dim, keepdim)
+        return along(name, find, input, dim, keepdim)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return cast(Extreme, public("fp Tensor", autocast="exact")(takes_tensor(function)))
@@ -190,12 +186,8 @@ DOC = """The {0} of all; along one axis, with its place; or of two tensors, elem
     tuple (values, indices), the first of equal ones. `{1}(input, other)`: as `{1}imum`.
     Raises ShapeError for the {0} of no numbers.
     """
-max = one_of(
-    *("max", max_op, np.argmax, selection("max"), arithmetic.maximum, DOC.format("largest", "max"))
-)
-min = one_of(
-    *("min", min_op, np.argmin, selection("min"), arithmetic.minimum, DOC.format("smallest", "min"))
-)
+max = one_of("max", max_op, np.argmax, arithmetic.maximum, DOC.format("largest", "max"))
+min = one_of("min", min_op, np.argmin, arithmetic.minimum, DOC.format("smallest", "min"))
 
 
 def _arg(name, input, dim, keepdim):

@@ -14,9 +14,7 @@ from minifp.errors import ArgumentError
 from minifp.ops.dims import as_axis, is_integer
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
-from minifp.ops.reductions.min_max import ValuesAndIndices, selection
-
-sort_op, topk_op = selection("sort"), selection("topk")
+from minifp.ops.reductions.min_max import SELECTIONS, ValuesAndIndices
 
 
 def order_of(x, axis, descending):
@@ -38,7 +36,7 @@ def sort(
     """
     axis = as_axis(dim, input.ndim, "sort: dim")
     indices = order_of(array_of(input), axis, descending)
-    return ValuesAndIndices(sort_op(input, indices, axis=axis), Tensor(indices))
+    return ValuesAndIndices(SELECTIONS["sort"](input, indices, axis=axis), Tensor(indices))
 
 
 @public("fp Tensor")
@@ -65,4 +63,4 @@ def topk(
     order = order_of(array_of(input), axis, largest)
     first = (slice(None),) * axis + (slice(k),)
     indices = order[first].copy()
-    return ValuesAndIndices(topk_op(input, indices, axis=axis), Tensor(indices))
+    return ValuesAndIndices(SELECTIONS["topk"](input, indices, axis=axis), Tensor(indices))

@@ -7,9 +7,11 @@ import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import downcast
+from minifp.ops.shaping import indexing_cuda
 from minifp.runtime.cpu.compile import compiled
 from minifp.runtime.cpu.half import load, store, view
 from minifp.runtime.cpu.pool import parallel, spans
+from minifp.runtime.cuda.arrays import is_on_device
 
 CHUNK = 8192  # numbers that are worth a chunk
 WIDTH = 256  # columns of one
@@ -116,8 +118,11 @@ def add_places(y, places, n, dtype, base=None, factor=1.0, skipped=-1):
     """base (A, n, D) + factor times, at each place, the sum of the y (A, K, D) that have it.
 
     places: (K) integers from 0 to n - 1; entries of the place `skipped` do not count. Of each
-    place the sum is taken in the order of k, and rounded once.
+    place the sum is taken in the order of k, and rounded once. On a GPU None for what there is no
+    kernel for.
     """
+    if is_on_device(y):
+        return indexing_cuda.add_places(y, places, n, dtype, base, factor, skipped)
     A, K, D = y.shape
     if D == 1 and skipped < 0 and n <= LINE:
         return add_lines(y, np.asarray(places).reshape(1, K, 1), n, dtype, base, factor)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minifp.report import drawing, words
-from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, WARN, WIDTH, short
+from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, WARN, new_figure, short
 from minifp.scope.record import Record
 from minifp.scope.tracing.redone import WEIGHT
 
@@ -19,15 +19,6 @@ PALETTE = {
 }
 LINES = {"float16": ("-", 0.9), "float32": ("-", 1.9), "float64": ("-", 2.6)}  # style and width
 FORMATS = {"float16": KEPT, "float32": WARN, "float64": drawing.STYLES[4].color}
-
-
-def new_figure(height: float, columns: int = 1):
-    """An empty figure as wide as the page, and its axes."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(WIDTH, height))
-    drawn.set_layout_engine("constrained", w_pad=0.05)
-    return drawn, drawn.subplots(1, columns, squeeze=False)[0]
 
 
 def label_of(row: dict) -> str:

@@ -166,15 +166,20 @@ def kind_svg(findings: Record, kind: str, prefix: str) -> str:
 # ---- over scales and steps ----------------------------------------------------------------------
 
 
-def advice_figure(findings: Record):
-    """What each constant scale would flush, and how far off it makes the worst layer's gradient."""
+def new_figure(height: float, columns: int = 1, sharey: bool = False):
+    """An empty figure as wide as the page, and its axes."""
     from matplotlib.figure import Figure
 
+    drawn = Figure(figsize=(WIDTH, height))
+    drawn.set_layout_engine("constrained", w_pad=0.05)
+    return drawn, drawn.subplots(1, columns, squeeze=False, sharey=sharey)[0]
+
+
+def advice_figure(findings: Record):
+    """What each constant scale would flush, and how far off it makes the worst layer's gradient."""
     advice = findings.advice()
     ks = [k for k in advice.errors if -2 <= k <= max(advice.high + 6, 26)]
-    drawn = Figure(figsize=(WIDTH, 2.5))
-    drawn.set_layout_engine("constrained")
-    axes = drawn.subplots()
+    drawn, (axes,) = new_figure(2.5)
     if advice.low <= advice.high:
         axes.axvspan(max(advice.low, ks[0]), advice.high, color=GOOD, alpha=0.16, lw=0)
     axes.plot(ks, [advice.flushed[k] for k in ks], color=KEPT, label="share flushed to 0")
@@ -192,12 +197,9 @@ def advice_figure(findings: Record):
 
 def scale_figure(findings: Record):
     """The loss scale over the steps, and which were skipped."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    drawn = Figure(figsize=(WIDTH, 1.9))
-    drawn.set_layout_engine("constrained")
-    axes = drawn.subplots()
+    drawn, (axes,) = new_figure(1.9)
     steps = np.arange(1, findings.count + 1)
     logs = np.log2(findings.scales)
     axes.step(steps, logs, where="mid", color=KEPT)
@@ -216,14 +218,11 @@ def scale_figure(findings: Record):
 
 def updates_figure(findings: Record):
     """Of each parameter: the share of wanted updates that were lost, step by step."""
-    from matplotlib.figure import Figure
-
     steps = [step for step in findings.steps if step.updates]
     names = list(dict.fromkeys(name for step in steps for name in step.updates))[:MOST_LAYERS]
-    drawn = Figure(figsize=(WIDTH, 0.95 + ROW * len(names)))
-    drawn.set_layout_engine("constrained", wspace=0.04)
+    drawn, both = new_figure(0.95 + ROW * len(names), 2, sharey=True)
     pairs = (("lost", "lost in this run"), ("lost_in_half", "lost if float16 weights were all"))
-    for axes, (what, title) in zip(drawn.subplots(1, 2, sharey=True), pairs):
+    for axes, (what, title) in zip(both, pairs):
         lost = [
             [s.updates[n].share(what) if n in s.updates else np.nan for s in steps] for n in names
         ]
