@@ -129,6 +129,8 @@ def checked_edits(edits):
             raise PrecisionError(
                 f"operations: no operation {name!r}; print(fp.op_list()) shows them all"
             )
+        if name == "cast":
+            raise PrecisionError("operations: cast: it is what casts the inputs of all others")
         if format not in CHOICES:
             raise PrecisionError(f"operations: {name}={format!r}: expected {', '.join(CHOICES)}")
     return tuple(sorted(item for item in edits.items() if item[1] != row_of(item[0]).format))

@@ -12,6 +12,8 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.compat.paddle import amp, mixed_precision
 
+NAMED = {"O0": "float32", "O1": "autocast", "O2": "mixed"}
+
 
 def adam():
     return optim.Adam(nn.Linear(2, 1).parameters())
@@ -20,7 +22,7 @@ def adam():
 # ---- the loss scale -----------------------------------------------------------------------------
 
 
-def paddles(history, settings):
+def paddles(history, settings, least=1.0):
     """S after each step (True: a good one), as the kernel update_loss_scaling computes it."""
     names = "init_loss_scaling incr_every_n_steps decr_every_n_nan_or_inf incr_ratio decr_ratio"
     scale, incr, decr, incr_ratio, decr_ratio = (settings[name] for name in names.split())
@@ -34,7 +36,7 @@ def paddles(history, settings):
         else:
             good, bad = 0, bad + 1
             if bad == decr:
-                scale, bad = max(scale * decr_ratio, 1.0), 0
+                scale, bad = max(scale * decr_ratio, least), 0
         yield float(scale)
 
 
@@ -111,10 +113,136 @@ def test_what_an_optimizer_does_not_decide_and_what_cannot_be_is_refused(given, 
         mixed_precision.decorate(adam(), **given)
 
 
+# ---- the scaler of Paddle 2 ---------------------------------------------------------------------
+
+
+def after(scaler, optimizer, history):
+    """S after each step of a training whose gradients are as told (True: finite)."""
+    (x,) = optimizer.parameters
+    for is_finite in history:
+        scaled = scaler.scale((x * (1.0 if is_finite else float("inf"))).sum())
+        scaled.backward()
+        before = x.numpy().copy()
+        scaler.minimize(optimizer, scaled)
+        assert np.array_equal(x.numpy(), before - (0.5 if is_finite else 0.0))
+        optimizer.zero_grad()
+        yield scaler.get_loss_scaling()
+
+
+def one_number():
+    return optim.SGD([nn.Parameter([100.0])], lr=0.5)
+
+
+@given(
+    history=st.lists(st.booleans(), max_size=12),
+    settings=st.fixed_dictionaries({
+        "init_loss_scaling": st.sampled_from([1.0, 8.0]),
+        "incr_every_n_steps": st.integers(1, 3),
+        "decr_every_n_nan_or_inf": st.integers(1, 3),
+        "incr_ratio": st.sampled_from([2.0, 4.0]),
+        "decr_ratio": st.sampled_from([0.5, 0.25]),
+    }),
+    saved=st.integers(0, 11),
+)  # fmt: skip
+def test_the_scaler_follows_paddles_rule_without_a_floor(history, settings, saved):
+    scaler, optimizer = amp.GradScaler(**settings), one_number()
+    found = [*after(scaler, optimizer, history[:saved])]
+    fresh = amp.GradScaler()
+    fresh.load_state_dict(scaler.state_dict())
+    found += after(fresh, optimizer, history[saved:])
+    assert found == [*paddles(history, settings, least=0.0)]
+
+
+def test_the_scalers_defaults_are_paddles():
+    scaler = amp.GradScaler()
+    assert scaler.is_enable() and scaler.is_use_dynamic_loss_scaling()
+    told = scaler.state_dict()
+    assert told.pop("scale") == [2.0**16]
+    assert [*told.values()] == [2.0, 0.5, 2000, 1, 0, 0, True]
+
+
+def test_a_scaler_may_keep_its_scale_or_have_none():
+    static = amp.GradScaler(init_loss_scaling=8.0, use_dynamic_loss_scaling=False)
+    assert [*after(static, one_number(), [False, True] * 3)] == [8.0] * 6
+    none = amp.GradScaler(False)
+    assert [*after(none, one_number(), [True, True])] == [1.0, 1.0] and none.state_dict() == {}
+
+
+@pytest.mark.parametrize("damage", [
+    lambda s: s.pop("decr_count"), lambda s: s.update(decr_count=-1),
+    lambda s: s.update(incr_ratio=0.5), lambda s: s.update(decr_every_n_nan_or_inf=0),
+])  # fmt: skip
+def test_a_scalers_state_that_does_not_fit_is_refused(damage):
+    scaler, state = amp.GradScaler(), amp.GradScaler(init_loss_scaling=8.0).state_dict()
+    damage(state)
+    before = scaler.state_dict()
+    with pytest.raises(fp.ArgumentError):
+        scaler.load_state_dict(state)
+    assert scaler.state_dict() == before
+
+
+# ---- models and optimizers that are there -------------------------------------------------------
+
+
+def trained(level, steps=20, **given):
+    """A model that was there, brought to a level and trained as Paddle's users write it."""
+    fp.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 8), nn.LayerNorm(8), nn.Linear(8, 1))
+    optimizer = optim.SGD(model.parameters(), lr=0.05)
+    assert amp.decorate(model, optimizer, level=level, **given) == (model, optimizer)
+    scaler = amp.GradScaler(init_loss_scaling=64.0)
+    x, t = fp.tensor([[1.0, 2.0], [3.0, -1.0]]), fp.tensor([[1.0], [2.0]])
+    losses = []
+    for _ in range(steps):
+        with amp.auto_cast(level=level):
+            loss = F.mse_loss(model(x), t)
+        scaled = scaler.scale(loss)
+        scaled.backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return model, optimizer, losses
+
+
+@pytest.mark.parametrize("level", NAMED)
+def test_a_model_that_is_there_trains_at_a_level(level):
+    model, optimizer, losses = trained(level)
+    assert losses[-1] < 0.1 * losses[0]
+    narrow = "float16" if level == "O2" else "float32"
+    formats = [narrow] * 2 + ["float32"] * 2 + [narrow] * 2
+    assert [str(p.dtype) for p in model.parameters()] == formats
+    assert optimizer.has_masters == (level == "O2")
+
+
+def test_level_o2_may_be_without_masters():
+    with_masters, _, _ = trained("O2", steps=1)
+    without, optimizer, _ = trained("O2", steps=1, master_weight=False)
+    assert not optimizer.has_masters
+    assert with_masters[0].weight.exact is not None and without[0].weight.exact is None
+
+
+@pytest.mark.parametrize(("given", "error", "words"), [
+    ({"level": "OD"}, fp.ArgumentError, "'O2'"),
+    ({"dtype": "float32"}, fp.PrecisionError, "expected float16"),
+    ({"master_weight": 1, "level": "O2"}, fp.ArgumentError, "master_weight"),
+    ({"master_weight": True}, fp.ArgumentError, "for the level O2"),
+])  # fmt: skip
+def test_what_decorates_nothing_is_refused(given, error, words):
+    with pytest.raises(error, match=words):
+        amp.decorate(nn.Linear(2, 1), **given)
+
+
+def test_an_optimizer_that_has_made_steps_is_refused():
+    model, optimizer, _ = trained("O1", steps=1)
+    with pytest.raises(fp.ArgumentError, match="has made steps"):
+        amp.decorate(model, optimizer, level="O2")
+    assert {str(p.dtype) for p in model.parameters()} == {"float32"}
+
+
 # ---- levels -------------------------------------------------------------------------------------
 
 X = np.ones((2, 3), "float32")
-NAMED = {"O0": "float32", "O1": "autocast", "O2": "mixed"}
 FORMATS = {  # of a product, of softmax and of relu, from float32 and from float16 numbers
     "O0": ("float32 float32 float32", "float16 float16 float16"),
     "OD": ("float16 float32 float32", "float16 float32 float32"),

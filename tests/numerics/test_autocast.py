@@ -171,6 +171,7 @@ def test_a_row_may_be_given_or_refused():
         (3, "operations=3: expected a dict"),
         ("softmax", "operations='softmax': expected a dict"),
         ({3: "float16"}, "no operation 3"),
+        ({"cast": "float32"}, "it is what casts"),
         ({"softmax": []}, "expected float16"),
     ],
 )

@@ -74,7 +74,7 @@ class _State:
 _state: _State | None = None
 
 
-class _Guard:
+class Guard:
     """Of one optimizer that `initialize` was given: see Optimizer.step.
 
     overflowed: whether a scale_loss since the last step found Inf or NaN.
@@ -112,8 +112,8 @@ def initialize(
     Raises ArgumentError, with nothing changed, for what does not fit together.
     """
     global _state
-    all_models = _several("models", models, Module)
-    of_all = [] if optimizers is None else _several("optimizers", optimizers, Optimizer)
+    all_models = several("models", models, Module)
+    of_all = [] if optimizers is None else several("optimizers", optimizers, Optimizer)
     check_flag("amp.initialize: enabled", enabled)
     check_choice("opt_level (the letter O, and a digit)", opt_level, tuple(TABLE))
     check_count("num_losses", num_losses)
@@ -149,7 +149,7 @@ def initialize(
         _convert(model, properties, cast_model_outputs)
     for o in of_all:
         o.bind(MasterWeights if properties.master_weights else Weights)
-        o.guard = _Guard()
+        o.guard = Guard()
     for automatic in loss_seed.automatic:
         automatic.give_way("Apex's amp.initialize")
     _state = _State(scales, verbosity)
@@ -174,7 +174,7 @@ def scale_loss(
             "Invoked 'with amp.scale_loss', but internal Amp state has not been initialized: "
             "model, optimizer = amp.initialize(model, optimizer, opt_level=...) first"
         )
-    of_all, scales = _several("optimizers", optimizers, Optimizer), _state.scales
+    of_all, scales = several("optimizers", optimizers, Optimizer), _state.scales
     if not scales:  # not enabled
         yield loss
         return
@@ -191,7 +191,7 @@ def scale_loss(
     skips = not all(finite) and isinstance(scale, DynamicLossScale)
     scale.update(not skips)
     for o in of_all if skips else ():
-        if not isinstance(o.guard, _Guard):
+        if not isinstance(o.guard, Guard):
             raise ArgumentError("amp.scale_loss: an optimizer that amp.initialize was not given")
         o.guard.overflowed = True
     if skips and _state.verbosity:
@@ -207,7 +207,7 @@ def master_params(optimizer: Optimizer) -> Iterator[Tensor]:
     There they have those of the masters: float32, without a scale. (The masters themselves are
     `p.exact`, where weights are narrower.)
     """
-    for o in _several("optimizers", optimizer, Optimizer):
+    for o in several("optimizers", optimizer, Optimizer):
         yield from o.parameters
 
 
@@ -246,7 +246,8 @@ def _nothing(*text):
     pass
 
 
-def _several(name, given, kind):
+def several(name: str, given: Any, kind: type) -> list:
+    """One or more of a kind, as a list. Raises DTypeError for anything else."""
     found = [given] if isinstance(given, kind) else list(given) if _is_list(given) else [given]
     for one in found:
         if not isinstance(one, kind):
@@ -301,19 +302,25 @@ def _check(opt_level, overrides):
 def _convert(model, properties, cast_model_outputs):
     """Let a model store and compute as the properties say."""
     precision = precision_of(properties)
-    model.precision = precision
     format = properties.cast_model_type
-    for module in model.modules():
-        keeps = properties.keep_batchnorm_fp32 and isinstance(module, BATCH_NORMS)
-        for t in vars(module).values():
-            if isinstance(t, Parameter):
-                t.precision = precision
-            if isinstance(t, (Parameter, Buffer)) and is_float(t.dtype) and not keeps and format:
-                t.convert(format)
+    store_in(model, precision, format, BATCH_NORMS if properties.keep_batchnorm_fp32 else ())
     if format is not None and format != float32:
         output = float32 if cast_model_outputs is None else as_dtype(cast_model_outputs)
         model.register_forward_pre_hook(partial(_cast_inputs, format=format))
         model.register_forward_hook(partial(_cast_output, format=output))
+
+
+def store_in(model: Module, precision: Precision, format: Any, wide: tuple[type, ...]) -> None:
+    """Let a model that is there compute in a precision, and store its numbers in a format, but for
+    modules of the kinds `wide`. format: None leaves all as they are."""
+    model.precision = precision
+    for module in model.modules():
+        for t in vars(module).values():
+            if isinstance(t, Parameter):
+                t.precision = precision
+            if isinstance(t, (Parameter, Buffer)) and is_float(t.dtype):
+                if format is not None and not isinstance(module, wide):
+                    t.convert(format)
 
 
 def precision_of(properties: Properties) -> Precision:

@@ -15,14 +15,30 @@ from dataclasses import replace
 from typing import Any
 
 from minifp.checks import check_choice, check_flag
+from minifp.compat.amp.apex import Guard, several, store_in
+from minifp.compat.paddle.grad_scaler import GradScaler
 from minifp.errors import ArgumentError, PrecisionError
+from minifp.nn.module import Module
+from minifp.nn.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    LayerNorm,
+    RMSNorm,
+)
 from minifp.numerics.autocast import GIVEN, LOW, TABLE, WIDE, WIDEST
 from minifp.numerics.formats import as_dtype
 from minifp.numerics.policy import NAMED, Precision, precision
+from minifp.optim.optimizer import Optimizer
+from minifp.optim.weights import Weights
 from minifp.runtime.contexts import Context
+from minifp.training.masters import MasterWeights
 
-__all__ = ["auto_cast"]
+__all__ = ["GradScaler", "auto_cast", "decorate"]
 
+NORMS = BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
 LEVELS = {"O0": "float32", "OD": "autocast", "O1": "autocast", "O2": "mixed"}
 
 
@@ -42,8 +58,7 @@ def auto_cast(
     """
     check_flag("auto_cast: enable", enable)
     check_choice("auto_cast: level", level, LEVELS)
-    if as_dtype(dtype).name != LOW:
-        raise PrecisionError(f"auto_cast(dtype={dtype!r}): expected {LOW}")
+    _check_dtype("auto_cast", dtype)
     white, black = set(custom_white_list or ()), set(custom_black_list or ())
     if white & black:
         both = ", ".join(sorted(white & black))
@@ -57,3 +72,43 @@ def auto_cast(
     edits = dict.fromkeys(rest if level == "OD" else (), WIDE)
     edits |= dict.fromkeys(black, WIDE) | dict.fromkeys(white, LOW)
     return precision(replace(found, operations=edits))
+
+
+def decorate(
+    models: Module | Iterable[Module],
+    optimizers: Optimizer | Iterable[Optimizer] | None = None,
+    level: str = "O1",
+    dtype: Any = LOW,
+    master_weight: bool | None = None,
+) -> Any:
+    """Bring models and their plain optimizers to a level; returns them, as given.
+
+    Level "O2" stores models in float16, norm layers in float32, and has them compute in "mixed"
+    wherever they are called; optimizers keep float32 masters, unless master_weight is False. Levels
+    "O0" and "O1" change nothing. models, optimizers: one or a list of each; optimizers that have
+    made no step. dtype: float16 is the one there is. Raises ArgumentError and PrecisionError, with
+    nothing changed, for what does not fit.
+    """
+    check_choice("decorate: level", level, ("O0", "O1", "O2"))
+    _check_dtype("decorate", dtype)
+    all_models = several("models", models, Module)
+    of_all = [] if optimizers is None else several("optimizers", optimizers, Optimizer)
+    if any(o.attempts for o in of_all):
+        raise ArgumentError("decorate: an optimizer has made steps: decorate before them")
+    if master_weight is not None:
+        check_flag("decorate: master_weight", master_weight)
+    masters = master_weight is not False
+    if level == "O2":
+        for model in all_models:
+            store_in(model, replace(NAMED["mixed"], master_weights=masters), as_dtype(LOW), NORMS)
+        for o in of_all:
+            o.bind(MasterWeights if masters else Weights)
+            o.guard = Guard()
+    elif master_weight is not None:
+        raise ArgumentError(f"decorate(level={level!r}): master_weight is for the level O2")
+    return models if optimizers is None else (models, optimizers)
+
+
+def _check_dtype(asked_by, dtype):
+    if as_dtype(dtype).name != LOW:
+        raise PrecisionError(f"{asked_by}(dtype={dtype!r}): expected {LOW}")
