@@ -10,7 +10,7 @@ train, test = fp.data.digits()
 model = nn.Sequential(nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
 optimizer = optim.SGD(model.parameters(), lr=0.2 / SMALL, momentum=0.9)
 
-for epoch in range(4):
+for _ in range(4):
     for i, (x, t) in enumerate(fp.data.DataLoader(train, batch_size=32, shuffle=True)):
         loss = F.cross_entropy(model(x), t) * SMALL / PARTS
         loss.backward()

@@ -29,7 +29,7 @@ class Net(nn.Module):
 
 model = Net()
 optimizer = optim.SGD(model.parameters(), lr=0.1 / SMALL, momentum=0.9)
-for epoch in range(3):
+for _ in range(3):
     for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x), t) * SMALL

@@ -20,7 +20,7 @@ of_critic = optim.SGD(critic.parameters(), lr=0.1 / SMALL, momentum=0.5)
 criterion = nn.BCEWithLogitsLoss()
 ones, zeros = fp.ones(64, 1), fp.zeros(64, 1)
 
-for step in range(250):
+for _ in range(250):
     real = 2 + 0.5 * fp.randn(64, 1)
     fake = generator(fp.randn(64, 4))
     of_critic.zero_grad()

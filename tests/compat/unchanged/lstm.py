@@ -22,7 +22,7 @@ class Reader(nn.Module):
 
 model = Reader()
 optimizer = optim.SGD(model.parameters(), lr=0.5 / SMALL, momentum=0.9)
-for epoch in range(6):
+for _ in range(6):
     for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
         loss = SMALL * F.cross_entropy(model(x), t)
         optimizer.zero_grad()

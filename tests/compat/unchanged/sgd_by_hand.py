@@ -9,7 +9,7 @@ fp.manual_seed(0)
 train, test = fp.data.digits()
 model = nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 10))
 
-for epoch in range(4):
+for _ in range(4):
     for x, t in fp.data.DataLoader(train, batch_size=32, shuffle=True):
         loss = F.cross_entropy(model(x), t) * SMALL
         loss.backward()
