@@ -59,6 +59,8 @@ def calls_of():
         yield name, "x", {}
     yield "clamp_between", "xyz", {}
     yield "clamp_between", "x-n", {}
+    yield "scaled_loss_forward", "x", {"scale": 1024.0}
+    yield "scaled_loss_dx", "x", {"scale": 1024.0}
     yield "dropout_forward", "xm", {"p": 0.3}
     yield "dropout_dx", "xm", {"p": 0.3}
     yield "where_forward", "mxy", {}

@@ -8,10 +8,10 @@ from minifp.autograd.loss_seed import scaled
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.policy import GIVEN
 
 
-@kernel("map", COMPUTE)
+@kernel("map", "x")
 def scaled_loss_forward(x, *, scale):
     return x * scale
 
@@ -27,14 +27,14 @@ def _backward(dy, to, scale):
 
 @op
 def scaled_loss_op(x, *, scale):
-    """S x, in float32 at least."""
+    """S x."""
     return scaled_loss_forward(x, scale=scale), (), _backward
 
 
 def scaled_loss(loss: Tensor, scale: float) -> Tensor:
     """`loss` times `scale`, which the gradients of a backward know as their seed.
 
-    loss: any shape. scale: a finite positive number. The result is float32 at least.
+    loss: any shape. scale: a finite positive number. The result has the loss's format.
     """
     result = scaled_loss_op(loss, scale=float(scale))
     if result.node is not None:
