@@ -235,3 +235,11 @@ def test_with_accumulate_float16_the_bias_is_one_addend_more(product):
     with fp.precision("float32,accumulate=float16"):
         assert calls[product](fp.full((1, 1), 4096.0)).item() == 4096
     assert calls[product](fp.full((1, 1), 4096.0)).item() == 4097
+
+
+def test_integers_times_floating_numbers_are_the_references():
+    n, x = fp.tensor([[1, 2], [3, 4]]), fp.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    for z in (n @ x, fp.einsum("ij,jk->ik", n, x)):
+        np.testing.assert_array_equal(z.numpy(), [[7.0, 10.0], [15.0, 22.0]])
+        (dx,) = fp.grad(z.sum(), [x])
+        np.testing.assert_array_equal(dx.numpy(), [[4.0, 4.0], [6.0, 6.0]])

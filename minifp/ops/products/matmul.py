@@ -63,8 +63,7 @@ def product(x, y):
     return as_array(z), (x, y), matmul_backward
 
 
-NAMES = "mm", "bmm", "mv", "dot", "matmul"
-mm_op, bmm_op, mv_op, dot_op, matmul_op = (op(product, name=name) for name in NAMES)
+PRODUCTS = {name: op(product, name=name) for name in ("mm", "bmm", "mv", "dot", "matmul")}
 
 
 def outer_backward(dz, x, y, to):
@@ -137,20 +136,24 @@ def check_product(name, x, y, ndims=None):
         )
 
 
+def checked(name, ndims=None, **operands):
+    """The product of this name of two tensors, if they fit."""
+    check_arrays(name, **operands)
+    x, y = operands.values()
+    check_product(name, x, y, ndims)
+    return PRODUCTS[name](x, y)
+
+
 @public("fp Tensor", operator="x @ y", autocast="product")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, with vectors and broadcast batches as in NumPy and PyTorch."""
-    check_arrays("matmul", input=input, other=other)
-    check_product("matmul", input, other)
-    return matmul_op(input, other)
+    return checked("matmul", input=input, other=other)
 
 
 @public("fp Tensor", autocast="product")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: (M, K) with (K, N) gives (M, N)."""
-    check_arrays("mm", input=input, mat2=mat2)
-    check_product("mm", input, mat2, (2, 2))
-    return mm_op(input, mat2)
+    return checked("mm", (2, 2), input=input, mat2=mat2)
 
 
 @public("fp Tensor", autocast="product")
@@ -163,23 +166,19 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
             f"bmm of {input.shape} with {mat2.shape}: expected as many matrices in both; "
             "matmul stretches one"
         )
-    return bmm_op(input, mat2)
+    return PRODUCTS["bmm"](input, mat2)
 
 
 @public("fp Tensor", autocast="product")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector: (M, K) with (K) gives (M)."""
-    check_arrays("mv", input=input, vec=vec)
-    check_product("mv", input, vec, (2, 1))
-    return mv_op(input, vec)
+    return checked("mv", (2, 1), input=input, vec=vec)
 
 
 @public("fp Tensor", autocast="meeting")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of products of two vectors (K): one number, in float32 or wider."""
-    check_arrays("dot", input=input, tensor=tensor)
-    check_product("dot", input, tensor, (1, 1))
-    return dot_op(input, tensor)
+    return checked("dot", (1, 1), input=input, tensor=tensor)
 
 
 @public("fp Tensor", autocast="pointwise")
