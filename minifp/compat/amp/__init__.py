@@ -17,12 +17,12 @@ from minifp.compat.amp.autocasting import (
     get_autocast_dtype,
     is_autocast_enabled,
 )
-from minifp.compat.amp.automatic import enable_mixed_precision
+from minifp.compat.amp.automatic import disable_mixed_precision, enable_mixed_precision
 from minifp.compat.amp.grad_scaler import GradScaler
 from minifp.compat.amp.keras import LossScaleOptimizer, set_global_policy
 
 __all__ = [
     "GradScaler", "LossScaleOptimizer", "autocast", "custom_bwd", "custom_fwd",
-    "enable_mixed_precision", "get_autocast_dtype", "initialize", "is_autocast_enabled",
+    "disable_mixed_precision", "enable_mixed_precision", "get_autocast_dtype", "initialize", "is_autocast_enabled",
     "load_state_dict", "master_params", "scale_loss", "set_global_policy", "state_dict",
 ]  # fmt: skip

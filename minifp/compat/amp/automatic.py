@@ -146,6 +146,13 @@ def enable_mixed_precision(optimizer: Optimizer, loss_scale: Any = "dynamic") ->
     return optimizer
 
 
+def disable_mixed_precision() -> None:
+    """End what `enable_mixed_precision` or the variable began; the default precision is float32.
+    (tf.train.experimental.disable_mixed_precision_graph_rewrite.)"""
+    stop()
+    policy.set_precision(policy.SINGLE)
+
+
 def start(precision: str, loss_scale: Any = "dynamic") -> Automatic:
     """Make `precision` the default and seed every backward; replaces what was started before."""
     if loss_scale == "dynamic":
