@@ -23,6 +23,7 @@ from minifp.compat.amp.keras import LossScaleOptimizer, set_global_policy
 
 __all__ = [
     "GradScaler", "LossScaleOptimizer", "autocast", "custom_bwd", "custom_fwd",
-    "disable_mixed_precision", "enable_mixed_precision", "get_autocast_dtype", "initialize", "is_autocast_enabled",
-    "load_state_dict", "master_params", "scale_loss", "set_global_policy", "state_dict",
+    "disable_mixed_precision", "enable_mixed_precision", "get_autocast_dtype", "initialize",
+    "is_autocast_enabled", "load_state_dict", "master_params", "scale_loss", "set_global_policy",
+    "state_dict",
 ]  # fmt: skip
