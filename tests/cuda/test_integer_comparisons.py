@@ -259,16 +259,30 @@ def test_cosines_and_distances(rng, first, second, axis, dtype):
     x1, x2 = (rng.normal(size=s).astype(dtype) for s in (first, second))
     given = {"axis": axis, "eps": 1e-8}
     y = check("similarity.cosine_similarity_forward", x1, x2, to=("float32",), **given)
-    check("similarity.cosine_similarity_dx", y, x1, x2, to=(dtype,), **given)
-    check("similarity.cosine_similarity_dx", y, x2, x1, to=(dtype,), **given)
+    whole = np.broadcast_arrays(x1, x2)  # what is stretched is summed behind the kernel
+    check("similarity.cosine_similarity_dx", y, whole[0], x2, to=(dtype,), **given)
+    check("similarity.cosine_similarity_dx", y, whole[1], x1, to=(dtype,), **given)
     for p in (2.0, 1.0, 3.0, np.inf):
         given = {"p": p, "eps": 1e-6}
         for keepdim in (False, True):
             y = check("similarity.pairwise_distance_forward", x1, x2, keepdim=keepdim,
                       to=("float32",), **given)  # fmt: skip
         given["to"] = (dtype,)
-        check("similarity.pairwise_distance_dx", y, x1, x2, shape=x1.shape, **given)
-        check("similarity.pairwise_distance_dx", y, x2, x1, shape=x2.shape, **given)
+        given["shape"] = whole[0].shape
+        check("similarity.pairwise_distance_dx", y, whole[0], x2, **given)
+        check("similarity.pairwise_distance_dx", y, whole[1], x1, **given)
+
+
+@pytest.mark.usefixtures("on_device")
+def test_slopes_of_what_is_stretched(rng):
+    arrays = [rng.normal(size=s).astype("float32") for s in VECTORS[2][:2]]
+    slopes = []
+    for device in ("cpu", "cuda"):
+        leaves = [fp.tensor(a, device=device, requires_grad=True) for a in arrays]
+        (F.cosine_similarity(*leaves, dim=-1) * F.pairwise_distance(*leaves)).sum().backward()
+        slopes.append([leaf.grad.numpy() for leaf in leaves])
+    for ours, theirs in zip(*slopes):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
 def test_cosines_of_zeros_and_of_what_is_not_finite():

@@ -14,10 +14,11 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ShapeError
+from minifp.numerics.formats import float32
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
-from minifp.ops.elementwise import sum_to
+from minifp.ops.elementwise import pass_to, sum_to
 from minifp.ops.normalization.normalize import check_p, p_norm, p_norm_slope
 from minifp.ops.public import public
 from minifp.ops.reduce import as_axis
@@ -46,11 +47,18 @@ def cosine_similarity_dx(dy, x1, x2, *, axis, eps, sum):
     return sum_to(np.expand_dims(dy, axis) * (u2 - y * slope) / d1, shape, sum)
 
 
+def _slope(dx, dy, x1, x2, to, **settings):
+    """The gradient of x1; where it was stretched, that of each copy in float32, and their sum."""
+    shape = np.broadcast_shapes(x1.shape, x2.shape)
+    if to is None or x1.shape == shape:
+        return None if to is None else dx(dy, x1, x2, to=to, **settings)
+    copies = dx(dy, np.broadcast_to(x1, shape), x2, to=float32, **settings)
+    return pass_to(copies, x1.shape, to)
+
+
 def cosine_similarity_backward(dy, x1, x2, to, axis, eps):
-    return tuple(
-        None if t is None else cosine_similarity_dx(dy, a, b, axis=axis, eps=eps, to=t)
-        for t, a, b in zip(to, (x1, x2), (x2, x1))
-    )
+    first = _slope(cosine_similarity_dx, dy, x1, x2, to[0], axis=axis, eps=eps)
+    return first, _slope(cosine_similarity_dx, dy, x2, x1, to[1], axis=axis, eps=eps)
 
 
 @op
@@ -76,11 +84,9 @@ def pairwise_distance_dx(dy, x1, x2, *, p, eps, shape, sum):
 
 
 def pairwise_distance_backward(dy, x1, x2, to, p, eps, keepdim):
-    both = ((x1, x2, eps), (x2, x1, -eps))  # of -v the norm is the same
-    return tuple(
-        None if t is None else pairwise_distance_dx(dy, a, b, p=p, eps=e, shape=a.shape, to=t)
-        for t, (a, b, e) in zip(to, both)
-    )
+    given = {"p": p, "shape": np.broadcast_shapes(x1.shape, x2.shape)}
+    first = _slope(pairwise_distance_dx, dy, x1, x2, to[0], eps=eps, **given)
+    return first, _slope(pairwise_distance_dx, dy, x2, x1, to[1], eps=-eps, **given)  # of -v
 
 
 @op
