@@ -33,7 +33,7 @@ from minifp.training.mixed_checks import (
     check_state,
     optimizers_in,
 )
-from minifp.training.model_precision import precision_of, warn_of_another
+from minifp.training.model_precision import precision_of, warn_of_another, warn_of_unscaled
 from minifp.training.step_host import HostStep
 from minifp.training.step_result import StepResult
 
@@ -156,6 +156,8 @@ class MixedOptimizer:
         else:
             seed = memory.begin()
         order = propagate(loss, None, seed, retain_graph)
+        if scale == 1 and not self.backwards and self.precision.loss_scale is None:
+            warn_of_unscaled(self, order)
         self.backwards.append(Recorded(loss, order, scale, retain_graph))
         if len(self.backwards) > MOST_KEPT:
             oldest = -1 - MOST_KEPT

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from minifp.autograd.tape import Tensor
+from minifp.autograd.tape import Node, Tensor
 from minifp.errors import PrecisionError
 from minifp.numerics.policy import Precision, entered_precision, get_precision
 from minifp.runtime.callers import warn_once
@@ -30,4 +30,18 @@ def warn_of_another(precision: Precision) -> None:
             "the `with` block too; or, before anything is made, "
             f'fp.set_precision("{entered}") (or the environment variable '
             f"MINIFP_PRECISION={entered})",
+        )
+
+
+def warn_of_unscaled(owner: object, order: Iterable) -> None:
+    """Warn where operations ran under autocast, and the optimizer that was made elsewhere has no
+    loss scale. order: the nodes of a backward."""
+    if any(type(node) is Node and node.precision.operations is not None for node in order):
+        warn_once(
+            "autocast without a scale",
+            "MixedOptimizer.backward: the loss was computed under autocast, and the optimizer, "
+            "made outside of it, has no loss scale: small gradients are flushed to 0. Give it "
+            'loss_scale="dynamic", make the model under fp.precision("autocast"), or use '
+            "fp.GradScaler with a plain optimizer",
+            owner=owner,
         )

@@ -74,6 +74,16 @@ def test_a_weight_is_cast_once_in_a_region(enabled, casts):
     np.testing.assert_allclose(z.item(), (x.numpy() @ w.numpy()).sum(), rtol=1e-2, atol=1e-2)
 
 
+def test_a_mixed_optimizer_without_a_scale_is_told_of_autocast(batch):
+    model, (x, y) = a_network(), batch
+    optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=0.1))
+    optimizer.minimize(F.cross_entropy(model(x), y))
+    with fp.autocast("cpu"):
+        loss = F.cross_entropy(model(x), y)
+    with pytest.warns(fp.MisuseWarning, match="has no loss scale: small gradients are flushed"):
+        optimizer.minimize(loss)
+
+
 # ---- the scaler ---------------------------------------------------------------------------------
 
 
