@@ -102,7 +102,7 @@ def score(script, **variables):
         [sys.executable, str(SCRIPTS / f"{script}.py")],
         env={**kept, **variables},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     told = "automatic mixed precision" in done.stderr
