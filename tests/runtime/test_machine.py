@@ -1,5 +1,6 @@
 """Kernels in machine code: called with and without entries, and kept in files."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -47,6 +48,17 @@ def test_without_entries_ctypes_calls_the_same_kernels(monkeypatch):
     assert len(machine.KERNELS) >= 4
     for a, b in zip(by_entries, by_ctypes):
         np.testing.assert_array_equal(a, b)
+
+
+def test_code_that_cannot_be_loaded_is_no_hindrance_to_what_is_loaded_after_it():
+    """A library's name is used up where linking fails, or is interrupted."""
+    text = "define i64 @three() {\n  ret i64 3\n}\n"
+    with pytest.raises(RuntimeError):
+        machine.loaded(b"no code", ["three"])
+    with pytest.raises(RuntimeError):
+        machine.loaded(machine.object_code(text), ["four"])
+    (address,) = machine.loaded(machine.object_code(text), ["three"]).values()
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(address)() == 3
 
 
 @pytest.mark.parametrize("size", [-1, 0, 9])

@@ -11,6 +11,7 @@ LLVM's version, with a checksum in front: what is cut off, or damaged, is compil
 
 import ctypes
 import hashlib
+import itertools
 import os
 import re
 import sys
@@ -129,6 +130,7 @@ def symbols() -> dict[str, int]:
 
 
 LOADED: list = []  # libraries, and what Python refers to of them, which must never go
+NUMBERS = itertools.count()  # the libraries' names: one that could not be linked has used its own up
 
 
 def loaded(code: bytes, names: list[str], called: dict[str, int] | None = None) -> dict[str, int]:
@@ -138,7 +140,8 @@ def loaded(code: bytes, names: list[str], called: dict[str, int] | None = None) 
         library.import_symbol(name, address)
     for name in names:
         library.export_symbol(name)
-    tracker = library.link(linker(), f"minifp{len(LOADED)}")
+    with LOCK:
+        tracker = library.link(linker(), f"minifp{next(NUMBERS)}")
     LOADED.append(tracker)
     return {name: tracker[name] for name in names}
 
