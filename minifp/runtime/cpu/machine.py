@@ -130,7 +130,7 @@ def symbols() -> dict[str, int]:
 
 
 LOADED: list = []  # libraries, and what Python refers to of them, which must never go
-NUMBERS = itertools.count()  # the libraries' names: one that could not be linked has used its own up
+NUMBERS = itertools.count()  # of libraries: one that could not be linked has used up its name
 
 
 def loaded(code: bytes, names: list[str], called: dict[str, int] | None = None) -> dict[str, int]:
