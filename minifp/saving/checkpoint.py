@@ -1,8 +1,9 @@
 """Checkpoints: everything that training needs to go on bit for bit, in one safetensors file.
 
 The model's parameters and buffers are tensors under their own names, as PyTorch writes and reads
-them. Beside them: optimizers with masters and counters, the loss scale, schedules, where the loader
-is, gradients to which a next micro-batch adds, and the state of the random streams.
+them. Beside them: optimizers with masters and counters, the loss scale (that of the process too,
+where there is one), schedules, where the loader is, gradients to which a next micro-batch adds, and
+the state of the random streams.
 """
 
 import math
@@ -13,17 +14,20 @@ from typing import Any
 import numpy as np
 
 import minifp.saving.tensor_file as tensor_file
+from minifp.autograd import loss_seed
 from minifp.autograd.gradient_clip import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float
 from minifp.numerics.policy import get_precision
 from minifp.runtime import random
+from minifp.runtime.callers import warn_once
 from minifp.saving import files
 
 ENTRIES = {
     *("precision", "model", "optimizer", "gradients", "scheduler", "loader", "random", "extra"),
-}  # of a checkpoint's tree
+    "automatic",
+}  # of a checkpoint's tree; the last is not in older ones
 Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None
 
 
@@ -62,6 +66,7 @@ def save(
         "loader": _states(loader),
         "random": random.get_state(),
         "extra": extra,
+        "automatic": loss_seed.automatic[-1].state_dict() if loss_seed.automatic else None,
     }
     return tensor_file.write(path, arrays, tree)
 
@@ -74,7 +79,8 @@ def load(
 
     Give what is to be continued: training goes on bit for bit as if it had never stopped. With a
     model alone, only its tensors are read, from any safetensors file: also one that PyTorch wrote.
-    The random streams are taken up along with an optimizer, a scheduler or a loader.
+    The random streams, and the loss scale of the process (MINIFP_AUTO_MIXED_PRECISION), are taken
+    up along with an optimizer, a scheduler or a loader.
     strict: as in `Module.load_state_dict`.
 
     Raises CheckpointError, with nothing changed, for a file that is missing, truncated, edited, of
@@ -95,6 +101,8 @@ def load(
         p.grad = gradient
     if any(v is not None for v in given.values()):
         random.set_state(tree["random"])
+        if loss_seed.automatic and tree.get("automatic"):
+            loss_seed.automatic[-1].load_state_dict(tree["automatic"])
     return extra
 
 
@@ -138,6 +146,7 @@ def _checked(path, arrays, tree, model, given, strict):
             )
         if any(v is not None for v in given.values()):
             random.Streams().set_state(tree["random"])
+            _check_automatic(path, tree.get("automatic"))
     except MinifpError as error:
         raise CheckpointError(f"checkpoint {str(path)!r}{made}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -147,11 +156,29 @@ def _checked(path, arrays, tree, model, given, strict):
 
 def _check_tree(tree):
     """Raise CheckpointError for one that `save` has not made."""
-    if not isinstance(tree, dict) or set(tree) != ENTRIES:
+    if not isinstance(tree, dict) or set(tree) | {"automatic"} != ENTRIES:
         raise CheckpointError("damaged: its tree is not that of a checkpoint")
-    for kind in ("precision", "optimizer", "gradients", "scheduler", "loader"):
-        if not (tree[kind] is None or isinstance(tree[kind], dict)):
-            raise CheckpointError(f"damaged: {kind} is a {type(tree[kind]).__name__}")
+    for kind in ("precision", "optimizer", "gradients", "scheduler", "loader", "automatic"):
+        held = tree.get(kind)
+        if not (held is None or isinstance(held, dict)):
+            raise CheckpointError(f"damaged: {kind} is a {type(held).__name__}")
+
+
+def _check_automatic(path, state):
+    """Raise CheckpointError for no state of the scale of a process; warn where that is not used."""
+    if state is None:
+        return
+    if loss_seed.automatic:
+        loss_seed.automatic[-1].check_state_dict(state)
+    elif "loss_scale" not in state:
+        raise CheckpointError(f"damaged: automatic is {state!r}")
+    else:
+        warn_once(
+            "automatic not continued",
+            f"checkpoint {str(path)!r} was saved under automatic mixed precision, and nothing is "
+            "scaled in this process: set MINIFP_AUTO_MIXED_PRECISION=1, or call "
+            "fp.amp.enable_mixed_precision before load",
+        )
 
 
 def _found(tree, kind, wanted):

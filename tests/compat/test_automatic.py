@@ -95,6 +95,44 @@ def test_nan_that_nobody_looked_for_is_told_of(process):
 # ---- scripts that are left as they are ----------------------------------------------------------
 
 
+def test_a_checkpoint_continues_the_scale_bit_for_bit(process, tmp_path):
+    """Saved after a step that overflowed, before the backward that halves S."""
+
+    def made():
+        fp.manual_seed(0)
+        model = fp.nn.Linear(3, 2)
+        return model, fp.optim.Adam(model.parameters(), lr=0.1)
+
+    def step(model, optimizer, factor=1.0):
+        optimizer.zero_grad()
+        (model(fp.ones(4, 3)) * factor).sum().backward()
+        optimizer.step()
+
+    model, optimizer = made()
+    step(model, optimizer)
+    step(model, optimizer, math.inf)
+    path = fp.save(tmp_path / "a.safetensors", model, optimizer)
+    expected = process.state_dict()
+    step(model, optimizer)
+    scale = process.loss_scale.value
+    assert scale == 512.0
+
+    process.load_state_dict(automatic.Automatic("autocast", fp.DynamicLossScale()).state_dict())
+    again, its_optimizer = made()
+    fp.load(path, again, its_optimizer)
+    assert process.state_dict() == expected
+    step(again, its_optimizer)
+    assert process.loss_scale.value == scale
+    np.testing.assert_array_equal(again.weight.numpy(), model.weight.numpy())
+
+    automatic.stop()
+    with pytest.warns(fp.MisuseWarning, match="nothing is scaled in this process"):
+        fp.load(path, again, its_optimizer)
+    automatic.start("autocast", 8.0)  # another kind
+    with pytest.raises(fp.CheckpointError, match="StaticLossScale"):
+        fp.load(path, again, its_optimizer)
+
+
 def score(script, **variables):
     """What a script prints, run with these environment variables."""
     kept = {name: v for name, v in os.environ.items() if not name.startswith("MINIFP_PREC")}

@@ -20,6 +20,7 @@ import numpy as np
 
 from minifp.autograd import loss_seed
 from minifp.autograd.tape import Node, Tensor
+from minifp.checks import check_count
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.numerics import policy
 from minifp.numerics.formats import float32
@@ -88,6 +89,34 @@ class Automatic:
             "backward is scaled automatically; operations still work in "
             f'"{policy.get_precision()}"',
         )
+
+    # ---- checkpoints ----
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale, and what is known of the steps since the last backward."""
+        return {
+            "loss_scale": self.loss_scale.state_dict(),
+            "finite": self.finite,
+            "backwards": self.backwards,
+        }
+
+    def check_state_dict(self, state: dict[str, Any]) -> None:
+        """Raise ArgumentError for what load_state_dict would refuse."""
+        if not isinstance(state, dict) or set(state) != {"loss_scale", "finite", "backwards"}:
+            raise ArgumentError(
+                f"automatic mixed precision: state {state!r}, expected one like "
+                f"{self.state_dict()!r}"
+            )
+        if not (state["finite"] is None or isinstance(state["finite"], bool)):
+            raise ArgumentError(f"automatic mixed precision: finite is {state['finite']!r}")
+        check_count("automatic mixed precision: backwards", state["backwards"], least=0)
+        self.loss_scale.check_state_dict(state["loss_scale"])
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a state_dict. Raises as `check_state_dict` does, with nothing changed."""
+        self.check_state_dict(state)
+        self.loss_scale.load_state_dict(state["loss_scale"])
+        self.finite, self.backwards = state["finite"], state["backwards"]
 
     # ---- the guard of plain optimizers: see Optimizer.step ----
 
