@@ -28,7 +28,7 @@ GRADIENTS = (ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS)
 def measure_bytes(model, optimizer):
     """Watch one training step; yields a dict that has the bytes of each of KINDS afterwards.
 
-    optimizer: the MixedOptimizer of the model.
+    optimizer: of the model, a plain one or a MixedOptimizer.
     """
     found: dict[str, int] = {}
     ledger = Ledger([*model.parameters(), *model.buffers()])

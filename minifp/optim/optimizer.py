@@ -169,6 +169,17 @@ class Optimizer:
                 self._add_state(block)
         return self._blocks
 
+    def memory(self) -> dict[str, int]:
+        """Bytes held, by kind: weights, masters, optimizer_state, gradients."""
+        held = [block.weights for block in self.blocks]
+        gradients = [p.grad.array for p in self.parameters if p.grad is not None]
+        return {
+            "weights": sum(w.stored.nbytes for w in held),
+            "masters": sum(w.flat.nbytes for w in held if w.is_master),
+            "optimizer_state": sum(a.nbytes for b in self.blocks for a in b.state.values()),
+            "gradients": sum(a.nbytes for a in gradients),
+        }
+
     def bind(self, masters: type[Weights] = Weights, state_format: str = "float32") -> None:
         """Lay out the flat buffers. masters: what holds weights stored in less than float32.
 

@@ -246,15 +246,10 @@ class MixedOptimizer:
             o.zero_grad(set_to_none)
         self._forget()
 
-    def memory(self) -> dict:
+    def memory(self) -> dict[str, int]:
         """Bytes held, by kind: weights, masters, optimizer_state, gradients."""
-        held = {"weights": 0, "masters": 0, "optimizer_state": 0, "gradients": 0}
-        for block in (b for o in self.optimizers for b in o.blocks):
-            held["weights"] += block.weights.stored.nbytes
-            held["masters"] += block.weights.flat.nbytes if block.weights.is_master else 0
-            held["optimizer_state"] += sum(a.nbytes for a in block.state.values())
-        held["gradients"] = sum(p.grad.array.nbytes for p in self.parameters if p.grad is not None)
-        return held
+        held = [optimizer.memory() for optimizer in self.optimizers]
+        return {kind: sum(of[kind] for of in held) for kind in held[0]}
 
     def state_dict(self) -> dict[str, Any]:
         """Optimizers with their masters and state, the scale and its counters."""

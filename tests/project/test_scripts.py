@@ -1,6 +1,7 @@
 """The scripts in scripts/: they run as their help says, and train what `compare` trains."""
 
 import ast
+import importlib.util
 import json
 import os
 import re
@@ -121,3 +122,19 @@ def test_no_module_of_theirs_imports_itself_in_a_circle():
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" is imported by ".join(error.args[1]))
+
+
+def test_the_table_of_faces_is_that_of_its_figures_and_is_measured():
+    """`variable = 1` is a process of its own; the figures that do not depend on seeds are there."""
+    spec = importlib.util.spec_from_file_location("compare_faces", SCRIPTS / "compare_faces.py")
+    faces = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(faces)
+    results = json.loads((SCRIPTS / "results" / "faces.json").read_text("utf-8"))
+    page = (SCRIPTS.parent / "docs" / "faces.md").read_text("utf-8")
+    assert f"{faces.BEGIN}\n{faces.table(results)}\n{faces.END}" in page
+    assert [*results["faces"]] == [*faces.FACES] and results["seeds"] == 5
+    varying = ("accuracy", "skipped", "scale_for")
+    for name in ("Apex O3", "variable = 1"):
+        found, told = faces.in_a_process(name, seeds=1, epochs=1), results["faces"][name]
+        assert {k for k in found if not k.startswith(varying) and found[k] != told[k]} == set()
+        assert (found["accuracy_of_small"][0] > 80) == (name != "Apex O3")
