@@ -109,7 +109,8 @@ from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 from minifp.saving.checkpoint import load, save
 
 # Comparing precisions.
-from minifp.lab.task import Task
+from minifp.lab.task import EarlyStopping, Task
+from minifp.lab.metrics import Metric
 from minifp.lab.tasks import load_task
 from minifp.lab import Comparison, compare
 
@@ -137,17 +138,18 @@ from minifp.compat import unknown_names  # refuses names that are not there
 
 __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
-    "DeviceError", "DynamicLossScale", "FileError", "Findings", "GradScaler", "GradcheckError",
-    "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory",
-    "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
-    "StepResult", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError", "amp",
-    "autocast", "autograd", "bool", "bool_", "capture", "compare", "data", "double", "enable_grad",
-    "errors", "explain", "float", "float16", "float32", "float64", "functional", "get_gpu_math",
-    "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
-    "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task",
-    "long", "manual_seed", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim",
-    "paddle", "pi", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "uint8",
+    "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings", "GradScaler",
+    "GradcheckError", "Metric", "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer",
+    "NoLossScale", "OutOfMemory", "Precision", "PrecisionError", "PrecisionWarning",
+    "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task", "Tensor",
+    "TrainingError", "UnknownNameError", "amp", "autocast", "autograd", "bool", "bool_",
+    "capture", "compare", "data", "double", "enable_grad", "errors", "explain", "float",
+    "float16", "float32", "float64", "functional", "get_gpu_math", "get_num_threads",
+    "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64",
+    "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long",
+    "manual_seed", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim",
+    "paddle", "pi", "precision", "save", "set_default_device", "set_gpu_math",
+    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

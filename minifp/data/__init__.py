@@ -10,6 +10,7 @@ from minifp.data.folder import image_folder
 from minifp.data.images import digits, mnist
 from minifp.data.loader import DataLoader
 from minifp.data.parts import ConcatDataset, Subset, random_split
+from minifp.data.structure import default_collate
 from minifp.data.text import TextDataset, shakespeare
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "TensorDataset",
     "TextDataset",
     "cifar10",
+    "default_collate",
     "digits",
     "fingerprint",
     "image_folder",

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.data.structure import fingerprint_of_items
 from minifp.errors import ArgumentError, DataError, DTypeError, MinifpError, ShapeError
 from minifp.ops.creation import Data
 
@@ -98,7 +99,7 @@ def take(dataset: AnyDataset, indices: Any) -> Fields:
     where an object of yours raises an error of Python's for them.
     """
     asked = f"data set {name_of(dataset)}: asked for {len(indices)} items by an array of indices"
-    hint = "If its __getitem__ takes one index at a time, stack the items into a TensorDataset."
+    hint = "If its __getitem__ takes one index at a time, give collate_fn=fp.data.default_collate."
     try:
         fields = dataset[indices]
     except MinifpError:
@@ -145,11 +146,14 @@ def as_indices(asked: str, indices, size: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def fingerprint(dataset: AnyDataset) -> str:
+def fingerprint(dataset: AnyDataset, by_item: bool = False) -> str:
     """Return the SHA-256, in hexadecimal, of all items of any data set, field by field.
 
     Two data sets with equal numbers in equal formats have equal fingerprints, whatever their class.
+    by_item: its items are taken one at a time, and are of any structure (see `default_collate`).
     """
+    if by_item:
+        return fingerprint_of_items(dataset)
     hashes: list[Any] = []
     for start in range(0, len(dataset), 4096):
         fields = take(dataset, np.arange(start, min(start + 4096, len(dataset))))

@@ -3,15 +3,20 @@
 import operator
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from functools import partial
 from importlib import import_module
-from typing import Any
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.data.dataset import AnyDataset, Fields, as_dataset, name_of, rows, take
+from minifp.data.dataset import AnyDataset, as_dataset, name_of, rows, take
 from minifp.data.order import Order
 from minifp.data.prefetch import ahead
+from minifp.data.structure import mapped
 from minifp.data.transforms import Draws, Transform
-from minifp.errors import ArgumentError, DataError
+from minifp.errors import ArgumentError, DataError, MinifpError
 from minifp.ops.creation import Data, tensor
 from minifp.runtime import random
 from minifp.runtime.device import as_device
@@ -23,20 +28,27 @@ HINTS = {
     "prefetch_factor": "prefetch=2 keeps two batches ready",
     "persistent_workers": "there are no workers; prefetch=2 keeps two batches ready on a thread",
     "pin_memory": "device='cuda' copies through pinned memory",
-    "collate_fn": "a data set returns whole batches; give transform= to change them",
     "batch_sampler": "give sampler= and batch_size=",
     "generator": "give seed=",
 }
 
 
-class DataLoader:
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as WithDefault
+
+    Batch = WithDefault("Batch", default=tuple[Tensor, ...])
+else:
+    Batch = TypeVar("Batch")
+
+
+class DataLoader(Generic[Batch]):
     """Batches of a data set: iterating gives tuples of Tensors, one for each field.
 
     Floating fields take the storage format of the precision that is active when the batch is made;
     integers keep theirs. `len()` is the number of batches in an epoch.
 
     dataset: a `Dataset`, or any object with `__len__` and a `__getitem__` that takes an array of
-        indices and returns a tuple of arrays.
+        indices and returns a tuple of arrays; with collate_fn, one that takes one index.
     shuffle: every epoch in another order, which depends on the seed and the epoch's number only,
         not on how many other random numbers were drawn.
     sampler: instead of shuffle, the indices of an epoch in their order, or a function of (epoch,
@@ -44,6 +56,8 @@ class DataLoader:
     drop_last: leave out a last batch that is smaller than the others.
     seed: of order and transform; None takes the global seed (`fp.manual_seed`) when an epoch
         begins.
+    collate_fn: makes a batch, of any structure, of a list of items, which then are taken one by
+        one: `fp.data.default_collate`, or one of your own, that pads, say. Arrays become Tensors.
     transform: what changes each batch, such as `fp.data.transforms.RandomCrop(32, padding=4)`.
     prefetch: how many batches are prepared beforehand, on a thread that ends with the epoch or
         when it is left. Nothing else changes: numbers, order, errors, states are the same.
@@ -55,6 +69,21 @@ class DataLoader:
     DataError for an empty data set, and ArgumentError for arguments that cannot be.
     """
 
+    @overload
+    def __init__(
+        self: "DataLoader[tuple[Tensor, ...]]", dataset: AnyDataset, batch_size: int = 1,
+        shuffle: bool = False, *, sampler: Data | Callable[[int, int], Any] | None = None,
+        drop_last: bool = False, seed: int | None = None, collate_fn: None = None,
+        transform: Transform | None = None, prefetch: int = 0, device: str | None = None,
+        **others: Any,
+    ) -> None: ...  # fmt: skip
+
+    @overload
+    def __init__(
+        self: "DataLoader[Any]", dataset: AnyDataset, batch_size: int = 1, shuffle: bool = False,
+        *, collate_fn: Callable[[list], Any] | None, **others: Any,
+    ) -> None: ...  # fmt: skip
+
     def __init__(
         self,
         dataset: AnyDataset,
@@ -64,6 +93,7 @@ class DataLoader:
         sampler: Data | Callable[[int, int], Any] | None = None,
         drop_last: bool = False,
         seed: int | None = None,
+        collate_fn: Callable[[list], Any] | None = None,
         transform: Transform | None = None,
         prefetch: int = 0,
         device: str | None = None,
@@ -77,11 +107,16 @@ class DataLoader:
                 "DataLoader: transform must be a function of (fields, indices, draws), as in "
                 f"fp.data.transforms, got {transform!r}"
             )
+        if collate_fn is not None and (not callable(collate_fn) or transform is not None):
+            raise ArgumentError(
+                f"DataLoader: collate_fn={collate_fn!r} with transform={transform!r}: expected a "
+                "function of a list of items, and no transform, which changes arrays of a batch"
+            )
         self.dataset = as_dataset("DataLoader", dataset)
         self.batch_size = _at_least(1, "batch_size", batch_size)
         self.prefetch = _at_least(0, "prefetch", prefetch)
         self.shuffle, self.drop_last = bool(shuffle), bool(drop_last)
-        self.sampler, self.transform = sampler, transform
+        self.sampler, self.collate_fn, self.transform = sampler, collate_fn, transform
         self.device = None if device is None else as_device(device)
         self._upload: Any = None
         self.seed = None if seed is None else random.Streams(seed).seed
@@ -104,25 +139,31 @@ class DataLoader:
         whole, rest = divmod(len(self._order), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
-    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
+    def __iter__(self) -> Iterator[Batch]:
         with closing(self.arrays()) as batches:
             for batch in batches:
                 yield self.placed(batch)
 
-    def placed(self, batch: Fields) -> tuple[Tensor, ...]:
-        """The tensors of a batch's arrays, on the loader's device."""
-        made = tuple(tensor(field, device="cpu") for field in batch)
+    def placed(self, batch: Any) -> Any:
+        """The batch with tensors for its arrays, on the loader's device."""
+        return mapped(self._placed, batch)
+
+    def _placed(self, array):
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub":
+            return array
+        made = tensor(array, device="cpu")
         if as_device(self.device) == "cpu":
             return made
         if self._upload is None:
             self._upload = import_module("minifp.runtime.cuda.transfer").Upload()
-        return tuple(Tensor(self._upload(t.array)) for t in made)
+        return Tensor(self._upload(made.array))
 
-    def arrays(self) -> Generator[Fields, None, None]:
+    def arrays(self) -> Generator[Any, None, None]:
         """Iterate over an epoch whose batches are tuples of arrays, as the data set gives them.
 
-        (Or as the transform does.) It is counted, and can be resumed, like one of Tensors: when the
-        first batch is taken, so that a progress bar may ask for an iterator twice.
+        (Or as the transform or collate_fn does.) It is counted, and can be resumed, like one of
+        Tensors: when the first batch is taken, so that a progress bar may ask for an iterator
+        twice.
         """
         epoch = self._resumed or _Epoch(self.epoch, self._seed_now(), 0)
         order = self._order.indices(epoch.number, epoch.seed)
@@ -139,6 +180,8 @@ class DataLoader:
     def _maker(self, epoch):
         """The function that makes a batch of indices; it touches nothing of the loader."""
         dataset, transform = self.dataset, self.transform
+        if self.collate_fn is not None:
+            return partial(_collated, dataset, self.collate_fn)
         if transform is None:
             return lambda indices: take(dataset, indices)
         draws = Draws(epoch.seed, epoch.number, len(dataset))
@@ -210,6 +253,17 @@ class _Epoch:
 
     def __init__(self, number, seed, position):
         self.number, self.seed, self.position = number, seed, position
+
+
+def _collated(dataset, collate_fn, indices):
+    """A batch of items that are taken one by one. Raises DataError for Python's own errors."""
+    at = f"data set {name_of(dataset)}: collating items {shorten(str(indices.tolist()), 60)}"
+    try:
+        return collate_fn([dataset[i] for i in indices.tolist()])
+    except MinifpError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise DataError(f"{at} raised {type(error).__name__}: {error}") from error
 
 
 def _at_least(least, name, value):

@@ -1,6 +1,19 @@
 """The laboratory: train the same thing in several precisions and say what differs."""
 
 from minifp.lab.comparison import Comparison, Row, compare
+from minifp.lab.kept import Audio, Picture
+from minifp.lab.metrics import Metric
 from minifp.lab.run import Run, train
+from minifp.lab.task import EarlyStopping
 
-__all__ = ["Comparison", "Row", "Run", "compare", "train"]
+__all__ = [
+    "Audio",
+    "Comparison",
+    "EarlyStopping",
+    "Metric",
+    "Picture",
+    "Row",
+    "Run",
+    "compare",
+    "train",
+]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from statistics import median
 
@@ -176,7 +176,7 @@ class Comparison:
             "config": self.config,
             "environment": self.environment,
             "rows": [asdict(row) for row in self.rows()],
-            "runs": [{k: v for k, v in asdict(run).items() if k != "history"} for run in self.runs],
+            "runs": [told(run) for run in self.runs],
         }
         history = store.history_csv(self.runs, self.dial)
         results = store.to_json(whole, indent=1)
@@ -194,6 +194,10 @@ class Comparison:
             runs = [
                 store.run_from(r, path, histories[r["precision"], r["seed"]]) for r in held["runs"]
             ]
+            for run in runs:
+                run.snapshots = store.read_snapshots(
+                    store.run_path(folder, run.precision, run.seed)
+                )
             return cls(
                 TaskInfo(**held["task"]),
                 runs=runs,
@@ -231,6 +235,12 @@ class Comparison:
         from minifp.lab.page.comparison_page import fragment
 
         return fragment(self)
+
+
+def told(run) -> dict:
+    """A run without its history, snapshots, and what it keeps in memory."""
+    small = replace(run, history={}, snapshots={}, kept={n: str(v) for n, v in run.kept.items()})
+    return {k: v for k, v in asdict(small).items() if k not in ("history", "snapshots")}
 
 
 def _ended(run):
@@ -344,7 +354,7 @@ def train_missing(comparison, task, data, progress, device=None) -> None:
         for precision, seed in todo:
             bar.set_postfix_str(f"{precision}, seed {seed}")
             with default_device(device):
-                run = train(task, precision, seed, data, on_step=lambda run: bar.update())
+                run = train(task, precision, seed, data, lambda run: bar.update(), snapshots=True)
             bar.update(steps - run.steps)  # of a run that was stopped
             comparison.runs.append(run)
             if comparison.out is not None:

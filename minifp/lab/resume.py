@@ -1,11 +1,11 @@
 """One run with checkpoints: `minifp train`. Interrupted or killed, it goes on bit for bit."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from minifp.errors import ArgumentError, CheckpointError
-from minifp.lab.run import COLUMNS, Run, evaluation_steps, total_steps, train
+from minifp.lab.run import Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
 from minifp.lab.tasks import load_task
 from minifp.optim.lr_scheduler import LRScheduler
@@ -79,7 +79,7 @@ def saved_extra(path) -> dict:
     try:
         extra = {"run": dict(tree["extra"]["run"]), "settings": dict(tree["extra"]["settings"])}
         history = extra["run"]["history"]
-        extra["run"]["history"] = {name: history[name].tolist() for name in COLUMNS}
+        extra["run"]["history"] = {name: column.tolist() for name, column in history.items()}
         Run(**extra["run"])
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CheckpointError(
@@ -126,11 +126,10 @@ class Checkpoints:
             for name, before in extra["settings"].items()
             if before != self.settings.get(name)
         }
-        parts, scheduler = training.parts(), training.scheduler
-        if "steps" in differing and isinstance(scheduler, LRScheduler | None):
+        parts, schedulers = training.parts(), training.state.schedulers.values()
+        if "steps" in differing and all(isinstance(s, LRScheduler) for s in schedulers):
             del differing["steps"]
-            if scheduler is not None:
-                parts["scheduler"] = Lengthened(scheduler)
+            parts = {k: Lengthened(v) if v in schedulers else v for k, v in parts.items()}
         for name in ("precision", "seed"):
             if getattr(run, name) != getattr(training.run, name):
                 differing[name] = getattr(run, name), getattr(training.run, name)
@@ -160,7 +159,8 @@ class Checkpoints:
         due = evaluation_steps(total, len(training.loader))
         if steps in due if self.every is None else steps % self.every == 0 or steps == total:
             training.read()
-            run = asdict(training.run)  # with its history as arrays, which JSON would write out
+            run = asdict(replace(training.run, kept={}, snapshots={}))
+            # as arrays, which JSON would write out
             run["history"] = {name: np.array(column) for name, column in run["history"].items()}
             extra = {"run": run, "settings": self.settings}
             checkpoint.save(self.path, **training.parts(), extra=extra)

@@ -1,4 +1,4 @@
-"""Train one precision with one seed, and write down what happened.
+"""Train one arm with one seed, and write down what happened.
 
 Everything random comes from the seed and from counters, and a skipped step consumes its batch, so
 two runs with the same seed see the same initial weights, batches and dropout masks, whatever their
@@ -7,24 +7,27 @@ precision. Nothing here changes numbers: the precision does, inside the operatio
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from minifp.autograd.grad_mode import no_grad
 from minifp.data import DataLoader
-from minifp.errors import CaptureError, DataError, TrainingError
+from minifp.errors import ArgumentError, CaptureError, TrainingError
+from minifp.lab.arms import as_arm
+from minifp.lab.batches import called, checked
+from minifp.lab.evaluation import count, evaluate
 from minifp.lab.memory import measure_bytes
+from minifp.lab.snapshots import Snapshots, is_due
+from minifp.lab.state import State, results_of
 from minifp.lab.task import Task
-from minifp.numerics import policy
 from minifp.runtime import random
 from minifp.runtime.cpu.blas import one_thread
 from minifp.runtime.device import device_of
 from minifp.training.graphs import capture
-from minifp.training.mixed import MixedOptimizer
 
 FINISHED, DIVERGED, STOPPED = "finished", "diverged", "stopped"
 
@@ -37,14 +40,22 @@ TOLERANCE = 0.05  # how far, relatively, that mean may lie above the first step'
 
 @dataclass
 class Run:
-    """One precision, one seed: what was measured while it trained.
+    """One arm, one seed: what was measured while it trained.
 
+    precision: the text of the arm: a precision, perhaps with a control (see arms.py).
     status: "finished", "diverged" (the loss is not finite, or higher than at the start), or
-        "stopped" (training gave up: too many skipped steps in a row). note: why, if not finished.
+        "stopped" (training gave up: too many skipped steps in a row). note: why, if not finished,
+        or that it was stopped early.
     metric: at the end, on the test set; None where it is not finite.
     history: a list for each of COLUMNS, with an entry a step: the training loss; the norm of all
-        gradients, unscaled; the loss scale before the step; whether it was skipped (0 or 1).
+        gradients, unscaled; the loss scale before the step; whether it was skipped (0 or 1); and
+        for whatever else the task's own step returns.
     evaluations: (step, metric, test loss), about once an epoch; the last is the final one.
+    metrics: of each metric by its name, the primary first, the value at each evaluation.
+    kept: what the task's own `evaluate` returned last beside numbers, by name; of a run that was
+        read from a folder, the names of the files.
+    snapshots: weights and outputs after some steps, for distances: see snapshots.py; {} where they
+        were not asked for.
     bytes: held at the peak of one step, by kind.
     seconds_per_step: the median; seconds: of the whole run, evaluations included.
     """
@@ -56,6 +67,9 @@ class Run:
     metric: float | None = None
     history: dict[str, list] = field(default_factory=lambda: {name: [] for name in COLUMNS})
     evaluations: list[tuple] = field(default_factory=list)
+    metrics: dict[str, list] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+    snapshots: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     steps: int = 0
     skipped: int = 0
     final_scale: float = 1.0
@@ -70,22 +84,24 @@ class Run:
 
 
 def train(
-    task: Task, precision: str, seed: int, data=None, on_step: Callable | None = None,
-    checkpoints=None, graph: bool | None = None,
+    task: Task, precision, seed: int, data=None, on_step: Callable | None = None,
+    checkpoints=None, graph: bool | None = None, snapshots: bool = False,
 ) -> Run:  # fmt: skip
     """Train `task` once and return its Run. Divergence is a result, not an error.
 
-    precision: as `fp.precision` takes it. data: what `task.data()` returned, if it was called
-    before. on_step(run): called after each step. checkpoints: see resume.py. graph: on a GPU,
-    whether steps are captured as a CUDA graph; None: where the step allows it. BLAS has one thread
+    precision: as `fp.precision` takes it, or an arm such as "float32@order". data: what
+    `task.data()` returned, if it was called before. on_step(run): called after each step.
+    checkpoints: see resume.py. graph: on a GPU, whether steps are captured as a CUDA graph; None:
+    where the step allows it. snapshots: whether weights and outputs are noted. BLAS has one thread
     meanwhile, so that the numbers do not depend on how many cores there are. Raises DataError for
     NaN in the data, naming the batch. Leaves the global seed and precision as they were.
     """
-    before = random.get_state()
+    arm, before = as_arm(precision), random.get_state()
     try:
         random.manual_seed(seed)
-        with one_thread(), policy.precision(precision) as active:
-            training = Training(task, Run(str(active), seed), data or task.data(), graph)
+        with one_thread(), arm.active():
+            data = data or task.data()
+            training = Training(task, Run(str(arm), seed), data, graph, snapshots)
             return training.to_the_end(on_step, checkpoints)
     finally:
         random.set_state(before)
@@ -94,183 +110,236 @@ def train(
 class Training:
     """A run that is under way."""
 
-    def __init__(self, task, run, data, graph=None):
-        self.task, self.run = task, run
+    def __init__(self, task, run, data, graph=None, snapshots=False):
+        self.task, self.run, arm = task, run, as_arm(run.precision)
         self.train_set, self.test_set = data
-        self.loader = DataLoader(self.train_set, batch_size=task.batch_size, shuffle=True)
-        self.total = total_steps(task, self.train_set)
-        self.model = task.model()
-        optimizer = task.optimizer(self.model.parameters())
-        self.optimizer = MixedOptimizer(optimizer, dial=task.dial, clip_norm=task.clip_norm)
-        self.scheduler = task.schedule(optimizer, self.total) if task.schedule else None
+        self.loader = DataLoader(
+            self.train_set, task.batch_size, shuffle=True, seed=arm.order_seed(run.seed),
+            collate_fn=task.collate,
+        )  # fmt: skip
+        self.total, self.epoch = (
+            total_steps(task, self.train_set),
+            epoch_steps(task, self.train_set),
+        )
+        self.state = State(task, arm, run.seed)
+        by_step = task.schedule_by == "step"
+        self.state.schedule(self.total if by_step else -(-self.total // self.epoch))
+        if task.step is None and [*self.state.models] + [*self.state.optimizers] != ["", ""]:
+            raise ArgumentError(
+                f"task {task.name!r} builds several models or optimizers: give it a `step` that "
+                "says how they are trained"
+            )
+        self.snapshots = Snapshots(task, self.state, self.test_set) if snapshots else None
         self.seconds = []
-        self.pending = []  # (loss, result) of steps whose numbers have not been read
+        self.pending = []  # (step, what it returned, its result) of steps not read yet
         self.since = time.perf_counter()
-        self.on_device = device_of(self.model.parameters()[0].array) != "cpu"
-        self.repeated: Any = capture(self.update) if graph is not False and self.on_device else None
+        self.on_device = device_of(self.state.parameters()[0].array) != "cpu"
+        captures = graph is not False and self.on_device and task.step is None
+        self.repeated: Any = capture(lambda *batch: self.update([batch])) if captures else None
         self.graph, self.refusal = graph, None  # why there is no graph
+
+    @property
+    def model(self):
+        """The model, or several by name."""
+        return self.state.model
+
+    @property
+    def optimizer(self):
+        """The MixedOptimizer, or several by name."""
+        return self.state.optimizer
 
     def parts(self):
         """What has a state, by the names that `fp.save` and `fp.load` have for it."""
-        parts = {"model": self.model, "optimizer": self.optimizer, "loader": self.loader}
-        return parts if self.scheduler is None else {**parts, "scheduler": self.scheduler}
+        return {**self.state.parts(), "loader": self.loader}
+
+    # ---- the loop
 
     def to_the_end(self, on_step, checkpoints=None):
         """Train all steps, or until training gives up, and return the Run."""
         if checkpoints is not None:
             checkpoints.begin(self)
-        started, due = time.perf_counter(), evaluation_steps(self.total, len(self.loader))
-        before = self.run.seconds
+        started, before = time.perf_counter(), self.run.seconds
+        due = evaluation_steps(self.total, self.epoch)
         try:
-            for inputs, targets in self.batches():
-                self.step(inputs, targets)
+            for batches in self.batches():
+                self.step(batches)
                 if self.run.steps in due:
                     self.read()
                     self.evaluate()
+                if self.snapshots and (self.run.steps in due or is_due(self.run.steps)):
+                    self.snapshots.take(self.run.steps)
                 self.run.seconds = before + time.perf_counter() - started
                 if checkpoints is not None:
                     checkpoints.after_step(self)
                 if on_step is not None:
                     on_step(self.run)
+                if self.is_stopped_early():
+                    break
             self.read()
         except TrainingError as error:
             self.run.status, self.run.note = STOPPED, str(error)
             self.evaluate()
         if not self.run.evaluations or self.run.evaluations[-1][0] != self.run.steps:
             self.evaluate()  # as of a checkpoint between evaluations that is where the run ends
-        self.run.final_scale = float(self.optimizer.scale)
-        self.run.metric = self.run.evaluations[-1][1]
-        measured = self.seconds[2:] or self.seconds
-        self.run.seconds_per_step = median(measured) if measured else self.run.seconds_per_step
         self.run.seconds = before + time.perf_counter() - started
-        if self.run.finished:
-            self.run.status, self.run.note = judge(self.run)
-        return self.run
+        return self.judged()
 
     def batches(self):
-        """The batches of all steps, epoch after epoch."""
-        while True:
-            epoch = self.loader.epoch
-            for batch in checked(self.loader, f"epoch {epoch} of the training set"):
+        """The batches of each step, epoch after epoch."""
+        while self.run.steps < self.total:
+            batches = checked(self.loader, f"epoch {self.loader.epoch} of the training set")
+            while together := list(islice(batches, self.task.accumulate)):
                 if self.run.steps == self.total:
                     return
-                yield batch
+                self.state.epoch = self.loader.epoch - 1
+                yield together
 
-    def step(self, inputs, targets):
+    def step(self, batches):
         """One step; the bytes that it holds are measured once."""
-        if not self.run.bytes and self.run.steps >= min(
-            1, self.total - 1
-        ):  # not the first: it makes state and caches
-            with measure_bytes(self.model, self.optimizer) as self.run.bytes:
-                self.one_step(inputs, targets)
+        if not self.run.bytes and self.run.steps >= min(1, self.total - 1):  # not the first, which
+            with measure_bytes(self.state, self.state) as self.run.bytes:  # makes state and caches
+                self.one_step(batches)
         else:
-            self.one_step(inputs, targets)
+            self.one_step(batches)
 
-    def one_step(self, inputs, targets):
-        """Forward, backward, update; as a graph on a GPU, where the step allows it."""
+    def one_step(self, batches):
+        """Forward, backward, update: the task's own, or as a graph on a GPU, or `update`."""
         self.run.steps += 1
+        self.state.steps, self.loss = self.run.steps, None
         try:
-            loss, result = (self.repeat if self.repeated else self.update)(inputs, targets)
+            if self.task.step is not None:
+                told, result = self.own_step(*batches)
+            elif self.repeated and len(batches) == 1 and type(batches[0]) is tuple:
+                told, result = self.repeat(batches)
+            else:
+                told, result = self.update(batches)
         except TrainingError:  # this step was skipped too, and is the last
             self.read()
-            scale = self.optimizer.scale
-            self.record(self.run.steps, self.loss.item(), math.nan, scale, skipped=1)
+            loss = math.nan if self.loss is None else self.loss.item()
+            scale = next(iter(self.state.optimizers.values())).scale
+            self.record(self.run.steps, {"loss": loss}, math.nan, scale, skipped=1)
             raise
-        self.pending.append((self.run.steps, loss, result))
-        if self.scheduler is not None and result.stepped:
-            self.scheduler.step()
+        self.pending.append((self.run.steps, told, result))
+        self.advance(result)
         if len(self.pending) >= (READ_AFTER if self.on_device else 1):
             self.read()
 
-    def update(self, inputs, targets):
-        """What a step does."""
-        self.optimizer.zero_grad()
-        self.loss = self.task.loss(self.model(inputs), targets)
-        self.optimizer.backward(self.loss)
-        return self.loss.detach(), self.optimizer.step()
+    def update(self, batches):
+        """What a step does: the gradient of the mean over all its batches, and the update."""
+        optimizer = self.state.optimizer
+        optimizer.zero_grad()
+        total = sum(count(batch) for batch in batches) if len(batches) > 1 else 0
+        losses = []
+        for batch in batches:
+            outputs, targets = called(self.state.model, batch)
+            self.loss = self.task.loss(outputs, targets)
+            if total:
+                self.loss = self.loss * (count(batch) / total)
+            optimizer.backward(self.loss)
+            losses.append(self.loss.detach())
+        result = optimizer.step()
+        return {"loss": sum(losses[1:], losses[0])}, result
 
-    def repeat(self, inputs, targets):
+    def own_step(self, batch):
+        """The task's own step, and what its optimizers did in it."""
+        with results_of(self.state) as results:
+            told = self.task.step(self.state, batch)
+        told = dict(told) if isinstance(told, Mapping) else {"loss": told}
+        if told.get("loss") is None:
+            raise ArgumentError(
+                f"task {self.task.name!r}: step returned {', '.join(map(repr, told))}, expected "
+                "the loss, or a dict with 'loss' and other numbers"
+            )
+        return told, results
+
+    def repeat(self, batches):
         """The step as a graph. A task whose step cannot be one goes on without, unless told."""
         try:
-            return self.repeated(inputs, targets)
+            return self.repeated(*batches[0])
         except CaptureError as error:
             if self.graph:
                 raise
             self.repeated, self.refusal = None, str(error)
-            return self.update(inputs, targets)
+            return self.update(batches)
+
+    def advance(self, result):
+        """Let the schedules go on: after each step that was not skipped, or after each epoch."""
+        if self.task.schedule_by == "epoch":
+            if self.run.steps % self.epoch == 0:
+                self.state.advance(set(self.state.optimizers))
+        elif self.state.schedulers:
+            own, all_of_them = getattr(result, "by_name", None), set(self.state.optimizers)
+            self.state.advance(own if own is not None else all_of_them if result.stepped else set())
+
+    # ---- what is written down
 
     def read(self):
         """Write down the numbers of the steps since: on a GPU this waits for them."""
         if not self.pending:
             return
-        for step, loss, result in self.pending:
+        for step, told, result in self.pending:
             skipped = int(not result.stepped)
-            self.record(step, loss.item(), result.grad_norm, result.scale_before, skipped)
+            self.record(step, told, result.grad_norm, result.scale_before, skipped)
         now = time.perf_counter()
         self.seconds += [(now - self.since) / len(self.pending)] * len(self.pending)
         self.pending, self.since = [], now
 
-    def record(self, step, loss, grad_norm, scale, skipped):
+    def record(self, step, told, grad_norm, scale, skipped):
         """The line of one step in the history."""
         self.run.skipped += skipped
-        line = (step, float(loss), float(grad_norm), float(scale), skipped)
-        for name, value in zip(COLUMNS, line):
-            self.run.history[name].append(value)
+        told = {name: float(v.item() if hasattr(v, "item") else v) for name, v in told.items()}
+        loss = told.pop("loss")
+        line = dict(zip(COLUMNS, (step, loss, float(grad_norm), float(scale), skipped)))
+        before = len(self.run.history["step"])
+        for name in told:
+            self.run.history.setdefault(name, [math.nan] * before)
+        for name, column in self.run.history.items():
+            column.append({**told, **line}.get(name, math.nan))
 
     def evaluate(self):
-        """The metric and the mean loss over the test set, in the model's own precision."""
-        metric, loss = evaluate(self.task, self.model, self.test_set)
-        self.run.evaluations.append((self.run.steps, metric, loss))
+        """The metrics and the mean loss over the test set, in the model's own precision."""
+        found = evaluate(self.task, self.state, self.test_set)
+        metric = found.metrics[self.task.metric_name]
+        self.run.evaluations.append((self.run.steps, metric, found.loss))
+        for name, value in found.metrics.items():
+            self.run.metrics.setdefault(name, []).append(value)
+        self.run.kept = found.kept
 
+    def is_stopped_early(self) -> bool:
+        """Whether the metric has not become better for long enough; says so in the note."""
+        stopping, at = self.task.early_stopping, self.run.evaluations[-1:]
+        if stopping is None or not at or at[0][0] != self.run.steps or self.run.steps == self.total:
+            return False
+        if not stopping.is_over([e[1] for e in self.run.evaluations], self.task.goal):
+            return False
+        self.run.note = (
+            f"stopped early at step {self.run.steps} of {self.total}: no better "
+            f"{self.task.metric_name} in {stopping.patience} evaluations"
+        )
+        return True
 
-def evaluate(task: Task, model, test_set) -> tuple:
-    """(metric, mean loss) of a model over a test set; None for each that is not finite."""
-    loader = DataLoader(test_set, batch_size=4 * task.batch_size)
-    losses, outputs, targets = [], [], []
-    was_training = model.training
-    model.eval()
-    with no_grad():
-        for x, t in checked(loader, "the test set"):
-            y = model(x)
-            losses.append((len(t), float(task.loss(y, t).item())))
-            if task.metric is not None:
-                outputs.append(y.numpy().astype(np.float32))
-                targets.append(t.numpy())
-    model.train(was_training)
-    loss = sum(n * l for n, l in losses) / sum(n for n, _ in losses)
-    metric = loss if task.metric is None else _metric(task, outputs, targets)
-    return tuple(v if math.isfinite(v) else None for v in (metric, loss))
-
-
-def _metric(task, outputs, targets):
-    outputs = np.concatenate(outputs)
-    if not np.isfinite(outputs).all():
-        return math.nan  # the largest of NaNs is the first class: an accuracy that means nothing
-    return float(task.metric(outputs, np.concatenate(targets)))
-
-
-def checked(loader, where: str):
-    """The batches of one epoch as Tensors. Raises DataError for NaN or Inf, naming the batch."""
-    for number, arrays in enumerate(loader.arrays()):
-        if len(arrays) != 2:
-            raise DataError(
-                f"batch {number} of {where} has {len(arrays)} fields, expected two: inputs, targets"
-            )
-        for name, values in zip(("inputs", "targets"), arrays):
-            bad = ~np.isfinite(values).reshape(len(values), -1)
-            if bad.any():
-                raise DataError(
-                    f"NaN or Inf in the {name} of batch {number} of {where}: {bad.sum()} of "
-                    f"{bad.size} values, in {bad.any(axis=1).sum()} of {len(bad)} examples, first "
-                    f"in example {bad.any(axis=1).argmax()} of the batch; expected numbers: remove "
-                    "or replace what is missing before training"
-                )
-        yield loader.placed(arrays)
+    def judged(self) -> Run:
+        """The Run, with what is known at its end."""
+        run = self.run
+        run.final_scale = float(next(iter(self.state.optimizers.values())).scale)
+        run.metric = run.evaluations[-1][1]
+        measured = self.seconds[2:] or self.seconds
+        run.seconds_per_step = median(measured) if measured else run.seconds_per_step
+        run.snapshots = {} if self.snapshots is None else self.snapshots.arrays()
+        if run.finished:
+            status, note = judge(run, self.task)
+            run.status, run.note = status, note or run.note
+        return run
 
 
 def total_steps(task: Task, train_set) -> int:
     """How many steps a run of this task takes."""
-    return task.steps or task.epochs * -(-len(train_set) // task.batch_size)
+    return task.steps or task.epochs * epoch_steps(task, train_set)
+
+
+def epoch_steps(task: Task, train_set) -> int:
+    """How many steps an epoch takes."""
+    return -(-len(train_set) // (task.batch_size * task.accumulate))
 
 
 def evaluation_steps(total: int, epoch: int) -> set:
@@ -279,14 +348,15 @@ def evaluation_steps(total: int, epoch: int) -> set:
     return {*range(every, total, every), total}
 
 
-def judge(run: Run) -> tuple[str, str]:
+def judge(run: Run, task: Task) -> tuple[str, str]:
     """(status, note) of a run that was trained to its end."""
     losses = run.history["loss"]
     first, last = losses[0], losses[-LAST_STEPS:]
-    if not all(math.isfinite(l) for l in last) or run.evaluations[-1][2] is None:
+    lost = run.evaluations[-1][2 if task.evaluate is None else 1]
+    if not all(math.isfinite(l) for l in last) or lost is None:
         return DIVERGED, "the loss is not finite at the end"
     mean = sum(last) / len(last)
-    if math.isfinite(first) and mean > first + TOLERANCE * abs(first):
+    if task.step is None and math.isfinite(first) and mean > first + TOLERANCE * abs(first):
         return DIVERGED, (
             f"the training loss ended at {mean:.3g} (mean of the last {len(last)} steps), above "
             f"the {first:.3g} of the first step"

@@ -8,8 +8,10 @@ import numpy as np
 
 from minifp.data import fingerprint
 from minifp.errors import ArgumentError, DataError
+from minifp.lab.arms import Arm, as_arm
 from minifp.lab.environment import installed
 from minifp.lab.run import total_steps
+from minifp.lab.state import State
 from minifp.numerics import policy
 from minifp.runtime import random
 
@@ -26,9 +28,10 @@ def adjusted(task, epochs, steps, dial):
 
 
 def canonical(precisions) -> list[str]:
-    """The canonical text of each precision; each may be there once."""
-    given = [precisions] if isinstance(precisions, (str, policy.Precision)) else list(precisions)
-    texts = [str(policy.as_precision(p)) for p in given]
+    """The canonical text of each precision, or arm; each may be there once."""
+    single = isinstance(precisions, (str, policy.Precision, Arm))
+    given = [precisions] if single else list(precisions)
+    texts = [str(as_arm(p)) for p in given]
     if not texts:
         raise ArgumentError("precisions is empty, expected at least one, such as 'mixed'")
     for text in texts:
@@ -58,25 +61,49 @@ def settings(task, data) -> dict:
     try:
         random.manual_seed(0)
         with policy.precision("float32"):
-            model = task.model()
-            optimizer = task.optimizer(model.parameters())
+            state = State(task, as_arm("float32"), 0)
     finally:
         random.set_state(before)
     return {
         "minifp": installed("minifp"),
         "task": task.name,
         "task file": task.source,
-        "training data": told(data[0]),
-        "test data": told(data[1]),
-        "model": {name: list(p.shape) for name, p in model.named_parameters()},
-        "optimizer": described(optimizer),
+        "training data": told(data[0], task.collate),
+        "test data": told(data[1], task.collate),
+        "model": shapes(state.models),
+        "optimizer": "; ".join(
+            f"{name}: {described(o)}".removeprefix(": ") for name, o in state.plain.items()
+        ),
         "loss": name_of(task.loss),
-        "metric": f"{task.metric_name}: {name_of(task.metric)}",
+        "metric": "; ".join(f"{m.name}: {name_of(m.function)}" for m in task.all_metrics),
         "schedule": name_of(task.schedule),
         "batch size": task.batch_size,
         "steps": total_steps(task, data[0]),
         "clip norm": task.clip_norm,
         "dial": task.dial,
+        **others(task),
+    }
+
+
+def others(task) -> dict:
+    """The fields of a task that most have not, if they are not the default."""
+    found = {
+        "schedule by": task.schedule_by,
+        "step function": name_of(task.step),
+        "evaluation": name_of(task.evaluate),
+        "collating": name_of(task.collate),
+        "accumulated batches": task.accumulate,
+        "early stopping": task.early_stopping and str(task.early_stopping),
+    }
+    return {k: v for k, v in found.items() if v not in (None, 1, "step")}
+
+
+def shapes(models) -> dict:
+    """The shape of each parameter by its name, of several models behind theirs."""
+    return {
+        f"{model}.{name}".removeprefix("."): list(p.shape)
+        for model, module in models.items()
+        for name, p in module.named_parameters()
     }
 
 
@@ -111,10 +138,11 @@ def described(optimizer) -> str:
     return f"{type(optimizer).__name__}({'; '.join(groups)})"
 
 
-def told(dataset) -> str:
+def told(dataset, collate=None) -> str:
     """A data set's name, length and hash."""
     name = getattr(dataset, "name", type(dataset).__name__)
-    return f"{name}, {len(dataset)} examples, sha256 {fingerprint(dataset)[:16]}"
+    digest = fingerprint(dataset, by_item=collate is not None)
+    return f"{name}, {len(dataset)} examples, sha256 {digest[:16]}"
 
 
 def name_of(function) -> str | None:

@@ -1,6 +1,8 @@
 """A comparison on disk: a folder that grows run by run and is readable at any moment.
 
     runs/<precision>,seed=<n>.json   one finished run each, with the settings it belongs to
+    runs/<precision>,seed=<n>.npz    its weights and outputs at some steps: see snapshots.py
+    runs/<precision>,seed=<n>/       what its evaluation kept: arrays, texts, pictures, sounds
     results.json                     the table, the settings, the runs without their histories
     history.csv                      every step of every run
 
@@ -11,12 +13,17 @@ import csv
 import hashlib
 import json
 import math
-from dataclasses import asdict
-from io import StringIO
+import zipfile
+from dataclasses import asdict, replace
+from io import BytesIO, StringIO
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
+
+import numpy as np
 
 from minifp.errors import ArgumentError, DataError
+from minifp.lab import kept
 from minifp.lab.run import COLUMNS, Run
 from minifp.saving import files
 
@@ -57,9 +64,38 @@ def run_path(folder: Path, precision: str, seed: int) -> Path:
 
 
 def save_run(folder: Path, run: Run, config: dict) -> None:
-    """Write one finished run into its own file."""
+    """Write one finished run into its own file, and beside it its snapshots and what it keeps.
+
+    `run.kept` has the names of the files then, seen from the folder.
+    """
     path = run_path(folder, run.precision, run.seed)
-    files.write(path, to_json({"config": config, "run": asdict(run)}))
+    beside = path.with_name(path.name.removesuffix(".json"))
+    found = {name: kept.contents(name, value) for name, value in run.kept.items()}
+    written: dict = {beside / file: content for file, content in found.values()}
+    run.kept = {
+        name: (beside / file).relative_to(folder).as_posix() for name, (file, _) in found.items()
+    }
+    if run.snapshots:
+        file = BytesIO()
+        arrays: Any = run.snapshots  # whose names the types of savez do not expect
+        np.savez(file, **arrays)
+        written[snapshots_path(path)] = file.getvalue()
+    told = asdict(replace(run, snapshots={}))
+    files.write_all({**written, path: to_json({"config": config, "run": told})})
+
+
+def snapshots_path(path: Path) -> Path:
+    """Where the snapshots of a run in `path` are."""
+    return path.with_suffix(".npz")
+
+
+def read_snapshots(path: Path) -> dict:
+    """The snapshots of a run in `path`; none where there is no file, or one that is damaged."""
+    try:
+        with np.load(snapshots_path(path), allow_pickle=False) as held:
+            return dict(held)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return {}
 
 
 def load_runs(folder: Path, config: dict) -> list[Run]:
@@ -70,7 +106,9 @@ def load_runs(folder: Path, config: dict) -> list[Run]:
         differing = [k for k in config if held.get("config", {}).get(k) != config[k]]
         if differing:
             raise ArgumentError(_mixing(folder, held.get("config", {}), config, differing))
-        runs.append(run_from(held["run"], path))
+        run = run_from(held["run"], path)
+        run.snapshots = read_snapshots(path)
+        runs.append(run)
     return runs
 
 
@@ -111,7 +149,7 @@ def run_from(fields: dict, path: Path, history=None) -> Run:
     try:
         run = Run(**fields)
         run.history = {
-            name: [number(v) for v in (history or run.history)[name]] for name in COLUMNS
+            name: [number(v) for v in column] for name, column in (history or run.history).items()
         }
         run.evaluations = [tuple(e) for e in run.evaluations]
         run.seconds_per_step = number(run.seconds_per_step)

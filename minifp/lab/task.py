@@ -4,18 +4,45 @@ The command line, `compare` and the microscope all take one. It holds functions,
 because each run builds its model anew, under its own precision and seed.
 """
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from minifp.errors import ArgumentError
+from minifp.lab.metrics import Metric, accuracy, is_positive
+
+OPTIONAL = ("metric", "schedule", "step", "evaluate", "collate")  # functions that may be None
 
 
-def accuracy(outputs: np.ndarray, targets: np.ndarray) -> float:
-    """The percentage of targets that the largest output names; classes are the last axis."""
-    return 100.0 * float(np.mean(outputs.argmax(-1) == targets))
+@dataclass(frozen=True)
+class EarlyStopping:
+    """End a run where its primary metric has not become better for `patience` evaluations.
+
+    least: by how much it must be better, in its unit. What is looked at is the test set: where that
+    is also what is reported, the result is better than on new data, for every precision alike.
+    """
+
+    patience: int = 3
+    least: float = 0.0
+
+    def __post_init__(self):
+        if not _is_integer(self.patience) or self.patience < 1:
+            raise ArgumentError(
+                f"EarlyStopping: patience is {self.patience!r}, expected at least 1"
+            )
+        if self.least != 0 and not is_positive(self.least):
+            raise ArgumentError(f"EarlyStopping: least is {self.least!r}, expected 0 or more")
+
+    def is_over(self, values: Sequence[float | None], goal: str) -> bool:
+        """Whether a run with these values of its metric, in their order, is to end."""
+        best, since = None, 0
+        for value in values:
+            better = value is not None and (
+                best is None or (value - best if goal == "max" else best - value) > self.least
+            )
+            best, since = (value, 0) if better else (best, since + 1)
+        return since >= self.patience
 
 
 @dataclass(frozen=True)
@@ -23,20 +50,36 @@ class Task:
     """What to train and how to judge it.
 
     name: a short name, for tables and folders.
-    model: builds the model; called once a run, under its precision and seed.
+    model: builds the model; called once a run, under its precision and seed. Several: a dict.
     data: returns the pair (training set, test set); called once a comparison. A set has a length
-        and gives, for an array of indices, a tuple (inputs, targets) of NumPy arrays.
-    loss: loss(model(inputs), targets), a scalar Tensor: the mean over the batch.
-    optimizer: builds the optimizer from the model's parameters.
-    metric: metric(outputs, targets) of the whole test set as NumPy arrays (outputs in float32);
-        None: the mean test loss, for which the outputs are not kept.
+        and gives, for an array of indices, a tuple (inputs, targets) of NumPy arrays; with
+        collate, it gives one item for one index.
+    loss: loss(model(inputs), targets), a scalar Tensor: the mean over the batch. A batch may be a
+        longer tuple, of which all but the last are the model's arguments, or a dict with an entry
+        "targets", whose others are its keywords. None where `step` and `evaluate` are given.
+    optimizer: builds the optimizer from the model's parameters. Where there are several models, it
+        is called with the dict of them and builds a dict of optimizers by name, or one.
+    metric: metric(outputs, targets) of the whole test set as NumPy arrays (outputs in float32), or
+        lists of batches where shapes differ; None: the mean test loss, for which the outputs are
+        not kept, or what `evaluate` returns as metric_name.
     metric_name, metric_unit, goal: how to write the metric, and whether "max" or "min" is better.
     margin: the largest difference of the metric, in its unit, that still counts as equal: to be
         fixed before training. 0.5 by default where the unit is "%".
-    schedule: schedule(optimizer, steps) builds a scheduler; it is stepped once a successful step.
+    schedule: schedule(optimizer, steps) builds a scheduler (of several optimizers, a dict for a
+        dict); it is stepped once a successful step. schedule_by="epoch": it is told epochs, and
+        stepped after each.
     batch_size, epochs: of training. steps: if given, how long to train, instead of epochs.
     clip_norm: the largest norm of all gradients together; None does not clip.
     dial: the exponent dial k: gradients are 2^k times smaller while they are in float16.
+    metrics: further metrics, beside the primary one.
+    step: step(state, batch), a training step of one's own (see state.State), that uses the
+        optimizers in `state`, and returns the loss, or a dict with "loss" and other numbers, which
+        become columns of the history.
+    evaluate: evaluate(state, test set), which returns a dict: a number for each metric by its name,
+        perhaps "loss", and what is kept with the run: arrays, texts, `Picture`s and `Audio`.
+    collate: makes a batch of a list of items, such as `fp.data.default_collate`.
+    accumulate: how many batches are added up to one step.
+    early_stopping: an EarlyStopping, or None to train to the end.
 
     Raises ArgumentError for a field of the wrong kind, naming it.
     """
@@ -44,7 +87,7 @@ class Task:
     name: str
     model: Callable
     data: Callable
-    loss: Callable
+    loss: Callable | None
     optimizer: Callable
     metric: Callable | None = accuracy
     metric_name: str = "accuracy"
@@ -59,31 +102,66 @@ class Task:
     dial: int = 0
     description: str = ""
     source: str = ""  # the hash of the file it came from, if any: results know what they are of
+    metrics: Sequence[Metric] = ()
+    schedule_by: str = "step"
+    step: Callable | None = None
+    evaluate: Callable | None = None
+    collate: Callable | None = None
+    accumulate: int = 1
+    early_stopping: EarlyStopping | None = None
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
             raise ArgumentError(f"Task: name is {self.name!r}, expected a text that is not empty")
         self._check_functions()
-        if not isinstance(self.goal, str) or self.goal not in ("max", "min"):
-            self._refuse("goal", 'expected "max" or "min"')
-        if self.metric is None and self.goal == "max":
+        for field, known in (("goal", ("max", "min")), ("schedule_by", ("step", "epoch"))):
+            if not isinstance(getattr(self, field), str) or getattr(self, field) not in known:
+                self._refuse(field, "expected " + " or ".join(f'"{word}"' for word in known))
+        if self.metric is None and self.evaluate is None and self.goal == "max":
             self._refuse("goal", 'but with metric=None the metric is the loss: say goal="min"')
         for field in ("metric_name", "metric_unit"):
             if not isinstance(getattr(self, field), str):
                 self._refuse(field, "expected a text")
         if self.margin is None and self.metric_unit == "%":
             object.__setattr__(self, "margin", 0.5)
-        for field in ("batch_size", "epochs", "steps"):
+        for field in ("batch_size", "epochs", "steps", "accumulate"):
             self._check_count(field)
         for field in ("margin", "clip_norm"):
             self._check_positive(field)
         if not _is_integer(self.dial):
             self._refuse("dial", "expected an integer, the k of a factor 2^-k")
+        self._check_metrics()
+        if not isinstance(self.early_stopping, (EarlyStopping, type(None))):
+            self._refuse("early_stopping", "expected EarlyStopping(patience=...) or None")
+        if self.step is not None and self.accumulate != 1:
+            self._refuse("accumulate", "but with a `step` of your own that is for it to do")
+
+    @property
+    def all_metrics(self) -> list[Metric]:
+        """The primary metric, and then the others."""
+        primary = Metric(self.metric_name, self.metric, self.metric_unit, self.goal, self.margin)
+        return [primary, *self.metrics]
+
+    def _check_metrics(self):
+        if not isinstance(self.metrics, (list, tuple)) or any(
+            not isinstance(m, Metric) for m in self.metrics
+        ):
+            self._refuse("metrics", "expected a list of Metric(name, function, unit, goal, margin)")
+        object.__setattr__(self, "metrics", tuple(self.metrics))
+        names = [m.name for m in self.all_metrics]
+        for name in names:
+            if names.count(name) > 1:
+                self._refuse("metrics", f"but {name!r} is there twice")
+        for m in self.metrics:
+            if m.function is None and self.evaluate is None:
+                self._refuse("metrics", f"but {m.name!r} has no function, and there is no evaluate")
 
     def _check_functions(self):
-        for field in ("model", "data", "loss", "optimizer", "metric", "schedule"):
+        on_its_own = self.step is not None and self.evaluate is not None
+        optional = (*OPTIONAL, "loss") if on_its_own else OPTIONAL
+        for field in ("model", "data", "loss", "optimizer", *OPTIONAL):
             value = getattr(self, field)
-            if value is None and field in ("metric", "schedule"):
+            if value is None and field in optional:
                 continue
             if not callable(value):
                 self._refuse(field, "expected a function")
@@ -111,8 +189,7 @@ class Task:
                 f"say how large a difference of {self.metric_name} "
                 f"({self.metric_unit or 'no unit'}) still counts as equal, before training",
             )
-        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if not is_number or not 0 < value < math.inf:
+        if not is_positive(value):
             self._refuse(field, "expected a positive finite number")
 
     def _refuse(self, field, expected):

@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, cast
 
+from minifp.numerics.policy import get_precision
 from minifp.runtime import cpu
 from minifp.runtime.device import device_of
 from minifp.typing import F
@@ -41,7 +42,9 @@ def compilable(reference: F) -> F:
 
     @wraps(reference)
     def apply(*args):
-        compiled = compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
+        compiled = None
+        if not get_precision().by_references:
+            compiled = compiled_kernel_of(reference, device_of(args[0]) if args else "cpu")
         try:
             result = None if compiled is None else compiled(*args)
         except cpu.NumbaError:  # which has warned

@@ -117,11 +117,12 @@ class Kernel:
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
-            compiled = self.device_kernel
-            if computed != {float32}:
+            compiled = None if precision.by_references else self.device_kernel
+            if computed != {float32} and not precision.by_references:
                 compiled = self._with_half_sums(formats, found)
             return formats, partial(self._on_device, compiled), by_rule
-        return formats, (self.compiled if computed == {float32} else None), by_rule
+        compiles = computed == {float32} and not precision.by_references
+        return formats, (self.compiled if compiles else None), by_rule
 
     @cached_property
     def compiled(self) -> Callable[..., Any] | None:

@@ -76,6 +76,7 @@ class Precision:
     operations: tuple | dict | None = None
     storage: InitVar[str | None] = None
     resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    by_references: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self, storage):
         for name in FORMAT_FIELDS:
@@ -150,7 +151,7 @@ class Precision:
         return Precision.parse, (str(self),)
 
 
-SWITCHES = tuple(f.name for f in fields(Precision) if f.name != "resolved")
+SWITCHES = tuple(f.name for f in fields(Precision) if f.init)
 STORAGE_FIELDS = ("weights", "activations", "gradients")
 FORMAT_FIELDS = (*STORAGE_FIELDS, "accumulate", "reduce", "norm_parameters", "optimizer_state")
 
@@ -261,6 +262,14 @@ def precision(p: Precision | str) -> Context[Precision]:
     What it returns may be entered again, inside of itself too, and is a decorator.
     """
     return Context(entered, as_precision(p))
+
+
+def by_references(p: Precision) -> Precision:
+    """The same precision, in which no kernel is compiled: whatever is computed and built in it is
+    computed by the NumPy references, as all is where MINIFP_KERNELS=numpy."""
+    same = replace(p)
+    object.__setattr__(same, "by_references", True)
+    return same
 
 
 def op_list(precision: Precision | str | None = None) -> autocast.OpList:

@@ -323,6 +323,8 @@ class Optimizer:
         rule, precision = self.rule, get_precision()
         if rule is None or type(self).update is not Optimizer.update or kernels.observers:
             return None
+        if precision.by_references:
+            return None
         key = rule, block.weights.flat.dtype, format, block.state_format
         if key not in precision.resolved:
             kinds = [(dtype, False) for dtype in key[1:]]

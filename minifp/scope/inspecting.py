@@ -95,7 +95,7 @@ def watched(task, precision, seed, data, every, path, bar) -> Microscope:
                     if path is None:
                         training.to_the_end(lambda run: bar.update())
                     else:
-                        training.one_step(*next(iter(training.loader)))
+                        training.one_step([next(iter(training.loader))])
                         bar.update()
             except KeyboardInterrupt:
                 if not scope.count:

@@ -315,7 +315,6 @@ def test_a_count_that_cannot_be_is_refused(count):
         ("num_workers", "prefetch=2"),
         ("prefetch_factor", "prefetch=2"),
         ("persistent_workers", "prefetch=2"),
-        ("collate_fn", "transform="),
         ("generator", "seed="),
         ("batch_sampler", "sampler="),
         ("pin_memory", "device='cuda' copies through pinned memory"),

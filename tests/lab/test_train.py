@@ -167,7 +167,7 @@ def test_a_resumed_run_goes_on_by_the_schedule_of_the_longer_one(tmp_path, meant
     path, rates = tmp_path / "c", []
     with interrupted_after(5) if meant > 5 else nullcontext():
         train_one("lenet", steps=meant, save=path, every=1, progress=False)
-    with each_step(lambda training: rates.extend(training.scheduler.get_last_lr())):
+    with each_step(lambda training: rates.extend(training.state.schedulers[""].get_last_lr())):
         run = train_one("lenet", steps=12, resume=path, progress=False)
     assert run.steps == 12 and run.skipped == 0
     cosine = [2.5e-3 * (1 + math.cos(math.pi * n / 12)) for n in range(12)]

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,20 +18,25 @@ class Progress:
         self.bar: Any = None
         self.tell: Callable[[str], object] | None = None
         self.depth, self.lock = 0, threading.Lock()
+        self.since, self.seconds = 0.0, 0.0  # of what is compiled now, and of all before
 
     def begin(self, title: str | None) -> None:
         """Something is compiled; with a title it is named, unless it is part of something else."""
         with self.lock:
             self.depth += 1
-            if self.depth == 1 and title is not None:
-                (self.tell or self._show)(title)
+            if self.depth == 1:
+                self.since = time.perf_counter()
+                if title is not None:
+                    (self.tell or self._show)(title)
 
     def end(self) -> None:
         """It is done."""
         with self.lock:
             self.depth -= 1
-            if self.depth == 0 and self.bar is not None:
-                self.bar.clear()
+            if self.depth == 0:
+                self.seconds += time.perf_counter() - self.since
+                if self.bar is not None:
+                    self.bar.clear()
 
     def _show(self, title):
         try:
@@ -40,10 +46,10 @@ class Progress:
         if self.bar is None:
             self.bar = tqdm(
                 desc="minifp compiles its kernels for this CPU, once",
-                unit=" kernels", leave=False, delay=1e-9, file=sys.stderr,
-                bar_format="{desc}: {n_fmt} in {elapsed} {postfix}",
+                leave=False, delay=1e-9, file=sys.stderr,
+                bar_format="{desc}: {n_fmt} kernels{postfix}",
             )  # fmt: skip
-        self.bar.set_postfix_str(title, refresh=False)
+        self.bar.set_postfix_str(f"{self.seconds:.1f} s, {title}", refresh=False)
         self.bar.n += 1
         self.bar.refresh()
 

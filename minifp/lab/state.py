@@ -1,0 +1,164 @@
+"""What is trained: the models, their optimizers with loss scales, and the schedules of their rates.
+
+A task builds one of each, or several by name, as a GAN has; here they are dicts by name, in which
+one alone has the name "".
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from minifp.autograd.grad_mode import no_grad
+from minifp.errors import ArgumentError
+from minifp.nn import Module
+from minifp.optim import Optimizer
+from minifp.runtime import random
+from minifp.training import mixed
+from minifp.training.mixed import MixedOptimizer
+
+
+class State:
+    """What the `step` and the `evaluate` of a task work on.
+
+    model: what the task's `model` built: a Module, or a dict of them. optimizer: a MixedOptimizer
+    around each optimizer that the task built, one or a dict as the task has it. epoch: the number
+    of the epoch under way; steps: how many were begun, this one included.
+    """
+
+    def __init__(self, task, arm, seed: int) -> None:
+        self.task, self.epoch, self.steps = task, 0, 0
+        self.model = task.model()
+        self.models = named(task, "model", self.model, Module)
+        arm.disturb(self.models, seed)
+        alone = "" in self.models
+        made = task.optimizer(self.model.parameters() if alone else self.model)
+        self.plain = named(task, "optimizer", made, Optimizer)
+        self.optimizers = {
+            name: MixedOptimizer(o, dial=task.dial, clip_norm=task.clip_norm)
+            for name, o in self.plain.items()
+        }
+        self.optimizer: Any = self.optimizers.get("", self.optimizers)
+        self.schedulers: dict = {}
+
+    def schedule(self, length: int) -> None:
+        """Make the schedules, of so many steps or epochs."""
+        if self.task.schedule is not None:
+            made = self.task.schedule(self.plain.get("", self.plain), length)
+            self.schedulers = dict(made) if isinstance(made, Mapping) else {"": made}
+
+    def advance(self, stepped: set[str]) -> None:
+        """Let the schedules of the optimizers that stepped go on."""
+        for name, scheduler in self.schedulers.items():
+            if name in stepped or (name not in self.optimizers and stepped):
+                scheduler.step()
+
+    def parts(self) -> dict:
+        """What has a state, by the names that `fp.save` and `fp.load` have for it."""
+        kinds = {"model": self.models, "optimizer": self.optimizers, "scheduler": self.schedulers}
+        return {
+            f"{kind}_{name}" if name else kind: part
+            for kind, parts in kinds.items()
+            for name, part in parts.items()
+        }
+
+    # ---- all models together, as one
+
+    def parameters(self) -> list:
+        """Those of all models."""
+        return list(chain.from_iterable(m.parameters() for m in self.models.values()))
+
+    def buffers(self) -> list:
+        """Those of all models."""
+        return list(chain.from_iterable(m.buffers() for m in self.models.values()))
+
+    def memory(self) -> dict[str, int]:
+        """Bytes held by all optimizers, by kind."""
+        held: Counter = Counter()
+        for optimizer in self.optimizers.values():
+            held.update(optimizer.memory())
+        return dict(held)
+
+    @contextmanager
+    def evaluating(self):
+        """Within, models are in evaluation mode, nothing is recorded, and no random number that is
+        drawn changes those of training."""
+        modes = {name: model.training for name, model in self.models.items()}
+        drawn = random.get_state()
+        try:
+            with no_grad():
+                for model in self.models.values():
+                    model.eval()
+                yield
+        finally:
+            random.set_state(drawn)
+            for name, model in self.models.items():
+                model.train(modes[name])
+
+
+def named(task, field, made, kind) -> dict:
+    """What a task built, by name. Raises ArgumentError for what is not of its kind."""
+    found = dict(made) if isinstance(made, Mapping) and not isinstance(made, kind) else {"": made}
+    wrong = [what for what in found.values() if not isinstance(what, kind)]
+    if wrong or not found:
+        shown = type(wrong[0]).__name__ if wrong else "nothing"
+        raise ArgumentError(
+            f"task {task.name!r}: {field} built {shown}, expected a {kind.__name__}, or a dict of "
+            f"them by name"
+        )
+    return found
+
+
+# ---- the results of a step of one's own ----------------------------------------------------------
+
+
+class Results:
+    """An observer of MixedOptimizers: what those of a state did within one step."""
+
+    def __init__(self, state: State) -> None:
+        self.names = {id(o): name for name, o in state.optimizers.items()}
+        self.first = next(iter(state.optimizers.values()))
+        self.scale = self.first.scale
+        self.found: list[tuple[str, Any]] = []
+
+    def on_update(self, optimizer, gradients, factor) -> None:
+        """An update begins: nothing to note."""
+
+    def on_step(self, optimizer, result) -> None:
+        """An optimizer has stepped, or skipped."""
+        if id(optimizer) in self.names:
+            self.found.append((self.names[id(optimizer)], result))
+
+    @property
+    def stepped(self) -> bool:
+        """Whether no update was skipped."""
+        return all(result.stepped for _, result in self.found)
+
+    @property
+    def by_name(self) -> set[str]:
+        """The names of the optimizers that stepped."""
+        return {name for name, result in self.found if result.stepped}
+
+    @property
+    def grad_norm(self) -> float:
+        """The norm of the gradients of all updates; NaN where there was none."""
+        norms = [result.grad_norm for _, result in self.found]
+        return math.hypot(*norms) if norms else math.nan
+
+    @property
+    def scale_before(self) -> float:
+        """The loss scale of the first optimizer, before the step."""
+        return self.scale
+
+
+@contextmanager
+def results_of(state: State):
+    """Note what the optimizers of a state do within."""
+    results = Results(state)
+    mixed.observers.append(results)
+    try:
+        yield results
+    finally:
+        mixed.observers.remove(results)

@@ -1,0 +1,81 @@
+"""Data sets that give one item at a time, and batches of any structure."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp.data import DataLoader, default_collate, fingerprint
+from minifp.errors import ArgumentError, DataError
+from minifp.nn.utils.rnn import pad_sequence
+
+Pair = namedtuple("Pair", "x t")
+
+
+class Words:
+    """Sequences of different lengths with a label, one at a time, as PyTorch's data sets are."""
+
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, index):
+        if not isinstance(index, int):
+            raise TypeError("list indices must be integers")
+        return np.arange(index + 1, dtype=np.float32), index % 2
+
+
+def padded(items):
+    sequences, labels = zip(*items)
+    lengths = np.array([len(s) for s in sequences])
+    x = pad_sequence([fp.tensor(s) for s in sequences], batch_first=True)
+    return {"x": x.numpy(), "lengths": lengths, "names": ["a"] * len(items), "t": np.array(labels)}
+
+
+def test_a_batch_may_have_any_structure():
+    with fp.precision("mixed"):
+        batches = list(DataLoader(Words(), 2, collate_fn=padded))
+    assert [b["x"].shape for b in batches] == [(2, 2), (2, 4), (1, 5)]
+    assert batches[0]["x"].dtype == np.float16 and batches[1]["lengths"].tolist() == [3, 4]
+    assert batches[0]["names"] == ["a", "a"]
+
+
+def test_items_are_stacked_by_default_collate():
+    items = [Pair(np.ones(2), {"k": (1, "a", 0.5)}), Pair(np.zeros(2), {"k": (2, "b", 1.5)})]
+    batch = default_collate(items)
+    assert type(batch) is Pair and batch.x.shape == (2, 2)
+    number, text, real = batch.t["k"]
+    assert number.tolist() == [1, 2] and text == ["a", "b"] and real.dtype == np.float32
+
+
+def test_order_and_state_are_those_of_other_loaders():
+    loader = DataLoader(Words(), 1, shuffle=True, seed=4, collate_fn=padded)
+    epoch = iter(loader)
+    first = [next(epoch)["lengths"].item() for _ in range(2)]
+    state = loader.state_dict()
+    rest = [b["lengths"].item() for b in epoch]
+    again = DataLoader(Words(), 1, shuffle=True, seed=4, collate_fn=padded)
+    again.load_state_dict(state)
+    assert [b["lengths"].item() for b in again] == rest and sorted(first + rest) == [1, 2, 3, 4, 5]
+
+
+def test_what_cannot_be_collated_says_so():
+    with pytest.raises(DataError, match=r"shapes \(1,\), \(2,\).*pad_sequence"):
+        next(iter(DataLoader(Words(), 2, collate_fn=default_collate)))
+    with pytest.raises(DataError, match="collate_fn=fp.data.default_collate"):
+        next(iter(DataLoader(Words(), 2)))
+    with pytest.raises(DataError, match=r"items \[0, 1\] raised ValueError: inv"):
+        next(iter(DataLoader(Words(), 2, collate_fn=lambda items: int("no"))))
+    with pytest.raises(ArgumentError, match="no transform"):
+        DataLoader(Words(), 2, collate_fn=padded, transform=lambda *a: a)
+    with pytest.raises(DataError, match="not all items"):
+        default_collate([(1, 2), (1, 2, 3)])
+
+
+def test_the_fingerprint_is_of_all_items():
+    class Other(Words):
+        def __getitem__(self, index):
+            return super().__getitem__(index)[0] + (index == 4), index % 2
+
+    assert fingerprint(Words(), by_item=True) == fingerprint(Words(), by_item=True)
+    assert fingerprint(Words(), by_item=True) != fingerprint(Other(), by_item=True)
