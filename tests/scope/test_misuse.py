@@ -670,8 +670,8 @@ def test_nothing_is_told_of_the_tasks_in_any_precision(name, precision):
     with fp.precision(precision):
         training = Training(task, Run(precision, 0), small_data(task))
         with guarded(training.model, training.optimizer) as guard:
-            for inputs, targets in islice(training.batches(), steps):
-                training.step(inputs, targets)
+            for batch in islice(training.batches(), steps):
+                training.step(batch)
             training.read()
             training.evaluate()
     assert guard.found == []
