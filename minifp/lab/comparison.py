@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 
 from minifp.errors import ArgumentError, DataError
-from minifp.lab import store
 from minifp.lab.environment import environment
+from minifp.lab.results import store
 from minifp.lab.rows import Row, TaskInfo, dial_note
 from minifp.lab.run import Run, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings

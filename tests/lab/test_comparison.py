@@ -10,9 +10,10 @@ from lab_blobs import blobs, clouds
 
 from minifp.data import TensorDataset
 from minifp.errors import ArgumentError, DataError, MinifpError, PrecisionError
-from minifp.lab import Comparison, store
+from minifp.lab import Comparison
 from minifp.lab import comparison as comparing
 from minifp.lab.comparison import compare
+from minifp.lab.results import store
 from minifp.lab.run import Run
 from minifp.numerics import policy
 

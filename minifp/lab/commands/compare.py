@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from minifp import lab
-from minifp.lab.store import RESULTS
+from minifp.lab.results.store import RESULTS
 from minifp.lab.tasks import BUILT_IN, load_task
 from minifp.shell import options
 from minifp.shell.results import picture_format, where

@@ -1,0 +1,1 @@
+"""What comes out of a comparison: the files of its folder."""
