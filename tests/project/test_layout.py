@@ -378,9 +378,9 @@ def names_bound_by(statement):
 # ---- what an import does ------------------------------------------------------------------------
 
 
-def run_in_checkout(code):
+def run_in_checkout(code, *flags):
     """What a new interpreter answers to `code`."""
-    command = [sys.executable, "-W", "error", "-c", code]
+    command = [sys.executable, "-W", "error", *flags, "-c", code]
     return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
 
 
@@ -391,7 +391,7 @@ def test_import_loads_no_library_that_is_needed_later_and_so_compiles_nothing():
 
 
 def test_models_are_imported_as_minifp_models_only():
-    result = run_in_checkout("import models")
+    result = run_in_checkout("import models", "-S")  # no other checkout that is installed
     assert "ImportError" in result.stderr and "minifp.models" in result.stderr
 
 
