@@ -12,7 +12,8 @@ from minifp.lab.results import store
 from minifp.lab.rows import Row, TaskInfo, dial_note
 from minifp.lab.run import Run, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
-from minifp.lab.statistics import DIVERGED, LEAST_PAIRS, compare_paired, deviation, mean
+from minifp.lab.statistics.moments import deviation, mean
+from minifp.lab.statistics.paired import DIVERGED, LEAST_PAIRS, compare_paired
 from minifp.lab.task import Task
 from minifp.lab.tasks import load_task
 from minifp.runtime.device import default_device

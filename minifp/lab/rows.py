@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from minifp.lab.statistics import Paired
+from minifp.lab.statistics.paired import Paired
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Row:
 
     n: runs; diverged: how many of them did not finish. mean, sd: of the metric over those that
     finished. difference, low, high: from the baseline, paired by seed, and its 90% interval; pairs:
-    how many. verdict: see `minifp.lab.statistics`; "DIVERGED" if a run did not finish where the
-    baseline's did. needed: seeds, about, where it is "INCONCLUSIVE", or at least for a verdict.
+    how many. verdict: see `minifp.lab.statistics.paired`; "DIVERGED" if a run did not finish where
+    the baseline's did. needed: seeds, about, where it is "INCONCLUSIVE", or at least for a verdict.
     too_coarse: whether the metric is that of the baseline to the last bit in every pair, though
     losses differ. skipped, final_scale: means. bytes: held at the peak of a step, by kind. What
     does not apply is None.

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minifp.lab.statistics import CONFIDENCE, t_quantile
+from minifp.lab.statistics.distributions import t_quantile
+from minifp.lab.statistics.paired import CONFIDENCE
 
 WINDOWS = 100  # a mean line has at most this many points, each the mean of a window of steps
 COLUMNS = 350  # a thin line keeps the lowest and the highest point of each of this many columns

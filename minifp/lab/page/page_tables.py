@@ -4,7 +4,7 @@ from html import escape
 
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions, curves, over_steps
-from minifp.lab.statistics import CONFIDENCE
+from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import words
 from minifp.report.markup import code, details, table
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from minifp.lab.statistics import (
+from minifp.lab.statistics.paired import (
     CONFIDENCE,
     DIFFERENT,
     DIVERGED,
