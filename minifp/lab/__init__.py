@@ -1,5 +1,6 @@
 """The laboratory: train the same thing in several precisions and say what differs."""
 
+from minifp.lab.ablation import Ablation, ablate
 from minifp.lab.comparison import Comparison, Row, compare
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
@@ -7,6 +8,7 @@ from minifp.lab.run import Run, train
 from minifp.lab.task import EarlyStopping
 
 __all__ = [
+    "Ablation",
     "Audio",
     "Comparison",
     "EarlyStopping",
@@ -14,6 +16,7 @@ __all__ = [
     "Picture",
     "Row",
     "Run",
+    "ablate",
     "compare",
     "train",
 ]

@@ -1,0 +1,103 @@
+"""`ablate`: a comparison of all combinations of techniques, and what it says of each of them."""
+
+import csv
+import os
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+
+from minifp.lab.ablation.effects import WAYS, Effect, contexts, effect
+from minifp.lab.ablation.factors import DEFAULT, Factor, as_base, as_factors, combinations
+from minifp.lab.comparison import Comparison, compare
+from minifp.numerics import policy
+from minifp.report import drawing
+from minifp.saving import files
+
+NAME = "effects"  # of the files in a folder
+BASELINE = policy.SINGLE
+
+
+@dataclass(repr=False)
+class Ablation:
+    """The result of `ablate`: a Comparison of all combinations, and the effects.
+
+    cells: the precision of each combination, by whether each of `factors` is there.
+    """
+
+    comparison: Comparison
+    factors: list[Factor]
+    cells: dict[tuple, str]
+
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """An Effect for each factor and each of WAYS: see effects.py."""
+        runs = {(r.precision, r.seed): r for r in self.comparison.runs}
+        found = []
+        for index, factor in enumerate(self.factors):
+            for way in WAYS:
+                pairs = [
+                    [(runs[a, seed], runs[b, seed]) for a, b in contexts(self.cells, index, way)]
+                    for seed in self.comparison.seeds
+                    if all((text, seed) in runs for text in self.cells.values())
+                ]
+                margin = self.comparison.task.margin
+                found.append(effect(factor.switch, way, pairs, margin))
+        return found
+
+    def table(self) -> str:
+        """The combinations and the effects as plain text."""
+        from minifp.lab.ablation.shown import text_tables
+
+        return text_tables(self)
+
+    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
+        """Write effects.csv and effects.html, and with figures="png", "svg" or "pdf" the picture of
+        the effects. Returns the paths."""
+        from minifp.lab.ablation.shown import page, picture
+
+        folder = files.as_path(folder)
+        contents: dict = {folder / f"{NAME}.csv": self.csv(), folder / f"{NAME}.html": page(self)}
+        if figures is not None:
+            contents[folder / f"{NAME}.{figures}"] = drawing.bytes_of(picture(self), figures)
+        files.write_all(contents)
+        return list(contents)
+
+    def csv(self) -> str:
+        """The effects, one a line, under the names of Effect's fields."""
+        out = StringIO()
+        writer = csv.DictWriter(out, [f.name for f in fields(Effect)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(effect) for effect in self.effects)
+        return out.getvalue()
+
+    def __repr__(self):
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        from minifp.lab.ablation.shown import fragment
+
+        return fragment(self)
+
+
+def ablate(task, factors=DEFAULT, seeds=5, *, base="mixed", out=None, figures=None, **options):
+    """Train a task with every combination of the techniques of `base`, and say what each one does.
+
+    factors: names of switches of a precision: "master_weights", "loss_scale", "accumulate",
+    "reduce", "norm_parameters", "optimizer_state". Where a technique is missing, its switch is off,
+    or float16; "loss_scale=128" says otherwise. k of them make 2^k combinations, beside float32,
+    each trained with every seed. seeds, out, figures and `options` are those of `compare`, which
+    trains them, and which goes on from what is in `out`; there stand also effects.csv,
+    effects.html and the picture of the effects.
+
+    Returns an Ablation. Raises ArgumentError as `as_factors` and `compare` do.
+    """
+    precision = as_base(base)
+    chosen = as_factors(factors, precision)
+    cells = combinations(precision, chosen)
+    precisions = dict.fromkeys([BASELINE, *cells.values()])
+    compared = compare(task, precisions, seeds, out=out, figures=figures, **options)
+    ablation = Ablation(compared, chosen, cells)
+    if out is not None:
+        ablation.save(out, figures)
+    return ablation

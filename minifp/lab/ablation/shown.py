@@ -1,0 +1,247 @@
+"""An ablation as text, as a picture and as a page."""
+
+from html import escape
+
+from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS
+from minifp.lab.ablation.factors import WITHOUT
+from minifp.lab.page.captions import mean_text, metric_label
+from minifp.lab.page.page_style import STYLE
+from minifp.lab.statistics import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
+from minifp.report import document, drawing, words
+from minifp.report.markup import code, paragraph, section, table
+from minifp.report.plain_text import columns, fill
+
+ASKED = {
+    TOGETHER: "with all others",
+    ALONE: "with no other",
+    AVERAGE: "on average",
+}
+EACH_WAY = 0.24  # of a row, between the marks of the three ways
+MARKS = dict(zip(WAYS, (1, 2, 3)))  # which of the styles
+
+
+# ---- in words -----------------------------------------------------------------------------------
+
+
+def about(ablation) -> str:
+    """What was trained, and what an effect is."""
+    c = ablation.comparison
+    margin = f"{c.task.margin:g} {c.task.difference_unit}".strip()
+    return (
+        f"{c.task.name}{f', exponent dial {c.dial}' if c.dial else ''}: "
+        f"{words.plural(len(ablation.cells), 'combination')} of "
+        f"{words.plural(len(ablation.factors), 'technique')}, {words.plural(len(c.seeds), 'seed')}"
+        f". The effect of a technique is {c.task.metric_name} with it minus without it, paired by "
+        f"seed, with its {CONFIDENCE:.0%} interval; the margin is {margin}. Runs that diverged are "
+        "counted, with it and without it, and not averaged."
+    )
+
+
+def sentences(ablation) -> list[str]:
+    """For each technique what follows from its effects: taken away alone, and there alone."""
+    found = []
+    for factor in ablation.factors:
+        ways = {e.way: e for e in ablation.effects if e.factor == factor.switch}
+        text = f"{factor.name}: {taken_away(ways[TOGETHER], ablation)}"
+        alone = there_alone(ways[ALONE], ablation) if len(ablation.factors) > 1 else ""
+        found.append(f"{text}{'; ' if alone else ''}{alone}.")
+    return found
+
+
+def taken_away(effect, ablation) -> str:
+    """What taking a technique away from all others does, in words."""
+    if effect.verdict == DIVERGED:
+        return f"needed: {diverged(effect)}"
+    if effect.verdict == EQUIVALENT:
+        return "taken away alone, it makes no difference beyond the margin"
+    if effect.verdict == DIFFERENT:
+        return f"taken away alone, it makes a difference of {amount(effect, ablation)}"
+    if effect.verdict is None:
+        return f"no verdict from {words.plural(effect.pairs, 'pair')} of runs"
+    return "taken away alone, undecided: more seeds are needed"
+
+
+def there_alone(effect, ablation) -> str:
+    """What a technique does without all others, where that is clear and not nothing."""
+    if effect.verdict == DIVERGED:
+        return f"with no other technique {diverged(effect)}"
+    if effect.verdict == DIFFERENT:
+        return f"with no other technique it makes one of {amount(effect, ablation)}"
+    return ""
+
+
+def amount(effect, ablation) -> str:
+    """The effect with its unit."""
+    places = words.decimals(ablation.comparison.task.margin)
+    return f"{words.signed(effect.mean, places)} {ablation.comparison.task.difference_unit}".strip()
+
+
+def diverged(effect) -> str:
+    """How many runs were lost without it."""
+    return (
+        f"without it {effect.failed_without} of {effect.runs} runs diverge, "
+        f"with it {effect.failed_with}"
+    )
+
+
+def effect_text(effect, places) -> str:
+    """The effect and its interval."""
+    if not words.is_number(effect.mean):
+        return "-"
+    text = words.signed(effect.mean, places)
+    if words.is_number(effect.low):
+        low, high = words.signed(effect.low, places), words.signed(effect.high, places)
+        text += f" ({low} to {high})"
+    return text
+
+
+def effect_rows(ablation) -> list[list[str]]:
+    """The table of the effects, its head first."""
+    places = words.decimals(ablation.comparison.task.margin)
+    head = ["technique", *ASKED.values(), "diverged", "without"]
+    rows = [head]
+    for factor in ablation.factors:
+        ways = {e.way: e for e in ablation.effects if e.factor == factor.switch}
+        cells = [effect_text(ways[way], places) for way in ASKED]
+        failed = (ways[AVERAGE].failed_with, ways[AVERAGE].failed_without)
+        rows.append([factor.name, *cells, *(f"{n}/{ways[AVERAGE].runs}" for n in failed)])
+    return rows
+
+
+def cell_rows(ablation) -> list[list[str]]:
+    """The table of the combinations, its head first, and float32 beside them."""
+    comparison = ablation.comparison
+    places = words.decimals(comparison.task.margin)
+    rows = [[*(f.switch for f in ablation.factors), metric_label(comparison.task), "difference"]]
+    by_text = {row.precision: row for row in comparison.rows()}
+    for present, text in ablation.cells.items():
+        row = by_text[text]
+        switches = [
+            "yes" if there else "no" if f.without == WITHOUT[f.switch] else f.without
+            for f, there in zip(ablation.factors, present)
+        ]
+        rows.append([*switches, mean_text(row, places), words.signed(row.difference, places)])
+    base = by_text[comparison.baseline]
+    empty = [""] * (len(ablation.factors) - 1)
+    rows.append([comparison.baseline, *empty, mean_text(base, places), "baseline"])
+    return rows
+
+
+def text_tables(ablation) -> str:
+    """The combinations, the effects and the sentences, for a terminal."""
+    count = len(ablation.factors)
+    return "\n\n".join(
+        [
+            fill(about(ablation)),
+            columns(cell_rows(ablation), text_columns=(*range(count), count)),
+            columns(effect_rows(ablation)),
+            "\n".join(fill(text, hang="  ") for text in sentences(ablation)),
+            *([fill(ablation.comparison.dial_note())] if ablation.comparison.dial else []),
+        ]
+    )
+
+
+# ---- as a picture -------------------------------------------------------------------------------
+
+
+def picture(ablation):
+    """A matplotlib Figure: for each technique its three effects with intervals, and the margin."""
+    from matplotlib.figure import Figure
+
+    task, count = ablation.comparison.task, len(ablation.factors)
+    with drawing.settings():
+        drawn = Figure(figsize=(6.4, 1.25 + 0.72 * count))
+        drawn.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
+        axes = drawn.subplots()
+        axes.axvspan(-task.margin, task.margin, color=drawing.GRID, alpha=0.45, linewidth=0)
+        axes.axvline(0, color=drawing.MUTED, linewidth=0.8)
+        for row, factor in enumerate(ablation.factors):
+            for offset, way in enumerate(WAYS, -1):
+                draw_effect(axes, ablation, factor, way, row + offset * EACH_WAY)
+        axes.set_yticks(range(count), [factor.name for factor in ablation.factors])
+        axes.set_ylim(count - 0.45, -0.55)
+        axes.grid(False, axis="y")
+        axes.margins(x=0.08)
+        axes.set_title(f"What each technique does: {ablation.comparison.task.name}")
+        axes.set_xlabel(
+            f"{metric_label(task)} with it minus without it; shaded: the margin of ±{task.margin:g}"
+        )
+        handles, _ = axes.get_legend_handles_labels()
+        drawn.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8.5)
+        drawing.settle(drawn)
+    return drawn
+
+
+def draw_effect(axes, ablation, factor, way, y):
+    """A mark and its interval; where there are none, what became of the runs."""
+    (effect,) = (e for e in ablation.effects if (e.factor, e.way) == (factor.switch, way))
+    style = drawing.STYLES[MARKS[way]]
+    label = ASKED[way] if factor is ablation.factors[0] else None
+    look = {"color": style.color, "marker": style.marker, "linestyle": "none", "label": label}
+    if not words.is_number(effect.mean):
+        axes.plot([], [], **look)
+        text = f"{ASKED[way]}: {diverged(effect)}"
+        small = {"fontsize": 7, "color": style.color, "va": "center", "ha": "center"}
+        axes.text(0, y, text, **small)
+        return
+    if words.is_number(effect.low):
+        axes.hlines(y, effect.low, effect.high, color=style.color, linewidth=1.8)
+    axes.plot(effect.mean, y, markersize=6, **look)
+
+
+# ---- as a page ----------------------------------------------------------------------------------
+
+
+def page(ablation) -> str:
+    """A page that needs no network, beside that of the comparison."""
+    title = f"{ablation.comparison.task.name}: what each technique does"
+    return document.document(title, body(ablation), STYLE)
+
+
+def fragment(ablation) -> str:
+    """The same inside a notebook."""
+    return document.fragment(lambda prefix: body(ablation, prefix, alone=True), STYLE)
+
+
+def body(ablation, prefix="m", alone=False) -> str:
+    """The findings first, then the effects and the combinations. alone: with no page beside it."""
+    findings = "".join(f"<li>{escape(words.typeset(text))}</li>" for text in sentences(ablation))
+    heading = f"<h1>{escape(ablation.comparison.task.name)}: what each technique does</h1>"
+    link = "" if alone else '<p><a href="report.html">All runs, curves and settings</a></p>'
+    dial = ablation.comparison.dial_note()
+    return "\n".join(
+        part
+        for part in (
+            f"<header>\n{heading}\n{paragraph(about(ablation))}\n</header>",
+            f"<ul>{findings}</ul>",
+            paragraph(words.raised(dial)),
+            section(
+                "Effects",
+                drawn(ablation, prefix),
+                html_table("Effects, with 90% intervals", effect_rows(ablation)),
+            ),
+            section(
+                "Combinations",
+                html_table("Mean ± standard deviation over seeds", cell_rows(ablation)),
+            ),
+            link,
+        )
+        if part
+    )
+
+
+def drawn(ablation, prefix) -> str:
+    """The picture, where matplotlib is."""
+    if not drawing.is_available():
+        return paragraph(drawing.HOW_TO_GET)
+    title = "Effects of techniques"
+    return drawing.inline_svg(
+        picture(ablation), f"{prefix}-effects", title, escape(" ".join(sentences(ablation)))
+    )
+
+
+def html_table(caption, rows) -> str:
+    """Rows of plain text as a table."""
+    head, *lines = rows
+    cells = [[code(first), *(escape(words.typeset(c)) for c in rest)] for first, *rest in lines]
+    return table(caption, head, cells)
