@@ -71,9 +71,9 @@ def contents(name: str, value) -> tuple[str, bytes]:
             f"evaluate returned {name!r}, a {type(value).__name__}, which cannot be kept: expected "
             "a number, an array, a text, a Picture or Audio"
         )
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return f"{stem}.npy", file.getvalue()
+    out = io.BytesIO()
+    np.save(out, array, allow_pickle=False)
+    return f"{stem}.npy", out.getvalue()
 
 
 def of_picture(picture: Picture) -> bytes | None:
@@ -90,9 +90,9 @@ def of_picture(picture: Picture) -> bytes | None:
 def of_audio(audio: Audio) -> bytes:
     """A WAV file."""
     file = io.BytesIO()
-    with wave.open(file, "wb") as out:
-        out.setnchannels(1)
-        out.setsampwidth(2)
-        out.setframerate(audio.rate)
-        out.writeframes(audio.samples.tobytes())
+    with wave.Wave_write(file) as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(audio.rate)
+        sound.writeframes(audio.samples.tobytes())
     return file.getvalue()

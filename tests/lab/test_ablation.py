@@ -92,7 +92,7 @@ def test_the_command_trains_compares_and_goes_on(tmp_path):
         arguments = [*words, "--seeds", seeds, "--out", str(tmp_path), "--figures", "svg"]
         result = CliRunner().invoke(main, arguments, catch_exceptions=False)
         assert result.exit_code == 0
-    assert "loss scaling" in result.output and "float32 reductions" in result.output
+    assert "loss scaling" in result.output and "float32 reduce" in result.output
     assert all(len(line) <= 100 for line in result.output.splitlines()[:-1])
     lines = list(csv.DictReader(StringIO((tmp_path / "effects.csv").read_text("utf-8"))))
     assert [(x["factor"], x["way"]) for x in lines] == [

@@ -20,7 +20,7 @@ NEEDED = ("minifp", "models", "scripts", "tests", "pyproject.toml", "docs", "REA
 def checkout(tmp_path_factory):
     """A copy of what the recipes need."""
     copy = tmp_path_factory.mktemp("checkout")
-    left_out = shutil.ignore_patterns("__pycache__", "results", "bundled.*", "*.pyc")
+    left_out = shutil.ignore_patterns("__pycache__", "bundled.*", "*.pyc")
     for name in NEEDED:
         path = ROOT / name
         if path.is_dir():

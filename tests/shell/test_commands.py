@@ -54,7 +54,7 @@ def test_commands_are_listed_in_order_and_none_is_imported():
 
 @pytest.mark.parametrize(
     "word, hint",
-    [("comparre", "did you mean compare?"), ("xyz", "there are demo, compare, train")],
+    [("comparre", "did you mean compare?"), ("xyz", "there are demo, compare, ablate")],
 )
 def test_an_unknown_command_is_refused_with_the_nearest(word, hint):
     result = call(word)

@@ -13,7 +13,8 @@ its runs finished, so that every number is of the same combinations.
 
 from dataclasses import dataclass
 
-from minifp.lab.statistics import DIVERGED, LEAST_PAIRS, Paired, compare_paired
+from minifp.lab.statistics.moments import mean
+from minifp.lab.statistics.paired import DIVERGED, LEAST_PAIRS, Paired, compare_paired
 
 TOGETHER, ALONE, AVERAGE = "together", "alone", "average"
 WAYS = (TOGETHER, ALONE, AVERAGE)
@@ -51,14 +52,12 @@ def effect(factor: str, way: str, pairs: list[list[tuple]], margin: float) -> Ef
     both = [pair for seed in pairs for pair in seed]
     failed = [sum(not _ended(pair[side]) for pair in both) for side in (0, 1)]
     whole = [seed for seed in pairs if seed and all(map(_ended, sum(seed, ())))]
-    sides = [
-        [sum(pair[side].metric for pair in seed) / len(seed) for seed in whole] for side in (0, 1)
-    ]
-    paired: Paired | None = compare_paired(*sides, margin) if len(whole) > 1 else None
+    there, missing = ([mean([p[side].metric for p in seed]) for seed in whole] for side in (0, 1))
+    paired: Paired | None = compare_paired(there, missing, margin) if len(whole) > 1 else None
     verdict = paired.verdict if paired is not None and len(whole) >= LEAST_PAIRS else None
     if failed[1] > failed[0]:
         verdict = DIVERGED
-    single = sides[0][0] - sides[1][0] if len(whole) == 1 else None
+    single = there[0] - missing[0] if len(whole) == 1 else None
     return Effect(
         factor, way, len(both), failed[0], failed[1], len(whole),
         mean=paired.mean if paired else single,

@@ -21,7 +21,7 @@ WORDS = {
     "master_weights": "master weights",
     "loss_scale": "loss scaling",
     "accumulate": "float32 sums",  # inside of products
-    "reduce": "float32 reductions",
+    "reduce": "float32 reduce",
     "norm_parameters": "float32 norms",
     "optimizer_state": "float32 state",
 }
@@ -53,7 +53,7 @@ def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Facto
     changes nothing of `base`; PrecisionError for a value that its switch cannot have.
     """
     texts = [given] if isinstance(given, str) else list(given)
-    factors = []
+    factors: list[Factor] = []
     for text in texts:
         switch, equals, value = (part.strip() for part in str(text).partition("="))
         if switch not in WITHOUT:

@@ -6,7 +6,7 @@ from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS
 from minifp.lab.ablation.factors import WITHOUT
 from minifp.lab.page.captions import mean_text, metric_label
 from minifp.lab.page.page_style import STYLE
-from minifp.lab.statistics import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
+from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import document, drawing, words
 from minifp.report.markup import code, paragraph, section, table
 from minifp.report.plain_text import columns, fill
@@ -32,7 +32,7 @@ def about(ablation) -> str:
         f"{words.plural(len(ablation.cells), 'combination')} of "
         f"{words.plural(len(ablation.factors), 'technique')}, {words.plural(len(c.seeds), 'seed')}"
         f". The effect of a technique is {c.task.metric_name} with it minus without it, paired by "
-        f"seed, with its {CONFIDENCE:.0%} interval; the margin is {margin}. Runs that diverged are "
+        f"seed, with its {CONFIDENCE:.0%} interval; the margin is {margin}. Runs that failed are "
         "counted, with it and without it, and not averaged."
     )
 
@@ -91,20 +91,21 @@ def effect_text(effect, places) -> str:
     text = words.signed(effect.mean, places)
     if words.is_number(effect.low):
         low, high = words.signed(effect.low, places), words.signed(effect.high, places)
-        text += f" ({low} to {high})"
+        text += f" [{low}, {high}]"
     return text
 
 
 def effect_rows(ablation) -> list[list[str]]:
-    """The table of the effects, its head first."""
+    """The table of the effects, its head first; with the runs that failed, if any did."""
     places = words.decimals(ablation.comparison.task.margin)
-    head = ["technique", *ASKED.values(), "diverged", "without"]
-    rows = [head]
+    lost = any(e.failed_with + e.failed_without for e in ablation.effects)
+    rows = [["technique", *ASKED.values(), *(("failed", "without") if lost else ())]]
     for factor in ablation.factors:
         ways = {e.way: e for e in ablation.effects if e.factor == factor.switch}
         cells = [effect_text(ways[way], places) for way in ASKED]
         failed = (ways[AVERAGE].failed_with, ways[AVERAGE].failed_without)
-        rows.append([factor.name, *cells, *(f"{n}/{ways[AVERAGE].runs}" for n in failed)])
+        counts = [f"{n}/{ways[AVERAGE].runs}" for n in failed] if lost else []
+        rows.append([factor.name, *cells, *counts])
     return rows
 
 

@@ -76,10 +76,10 @@ def save_run(folder: Path, run: Run, config: dict) -> None:
         name: (beside / file).relative_to(folder).as_posix() for name, (file, _) in found.items()
     }
     if run.snapshots:
-        file = BytesIO()
+        out = BytesIO()
         arrays: Any = run.snapshots  # whose names the types of savez do not expect
-        np.savez(file, **arrays)
-        written[snapshots_path(path)] = file.getvalue()
+        np.savez(out, **arrays)
+        written[snapshots_path(path)] = out.getvalue()
     told = asdict(replace(run, snapshots={}))
     files.write_all({**written, path: to_json({"config": config, "run": told})})
 
