@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import median
 
-from minifp.errors import ArgumentError, DataError
+from minifp.errors import ArgumentError
 from minifp.lab.environment import environment
 from minifp.lab.results import store
+from minifp.lab.results.folder import begin, save
+from minifp.lab.results.summary import read
 from minifp.lab.rows import Row, TaskInfo, dial_note
 from minifp.lab.run import Run, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
@@ -163,51 +165,13 @@ class Comparison:
     # ---- on disk
 
     def save(self, folder: str | os.PathLike) -> None:
-        """Write results.json and history.csv into a folder."""
-        folder = files.as_path(folder)
-        whole = {
-            "task": asdict(self.task),
-            "dial": self.dial,
-            "notes": self.notes(),
-            "verdict": self.verdict_sentence(),
-            "baseline": self.baseline,
-            "precisions": self.precisions,
-            "seeds": self.seeds,
-            "asked": self.asked,
-            "config": self.config,
-            "environment": self.environment,
-            "rows": [asdict(row) for row in self.rows()],
-            "runs": [told(run) for run in self.runs],
-        }
-        history = store.history_csv(self.runs, self.dial)
-        results = store.to_json(whole, indent=1)
-        files.write_all({folder / store.HISTORY: history, folder / store.RESULTS: results})
+        """Write results.json, runs.csv and history.csv into a folder."""
+        save(self, folder)
 
     @classmethod
     def load(cls, folder: str | os.PathLike) -> "Comparison":
         """Read what `save` wrote. Raises DataError if it is not there or not readable."""
-        folder = files.as_path(folder)
-        path = folder / store.RESULTS
-        if not path.is_file():
-            raise DataError(f"no {store.RESULTS} in {folder}: expected a folder that compare wrote")
-        held, histories = store.read_json(path), store.read_history(folder / store.HISTORY)
-        try:
-            runs = [
-                store.run_from(r, path, histories[r["precision"], r["seed"]]) for r in held["runs"]
-            ]
-            for run in runs:
-                run.snapshots = store.read_snapshots(
-                    store.run_path(folder, run.precision, run.seed)
-                )
-            return cls(
-                TaskInfo(**held["task"]),
-                runs=runs,
-                asked=[tuple(pair) for pair in held["asked"]],
-                out=folder,
-                **{k: held[k] for k in ("dial", "precisions", "seeds", "config", "environment")},
-            )
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{path} holds no comparison of this version: {error!r}") from error
+        return cls(**read(folder))
 
     # ---- shown
 
@@ -236,12 +200,6 @@ class Comparison:
         from minifp.lab.page.comparison_page import fragment
 
         return fragment(self)
-
-
-def told(run) -> dict:
-    """A run without its history, snapshots, and what it keeps in memory."""
-    small = replace(run, history={}, snapshots={}, kept={n: str(v) for n, v in run.kept.items()})
-    return {k: v for k, v in asdict(small).items() if k not in ("history", "snapshots")}
 
 
 def _ended(run):
@@ -294,7 +252,7 @@ def compare(
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, out)
     if out is not None:
-        begin_folder(comparison, figures)
+        begin(comparison, figures)
     train_missing(comparison, task, data, progress, device)
     if out is not None:
         comparison.report(out / store.REPORT)
@@ -319,29 +277,6 @@ def opened(task, data, precisions, seeds, out) -> Comparison:
         asked=[(precision, seed) for seed in seeds for precision in precisions],
         out=out,
     )
-
-
-def begin_folder(comparison, figures=None) -> None:
-    """Save what there is, before hours of training show that it cannot be saved.
-
-    Page and pictures of other runs than there will be are removed: they would mislead.
-    """
-    from minifp.lab.page.figures import places
-
-    out, missing = comparison.out, comparison.missing()
-    pages = [out / name for name in (store.RESULTS, store.HISTORY, store.REPORT)]
-    runs = [store.run_path(out, *pair) for pair in missing[:1]]
-    pictures = [] if figures is None else places(out, [figures])
-    try:
-        files.check_writable(*pages, *pictures, *runs)
-        if store.runs_shown(out) not in (None, {*comparison.asked, *comparison.done()}):
-            files.remove(out / store.REPORT, *places(out))
-        comparison.save(out)
-    except (OSError, ArgumentError) as error:
-        raise ArgumentError(
-            f"cannot write into out={str(out)!r}: {error}; give a folder that can be "
-            "written to, or one that is not there yet"
-        ) from error
 
 
 def train_missing(comparison, task, data, progress, device=None) -> None:

@@ -290,8 +290,6 @@ def test_results_are_strict_json_and_the_history_a_plain_table(tmp_path):
     assert "Exponent dial k = 3" in held["notes"][0]
     with open(tmp_path / "history.csv", newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    names = ["precision", "seed", "dial", "step", "loss", "grad_norm", "scale", "skipped"]
-    assert list(lines[0]) == names
     assert lines[0]["dial"] == "3"
     assert len(lines) == sum(run["steps"] for run in held["runs"])
 

@@ -4,18 +4,17 @@
     runs/<precision>,seed=<n>.npz    its weights and outputs at some steps: see snapshots.py
     runs/<precision>,seed=<n>/       what its evaluation kept: arrays, texts, pictures, sounds
     results.json                     the table, the settings, the runs without their histories
-    history.csv                      every step of every run
+    runs.csv, history.csv            every run, and every step of every run, as plain tables
 
 Every file is written aside and renamed, so that none is ever seen half written.
 """
 
-import csv
 import hashlib
 import json
 import math
 import zipfile
 from dataclasses import asdict, replace
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -24,10 +23,11 @@ import numpy as np
 
 from minifp.errors import ArgumentError, DataError
 from minifp.lab import kept
-from minifp.lab.run import COLUMNS, Run
+from minifp.lab.run import Run
 from minifp.saving import files
 
-RUNS, RESULTS, HISTORY, REPORT = "runs", "results.json", "history.csv", "report.html"
+RUNS, RESULTS, REPORT = "runs", "results.json", "report.html"
+RUNS_TABLE, HISTORY = "runs.csv", "history.csv"
 LONGEST = 200  # characters of a precision in a file's name, which may have 255
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
@@ -144,47 +144,13 @@ def runs_shown(folder: Path) -> set | None:
         return set()
 
 
-def run_from(fields: dict, path: Path, history=None) -> Run:
+def run_from(fields: dict, path: Path) -> Run:
     """The Run that `asdict` and `to_json` wrote. Raises DataError if it is none."""
     try:
         run = Run(**fields)
-        run.history = {
-            name: [number(v) for v in column] for name, column in (history or run.history).items()
-        }
+        run.history = {name: [number(v) for v in column] for name, column in run.history.items()}
         run.evaluations = [tuple(e) for e in run.evaluations]
         run.seconds_per_step = number(run.seconds_per_step)
     except (TypeError, KeyError, AttributeError) as error:
         raise DataError(f"{path} holds no run of this version of minifp: {error}") from error
     return run
-
-
-# ---- the history as a table ----------------------------------------------------------------------
-
-
-def history_csv(runs: list[Run], dial: int) -> str:
-    """Every step of every run, one a line."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("precision", "seed", "dial", *COLUMNS))
-    for run in runs:
-        for line in zip(*(run.history[name] for name in COLUMNS)):
-            writer.writerow((run.precision, run.seed, dial, *line))
-    return out.getvalue()
-
-
-def read_history(path: Path) -> dict:
-    """(precision, seed) -> history, of a file that `history_csv` wrote."""
-    histories: dict = {}
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            for line in csv.DictReader(file):
-                key = line["precision"], int(line["seed"])
-                history = histories.setdefault(key, {name: [] for name in COLUMNS})
-                for name in COLUMNS:
-                    whole = name in ("step", "skipped")
-                    history[name].append(int(line[name]) if whole else float(line[name]))
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"cannot read {path}: {error!r}, expected a history that minifp wrote"
-        ) from error
-    return histories

@@ -1,0 +1,81 @@
+"""results.json: all of a comparison but the histories, as results.schema.json describes it."""
+
+import json
+from dataclasses import asdict, replace
+from importlib.resources import files as resources
+
+from minifp.errors import DataError
+from minifp.lab.results import store, tidy
+from minifp.lab.rows import TaskInfo
+from minifp.saving import files
+
+SCHEMA_FILE = "results.schema.json"
+SCHEMA = "urn:minifp:results:1"  # the "$id" of that file, raised where readers must change
+KEPT = ("dial", "precisions", "seeds", "config", "environment")  # fields that are taken up again
+
+
+def schema() -> dict:
+    """The JSON schema (draft 2020-12) that results.json follows."""
+    return json.loads(resources(__package__).joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+
+
+def summary(comparison) -> dict:
+    """What results.json holds; numbers that are not finite are still floats here."""
+    return {
+        "schema": SCHEMA,
+        "task": asdict(comparison.task),
+        "notes": comparison.notes(),
+        "verdict": comparison.verdict_sentence(),
+        "baseline": comparison.baseline,
+        "asked": comparison.asked,
+        **{name: getattr(comparison, name) for name in KEPT},
+        "rows": [asdict(row) for row in comparison.rows()],
+        "runs": [told(run) for run in comparison.runs],
+    }
+
+
+def told(run) -> dict:
+    """A run without its history, snapshots, and what it keeps in memory."""
+    small = replace(run, history={}, snapshots={}, kept={n: str(v) for n, v in run.kept.items()})
+    return {k: v for k, v in asdict(small).items() if k not in ("history", "snapshots")}
+
+
+def contents(comparison, folder) -> dict:
+    """All files of a folder that follow from the runs in it: by path, what they hold."""
+    return {
+        folder / store.RUNS_TABLE: tidy.runs_csv(comparison),
+        folder / store.HISTORY: tidy.history_csv(comparison),
+        folder / store.RESULTS: store.to_json(summary(comparison), indent=1),
+    }
+
+
+def read(folder) -> dict:
+    """The fields of the Comparison that is kept in a folder.
+
+    Raises DataError if there is none, or none of this version, or it cannot be read.
+    """
+    folder = files.as_path(folder)
+    path = folder / store.RESULTS
+    if not path.is_file():
+        raise DataError(f"no {store.RESULTS} in {folder}: expected a folder that compare wrote")
+    held = store.read_json(path)
+    try:
+        if held.get("schema") != SCHEMA:
+            raise KeyError(f"schema {held.get('schema')!r}, expected {SCHEMA!r}")
+        runs = [store.run_from(r, path) for r in held["runs"]]
+        fields = {
+            "task": TaskInfo(**held["task"]),
+            "runs": runs,
+            "asked": [tuple(pair) for pair in held["asked"]],
+            "out": folder,
+            **{name: held[name] for name in KEPT},
+        }
+        others = (name for run in runs for name in run.metrics)
+        metrics = dict.fromkeys([fields["task"].metric_name, *others])
+        histories = tidy.read_history(folder / store.HISTORY, list(metrics))
+        for run in runs:
+            run.history = histories.get((run.precision, run.seed), run.history)
+            run.snapshots = store.read_snapshots(store.run_path(folder, run.precision, run.seed))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DataError(f"{path} holds no comparison of this version: {error!r}") from error
+    return fields

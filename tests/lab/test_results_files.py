@@ -1,0 +1,176 @@
+"""What a comparison leaves in its folder: tables, results that follow their schema."""
+
+import copy
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from lab_blobs import blobs
+
+from minifp.errors import DataError
+from minifp.lab import Comparison, Metric
+from minifp.lab.comparison import compare
+from minifp.lab.results import summary, tidy
+
+ARMS = ("float32", "float32@order", "mixed,loss_scale=1e30")  # of which the last gives up
+
+
+def nearness(outputs, targets):
+    """A second metric: the mean of the outputs that should be largest."""
+    return float(np.mean(outputs[np.arange(len(targets)), targets]))
+
+
+def of_names(**changes):
+    """A task whose second metric and own column are named as columns are."""
+
+    def step(state, batch):
+        x, t = batch
+        loss = task.loss(state.model(x), t)
+        state.optimizer.minimize(loss)
+        return {"loss": loss, "twice": 2 * loss.item()}
+
+    task = blobs(metrics=[Metric("seed", nearness), Metric("twice", nearness)], **changes)
+    return blobs(metrics=task.metrics, step=step, **changes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of a comparison with a control, a second metric, and runs that give up."""
+    out = tmp_path_factory.mktemp("results")
+    compare(of_names(steps=60, dial=1), ARMS, 2, out=out, progress=False)
+    return out
+
+
+def table(path):
+    """The rows of a CSV file."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def test_runs_are_a_row_each(folder):
+    rows, runs = table(folder / "runs.csv"), Comparison.load(folder).runs
+    assert list(rows[0]) == [
+        "arm", "precision", "control", "seed", "dial", "status", "note", "accuracy", "test seed",
+        "twice", "test_loss", "steps", "skipped", "final_scale", "bytes_weights", "bytes_masters",
+        "bytes_optimizer_state", "bytes_activations", "bytes_gradients", "seconds_per_step",
+        "seconds",
+    ]  # fmt: skip
+    assert [(row["arm"], int(row["seed"])) for row in rows] == [(r.precision, r.seed) for r in runs]
+    control = next(row for row in rows if row["control"])
+    assert (control["arm"], control["precision"], control["control"], control["dial"]) == (
+        "float32@order", "float32", "order", "1",
+    )  # fmt: skip
+    for row, run in zip(rows, runs):
+        assert float(row["accuracy"]) == run.metric == run.metrics["accuracy"][-1]
+        assert float(row["test seed"]) == run.metrics["seed"][-1]
+        assert float(row["test_loss"]) == run.evaluations[-1][2]
+        assert int(row["bytes_weights"]) == run.bytes["weights"]
+        assert float(row["seconds"]) == run.seconds
+    assert {row["status"] for row in rows} == {"finished", "stopped"}
+
+
+def test_the_history_has_own_columns_and_test_metrics_at_their_steps(folder):
+    lines = table(folder / "history.csv")
+    assert list(lines[0])[5:] == [
+        "step", "loss", "grad_norm", "scale", "skipped", "twice", "test_loss", "accuracy",
+        "test seed", "test twice",
+    ]  # fmt: skip
+    for run in Comparison.load(folder).runs:
+        mine = [x for x in lines if (x["arm"], int(x["seed"])) == (run.precision, run.seed)]
+        assert len(mine) == run.steps
+        tested = [
+            (int(x["step"]), float(x["accuracy"]), float(x["test_loss"]))
+            for x in mine
+            if x["accuracy"]
+        ]
+        assert tested == run.evaluations and len(tested) >= 1
+        assert [float(x["test twice"]) for x in mine if x["test twice"]] == run.metrics["twice"]
+        for x in mine:
+            loss, twice = float(x["loss"]), float(x["twice"] or "nan")
+            assert twice == 2 * loss or (run.status == "stopped" and math.isnan(twice))
+
+
+def test_a_history_is_read_back_to_the_last_bit(folder, tmp_path):
+    first = Comparison.load(folder)
+    first.save(tmp_path)
+    for name in ("runs.csv", "history.csv", "results.json"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+    (run, *_) = first.runs
+    assert run.history["twice"] == [2 * loss for loss in run.history["loss"]]
+
+
+@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", None])
+def test_a_history_of_something_else_is_refused(folder, tmp_path, content):
+    whole = (folder / "history.csv").read_text(encoding="utf-8")
+    path = tmp_path / "history.csv"
+    path.write_text(whole[:-40] if content is None else content, encoding="utf-8")
+    with pytest.raises(DataError, match="expected a history that minifp wrote"):
+        tidy.read_history(path, ["accuracy", "seed", "twice"])
+
+
+# ---- results.json --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def validator():
+    """What holds a file against the published schema."""
+    validation = pytest.importorskip("jsonschema").Draft202012Validator
+    validation.check_schema(summary.schema())
+    return validation(summary.schema())
+
+
+def held(folder):
+    """The content of results.json."""
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+
+
+def test_results_follow_the_published_schema_which_they_name(folder, validator):
+    validator.validate(held(folder))
+    assert held(folder)["schema"] == summary.schema()["$id"] == summary.SCHEMA
+
+
+def put(value, *path):
+    """A change: what lies at this path is another value."""
+
+    def change(whole):
+        *way, last = path
+        for key in way:
+            whole = whole[key]
+        whole[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("urn:minifp:results:0", "schema"),
+        put(1, "something else"),
+        put("done", "runs", 0, "status"),
+        put([[1, 2.0]], "runs", 0, "evaluations"),
+        put(-1, "runs", 0, "seed"),
+        put("one", "rows", 0, "mean"),
+        put({"weights": 1, "stars": 2}, "rows", 0, "bytes"),
+        put("PERHAPS", "rows", 1, "verdict"),
+        put(0, "task", "margin"),
+        lambda whole: whole["runs"][0].pop("metrics"),
+    ],
+)
+def test_the_schema_takes_nothing_else(folder, validator, change):
+    other = copy.deepcopy(held(folder))
+    change(other)
+    assert not validator.is_valid(other)
+
+
+def test_results_of_another_version_are_not_read(folder, tmp_path):
+    for name in ("results.json", "history.csv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    other = held(folder) | {"schema": "urn:minifp:results:99"}
+    (tmp_path / "results.json").write_text(json.dumps(other), encoding="utf-8")
+    with pytest.raises(DataError, match="no comparison of this version.*results:99"):
+        Comparison.load(tmp_path)
