@@ -5,7 +5,10 @@ import hashlib
 from collections.abc import Callable
 from html import escape
 
+from minifp.report.charts import part
 from minifp.report.styles import CSS
+
+SWITCH = '<button type="button" class="theme" hidden>Colours: auto</button>'
 
 UNNAMED = "minifp-not-named-yet"  # stands for a name that is made of all that is shown
 
@@ -13,11 +16,11 @@ UNNAMED = "minifp-not-named-yet"  # stands for a name that is made of all that i
 def document(title: str, content: str, style: str = "", script: str = "") -> str:
     """A complete page. Its policy forbids it to fetch anything, even by mistake.
 
-    style: rules of its own, beside those of all pages. script: one that it runs at its end; the
-    policy allows no other.
+    style: rules of its own, beside those of all pages. script: one that it runs at its end, with
+    that of all pages, which switches colours; the policy allows no other.
     """
-    allowed = f"; script-src 'sha256-{hash_of(script)}'" if script else ""
-    at_the_end = f"<script>{script}</script>\n" if script else ""
+    script = part("theme.js") + script
+    allowed = f"; script-src 'sha256-{hash_of(script)}'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -26,8 +29,8 @@ def document(title: str, content: str, style: str = "", script: str = "") -> str
         f"content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:{allowed}\">\n"
         '<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>\n{CSS}{style}body {{ margin: 0; }}\n</style>\n"
-        f'</head>\n<body class="minifp">\n<main>\n{content}\n</main>\n{at_the_end}'
-        "</body>\n</html>\n"
+        f'</head>\n<body class="minifp">\n<main>\n{SWITCH}\n{content}\n</main>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 

@@ -1,8 +1,9 @@
-"""The style sheet of all pages: light and dark by the reader's setting, and narrow screens."""
+"""The style sheet of all pages: light and dark, by the reader's setting or the page's own switch,
+narrow screens and print."""
 
 LIGHT = """
   --page: #f6f7f9; --paper: #ffffff; --ink: #1f2328; --muted: #59636e; --grid: #d8dee4;
-  --edge: #dfe3e8; --soft: #f1f3f6; --link: #0a5ea8;
+  --edge: #dfe3e8; --edge-strong: #8b929a; --soft: #f1f3f6; --link: #0a5ea8;
   --good: #0b6b4f; --good-soft: #ddf3ea; --bad: #9a3c00; --bad-soft: #fde8da;
   --open: #6b5300; --open-soft: #fbf0cf;
   --series-0: #7d8590; --series-1: #0072b2; --series-2: #d55e00; --series-3: #009e73;
@@ -10,7 +11,7 @@ LIGHT = """
 """
 DARK = """
   --page: #0e1116; --paper: #161b22; --ink: #e6edf3; --muted: #9aa4b0; --grid: #2b323b;
-  --edge: #2b323b; --soft: #1d232b; --link: #6cb8f5;
+  --edge: #2b323b; --edge-strong: #6b7480; --soft: #1d232b; --link: #6cb8f5;
   --good: #7fdcb6; --good-soft: #12362a; --bad: #ffb083; --bad-soft: #41220f;
   --open: #f0d278; --open-soft: #3a2f0c;
   --series-0: #8b949e; --series-1: #4aa5e3; --series-2: #f5803b; --series-3: #2dbb91;
@@ -18,7 +19,8 @@ DARK = """
 """
 
 RULES = """
-.minifp { color-scheme: light dark; color: var(--ink); background: var(--page);
+.minifp:not([data-theme]) { color-scheme: light dark; }
+.minifp { color: var(--ink); background: var(--page);
   font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   -webkit-text-size-adjust: 100%; }
 .minifp * { box-sizing: border-box; }
@@ -38,6 +40,7 @@ RULES = """
 .minifp pre { font-size: 0.86rem; line-height: 1.55; background: var(--soft); color: var(--ink);
   border: 1px solid var(--edge); border-radius: 8px; padding: 0.85rem 1rem; margin: 0.75rem 0;
   white-space: pre-wrap; overflow-wrap: anywhere; }
+.minifp .theme { float: right; }
 .minifp .kicker { color: var(--muted); font-size: 0.9rem; margin: 0; max-width: none; }
 .minifp .lede { font-size: 1.1rem; color: var(--ink); }
 .minifp .small { font-size: 0.88rem; color: var(--muted); }
@@ -98,5 +101,12 @@ RULES = """
 }
 """
 
-IN_THE_DARK = f"@media (prefers-color-scheme: dark) {{ .minifp {{{DARK}}} }}"
-CSS = f".minifp {{{LIGHT}}}\n{IN_THE_DARK}\n{RULES.strip()}\n"
+# Print is light, whatever the screen is.
+CSS = f"""\
+.minifp, .minifp[data-theme] {{{LIGHT}}}
+@media screen and (prefers-color-scheme: dark) {{ .minifp:not([data-theme]) {{{DARK}}} }}
+@media screen {{ .minifp[data-theme="dark"] {{{DARK}}} }}
+.minifp[data-theme="light"] {{ color-scheme: light; }}
+.minifp[data-theme="dark"] {{ color-scheme: dark; }}
+{RULES.strip()}
+"""

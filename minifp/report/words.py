@@ -112,3 +112,18 @@ def listed(items) -> str:
 def raised(text: str) -> str:
     """With raised exponents: 2^-11 becomes 2⁻¹¹."""
     return re.sub(r"\^(-?\d+)", lambda found: found[1].translate(SUPERSCRIPTS), text)
+
+
+def short(value) -> str:
+    """A number of any size in four digits: 0.9831, 1.2·10⁻⁵."""
+    if not is_number(value):
+        return "-"
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return typeset(f"{value:.4g}")
+    digits, power = f"{value:.2e}".split("e")
+    return typeset(f"{float(digits):g}·10") + str(int(power)).translate(SUPERSCRIPTS)
+
+
+def power_text(k: float) -> str:
+    """2 to the k: raised where k is whole, else its value."""
+    return superscript(int(k)) if k == int(k) else f"2^{typeset(f'{k:.3g}')}"

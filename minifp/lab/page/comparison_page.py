@@ -1,9 +1,10 @@
-"""The page of a comparison: all of it in one file, without script and network; or in a notebook."""
+"""The page of a comparison: all of it in one file that needs no network; or in a notebook."""
 
 from pathlib import Path
 
-from minifp.lab.page import page_tables, sections, verdicts
+from minifp.lab.page import line_charts, page_tables, sections, verdicts
 from minifp.lab.page.page_style import STYLE
+from minifp.report import charts
 from minifp.report import document as frame
 from minifp.report.markup import paragraph, section
 from minifp.saving import files
@@ -12,12 +13,17 @@ from minifp.saving import files
 def write_page(comparison, path) -> Path:
     """Write the page of a comparison, aside first, and return its path."""
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
-    return files.write(path, frame.document(title, body(comparison), STYLE))
+    return files.write(path, frame.document(title, body(comparison), style(), charts.script()))
 
 
 def fragment(comparison) -> str:
     """The same inside a notebook."""
-    return frame.fragment(lambda prefix: body(comparison, prefix), STYLE)
+    return frame.fragment(lambda prefix: body(comparison, prefix), style(), charts.script())
+
+
+def style() -> str:
+    """The rules that this page has beside those of all."""
+    return STYLE + charts.style()
 
 
 def body(comparison, prefix="m") -> str:
@@ -29,8 +35,7 @@ def body(comparison, prefix="m") -> str:
         sections.notes(c),
         section(
             "How they got there",
-            sections.figure(c, "loss", prefix),
-            page_tables.evaluation_table(c),
+            line_charts.line_charts(c, prefix),
         ),
         section(
             "Where they end", sections.figure(c, "difference", prefix), page_tables.final_table(c)
@@ -38,7 +43,6 @@ def body(comparison, prefix="m") -> str:
         section(
             "The loss scale",
             paragraph(sections.scale_note(c)),
-            sections.figure(c, "scale", prefix),
             page_tables.scale_table(c),
         ),
         section("What it costs", sections.figure(c, "memory", prefix), page_tables.cost_table(c)),

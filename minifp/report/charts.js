@@ -1,0 +1,307 @@
+// Line charts that are explored: what is shown is chosen once and drawn in every panel of a group.
+// Drawn by uPlot; the page's static pictures stay for printing, and where no script may run.
+(() => {
+  "use strict";
+  const TAUS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+  const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+  const raised = (k) => [...String(k)].map((c) => (c === "-" ? "⁻" : SUPERSCRIPTS[c])).join("");
+
+  function text(value) { // a number in a picture: four digits
+    if (value === null || value === undefined) return "–";
+    const size = Math.abs(value);
+    if (size && (size < 1e-3 || size >= 1e5)) {
+      const [digits, power] = value.toExponential(2).split("e");
+      return `${Number(digits)}·10${raised(Number(power))}`.replace("-", "−");
+    }
+    return String(Number(value.toPrecision(4))).replace("-", "−");
+  }
+  function tick(value) {
+    const power = Math.log10(value);
+    if ((value < 1e-3 && value > 0) || value >= 1e5) {
+      return Number.isInteger(Math.round(power * 1e9) / 1e9) ? `10${raised(Math.round(power))}` : text(value);
+    }
+    return text(value);
+  }
+  const powerOfTwo = (k) => (Number.isInteger(k) ? `2${raised(k)}` : `2^${text(k)}`);
+
+  class Group {
+    constructor(root) {
+      this.root = root;
+      this.data = JSON.parse(root.querySelector(":scope > script[type='application/json']").textContent);
+      this.state = {arms: new Set(this.data.arms.map((_, i) => i)), seeds: new Set(this.data.seeds),
+        tau: this.data.tau, minus: false, single: false, zoom: null};
+      this.panels = [...root.querySelectorAll("[data-panel]")].map((element, i) => new Panel(this, element, this.data.panels[i]));
+      this.last = Math.max(...this.panels.map((panel) => panel.last), 1);
+      this.wake();
+      this.draw();
+    }
+
+    wake() {
+      const find = (name) => this.root.querySelector(name);
+      for (const [name, values] of [["arms", this.data.arms.map((_, i) => i)], ["seeds", this.data.seeds]]) {
+        this.root.querySelectorAll(`[data-choose="${name}"]`).forEach((button, i) => {
+          button.addEventListener("click", (event) => this.choose(name, values[i], values, event.shiftKey));
+        });
+      }
+      const tau = find(".charts-smooth");
+      this.taus = TAUS.filter((k) => k <= this.last / 4);
+      tau.max = this.taus.length - 1;
+      tau.value = this.taus.indexOf(this.taus.reduce((a, b) => Math.abs(b - this.state.tau) < Math.abs(a - this.state.tau) ? b : a));
+      this.state.tau = this.taus[Number(tau.value)];
+      tau.addEventListener("input", () => { this.state.tau = this.taus[Number(tau.value)]; this.later(); });
+      for (const name of ["minus", "single"]) {
+        const box = find(`.charts-${name}`);
+        if (box) box.addEventListener("change", () => { this.state[name] = box.checked; this.later(); });
+      }
+      find(".charts-all").addEventListener("click", () => this.zoom(null));
+      this.root.classList.add("awake");
+      addEventListener("resize", () => this.later());
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.later());
+      this.root.closest(".minifp").addEventListener("themechange", () => this.later());
+      this.root.closest("details")?.addEventListener("toggle", () => this.later());
+    }
+
+    choose(name, value, all, more) { // it alone; again: all; with Shift: one more, or one less
+      const chosen = this.state[name], alone = chosen.size === 1 && chosen.has(value);
+      if (more && !(alone)) chosen[chosen.has(value) ? "delete" : "add"](value);
+      else this.state[name] = new Set(alone ? all : [value]);
+      this.later();
+    }
+
+    zoom(range) {
+      this.state.zoom = range && [Math.max(0, range[0]), Math.min(this.last, range[1])];
+      this.later();
+    }
+
+    later() { // many changes, one drawing
+      if (!this.due) this.due = requestAnimationFrame(() => { this.due = 0; this.draw(); });
+    }
+
+    draw() {
+      const {arms, seeds, tau, zoom} = this.state;
+      const press = (name, is) => this.root.querySelectorAll(`[data-choose="${name}"]`)
+        .forEach((button, i) => button.setAttribute("aria-pressed", String(is(i))));
+      press("arms", (i) => arms.has(i));
+      press("seeds", (i) => seeds.has(this.data.seeds[i]));
+      const slider = this.root.querySelector(".charts-smooth");
+      const said = tau ? `each point is an exponential mean, time constant ${tau} ${tau === 1 ? "step" : "steps"}` : "off: every point as it was";
+      slider.setAttribute("aria-valuetext", said);
+      this.root.querySelector(".charts-smooth-said").textContent = said;
+      this.root.querySelector(".charts-all").disabled = !zoom;
+      this.style = getComputedStyle(this.root.closest(".minifp"));
+      for (const panel of this.panels) panel.draw();
+    }
+
+    color(name) { return this.style.getPropertyValue(`--${name}`).trim(); }
+
+    faint(name, alpha) { // #rrggbb with an alpha
+      return this.color(name) + Math.round(255 * alpha).toString(16).padStart(2, "0");
+    }
+
+    point(panel, place) { // the same step in all panels
+      for (const other of this.panels) other.show(place, other === panel);
+    }
+  }
+
+  class Panel {
+    constructor(group, element, about) {
+      Object.assign(this, {group, element, about});
+      this.plot = element.querySelector(".chart-plot");
+      this.said = element.querySelector(".chart-said");
+      this.status = element.querySelector("[role='status']");
+      this.lines = about.lines.map(([arm, seed, places, y]) => ({arm, seed, x: about.xs[places], y}));
+      this.last = Math.max(0, ...about.xs.map((xs) => xs[xs.length - 1] ?? 0));
+      this.plot.addEventListener("keydown", (event) => this.key(event));
+    }
+
+    // What is drawn: {arm, kind, y} of each line over common places, and the bands between lines.
+    shown() {
+      const {arms, seeds, tau, minus, single} = this.group.state, {data} = this.group, about = this.about;
+      const k = about.smooth ? tau : 0, differs = minus && about.minus, drawn = [], bands = [];
+      let lines = this.lines.filter((line) => seeds.has(line.seed))
+        .map((line) => ({...line, y: Curves.smooth(line.x, line.y, k)}));
+      if (differs) {
+        const base = new Map(lines.filter((line) => line.arm === data.baseline).map((line) => [line.seed, line]));
+        lines = lines.filter((line) => base.has(line.seed))
+          .map((line) => ({...line, y: Curves.minus(line, base.get(line.seed))}));
+      }
+      lines = lines.filter((line) => arms.has(line.arm) && line.y.some((v) => v !== null));
+      this.logarithmic = about.log && !differs;
+      if (this.logarithmic) lines = lines.map((line) => ({...line, y: line.y.map((v) => (v > 0 ? v : null))}));
+      this.xs = Curves.places(lines);
+      const columns = lines.map((line) => ({...line, y: Curves.aligned(line, this.xs)}));
+      const controls = about.envelope ? columns.filter((c) => data.arms[c.arm].control && !data.arms[c.arm].same) : [];
+      const inside = controls.length && columns.some((c) => !data.arms[c.arm].control);
+      if (inside) {
+        const {low, high} = Curves.envelope(controls.map((c) => c.y));
+        bands.push([drawn.push({y: high}) , drawn.push({y: low}), this.group.faint("series-0", 0.3)]);
+      }
+      for (const arm of [...arms].sort((a, b) => a - b)) {
+        const own = columns.filter((c) => c.arm === arm), look = data.arms[arm];
+        if (!own.length) continue;
+        const inBand = inside && look.control && !look.same;
+        const apart = single || own.length === 1 || (look.astray && !about.stepped);
+        if (!apart || !look.astray) {
+          const t = about.interval && own.length >= data.fewest ? data.t[own.length] : 0;
+          const {mean, low, high} = Curves.band(own.map((c) => c.y), t);
+          if (!apart && !inBand) {
+            bands.push([drawn.push({y: high}), drawn.push({y: low}), this.group.faint(look.color, 0.2)]);
+          }
+          drawn.push({arm, y: mean, low: own.length > 1 ? low : null, high, width: look.width});
+        }
+        if (apart && (own.length > 1 || look.astray)) {
+          for (const c of own) drawn.push({arm, seed: c.seed, y: c.y, width: look.astray ? 1.2 : 0.8});
+        }
+      }
+      return {drawn, bands};
+    }
+
+    draw() {
+      const at = this.chart ? this.place : null;
+      this.chart?.destroy();
+      this.chart = null;
+      const width = this.plot.clientWidth;
+      if (!width) return; // inside of something that is folded
+      const {drawn, bands} = this.shown(), {data} = this.group;
+      this.drawn = drawn;
+      const look = ({arm, seed, width, y}) => {
+        if (arm === undefined) return {stroke: "transparent", points: {show: false}, width: 0};
+        const {color, dash} = data.arms[arm];
+        return {
+          width, dash: dash.length ? dash.map((d) => d * Math.max(width, 1)) : undefined,
+          stroke: seed === undefined ? this.group.color(color) : this.group.faint(color, 0.65), spanGaps: false,
+          points: {show: this.about.points || y.filter((v) => v !== null && v !== undefined).length === 1, size: 5, fill: this.group.color(color)},
+          paths: this.about.stepped ? uPlot.paths.stepped({align: 1}) : undefined,
+        };
+      };
+      const muted = this.group.color("muted"), grid = {stroke: this.group.color("grid"), width: 1};
+      const axis = {stroke: muted, grid, ticks: {show: false}, font: "12px system-ui, sans-serif"};
+      this.chart = new uPlot({
+        width, height: Math.round(Math.min(300, Math.max(210, width * 0.55))), padding: [8, 12, 0, 0],
+        legend: {show: false},
+        series: [{}, ...drawn.map(look)],
+        bands: bands.map(([high, low, fill]) => ({series: [high, low], fill})),
+        scales: {
+          x: {time: false, range: () => this.group.state.zoom ?? [0, this.group.last]},
+          y: {distr: this.logarithmic ? 3 : 1, range: () => this.range()},
+        },
+        axes: [
+          {...axis, values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? v.toLocaleString("en") : ""))},
+          {...axis, size: 58, values: (_, splits) => splits.map((v) => (v === null ? "" : this.about.powers ? (Number.isInteger(v) ? powerOfTwo(v) : "") : this.logarithmic ? tick(v) : text(v)))},
+        ],
+        cursor: {
+          drag: {x: true, y: false, setScale: false}, points: {show: false}, y: false,
+          bind: {dblclick: () => () => this.group.zoom(null)},
+        },
+        hooks: {
+          setSelect: [(u) => this.selected(u)],
+          setCursor: [(u) => { if (!this.quiet && u.cursor.left >= 0) this.group.point(this, u.posToVal(u.cursor.left, "x")); }],
+          draw: [(u) => this.mark(u)],
+        },
+      }, [this.xs, ...drawn.map(({y}) => y)], this.plot);
+      this.show(at, false);
+    }
+
+    // The range of values in sight. Arms in which a run did not finish have no say, if others have.
+    range() {
+      const [from, to] = this.group.state.zoom ?? [0, this.group.last], {data} = this.group;
+      const reach = (lines) => {
+        let low = Infinity, high = -Infinity;
+        for (const {y} of lines) {
+          y.forEach((v, i) => {
+            if (v === null || v === undefined || this.xs[i] < from || this.xs[i] > to) return;
+            low = Math.min(low, v), high = Math.max(high, v);
+          });
+        }
+        return [low, high];
+      };
+      const sound = this.drawn.filter(({arm}) => arm === undefined || !data.arms[arm].astray);
+      let [low, high] = reach(sound);
+      if (low > high) [low, high] = reach(this.drawn);
+      if (low > high) return this.logarithmic ? [0.1, 1] : [0, 1];
+      if (this.logarithmic) { const room = Math.max((high / low) ** 0.05, 1.05); return [low / room, high * room]; }
+      if (this.about.powers && high - low < 4) return [Math.floor(low) - 2, Math.ceil(high) + 2];
+      const room = (high - low || Math.abs(high) * 0.1 || 1) * 0.06;
+      return [low - room, high + room];
+    }
+
+    selected(u) {
+      if (u.select.width < 4) return;
+      const range = [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")];
+      u.setSelect({left: 0, width: 0, top: 0, height: 0}, false);
+      this.group.zoom(range);
+    }
+
+    mark(u) { // ticks of an arm: at the steps that were skipped, a row for each arm, at the bottom
+      const {data, state} = this.group, {ctx, bbox} = u, r = devicePixelRatio || 1;
+      const rows = [...new Set(this.about.marks.map(([arm]) => arm))].filter((arm) => state.arms.has(arm));
+      ctx.save();
+      ctx.beginPath(), ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height), ctx.clip();
+      for (const [arm, seed, steps] of this.about.marks) {
+        if (!state.arms.has(arm) || !state.seeds.has(seed)) continue;
+        ctx.fillStyle = this.group.color(data.arms[arm].color);
+        const y = bbox.top + bbox.height - (rows.length - rows.indexOf(arm)) * 8 * r;
+        for (const step of steps) ctx.fillRect(u.valToPos(step, "x", true) - r / 2, y, 1.5 * r, 6 * r);
+      }
+      ctx.restore();
+    }
+
+    show(place, own) { // the cursor at the point nearest to a step, and the values there in words
+      this.place = place;
+      if (!this.chart || place === null || place === undefined || !this.xs.length) { this.say(null); return; }
+      let i = this.xs.findIndex((x) => x >= place);
+      if (i < 0) i = this.xs.length - 1;
+      if (i > 0 && place - this.xs[i - 1] < this.xs[i] - place) i--;
+      this.index = i;
+      if (!own) {
+        this.quiet = true;
+        this.chart.setCursor({left: this.chart.valToPos(this.xs[i], "x"), top: 10}, true);
+        this.quiet = false;
+      }
+      this.say(i);
+    }
+
+    say(i) {
+      const {data} = this.group, format = this.about.powers ? powerOfTwo : text;
+      this.said.replaceChildren();
+      if (i === null) return;
+      const add = (kind, content, color) => {
+        const part = document.createElement("span");
+        part.className = kind, part.textContent = content;
+        if (color) part.style.setProperty("--its", `var(--${color})`);
+        this.said.append(part, " ");
+      };
+      add("chart-step", `step ${text(this.xs[i])}`);
+      const seeds = this.drawn.filter(({seed}) => seed !== undefined).length;
+      for (const {arm, seed, y, low, high} of this.drawn) {
+        if (arm === undefined || (seed !== undefined && seeds > 12) || y[i] === undefined) continue;
+        const between = low && low[i] !== high[i] ? ` (${format(low[i])} to ${format(high[i])})` : "";
+        const which = seed === undefined ? "" : `, seed ${seed}`;
+        add("chart-value", `${data.arms[arm].name}${which} ${y[i] === null ? "none" : format(y[i])}${between}`, data.arms[arm].color);
+      }
+      if (seeds > 12) add("chart-value", "single seeds: choose fewer to read them");
+    }
+
+    key(event) {
+      const {state, last} = this.group, [from, to] = state.zoom ?? [0, last];
+      const at = this.index ?? 0, far = event.shiftKey ? 10 : 1, place = this.xs[at] ?? 0;
+      const zoom = (factor) => {
+        const span = Math.max((to - from) * factor, 2), start = Math.max(0, place - ((place - from) / (to - from)) * span);
+        this.group.zoom(start + span >= last && start <= 0 ? null : [start, start + span]);
+      };
+      const move = (i) => {
+        this.group.point(null, this.xs[Math.min(Math.max(i, 0), this.xs.length - 1)]);
+        clearTimeout(this.saying);
+        this.saying = setTimeout(() => { this.status.textContent = this.said.textContent; }, 400);
+      };
+      const keys = {ArrowLeft: () => move(at - far), ArrowRight: () => move(at + far), Home: () => move(0),
+        End: () => move(this.xs.length - 1), "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2),
+        0: () => this.group.zoom(null), Escape: () => this.group.zoom(null)};
+      if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+      keys[event.key]();
+      event.preventDefault();
+    }
+  }
+
+  for (const root of document.querySelectorAll(".charts")) new Group(root);
+})();
