@@ -1,6 +1,7 @@
 """Compare precisions: the same model, data, weights and order, once for each precision and seed."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -12,13 +13,17 @@ from minifp.lab.results import store
 from minifp.lab.results.folder import begin, save
 from minifp.lab.results.summary import read
 from minifp.lab.rows import Row, TaskInfo, dial_note
-from minifp.lab.run import Run, total_steps, train
+from minifp.lab.run import Run
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
 from minifp.lab.statistics.moments import deviation, mean
 from minifp.lab.statistics.paired import DIVERGED, LEAST_PAIRS, compare_paired
 from minifp.lab.task import Task
 from minifp.lab.tasks import load_task
-from minifp.runtime.device import default_device
+from minifp.lab.workers.carry_out import carry_out
+from minifp.lab.workers.engines import engine_for
+from minifp.lab.workers.here import Here
+from minifp.lab.workers.travel import ticket
+from minifp.lab.workers.wanted import Wanted
 from minifp.saving import files
 
 FEW_SEEDS = 5  # below it a mean and its band say little
@@ -158,9 +163,18 @@ class Comparison:
             for run in self.runs_of(precision):
                 if not run.finished:
                     notes.append(f"{precision}, seed {run.seed} {run.status}: {run.note}.")
+                if "repeated" in run.made:
+                    why = run.made["repeated"]
+                    notes.append(f"{precision}, seed {run.seed} was made twice: {why}.")
+        for made, runs in self._elsewhere().items():
+            notes.append(f"{runs} of {len(self.runs)} runs were made on another machine: {made}.")
         if self.missing():
             notes.append(f"{len(self.missing())} of {len(self.asked)} runs are still to be made.")
         return notes
+
+    def _elsewhere(self):
+        """How many runs were made in each environment that is not this comparison's."""
+        return Counter(r.made["environment"] for r in self.runs if "environment" in r.made)
 
     # ---- on disk
 
@@ -227,6 +241,7 @@ def compare(
     figures: str | None = None,
     progress: bool = True,
     device: str | None = None,
+    jobs: int = 1,
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
@@ -236,12 +251,16 @@ def compare(
     same folder, only what is missing is trained, also for more seeds or precisions. figures:
     "png", "svg" or "pdf" writes the pictures there too. An interrupt (Ctrl-C) leaves in the folder
     what was finished. device: "cpu" or "cuda", by default MINIFP_DEVICE's; on a GPU steps are
-    captured as CUDA graphs where they allow it.
+    captured as CUDA graphs where they allow it. jobs: how many runs at a time, each in a process of
+    its own with one thread, for the same results to the last bit.
 
     Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
     """
     out = None if out is None else files.as_path(out)
-    task = adjusted(load_task(task), epochs, steps, dial)
+    engine, base = engine_for(jobs), load_task(task)
+    changes = {"epochs": epochs, "steps": steps, "dial": dial}
+    task = adjusted(base, **changes)
+    travels = ticket(base, changes, task) if jobs != 1 else None
     precisions, seeds = canonical(precisions), seed_list(seeds)
     if figures is not None and out is None:
         raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
@@ -253,7 +272,10 @@ def compare(
     comparison = opened(task, data, precisions, seeds, out)
     if out is not None:
         begin(comparison, figures)
-    train_missing(comparison, task, data, progress, device)
+    try:
+        train_missing(comparison, task, data, progress, device, engine, travels)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(interrupted(comparison)) from None
     if out is not None:
         comparison.report(out / store.REPORT)
         if figures is not None:
@@ -279,20 +301,22 @@ def opened(task, data, precisions, seeds, out) -> Comparison:
     )
 
 
-def train_missing(comparison, task, data, progress, device=None) -> None:
-    """Train what is missing, all precisions of one seed before the next, saving after each run."""
-    todo = comparison.missing()
-    steps = total_steps(task, data[0])
-    shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
-    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+def train_missing(comparison, task, data, progress, device=None, engine=None, ticket=None) -> None:
+    """Train what is missing, all precisions of one seed before the next, saving after each run.
 
-    with tqdm(total=len(todo) * steps, **shown) as bar:
-        for precision, seed in todo:
-            bar.set_postfix_str(f"{precision}, seed {seed}")
-            with default_device(device):
-                run = train(task, precision, seed, data, lambda run: bar.update(), snapshots=True)
-            bar.update(steps - run.steps)  # of a run that was stopped
-            comparison.runs.append(run)
-            if comparison.out is not None:
-                store.save_run(comparison.out, run, comparison.config)
-                comparison.save(comparison.out)
+    engine: who trains, this process by default; ticket: how the task gets to another.
+    """
+    wanted = [
+        Wanted(comparison, task, data, arm, seed, device, ticket)
+        for arm, seed in comparison.missing()
+    ]
+    carry_out(task.name, wanted, engine or Here(), progress)
+
+
+def interrupted(comparison) -> str:
+    """What an interrupted comparison says: how much of it is there, and where."""
+    there = len(comparison.asked) - len(comparison.missing())
+    told = f"{there} of {len(comparison.asked)} runs are finished"
+    if comparison.out is None:
+        return f"{told}. With a folder (out) they would have been kept."
+    return f"{told}, and kept in {comparison.out}; the same call goes on from there."

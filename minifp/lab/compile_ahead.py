@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from minifp.data import TensorDataset
+from minifp.data import Subset, TensorDataset
 from minifp.errors import ArgumentError
+from minifp.lab.arms import split
 from minifp.lab.run import train
 from minifp.lab.task import Task
 from minifp.lab.tasks import CHARACTERS, SIZES, load_task
 from minifp.models import VGG, CharGRU, ResNet
 from minifp.runtime.cpu.compiling import PROGRESS
+from minifp.runtime.device import default_device
 from minifp.runtime.nearest import nearest
 
 PRECISIONS = ("float32", "mixed", "float16")
@@ -89,6 +91,25 @@ def one_step(task: Task, precision: str) -> None:
     train_set, test_set = task.data()
     data = first(train_set, 2 * task.batch_size), first(test_set, task.batch_size)
     train(replace(task, steps=2), precision, 0, data)
+
+
+def compile_for(wanted) -> None:
+    """Compile what runs need that are wanted (see workers/), before several processes do so."""
+    kinds = {(id(one.task), one.arm): one for one in wanted}
+    seen = set()
+    for one in kinds.values():
+        precision, control = split(one.arm)
+        if control != "kernels" and (id(one.task), precision) not in seen:
+            seen.add((id(one.task), precision))
+            with default_device(one.device):
+                two_steps(one.task, precision, one.data)
+
+
+def two_steps(task: Task, precision: str, data) -> None:
+    """Two steps of a task on the first examples, and an evaluation on no more."""
+    counts = 2 * task.batch_size * task.accumulate, task.batch_size
+    parts = (Subset(d, range(min(n, len(d)))) for d, n in zip(data, counts))
+    train(replace(task, steps=2), precision, 0, tuple(parts))
 
 
 def first(dataset, n: int) -> TensorDataset:

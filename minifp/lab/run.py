@@ -58,6 +58,8 @@ class Run:
         were not asked for.
     bytes: held at the peak of one step, by kind.
     seconds_per_step: the median; seconds: of the whole run, evaluations included.
+    made: what is to be known of the process that made it, in words: "repeated", if it had died
+        before; "environment", where that is another than the comparison's.
     """
 
     precision: str
@@ -76,6 +78,7 @@ class Run:
     seconds_per_step: float | None = None
     seconds: float = 0.0
     bytes: dict[str, int] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def finished(self) -> bool:

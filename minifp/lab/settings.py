@@ -18,7 +18,7 @@ from minifp.runtime import random
 # ---- what is asked for ---------------------------------------------------------------------------
 
 
-def adjusted(task, epochs, steps, dial):
+def adjusted(task, epochs=None, steps=None, dial=None):
     """The task with what the caller wants otherwise. Only one of epochs and steps can count."""
     if epochs is not None and steps is not None:
         raise ArgumentError(f"epochs={epochs} and steps={steps}: give one of them")

@@ -6,6 +6,7 @@ because each run builds its model anew, under its own precision and seed.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -81,6 +82,9 @@ class Task:
     accumulate: how many batches are added up to one step.
     early_stopping: an EarlyStopping, or None to train to the end.
 
+    `origin` is no field: (name, data set) by which `load_task` has found it, so that another
+    process finds it too; a copy with changes has none.
+
     Raises ArgumentError for a field of the wrong kind, naming it.
     """
 
@@ -109,6 +113,7 @@ class Task:
     collate: Callable | None = None
     accumulate: int = 1
     early_stopping: EarlyStopping | None = None
+    origin: ClassVar[tuple[str, str | None] | None] = None
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():

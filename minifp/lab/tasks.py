@@ -2,10 +2,13 @@
 
 load_task("lenet", data="mnist")       a built-in model on one of its data sets
 load_task("spirals.py:task")           the Task called `task` in a file
+load_task("mypackage.tasks:spirals")   the Task called `spirals` in a module that can be imported
 """
 
 import hashlib
+import importlib
 import importlib.util
+import re
 import sys
 import traceback
 from dataclasses import replace
@@ -107,7 +110,9 @@ def load_task(spec: Task | str, data: str | None = None) -> Task:
     elif not isinstance(spec, str):
         raise ArgumentError(f"a task is a Task or a text, not {type(spec).__name__}: {KNOWN}")
     elif spec in BUILT_IN:
-        return built_in(spec, data)
+        return found_by(built_in(spec, data), spec, data)
+    elif re.fullmatch(r"[\w.]+:\w+", spec) and ".py:" not in spec:
+        task = found_by(from_module(spec), spec)
     elif ".py" not in spec:
         raise ArgumentError(f"no task {spec!r}: expected {KNOWN}")
     else:
@@ -117,7 +122,14 @@ def load_task(spec: Task | str, data: str | None = None) -> Task:
     return task
 
 
+def found_by(task: Task, spec: str, data: str | None = None) -> Task:
+    """The task, which knows by what it was found."""
+    object.__setattr__(task, "origin", (spec, data))
+    return task
+
+
 KNOWN = f'{", ".join(BUILT_IN)}, or a file and a name in it, such as "mytask.py:task"'
+FILE_MODULE = "minifp_task_"  # what the names of modules begin with that are files' tasks
 
 
 def built_in(name: str, data: str | None) -> Task:
@@ -136,16 +148,32 @@ def from_file(spec: str) -> Task:
     path = Path(path).expanduser()
     if not path.is_file():
         raise ArgumentError(f"task {spec!r}: there is no file {path}")
-    module = run_file(path)
+    found = named_in(run_file(path), name, spec, path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found_by(replace(found, source=digest), f"{path.resolve()}:{name}")
+
+
+def from_module(spec: str) -> Task:
+    """The Task in "package.module:name"."""
+    place, _, name = spec.partition(":")
+    try:
+        module = importlib.import_module(place)
+    except ImportError as error:
+        raise ArgumentError(f"task {spec!r}: {place} cannot be imported: {error}") from error
+    return named_in(module, name, spec, place)
+
+
+def named_in(module, name: str, spec: str, place) -> Task:
+    """The Task of that name in a module. Raises ArgumentError, saying which there are."""
     found = getattr(module, name, None)
     if not isinstance(found, Task):
         tasks = [key for key, value in vars(module).items() if isinstance(value, Task)]
         held = f"is a {type(found).__name__}" if hasattr(module, name) else "is not there"
         raise ArgumentError(
-            f"task {spec!r}: {name} {held} in {path}, expected a minifp.Task"
-            + (f"; there are: {', '.join(tasks)}" if tasks else "; the file holds none")
+            f"task {spec!r}: {name} {held} in {place}, expected a minifp.Task"
+            + (f"; there are: {', '.join(tasks)}" if tasks else "; it holds none")
         )
-    return replace(found, source=hashlib.sha256(path.read_bytes()).hexdigest())
+    return found
 
 
 def run_file(path: Path):
@@ -153,7 +181,7 @@ def run_file(path: Path):
 
     Raises ArgumentError if the file fails, naming the line.
     """
-    name = f"minifp_task_{path.stem}"
+    name = f"{FILE_MODULE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ArgumentError(f"{path}: expected a file of Python, whose name ends in .py")

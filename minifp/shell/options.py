@@ -127,4 +127,13 @@ device = click.option(
     type=click.Choice(["cpu", "cuda"]),
     help="Where to train.  [default: MINIFP_DEVICE's, or cpu]",
 )
+jobs = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="How many runs at a time, each in a process with one thread.  [default: 1, with all "
+    "threads]",
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")

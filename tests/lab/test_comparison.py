@@ -15,6 +15,7 @@ from minifp.lab import comparison as comparing
 from minifp.lab.comparison import compare
 from minifp.lab.results import store
 from minifp.lab.run import Run
+from minifp.lab.workers import here
 from minifp.numerics import policy
 
 BOTH = ("float32", "mixed")
@@ -23,13 +24,13 @@ BOTH = ("float32", "mixed")
 @pytest.fixture
 def trained(monkeypatch):
     """The (precision, seed) pairs that are really trained, in order."""
-    calls, train = [], comparing.train
+    calls, train = [], here.train
 
     def counted(task, precision, seed, *args, **kwargs):
         calls.append((precision, seed))
         return train(task, precision, seed, *args, **kwargs)
 
-    monkeypatch.setattr(comparing, "train", counted)
+    monkeypatch.setattr(here, "train", counted)
     return calls
 
 
@@ -315,7 +316,7 @@ def test_more_seeds_and_more_precisions_train_only_what_is_missing(tmp_path, tra
 
 
 def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, trained):
-    counted = comparing.train
+    counted = here.train
 
     def interrupted(task, precision, seed, *args, **kwargs):
         if len(trained) == 3:
@@ -323,7 +324,7 @@ def test_an_interrupt_leaves_what_was_finished_readable(tmp_path, monkeypatch, t
         return counted(task, precision, seed, *args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(comparing, "train", interrupted)
+        patch.setattr(here, "train", interrupted)
         with pytest.raises(KeyboardInterrupt):
             compare(blobs(steps=3), BOTH, 2, out=tmp_path, progress=False)
     left = Comparison.load(tmp_path)
@@ -341,7 +342,7 @@ def test_an_interrupt_before_the_first_run_leaves_a_folder_that_can_go_on(tmp_pa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(comparing, "train", interrupted)
+        patch.setattr(here, "train", interrupted)
         with pytest.raises(KeyboardInterrupt):
             compare(blobs(steps=3), BOTH, 1, out=tmp_path, progress=False)
     left = Comparison.load(tmp_path)
@@ -417,7 +418,7 @@ def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("minifp.lab.comparison.train", interrupted)
+        patch.setattr(here, "train", interrupted)
         compare(task, [*BOTH, "float16"], 2, figures="png", **given)
     assert pictures(tmp_path) == []
     compare(task, BOTH, 2, figures="png", **given)

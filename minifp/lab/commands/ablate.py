@@ -37,8 +37,11 @@ class ManyFactors(click.Command):
 @options.out("Keep results, pictures and pages in this folder, and go on from what is there.")
 @options.figures
 @options.device
+@options.jobs
 @options.quiet
-def ablate(task, data, factors, base, seeds, epochs, steps, dial, out, figures, device, quiet):
+def ablate(
+    task, data, factors, base, seeds, epochs, steps, dial, out, figures, device, jobs, quiet
+):
     """Say what each technique of mixed-precision training does for TASK.
 
     Trains float32 and every combination of master weights, loss scaling and float32 sums: eight of
@@ -63,6 +66,7 @@ def ablate(task, data, factors, base, seeds, epochs, steps, dial, out, figures, 
         figures=picture_format(figures) if out else None,
         progress=not quiet,
         device=device,
+        jobs=jobs,
     )
     click.echo(ablation.table())
     page = files.as_path(out) / "effects.html" if out else None

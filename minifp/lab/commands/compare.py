@@ -22,8 +22,9 @@ from minifp.shell.results import picture_format, where
 @options.out("Keep results, pictures and report in this folder, and go on from what is there.")
 @options.figures
 @options.device
+@options.jobs
 @options.quiet
-def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, device, quiet):
+def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, device, jobs, quiet):
     """Train TASK once for each precision and seed, and say what differs.
 
     For each seed all precisions begin from the same weights and see the same batches, so that runs
@@ -70,6 +71,7 @@ def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, de
             figures=picture_format(figures) if out else None,
             progress=not quiet,
             device=device,
+            jobs=jobs,
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(out)) from None
@@ -86,6 +88,8 @@ def finished_before_interrupt(out) -> str:
         return "No run was finished."
     comparison.report(Path(out) / "report.html")
     click.echo(comparison.table())
+    there = len(comparison.asked) - len(comparison.missing())
     return (
-        f"{len(comparison.runs)} finished runs are in {out}; the same command goes on from there."
+        f"{there} of {len(comparison.asked)} runs are finished and in {out}; the same command "
+        "goes on from there."
     )

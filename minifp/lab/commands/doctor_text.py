@@ -87,7 +87,7 @@ def libraries() -> list:
         ("CuPy", cupy_text()),
         ("GPU math", gpu_math_text()),
     ]
-    others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl")
+    others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl", "loky")
     return rows + [(name, environment.installed(name)) for name in others]
 
 

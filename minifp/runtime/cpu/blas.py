@@ -7,6 +7,16 @@ slower. And how BLAS divides a product decides the order of its sums, and so the
 
 from contextlib import contextmanager
 
+# What holds a process to one thread, set before it imports NumPy.
+THREADS = (
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MINIFP_THREADS",
+)
+
 
 @contextmanager
 def one_thread():

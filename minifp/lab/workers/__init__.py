@@ -1,0 +1,1 @@
+"""Who trains: this process, several on this machine (`--jobs`), or a cluster's (`--scheduler`)."""

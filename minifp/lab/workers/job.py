@@ -1,0 +1,84 @@
+"""One run as it is asked of another process, and what comes home."""
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+
+from minifp.errors import DataError
+from minifp.lab.environment import environment
+from minifp.lab.run import Run, train
+from minifp.lab.settings import check_data, settings
+from minifp.lab.task import Task
+from minifp.lab.workers.travel import Ticket
+from minifp.runtime.device import default_device
+
+SHOWN = 60  # characters of a setting that differs
+
+
+@dataclass(frozen=True)
+class Job:
+    """One arm with one seed. config: the settings that the task must have there too, data and
+    versions among them. device: where to train, None for the default there."""
+
+    task: Ticket
+    config: dict
+    arm: str
+    seed: int
+    device: str | None = None
+
+
+@dataclass
+class Outcome:
+    """A run that came home, and the process that made it: its environment, its number, and the
+    bytes that it held at most, where the system tells."""
+
+    run: Run
+    environment: dict[str, str] = field(default_factory=dict)
+    process: int = 0
+
+
+ALONE = threading.Lock()  # runs share the seed and the observers of their process
+HELD: dict = {}  # what the last job of this process was of: the next one is mostly of the same
+
+
+def do(job: Job, on_step: Callable[[Run], object] | None = None) -> Outcome:
+    """Train as a job says, in this process. Raises DataError where data or settings are others."""
+    with ALONE:
+        task, data = prepared(job)
+        with default_device(job.device):
+            run = train(task, job.arm, job.seed, data, on_step, snapshots=True)
+    return Outcome(run, here(), os.getpid())
+
+
+def prepared(job: Job) -> tuple[Task, tuple]:
+    """The task of a job and its data, which are kept for the next job."""
+    if HELD.get("ticket") != job.task or HELD.get("config") != job.config:
+        HELD.clear()
+        task = job.task.load()
+        data = check_data(task.data())
+        check_same(job, settings(task, data))
+        HELD.update(ticket=job.task, config=job.config, task=task, data=data)
+    return HELD["task"], HELD["data"]
+
+
+def check_same(job: Job, found: dict) -> None:
+    """Raise DataError where a task has other settings here than where it was sent from."""
+    differing = [key for key in job.config if found.get(key) != job.config[key]]
+    if differing:
+        told = "; ".join(
+            f"{key} is {str(found.get(key))[:SHOWN]!r} instead of {str(job.config[key])[:SHOWN]!r}"
+            for key in differing
+        )
+        raise DataError(
+            f"the task {job.config['task']!r} is another one in the process that is to train it: "
+            f"{told}. Data must be the same whenever a task's data function is called, so give its "
+            "random numbers a seed; and minifp, files and modules must be the same on all machines"
+        )
+
+
+@cache
+def here() -> dict[str, str]:
+    """The environment of this process."""
+    return environment()

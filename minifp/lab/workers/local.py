@@ -1,0 +1,191 @@
+"""Runs in several processes on this machine: one core each.
+
+Each lane is a process of its own, with one thread, so that one which is killed takes nothing with
+it but its run. Processes are spawned by loky: nothing of this process is copied, and a script
+needs no `if __name__ == "__main__"`.
+"""
+
+import os
+import re
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import ArgumentError, TrainingError
+from minifp.lab.compile_ahead import compile_for
+from minifp.lab.workers.job import Job, Outcome, do
+from minifp.lab.workers.progress import Progress
+from minifp.lab.workers.travel import HOW_TO_GET
+from minifp.lab.workers.wanted import Wanted
+from minifp.runtime.cpu import blas
+
+BOARD = "steps"  # the file in which each process writes how many steps it has done
+GLANCE = 0.5  # seconds between two looks at it
+TRIES = 2  # of a run whose process dies
+
+
+def checked_jobs(jobs) -> int:
+    """How many processes. Raises ArgumentError for what is no number of them."""
+    if not hasattr(jobs, "__index__") or isinstance(jobs, bool) or jobs < 1:
+        raise ArgumentError(f"jobs={jobs!r}: expected how many processes, at least 1")
+    return int(jobs)
+
+
+# ---- in the process of a lane --------------------------------------------------------------------
+
+_mine: dict[str, Any] = {}
+
+
+def begin(folder: str, lane: int, parent: int) -> None:
+    """What a process does first. Ctrl-C is for the parent to hear; without it there is no work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    board = np.memmap(Path(folder) / BOARD, np.int64, "r+")
+    _mine.update(board=board, lane=lane)
+    threading.Thread(target=_end_without, args=(parent,), daemon=True).start()
+
+
+def _end_without(parent):
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def work(job: Job) -> Outcome:
+    """Train, and write down how far it is."""
+    board, lane = _mine["board"], _mine["lane"]
+    board[lane] = 0
+
+    def on_step(run):
+        board[lane] = run.steps
+
+    return do(job, on_step)
+
+
+# ---- in the process that asks --------------------------------------------------------------------
+
+
+class Lane:
+    """A process, and the run that it has."""
+
+    def __init__(self, number: int, folder: str) -> None:
+        self.number, self.folder = number, folder
+        self.one: Wanted | None = None
+        self.future: Future | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Begin the process, which imports minifp meanwhile."""
+        from loky import ProcessPoolExecutor
+        from loky.backend import get_context
+
+        self.pool = ProcessPoolExecutor(
+            max_workers=1,
+            context=get_context("loky"),
+            env=dict.fromkeys(blas.THREADS, "1"),
+            initializer=begin,
+            initargs=(self.folder, self.number, os.getpid()),
+        )
+        self.pool.submit(os.getpid)
+
+    def give(self, one: Wanted) -> None:
+        """Let it train this."""
+        self.one, self.future = one, self.pool.submit(work, one.job())
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.pool.shutdown(wait=True, kill_workers=True)
+
+
+class Local:
+    """Trains in processes of this machine, so many at a time. Raises ArgumentError where loky is
+    not there."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = self.lanes = checked_jobs(jobs)
+        try:
+            import loky  # noqa: F401
+        except ImportError:
+            raise ArgumentError(f"jobs={jobs} needs loky: {HOW_TO_GET}") from None
+
+    def __enter__(self) -> "Local":
+        self.folder = tempfile.mkdtemp(prefix="minifp-")
+        self.board = np.memmap(Path(self.folder) / BOARD, np.int64, "w+", shape=(self.jobs,))
+        self.working: list[Lane] = []
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for lane in self.working:
+            lane.stop()
+        del self.board
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def outcomes(
+        self, wanted: Sequence[Wanted], progress: Progress
+    ) -> Iterator[tuple[Wanted, Outcome]]:
+        """Each run as soon as it is made. Raises TrainingError at the end where the process of a
+        run has died TRIES times, and at once what a run raises."""
+        count = min(self.jobs, len(wanted))
+        self.lanes = progress.lanes = count
+        self.working = [Lane(number, self.folder) for number in range(count)]
+        compile_for(wanted)  # while they import minifp
+        waiting, deaths = deque(wanted), dict[int, list[str]]()
+        lost: list[Wanted] = []
+        while waiting or any(lane.future for lane in self.working):
+            for lane in self.working:
+                if lane.future is None and waiting:
+                    one = waiting.popleft()
+                    progress.begin(one)
+                    lane.give(one)
+            for lane in self._ended(progress):
+                one, future = lane.one, lane.future
+                lane.one = lane.future = None
+                assert one is not None and future is not None
+                died = deaths.get(id(one), [])
+                try:
+                    outcome = future.result()
+                except BrokenProcessPool as error:
+                    deaths[id(one)] = [*died, how_it_died(error)]
+                    lane.start()
+                    if len(died) + 1 < TRIES:
+                        waiting.appendleft(one)
+                    else:
+                        lost.append(one)
+                    continue
+                if died:
+                    outcome.run.made["repeated"] = f"its process died ({died[0]})"
+                yield one, outcome
+        if lost:
+            raise TrainingError(_lost(lost, deaths, len(wanted)))
+
+    def _ended(self, progress):
+        """The lanes whose runs have ended, after at most GLANCE seconds."""
+        busy = {lane.future: lane for lane in self.working if lane.future is not None}
+        ended, _ = wait(busy, GLANCE, FIRST_COMPLETED)
+        for future, lane in busy.items():
+            if future not in ended:
+                progress.reached(lane.one, int(self.board[lane.number]))
+        return [busy[future] for future in ended]
+
+
+def how_it_died(error: BaseException) -> str:
+    """The signal or the exit code, as loky tells it, such as "SIGKILL(-9)"."""
+    codes = re.search(r"\{(.*?)\}", str(error))
+    return codes[1] if codes else "without a reason told"
+
+
+def _lost(lost, deaths, count):
+    told = "; ".join(f"{one} ({', '.join(deaths[id(one)])})" for one in lost)
+    return (
+        f"the process of {len(lost)} of {count} runs died {TRIES} times: {told}. SIGKILL may be "
+        "the system's, for want of memory: try fewer jobs. All other runs are kept"
+    )

@@ -1,0 +1,129 @@
+"""How a task gets to another process: by its name where it has one, else pickled with all it holds.
+
+A name is what `load_task` takes: "lenet", "mytask.py:task" or "package.module:task". The process
+loads the task by it, and makes the same changes. A task that was made in a script or a notebook
+has none, and is pickled by value, as cloudpickle does.
+"""
+
+import hashlib
+import sys
+import tempfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from minifp.errors import ArgumentError
+from minifp.lab.settings import adjusted
+from minifp.lab.task import Task
+from minifp.lab.tasks import FILE_MODULE, load_task
+
+MAIN = "__main__", "__mp_main__"  # the script itself, which multiprocessing may rename
+HOW_TO_GET = "python -m pip install loky"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A task by its name, with the data set of a built-in one, and what `adjusted` changes in it.
+
+    text: what is in its file, if it is of one, for machines that do not see the same files.
+    """
+
+    spec: str
+    data: str | None = None
+    changes: tuple[tuple[str, Any], ...] = ()
+    text: bytes = b""
+
+    def load(self) -> Task:
+        """The task itself. Raises ArgumentError where there is no such task here."""
+        return adjusted(load_task(self._spec_here(), self.data), **dict(self.changes))
+
+    def _spec_here(self):
+        """The name, whose file is written anew where it is not as it was."""
+        path, _, name = self.spec.rpartition(":")
+        file = Path(path)
+        if not self.text or (file.is_file() and file.read_bytes() == self.text):
+            return self.spec
+        digest = hashlib.sha256(self.text).hexdigest()[:16]
+        copy = Path(tempfile.gettempdir()) / f"minifp-task-{digest}" / file.name
+        copy.parent.mkdir(mode=0o700, exist_ok=True)
+        copy.write_bytes(self.text)
+        return f"{copy}:{name}"
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A task by value: pickled, and the hash of that."""
+
+    name: str
+    digest: str
+    pickled: bytes
+
+    def load(self) -> Task:
+        """The task itself."""
+        import cloudpickle
+
+        return cloudpickle.loads(self.pickled)
+
+
+Ticket = Named | Carried
+
+
+def ticket(base: Task, changes: dict, task: Task) -> Ticket:
+    """How `task` travels, which `adjusted` made of `base` by `changes`.
+
+    Raises ArgumentError for one that has no name and cannot be pickled, naming the field.
+    """
+    found = base.origin or imported_as(base)
+    if found is None:
+        return carried(task)
+    path = found[0].rpartition(":")[0]
+    text = Path(path).read_bytes() if base.source else b""
+    if base.source and hashlib.sha256(text).hexdigest() != base.source:
+        raise ArgumentError(
+            f"{path} has changed since the task {base.name!r} was loaded: load it again"
+        )
+    made = tuple((name, value) for name, value in changes.items() if value is not None)
+    return Named(*found, made, text)
+
+
+def imported_as(task: Task) -> tuple[str, None] | None:
+    """("module:name", None) of a task that an imported module holds; None for another."""
+    for module, held in [*sys.modules.items()]:
+        if module in MAIN or module.startswith(FILE_MODULE):
+            continue  # which another process cannot import
+        for name, value in [*getattr(held, "__dict__", {}).items()]:
+            if value is task:
+                return f"{module}:{name}", None
+    return None
+
+
+def carried(task: Task) -> Carried:
+    """A task by value. Raises ArgumentError for one that cannot be pickled, naming the field."""
+    try:
+        import cloudpickle
+    except ImportError:
+        raise ArgumentError(
+            f"to train in other processes, minifp needs loky, which is not here: {HOW_TO_GET}"
+        ) from None
+    try:
+        pickled = cloudpickle.dumps(task)
+    except Exception as error:
+        raise ArgumentError(_not_picklable(task, error)) from error
+    return Carried(task.name, hashlib.sha256(pickled).hexdigest(), pickled)
+
+
+def _not_picklable(task, error):
+    import cloudpickle
+
+    culprits = []
+    for field in fields(task):
+        try:
+            cloudpickle.dumps(getattr(task, field.name))
+        except Exception:
+            culprits.append(field.name)
+    return (
+        f"the task {task.name!r} cannot be sent to other processes, because of its "
+        f"{' and '.join(culprits) or 'fields'}: {error}. Put it into a file of its own and give "
+        "its name, as in minifp compare mytask.py:task or fp.compare('mytask.py:task'); or make "
+        "what cannot be pickled (a lock, an open file, a generator) inside of its functions"
+    )

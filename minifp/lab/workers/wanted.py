@@ -1,0 +1,38 @@
+"""A run that is to be made, as the process knows it that asks for it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from minifp.lab.run import total_steps
+from minifp.lab.task import Task
+from minifp.lab.workers.job import Job
+from minifp.lab.workers.travel import Ticket
+
+if TYPE_CHECKING:
+    from minifp.lab.comparison import Comparison
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """One run of a comparison. ticket: how its task gets to other processes, where it does."""
+
+    comparison: "Comparison"
+    task: Task
+    data: Any
+    arm: str
+    seed: int
+    device: str | None = None
+    ticket: Ticket | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many steps it takes, if it is not stopped."""
+        return total_steps(self.task, self.data[0])
+
+    def job(self) -> Job:
+        """What another process is told."""
+        assert self.ticket is not None
+        return Job(self.ticket, self.comparison.config, self.arm, self.seed, self.device)
+
+    def __str__(self) -> str:
+        return f"{self.arm}, seed {self.seed}"

@@ -1,0 +1,169 @@
+"""Runs in other processes: the same bits, nothing lost but the run that dies, plain refusals."""
+
+import os
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from lab_blobs import blobs
+
+from minifp.errors import ArgumentError, DataError
+from minifp.lab import Comparison, compare
+from minifp.lab.tasks import load_task
+from minifp.lab.workers import job as jobs
+from minifp.lab.workers import progress as progresses
+from minifp.lab.workers.local import Local
+from minifp.lab.workers.travel import Carried, Named, ticket
+
+# A task whose loss ends the first process that trains it with dropout for 20 steps, but this one.
+FILE = """
+import os
+from pathlib import Path
+from lab_blobs import blobs
+from minifp.nn import functional as F
+MARK, calls = Path(__file__).with_name("died"), []
+
+def loss(y, t):
+    calls.append(1)
+    if os.getpid() != {parent} and len(calls) == 20 and not MARK.exists():
+        MARK.touch()
+        os._exit(9)
+    return F.cross_entropy(y, t)
+
+task = blobs(loss=loss, steps=30)
+"""
+ARMS = ("float32", "mixed", "mixed@order")
+
+
+@pytest.fixture
+def mortal(tmp_path):
+    """The name of that task."""
+    path = tmp_path / "mortal.py"
+    path.write_text(FILE.format(parent=os.getpid()), encoding="utf-8")
+    return f"{path}:task"
+
+
+def bits(comparison):
+    """All numbers of all runs, in their order."""
+    found = []
+    for run in comparison.runs:
+        arrays = {name: a.tobytes() for name, a in run.snapshots.items()}
+        found.append((run.precision, run.seed, run.history, run.evaluations, arrays))
+    return found
+
+
+def test_two_processes_give_the_same_bits_though_one_dies(mortal, tmp_path):
+    alone = compare(mortal, ARMS, 2, progress=False)
+    several = compare(mortal, ARMS, 2, jobs=2, out=tmp_path / "out", progress=False)
+    assert bits(several) == bits(alone)
+    (note,) = [note for note in several.notes() if "twice" in note]
+    assert "was made twice: its process died (EXIT(9))" in note
+    assert Comparison.load(tmp_path / "out").notes() == several.notes()
+
+
+# ---- how a task travels --------------------------------------------------------------------------
+
+
+def test_a_task_with_a_name_travels_by_it_and_a_changed_one_by_value(mortal):
+    base = load_task("lenet", "digits")
+    assert ticket(base, {"steps": 3, "dial": None}, base) == Named(
+        "lenet", "digits", (("steps", 3),)
+    )
+    of_file = ticket(load_task(mortal), {}, load_task(mortal))
+    assert of_file.spec == mortal and b"os._exit" in of_file.text
+    changed = replace(base, batch_size=8)
+    assert changed.origin is None
+    by_value = ticket(changed, {}, changed)
+    assert isinstance(by_value, Carried) and by_value.load().batch_size == 8
+
+
+def test_a_task_of_a_module_travels_by_its_name(monkeypatch):
+    import lab_blobs
+
+    task = blobs()
+    monkeypatch.setattr(lab_blobs, "held", task, raising=False)
+    found = ticket(task, {}, task)
+    assert found == Named("lab_blobs:held") and found.load() == task
+    with pytest.raises(ArgumentError, match="'lab_blobs:other': other is not there in lab_blobs"):
+        load_task("lab_blobs:other")
+    with pytest.raises(ArgumentError, match="no_such_module cannot be imported"):
+        load_task("no_such_module:task")
+
+
+def test_a_file_that_is_not_there_is_written_anew(mortal):
+    task = load_task(mortal)
+    there = ticket(task, {"steps": 2}, task)
+    elsewhere = replace(there, spec=there.spec.replace("mortal.py", "elsewhere.py"))
+    loaded = elsewhere.load()
+    assert (loaded.name, loaded.steps, loaded.source) == ("blobs", 2, task.source)
+
+
+def test_what_cannot_be_pickled_is_refused_with_the_field_and_a_way():
+    lock = threading.Lock()
+    task = blobs(model=lambda: lock)
+    with pytest.raises(ArgumentError, match="because of its model: .*lock.*file of its own"):
+        ticket(task, {}, task)
+
+
+def test_other_data_in_the_other_process_are_refused():
+    draw = np.random.default_rng(0)
+
+    def other_each_time():
+        train, test = blobs().data()
+        return replace_targets(train, draw), test
+
+    task = blobs(data=other_each_time)
+    config = compare(task, ["float32"], 1, steps=1, progress=False).config
+    job = jobs.Job(Carried("blobs", "", b""), config, "float32", 0)
+    with pytest.raises(DataError, match="another one in the process .* training data is 'clouds"):
+        jobs.check_same(job, jobs.settings(task, task.data()))
+
+
+def replace_targets(dataset, draw):
+    """The same points with other targets."""
+    x, t = dataset.arrays
+    return type(dataset)(x, draw.integers(0, 4, len(t)), name="clouds")
+
+
+@pytest.mark.parametrize("jobs", [0, -1, True, 1.5, "2"])
+def test_a_number_of_processes_is_one(jobs):
+    with pytest.raises(ArgumentError, match="jobs=.*: expected how many processes, at least 1"):
+        compare(blobs(), jobs=jobs, progress=False)
+
+
+def test_without_loky_the_way_to_get_it_is_told(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "loky", None)
+    with pytest.raises(ArgumentError, match="jobs=2 needs loky: python -m pip install loky"):
+        Local(2)
+
+
+# ---- how long it will take -----------------------------------------------------------------------
+
+
+def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkeypatch):
+    now = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr(progresses, "time", clock)
+    wanted = [SimpleNamespace(comparison=None, arm=arm, steps=100) for arm in "aabb"]
+    with progresses.Progress("", wanted, 1, shown=False) as shown:
+        shown.begin(wanted[0])
+        assert shown.remaining() is None
+        now[0] = 10.0
+        shown.reached(wanted[0], 50)
+        assert shown.remaining() == pytest.approx(10 + 3 * 20)
+        now[0] = 30.0
+        shown.end(wanted[0])
+        assert shown.remaining() == pytest.approx(3 * 30)
+        for one, seconds in ((wanted[1], 30), (wanted[2], 90)):
+            shown.begin(one)
+            now[0] += seconds
+            shown.end(one)
+        assert shown.remaining() == pytest.approx(90)  # another b
+        shown.begin(wanted[3])
+        shown.reached(wanted[3], 80)
+        shown.begin(wanted[3])  # once more, as its process died
+        assert shown.remaining() == pytest.approx(90)
+        shown.end(wanted[3])
+        assert shown.remaining() == 0
