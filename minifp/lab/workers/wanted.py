@@ -1,22 +1,19 @@
 """A run that is to be made, as the process knows it that asks for it."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minifp.lab.run import total_steps
 from minifp.lab.task import Task
 from minifp.lab.workers.job import Job
 from minifp.lab.workers.travel import Ticket
 
-if TYPE_CHECKING:
-    from minifp.lab.comparison import Comparison
-
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """One run of a comparison. ticket: how its task gets to other processes, where it does."""
+    """One run of a Comparison. ticket: how its task gets to other processes, where it does."""
 
-    comparison: "Comparison"
+    comparison: Any
     task: Task
     data: Any
     arm: str
