@@ -112,7 +112,7 @@ from minifp.saving.checkpoint import load, save
 from minifp.lab.task import EarlyStopping, Task
 from minifp.lab.metrics import Metric
 from minifp.lab.tasks import load_task
-from minifp.lab import Comparison, ablate, compare
+from minifp.lab import Comparison, ablate, compare, merge
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.findings import Findings
@@ -147,8 +147,8 @@ __all__ = [
     "float16", "float32", "float64", "functional", "get_gpu_math", "get_num_threads",
     "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64",
     "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long",
-    "manual_seed", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim",
-    "paddle", "pi", "precision", "save", "set_default_device", "set_gpu_math",
+    "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
+    "optim", "paddle", "pi", "precision", "save", "set_default_device", "set_gpu_math",
     "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----

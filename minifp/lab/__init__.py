@@ -4,6 +4,7 @@ from minifp.lab.ablation import Ablation, ablate
 from minifp.lab.comparison import Comparison, Row, compare
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
+from minifp.lab.results.merging import merge
 from minifp.lab.run import Run, train
 from minifp.lab.task import EarlyStopping
 
@@ -18,5 +19,6 @@ __all__ = [
     "Run",
     "ablate",
     "compare",
+    "merge",
     "train",
 ]

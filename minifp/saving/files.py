@@ -8,8 +8,10 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -83,6 +85,29 @@ def remove(*paths) -> None:
     for path in map(as_path, paths):
         with _refusals(path):
             path.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path) -> Iterator[Path]:
+    """Give a folder to write into, which becomes the one at `path` when all went well.
+
+    Else nothing of it is left. Raises ArgumentError where something is there already (a folder that
+    is empty may be), and FileError where it cannot be made.
+    """
+    target = as_path(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise ArgumentError(f"{path} is there already: expected a folder that is new, or empty")
+    aside = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
+    try:
+        with _refusals(target):
+            aside.mkdir(parents=True)
+        yield aside
+        with _refusals(target):
+            if target.exists():
+                target.rmdir()  # which is empty: on Windows it could not be replaced
+            os.replace(aside, target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def check_writable(*paths) -> None:

@@ -84,6 +84,13 @@ def save_run(folder: Path, run: Run, config: dict) -> None:
     files.write_all({**written, path: to_json({"config": config, "run": told})})
 
 
+def names_of(folder: Path, run: Run) -> list[str]:
+    """The files of a run that is kept in a folder, seen from there."""
+    path = run_path(folder, run.precision, run.seed)
+    found = [path, *([snapshots_path(path)] if run.snapshots else [])]
+    return [p.relative_to(folder).as_posix() for p in found] + list(run.kept.values())
+
+
 def snapshots_path(path: Path) -> Path:
     """Where the snapshots of a run in `path` are."""
     return path.with_suffix(".npz")
@@ -103,19 +110,23 @@ def load_runs(folder: Path, config: dict) -> list[Run]:
     runs = []
     for path in sorted((folder / RUNS).glob("*.json")):
         held = read_json(path)
-        differing = [k for k in config if held.get("config", {}).get(k) != config[k]]
-        if differing:
-            raise ArgumentError(_mixing(folder, held.get("config", {}), config, differing))
+        if changed := differing(held.get("config", {}), config):
+            raise ArgumentError(_mixing(folder, held.get("config", {}), config, changed))
         run = run_from(held["run"], path)
         run.snapshots = read_snapshots(path)
         runs.append(run)
     return runs
 
 
-def _mixing(folder, held, config, differing):
+def differing(one: dict, other: dict) -> list[str]:
+    """The names of the settings in which two differ; one that is not there is None."""
+    return [k for k in dict.fromkeys([*one, *other]) if one.get(k) != other.get(k)]
+
+
+def _mixing(folder, held, config, changed):
     changes = "; ".join(
-        f"{k} was {shorten(repr(held.get(k)), 60)} and is now {shorten(repr(config[k]), 60)}"
-        for k in differing
+        f"{k} was {shorten(repr(held.get(k)), 60)} and is now {shorten(repr(config.get(k)), 60)}"
+        for k in changed
     )
     return (
         f"{folder} holds runs of other settings: {changes}. Runs of different settings do not "

@@ -1,0 +1,143 @@
+"""Folders of one comparison that were made apart, on several machines say, put together."""
+
+import math
+import os
+from dataclasses import asdict, fields
+from pathlib import Path
+from textwrap import shorten
+
+import numpy as np
+
+from minifp.errors import ArgumentError, DataError
+from minifp.lab.comparison import Comparison
+from minifp.lab.results import store, summary
+from minifp.lab.run import Run
+from minifp.saving import files
+
+# What may differ between two runs that have the same bits, or is looked at by itself.
+MEASURED = ("seconds", "seconds_per_step", "bytes", "snapshots", "kept")
+TOLD = ("description", "epochs", "steps", "batch_size", "clip_norm")  # of tasks: settings have it
+SHOWN = 5  # of what differs
+
+
+def merge(
+    *folders: str | os.PathLike,
+    out: str | os.PathLike | None = None,
+    figures: str | None = None,
+) -> Comparison:
+    """Put the runs of several folders together, and return the Comparison of all of them.
+
+    folders: at least two that `compare` wrote. out: a new folder for the result, which is there as
+    a whole or not at all; None only looks whether they fit. figures: as in `compare`.
+
+    Raises ArgumentError, naming what differs, for folders of other settings, data, task or margin;
+    for a run that two folders have with different results (times may differ, bits may not); and for
+    a folder `out` that holds something already.
+    """
+    paths = [files.as_path(folder) for folder in folders]
+    if len({path.resolve() for path in paths}) < max(2, len(paths)):
+        raise ArgumentError(
+            f"merge of {', '.join(map(str, paths)) or 'nothing'}: expected two folders or more, "
+            "each once"
+        )
+    parts = [(path, Comparison.load(path)) for path in paths]
+    for path, part in parts[1:]:
+        check_settings(paths[0], parts[0][1], path, part)
+    places: dict[tuple, tuple[Path, Run]] = {}
+    for path, part in parts:
+        for run in store.load_runs(path, part.config):
+            before = places.setdefault((run.precision, run.seed), (path, run))
+            check_same(*before, path, run)
+    whole = united([part for _, part in parts], [run for _, run in places.values()])
+    if out is None:
+        return whole
+    with files.new_folder(out) as folder:
+        contents = {
+            folder / name: content(path / name)
+            for path, run in places.values()
+            for name in store.names_of(path, run)
+        }
+        files.write_all({**contents, **summary.contents(whole, folder)})
+        whole.report(folder / store.REPORT)
+        if figures is not None:
+            whole.figures(folder, figures)
+    whole.out = files.as_path(out)
+    return whole
+
+
+def check_settings(first, one, second, other) -> None:
+    """Refuse comparisons whose runs cannot stand side by side."""
+    told, of_other = (
+        {**{k: v for k, v in asdict(c.task).items() if k not in TOLD}, **c.config}
+        for c in (one, other)
+    )
+    differing = store.differing(told, of_other)
+    if differing:
+        changes = "; ".join(
+            f"{name} is {shorten(repr(told.get(name)), 60)} in {first} and "
+            f"{shorten(repr(of_other.get(name)), 60)} in {second}"
+            for name in differing
+        )
+        raise ArgumentError(
+            f"{first} and {second} cannot be merged: {changes}. Only runs of the same settings, "
+            "data and margin belong into one comparison"
+        )
+
+
+def check_same(first, one, second, other) -> None:
+    """Refuse two runs of one arm and seed that are not the same to the last bit."""
+    found = [] if one is other else differences(first, one, second, other)
+    if found:
+        name = store.run_path(Path(), one.precision, one.seed)
+        raise ArgumentError(
+            f"{one.precision}, seed {one.seed} is in {first} and in {second}, with other results: "
+            f"{', '.join(found[:SHOWN])} differ. The same settings give the same bits on one "
+            f"machine with one version of each library; keep one, and delete {name} in the other "
+            "folder, or that folder"
+        )
+
+
+def differences(first, one, second, other) -> list[str]:
+    """In what two runs differ beside times, the most telling first."""
+    names = [f.name for f in fields(Run) if f.name not in MEASURED]
+    found = [n for n in names if store.to_json(getattr(one, n)) != store.to_json(getattr(other, n))]
+    arrays, of_other = one.snapshots, other.snapshots
+    if arrays and of_other:  # which are not there where they were not asked for, or lost
+        same = arrays.keys() == of_other.keys() and all(
+            np.array_equal(a, of_other[k], equal_nan=True) for k, a in arrays.items()
+        )
+        found += [] if same else ["weights and outputs"]
+    for name in sorted({*one.kept, *other.kept}):
+        places = [(first, one.kept.get(name)), (second, other.kept.get(name))]
+        held = [None if file is None else content(path / file) for path, file in places]
+        found += [] if held[0] == held[1] else [name]
+    return found
+
+
+def content(path) -> bytes:
+    """What a file holds. Raises DataError if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read {path}, which belongs to a run: {error}") from error
+
+
+def united(parts, runs) -> Comparison:
+    """One comparison of all of these runs; what was said of machines is said of each."""
+    first = parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.environment)
+    precisions = list(dict.fromkeys(p for part in parts for p in part.precisions))
+    order = {precision: i for i, precision in enumerate(precisions)}
+    return Comparison(
+        first.task,
+        first.dial,
+        precisions=precisions,
+        seeds=sorted({seed for part in parts for seed in part.seeds}),
+        runs=sorted(runs, key=lambda run: (run.seed, order.get(run.precision, math.inf))),
+        config=first.config,
+        environment={
+            name: "; ".join(dict.fromkeys(p.environment.get(name, "unknown") for p in parts))
+            for name in names
+        },
+        asked=list(dict.fromkeys(pair for part in parts for pair in part.asked)),
+    )

@@ -1,0 +1,169 @@
+"""Folders that were made apart: what is put together, and what is refused."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from lab_blobs import blobs, clouds
+
+from minifp import lab
+from minifp.cli import main
+from minifp.errors import ArgumentError, FileError
+from minifp.lab import Comparison
+from minifp.lab.comparison import compare
+from minifp.lab.evaluation import evaluate
+from minifp.lab.results import merging, store
+from minifp.saving import files
+
+BOTH = ("float32", "mixed")
+
+
+def keeping(state, test_set):
+    """An evaluation that keeps a text and an array."""
+    found = evaluate(blobs(), state, test_set)
+    return {**found.metrics, "loss": found.loss, "words": "seen", "ones": np.ones(2)}
+
+
+def made(folder, precisions=BOTH, seeds=2, **changes):
+    """A folder with a small comparison."""
+    task = blobs(**{"steps": 12, "evaluate": keeping, **changes})
+    compare(task, precisions, seeds, out=folder, progress=False)
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_pictures():
+    """Pages are made without them, in a tenth of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("minifp.report.drawing.is_available", lambda: False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def halves(tmp_path_factory):
+    """Seeds 0 and 1 in one folder, 1 and 2 in another: seed 1 was made twice."""
+    folder = tmp_path_factory.mktemp("halves")
+    return made(folder / "a"), made(folder / "b", seeds=[1, 2])
+
+
+@pytest.fixture
+def other(halves, tmp_path):
+    """A copy of the second half, to be changed."""
+    return shutil.copytree(halves[1], tmp_path / "other")
+
+
+def changed(folder, precision="mixed", seed=1, **fields):
+    """The same folder, in which a run has other fields."""
+    path = store.run_path(folder, precision, seed)
+    held = json.loads(path.read_text(encoding="utf-8"))
+    held["run"].update(fields)
+    path.write_text(json.dumps(held), encoding="utf-8")
+    return folder
+
+
+def test_the_whole_is_what_one_call_makes(halves, tmp_path):
+    whole = lab.merge(*halves, out=tmp_path / "whole")
+    at_once = Comparison.load(made(tmp_path / "at once", seeds=3))
+    read = Comparison.load(tmp_path / "whole")
+    for merged in (whole, read):
+        assert (merged.precisions, merged.seeds) == (at_once.precisions, [0, 1, 2])
+        assert sorted(merged.asked) == sorted(at_once.asked) and not merged.missing()
+        assert [r.verdict for r in merged.rows()] == [r.verdict for r in at_once.rows()]
+    files_of = [
+        {p.relative_to(f).as_posix() for p in f.rglob("*") if p.is_file()}
+        for f in (tmp_path / "whole", tmp_path / "at once")
+    ]
+    assert files_of[0] == files_of[1] >= {"report.html", "runs/mixed,seed=2/words.txt"}
+    assert lab.merge(tmp_path / "whole", tmp_path / "at once").done() == at_once.done()
+    before = sorted(p.name for p in (tmp_path / "whole" / "runs").iterdir())
+    made(tmp_path / "whole", seeds=4)  # and compare goes on from there
+    assert len(before) == 3 * 6 and len(Comparison.load(tmp_path / "whole").runs) == 8
+
+
+@pytest.mark.parametrize(
+    "changes, named",
+    [
+        ({"steps": 13}, r"steps is 12 in .*first and 13 in .*second"),
+        ({"batch_size": 8}, "batch size is 16 in .* and 8 in"),
+        ({"margin": 0.25}, "margin is 0.5 in .* and 0.25 in"),
+        ({"dial": 3}, "dial is 0 in .* and 3 in"),
+        ({"accumulate": 2}, "accumulated batches is None in .* and 2 in"),
+        ({"data": lambda: (clouds(160, 7), clouds(80, 2))}, "training data is 'clouds, 160 ex"),
+    ],
+)
+def test_other_settings_or_data_are_refused_by_name(tmp_path, changes, named):
+    first = made(tmp_path / "first", ["float32"], 1, evaluate=None)
+    second = made(tmp_path / "second", ["float32"], [1], evaluate=None, **changes)
+    with pytest.raises(ArgumentError, match=named):
+        lab.merge(first, second, out=tmp_path / "whole")
+    assert not (tmp_path / "whole").exists()
+
+
+@pytest.mark.parametrize(
+    "fields, named",
+    [
+        ({"metric": 12.5}, "metric differ"),
+        ({"steps": 11, "status": "stopped"}, "status, steps differ"),
+    ],
+)
+def test_a_run_with_other_results_is_refused_with_what_to_do(halves, other, fields, named):
+    changed(other, **fields)
+    with pytest.raises(ArgumentError, match=rf"mixed, seed 1 .*{named}.*runs.mixed,seed=1.json"):
+        lab.merge(halves[0], other)
+
+
+def test_weights_and_kept_files_must_be_the_same_too_but_not_times(halves, other):
+    assert lab.merge(halves[0], changed(other, seconds=99.0, seconds_per_step=9.0)).runs
+    (other / "runs" / "mixed,seed=1" / "words.txt").write_text("others", encoding="utf-8")
+    with pytest.raises(ArgumentError, match="words differ"):
+        lab.merge(halves[0], other)
+    path = other / "runs" / "mixed,seed=1.npz"
+    with np.load(path) as held:
+        arrays = {**held, "weights": held["weights"] + 1}
+    np.savez(path, **arrays)
+    with pytest.raises(ArgumentError, match="weights and outputs, words differ"):
+        lab.merge(halves[0], other)
+
+
+def test_nothing_is_left_of_a_merge_that_fails(halves, tmp_path, monkeypatch):
+    def full(contents):
+        write_all(dict(list(contents.items())[:3]))
+        raise FileError("no space left")
+
+    write_all = files.write_all
+    monkeypatch.setattr(files, "write_all", full)
+    (tmp_path / "whole").mkdir()
+    with pytest.raises(FileError, match="no space left"):
+        lab.merge(*halves, out=tmp_path / "whole")
+    assert [p.name for p in tmp_path.rglob("*")] == ["whole"]
+
+
+def test_what_is_there_already_is_not_touched(halves, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(ArgumentError, match="is there already: expected a folder that is new"):
+        lab.merge(*halves, out=tmp_path)
+    for wrong in ((), (halves[0],), (halves[0], halves[0])):
+        with pytest.raises(ArgumentError, match="expected two folders or more, each once"):
+            lab.merge(*wrong)
+
+
+def test_machines_are_all_named(halves):
+    parts = [Comparison.load(folder) for folder in halves]
+    parts[1].environment = {**parts[1].environment, "NumPy": "9.9"}
+    found = merging.united(parts, parts[0].runs).environment["NumPy"]
+    assert found == f"{parts[0].environment['NumPy']}; 9.9"
+
+
+def test_the_command_says_what_it_found(halves, other, tmp_path):
+    def call(*words):
+        return CliRunner().invoke(main, ["merge", *map(str, words)])
+
+    result = call(*halves, "--out", tmp_path / "whole", "--figures", "none")
+    assert result.exit_code == 0, result.output
+    assert "6 runs in all, 2 of them twice and the same to the last bit." in result.output
+    assert f"Report: {tmp_path / 'whole' / 'report.html'}" in result.output
+    assert (tmp_path / "whole" / "report.html").is_file()
+    result = call(halves[0], changed(other, metric=1.0))
+    assert result.exit_code == 2 and "metric differ" in result.output
