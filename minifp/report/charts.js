@@ -15,12 +15,18 @@
     }
     return String(Number(value.toPrecision(4))).replace("-", "−");
   }
-  function tick(value) {
-    const power = Math.log10(value);
-    if ((value < 1e-3 && value > 0) || value >= 1e5) {
-      return Number.isInteger(Math.round(power * 1e9) / 1e9) ? `10${raised(Math.round(power))}` : text(value);
+  function tick(value) { // of an axis
+    return (value < 1e-3 || value >= 1e5) && Number(value.toExponential().split("e")[0]) === 1
+      ? `10${raised(Math.round(Math.log10(value)))}` : text(value);
+  }
+  // The places of ticks on a logarithmic axis: decades where there are many, else digits between.
+  function decades(low, high) {
+    const span = Math.log10(high / low), from = Math.floor(Math.log10(low)), every = Math.max(1, Math.ceil(span / 7));
+    const digits = span > 2.5 ? [1] : span > 1 ? [1, 3] : span > 0.6 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 7], found = [];
+    for (let k = from; k <= Math.log10(high); k++) {
+      for (const digit of digits) if (k % every === 0) found.push(Number(`${digit}e${k}`));
     }
-    return text(value);
+    return found.filter((v) => v >= low && v <= high);
   }
   const powerOfTwo = (k) => (Number.isInteger(k) ? `2${raised(k)}` : `2^${text(k)}`);
 
@@ -126,17 +132,19 @@
           .map((line) => ({...line, y: Curves.minus(line, base.get(line.seed))}));
       }
       lines = lines.filter((line) => arms.has(line.arm) && line.y.some((v) => v !== null));
+      this.differs = differs;
       this.logarithmic = about.log && !differs;
       if (this.logarithmic) lines = lines.map((line) => ({...line, y: line.y.map((v) => (v > 0 ? v : null))}));
       this.xs = Curves.places(lines);
-      const columns = lines.map((line) => ({...line, y: Curves.aligned(line, this.xs)}));
+      const columns = lines.map((line) => ({...line, y: Curves.aligned(line, this.xs, about.stepped)}));
       const controls = about.envelope ? columns.filter((c) => data.arms[c.arm].control && !data.arms[c.arm].same) : [];
       const inside = controls.length && columns.some((c) => !data.arms[c.arm].control);
       if (inside) {
         const {low, high} = Curves.envelope(controls.map((c) => c.y));
         bands.push([drawn.push({y: high}) , drawn.push({y: low}), this.group.faint("series-0", 0.3)]);
       }
-      for (const arm of [...arms].sort((a, b) => a - b)) {
+      const behind = (arm) => (data.arms[arm].control ? 0 : arm === data.baseline ? 1 : 2);
+      for (const arm of [...arms].sort((a, b) => behind(a) - behind(b) || a - b)) {
         const own = columns.filter((c) => c.arm === arm), look = data.arms[arm];
         if (!own.length) continue;
         const inBand = inside && look.control && !look.same;
@@ -149,6 +157,7 @@
           }
           drawn.push({arm, y: mean, low: own.length > 1 ? low : null, high, width: look.width});
         }
+        if (differs && arm === data.baseline) continue; // zero
         if (apart && (own.length > 1 || look.astray)) {
           for (const c of own) drawn.push({arm, seed: c.seed, y: c.y, width: look.astray ? 1.2 : 0.8});
         }
@@ -157,7 +166,7 @@
     }
 
     draw() {
-      const at = this.chart ? this.place : null;
+      const at = this.place;
       this.chart?.destroy();
       this.chart = null;
       const width = this.plot.clientWidth;
@@ -186,8 +195,9 @@
           y: {distr: this.logarithmic ? 3 : 1, range: () => this.range()},
         },
         axes: [
-          {...axis, values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? v.toLocaleString("en") : ""))},
-          {...axis, size: 58, values: (_, splits) => splits.map((v) => (v === null ? "" : this.about.powers ? (Number.isInteger(v) ? powerOfTwo(v) : "") : this.logarithmic ? tick(v) : text(v)))},
+          {...axis, size: 30, values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? v.toLocaleString("en") : ""))},
+          {...axis, size: 58, ...(this.logarithmic ? {splits: (u, i, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
+            ...(this.about.powers ? {incrs: [1, 2, 4, 8, 16, 32]} : {}), values: (_, splits) => splits.map((v) => (v === null ? "" : this.about.powers ? (Number.isInteger(v) ? powerOfTwo(v) : "") : this.logarithmic ? tick(v) : text(v)))},
         ],
         cursor: {
           drag: {x: true, y: false, setScale: false}, points: {show: false}, y: false,
@@ -195,11 +205,15 @@
         },
         hooks: {
           setSelect: [(u) => this.selected(u)],
-          setCursor: [(u) => { if (!this.quiet && u.cursor.left >= 0) this.group.point(this, u.posToVal(u.cursor.left, "x")); }],
           draw: [(u) => this.mark(u)],
         },
       }, [this.xs, ...drawn.map(({y}) => y)], this.plot);
-      this.show(at, false);
+      const over = this.chart.over;
+      over.addEventListener("pointermove", (event) => {
+        this.group.point(this, this.chart.posToVal(event.clientX - over.getBoundingClientRect().left, "x"));
+      });
+      if (at === undefined) this.say(this.xs.length - 1);
+      else       this.show(at, false);
     }
 
     // The range of values in sight. Arms in which a run did not finish have no say, if others have.
@@ -209,7 +223,8 @@
         let low = Infinity, high = -Infinity;
         for (const {y} of lines) {
           y.forEach((v, i) => {
-            if (v === null || v === undefined || this.xs[i] < from || this.xs[i] > to) return;
+            const until = this.about.stepped ? this.xs[i + 1] ?? Infinity : this.xs[i]; // where it ends
+            if (v === null || v === undefined || until < from || this.xs[i] > to) return;
             low = Math.min(low, v), high = Math.max(high, v);
           });
         }
@@ -248,33 +263,30 @@
 
     show(place, own) { // the cursor at the point nearest to a step, and the values there in words
       this.place = place;
-      if (!this.chart || place === null || place === undefined || !this.xs.length) { this.say(null); return; }
+      if (!this.chart || !this.xs.length) return this.say(-1);
       let i = this.xs.findIndex((x) => x >= place);
       if (i < 0) i = this.xs.length - 1;
-      if (i > 0 && place - this.xs[i - 1] < this.xs[i] - place) i--;
+      if (i > 0 && (this.about.stepped ? this.xs[i] > place : place - this.xs[i - 1] < this.xs[i] - place)) i--;
       this.index = i;
-      if (!own) {
-        this.quiet = true;
-        this.chart.setCursor({left: this.chart.valToPos(this.xs[i], "x"), top: 10}, true);
-        this.quiet = false;
-      }
+      const where = this.about.stepped ? place : this.xs[i];
+      if (!own) this.chart.setCursor({left: this.chart.valToPos(where, "x"), top: 10});
       this.say(i);
     }
 
     say(i) {
       const {data} = this.group, format = this.about.powers ? powerOfTwo : text;
       this.said.replaceChildren();
-      if (i === null) return;
+      if (i < 0) return;
       const add = (kind, content, color) => {
         const part = document.createElement("span");
         part.className = kind, part.textContent = content;
         if (color) part.style.setProperty("--its", `var(--${color})`);
         this.said.append(part, " ");
       };
-      add("chart-step", `step ${text(this.xs[i])}`);
+      add("chart-step", `step ${Math.round(this.about.stepped ? this.place ?? this.group.last : this.xs[i]).toLocaleString("en")}`);
       const seeds = this.drawn.filter(({seed}) => seed !== undefined).length;
-      for (const {arm, seed, y, low, high} of this.drawn) {
-        if (arm === undefined || (seed !== undefined && seeds > 12) || y[i] === undefined) continue;
+      for (const {arm, seed, y, low, high} of [...this.drawn].sort((a, b) => a.arm - b.arm)) {
+        if (arm === undefined || (this.differs && arm === data.baseline) || (seed !== undefined && seeds > 12) || y[i] === undefined) continue;
         const between = low && low[i] !== high[i] ? ` (${format(low[i])} to ${format(high[i])})` : "";
         const which = seed === undefined ? "" : `, seed ${seed}`;
         add("chart-value", `${data.arms[arm].name}${which} ${y[i] === null ? "none" : format(y[i])}${between}`, data.arms[arm].color);

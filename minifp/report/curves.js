@@ -30,11 +30,13 @@ const Curves = (() => {
     return [...new Set(lines.flatMap((line) => line.x))].sort((a, b) => a - b);
   }
 
-  // A line's values at these places: undefined where it has none.
-  function aligned(line, xs) {
+  // A line's values at these places: undefined where it has none; of stairs the last before.
+  function aligned(line, xs, stairs) {
     if (line.x === xs) return line.y;
     const at = new Map(line.x.map((place, i) => [place, line.y[i]]));
-    return xs.map((place) => at.get(place));
+    if (!stairs) return xs.map((place) => at.get(place));
+    let last;
+    return xs.map((place) => (last = at.has(place) ? at.get(place) : last));
   }
 
   // Of several seeds: the mean, and its interval (t: Student's quantiles by the number of seeds) or,

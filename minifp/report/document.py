@@ -1,16 +1,13 @@
-"""The frame of a page: a file that fetches nothing, and the same content inside a notebook."""
+"""The frame of a page, a file that fetches nothing; and of what stands inside a notebook."""
 
 import base64
 import hashlib
-from collections.abc import Callable
 from html import escape
 
 from minifp.report.charts import part
-from minifp.report.styles import CSS
+from minifp.report.styles import CSS, IN_NOTEBOOKS
 
 SWITCH = '<button type="button" class="theme" hidden>Colours: auto</button>'
-
-UNNAMED = "minifp-not-named-yet"  # stands for a name that is made of all that is shown
 
 
 def document(title: str, content: str, style: str = "", script: str = "") -> str:
@@ -39,19 +36,11 @@ def hash_of(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def fragment(body: Callable[[str], str], style: str = "", script: str = "") -> str:
-    """The content of a page inside a notebook.
-
-    body: makes the content, in which all ids begin with its argument: a name made of what is shown,
-    so that they cannot meet those of another fragment.
-    """
-    content = body(UNNAMED)
-    name = "m" + hashlib.sha256(content.encode()).hexdigest()[:8]
-    at_the_end = f"<script>{{\n{script}}}</script>\n" if script else ""
-    return embedded(f"<main>\n{content.replace(UNNAMED, name)}\n</main>", style) + at_the_end
-
-
 def embedded(content: str, style: str = "", kind: str = "") -> str:
-    """Content in a <div> that brings its style and touches nothing outside; kind: a class of it."""
+    """Content in a <div> that brings its style, touches nothing outside, and is dark where the
+    notebook is. kind: a class of it."""
     classes = f"minifp {kind}".rstrip()
-    return f'<style>\n{CSS}{style}</style>\n<div class="{classes}">\n{content}\n</div>\n'
+    return (
+        f"<style>\n{CSS}{IN_NOTEBOOKS}{style}</style>\n"
+        f'<div class="{classes}" data-theme="host">\n{content}\n</div>\n'
+    )

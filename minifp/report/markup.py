@@ -1,5 +1,6 @@
 """Small pieces of HTML: sections, tables that narrow screens and keyboards can scroll, code."""
 
+import re
 from html import escape
 
 
@@ -14,10 +15,31 @@ def paragraph(text, kind="") -> str:
     return f"<p{attribute}>{escape(text)}</p>" if text else ""
 
 
-def section(title, *parts) -> str:
-    """A heading and what belongs to it; nothing if there is nothing."""
+def section(title, *parts, folded=False) -> str:
+    """A heading and what belongs to it, which can be folded, or is at first; nothing for nothing.
+
+    Links go to what is inside, so that a browser unfolds it.
+    """
     content = "\n".join(part for part in parts if part)
-    return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>" if content else ""
+    name, is_open = name_of(title), "" if folded else " open"
+    return (
+        f"<section>\n<details{is_open}>\n<summary><h2>{escape(title)}</h2></summary>\n"
+        f'<div id="{name}">\n{content}\n</div>\n</details>\n</section>'
+        if content
+        else ""
+    )
+
+
+def name_of(title) -> str:
+    """A title as an id."""
+    return re.sub(r"\W+", "-", title.lower()).strip("-")
+
+
+def contents(sections: str) -> str:
+    """A table of contents: a link to each section in a text."""
+    titles = re.findall(r"<summary><h2>(.*?)</h2></summary>\n<div id=\"(.*?)\">", sections)
+    links = "\n".join(f'<li><a href="#{name}">{title}</a></li>' for title, name in titles)
+    return f'<nav class="contents" aria-label="Contents">\n<ul>\n{links}\n</ul>\n</nav>'
 
 
 def table(caption, head, rows, text_columns=()) -> str:

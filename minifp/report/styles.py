@@ -41,6 +41,14 @@ RULES = """
   border: 1px solid var(--edge); border-radius: 8px; padding: 0.85rem 1rem; margin: 0.75rem 0;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 .minifp .theme { float: right; }
+.minifp section > details > summary { color: var(--muted); font-size: 1rem; }
+.minifp section > details > summary h2 { display: inline; }
+.minifp section > details { margin: 3.25rem 0 0.75rem; }
+.minifp section > details > summary { margin-bottom: 0.75rem; }
+.minifp nav.contents { margin: 1.25rem 0; font-size: 0.92rem; }
+.minifp nav.contents ul { list-style: none; padding: 0; margin: 0; display: flex; flex-wrap: wrap;
+  gap: 0.2rem 1.25rem; }
+.minifp nav.contents li { max-width: none; }
 .minifp .kicker { color: var(--muted); font-size: 0.9rem; margin: 0; max-width: none; }
 .minifp .lede { font-size: 1.1rem; color: var(--ink); }
 .minifp .small { font-size: 0.88rem; color: var(--muted); }
@@ -87,12 +95,19 @@ RULES = """
 .minifp footer { margin-top: 3.5rem; padding-top: 1rem; border-top: 1px solid var(--edge);
   color: var(--muted); font-size: 0.85rem; }
 .minifp :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+@media (min-width: 90rem) {
+  .minifp nav.contents { position: fixed; top: 3.2rem; left: calc(50% - 31rem - 12rem);
+    width: 11rem; margin: 0; }
+  .minifp nav.contents ul { display: block; }
+  .minifp nav.contents li { margin: 0.35rem 0; line-height: 1.35; }
+}
 @media (max-width: 40rem) {
   .minifp main { padding: 1.5rem 1rem 3rem; }
   .minifp figure { padding: 0.8rem 0.75rem; }
   .minifp th, .minifp td { padding: 0.4rem 0.55rem; }
 }
 @media print {
+  .minifp .theme, .minifp nav.contents { display: none; }
   .minifp { background: none; }
   .minifp figure, .minifp li, .minifp tr { break-inside: avoid; }
   .minifp h2 { break-after: avoid; }
@@ -109,4 +124,13 @@ CSS = f"""\
 .minifp[data-theme="light"] {{ color-scheme: light; }}
 .minifp[data-theme="dark"] {{ color-scheme: dark; }}
 {RULES.strip()}
+"""
+
+# Jupyter, VS Code and Colab say in these ways that they are dark; and they style every table.
+HOSTS = ('[data-jp-theme-light="false"]', ".vscode-dark", 'html[theme="dark"]')
+DARK_HOSTS = ", ".join(f'{host} .minifp[data-theme="host"]' for host in HOSTS)
+IN_NOTEBOOKS = f"""\
+{DARK_HOSTS} {{{DARK} color-scheme: dark; }}
+.minifp[data-theme="host"] table {{ color: inherit; margin: 0; table-layout: auto; }}
+.minifp[data-theme="host"] tr {{ background: none !important; }}
 """

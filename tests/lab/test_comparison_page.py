@@ -23,6 +23,7 @@ from minifp.lab.page.page_style import STYLE
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.page.table import text_table
 from minifp.report import charts, drawing, words
+from minifp.report import document as document_kit
 from minifp.report.document import document
 from minifp.report.plain_text import WIDTH
 from minifp.report.styles import CSS
@@ -470,14 +471,36 @@ def test_a_task_that_no_command_can_name_is_made_again_from_python(without_matpl
     assert "minifp compare YOUR_FILE.py:task --precision float32" in comparison_page.body(c)
 
 
-@needs_pictures
-def test_in_a_notebook_nothing_outside_is_touched_and_two_results_can_stand_together():
-    first, second = four()._repr_html_(), with_dial()._repr_html_()
-    assert "<html" not in first and "<body" not in first
+def test_in_a_notebook_a_card_without_a_style_of_its_own_opens_the_whole_page():
+    shown = four()._repr_html_()
+    found = Reader(shown)
+    text = " ".join(found.words)
+    assert "96.35" in text and "EQUIVALENT" in text and "Open the full page" in text
+    assert not [a for _, a in found.tags if "class" in a or "id" in a]
+    assert not {tag for tag, _ in found.tags} & {"style", "script", "html", "body"}
+    colours = re.findall(r"color|background", " ".join(a.get("style", "") for _, a in found.tags))
+    assert not colours
+    (frame,) = (attributes for tag, attributes in found.tags if tag == "iframe")
+    assert frame["srcdoc"] == comparison_page.page(four()) and frame["title"]
+
+
+def test_what_stands_in_a_notebook_itself_is_dark_where_the_notebook_is():
+    shown = document_kit.embedded("x", kind="explained")
+    assert 'data-theme="host"' in shown
+    assert '[data-jp-theme-light="false"] .minifp[data-theme="host"]' in shown
     rules = re.findall(r"^([^@{}\n]+)\{", CSS + STYLE, flags=re.MULTILINE)
     assert all(part.strip().startswith(".minifp") for rule in rules for part in rule.split(","))
-    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
-    assert ids[0] and not ids[0] & ids[1]
+
+
+def test_a_page_has_contents_and_what_is_long_is_folded():
+    found = Reader(page_of_four())
+    links = [a["href"] for tag, a in found.tags if tag == "a" and "href" in a]
+    assert links[:2] == ["#how-they-got-there", "#where-they-end"]
+    ids = {a["id"] for _, a in found.tags if "id" in a}
+    assert {link[1:] for link in links} <= ids
+    text = page_of_four()
+    assert "<details>\n<summary><h2>Run by run" in text
+    assert "<details open>\n<summary><h2>Where they end" in text
 
 
 # ---- without matplotlib -------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from minifp.lab.ablation.factors import WITHOUT
 from minifp.lab.page.captions import mean_text, metric_label
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
-from minifp.report import document, drawing, words
+from minifp.report import document, drawing, in_notebook, words
 from minifp.report.markup import code, paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
@@ -201,7 +201,10 @@ def page(ablation) -> str:
 
 def fragment(ablation) -> str:
     """The same inside a notebook."""
-    return document.fragment(lambda prefix: body(ablation, prefix, alone=True), STYLE)
+    title = f"{ablation.comparison.task.name}: what each technique does"
+    findings = "".join(f"<li>{escape(words.typeset(text))}</li>" for text in sentences(ablation))
+    whole = document.document(title, body(ablation, alone=True), STYLE)
+    return in_notebook.card(title, f"<ul>{findings}</ul>", whole)
 
 
 def body(ablation, prefix="m", alone=False) -> str:

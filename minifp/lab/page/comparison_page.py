@@ -4,21 +4,30 @@ from pathlib import Path
 
 from minifp.lab.page import line_charts, page_tables, sections, verdicts
 from minifp.lab.page.page_style import STYLE
-from minifp.report import charts
+from minifp.report import charts, in_notebook
 from minifp.report import document as frame
-from minifp.report.markup import paragraph, section
+from minifp.report.markup import contents, paragraph, section
 from minifp.saving import files
 
 
 def write_page(comparison, path) -> Path:
     """Write the page of a comparison, aside first, and return its path."""
+    return files.write(path, page(comparison))
+
+
+def page(comparison) -> str:
+    """The whole page."""
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
-    return files.write(path, frame.document(title, body(comparison), style(), charts.script()))
+    return frame.document(title, body(comparison), style(), charts.script())
 
 
 def fragment(comparison) -> str:
-    """The same inside a notebook."""
-    return frame.fragment(lambda prefix: body(comparison, prefix), style(), charts.script())
+    """What a notebook shows: the answers, and the page to open."""
+    said = "".join(paragraph(n) for n in sections.notes_of(comparison))
+    title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
+    return in_notebook.card(
+        title, page_tables.plain_final_table(comparison) + said, page(comparison)
+    )
 
 
 def style() -> str:
@@ -27,27 +36,19 @@ def style() -> str:
 
 
 def body(comparison, prefix="m") -> str:
-    """What a page and a notebook share: the answer first, then what it rests on."""
+    """The answer first, then what it rests on."""
     c = comparison
+    first = (sections.heading(c), sections.verdict_list(c), sections.notes(c))
     parts = (
-        sections.heading(c),
-        sections.verdict_list(c),
-        sections.notes(c),
-        section(
-            "How they got there",
-            line_charts.line_charts(c, prefix),
-        ),
+        section("How they got there", line_charts.line_charts(c, prefix)),
         section(
             "Where they end", sections.figure(c, "difference", prefix), page_tables.final_table(c)
         ),
-        section(
-            "The loss scale",
-            paragraph(sections.scale_note(c)),
-            page_tables.scale_table(c),
-        ),
+        section("The loss scale", paragraph(sections.scale_note(c)), page_tables.scale_table(c)),
         section("What it costs", sections.figure(c, "memory", prefix), page_tables.cost_table(c)),
-        section("Run by run", page_tables.run_table(c)),
+        section("Run by run", page_tables.run_table(c), folded=True),
         section("How to do it again", sections.again(c)),
-        section("Machine and settings", sections.machine(c)),
+        section("Machine and settings", sections.machine(c), folded=True),
     )
-    return "\n".join(part for part in parts if part)
+    then = "\n".join(part for part in parts if part)
+    return "\n".join(part for part in (*first, contents(then), then) if part)

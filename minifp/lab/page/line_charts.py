@@ -22,14 +22,15 @@ DISTANCES = {  # fields of divergence.Distances: title, and what it is
 }  # fmt: skip
 
 
-def line_charts(comparison, prefix: str) -> str:
-    """All panels as one group; nothing without a run."""
-    panels = [*histories(comparison, prefix), *distances(comparison)]
-    if not any(panel.lines for panel in panels):
+def line_charts(comparison, prefix: str, names=None) -> str:
+    """All panels as one group, or those of some names; nothing without a run."""
+    panels = [*histories(comparison, prefix, names), *distances(comparison)]
+    panels = [p for p in panels if p.lines and (names is None or p.name in names)]
+    if not panels:
         return ""
     styles = styles_of(comparison.precisions, comparison.baseline)
     group = Group(
-        panels=[panel for panel in panels if panel.lines],
+        panels=panels,
         arms=[arm_of(comparison, name, style) for name, style in styles.items()],
         seeds=comparison.seeds,
         baseline=comparison.baseline,
@@ -52,7 +53,7 @@ def arm_of(comparison, name, style) -> Arm:
 # ---- histories -----------------------------------------------------------------------------------
 
 
-def histories(comparison, prefix) -> list[Panel]:
+def histories(comparison, prefix, names=None) -> list[Panel]:
     """Loss, metric, test loss, gradients and the loss scale."""
     c, task = comparison, comparison.task
     low, _, top = curves.limits(c)
@@ -72,7 +73,8 @@ def histories(comparison, prefix) -> list[Panel]:
         },
         "scale": {
             "powers": True, "stepped": True, "interval": False, "minus": False,
-            "note": "Ticks at the bottom: skipped steps, a row for each arm.",
+            "note": "Line: the mean exponent over seeds; band: from the lowest to the highest. "
+            "Ticks at the bottom: skipped steps, a row for each arm.",
             "marks": skips(c),
         },
     }  # fmt: skip
@@ -80,7 +82,8 @@ def histories(comparison, prefix) -> list[Panel]:
     for name, more in look.items():
         of_figure = figures.PANELS[name]
         note = f"{band} {more.pop('note', '')}".strip() if name != "scale" else more.pop("note")
-        if not of_figure.is_wanted(c) or not lines[name]:
+        wanted = of_figure.is_wanted(c) and (names is None or name in names)
+        if not wanted or not lines[name]:
             continue
         static = figures.panel_svg(c, name, prefix) if drawing.is_available() else ""
         said = of_figure.describe(c)

@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp.lab.page import curves
 from minifp.report import words
-from minifp.report.drawing import GRID, MUTED, PAPER, Style
+from minifp.report.drawing import MUTED, PAPER, Style
 
 FEWEST_EVALUATIONS = 2  # of the metric, for a line over the steps
 # On a logarithmic axis that is longer than so many decades, the digits that get a tick.
@@ -102,9 +102,11 @@ def mark_astray(axes, x, y, style: Style):
 
 
 def draw_scale(axes, comparison, styles):
-    """The loss scale on an axis of powers of two; below it a row for each seed, with its skips."""
+    """The loss scale on an axis of powers of two; below it a row for each precision that skipped
+    steps, with a tick for each of them."""
     rows = [(p, run) for p in styles for run in comparison.runs_of(p) if is_scaled(run)]
-    strip = 0.08 + 0.035 * len(rows)  # of the height, for the rows
+    skipping = list(dict.fromkeys(p for p, run in rows if run.skipped))
+    strip = 0.09 + 0.035 * len(skipping)  # of the height, for the rows and what they are
     exponents = []
     for precision, run in rows:
         steps, scale = curves.series(run, "scale")
@@ -122,10 +124,9 @@ def draw_scale(axes, comparison, styles):
     low, high = math.floor(min(exponents, default=0)), math.ceil(max(exponents, default=0))
     low, high = (low - 2, high + 2) if high - low < 4 else (low - 1, high + 1)
     axes.set_ylim(low - (high - low) * strip / (1 - strip), high)
-    top = math.ceil(max(exponents, default=0))
-    ticks = range(top, low, -max(1, round((high - low) / 6)))
+    ticks = range(high - 1, low, -max(1, -(-(high - low) // 6)))
     axes.set_yticks(list(ticks), [words.superscript(k) for k in ticks])
-    draw_skips(axes, rows, styles, strip)
+    draw_skips(axes, rows, skipping, styles, strip)
     steps_axis(axes, comparison)
 
 
@@ -137,25 +138,19 @@ def stairs(steps, values) -> tuple:
     return x, np.repeat(values[starts], 2)
 
 
-def draw_skips(axes, rows, styles, strip):
-    """Ticks at skipped steps, in rows from the bottom upward within `strip` of the height."""
+def draw_skips(axes, rows, skipping, styles, strip):
+    """Ticks at skipped steps, a row for each precision, from the bottom upward in `strip`."""
     across = axes.get_xaxis_transform()
-    bottom, top = axes.get_ylim()
-    axes.axhspan(bottom, bottom + strip * (top - bottom), color=GRID, alpha=0.35, linewidth=0)
-    for i, (precision, run) in enumerate(reversed(rows)):
+    for precision, run in rows:
+        if precision not in skipping:
+            continue
         steps, skipped = curves.series(run, "skipped")
-        at = steps[skipped > 0]
-        y = 0.02 + 0.035 * i
-        color = styles[precision].color
-        axes.vlines(at, y, y + 0.028, transform=across, color=color, linewidth=1.1, zorder=5)
-    text = (
-        "skipped steps, a row for each seed"
-        if any(r.skipped for _, r in rows)
-        else "no step was skipped"
-    )
-    axes.text(
-        0.01, strip - 0.012, text, transform=axes.transAxes, va="top", fontsize=7.5, color=MUTED
-    )
+        y = 0.02 + 0.035 * (len(skipping) - 1 - skipping.index(precision))
+        look = {"color": styles[precision].color, "linewidth": 1.1, "zorder": 5}
+        axes.vlines(steps[skipped > 0], y, y + 0.028, transform=across, **look)
+    text = "skipped steps, all seeds of a precision in a row" if skipping else "no step was skipped"
+    look = {"va": "top", "fontsize": 7.5, "color": MUTED}
+    axes.text(0.01, strip - 0.012, text, transform=axes.transAxes, **look)
 
 
 def is_scaled(run) -> bool:

@@ -6,14 +6,14 @@ STYLE = """\
   vertical-align: 0.1em; background: var(--open-soft); color: var(--open); white-space: nowrap; }
 .minifp .equivalent { background: var(--good-soft); color: var(--good); }
 .minifp .different, .minifp .diverged { background: var(--bad-soft); color: var(--bad); }
-.minifp nav { margin: 1.75rem 0; }
-.minifp nav ul { list-style: none; padding: 0; display: grid; gap: 0.6rem;
+.minifp nav.experiments { margin: 1.75rem 0; }
+.minifp nav.experiments ul { list-style: none; padding: 0; display: grid; gap: 0.6rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
-.minifp nav a { display: block; height: 100%; padding: 0.75rem 1rem; border-radius: 10px;
-  background: var(--paper); border: 1px solid var(--edge); text-decoration: none;
-  color: var(--ink); }
-.minifp nav a:hover { border-color: var(--link); }
-.minifp nav b { display: block; font-weight: 600; }
-.minifp nav span { color: var(--muted); font-size: 0.9rem; }
+.minifp nav.experiments a { display: block; height: 100%; padding: 0.75rem 1rem;
+  border-radius: 10px; background: var(--paper); border: 1px solid var(--edge);
+  text-decoration: none; color: var(--ink); }
+.minifp nav.experiments a:hover { border-color: var(--link); }
+.minifp nav.experiments b { display: block; font-weight: 600; }
+.minifp nav.experiments span { color: var(--muted); font-size: 0.9rem; }
 .minifp .letter { color: var(--muted); font-weight: 500; margin-right: 0.4rem; }
 """

@@ -3,40 +3,11 @@
 from html import escape
 
 from minifp.lab.memory import KINDS
-from minifp.lab.page import captions, curves, over_steps
+from minifp.lab.page import captions, over_steps
 from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import words
+from minifp.report.in_notebook import plain_table
 from minifp.report.markup import code, details, table
-
-
-def evaluation_table(comparison) -> str:
-    """The metric over the course of training, as a mean of the runs that were still finite."""
-    task, places = comparison.task, words.decimals(comparison.task.margin)
-    lines = {
-        p: [curves.evaluations(run) for run in comparison.runs_of(p)] for p in comparison.precisions
-    }
-    steps = sorted({step for runs in lines.values() for x, _ in runs for step in x})
-    if not steps:
-        return ""
-    chosen = steps[:: -(-len(steps) // 10)] if len(steps) > 10 else steps
-    chosen = sorted({*chosen, steps[-1]})
-    rows = [
-        [code(p), *(words.typeset(mean_at(runs, step, places)) for step in chosen)]
-        for p, runs in lines.items()
-    ]
-    head = ["step", *(f"{step:,.0f}" for step in chosen)]
-    caption = f"{captions.metric_title(task)} during training, mean over seeds"
-    return details("The metric as a table", table(caption, head, rows))
-
-
-def mean_at(runs, step, places) -> str:
-    """The mean over seeds at a step, or what became of it."""
-    values = [float(y[x == step][0]) for x, y in runs if (x == step).any()]
-    if not values:
-        return "-"
-    if any(value != value for value in values):
-        return "NaN"
-    return words.fixed(sum(values) / len(values), places)
 
 
 def final_table(comparison) -> str:
@@ -46,16 +17,23 @@ def final_table(comparison) -> str:
         f"At the end of training: mean ± standard deviation over seeds. Differences are paired by "
         f"seed; the margin is ±{task.margin:g} {task.difference_unit}."
     )
-    head = ["precision", captions.metric_label(task), "finished", "difference"]
-    head += [f"{CONFIDENCE:.0%} interval", "verdict"]
-    rows = [final_row(row, comparison, places) for row in comparison.rows()]
+    rows = [
+        [code(row.precision), *map(escape, final_cells(row, comparison, places))]
+        for row in comparison.rows()
+    ]
     paired = [row for row in comparison.rows() if row.paired is not None]
     more = details("The statistics behind the verdicts", statistics_table(paired)) if paired else ""
-    return table(caption, head, rows, text_columns=(5,)) + more
+    return table(caption, final_head(task), rows, text_columns=(5,)) + more
 
 
-def final_row(row, comparison, places) -> list:
-    """Its cells."""
+def final_head(task) -> list:
+    """The names of its columns."""
+    head = ["precision", captions.metric_label(task), "finished", "difference"]
+    return [*head, f"{CONFIDENCE:.0%} interval", "verdict"]
+
+
+def final_cells(row, comparison, places) -> list:
+    """The texts of its cells behind the precision."""
     interval = "-"
     if words.is_number(row.low):
         interval = f"{words.signed(row.low, places)} to {words.signed(row.high, places)}"
@@ -64,7 +42,14 @@ def final_row(row, comparison, places) -> list:
     sd = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
     cells = [words.fixed(row.mean, places) + sd, f"{row.n - row.diverged} of {row.n}"]
     cells += [difference, interval, row.verdict or "-"]
-    return [code(row.precision), *(escape(words.typeset(cell)) for cell in cells)]
+    return [words.typeset(cell) for cell in cells]
+
+
+def plain_final_table(comparison) -> str:
+    """The same in a notebook's own style."""
+    task, places = comparison.task, words.decimals(comparison.task.margin)
+    rows = [[row.precision, *final_cells(row, comparison, places)] for row in comparison.rows()]
+    return plain_table(final_head(task), rows)
 
 
 def statistics_table(rows) -> str:

@@ -69,11 +69,16 @@ def verdict_list(comparison) -> str:
 
 def notes(comparison) -> str:
     """What must be known beside the numbers; lost runs are told in their table."""
-    texts = [n for n in comparison.notes() if not is_about_a_run(n, comparison)]
+    texts = notes_of(comparison)
     if not drawing.is_available():
         texts.append(f"{drawing.HOW_TO_GET} (all numbers are here without them)")
     paragraphs = "\n".join(paragraph(words.raised(text)) for text in texts)
-    return f'<aside class="note">\n{paragraphs}\n</aside>' if texts else ""
+    return f'<div class="note">\n{paragraphs}\n</div>' if texts else ""
+
+
+def notes_of(comparison) -> list[str]:
+    """The notes that are not about a single run."""
+    return [n for n in comparison.notes() if not is_about_a_run(n, comparison)]
 
 
 def is_about_a_run(note, comparison) -> bool:

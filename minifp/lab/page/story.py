@@ -3,9 +3,9 @@
 from html import escape
 from pathlib import Path
 
-from minifp.lab.page import figures, page_tables, sections
+from minifp.lab.page import figures, line_charts, page_tables, sections
 from minifp.lab.page.page_style import STYLE
-from minifp.report import drawing, words
+from minifp.report import charts, drawing, words
 from minifp.report.document import document
 from minifp.report.markup import details, paragraph, section
 from minifp.saving import files
@@ -48,7 +48,8 @@ def write_story(parts, path) -> Path:
             section("The machine", sections.machine(parts[0][1], shared=False)),
         ]
     )
-    return files.write(path, document(f"minifp demo: {TITLE}", content, STYLE))
+    rules = STYLE + charts.style()
+    return files.write(path, document(f"minifp demo: {TITLE}", content, rules, charts.script()))
 
 
 def save_overview(parts, path) -> Path:
@@ -63,7 +64,7 @@ def contents(parts) -> str:
         f"<span>{sections.headline_html(comparison)}</span></a></li>"
         for part, comparison in parts
     )
-    return f'<nav aria-label="The experiments"><ul>\n{cards}\n</ul></nav>'
+    return f'<nav class="experiments" aria-label="The experiments"><ul>\n{cards}\n</ul></nav>'
 
 
 def letter(part) -> str:
@@ -82,8 +83,8 @@ def chapter(part, comparison) -> str:
     shown = (
         f"<h2>{letter(part)}{escape(part.title)}</h2>",
         f'<p class="lede">{said(part.claim, comparison)}</p>',
-        f'<aside class="note">\n{arranged}\n</aside>' if arranged else "",
-        sections.figure(comparison, "loss", prefix),
+        f'<div class="note">\n{arranged}\n</div>' if arranged else "",
+        line_charts.line_charts(comparison, prefix, ("loss", "metric")),
         f"<p><b>Where to look.</b> {said(part.look, comparison)}</p>",
         sections.verdict_list(comparison),
         page_tables.final_table(comparison),

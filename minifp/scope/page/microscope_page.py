@@ -4,7 +4,8 @@ from collections.abc import Callable
 from html import escape
 from importlib import resources
 
-from minifp.report import document, words
+from minifp.report import document, in_notebook, words
+from minifp.report.markup import contents, paragraph
 from minifp.scope.page.costs import hardware_section, memory_section
 from minifp.scope.page.errors import reference_section, trace_section
 from minifp.scope.page.lens import lens
@@ -30,16 +31,18 @@ def page(findings: Record, progress: bool = True) -> str:
 
 
 def fragment(findings: Record) -> str:
-    """The same inside a notebook."""
-    return document.fragment(lambda prefix: body(findings, prefix), STYLE, SCRIPT)
+    """What a notebook shows: the answers, and the page to open."""
+    first, *others = headlines(findings)
+    said = "".join(paragraph(words.raised(text)) for text in others)
+    return in_notebook.card(words.raised(first), said, page(findings, progress=False))
 
 
 def body(findings: Record, prefix: str, progress: bool = False) -> str:
     """What page and notebook share: the answers first, then what they rest on."""
     parts = [lens, *SECTIONS]
     shown = with_bar(parts) if progress else parts
-    sections = [heading(findings), *(part(findings, prefix) for part in shown)]
-    return "\n".join(section for section in sections if section)
+    sections = "\n".join(filter(None, [part(findings, prefix) for part in shown]))
+    return "\n".join((heading(findings), contents(sections), sections))
 
 
 def with_bar(parts: list):
