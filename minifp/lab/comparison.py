@@ -11,6 +11,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.environment import environment
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin, save
+from minifp.lab.results.origin import Origin, origin_of
 from minifp.lab.results.summary import read
 from minifp.lab.rows import Row, TaskInfo, dial_note
 from minifp.lab.run import Run
@@ -35,7 +36,7 @@ class Comparison:
 
     precisions: their canonical texts. baseline: "float32" if it is among them, else the first.
     asked: the (precision, seed) pairs of the last call. config: the settings that all runs share.
-    out: the folder it is kept in, if any.
+    origin: by what it was made. out: the folder it is kept in, if any.
     """
 
     task: TaskInfo
@@ -46,6 +47,7 @@ class Comparison:
     config: dict
     environment: dict[str, str]
     asked: list[tuple] = field(default_factory=list)
+    origin: Origin = Origin()
     out: Path | None = None
 
     @property
@@ -271,6 +273,7 @@ def compare(
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, out)
     if out is not None:
+        comparison.origin = origin_of(base, device)
         begin(comparison, figures)
     try:
         train_missing(comparison, task, data, progress, device, engine, travels)

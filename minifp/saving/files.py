@@ -80,6 +80,13 @@ def write_all(contents: dict) -> None:
         _remove_forgotten(folder)
 
 
+def make_executable(path) -> None:
+    """Let those run a file who may read it, where the system knows such a right."""
+    with suppress(OSError):
+        mode = os.stat(path).st_mode
+        os.chmod(path, mode | (mode & 0o444) >> 2)
+
+
 def remove(*paths) -> None:
     """Remove files, where they are there. Raises FileError."""
     for path in map(as_path, paths):

@@ -43,9 +43,9 @@ def repeated(args, flags) -> list:
 
 
 def seeds_of(ctx, param, value):
-    """How many seeds, or which: "5", or "0,3,7"."""
+    """How many seeds, or which: "5", or "0,3,7", or "7," for this one alone."""
     try:
-        which = [int(part) for part in value.split(",")]
+        which = [int(part) for part in value.removesuffix(",").split(",")]
     except ValueError:
         raise click.BadParameter(
             f"{value!r}: expected a number, or numbers such as 0,3,7"
@@ -82,7 +82,7 @@ seeds = click.option(
     show_default=True,
     callback=seeds_of,
     metavar="N",
-    help="How many seeds, or which ones: 0,3,7.",
+    help="How many seeds, or which ones: 0,3,7 (or 7, for one).",
 )
 
 # ---- how long -----------------------------------------------------------------------------------

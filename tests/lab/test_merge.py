@@ -14,7 +14,7 @@ from minifp.errors import ArgumentError, FileError
 from minifp.lab import Comparison
 from minifp.lab.comparison import compare
 from minifp.lab.evaluation import evaluate
-from minifp.lab.results import merging, store
+from minifp.lab.results import store
 from minifp.saving import files
 
 BOTH = ("float32", "mixed")
@@ -149,11 +149,15 @@ def test_what_is_there_already_is_not_touched(halves, tmp_path):
             lab.merge(*wrong)
 
 
-def test_machines_are_all_named(halves):
-    parts = [Comparison.load(folder) for folder in halves]
-    parts[1].environment = {**parts[1].environment, "NumPy": "9.9"}
-    found = merging.united(parts, parts[0].runs).environment["NumPy"]
-    assert found == f"{parts[0].environment['NumPy']}; 9.9"
+def test_another_machine_is_named(halves, other, tmp_path):
+    path = other / "results.json"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    held["environment"]["NumPy"] = "9.9"
+    path.write_text(json.dumps(held), encoding="utf-8")
+    lab.merge(halves[0], other, out=tmp_path / "whole")
+    told = f"2 of 6 runs were made on another machine: NumPy 9.9 instead of {np.__version__}."
+    assert told in Comparison.load(tmp_path / "whole").notes()
+    assert lab.merge(*halves).notes() == [n for n in lab.merge(*halves).notes() if "made" not in n]
 
 
 def test_the_command_says_what_it_found(halves, other, tmp_path):

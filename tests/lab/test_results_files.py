@@ -4,6 +4,7 @@ import copy
 import csv
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from lab_blobs import blobs
 from minifp.errors import DataError
 from minifp.lab import Comparison, Metric
 from minifp.lab.comparison import compare
-from minifp.lab.results import summary, tidy
+from minifp.lab.results import latex, summary, tidy
 
 ARMS = ("float32", "float32@order", "mixed,loss_scale=1e30")  # of which the last gives up
 
@@ -113,6 +114,47 @@ def test_a_history_of_something_else_is_refused(folder, tmp_path, content):
     path.write_text(whole[:-40] if content is None else content, encoding="utf-8")
     with pytest.raises(DataError, match="expected a history that minifp wrote"):
         tidy.read_history(path, ["accuracy", "seed", "twice"])
+
+
+# ---- table.tex -----------------------------------------------------------------------------------
+
+
+def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
+    text = (folder / "table.tex").read_text(encoding="utf-8")
+    comments = [line for line in text.splitlines() if line.startswith("% ")]
+    body = [line for line in text.splitlines() if not line.startswith("% ")]
+    assert body[0] == r"\begin{tabular}{lrrrrrrl}" and body[-1] == r"\end{tabular}"
+    rows = [line.removesuffix(r" \\").split(" & ") for line in body if line.endswith(r"\\")]
+    assert {len(row) for row in rows} == {8} and r"\textbf" not in text
+    head, base, gave_up, control = rows
+    assert head[2] == r"accuracy (\%)" and head[3:5] == ["seed", "twice"]
+    assert gave_up[:3] == [r"\texttt{mixed,loss\_scale=1e+30}", "0/2", ""]
+    assert gave_up[-1] == "DIVERGED" and base[-3:] == ["baseline", "", ""]
+    assert re.fullmatch(r"\$\d+\.\d\d \\pm \d+\.\d\d\$", base[2])
+    assert re.fullmatch(r"\$\[-\d+\.\d\d, \+\d+\.\d\d\]\$", control[-2])
+    assert control[0] == r"\texttt{float32@order}" and body.count(r"\midrule") == 2
+    said = " ".join(comments)
+    assert "paired by seed" in said and "±0.5 points" in said and "dial k = 1" in said
+
+
+def test_names_are_escaped():
+    assert latex.escaped("a_b 50% {x}^2\n\\~ #1 & $") == (
+        r"a\_b 50\% \{x\}\textasciicircum{}2 \textbackslash{}\textasciitilde{} \#1 \& \$"
+    )
+
+
+@pytest.mark.parametrize(
+    "values, text",
+    [
+        ([0.123456, 0.123556], r"$0.123506 \pm 0.000071$"),
+        ([1234.0, 1300.0], r"$1267 \pm 47$"),
+        ([2.0], "$2.000$"),
+        ([0.0, 0.0], r"$0.0 \pm 0.0$"),
+        ([], ""),
+    ],
+)
+def test_further_metrics_have_two_digits_of_their_deviation(values, text):
+    assert latex.spread(*latex.moments(values)) == text
 
 
 # ---- results.json --------------------------------------------------------------------------------

@@ -36,8 +36,5 @@ def merge(folders, out, figures):
     twice = f", {found - len(whole.runs)} of them twice and the same to the last bit"
     click.echo(whole.table() + "\n")
     click.echo(f"{runs} in all{twice if found > len(whole.runs) else ''}.")
-    for name, value in whole.environment.items():
-        if "; " in value:
-            click.echo(f"Not on the same machine: {name}: {value}")
     if out:
         click.echo(where(Path(out) / REPORT, figures))

@@ -1,13 +1,26 @@
 """The folder of a comparison: begun before training, so that nothing misleading stays in it."""
 
 from minifp.errors import ArgumentError
-from minifp.lab.results import store, summary
+from minifp.lab.results import latex, reproduce, store, summary, tidy
 from minifp.saving import files
 
 
-def save(comparison, folder) -> None:
-    """Write what follows from the runs: results.json and the tables."""
-    files.write_all(summary.contents(comparison, files.as_path(folder)))
+def contents(comparison, folder) -> dict:
+    """All files of a folder that follow from the runs in it: by path, what they hold."""
+    return {
+        folder / store.RUNS_TABLE: tidy.runs_csv(comparison),
+        folder / store.HISTORY: tidy.history_csv(comparison),
+        folder / store.LATEX: latex.table(comparison),
+        folder / store.SCRIPT: reproduce.script(comparison),
+        folder / store.RESULTS: store.to_json(summary.summary(comparison), indent=1),
+    }
+
+
+def save(comparison, folder, more=None) -> None:
+    """Write what follows from the runs, and more files: by path, what they hold."""
+    folder = files.as_path(folder)
+    files.write_all({**(more or {}), **contents(comparison, folder)})
+    files.make_executable(folder / store.SCRIPT)
 
 
 def begin(comparison, figures=None) -> None:
@@ -22,11 +35,11 @@ def begin(comparison, figures=None) -> None:
     runs = [store.run_path(out, *pair) for pair in missing[:1]]
     pictures = [] if figures is None else places(out, [figures])
     try:
-        written = summary.contents(comparison, out)
+        written = contents(comparison, out)
         files.check_writable(*written, out / store.REPORT, *pictures, *runs)
         if store.runs_shown(out) not in (None, {*comparison.asked, *comparison.done()}):
             files.remove(out / store.REPORT, *places(out))
-        files.write_all(written)
+        save(comparison, out)
     except (OSError, ArgumentError) as error:
         raise ArgumentError(
             f"cannot write into out={str(out)!r}: {error}; give a folder that can be "

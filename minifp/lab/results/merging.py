@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from textwrap import shorten
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from minifp.errors import ArgumentError, DataError
 from minifp.lab.comparison import Comparison
-from minifp.lab.results import store, summary
+from minifp.lab.results import store
+from minifp.lab.results.folder import save
 from minifp.lab.run import Run
+from minifp.lab.workers import carry_out
 from minifp.saving import files
 
 # What may differ between two runs that have the same bits, or is looked at by itself.
-MEASURED = ("seconds", "seconds_per_step", "bytes", "snapshots", "kept")
+MEASURED = ("seconds", "seconds_per_step", "bytes", "made", "snapshots", "kept")
 TOLD = ("description", "epochs", "steps", "batch_size", "clip_norm")  # of tasks: settings have it
 SHOWN = 5  # of what differs
 
@@ -48,16 +50,18 @@ def merge(
         for run in store.load_runs(path, part.config):
             before = places.setdefault((run.precision, run.seed), (path, run))
             check_same(*before, path, run)
+    for path, run in places.values():
+        tell_machine(run, parts[0][1], dict(parts)[path])
     whole = united([part for _, part in parts], [run for _, run in places.values()])
     if out is None:
         return whole
     with files.new_folder(out) as folder:
-        contents = {
-            folder / name: content(path / name)
-            for path, run in places.values()
-            for name in store.names_of(path, run)
-        }
-        files.write_all({**contents, **summary.contents(whole, folder)})
+        contents: dict = {}
+        for path, run in places.values():
+            named = store.run_path(folder, run.precision, run.seed)
+            contents[named] = store.text_of(run, whole.config)
+            contents |= {folder / n: content(path / n) for n in store.beside(path, run)}
+        save(whole, folder, contents)
         whole.report(folder / store.REPORT)
         if figures is not None:
             whole.figures(folder, figures)
@@ -122,22 +126,23 @@ def content(path) -> bytes:
         raise DataError(f"cannot read {path}, which belongs to a run: {error}") from error
 
 
+def tell_machine(run, first, part) -> None:
+    """Note that a run was made on another machine than those of the first folder."""
+    told = [run.made.get("environment"), carry_out.differences(first.environment, part.environment)]
+    if any(told):
+        run.made["environment"] = "; ".join(filter(None, told))
+
+
 def united(parts, runs) -> Comparison:
-    """One comparison of all of these runs; what was said of machines is said of each."""
+    """One comparison of all of these runs, on the machine of the first part."""
     first = parts[0]
-    names = dict.fromkeys(name for part in parts for name in part.environment)
     precisions = list(dict.fromkeys(p for part in parts for p in part.precisions))
     order = {precision: i for i, precision in enumerate(precisions)}
-    return Comparison(
-        first.task,
-        first.dial,
+    return replace(
+        first,
         precisions=precisions,
         seeds=sorted({seed for part in parts for seed in part.seeds}),
         runs=sorted(runs, key=lambda run: (run.seed, order.get(run.precision, math.inf))),
-        config=first.config,
-        environment={
-            name: "; ".join(dict.fromkeys(p.environment.get(name, "unknown") for p in parts))
-            for name in names
-        },
         asked=list(dict.fromkeys(pair for part in parts for pair in part.asked)),
+        out=None,
     )

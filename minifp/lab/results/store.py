@@ -5,6 +5,8 @@
     runs/<precision>,seed=<n>/       what its evaluation kept: arrays, texts, pictures, sounds
     results.json                     the table, the settings, the runs without their histories
     runs.csv, history.csv            every run, and every step of every run, as plain tables
+    table.tex                        the table for a paper
+    reproduce.sh                     the commands that make it again
 
 Every file is written aside and renamed, so that none is ever seen half written.
 """
@@ -28,6 +30,7 @@ from minifp.saving import files
 
 RUNS, RESULTS, REPORT = "runs", "results.json", "report.html"
 RUNS_TABLE, HISTORY = "runs.csv", "history.csv"
+LATEX, SCRIPT = "table.tex", "reproduce.sh"
 LONGEST = 200  # characters of a precision in a file's name, which may have 255
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
@@ -80,15 +83,18 @@ def save_run(folder: Path, run: Run, config: dict) -> None:
         arrays: Any = run.snapshots  # whose names the types of savez do not expect
         np.savez(out, **arrays)
         written[snapshots_path(path)] = out.getvalue()
-    told = asdict(replace(run, snapshots={}))
-    files.write_all({**written, path: to_json({"config": config, "run": told})})
+    files.write_all({**written, path: text_of(run, config)})
 
 
-def names_of(folder: Path, run: Run) -> list[str]:
-    """The files of a run that is kept in a folder, seen from there."""
-    path = run_path(folder, run.precision, run.seed)
-    found = [path, *([snapshots_path(path)] if run.snapshots else [])]
-    return [p.relative_to(folder).as_posix() for p in found] + list(run.kept.values())
+def text_of(run: Run, config: dict) -> str:
+    """A run without its snapshots, and its settings, as JSON."""
+    return to_json({"config": config, "run": asdict(replace(run, snapshots={}))})
+
+
+def beside(folder: Path, run: Run) -> list[str]:
+    """The files beside that of a run that is kept in a folder, seen from there."""
+    path = snapshots_path(run_path(folder, run.precision, run.seed))
+    return [path.relative_to(folder).as_posix()] * bool(run.snapshots) + list(run.kept.values())
 
 
 def snapshots_path(path: Path) -> Path:

@@ -6,6 +6,7 @@ from importlib.resources import files as resources
 
 from minifp.errors import DataError
 from minifp.lab.results import store, tidy
+from minifp.lab.results.origin import Origin
 from minifp.lab.rows import TaskInfo
 from minifp.saving import files
 
@@ -28,6 +29,7 @@ def summary(comparison) -> dict:
         "verdict": comparison.verdict_sentence(),
         "baseline": comparison.baseline,
         "asked": comparison.asked,
+        "origin": asdict(comparison.origin),
         **{name: getattr(comparison, name) for name in KEPT},
         "rows": [asdict(row) for row in comparison.rows()],
         "runs": [told(run) for run in comparison.runs],
@@ -38,15 +40,6 @@ def told(run) -> dict:
     """A run without its history, snapshots, and what it keeps in memory."""
     small = replace(run, history={}, snapshots={}, kept={n: str(v) for n, v in run.kept.items()})
     return {k: v for k, v in asdict(small).items() if k not in ("history", "snapshots")}
-
-
-def contents(comparison, folder) -> dict:
-    """All files of a folder that follow from the runs in it: by path, what they hold."""
-    return {
-        folder / store.RUNS_TABLE: tidy.runs_csv(comparison),
-        folder / store.HISTORY: tidy.history_csv(comparison),
-        folder / store.RESULTS: store.to_json(summary(comparison), indent=1),
-    }
 
 
 def read(folder) -> dict:
@@ -67,6 +60,7 @@ def read(folder) -> dict:
             "task": TaskInfo(**held["task"]),
             "runs": runs,
             "asked": [tuple(pair) for pair in held["asked"]],
+            "origin": Origin(**held["origin"]),
             "out": folder,
             **{name: held[name] for name in KEPT},
         }

@@ -1,0 +1,74 @@
+"""By what a comparison was made: what a command needs to make it again."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from minifp.lab.task import Task
+from minifp.lab.workers.travel import imported_as
+
+# What changes bits. MINIFP_PRECISION does not: an arm says its precision.
+VARIABLES = (
+    "MINIFP_KERNELS",
+    "MINIFP_DEVICE",
+    "MINIFP_GPU_MATH",
+    "MINIFP_CONVOLUTIONS",
+    "NUMBA_CPU_NAME",
+    "NUMBA_CPU_FEATURES",
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What was called.
+
+    task, data: as `load_task` takes them, a file by its path from the folder in which it was
+    called; task is None for one that has no name, as of a notebook. device: that was given, if any.
+    variables: of VARIABLES, those that were set. commit: of that folder's git repository, if any.
+    """
+
+    task: str | None = None
+    data: str | None = None
+    device: str | None = None
+    variables: dict[str, str] = field(default_factory=dict)
+    commit: str = ""
+
+    @property
+    def file(self) -> str | None:
+        """The file that the task is in, where it is in one."""
+        path = (self.task or "").rpartition(":")[0]
+        return path if path.endswith(".py") else None
+
+
+def origin_of(task: Task, device=None, environment: Mapping[str, str] = os.environ) -> Origin:
+    """By what `compare` was called with this task, in this folder."""
+    spec, data = task.origin or imported_as(task) or (None, None)
+    if spec and task.source:
+        path, _, name = spec.rpartition(":")
+        spec = f"{seen_from_here(Path(path))}:{name}"
+    variables = {name: environment[name] for name in VARIABLES if environment.get(name)}
+    return Origin(spec, data, device, variables, commit(Path.cwd()))
+
+
+def seen_from_here(path: Path) -> str:
+    """A path from the folder of the process, where it is in it; else its name, which tells no
+    folder of this machine."""
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.name
+
+
+def commit(folder: Path) -> str:
+    """The commit of the git repository that a folder is in, and whether files differ from it."""
+    command = ["git", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
+    try:
+        told = subprocess.run(
+            command, cwd=folder, capture_output=True, encoding="utf-8", check=True, timeout=10
+        ).stdout.splitlines()
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return ""
+    oids = [line.split()[-1] for line in told if line.startswith("# branch.oid ")]
+    changed = sum(not line.startswith("#") for line in told)
+    more = f", and changes in {changed} file{'s' * (changed != 1)}" if changed else ""
+    return "".join(oids[:1]) + more
