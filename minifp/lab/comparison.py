@@ -244,6 +244,7 @@ def compare(
     progress: bool = True,
     device: str | None = None,
     jobs: int = 1,
+    client=None,
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
@@ -254,15 +255,16 @@ def compare(
     "png", "svg" or "pdf" writes the pictures there too. An interrupt (Ctrl-C) leaves in the folder
     what was finished. device: "cpu" or "cuda", by default MINIFP_DEVICE's; on a GPU steps are
     captured as CUDA graphs where they allow it. jobs: how many runs at a time, each in a process of
-    its own with one thread, for the same results to the last bit.
+    its own with one thread, for the same results to the last bit. client: a `distributed.Client`,
+    on whose workers to train (see docs/comparing.md).
 
     Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
     """
     out = None if out is None else files.as_path(out)
-    engine, base = engine_for(jobs), load_task(task)
+    engine, base = engine_for(jobs, client), load_task(task)
     changes = {"epochs": epochs, "steps": steps, "dial": dial}
     task = adjusted(base, **changes)
-    travels = ticket(base, changes, task) if jobs != 1 else None
+    travels = None if isinstance(engine, Here) else ticket(base, changes, task)
     precisions, seeds = canonical(precisions), seed_list(seeds)
     if figures is not None and out is None:
         raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")

@@ -13,7 +13,7 @@ import numpy as np
 from minifp.data import Subset, TensorDataset
 from minifp.errors import ArgumentError
 from minifp.lab.arms import split
-from minifp.lab.run import train
+from minifp.lab.run import Run, train
 from minifp.lab.task import Task
 from minifp.lab.tasks import CHARACTERS, SIZES, load_task
 from minifp.models import VGG, CharGRU, ResNet
@@ -93,23 +93,26 @@ def one_step(task: Task, precision: str) -> None:
     train(replace(task, steps=2), precision, 0, data)
 
 
-def compile_for(wanted) -> None:
-    """Compile what runs need that are wanted (see workers/), before several processes do so."""
+def compile_for(wanted) -> list[Run]:
+    """Compile what runs need that are wanted (see workers/), before several processes do so.
+
+    Returns the Runs of two steps that did it."""
     kinds = {(id(one.task), one.arm): one for one in wanted}
-    seen = set()
+    seen, runs = set(), []
     for one in kinds.values():
         precision, control = split(one.arm)
         if control != "kernels" and (id(one.task), precision) not in seen:
             seen.add((id(one.task), precision))
             with default_device(one.device):
-                two_steps(one.task, precision, one.data)
+                runs.append(two_steps(one.task, precision, one.data))
+    return runs
 
 
-def two_steps(task: Task, precision: str, data) -> None:
+def two_steps(task: Task, precision: str, data) -> Run:
     """Two steps of a task on the first examples, and an evaluation on no more."""
     counts = 2 * task.batch_size * task.accumulate, task.batch_size
     parts = (Subset(d, range(min(n, len(d)))) for d, n in zip(data, counts))
-    train(replace(task, steps=2), precision, 0, tuple(parts))
+    return train(replace(task, steps=2), precision, 0, tuple(parts))
 
 
 def first(dataset, n: int) -> TensorDataset:

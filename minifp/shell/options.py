@@ -136,4 +136,10 @@ jobs = click.option(
     help="How many runs at a time, each in a process with one thread.  [default: 1, with all "
     "threads]",
 )
+scheduler = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Train on the workers of the Dask scheduler there, such as tcp://head:8786. Dask pickles "
+    "between its processes: for trusted machines only.",
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress bar.")

@@ -1,8 +1,10 @@
 """Runs in other processes: the same bits, nothing lost but the run that dies, plain refusals."""
 
 import os
+import re
 import threading
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +16,7 @@ from minifp.lab import Comparison, compare
 from minifp.lab.tasks import load_task
 from minifp.lab.workers import job as jobs
 from minifp.lab.workers import progress as progresses
+from minifp.lab.workers import room as rooms
 from minifp.lab.workers.local import Local
 from minifp.lab.workers.travel import Carried, Named, ticket
 
@@ -34,15 +37,27 @@ def loss(y, t):
 
 task = blobs(loss=loss, steps=30)
 """
-ARMS = ("float32", "mixed", "mixed@order")
+ARMS = ("float32", "mixed@order")
+
+
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory):
+    """The name of that task."""
+    path = tmp_path_factory.mktemp("tasks") / "mortal.py"
+    path.write_text(FILE.format(parent=os.getpid()), encoding="utf-8")
+    return f"{path}:task"
+
+
+@pytest.fixture(scope="module")
+def alone(mortal):
+    """The bits of its runs one after another."""
+    return bits(compare(mortal, ARMS, 2, progress=False))
 
 
 @pytest.fixture
-def mortal(tmp_path):
-    """The name of that task."""
-    path = tmp_path / "mortal.py"
-    path.write_text(FILE.format(parent=os.getpid()), encoding="utf-8")
-    return f"{path}:task"
+def once_more(mortal):
+    """It has not died yet."""
+    Path(mortal.rpartition(":")[0]).with_name("died").unlink(missing_ok=True)
 
 
 def bits(comparison):
@@ -54,13 +69,28 @@ def bits(comparison):
     return found
 
 
-def test_two_processes_give_the_same_bits_though_one_dies(mortal, tmp_path):
-    alone = compare(mortal, ARMS, 2, progress=False)
+@pytest.mark.usefixtures("once_more")
+def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_path):
     several = compare(mortal, ARMS, 2, jobs=2, out=tmp_path / "out", progress=False)
-    assert bits(several) == bits(alone)
+    assert bits(several) == alone
     (note,) = [note for note in several.notes() if "twice" in note]
     assert "was made twice: its process died (EXIT(9))" in note
     assert Comparison.load(tmp_path / "out").notes() == several.notes()
+
+
+@pytest.mark.usefixtures("once_more")
+def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**settings, silence_logs="CRITICAL") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        several = compare(mortal, ARMS, 2, client=client, out=tmp_path / "out", progress=False)
+    assert bits(several) == alone
+    (note,) = [note for note in several.notes() if "twice" in note]
+    assert re.search(r"was made twice: the worker \S+ died", note)
+    assert len(Comparison.load(tmp_path / "out").runs) == 4
 
 
 # ---- how a task travels --------------------------------------------------------------------------
@@ -167,3 +197,51 @@ def test_what_is_left_is_told_from_runs_that_are_done_and_steps_of_others(monkey
         assert shown.remaining() == pytest.approx(90)
         shown.end(wanted[3])
         assert shown.remaining() == 0
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+GIB = 2**30
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with 8 GiB free, of which processes 7 and 8 hold 1 GiB each."""
+    page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+    monkeypatch.setattr(rooms.os, "sysconf", lambda name: page, raising=False)
+    monkeypatch.setattr(rooms, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(rooms, "GROUPS", tmp_path / "groups")
+    write(tmp_path / "proc" / "meminfo", f"MemTotal: 1 kB\nMemAvailable:  {8 * 2**20} kB\n")
+    for process in (7, 8):
+        write(tmp_path / "proc" / str(process) / "statm", f"99 {GIB // page} 9")
+    return tmp_path
+
+
+def write(path, text):
+    """A file, in folders that may be missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_a_run_for_which_there_is_no_memory_is_held_back_with_a_warning(machine):
+    room = rooms.Room(4 * GIB)
+    assert room.is_for_another([7], 8, 3)
+    told = "about 4.0 GiB, and 8.0 GiB are free: 2 at a time instead of 3"
+    with pytest.warns(RuntimeWarning, match=told):
+        assert not room.is_for_another([7, 8], 9, 3)
+    room.learn(3 * GIB)  # less than was guessed: now it is known
+    assert not room.is_for_another([7, 8, 9], 10, 4)  # 2 + 2 + 3 + 3, and it was told already
+    assert room.is_for_another([7, 8], 9, 3)
+
+
+def test_the_limit_of_a_group_counts_less_its_cache(machine):
+    assert rooms.available() == 8 * GIB
+    write(machine / "proc" / "self" / "cgroup", "4:memory:/job\n0::/mine\n")
+    group = machine / "groups" / "mine"
+    for name, text in (("max", "max"), ("current", "9"), ("stat", "anon 1\ninactive_file 10\n")):
+        write(group / f"memory.{name}", text)
+    assert rooms.available() == 8 * GIB
+    write(group / "memory.max", "1009")
+    assert rooms.available() == 1010
+    (machine / "proc" / "meminfo").unlink()
+    assert rooms.available() is None and rooms.Room(2**50).is_for_another([], 7, 2)

@@ -5,6 +5,7 @@ import click
 from minifp import lab
 from minifp.lab.ablation.factors import DEFAULT, WITHOUT
 from minifp.lab.tasks import load_task
+from minifp.lab.workers.cluster import connected
 from minifp.saving import files
 from minifp.shell import options
 from minifp.shell.results import picture_format, where
@@ -38,9 +39,23 @@ class ManyFactors(click.Command):
 @options.figures
 @options.device
 @options.jobs
+@options.scheduler
 @options.quiet
 def ablate(
-    task, data, factors, base, seeds, epochs, steps, dial, out, figures, device, jobs, quiet
+    task,
+    data,
+    factors,
+    base,
+    seeds,
+    epochs,
+    steps,
+    dial,
+    out,
+    figures,
+    device,
+    jobs,
+    scheduler,
+    quiet,
 ):
     """Say what each technique of mixed-precision training does for TASK.
 
@@ -54,20 +69,22 @@ def ablate(
       minifp ablate lenet --dial 12 --out runs/ablation
       minifp ablate mlp --factors loss_scale reduce --seeds 10 --out runs/reduce
     """
-    ablation = lab.ablate(
-        load_task(task, data),
-        factors or DEFAULT,
-        seeds,
-        base=base,
-        epochs=epochs,
-        steps=steps,
-        dial=dial,
-        out=out,
-        figures=picture_format(figures) if out else None,
-        progress=not quiet,
-        device=device,
-        jobs=jobs,
-    )
+    with connected(scheduler) as client:
+        ablation = lab.ablate(
+            load_task(task, data),
+            factors or DEFAULT,
+            seeds,
+            base=base,
+            epochs=epochs,
+            steps=steps,
+            dial=dial,
+            out=out,
+            figures=picture_format(figures) if out else None,
+            progress=not quiet,
+            device=device,
+            jobs=jobs,
+            client=client,
+        )
     click.echo(ablation.table())
     page = files.as_path(out) / "effects.html" if out else None
     click.echo("\n" + where(page, figures))

@@ -7,6 +7,7 @@ import click
 from minifp import lab
 from minifp.lab.results.store import RESULTS
 from minifp.lab.tasks import BUILT_IN, load_task
+from minifp.lab.workers.cluster import connected
 from minifp.shell import options
 from minifp.shell.results import picture_format, where
 
@@ -23,8 +24,11 @@ from minifp.shell.results import picture_format, where
 @options.figures
 @options.device
 @options.jobs
+@options.scheduler
 @options.quiet
-def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, device, jobs, quiet):
+def compare(
+    task, data, precisions, seeds, epochs, steps, dial, out, figures, device, jobs, scheduler, quiet
+):
     """Train TASK once for each precision and seed, and say what differs.
 
     For each seed all precisions begin from the same weights and see the same batches, so that runs
@@ -60,19 +64,21 @@ def compare(task, data, precisions, seeds, epochs, steps, dial, out, figures, de
         )
     chosen = load_task(task, data)
     try:
-        comparison = lab.compare(
-            chosen,
-            precisions or ("float32", "mixed"),
-            seeds,
-            epochs,
-            steps,
-            dial,
-            out=out,
-            figures=picture_format(figures) if out else None,
-            progress=not quiet,
-            device=device,
-            jobs=jobs,
-        )
+        with connected(scheduler) as client:
+            comparison = lab.compare(
+                chosen,
+                precisions or ("float32", "mixed"),
+                seeds,
+                epochs,
+                steps,
+                dial,
+                out=out,
+                figures=picture_format(figures) if out else None,
+                progress=not quiet,
+                device=device,
+                jobs=jobs,
+                client=client,
+            )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(out)) from None
     click.echo(comparison.table())

@@ -5,13 +5,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from minifp.errors import DataError
 from minifp.lab.environment import environment
 from minifp.lab.run import Run, train
 from minifp.lab.settings import check_data, settings
 from minifp.lab.task import Task
-from minifp.lab.workers.travel import Ticket
+from minifp.lab.workers.room import peak
 from minifp.runtime.device import default_device
 
 SHOWN = 60  # characters of a setting that differs
@@ -22,7 +23,7 @@ class Job:
     """One arm with one seed. config: the settings that the task must have there too, data and
     versions among them. device: where to train, None for the default there."""
 
-    task: Ticket
+    task: Any  # a Ticket
     config: dict
     arm: str
     seed: int
@@ -37,6 +38,7 @@ class Outcome:
     run: Run
     environment: dict[str, str] = field(default_factory=dict)
     process: int = 0
+    peak: int = 0
 
 
 ALONE = threading.Lock()  # runs share the seed and the observers of their process
@@ -49,7 +51,7 @@ def do(job: Job, on_step: Callable[[Run], object] | None = None) -> Outcome:
         task, data = prepared(job)
         with default_device(job.device):
             run = train(task, job.arm, job.seed, data, on_step, snapshots=True)
-    return Outcome(run, here(), os.getpid())
+    return Outcome(run, here(), os.getpid(), peak())
 
 
 def prepared(job: Job) -> tuple[Task, tuple]:

@@ -25,6 +25,7 @@ from minifp.errors import ArgumentError, TrainingError
 from minifp.lab.compile_ahead import compile_for
 from minifp.lab.workers.job import Job, Outcome, do
 from minifp.lab.workers.progress import Progress
+from minifp.lab.workers.room import Room, array_bytes, guess
 from minifp.lab.workers.travel import HOW_TO_GET
 from minifp.lab.workers.wanted import Wanted
 from minifp.runtime.cpu import blas
@@ -95,7 +96,12 @@ class Lane:
             initializer=begin,
             initargs=(self.folder, self.number, os.getpid()),
         )
-        self.pool.submit(os.getpid)
+        self.hello = self.pool.submit(os.getpid)
+
+    @property
+    def process(self) -> int:
+        """Its number; 0 where it has none yet."""
+        return self.hello.result() if self.hello.done() and not self.hello.exception() else 0
 
     def give(self, one: Wanted) -> None:
         """Let it train this."""
@@ -137,12 +143,17 @@ class Local:
         count = min(self.jobs, len(wanted))
         self.lanes = progress.lanes = count
         self.working = [Lane(number, self.folder) for number in range(count)]
-        compile_for(wanted)  # while they import minifp
+        steps = compile_for(wanted)  # while they import minifp
+        data = {id(one.data): array_bytes(one.data) for one in wanted}
+        room = Room(guess(sum(data.values()), (run.bytes for run in steps)))
         waiting, deaths = deque(wanted), dict[int, list[str]]()
         lost: list[Wanted] = []
         while waiting or any(lane.future for lane in self.working):
             for lane in self.working:
-                if lane.future is None and waiting:
+                busy = [other.process for other in self.working if other.future is not None]
+                if lane.future is not None or not waiting:
+                    continue
+                if not busy or room.is_for_another(busy, lane.process, count):
                     one = waiting.popleft()
                     progress.begin(one)
                     lane.give(one)
@@ -161,6 +172,7 @@ class Local:
                     else:
                         lost.append(one)
                     continue
+                room.learn(outcome.peak)
                 if died:
                     outcome.run.made["repeated"] = f"its process died ({died[0]})"
                 yield one, outcome

@@ -5,7 +5,9 @@ loads the task by it, and makes the same changes. A task that was made in a scri
 has none, and is pickled by value, as cloudpickle does.
 """
 
+import atexit
 import hashlib
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, fields
@@ -33,6 +35,11 @@ class Named:
     changes: tuple[tuple[str, Any], ...] = ()
     text: bytes = b""
 
+    @property
+    def digest(self) -> str:
+        """A hash of all of it."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
     def load(self) -> Task:
         """The task itself. Raises ArgumentError where there is no such task here."""
         return adjusted(load_task(self._spec_here(), self.data), **dict(self.changes))
@@ -43,9 +50,9 @@ class Named:
         file = Path(path)
         if not self.text or (file.is_file() and file.read_bytes() == self.text):
             return self.spec
-        digest = hashlib.sha256(self.text).hexdigest()[:16]
-        copy = Path(tempfile.gettempdir()) / f"minifp-task-{digest}" / file.name
-        copy.parent.mkdir(mode=0o700, exist_ok=True)
+        folder = tempfile.mkdtemp(prefix="minifp-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        copy = Path(folder) / file.name
         copy.write_bytes(self.text)
         return f"{copy}:{name}"
 
