@@ -1,7 +1,8 @@
 """The laboratory: train the same thing in several precisions and say what differs."""
 
 from minifp.lab.ablation import Ablation, ablate
-from minifp.lab.comparison import Comparison, Row, compare
+from minifp.lab.comparison import Comparison, compare
+from minifp.lab.conclusions.rows import Row
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
 from minifp.lab.results.merging import merge

@@ -91,3 +91,17 @@ def split(text: str) -> tuple[str, str]:
     """(precision, control or "") of the canonical text of an arm."""
     precision, _, control = text.partition("@")
     return precision, control
+
+
+def is_control(text: str) -> bool:
+    """Whether the canonical text of an arm is that of a control."""
+    return "@" in text
+
+
+def partner(text: str, baseline: str) -> str | None:
+    """What an arm is held against: a control, the precision that it disturbs; any other, the
+    baseline; the baseline, nothing."""
+    precision, control = split(text)
+    if control:
+        return precision
+    return baseline if text != baseline else None

@@ -1,24 +1,27 @@
 """Compare precisions: the same model, data, weights and order, once for each precision and seed."""
 
 import os
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 
 from minifp.errors import ArgumentError
+from minifp.lab import divergence
+from minifp.lab.arms import is_control
+from minifp.lab.conclusions import controls, notes, sentences, special
+from minifp.lab.conclusions.claims import Claim, claims_of
+from minifp.lab.conclusions.controls import Answer
+from minifp.lab.conclusions.rows import Row, rows_of
+from minifp.lab.divergence import Distances
 from minifp.lab.environment import environment
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin, save
 from minifp.lab.results.origin import Origin, origin_of
 from minifp.lab.results.summary import read
-from minifp.lab.rows import Row, TaskInfo, dial_note
 from minifp.lab.run import Run
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
-from minifp.lab.statistics.moments import deviation, mean
-from minifp.lab.statistics.paired import DIVERGED, LEAST_PAIRS, compare_paired
 from minifp.lab.task import Task
+from minifp.lab.task_info import TaskInfo, dial_note
 from minifp.lab.tasks import load_task
 from minifp.lab.workers.carry_out import carry_out
 from minifp.lab.workers.engines import engine_for
@@ -27,8 +30,6 @@ from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.saving import files
 
-FEW_SEEDS = 5  # below it a mean and its band say little
-
 
 @dataclass(repr=False)
 class Comparison:
@@ -36,7 +37,8 @@ class Comparison:
 
     precisions: their canonical texts. baseline: "float32" if it is among them, else the first.
     asked: the (precision, seed) pairs of the last call. config: the settings that all runs share.
-    origin: by what it was made. out: the folder it is kept in, if any.
+    origin: by what it was made. out: the folder it is kept in, if any. known_distances: see
+    divergence.py.
     """
 
     task: TaskInfo
@@ -49,11 +51,13 @@ class Comparison:
     asked: list[tuple] = field(default_factory=list)
     origin: Origin = Origin()
     out: Path | None = None
+    known_distances: dict = field(default_factory=dict, compare=False)
 
     @property
     def baseline(self) -> str:
         """The precision that the others are compared with."""
-        return "float32" if "float32" in self.precisions else self.precisions[0]
+        plain = [arm for arm in self.precisions if not is_control(arm)] or self.precisions
+        return "float32" if "float32" in plain else plain[0]
 
     def runs_of(self, precision: str) -> list[Run]:
         """The runs of one precision, by seed."""
@@ -71,46 +75,24 @@ class Comparison:
     # ---- what follows from the runs
 
     def rows(self) -> list[Row]:
-        """One Row for each precision, in order."""
-        return [self.row(precision) for precision in self.precisions]
+        """One Row for each arm, in order."""
+        return rows_of(self)
 
     def row(self, precision: str) -> Row:
-        """The Row of one precision."""
-        runs = self.runs_of(precision)
-        if not runs:
-            return Row(precision)
-        ended = [r.metric for r in runs if r.finished and r.metric is not None]
-        timed = [r.seconds_per_step for r in runs if r.seconds_per_step is not None]
-        row = Row(
-            precision,
-            n=len(runs),
-            diverged=len(runs) - len(ended),
-            mean=mean(ended) if ended else None,
-            sd=deviation(ended) if len(ended) > 1 else None,
-            skipped=mean([r.skipped for r in runs]),
-            final_scale=mean([r.final_scale for r in runs]),
-            bytes=runs[0].bytes,
-            seconds_per_step=median(timed) if timed else None,
-        )
-        return row if precision == self.baseline else self._compared(row, runs)
+        """The Row of one arm."""
+        return next(row for row in self.rows() if row.precision == precision)
 
-    def _compared(self, row, runs):
-        """The row with its difference from the baseline, over the seeds where both finished."""
-        base = {r.seed: r for r in self.runs_of(self.baseline) if _ended(r)}
-        both = [(r, base[r.seed]) for r in runs if _ended(r) and r.seed in base]
-        pairs = [(r.metric, b.metric) for r, b in both]
-        row.pairs = len(pairs)
-        if len(pairs) == 1:
-            row.difference, row.needed = pairs[0][0] - pairs[0][1], LEAST_PAIRS
-        elif pairs:
-            values, baseline = zip(*pairs)
-            row.paired = p = compare_paired(values, baseline, self.task.margin)
-            row.difference, row.low, row.high = p.mean, p.low, p.high
-            row.verdict, row.needed = p.verdict, p.needed
-            row.too_coarse = p.verdict is not None and _tell_nothing(both)
-        if sum(not _ended(r) for r in runs if r.seed in base) and len(base) > 1:
-            row.verdict, row.needed = DIVERGED, None
-        return row
+    def claims(self) -> list[Claim]:
+        """Each arm's difference in each score, with its tests: see conclusions/claims.py."""
+        return claims_of(self)
+
+    def answers(self) -> list[Answer]:
+        """Of each arm, whether its difference is special, or what controls do as well."""
+        return controls.answers_of(self)
+
+    def distances(self) -> list[Distances]:
+        """How far each run is from its partner, step by step."""
+        return divergence.of(self)
 
     # ---- in words
 
@@ -122,61 +104,15 @@ class Comparison:
 
     def verdict_sentence(self) -> str:
         """The answer in words, with the margin and the number of seeds."""
-        rows = [row for row in self.rows() if row.precision != self.baseline]
-        return " ".join(self._sentence(row) for row in rows) or "There is nothing to compare."
+        return sentences.verdict_sentence(self)
 
-    def _sentence(self, row):
-        task, unit = self.task, self.task.difference_unit
-        margin = f"{task.margin:g} {unit}".strip()
-        against = f"{row.precision} against {self.baseline}, {task.metric_name}"
-        if row.verdict == DIVERGED:
-            return f"{against}: DIVERGED in {row.diverged} of {row.n} runs."
-        if row.verdict is None:
-            least = f": at least {row.needed} seeds are needed" if row.needed else ""
-            pairs = f"{row.pairs} pair{'s' * (row.pairs != 1)} of runs"
-            return f"{against}: no verdict from {pairs}{least}."
-        more = f" about {row.needed} seeds are needed;" if row.needed else ""
-        coarse = f" But {self._too_coarse(row)}" if row.too_coarse else ""
-        return (
-            f"{against}: {row.verdict} at a margin of {margin};{more} difference "
-            f"{row.difference:+.3g} {unit}, 90% interval {row.low:+.3g} to {row.high:+.3g}, "
-            f"{row.pairs} paired seeds.{coarse}"
-        )
-
-    def _too_coarse(self, row):
-        return (
-            f"{self.task.metric_name} is exactly the same in all {row.pairs} pairs, where losses "
-            "are not: it is too coarse to tell them apart. Compare the loss (metric=None), or test "
-            "on more examples."
-        )
+    def answer_sentences(self) -> list[str]:
+        """Of each arm, whether it is special, in words; none where there are no controls."""
+        return special.answer_sentences(self)
 
     def notes(self) -> list[str]:
-        """What must be known beside the table: the dial, few seeds, runs that did not finish."""
-        notes = [self.dial_note()] if self.dial else []
-        if len(self.seeds) < FEW_SEEDS:
-            notes.append(
-                f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)} only: pictures show "
-                f"intervals from {FEW_SEEDS} seeds on, and a claim should rest on 10."
-            )
-        for row in self.rows():
-            if row.too_coarse:
-                notes.append(f"{row.precision}: {self._too_coarse(row)}")
-        for precision in self.precisions:
-            for run in self.runs_of(precision):
-                if not run.finished:
-                    notes.append(f"{precision}, seed {run.seed} {run.status}: {run.note}.")
-                if "repeated" in run.made:
-                    why = run.made["repeated"]
-                    notes.append(f"{precision}, seed {run.seed} was made twice: {why}.")
-        for made, runs in self._elsewhere().items():
-            notes.append(f"{runs} of {len(self.runs)} runs were made on another machine: {made}.")
-        if self.missing():
-            notes.append(f"{len(self.missing())} of {len(self.asked)} runs are still to be made.")
-        return notes
-
-    def _elsewhere(self):
-        """How many runs were made in each environment that is not this comparison's."""
-        return Counter(r.made["environment"] for r in self.runs if "environment" in r.made)
+        """What must be known beside the table, worst first."""
+        return special.warnings(self) + notes.notes(self)
 
     # ---- on disk
 
@@ -216,17 +152,6 @@ class Comparison:
         from minifp.lab.page.comparison_page import fragment
 
         return fragment(self)
-
-
-def _ended(run):
-    return run.finished and run.metric is not None
-
-
-def _tell_nothing(pairs):
-    """Whether all metrics are equal, pair by pair, of runs that are not."""
-    if any(one.metric != other.metric for one, other in pairs):
-        return False
-    return any(one.history["loss"] != other.history["loss"] for one, other in pairs)
 
 
 # ---- comparing -----------------------------------------------------------------------------------
@@ -292,9 +217,8 @@ def opened(task, data, precisions, seeds, out) -> Comparison:
     """The comparison as its folder holds it, or an empty one, with what is asked for added."""
     config = settings(task, data)
     runs = store.load_runs(out, config) if out is not None else []
-    info = TaskInfo(**{f.name: getattr(task, f.name) for f in fields(TaskInfo)})
     return Comparison(
-        info,
+        TaskInfo.of(task, data[1]),
         task.dial,
         precisions=list(dict.fromkeys([*precisions, *(r.precision for r in runs)])),
         seeds=sorted({*seeds, *(r.seed for r in runs)}),

@@ -13,8 +13,8 @@ import numpy as np
 
 from minifp import data, nn, optim
 from minifp.lab.comparison import Comparison, compare
-from minifp.lab.rows import dial_note
 from minifp.lab.task import Task
+from minifp.lab.task_info import dial_note
 from minifp.lab.tasks import load_task
 from minifp.models import MLP, CharLSTM, LeNet
 

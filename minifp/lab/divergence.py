@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minifp.lab.arms import split
+from minifp.lab.arms import partner
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,24 @@ class Distances:
 
 
 def of(comparison) -> list[Distances]:
-    """The distances of all runs that have a partner with the same seed."""
+    """The distances of all runs that have a partner with the same seed.
+
+    They are kept in the comparison, because a page asks for the same again and again.
+    """
+    known = comparison.known_distances  # with the snapshots that they were found of
     noted = {(r.precision, r.seed): r for r in comparison.runs if r.snapshots}
     found = []
     for arm in comparison.precisions:
-        precision, control = split(arm)
-        partner = precision if control else comparison.baseline
-        runs = [r for r in comparison.runs_of(arm) if r.snapshots and partner != arm]
-        others = [noted.get((partner, r.seed)) for r in runs]
-        found += [between(r, other) for r, other in zip(runs, others) if other is not None]
+        against = partner(arm, comparison.baseline)
+        for run in comparison.runs_of(arm):
+            other = noted.get((against, run.seed))
+            if not run.snapshots or other is None:
+                continue
+            mine, theirs, distances = known.get((arm, run.seed), (None, None, None))
+            if mine is not run.snapshots or theirs is not other.snapshots:
+                distances = between(run, other)
+                known[arm, run.seed] = run.snapshots, other.snapshots, distances
+            found.append(distances)
     return [distances for distances in found if distances.steps.size]
 
 
@@ -60,3 +69,15 @@ def relative(a, b) -> np.ndarray:
     a, b = (x.reshape(len(x), -1).astype(np.float64) for x in (a, b))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.linalg.norm(a - b, axis=1) / np.linalg.norm(b, axis=1)
+
+
+def told(distances: Distances, baseline: str) -> dict:
+    """As plain numbers and texts, for results."""
+    kinds = ("steps", "weights", "outputs", "predictions")
+    columns = {kind: getattr(distances, kind) for kind in kinds}
+    return {
+        "arm": distances.precision,
+        "against": partner(distances.precision, baseline),
+        "seed": distances.seed,
+        **{kind: None if c is None else c.tolist() for kind, c in columns.items()},
+    }

@@ -55,5 +55,10 @@ def accuracy(outputs: np.ndarray, targets: np.ndarray) -> float:
 
 def is_positive(value) -> bool:
     """Whether it is a positive finite number."""
+    return is_finite(value) and value > 0
+
+
+def is_finite(value) -> bool:
+    """Whether it is a finite number."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return bool(is_number and 0 < value < math.inf)
+    return bool(is_number and math.isfinite(value))

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from minifp.errors import ArgumentError
-from minifp.lab.metrics import Metric, accuracy, is_positive
+from minifp.lab.metrics import Metric, accuracy, is_finite, is_positive
 
 OPTIONAL = ("metric", "schedule", "step", "evaluate", "collate")  # functions that may be None
 
@@ -81,6 +81,10 @@ class Task:
     collate: makes a batch of a list of items, such as `fp.data.default_collate`.
     accumulate: how many batches are added up to one step.
     early_stopping: an EarlyStopping, or None to train to the end.
+    target: of the metric; then the steps are told after which a run first reaches it, as MLPerf
+        does.
+    loss_margin: that of the test loss, which decides where the metric is too coarse for its margin;
+        where there is none, 5% of the baseline's.
 
     `origin` is no field: (name, data set) by which `load_task` has found it, so that another
     process finds it too; a copy with changes has none.
@@ -113,6 +117,8 @@ class Task:
     collate: Callable | None = None
     accumulate: int = 1
     early_stopping: EarlyStopping | None = None
+    target: float | None = None
+    loss_margin: float | None = None
     origin: ClassVar[tuple[str, str | None] | None] = None
 
     def __post_init__(self):
@@ -131,8 +137,10 @@ class Task:
             object.__setattr__(self, "margin", 0.5)
         for field in ("batch_size", "epochs", "steps", "accumulate"):
             self._check_count(field)
-        for field in ("margin", "clip_norm"):
+        for field in ("margin", "clip_norm", "loss_margin"):
             self._check_positive(field)
+        if self.target is not None and not is_finite(self.target):
+            self._refuse("target", "expected a finite number, a value of the metric")
         if not _is_integer(self.dial):
             self._refuse("dial", "expected an integer, the k of a factor 2^-k")
         self._check_metrics()
@@ -186,7 +194,7 @@ class Task:
 
     def _check_positive(self, field):
         value = getattr(self, field)
-        if value is None and field == "clip_norm":
+        if value is None and field != "margin":
             return
         if value is None:
             self._refuse(

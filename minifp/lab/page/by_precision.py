@@ -2,6 +2,7 @@
 
 import math
 
+from minifp.lab.conclusions.claims import pairs_of
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions
 from minifp.lab.page.precision_styles import KIND_COLORS
@@ -79,9 +80,7 @@ def draw_difference_row(axes, comparison, row, i, style, reach):
         x = math.copysign(0.985 * reach, row.difference)
         axes.plot(x, i, marker=5 if x > 0 else 4, color=style.color, markersize=10, zorder=5)
         return
-    base = {r.seed: r.metric for r in comparison.runs_of(comparison.baseline) if r.finished}
-    pairs = [(r.metric, base.get(r.seed)) for r in comparison.runs_of(row.precision) if r.finished]
-    seeds = [a - b for a, b in pairs if words.is_number(a) and words.is_number(b)]
+    seeds = [a.metric - b.metric for a, b in pairs_of(comparison, row.precision)]
     dots = {"linestyle": "none", "marker": style.marker, "markersize": 4, "color": style.color}
     axes.plot(seeds, [i + 0.22] * len(seeds), alpha=0.5, markeredgewidth=0, zorder=3, **dots)
     if words.is_number(row.low):

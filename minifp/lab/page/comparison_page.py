@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from minifp.lab.page import line_charts, page_tables, sections, verdicts
+from minifp.lab.page import line_charts, page_tables, sections, tests_table, verdicts
 from minifp.lab.page.page_style import STYLE
 from minifp.report import charts, in_notebook
 from minifp.report import document as frame
@@ -42,7 +42,10 @@ def body(comparison, prefix="m") -> str:
     parts = (
         section("How they got there", line_charts.line_charts(c, prefix)),
         section(
-            "Where they end", sections.figure(c, "difference", prefix), page_tables.final_table(c)
+            "Where they end",
+            sections.figure(c, "difference", prefix),
+            page_tables.final_table(c),
+            tests_table.tests_table(c),
         ),
         section("The loss scale", paragraph(sections.scale_note(c)), page_tables.scale_table(c)),
         section("What it costs", sections.figure(c, "memory", prefix), page_tables.cost_table(c)),

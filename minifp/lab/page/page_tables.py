@@ -4,6 +4,7 @@ from html import escape
 
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions, over_steps
+from minifp.lab.page.verdicts import badge
 from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import words
 from minifp.report.in_notebook import plain_table
@@ -21,9 +22,7 @@ def final_table(comparison) -> str:
         [code(row.precision), *map(escape, final_cells(row, comparison, places))]
         for row in comparison.rows()
     ]
-    paired = [row for row in comparison.rows() if row.paired is not None]
-    more = details("The statistics behind the verdicts", statistics_table(paired)) if paired else ""
-    return table(caption, final_head(task), rows, text_columns=(5,)) + more
+    return table(caption, final_head(task), rows, text_columns=(5,))
 
 
 def final_head(task) -> list:
@@ -41,7 +40,7 @@ def final_cells(row, comparison, places) -> list:
     difference = "baseline" if is_baseline else words.signed(row.difference, places)
     sd = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
     cells = [words.fixed(row.mean, places) + sd, f"{row.n - row.diverged} of {row.n}"]
-    cells += [difference, interval, row.verdict or "-"]
+    cells += [difference, interval, badge(row) or "-"]
     return [words.typeset(cell) for cell in cells]
 
 
@@ -50,25 +49,6 @@ def plain_final_table(comparison) -> str:
     task, places = comparison.task, words.decimals(comparison.task.margin)
     rows = [[row.precision, *final_cells(row, comparison, places)] for row in comparison.rows()]
     return plain_table(final_head(task), rows)
-
-
-def statistics_table(rows) -> str:
-    """Two one-sided tests, the sign-flip test and what pairing gained."""
-    head = ["precision", "pairs", "SD of differences", "p of below", "p of above"]
-    head += ["sign-flip p", "pairing gain", "seeds needed"]
-    lines = []
-    for row in rows:
-        p = row.paired
-        numbers = (p.sd, p.p_low, p.p_high, p.sign_flip_p, p.pairing_gain)
-        cells = [str(p.n), *(f"{x:.3g}" for x in numbers), str(p.needed or "-")]
-        lines.append([code(row.precision), *(escape(words.typeset(cell)) for cell in cells)])
-    caption = (
-        "Equivalent: two one-sided tests reject, at 5% each, that the difference is below minus "
-        "the margin and that it is above the margin (TOST). Sign-flip p: how likely a mean this "
-        "far from 0 would be if the sign of each difference were a matter of chance. Pairing gain: "
-        "how many times as many seeds it would take without pairs."
-    )
-    return table(caption, head, lines)
 
 
 def scale_table(comparison) -> str:

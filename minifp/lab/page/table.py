@@ -1,6 +1,10 @@
 """The table of a comparison as plain text: at most 100 columns wide, in ASCII and one "±"."""
 
+from minifp.lab.conclusions import special
+from minifp.lab.conclusions.notes import notes
 from minifp.lab.memory import KINDS
+from minifp.lab.page.verdicts import badge
+from minifp.lab.statistics.paired import LEAST_PAIRS
 from minifp.report import words
 from minifp.report.plain_text import columns, fill
 
@@ -24,13 +28,17 @@ def text_table(comparison) -> str:
         f"{unit} of memory at the peak of a step: weights, master weights, optimizer state, "
         "activations, gradients."
     )
-    notes = [*(needed(row) for row in rows if row.needed), *comparison.notes()]
+    needs = [needed(row) for row in rows if row.needed and not row.is_control]
+    warned = special.warnings(comparison)
+    found = [*needs, *notes(comparison)]
     blocks = [
+        "\n".join(fill(warning, hang="  ") for warning in warned),
         fill(about_end(comparison)),
         columns(beside(names, ended), text_columns=(0, len(ended[0]))),
+        "\n".join(fill(answer, hang="  ") for answer in comparison.answer_sentences()),
         fill(about_cost),
         columns(beside(names, cost)),
-        "\n".join(fill(note, hang="  ") for note in notes),
+        "\n".join(fill(note, hang="  ") for note in found),
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -86,12 +94,12 @@ def how_it_ended(row, comparison) -> tuple:
     difference = words.signed(row.difference, places) if words.is_number(row.difference) else "-"
     ends = (words.signed(end, places) for end in (row.low, row.high))
     interval = " to ".join(ends) if words.is_number(row.low) else "-"
-    return final, difference, interval, lost, row.verdict or "-"
+    return final, difference, interval, lost, badge(row) or "-"
 
 
 def needed(row) -> str:
     """What would settle a verdict that is inconclusive, or for which there is too little."""
-    if row.verdict is None:
+    if row.pairs < LEAST_PAIRS:
         pairs = words.plural(row.pairs, "seed")
         return f"{row.precision}: no verdict from {pairs}; at least {row.needed} are needed."
     return f"{row.precision}: inconclusive with {row.pairs} seeds; about {row.needed} are needed."

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from minifp.lab.conclusions.claims import claims_of
+from minifp.lab.conclusions.sentences import WEAK, diverged_text
 from minifp.lab.statistics.paired import (
     CONFIDENCE,
     DIFFERENT,
@@ -26,9 +28,11 @@ class Statement:
 
 def headline(comparison) -> str:
     """The whole result in one sentence."""
-    rows = [row for row in comparison.rows() if row.precision != comparison.baseline]
+    rows = comparison.rows()
+    base = next(row for row in rows if row.precision == comparison.baseline)
+    rows = [row for row in rows if row is not base and not row.is_control]
     if not rows:
-        return f"{comparison.baseline} alone: {metric_text(comparison, comparison.rows()[0])}"
+        return f"{comparison.baseline} alone: {metric_text(comparison, base)}"
     verdicts: dict[str, list] = {}
     for row in rows:
         verdicts.setdefault(row.verdict or NO_VERDICT, []).append(row)
@@ -40,13 +44,12 @@ def headline(comparison) -> str:
 def clause(verdict, rows, comparison) -> str:
     """What all rows of one verdict have in common."""
     names, several = words.listed([row.precision for row in rows]), len(rows) > 1
+    ends = f"{names} end{'' if several else 's'}"
     if verdict == EQUIVALENT:
-        return f"{names} end{'' if several else 's'} where {comparison.baseline} ends"
+        return f"{ends} where {comparison.baseline} ends{weak_text(rows)}"
     if verdict == DIFFERENT:
         ways = {direction(row, comparison) for row in rows}
-        return (
-            f"{names} end{'' if several else 's'} {ways.pop() if len(ways) == 1 else 'elsewhere'}"
-        )
+        return f"{ends} {ways.pop() if len(ways) == 1 else 'elsewhere'}{weak_text(rows)}"
     if verdict == DIVERGED:
         return f"{names} diverge{'' if several else 's'}"
     seeds = max(row.pairs for row in rows)
@@ -54,47 +57,79 @@ def clause(verdict, rows, comparison) -> str:
     return f"no verdict on {names} from {words.plural(seeds, 'seed')}{least}"
 
 
+def weak_text(rows) -> str:
+    """Of how few seeds a verdict is, where they are few."""
+    few = [row.pairs for row in rows if row.weak]
+    return f" (weak: {words.plural(min(few), 'seed')})" if few else ""
+
+
 def direction(row, comparison) -> str:
-    """Whether a difference is for the better or the worse."""
-    return "better" if (row.difference > 0) == (comparison.task.goal == "max") else "worse"
+    """Whether a difference is for the better or the worse, in the score that decides."""
+    claim = next(c for c in claims_of(comparison) if c.arm == row.precision and c.decides)
+    gain = claim.difference or 0.0
+    return "better" if (gain > 0) == (claim.score.goal == "max") else "worse"
+
+
+def badge(row) -> str:
+    """The verdict as it stands in tables."""
+    if row.is_control:
+        return "control"
+    return f"{row.verdict}{' (weak)' if row.weak else ''}" if row.verdict else ""
 
 
 def statements(comparison) -> list[Statement]:
     """One for each precision but the baseline."""
-    rows = comparison.rows()
+    rows, claims = comparison.rows(), claims_of(comparison)
     base = next(row for row in rows if row.precision == comparison.baseline)
-    return [
-        Statement(row.precision, row.verdict or NO_VERDICT, reasons(row, base, comparison))
-        for row in rows
-        if row is not base
-    ]
+    found = []
+    for row in rows:
+        if row is not base and not row.is_control:
+            own = next((c for c in claims if c.arm == row.precision and c.decides), None)
+            text = reasons(row, base, own, comparison)
+            found.append(Statement(row.precision, badge(row) or NO_VERDICT, text))
+    return found
 
 
-def reasons(row, base, comparison) -> str:
-    """The numbers behind a verdict."""
+def reasons(row, base, claim, comparison) -> str:
+    """The numbers behind a verdict. claim: the one that decides, if there is one."""
     if row.verdict == DIVERGED:
         return lost_text(row, base, comparison)
     if not words.is_number(row.difference):
         return "no pair of runs to compare yet."
-    task, places = comparison.task, words.decimals(comparison.task.margin)
-    unit = task.difference_unit
     text = (
         f"{metric_text(comparison, row)} against {metric_text(comparison, base)}: a difference of "
-        f"{words.signed(row.difference, places)} {unit}"
+        f"{difference_text(row, comparison.task.primary)}"
     )
     if not words.is_number(row.low):
         return f"{words.typeset(text)} from a single pair of runs, which is no evidence."
-    ends = f"{words.signed(row.low, places)} to {words.signed(row.high, places)}"
-    text += f" ({CONFIDENCE:.0%} interval {ends}, {row.pairs} pairs), "
+    if row.pairs < LEAST_PAIRS:
+        return f"{words.typeset(text)}, too few for a verdict: at least {row.needed} are needed."
+    if not row.coarse:
+        return words.typeset(text) + closing(row, f"the task's margin of ±{claim.score.margin:g}")
     if row.verdict is None:
-        return f"{words.typeset(text)}too few for a verdict: at least {row.needed} are needed."
-    margin = f"the task's margin of ±{task.margin:g}"
-    closing = {
-        EQUIVALENT: f"inside {margin}.",
-        DIFFERENT: f"outside {margin}.",
-        INCONCLUSIVE: f"partly inside {margin}; about {row.needed} seeds would decide.",
-    }
-    return words.typeset(text) + closing[row.verdict]
+        return f"{words.typeset(text)}; but {row.coarse}, and no test loss is there to decide."
+    score = claim.score
+    text += f"; but {row.coarse}, so the {score.name} decides: {difference_text(claim, score)}"
+    note = f" {score.note[:1].upper()}{score.note[1:]}." if score.note else ""
+    return words.typeset(text) + closing(row, f"its margin of ±{score.margin:.2g}") + note
+
+
+def difference_text(found, score) -> str:
+    """A difference with its interval and pairs."""
+    places, unit = words.decimals(score.margin), score.difference_unit
+    text = f"{words.signed(found.difference, places)} {unit}".rstrip()
+    if not words.is_number(found.low):
+        return text
+    ends = f"{words.signed(found.low, places)} to {words.signed(found.high, places)}"
+    return f"{text} ({CONFIDENCE:.0%} interval {ends}, {found.pairs} pairs)"
+
+
+def closing(row, margin) -> str:
+    """Where an interval lies."""
+    if row.verdict == INCONCLUSIVE:
+        return f", partly inside {margin}; about {row.needed} seeds would decide."
+    where = "inside" if row.verdict == EQUIVALENT else "outside"
+    return f", {where} {margin}.{f' {WEAK}.' if row.weak else ''}"
 
 
 def lost_text(row, base, comparison) -> str:
@@ -102,8 +137,7 @@ def lost_text(row, base, comparison) -> str:
     notes = [run.note for run in comparison.runs_of(row.precision) if not run.finished]
     of_base = f"{base.n - base.diverged} of {base.n}"
     why = f" The first: {notes[0]}." if notes and notes[0] else ""
-    ended = f"{row.diverged} of {row.n} runs did not finish"
-    return f"{ended}, where {of_base} of {base.precision} did.{why}"
+    return f"{diverged_text(row)} did not finish, where {of_base} of {base.precision} did.{why}"
 
 
 def metric_text(comparison, row) -> str:

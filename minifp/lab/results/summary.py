@@ -5,9 +5,11 @@ from dataclasses import asdict, replace
 from importlib.resources import files as resources
 
 from minifp.errors import DataError
+from minifp.lab import divergence
+from minifp.lab.conclusions import controls
 from minifp.lab.results import store, tidy
 from minifp.lab.results.origin import Origin
-from minifp.lab.rows import TaskInfo
+from minifp.lab.task_info import TaskInfo
 from minifp.saving import files
 
 SCHEMA_FILE = "results.schema.json"
@@ -32,6 +34,10 @@ def summary(comparison) -> dict:
         "origin": asdict(comparison.origin),
         **{name: getattr(comparison, name) for name in KEPT},
         "rows": [asdict(row) for row in comparison.rows()],
+        "scores": [claim.told() for claim in comparison.claims()],
+        "controls": [answer.told() for answer in comparison.answers()],
+        "divergence": [divergence.told(d, comparison.baseline) for d in comparison.distances()],
+        "not_repeatable": controls.unrepeatable(comparison),
         "runs": [told(run) for run in comparison.runs],
     }
 

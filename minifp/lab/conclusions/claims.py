@@ -1,0 +1,178 @@
+"""Each arm's difference in each score from what it is held against, with its tests.
+
+Where several claims are made, of arms and metrics, their p values are adjusted together (Holm), so
+that any false one among them has a chance of 5%. The claims of equivalence are one family, those of
+a difference another, those of not being worse a third. Controls make no claims.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from minifp.lab.arms import is_control, partner
+from minifp.lab.conclusions import resolution
+from minifp.lab.conclusions.scores import Score, ended, primary, scores_of
+from minifp.lab.statistics.holm import holm
+from minifp.lab.statistics.moments import deviation, mean
+from minifp.lab.statistics.paired import (
+    DIFFERENT,
+    EQUIVALENT,
+    LEAST_PAIRS,
+    WEAK_PAIRS,
+    Difference,
+    Paired,
+    compare_paired,
+    differ_by,
+)
+
+LEVEL = 0.05  # of each test
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One arm, one score.
+
+    mean, sd: of the runs that finished. difference: of pairs, from `against`; low, high: its 90%
+    interval; paired: all of its statistics, with p values where there is a margin. verdict: None
+    for a control, below three pairs, without a margin, where the score is too coarse for it, and
+    where runs diverged. coarse: why it is, in words. holm: p values adjusted for all claims, by the
+    names of the raw ones. decides: whether the arm's verdict is this one.
+    """
+
+    arm: str
+    against: str
+    score: Score = field(repr=False)
+    pairs: int
+    mean: float | None = None
+    sd: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    paired: Difference | None = None
+    verdict: str | None = None
+    needed: int | None = None
+    coarse: str = ""
+    decides: bool = False
+    holm: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the verdict is of so few pairs that little can rest on it."""
+        return self.verdict is not None and self.pairs < WEAK_PAIRS
+
+    @property
+    def p(self) -> dict[str, float]:
+        """The p values of the three claims that could be made."""
+        if not isinstance(self.paired, Paired):
+            return {}
+        d = self.paired
+        return {
+            "equivalent": d.p_equivalent,
+            "different": d.p_different,
+            "not_worse": d.p_not_worse(self.score.goal),
+        }
+
+    @property
+    def holm_of_verdict(self) -> float | None:
+        """The adjusted p of what the verdict claims; None where it claims nothing."""
+        named = {EQUIVALENT: "equivalent", DIFFERENT: "different"}.get(self.verdict or "")
+        return self.holm.get(named) if named else None
+
+    def told(self) -> dict:
+        """As plain numbers and texts, for results."""
+        s, d = self.score, self.paired
+        beside = () if d is None else ("sd", "sign_flip_p", "bootstrap", "pairing_gain")
+        return {
+            "arm": self.arm,
+            "against": self.against,
+            "score": s.name,
+            "kind": s.kind,
+            "unit": s.unit,
+            "goal": s.goal,
+            "margin": s.margin,
+            "margin_note": s.note,
+            **{k: getattr(self, k) for k in ("pairs", "mean", "sd", "difference", "low", "high")},
+            **{"difference_sd" if k == "sd" else k: getattr(d, k) for k in beside},
+            **{f"p_{name}": p for name, p in self.p.items()},
+            **{f"holm_{name}": p for name, p in self.holm.items()},
+            **{k: getattr(self, k) for k in ("verdict", "needed", "coarse", "decides")},
+            "weak": self.is_weak,
+        }
+
+
+def claims_of(comparison) -> list[Claim]:
+    """Those of all arms but the baseline, in order, one for each score."""
+    arms = [a for a in comparison.precisions if partner(a, comparison.baseline) is not None]
+    coarse = {arm: coarse_for(comparison, arm) for arm in arms}
+    scores = scores_of(comparison, loss_decides=any(coarse.values()))
+    found = [claim(comparison, arm, s, coarse[arm]) for arm in arms for s in scores]
+    return adjusted(found)
+
+
+def coarse_for(comparison, arm) -> str:
+    """Why the primary metric cannot decide on an arm, in words; empty where it can."""
+    if is_control(arm):
+        return ""
+    score, both = primary(comparison), pairs_of(comparison, arm)
+    if len(both) >= LEAST_PAIRS and resolution.tells_nothing(both):
+        return f"{score.name} is exactly the same in all {len(both)} pairs, where losses are not"
+    return resolution.too_coarse(comparison, score)
+
+
+def pairs_of(comparison, arm) -> list[tuple]:
+    """(run, the run it is held against) for each seed with which both ended."""
+    others = comparison.runs_of(partner(arm, comparison.baseline))
+    base = {run.seed: run for run in others if ended(run)}
+    runs = comparison.runs_of(arm)
+    return [(run, base[run.seed]) for run in runs if ended(run) and run.seed in base]
+
+
+def lost_of(comparison, arm) -> int:
+    """How many runs of an arm did not end where what they are held against did."""
+    base = {r.seed for r in comparison.runs_of(partner(arm, comparison.baseline)) if ended(r)}
+    return sum(not ended(r) for r in comparison.runs_of(arm) if r.seed in base)
+
+
+def claim(comparison, arm, score, coarse) -> Claim:
+    """That of one arm and score. coarse: why the primary metric cannot decide."""
+    values = [v for v in map(score.of, filter(ended, comparison.runs_of(arm))) if v is not None]
+    both = [(score.of(a), score.of(b)) for a, b in pairs_of(comparison, arm)]
+    both = [(a, b) for a, b in both if a is not None and b is not None]
+    made = Claim(
+        arm,
+        partner(arm, comparison.baseline) or "",
+        score,
+        pairs=len(both),
+        mean=mean(values) if values else None,
+        sd=deviation(values) if len(values) > 1 else None,
+    )
+    is_primary = score.kind == "metric" and score.name == comparison.task.metric_name
+    reason = coarse if is_primary else resolution.too_coarse(comparison, score)
+    decides = score.kind == "loss" and score.margin is not None if coarse else is_primary
+    may_claim = not is_control(arm) and not lost_of(comparison, arm)
+    made = replace(made, coarse=reason, decides=decides and not is_control(arm))
+    if len(both) == 1:
+        return replace(made, difference=both[0][0] - both[0][1], needed=LEAST_PAIRS)
+    if not both:
+        return made
+    ours, theirs = zip(*both)
+    if score.margin is None:
+        d = differ_by(ours, theirs)
+        return replace(made, difference=d.mean, low=d.low, high=d.high, paired=d)
+    p = compare_paired(ours, theirs, score.margin)
+    made = replace(made, difference=p.mean, low=p.low, high=p.high, paired=p)
+    if not may_claim or reason:
+        return made
+    return replace(made, verdict=p.verdict, needed=p.needed)
+
+
+def adjusted(claims) -> list[Claim]:
+    """The same with p values adjusted over all that have a verdict."""
+    made = [i for i, c in enumerate(claims) if c.verdict is not None]
+    found = list(claims)
+    families = {
+        name: holm([claims[i].p[name] for i in made])
+        for name in ("equivalent", "different", "not_worse")
+    }
+    for place, i in enumerate(made):
+        own = {name: p[place] for name, p in families.items()}
+        found[i] = replace(found[i], holm=own)
+    return found

@@ -1,0 +1,62 @@
+"""What must be known beside the table."""
+
+from minifp.lab.conclusions import courses
+from minifp.lab.conclusions.claims import claims_of
+from minifp.lab.conclusions.sentences import sentence_case
+from minifp.lab.statistics.moments import mean
+from minifp.report import words
+
+FEW_SEEDS = 5  # below it a mean and its band say little
+
+
+def notes(comparison) -> list[str]:
+    """The dial, few seeds, what is too coarse or not converged, runs that did not finish."""
+    found = [comparison.dial_note()] if comparison.dial else []
+    if len(comparison.seeds) < FEW_SEEDS:
+        seeds = words.plural(len(comparison.seeds), "seed")
+        found.append(
+            f"{seeds} only: pictures show intervals from {FEW_SEEDS} seeds on, and a claim should "
+            "rest on 10."
+        )
+    found += coarse_notes(comparison) + converged_notes(comparison) + partner_notes(comparison)
+    for arm in comparison.precisions:
+        for run in comparison.runs_of(arm):
+            if not run.finished:
+                found.append(f"{arm}, seed {run.seed} {run.status}: {run.note}.")
+    if comparison.missing():
+        left = f"{len(comparison.missing())} of {len(comparison.asked)} runs"
+        found.append(f"{left} are still to be made.")
+    return found
+
+
+def coarse_notes(comparison) -> list[str]:
+    """Metrics that cannot tell their margins; what is said of the deciding one is not repeated."""
+    found = []
+    for claim in claims_of(comparison):
+        if claim.coarse:
+            after = "" if claim.decides else ": test on more examples, or fix a loss_margin"
+            found.append(f"{sentence_case(claim.coarse)}{after}.")
+    return list(dict.fromkeys(found))
+
+
+def converged_notes(comparison) -> list[str]:
+    """Arms that were still becoming better."""
+    task, found = comparison.task, courses.not_converged(comparison)
+    if not found:
+        return []
+    by = f"{mean(list(found.values())):.2g} {task.difference_unit}".strip()
+    return [
+        f"Not converged: over the last quarter of the steps the {task.metric_name} of "
+        f"{words.listed(list(found))} still became better by {by}, more than the margin of "
+        f"{task.margin:g}. What holds here may not hold after longer training."
+    ]
+
+
+def partner_notes(comparison) -> list[str]:
+    """Controls without the runs that they disturb."""
+    controls = [row for row in comparison.rows() if row.is_control]
+    alone = [row for row in controls if row.against not in comparison.precisions]
+    return [
+        f"{r.precision} has nothing to be held against: add {r.against} to the precisions."
+        for r in alone
+    ]

@@ -1,0 +1,114 @@
+"""What a run is judged by: numbers of one run, each with the margin and direction that it has."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from minifp.lab.statistics import course
+from minifp.lab.statistics.moments import mean
+
+LOSS = "test loss"
+LOSS_SHARE = 0.05  # of the baseline's mean test loss: its margin where none was given
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number of a run.
+
+    kind: "metric", "loss", "steps" or "area". margin: None where a difference is only reported.
+    note: where the margin comes from, if it was not given. of(run): None where the run has none.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    goal: str
+    margin: float | None
+    of: Callable
+    note: str = ""
+
+    @property
+    def difference_unit(self) -> str:
+        """The unit of a difference: percentages differ by points."""
+        return "points" if self.unit == "%" else self.unit
+
+
+def ended(run) -> bool:
+    """Whether a run trained to its end, with a metric."""
+    return run.finished and run.metric is not None
+
+
+def primary(comparison) -> Score:
+    """The final metric that decides."""
+    task = comparison.task
+    unit, goal = task.metric_unit, task.goal
+    return Score(task.metric_name, "metric", unit, goal, task.margin, lambda run: run.metric)
+
+
+def scores_of(comparison, loss_decides: bool = False) -> list[Score]:
+    """All scores, the primary first. loss_decides: whether the test loss needs a margin."""
+    task, first = comparison.task, primary(comparison)
+    found = [first]
+    for m in task.metrics:
+        found.append(Score(m.name, "metric", m.unit, m.goal, m.margin, partial(last, m.name)))
+    if has_loss(comparison):
+        margin, note = loss_margin(comparison) if loss_decides else (task.loss_margin, "")
+        found.append(Score(LOSS, "loss", "", "min", margin, test_loss, note))
+    if task.target is not None:
+        name = f"steps to {task.metric_name} {task.target:g}{task.metric_unit and ' '}"
+        steps = partial(steps_to_target, task.target, task.goal)
+        found.append(Score(f"{name}{task.metric_unit}", "steps", "steps", "min", None, steps))
+    name = f"mean {task.metric_name} over training"
+    found.append(Score(name, "area", task.metric_unit, task.goal, None, area))
+    return [s for s in found if any(s.of(run) is not None for run in comparison.runs)]
+
+
+def has_loss(comparison) -> bool:
+    """Whether there is a test loss that is not the metric itself."""
+    pairs = [(e[1], e[2]) for run in comparison.runs for e in run.evaluations]
+    return any(loss is not None and loss != metric for metric, loss in pairs)
+
+
+def loss_margin(comparison) -> tuple[float | None, str]:
+    """The margin of the test loss, and where it comes from if the task has none."""
+    task = comparison.task
+    if task.loss_margin is not None:
+        return task.loss_margin, ""
+    losses = [test_loss(r) for r in comparison.runs_of(comparison.baseline) if ended(r)]
+    known = [loss for loss in losses if loss is not None]
+    if not known or mean(known) <= 0:
+        return None, ""
+    note = (
+        f"the margin is {LOSS_SHARE:.0%} of {comparison.baseline}'s mean {LOSS}, because the task "
+        "has none; to publish, give loss_margin before training"
+    )
+    return LOSS_SHARE * mean(known), note
+
+
+# ---- of one run ----------------------------------------------------------------------------------
+
+
+def last(name, run) -> float | None:
+    """The final value of a further metric."""
+    values = run.metrics.get(name) or [None]
+    return values[-1]
+
+
+def test_loss(run) -> float | None:
+    """The final test loss."""
+    return run.evaluations[-1][2] if run.evaluations else None
+
+
+def points(run) -> list[tuple]:
+    """(step, metric) of each evaluation."""
+    return [(e[0], e[1]) for e in run.evaluations]
+
+
+def steps_to_target(target, goal, run) -> float | None:
+    """After how many steps the metric was first as good as the target."""
+    return course.steps_to_target(points(run), target, goal)
+
+
+def area(run) -> float | None:
+    """The mean of the metric over the steps from the first to the last evaluation."""
+    return course.area_under_curve(points(run))

@@ -1,0 +1,80 @@
+"""The table of tests: each arm's difference in each score, and what is claimed of it."""
+
+from html import escape
+
+from minifp.lab.arms import is_control
+from minifp.lab.conclusions.sentences import sentence_case
+from minifp.lab.statistics.paired import CONFIDENCE
+from minifp.report import words
+from minifp.report.markup import code, details, paragraph, table
+
+ABOUT = (
+    "Differences are paired by seed. p equivalent: the larger of two one-sided tests, that the "
+    "difference is not beyond the margin (TOST). p different: that it is not within the margin. p "
+    "not worse: that it is not worse by more than the margin (non-inferiority). In brackets the p "
+    "adjusted for all claims of its kind on this page (Holm): below 0.05, the claim holds together "
+    "with the others. Sign-flip p: how often a mean this far from 0 comes up where the sign of "
+    "each difference is chance; no distribution is assumed. Bootstrap: the interval again, without "
+    "one (BCa). Pairing gain: how many times as many seeds it would take without pairs."
+)
+
+
+def tests_table(comparison) -> str:
+    """All scores of all arms but controls; what the columns are is told below, to open."""
+    claims = [c for c in comparison.claims() if not is_control(c.arm) and c.pairs]
+    if not claims:
+        return ""
+    head = ["precision", "score", "pairs", "mean", "difference", f"{CONFIDENCE:.0%} interval"]
+    head += ["bootstrap", "SD", "margin", "p equivalent", "p different", "p not worse"]
+    head += ["sign-flip p", "pairing gain", "verdict"]
+    rows = [[code(c.arm), *(escape(words.typeset(cell)) for cell in cells(c))] for c in claims]
+    notes = list(dict.fromkeys(c.score.note for c in claims if c.score.note))
+    shown = table("Every score and its tests", head, rows, text_columns=(1, 14))
+    told = [paragraph(sentence_case(f"{note}."), "small") for note in notes]
+    content = "\n".join([shown, *told, paragraph(ABOUT, "small")])
+    return details("The tests behind the verdicts, and the other scores", content)
+
+
+def cells(claim) -> list[str]:
+    """One claim, as plain texts."""
+    score, d = claim.score, claim.paired
+    places = places_of(claim)
+    found = [score.name, str(claim.pairs), words.fixed(claim.mean, places)]
+    found += [words.signed(claim.difference, places), ends(claim.low, claim.high, places)]
+    found += [
+        ends(d.bootstrap[0], d.bootstrap[1], places) if d else "-",
+        words.fixed(d.sd, places) if d else "-",
+    ]
+    found += ["-" if score.margin is None else f"{score.margin:.3g}"]
+    found += [p_text(claim, name) for name in ("equivalent", "different", "not_worse")]
+    found += [f"{d.sign_flip_p:.2g}", f"{d.pairing_gain:.2g}"] if d else ["-", "-"]
+    return [*found, verdict(claim)]
+
+
+def verdict(claim) -> str:
+    """What is claimed, or why nothing is."""
+    if claim.verdict:
+        weak = " (weak)" if claim.is_weak else ""
+        return f"{claim.verdict}{weak}{', decides' if claim.decides else ''}"
+    return "too coarse" if claim.coarse else "-"
+
+
+def places_of(claim) -> int:
+    """Decimals: by the margin, or else by the size of the difference's deviation."""
+    sd = claim.paired.sd if claim.paired else 0
+    return words.decimals(claim.score.margin or sd or 1.0)
+
+
+def ends(low, high, places) -> str:
+    """An interval."""
+    if not words.is_number(low):
+        return "-"
+    return f"{words.signed(low, places)} to {words.signed(high, places)}"
+
+
+def p_text(claim, name) -> str:
+    """A p value, and the adjusted one."""
+    if name not in claim.p or claim.coarse:
+        return "-"
+    adjusted = f" ({claim.holm[name]:.2g})" if name in claim.holm else ""
+    return f"{claim.p[name]:.2g}{adjusted}"
