@@ -185,8 +185,8 @@ def test_the_table_has_every_precision_with_metric_difference_verdict_and_cost()
     lines = [line.split() for line in text_table(four()).splitlines()]
     ended = {line[0]: line for line in lines if "±" in line or "DIVERGED" in line}
     assert ended["float32"] == "float32 96.30 ± 0.30 baseline".split()
-    assert ended["mixed"] == "mixed 96.35 ± 0.30 +0.05 +0.05 to +0.05 EQUIVALENT".split()
-    assert ended["float16"] == "float16 90.30 ± 0.30 -6.00 -6.00 to -6.00 DIFFERENT".split()
+    assert ended["mixed"] == "mixed 96.35 ± 0.30 +0.05 +0.05 to +0.05 EQUIVALENT (weak)".split()
+    assert ended["float16"] == "float16 90.30 ± 0.30 -6.00 -6.00 to -6.00 DIFFERENT (weak)".split()
     assert ended["mixed,loss_scale=off"][-4:] == ["3", "of", "3", "DIVERGED"]
     cost = {line[0]: line[1:] for line in lines if line[-1:] == ["88000"]}
     assert cost["mixed"] == "2 2^14 0.012 1000 2000 4000 80000 1000 88000".split()
@@ -213,8 +213,10 @@ def test_the_dial_is_stated_in_every_output_it_touches():
 
 def test_the_headline_says_the_whole_result():
     assert verdicts.headline(four()) == (
-        "mixed ends where float32 ends; float16 ends worse; mixed,loss_scale=off diverges"
+        "mixed ends where float32 ends (weak: 3 seeds); float16 ends worse (weak: 3 seeds); "
+        "mixed,loss_scale=off diverges"
     )
+    assert verdicts.headline(four(5)).startswith("mixed ends where float32 ends; float16 ends")
     few = "no verdict on mixed from {}: at least 3 are needed"
     assert verdicts.headline(one_seed()) == few.format("1 seed")
     assert verdicts.headline(four(2)).startswith("mixed,loss_scale=off diverges; no verdict on")
@@ -223,12 +225,12 @@ def test_the_headline_says_the_whole_result():
 
 def test_a_lower_loss_is_better():
     runs = [made_run(p, s, v) for s in range(3) for p, v in (("float32", 2.0), ("mixed", 1.5))]
-    assert verdicts.headline(made(*runs, **LOSS)) == "mixed ends better"
+    assert verdicts.headline(made(*runs, **LOSS)) == "mixed ends better (weak: 3 seeds)"
 
 
 def test_every_statement_gives_its_reasons():
     said = {s.precision: s for s in verdicts.statements(four())}
-    assert said["mixed"].verdict == "EQUIVALENT"
+    assert said["mixed"].verdict == "EQUIVALENT (weak)"
     assert "90% interval +0.05 to +0.05, 3 pairs" in said["mixed"].text
     assert "3 of 3 runs did not finish" in said["mixed,loss_scale=off"].text
     assert "not finite at the end" in said["mixed,loss_scale=off"].text

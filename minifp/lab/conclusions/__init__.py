@@ -7,5 +7,7 @@ rows        a line for each arm: how it ended, the verdict, what it cost
 controls    whether a difference is special, or what any perturbation does
 courses     whether training had converged
 planning    how many seeds it takes
-sentences   all of this in words
+sentences   verdicts in words
+special     the controls' answer in words
+notes       what must be known beside the table
 """

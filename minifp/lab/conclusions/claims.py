@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from minifp.lab.arms import is_control, partner
 from minifp.lab.conclusions import resolution
 from minifp.lab.conclusions.scores import Score, ended, primary, scores_of
+from minifp.lab.statistics.course import olympic_mean
 from minifp.lab.statistics.holm import holm
 from minifp.lab.statistics.moments import deviation, mean
 from minifp.lab.statistics.paired import (
@@ -24,13 +25,15 @@ from minifp.lab.statistics.paired import (
 )
 
 LEVEL = 0.05  # of each test
+TOLD = ("pairs", "mean", "sd", "reached", "average", "difference", "low", "high")
 
 
 @dataclass(frozen=True)
 class Claim:
     """One arm, one score.
 
-    mean, sd: of the runs that finished. difference: of pairs, from `against`; low, high: its 90%
+    mean, sd: of the runs that finished. reached, average: of steps to a target, how many runs came
+    there, and the mean as MLPerf takes it. difference: of pairs, from `against`; low, high: its 90%
     interval; paired: all of its statistics, with p values where there is a margin. verdict: None
     for a control, below three pairs, without a margin, where the score is too coarse for it, and
     where runs diverged. coarse: why it is, in words. holm: p values adjusted for all claims, by the
@@ -43,6 +46,8 @@ class Claim:
     pairs: int
     mean: float | None = None
     sd: float | None = None
+    reached: int | None = None
+    average: float | None = None
     difference: float | None = None
     low: float | None = None
     high: float | None = None
@@ -56,7 +61,7 @@ class Claim:
     @property
     def is_weak(self) -> bool:
         """Whether the verdict is of so few pairs that little can rest on it."""
-        return self.verdict is not None and self.pairs < WEAK_PAIRS
+        return self.verdict in (EQUIVALENT, DIFFERENT) and self.pairs < WEAK_PAIRS
 
     @property
     def p(self) -> dict[str, float]:
@@ -89,7 +94,7 @@ class Claim:
             "goal": s.goal,
             "margin": s.margin,
             "margin_note": s.note,
-            **{k: getattr(self, k) for k in ("pairs", "mean", "sd", "difference", "low", "high")},
+            **{k: getattr(self, k) for k in TOLD},
             **{"difference_sd" if k == "sd" else k: getattr(d, k) for k in beside},
             **{f"p_{name}": p for name, p in self.p.items()},
             **{f"holm_{name}": p for name, p in self.holm.items()},
@@ -143,6 +148,7 @@ def claim(comparison, arm, score, coarse) -> Claim:
         pairs=len(both),
         mean=mean(values) if values else None,
         sd=deviation(values) if len(values) > 1 else None,
+        **(arrivals(comparison.runs_of(arm), score) if score.kind == "steps" else {}),
     )
     is_primary = score.kind == "metric" and score.name == comparison.task.metric_name
     reason = coarse if is_primary else resolution.too_coarse(comparison, score)
@@ -162,6 +168,12 @@ def claim(comparison, arm, score, coarse) -> Claim:
     if not may_claim or reason:
         return made
     return replace(made, verdict=p.verdict, needed=p.needed)
+
+
+def arrivals(runs, score) -> dict:
+    """How many runs reached a target, and the mean of the steps that it took them."""
+    steps = [score.of(run) if ended(run) else None for run in runs]
+    return {"reached": len(steps) - steps.count(None), "average": olympic_mean(steps)}
 
 
 def adjusted(claims) -> list[Claim]:

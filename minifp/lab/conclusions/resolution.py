@@ -6,13 +6,14 @@ tenth, and ten pairs without any difference are a sign of that and not of perfec
 
 from minifp.lab.conclusions.scores import Score
 
+FEWEST = 4  # different values, from which a step can be told where nothing else tells it
 SAME = 1e-9  # relative to the largest value: what rounding makes of a step
 
 
 def step_of(comparison, score: Score) -> float | None:
     """The step in which a metric moves, as far as its values show: of what they are multiples.
 
-    None where all values are one. Of a metric without steps it is next to nothing.
+    None where too few are known. Of a metric without steps it is next to nothing.
     """
     seen = sorted({v for run in comparison.runs for v in values(run, score) if v is not None})
     step = 0.0
@@ -23,7 +24,7 @@ def step_of(comparison, score: Score) -> float | None:
         times = step * examples / 100
         if abs(times - round(times)) < 1e-6 and round(times) >= 1:
             return 100 / examples  # a part of what was seen, where that is a coincidence
-    return step or None
+    return step if len(seen) >= FEWEST else None
 
 
 def values(run, score) -> list:

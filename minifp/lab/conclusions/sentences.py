@@ -19,7 +19,7 @@ def sentence(row, claims, comparison) -> str:
     """That of one arm."""
     against = f"{row.precision} against {comparison.baseline}"
     if row.verdict == DIVERGED:
-        return f"{against}, {comparison.task.metric_name}: DIVERGED in {diverged_text(row)}."
+        return f"{against}, {comparison.task.metric_name}: DIVERGED in {row.diverged} of {row.n} runs {share_text(row)}."
     if row.verdict is None:
         least = f": at least {row.needed} seeds are needed" if row.needed else ""
         pairs = words.plural(row.pairs, "pair") + " of runs"
@@ -61,10 +61,10 @@ def after_holm(claim, count) -> list[str]:
     return [f"With Holm's correction for {count} claims it does not hold (p = {p:.2g})."]
 
 
-def diverged_text(row) -> str:
-    """How many runs diverged, and in how many they might."""
+def share_text(row) -> str:
+    """In which share of runs it might diverge."""
     low, high = row.diverged_interval
-    return f"{row.diverged} of {row.n} runs (95% interval {low:.0%} to {high:.0%})"
+    return f"(95% interval {low:.0%} to {high:.0%})"
 
 
 def sentence_case(text: str) -> str:

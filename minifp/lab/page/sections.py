@@ -60,11 +60,16 @@ def verdict_list(comparison) -> str:
     """A statement with its verdict for each precision."""
     items = [
         f"<li><span>{code(s.precision)}"
-        f'<b class="badge {s.verdict.lower().replace(" ", "-")}">{escape(s.verdict)}</b></span>'
+        f'<b class="badge {badge_class(s.verdict)}">{escape(s.verdict)}</b></span>'
         f"<span>{escape(s.text[:1].upper() + s.text[1:])}</span></li>"
         for s in verdicts.statements(comparison)
     ]
     return f'<ul class="verdicts">\n{chr(10).join(items)}\n</ul>' if items else ""
+
+
+def badge_class(verdict) -> str:
+    """The style of a verdict, weak or not."""
+    return verdict.lower().removesuffix(" (weak)").replace(" ", "-")
 
 
 def notes(comparison) -> str:

@@ -39,7 +39,7 @@ def cells(claim) -> list[str]:
     """One claim, as plain texts."""
     score, d = claim.score, claim.paired
     places = places_of(claim)
-    found = [score.name, str(claim.pairs), words.fixed(claim.mean, places)]
+    found = [score.name, str(claim.pairs), mean_text(claim, places)]
     found += [words.signed(claim.difference, places), ends(claim.low, claim.high, places)]
     found += [
         ends(d.bootstrap[0], d.bootstrap[1], places) if d else "-",
@@ -49,6 +49,13 @@ def cells(claim) -> list[str]:
     found += [p_text(claim, name) for name in ("equivalent", "different", "not_worse")]
     found += [f"{d.sign_flip_p:.2g}", f"{d.pairing_gain:.2g}"] if d else ["-", "-"]
     return [*found, verdict(claim)]
+
+
+def mean_text(claim, places) -> str:
+    """The mean; of steps to a target MLPerf's, with how many arrived."""
+    if claim.reached is None:
+        return words.fixed(claim.mean, places)
+    return f"{words.fixed(claim.average, 0)} ({claim.reached} arrived)"
 
 
 def verdict(claim) -> str:

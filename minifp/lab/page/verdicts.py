@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from minifp.lab.conclusions.claims import claims_of
-from minifp.lab.conclusions.sentences import WEAK, diverged_text
+from minifp.lab.conclusions.sentences import WEAK, share_text
 from minifp.lab.statistics.paired import (
     CONFIDENCE,
     DIFFERENT,
@@ -137,7 +137,8 @@ def lost_text(row, base, comparison) -> str:
     notes = [run.note for run in comparison.runs_of(row.precision) if not run.finished]
     of_base = f"{base.n - base.diverged} of {base.n}"
     why = f" The first: {notes[0]}." if notes and notes[0] else ""
-    return f"{diverged_text(row)} did not finish, where {of_base} of {base.precision} did.{why}"
+    ended = f"{row.diverged} of {row.n} runs did not finish {share_text(row)}"
+    return f"{ended}, where {of_base} of {base.precision} did.{why}"
 
 
 def metric_text(comparison, row) -> str:
