@@ -1,5 +1,7 @@
 """What must be known beside the table."""
 
+from collections import Counter
+
 from minifp.lab.conclusions import courses
 from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.conclusions.sentences import sentence_case
@@ -23,6 +25,13 @@ def notes(comparison) -> list[str]:
         for run in comparison.runs_of(arm):
             if not run.finished:
                 found.append(f"{arm}, seed {run.seed} {run.status}: {run.note}.")
+            if "repeated" in run.made:
+                why = run.made["repeated"]
+                found.append(f"{arm}, seed {run.seed} was made twice: {why}.")
+    elsewhere = Counter(r.made["environment"] for r in comparison.runs if "environment" in r.made)
+    for made, runs in elsewhere.items():
+        of = f"{runs} of {len(comparison.runs)} runs"
+        found.append(f"{of} were made on another machine: {made}.")
     if comparison.missing():
         left = f"{len(comparison.missing())} of {len(comparison.asked)} runs"
         found.append(f"{left} are still to be made.")

@@ -11,7 +11,8 @@ def verdict_sentence(comparison) -> str:
     """The answer for each arm, with the margin and the number of seeds."""
     claims = claims_of(comparison)
     rows = [r for r in comparison.rows() if r.against is not None and not r.is_control]
-    told = [sentence(r, [c for c in claims if c.arm == r.precision], comparison) for r in rows]
+    of = {row.precision: [c for c in claims if c.arm == row.precision] for row in rows}
+    told = [sentence(row, of[row.precision], comparison) for row in rows]
     return " ".join(told) or "There is nothing to compare."
 
 
@@ -19,7 +20,8 @@ def sentence(row, claims, comparison) -> str:
     """That of one arm."""
     against = f"{row.precision} against {comparison.baseline}"
     if row.verdict == DIVERGED:
-        return f"{against}, {comparison.task.metric_name}: DIVERGED in {row.diverged} of {row.n} runs {share_text(row)}."
+        lost = f"DIVERGED in {row.diverged} of {row.n} runs {share_text(row)}"
+        return f"{against}, {comparison.task.metric_name}: {lost}."
     if row.verdict is None:
         least = f": at least {row.needed} seeds are needed" if row.needed else ""
         pairs = words.plural(row.pairs, "pair") + " of runs"
