@@ -31,7 +31,8 @@ class Band:
 
     arm, low, high: at each of `steps`; the arm's median over seeds, and the lowest and the highest
     of the controls' medians. inside_from: the step from which on the arm is no farther than the
-    farthest control; None where it still is at the last.
+    farthest control; None where it still is at the last. ends: of the arm and of each control, the
+    median at the last step.
     """
 
     kind: str
@@ -39,6 +40,7 @@ class Band:
     arm: list[float]
     low: list[float]
     high: list[float]
+    ends: dict[str, float]
 
     @property
     def inside_from(self) -> int | None:
@@ -48,23 +50,33 @@ class Band:
         return later[0] if later else None
 
 
+@dataclass(frozen=True)
+class Moved:
+    """How far one arm ends from what it is held against, over the seeds of an Answer.
+
+    mean: of the differences of the final score; size: of their sizes, without signs.
+    """
+
+    arm: str
+    mean: float
+    size: float
+
+
 @dataclass
 class Answer:
     """Whether one arm does more to a run than controls do.
 
-    controls: those it is held against. seeds: with which all of them ended. difference: the mean of
-    the arm's; low, high: the lowest and the highest of the controls' means. p: how often one of the
-    controls would look as special, adjusted for both ways of being so and for all arms; least_p:
-    the smallest that can come out. lost: how many runs diverged where the baseline's did not;
-    controls_lost: of the controls. special: None where that cannot be told.
+    controls: those it is held against. seeds: with which all of them ended. moved: the arm, and
+    then each control; empty without such seeds. p: how often one of the controls would look as
+    special, adjusted for both ways of being so and for all arms; least_p: the smallest that can
+    come out. lost: how many runs diverged where the baseline's did not; controls_lost: of the
+    controls.
     """
 
     arm: str
     controls: list[str]
     seeds: int
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
+    moved: list[Moved] = field(default_factory=list)
     p: float | None = None
     least_p: float = 1.0
     lost: int = 0
@@ -72,18 +84,25 @@ class Answer:
     bands: list[Band] = field(default_factory=list)
 
     @property
+    def as_far(self) -> list[str]:
+        """The controls that move the score at least as far."""
+        return [m.arm for m in self.moved[1:] if m.size >= self.moved[0].size]
+
+    @property
     def special(self) -> bool | None:
-        """See the class."""
+        """Whether it is beyond what controls do; False where a control does as much; None where
+        neither can be told."""
         if self.lost and not self.controls_lost:
             return True
-        if self.p is None or self.least_p > LEVEL:
-            return None
-        return self.p <= LEVEL
+        if self.p is not None and self.p <= LEVEL:
+            return True
+        return False if self.as_far else None
 
     def told(self) -> dict:
         """As plain numbers and texts, for results."""
         bands = [{**vars(band), "inside_from": band.inside_from} for band in self.bands]
-        return {**vars(self), "special": self.special, "bands": bands}
+        moved = [vars(m) for m in self.moved]
+        return {**vars(self), "special": self.special, "moved": moved, "bands": bands}
 
 
 def answers_of(comparison) -> list[Answer]:
@@ -121,8 +140,8 @@ def answer(comparison, arm) -> Answer:
     if not seeds:
         return found
     rows = [[d[s] for d in differences.values()] for s in seeds]
-    found.difference, *means = (mean(column) for column in zip(*rows))
-    found.low, found.high = min(means), max(means)
+    for name, column in zip(differences, zip(*rows)):
+        found.moved.append(Moved(name, mean(column), mean([abs(d) for d in column])))
     found.p = min(1.0, 2 * min(one_of_them_p(rows)))
     found.least_p = min(1.0, 2 * (1 + (len(rows[0]) == 2)) / len(rows[0]) ** len(rows))
     return found
@@ -147,7 +166,8 @@ def bands_of(comparison, arm, controls) -> list[Band]:
         if steps:
             low = [min(m[s] for m in theirs) for s in steps]
             high = [max(m[s] for m in theirs) for s in steps]
-            found.append(Band(kind, steps, [ours[s] for s in steps], low, high))
+            ends = {a: m[steps[-1]] for a, m in medians.items() if m}
+            found.append(Band(kind, steps, [ours[s] for s in steps], low, high, ends))
     return found
 
 

@@ -4,7 +4,7 @@ from minifp.lab.conclusions.scores import ended, points
 from minifp.lab.statistics.moments import mean
 
 LAST = 0.25  # of the steps, over which the metric should not improve any more
-FEWEST = 4  # evaluations of a run, from which this can be seen
+FEWEST = 3  # evaluations of a run, from which this can be seen
 
 
 def improvement(comparison, arm) -> float | None:

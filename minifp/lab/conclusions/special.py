@@ -4,8 +4,6 @@ from minifp.lab.arms import split
 from minifp.lab.conclusions.controls import answers_of, unrepeatable
 from minifp.report import words
 
-ALIKE = "does no more than any perturbation does, as far as this shows"
-
 
 def answer_sentences(comparison) -> list[str]:
     """One for each arm, if there are controls."""
@@ -14,34 +12,43 @@ def answer_sentences(comparison) -> list[str]:
 
 def answer_sentence(answer, comparison) -> str:
     """Whether an arm's difference is special, or what any perturbation does."""
+    told = ended_text(answer, comparison)
+    return f"{told}{course_text(answer, comparison.baseline)}"
+
+
+def ended_text(answer, comparison) -> str:
+    """The same of where it ended."""
+    base = comparison.baseline
     controls = f"controls ({words.listed([split(c)[1] for c in answer.controls])})"
     if answer.lost and not answer.controls_lost:
         return (
             f"{answer.arm} is special: {words.plural(answer.lost, 'run')} of it diverged where "
-            f"{comparison.baseline} did not, and none of the {controls} did."
+            f"{base} did not, and none of the {controls} did."
         )
-    if answer.special is None:
-        seeds, n = words.plural(answer.seeds, "seed"), len(answer.controls)
-        least = f": the smallest p that can come out is {answer.least_p:.2g}"
-        return (
-            f"{answer.arm}: special or not cannot be told from {seeds} and "
-            f"{words.plural(n, 'control')}{least if answer.seeds else ''}."
-        )
-    numbers = numbers_text(answer, controls, comparison)
+    if not answer.moved:
+        return f"{answer.arm}: no seed yet with which it, {base} and the {controls} all ended."
+    numbers = numbers_text(answer, comparison)
     if answer.special:
-        return f"{answer.arm} is special, and not what any perturbation does: {numbers}."
-    return f"{answer.arm} {ALIKE}: {numbers}.{course_text(answer, comparison.baseline)}"
+        return f"{answer.arm} is special: {numbers}: no harmless perturbation does that."
+    if answer.special is None:
+        return (
+            f"{answer.arm} ends farther from {base} than each control does, but not so that "
+            f"{words.plural(answer.seeds, 'seed')} could tell it from one: {numbers}."
+        )
+    return f"{answer.arm} does no more than a harmless perturbation does: {numbers}."
 
 
-def numbers_text(answer, controls, comparison) -> str:
-    """Where the arm ends, and where the controls do."""
+def numbers_text(answer, comparison) -> str:
+    """How far the arm ends from the baseline, and how far controls do."""
     task, places = comparison.task, words.decimals(comparison.task.margin)
+    own, *others = answer.moved
     unit = f" {task.difference_unit}".rstrip()
-    low, high = (words.signed(v, places) for v in (answer.low, answer.high))
+    sizes = {split(m.arm)[1]: words.fixed(m.size, places) for m in others}
+    each = words.listed([f"{name} {size}" for name, size in sizes.items()])
     return (
-        f"its {task.metric_name} ends {words.signed(answer.difference, places)}{unit} from "
-        f"{comparison.baseline}'s, the {controls} {low} to {high}{unit} "
-        f"(means of {words.plural(answer.seeds, 'seed')}; p = {answer.p:.2g})"
+        f"seed by seed its {task.metric_name} ends {words.fixed(own.size, places)}{unit} from "
+        f"{comparison.baseline}'s ({words.signed(own.mean, places)} in the mean); controls end "
+        f"{each} away ({words.plural(answer.seeds, 'seed')}, p = {answer.p:.2g})"
     )
 
 

@@ -2,7 +2,14 @@
 
 from pathlib import Path
 
-from minifp.lab.page import line_charts, page_tables, sections, tests_table, verdicts
+from minifp.lab.page import (
+    controls_section,
+    line_charts,
+    page_tables,
+    sections,
+    tests_table,
+    verdicts,
+)
 from minifp.lab.page.page_style import STYLE
 from minifp.report import charts, in_notebook
 from minifp.report import document as frame
@@ -38,7 +45,12 @@ def style() -> str:
 def body(comparison, prefix="m") -> str:
     """The answer first, then what it rests on."""
     c = comparison
-    first = (sections.heading(c), sections.verdict_list(c), sections.notes(c))
+    first = (
+        sections.heading(c),
+        sections.verdict_list(c),
+        controls_section.answers(c),
+        sections.notes(c),
+    )
     parts = (
         section("How they got there", line_charts.line_charts(c, prefix)),
         section(
@@ -47,6 +59,7 @@ def body(comparison, prefix="m") -> str:
             page_tables.final_table(c),
             tests_table.tests_table(c),
         ),
+        controls_section.controls_section(c),
         section("The loss scale", paragraph(sections.scale_note(c)), page_tables.scale_table(c)),
         section("What it costs", sections.figure(c, "memory", prefix), page_tables.cost_table(c)),
         section("Run by run", page_tables.run_table(c), folded=True),

@@ -1,8 +1,10 @@
 """The table of a comparison as plain text: at most 100 columns wide, in ASCII and one "±"."""
 
+from minifp.lab.arms import is_control
 from minifp.lab.conclusions import special
 from minifp.lab.conclusions.notes import notes
 from minifp.lab.memory import KINDS
+from minifp.lab.page.tests_table import ends, mean_text, p_text, places_of
 from minifp.lab.page.verdicts import badge
 from minifp.lab.statistics.paired import LEAST_PAIRS
 from minifp.report import words
@@ -36,6 +38,7 @@ def text_table(comparison) -> str:
         fill(about_end(comparison)),
         columns(beside(names, ended), text_columns=(0, len(ended[0]))),
         "\n".join(fill(answer, hang="  ") for answer in comparison.answer_sentences()),
+        *tests(comparison),
         fill(about_cost),
         columns(beside(names, cost)),
         "\n".join(fill(note, hang="  ") for note in found),
@@ -95,6 +98,37 @@ def how_it_ended(row, comparison) -> tuple:
     ends = (words.signed(end, places) for end in (row.low, row.high))
     interval = " to ".join(ends) if words.is_number(row.low) else "-"
     return final, difference, interval, lost, badge(row) or "-"
+
+
+def tests(comparison) -> list[str]:
+    """The p values, and all scores that have a margin or a target, if anything is claimed."""
+    claims = [c for c in comparison.claims() if not is_control(c.arm) and c.pairs]
+    claims = [c for c in claims if c.score.margin is not None or c.reached is not None]
+    if not any(c.verdict for c in claims):
+        return []
+    head = ("precision, score", "difference", "90% interval", "equivalent", "different")
+    lines = [head, *map(test_cells, claims)]
+    told = (
+        "Tests: p of being equivalent (TOST) and of being different; in brackets, adjusted for all "
+        "claims of its kind here (Holm)."
+    )
+    return [fill(told), columns(lines, text_columns=(0, 5))]
+
+
+def test_cells(claim) -> tuple:
+    """One claim."""
+    places = places_of(claim)
+    score = claim.score.name
+    if claim.reached is not None:
+        score += f": {mean_text(claim, places)}"
+    name = f"{claim.arm}, {score}"
+    return (
+        name if len(name) <= 2 * LONGEST_NAME else f"{broken(claim.arm)},\n  {score}",
+        words.signed(claim.difference, places),
+        ends(claim.low, claim.high, places),
+        p_text(claim, "equivalent"),
+        p_text(claim, "different"),
+    )
 
 
 def needed(row) -> str:
