@@ -85,6 +85,22 @@ def test_conv2d_of_any_geometry_is_the_equation(
             assert leaf.grad.array[place] == (dy * conv(one_hot)).sum()
 
 
+def test_weight_gradients_of_large_pictures_with_a_large_stride():
+    """AlexNet's first layer, whose 16 planes a channel are read in blocks of more channels than
+    there are: with too small a workspace that ended the process."""
+    x, dy = random_arrays((1, 3, 224, 224), (1, 64, 55, 55))
+    w = fp.tensor(np.zeros((64, 3, 11, 11)), requires_grad=True)
+    F.conv2d(fp.tensor(x), w, stride=4, padding=2).backward(gradient=dy)
+    around = np.pad(x[0], ((0, 0), (2, 2), (2, 2)))
+    for i, j in ((0, 0), (3, 10), (10, 10)):
+        seen = around[:, i:, j:][:, ::4, ::4][:, :55, :55]
+        np.testing.assert_allclose(
+            w.grad.numpy()[:, :, i, j],
+            np.einsum("opq,cpq->oc", dy[0], seen),
+            atol=16 * 2**-24 * 55 * 55,  # some roundings of each of 3,025 products of about 1
+        )
+
+
 def test_conv1d_is_conv2d_of_one_row_in_every_bit():
     x, w, b = halves((2, 4, 30), (6, 2, 5), (6,))
     settings = {"stride": 2, "padding": 3, "dilation": 2, "groups": 2}

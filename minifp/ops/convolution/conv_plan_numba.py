@@ -268,6 +268,8 @@ def weight_plan(x_shape, w_shape, groups, counts, *geometry):
     deep = up(laid.size + down.reach * laid.width + across.reach, LANES)
     workspace = laid.total + phases * deep * C + LANES * (C + LANES) + COLUMNS
     workspace += high * (laid.images * laid.rows * counts[1] + LANES)
+    seen = ((groups - 1) * C + up(C, LANES)) * phases * laid.size  # whole blocks are transposed
+    workspace = max(workspace, seen + deep + LANES)
     return WeightPlan(
         *(laid, np.array(runs, np.int64), pixels.astype(np.int32), places.reshape(-1, 2)),
         *(per, -(-laid.chunks // per), groups * where, deep, workspace),
