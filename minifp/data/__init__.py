@@ -4,10 +4,10 @@ Importing this reads and downloads nothing; calling `digits()` and the others do
 """
 
 from minifp.data import transforms
-from minifp.data.cifar import cifar10
+from minifp.data.cifar import cifar10, cifar100
 from minifp.data.dataset import Dataset, TensorDataset, fingerprint
-from minifp.data.folder import image_folder
-from minifp.data.images import digits, mnist
+from minifp.data.folder import ImageFolder
+from minifp.data.images import digits, fashion_mnist, mnist
 from minifp.data.loader import DataLoader
 from minifp.data.parts import ConcatDataset, Subset, random_split
 from minifp.data.structure import default_collate
@@ -17,14 +17,16 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "ImageFolder",
     "Subset",
     "TensorDataset",
     "TextDataset",
     "cifar10",
+    "cifar100",
     "default_collate",
     "digits",
+    "fashion_mnist",
     "fingerprint",
-    "image_folder",
     "mnist",
     "random_split",
     "shakespeare",

@@ -1,31 +1,71 @@
-"""CIFAR-10: small colour pictures of ten classes."""
+"""CIFAR-10 and CIFAR-100: small colour pictures, from their publications as plain bytes.
+
+A file is a row of records: the labels, a byte each (CIFAR-10: one; CIFAR-100: the coarse and the
+fine one), and 3,072 bytes of pixels, red, green and blue, each row by row. The names of classes are
+lines of a text beside them. Source: Krizhevsky, "Learning multiple layers of features from tiny
+images", 2009, and https://www.cs.toronto.edu/~kriz/cifar.html.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from minifp.data import files, plain_pickle
+from minifp.data import downloads, files, packed
 from minifp.data.dataset import TensorDataset
-from minifp.data.images import from_no_path, leveled, pixel_levels
-from minifp.errors import DataError
+from minifp.data.images import from_no_path
+from minifp.data.pictures import Pictures, pixel_levels
+from minifp.errors import ArgumentError, DataError
 
-CIFAR10_MIRRORS = (
-    "https://www.cs.toronto.edu/~kriz/",
-    "https://storage.googleapis.com/tensorflow/tf-keras-datasets/",
+PIXELS = 3 * 32 * 32
+LARGEST = 2**28  # bytes of one file; the canonical ones have up to 154 million
+
+
+class Publication(NamedTuple):
+    """Where the files of one of the two are, and what is in them."""
+
+    name: str  # in messages and reports
+    dataset: str  # the name of its folder
+    archive: str
+    checksum: str  # the archive's SHA-256
+    folder: str  # in the archive
+    train: list[str]
+    test: list[str]
+    labels: dict[str, int]  # for each byte of labels in a record: the text of names, how many
+
+    @property
+    def files(self):
+        """The names of all that is read."""
+        return [*self.train, *self.test, *self.labels]
+
+
+# The author publishes MD5 sums of the archives, c32a1d4ab5d03f1284b67883e8d87530 and
+# 03b5dce01913d631647c71ecec9e9cb8; the SHA-256 are those of TensorFlow Datasets. Of the files in
+# them he publishes none.
+MIRRORS = ("https://www.cs.toronto.edu/~kriz/",)
+CIFAR10 = Publication(
+    name="CIFAR-10",
+    dataset="cifar10",
+    archive="cifar-10-binary.tar.gz",
+    checksum="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+    folder="cifar-10-batches-bin",
+    train=[f"data_batch_{i}.bin" for i in range(1, 6)],
+    test=["test_batch.bin"],
+    labels={"batches.meta.txt": 10},
 )
-CIFAR10_ARCHIVE = "cifar-10-python.tar.gz"
-CIFAR10_CHECKSUM = "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"
-CIFAR10_FOLDER = "cifar-10-batches-py"
-CIFAR10_SUMS = {
-    "data_batch_1": "c99cafc152244af753f735de768cd75f",
-    "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
-    "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
-    "data_batch_4": "634d18415352ddfa80567beed471001a",
-    "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
-    "test_batch": "40351d587109b95175f43aff81a1287e",
-    "batches.meta": "5ff9c542aee3614f3951f8cda6e48888",
-}
-LARGEST = 2**28  # bytes of one file; the canonical ones have 31 million
+CIFAR100 = Publication(
+    name="CIFAR-100",
+    dataset="cifar100",
+    archive="cifar-100-binary.tar.gz",
+    checksum="58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
+    folder="cifar-100-binary",
+    train=["train.bin"],
+    test=["test.bin"],
+    labels={"coarse_label_names.txt": 20, "fine_label_names.txt": 100},
+)
 # Of the training pixels in [0, 1], for red, green and blue, as is customary.
 CIFAR10_MEAN, CIFAR10_DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+CIFAR100_MEAN, CIFAR100_DEVIATION = (0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762)
 
 
 @from_no_path
@@ -34,92 +74,121 @@ def cifar10(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
 
     Each item is a picture (3, 32, 32), float32, channels in the order red, green, blue, and its
     class, int64; `.classes` names the ten. Pixels are (p / 255 - mean) / deviation of their
-    channel, or p, 0 to 255, with normalize=False; 740 MB in all. The canonical files
-    (data_batch_1 to data_batch_5, test_batch, batches.meta) are looked for in the folder that
-    MINIFP_DATA names or in cifar10 or cifar-10-batches-py inside it, where they may hold fewer
-    pictures; then in the user's cache, then downloaded (170 MB). They are pickles, but none of what
-    is in them is run: see `plain_pickle`. Raises DataError where they are damaged, incomplete, ask
-    for anything but plain data, or cannot be had. Source: Krizhevsky, "Learning multiple layers of
-    features from tiny images", 2009.
+    channel, or p, 0 to 255, with normalize=False; they are kept as bytes, 184 MB in all.
+
+    The files of its publication as plain bytes (data_batch_1.bin to data_batch_5.bin,
+    test_batch.bin, batches.meta.txt) are looked for in the folder that MINIFP_DATA names or in
+    cifar10 or cifar-10-batches-bin inside it, where they may hold fewer pictures. So are train.npz
+    and test.npz, pictures packed as JPEG (`packed` says how), which Pillow decodes, once, into the
+    user's cache. Else the publication is looked for there, and then downloaded (170 MB; the
+    archive's checksum is known, of its files the sizes and those of when it was unpacked). Raises
+    DataError where files are damaged or incomplete, or cannot be had.
     """
-    paths = files.local("cifar10", CIFAR10_SUMS, inside=[CIFAR10_FOLDER])
-    if paths is None:
-        paths = files.unpacked(
-            "cifar10",
-            CIFAR10_ARCHIVE,
-            CIFAR10_CHECKSUM,
-            CIFAR10_FOLDER,
-            CIFAR10_SUMS,
-            CIFAR10_MIRRORS,
-        )
-    classes = read_classes(paths["batches.meta"])
+    publication = CIFAR10
+    paths = files.local(publication.dataset, publication.files, inside=[publication.folder])
+    if paths is None and (found := packed.found(publication.dataset)):
+        arrays = packed.records(publication, found)
+        classes = packed.NAMES
+    else:
+        paths = paths or _had(publication)
+        arrays, [classes] = _read(publication, paths)
     levels = pixel_levels(CIFAR10_MEAN, CIFAR10_DEVIATION, normalize)
-    parts = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
-    return tuple(
-        _part(part, [read_batch(paths[name]) for name in names], levels, classes)
-        for part, names in parts.items()
+    return _parts(publication, arrays, 0, levels, classes)
+
+
+@from_no_path
+def cifar100(
+    *, labels: str = "fine", normalize: bool = True
+) -> tuple[TensorDataset, TensorDataset]:
+    """Return CIFAR-100, 50,000 pictures to train with and 10,000 to test with.
+
+    labels: "fine" for 100 classes, or "coarse" for the 20 groups that they belong to.
+
+    Items are as those of `cifar10`, and the files are looked for in the same places: train.bin,
+    test.bin, fine_label_names.txt, coarse_label_names.txt in the folder that MINIFP_DATA names, or
+    in cifar100 or cifar-100-binary inside it; then in the user's cache; then they are downloaded
+    (169 MB; the archive's checksum is known). Raises ArgumentError for other labels, and DataError
+    where files are damaged, incomplete or cannot be had.
+    """
+    kinds = ["coarse", "fine"]
+    if labels not in kinds:
+        raise ArgumentError(f'cifar100: labels must be "fine" or "coarse", got {labels!r}')
+    publication, which = CIFAR100, kinds.index(labels)
+    paths = files.local(publication.dataset, publication.files, inside=[publication.folder])
+    arrays, classes = _read(publication, paths or _had(publication))
+    levels = pixel_levels(CIFAR100_MEAN, CIFAR100_DEVIATION, normalize)
+    return _parts(publication, arrays, which, levels, classes[which])
+
+
+def _had(publication):
+    """The paths of the files in the cache, downloaded if need be."""
+    for place in files.places(publication.dataset, [publication.folder.replace("-bin", "-py")]):
+        if (place / "data_batch_1").is_file():
+            raise DataError(
+                f"{publication.dataset}: {str(place)!r}, from MINIFP_DATA, has the publication for "
+                "Python, whose files are pickles and can run code; minifp reads the one as plain "
+                f"bytes. Put the files of {publication.archive} there (from {MIRRORS[0]}), or "
+                "unset MINIFP_DATA to download it."
+            )
+    return downloads.unpacked(
+        *(publication.dataset, publication.archive, publication.checksum, publication.folder),
+        *(publication.files, MIRRORS),
     )
 
 
-def _part(part, batches, levels, classes):
-    t = np.concatenate([labels for _, labels in batches])
-    if not len(t):
-        raise DataError(f"cifar10: there is no picture to {part} with in its files: get them again")
-    x = leveled([pixels for pixels, _ in batches], (3, 32, 32), levels)
-    return TensorDataset(x, t, name=f"CIFAR-10, {part}", classes=classes)
+def _read(publication, paths):
+    """The records of both parts, (n, labels + 3072) uint8, and the classes of each label."""
+    counts = [*publication.labels.values()]
+    arrays = [
+        np.concatenate([read_records(Path(paths[name]), counts) for name in names])
+        for names in (publication.train, publication.test)
+    ]
+    return arrays, [read_names(paths[name], n) for name, n in publication.labels.items()]
 
 
-def _read(path):
+def _parts(publication, arrays, label, levels, classes):
+    parts = []
+    for part, records in zip(("train", "test"), arrays):
+        name = f"{publication.name}, {part}"
+        if not len(records):
+            raise DataError(f"{publication.dataset}: no picture to {part} with: get it again")
+        pixels = records[:, len(publication.labels) :].reshape(-1, 3, 32, 32)
+        parts.append(Pictures(pixels, records[:, label], levels, name=name, classes=classes))
+    return parts[0], parts[1]
+
+
+def read_records(path: Path, counts: list[int]) -> np.ndarray:
+    """The records of a file, (n, labels + 3072) uint8. counts: of the classes of each label.
+
+    Raises DataError where it is cut off, or a label is no class.
+    """
+    size = len(counts) + PIXELS
     content = files.read(path, LARGEST)
-    if len(content) > LARGEST:
-        raise DataError(f"{path} has more than {LARGEST} bytes: it is no file of CIFAR-10.")
-    record = plain_pickle.loads(content, str(path))
-    if not isinstance(record, dict):
-        raise DataError(f"{path} holds a {type(record).__name__}, expected a dict: get it again.")
-    # Keys are bytes as Python 2 wrote them, or text where Python 3 did.
-    return {k.decode("latin1") if isinstance(k, bytes) else k: v for k, v in record.items()}
-
-
-def read_batch(path):
-    """The pixels of a batch, (n, 3072) uint8, channel by channel, and its labels, (n,) int64."""
-    record = _read(path)
-    pixels, labels = record.get("data"), record.get("labels")
-    if getattr(pixels, "dtype", None) != np.uint8 or pixels.ndim != 2 or pixels.shape[1] != 3072:
+    if len(content) > LARGEST or len(content) % size:
+        more = " or more" * (len(content) > LARGEST)
         raise DataError(
-            f"{path}: expected in 'data' an array uint8[n, 3072], got {_described(pixels)}. It is "
+            f"{path} has {len(content)} bytes{more}, expected records of {size} bytes each. It is "
+            "cut off or another file: get it again."
+        )
+    records = np.frombuffer(content, np.uint8).reshape(-1, size)
+    for label, count in enumerate(counts):
+        wrong = records[:, label] >= count
+        if wrong.any():
+            raise DataError(
+                f"{path}: label {label} of picture {wrong.argmax()} is "
+                f"{records[wrong.argmax(), label]}, expected a class from 0 to {count - 1}. It is "
+                "damaged or another file: get it again."
+            )
+    return records
+
+
+def read_names(path: Path, count: int) -> list[str]:
+    """The names of so many classes, a line each. Raises DataError for others."""
+    text = files.read(Path(path), 2**16).decode("utf-8", errors="replace")
+    names = [line.strip() for line in text.splitlines() if line.strip()]
+    if not len(names) == len(set(names)) == count:
+        raise DataError(
+            f"{path}: expected {count} different names, one a line, got {len(names)} lines. It is "
             "damaged or another file: get it again."
         )
-    if isinstance(labels, np.ndarray) and labels.ndim == 1:
-        labels = labels.tolist()
-    if not isinstance(labels, list) or len(labels) != len(pixels):
-        raise DataError(
-            f"{path}: expected in 'labels' a list of {len(pixels)}, one for each picture, got "
-            f"{_described(labels)}. It is damaged or another file: get it again."
-        )
-    for i, label in enumerate(labels):
-        if type(label) is not int or not 0 <= label <= 9:
-            what = label if type(label) is int else _described(label)
-            raise DataError(f"{path}: label {i} is {what}, expected a class from 0 to 9.")
-    return pixels, np.array(labels, np.int64)
-
-
-def _described(value):
-    if isinstance(value, np.ndarray):
-        return f"an array {value.dtype}{list(value.shape)}"
-    if value is None:
-        return "nothing"
-    return f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, list) else "")
-
-
-def read_classes(path):
-    """The names of the ten classes."""
-    names = _read(path).get("label_names")
-    texts = []
-    if isinstance(names, list) and all(isinstance(name, (bytes, str)) for name in names):
-        texts = [n.decode("latin1") if isinstance(n, bytes) else n for n in names]
-    if not len(texts) == len(set(texts)) == 10:
-        raise DataError(
-            f"{path}: expected in 'label_names' a list of ten different names, got "
-            f"{_described(names)}. It is damaged or another file: get it again."
-        )
-    return texts
+    return names

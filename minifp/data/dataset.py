@@ -55,28 +55,33 @@ class TensorDataset(Dataset):
     def __init__(
         self, *arrays: Data, name: str = "data", classes: Sequence[str] | None = None
     ) -> None:
-        self.arrays = tuple(np.asarray(a.data if isinstance(a, Tensor) else a) for a in arrays)
+        self.held = tuple(np.asarray(a.data if isinstance(a, Tensor) else a) for a in arrays)
         self.name, self.classes = name, classes
-        for i, a in enumerate(self.arrays):
+        for i, a in enumerate(self.held):
             if a.dtype.kind not in "fiub":
                 raise DTypeError(
                     f"TensorDataset: array {i} must hold numbers or booleans, not {a.dtype}"
                 )
-        lengths = [a.shape[0] if a.ndim else None for a in self.arrays]
+        lengths = [a.shape[0] if a.ndim else None for a in self.held]
         if None in lengths or len(set(lengths)) != 1:
             raise ShapeError(
                 "TensorDataset: expected one or more arrays with the same number of rows, got "
-                f"shapes {[a.shape for a in self.arrays]}"
+                f"shapes {[a.shape for a in self.held]}"
             )
 
     def __len__(self) -> int:
-        return len(self.arrays[0])
+        return len(self.held[0])
 
     def __getitem__(self, index: Any) -> Fields:
-        return tuple(np.asarray(a[index]) for a in self.arrays)
+        return tuple(np.asarray(a[index]) for a in self.held)
+
+    @property
+    def arrays(self) -> Fields:
+        """The arrays, with a row for each item."""
+        return self.held
 
     def __repr__(self):
-        fields = ", ".join(f"{a.dtype}{list(a.shape)}" for a in self.arrays)
+        fields = ", ".join(f"{a.dtype}{list(a.shape)}" for a in self.held)
         return f"TensorDataset({fields}, name={self.name!r})"
 
 

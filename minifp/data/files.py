@@ -1,18 +1,14 @@
-"""Where the files of data sets lie: inside the package, in a folder of the user, in a cache.
+"""Where the files of data sets lie, in the package or in a folder of the user, and reading them.
 
 The order for what is not bundled: the folder that MINIFP_DATA names, or in it a folder with the
 data set's name; then the user's cache, whose checksums are checked at every use; then a download
-into that cache.
+into that cache (see `downloads`).
 """
 
 import gzip
-import hashlib
 import io
 import math
 import os
-import shutil
-import tarfile
-import tempfile
 import zlib
 from importlib import resources
 from pathlib import Path
@@ -22,6 +18,7 @@ import numpy as np
 from minifp.errors import DataError
 
 IDX_BYTES = 0x08  # the third byte of an IDX file: its numbers are unsigned bytes
+NAMED = {"fashion-mnist"}  # its files are called as another's: only a folder of this name has them
 
 
 def bundled(name: str) -> bytes:
@@ -57,16 +54,15 @@ def _damaged(name, error):
     return DataError(f"{name}, which comes with minifp, is damaged: {error}. Install minifp again.")
 
 
-def local(dataset: str, names, inside=()) -> dict | None:
-    """Find the files in the folder that MINIFP_DATA names, compressed (.gz) or not.
+def places(dataset: str, inside=()) -> list[Path]:
+    """The folders in which a data set's files may lie: the one that MINIFP_DATA names, and more.
 
-    inside: further folders in which they may lie, in that one or in the data set's inside it.
-    Returns their paths by name, or None where the variable is not set or the folder has none of
-    them. Raises DataError where there is no such folder, or it has some of the files and not all.
+    That is, in it a folder with the data set's name, and in either of them those in `inside`. None
+    where the variable is not set. Raises DataError where it names no folder.
     """
     text = os.environ.get("MINIFP_DATA")
     if not text:
-        return None
+        return []
     folder = Path(text).expanduser()
     if not folder.is_dir():
         raise DataError(
@@ -74,8 +70,19 @@ def local(dataset: str, names, inside=()) -> dict | None:
             f"holds {dataset}'s files (or a folder {dataset!r} with them), or unset it to download "
             "them."
         )
-    own = (folder, folder / dataset)
-    for place in (*own, *(place / name for place in own for name in inside)):
+    name = folder.resolve().name
+    is_anothers = name != dataset and bool(NAMED & {name, dataset})
+    own = [folder, folder / dataset][is_anothers:]
+    return [*own, *(place / more for place in own for more in inside)]
+
+
+def local(dataset: str, names, inside=()) -> dict | None:
+    """Find the files in one of the `places`, compressed (.gz) or not.
+
+    Returns their paths by name, or None where no place has any of them. Raises DataError where one
+    has some of the files and not all, or MINIFP_DATA names no folder.
+    """
+    for place in places(dataset, inside):
         paths = {name: path for name in names for path in _either(place / name)}
         missing = [name for name in names if name not in paths]
         if not missing:
@@ -92,106 +99,6 @@ def local(dataset: str, names, inside=()) -> dict | None:
 def _either(path):
     both = (path.with_name(path.name + ".gz"), path)
     return [p for p in both if p.is_file()]
-
-
-def cached(dataset: str, checksums: dict, mirrors) -> dict:
-    """Return the paths of files in the user's cache by name, downloading what is not there yet.
-
-    The files are compressed; their names are given without the .gz. checksums: for each name the
-    SHA-256 of the compressed file. mirrors: addresses that end in "/", tried in order. Shows
-    progress. Raises DataError where pooch is missing, every mirror fails, or what arrives has
-    another checksum (nothing of it is kept).
-    """
-    by_hand = _by_hand([f"{name}.gz" for name in checksums])
-    pooch = _pooch(dataset, by_hand)
-    folder = Path(pooch.os_cache("minifp")) / dataset
-    return {
-        name: _retrieve(pooch, dataset, folder, f"{name}.gz", checksum, mirrors, by_hand)
-        for name, checksum in checksums.items()
-    }
-
-
-def unpacked(dataset: str, archive: str, checksum: str, inside: str, sums: dict, mirrors) -> dict:
-    """Return the paths of files from a compressed tar archive in the user's cache, by name.
-
-    What is missing or damaged is unpacked again, from an archive that is in the cache or is
-    downloaded into it, and removed afterwards. Nothing but these files is taken out of it. checksum
-    is the archive's SHA-256; `inside` the folder in it and in the cache; sums the files' published
-    MD5, which here tell damage and nothing else. Raises DataError as `cached` does.
-    """
-    by_hand = _by_hand(sums)
-    pooch = _pooch(dataset, by_hand)
-    folder = Path(pooch.os_cache("minifp")) / dataset
-    paths = {name: folder / inside / name for name in sums}
-    if not all(path.is_file() and _md5(path) == sums[name] for name, path in paths.items()):
-        packed = _retrieve(pooch, dataset, folder, archive, checksum, mirrors, by_hand)
-        try:
-            _unpack(packed, folder / inside, sums)
-        except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
-            raise DataError(
-                f"{dataset}: {str(packed)!r} could not be unpacked: {error}. Make room or remove "
-                f"it, and try again. {by_hand}"
-            ) from error
-        packed.unlink()
-    return paths
-
-
-def _unpack(packed, folder, sums):
-    # Aside first: whoever reads the folder meanwhile finds whole files, old or new.
-    with tempfile.TemporaryDirectory(dir=packed.parent) as aside, tarfile.open(packed) as tar:
-        for name, md5 in sums.items():
-            member, path = tar.getmember(f"{folder.name}/{name}"), Path(aside, name)
-            inside = tar.extractfile(member) if member.isreg() else None
-            if inside is None:
-                raise tarfile.TarError(f"{member.name} is no file")
-            with inside as source, open(path, "wb") as target:
-                shutil.copyfileobj(source, target)
-            if _md5(path) != md5:
-                raise tarfile.TarError(f"{member.name} has another checksum")
-        folder.mkdir(exist_ok=True)
-        for name in sums:
-            os.replace(Path(aside, name), folder / name)
-
-
-def _md5(path):
-    total = hashlib.md5(usedforsecurity=False)
-    with open(path, "rb") as file:
-        while part := file.read(2**20):
-            total.update(part)
-    return total.hexdigest()
-
-
-def _by_hand(names):
-    return (
-        f"Or put {', '.join(names)} into a folder of your own and set MINIFP_DATA to that folder."
-    )
-
-
-def _pooch(dataset, by_hand):
-    try:
-        import pooch
-    except ImportError as error:
-        raise DataError(
-            f"{dataset} is not bundled, and pooch, which downloads it, is not installed: "
-            f"pip install pooch. {by_hand}"
-        ) from error
-    return pooch
-
-
-def _retrieve(pooch, dataset, folder, name, checksum, mirrors, by_hand):
-    failures = []
-    for mirror in mirrors:
-        try:
-            known = f"sha256:{checksum}"
-            return Path(pooch.retrieve(mirror + name, known, name, folder, progressbar=True))
-        # a wrong checksum is a ValueError, everything that goes wrong on the way an OSError
-        except (OSError, ValueError) as error:
-            failures.append(f"{mirror}: {error}")
-    raise DataError(
-        f"{dataset}: {name} could not be downloaded into {str(folder)!r}:\n  "
-        + "\n  ".join(failures)
-        + f"\nTry again when there is a connection. {by_hand}"
-    )
 
 
 def read(path: Path, at_most: int) -> bytes:

@@ -1,12 +1,14 @@
-"""Pictures of handwritten digits: small ones that are bundled, and MNIST."""
+"""Pictures in grey: the digits that are bundled, MNIST, and Fashion-MNIST in the same files."""
 
+import inspect
 from functools import wraps
 from typing import cast
 
 import numpy as np
 
-from minifp.data import files
+from minifp.data import downloads, files
 from minifp.data.dataset import TensorDataset
+from minifp.data.pictures import Pictures, pixel_levels
 from minifp.errors import ArgumentError
 from minifp.typing import F
 
@@ -25,18 +27,33 @@ MNIST_COUNTS = {"train": 60_000, "t10k": 10_000}
 TEN = [str(digit) for digit in range(10)]  # the classes
 MNIST_MEAN, MNIST_DEVIATION = 0.1307, 0.3081  # of the training pixels in [0, 1], as is customary
 
+FASHION_MIRRORS = (
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+)
+# of the compressed files, as TensorFlow Datasets has them (the publisher names MD5 sums)
+FASHION_CHECKSUMS = {
+    "train-images-idx3-ubyte": "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+    "train-labels-idx1-ubyte": "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+    "t10k-images-idx3-ubyte": "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+    "t10k-labels-idx1-ubyte": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+}
+CLOTHES = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot".split(",")
+FASHION_MEAN, FASHION_DEVIATION = 0.2860, 0.3530  # as is customary
+
 
 def from_no_path(fn: F) -> F:
-    """Let `fn(*, normalize=True)` refuse a folder, which others take first, with what to do."""
+    """Let a data set's function refuse a folder, which others take first, with what to do."""
+    known = [*inspect.signature(fn).parameters]
 
     @wraps(fn)
     def checked(*args, **settings):
-        if args or {*settings} - {"normalize"}:
+        if args or {*settings} - {*known}:
             given = ", ".join([*map(repr, args), *(f"{n}={v!r}" for n, v in settings.items())])
             raise ArgumentError(
-                f"{fn.__name__}({given}): expected nothing but normalize=True or False. Files of "
-                "yours are looked for in the folder that the environment variable MINIFP_DATA "
-                "names; both parts, to train and to test with, are returned"
+                f"{fn.__name__}({given}): expected nothing but {' and '.join(known)}, by name. "
+                "Files of yours are looked for in the folder that the environment variable "
+                "MINIFP_DATA names; both parts, to train and to test with, are returned"
             )
         return fn(**settings)
 
@@ -76,36 +93,36 @@ def mnist(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
     """
     paths = files.local("mnist", MNIST_CHECKSUMS)
     if paths is None:
-        paths = files.cached("mnist", MNIST_CHECKSUMS, MNIST_MIRRORS)
+        paths = downloads.cached("mnist", MNIST_CHECKSUMS, MNIST_MIRRORS)
     levels = pixel_levels([MNIST_MEAN], [MNIST_DEVIATION], normalize)
-    return _mnist_part(paths, "train", levels), _mnist_part(paths, "t10k", levels)
+    return _parts("MNIST", TEN, paths, levels)
 
 
-def pixel_levels(mean, deviation, normalize):
-    """What each byte p of each channel becomes, (C, 256): (p / 255 - mean) / deviation, or p."""
-    levels = np.tile(np.arange(256.0), (len(mean), 1))
-    if normalize:
-        levels = (levels / 255 - np.array(mean)[:, None]) / np.array(deviation)[:, None]
-    return levels.astype(np.float32)
+@from_no_path
+def fashion_mnist(*, normalize: bool = True) -> tuple[TensorDataset, TensorDataset]:
+    """Return Fashion-MNIST, pictures of clothes: 60,000 to train with and 10,000 to test with.
+
+    Each item is a picture (1, 28, 28), float32, and its class, int64; `.classes` names the ten.
+    Pixels are (p / 255 - 0.2860) / 0.3530, or p, 0 to 255, with normalize=False. Its four files are
+    called as MNIST's are, so they are looked for in a folder `fashion-mnist` only: the one that
+    MINIFP_DATA names, or one in it; then in the user's cache, then downloaded (31 MB, with known
+    checksums). Raises DataError where they are damaged, incomplete or cannot be had. Source: Xiao,
+    Rasul and Vollgraf, arXiv 1708.07747.
+    """
+    paths = files.local("fashion-mnist", FASHION_CHECKSUMS)
+    if paths is None:
+        paths = downloads.cached("fashion-mnist", FASHION_CHECKSUMS, FASHION_MIRRORS)
+    levels = pixel_levels([FASHION_MEAN], [FASHION_DEVIATION], normalize)
+    return _parts("Fashion-MNIST", CLOTHES, paths, levels)
 
 
-def leveled(batches, shape, levels):
-    """Pictures (n, *shape), float32, of batches of bytes; shape: (C, H, W)."""
-    x, begin = np.empty((sum(map(len, batches)), *shape), np.float32), 0
-    for pixels in batches:
-        # In parts, because NumPy makes 64-bit indices of the pixels first.
-        for start in range(0, len(pixels), 500):
-            rows = pixels[start : start + 500].reshape(-1, *shape)
-            for channel, of_channel in enumerate(levels):
-                out = x[begin : begin + len(rows), channel]
-                np.take(of_channel, rows[:, channel], out=out, mode="clip")
-            begin += len(rows)
-    return x
+def _parts(name, classes, paths, levels):
+    return _part(name, classes, paths, "train", levels), _part(name, classes, paths, "t10k", levels)
 
 
-def _mnist_part(paths, part, levels):
+def _part(name, classes, paths, part, levels):
     n = MNIST_COUNTS[part]
     pixels = files.read_idx(paths[f"{part}-images-idx3-ubyte"], (n, 28, 28))
     labels = files.read_idx(paths[f"{part}-labels-idx1-ubyte"], (n,))
-    x, name = leveled([pixels], (1, 28, 28), levels), "train" if part == "train" else "test"
-    return TensorDataset(x, labels.astype(np.int64), name=f"MNIST, {name}", classes=TEN)
+    name = f"{name}, {'train' if part == 'train' else 'test'}"
+    return Pictures(pixels[:, None], labels, levels, name=name, classes=classes)

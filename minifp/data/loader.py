@@ -24,7 +24,8 @@ from minifp.runtime.device import as_device
 COUNTS = ("epoch", "position", "size")  # the integers of a state
 # What PyTorch's loader has and this one has not.
 HINTS = {
-    "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready",
+    "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready, and "
+    "ImageFolder(workers=2) decodes their pictures in processes",
     "prefetch_factor": "prefetch=2 keeps two batches ready",
     "persistent_workers": "there are no workers; prefetch=2 keeps two batches ready on a thread",
     "pin_memory": "device='cuda' copies through pinned memory",

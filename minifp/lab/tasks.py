@@ -22,8 +22,9 @@ from minifp.models import MLP, CharLSTM, LeNet
 from minifp.nn import functional as F
 from minifp.optim import lr_scheduler
 
-SIZES = {"digits": 8, "mnist": 28}  # of the square pictures, in pixels
-MARGINS = {"digits": 1.0, "mnist": 0.3}  # points: one of digits' 360 test pictures is 0.28
+SIZES = {"digits": 8, "mnist": 28, "fashion_mnist": 28}  # of the square pictures, in pixels
+# Points: one of digits' 360 test pictures is 0.28.
+MARGINS = {"digits": 1.0, "mnist": 0.3, "fashion_mnist": 0.5}
 CHARACTERS = 65  # in Shakespeare's vocabulary
 
 
@@ -90,8 +91,8 @@ def charlstm(name: str) -> Task:
 
 
 BUILT_IN = {
-    "mlp": (mlp, ("digits", "mnist")),
-    "lenet": (lenet, ("digits", "mnist")),
+    "mlp": (mlp, tuple(SIZES)),
+    "lenet": (lenet, tuple(SIZES)),
     "charlstm": (charlstm, ("shakespeare",)),
 }
 

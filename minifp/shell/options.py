@@ -57,7 +57,9 @@ def seeds_of(ctx, param, value):
 
 task = click.argument("task")
 data = click.option(
-    "--data", metavar="NAME", help="Data set of a built-in task: digits, mnist, shakespeare."
+    "--data",
+    metavar="NAME",
+    help="Data set of a built-in task: digits, mnist, fashion_mnist, shakespeare.",
 )
 precision = click.option(
     "-p",

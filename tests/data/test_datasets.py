@@ -21,6 +21,7 @@ from minifp.data import (
     TensorDataset,
     TextDataset,
     digits,
+    fashion_mnist,
     files,
     fingerprint,
     images,
@@ -448,6 +449,33 @@ def test_mnist_is_found_in_the_folder_or_in_its_own_inside_it(form, named, reque
     assert train.classes == test.classes == list("0123456789")
     np.testing.assert_array_equal(x, ((pixels / 255 - 0.1307) / 0.3081).astype(np.float32))
     np.testing.assert_array_equal(mnist(normalize=False)[0].arrays[0], pixels)
+
+
+def test_fashion_mnist_is_in_a_folder_of_its_name_only(small, monkeypatch):
+    """Its files are called as MNIST's are."""
+    own = small.with_name("fashion-mnist")
+    shutil.copytree(small, own)
+    for where in (own, own.parent):
+        monkeypatch.setenv("MINIFP_DATA", str(where))
+        train, test = fashion_mnist(normalize=False)
+        assert (test.name, train.classes[9]) == ("Fashion-MNIST, test", "Ankle boot")
+        assert train.fingerprint() == mnist_of(small, monkeypatch).fingerprint()
+    assert (
+        abs(fashion_mnist()[0].arrays[0] - (train.arrays[0] / 255 - 0.2860) / 0.3530).max() < 1e-6
+    )
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    for where, other in ((small, fashion_mnist), (own, mnist)):
+        monkeypatch.setenv("MINIFP_DATA", str(where))
+        with pytest.raises(DataError, match="pip install pooch"):
+            other()
+    assert [*images.FASHION_CHECKSUMS] == [*images.MNIST_CHECKSUMS]
+
+
+def mnist_of(folder, monkeypatch):
+    """MNIST's training set from this folder."""
+    with monkeypatch.context() as patched:
+        patched.setenv("MINIFP_DATA", str(folder))
+        return mnist(normalize=False)[0]
 
 
 def test_a_data_folder_that_is_not_there_is_named(small, monkeypatch):

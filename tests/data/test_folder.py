@@ -6,7 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from minifp.data import DataLoader, TensorDataset, fingerprint, folder, image_folder
+from minifp.data import (
+    DataLoader,
+    ImageFolder,
+    TensorDataset,
+    decoding,
+    fingerprint,
+    progress,
+)
 from minifp.errors import ArgumentError, DataError
 from minifp.numerics.policy import precision
 from minifp.runtime import random
@@ -33,9 +40,14 @@ def pets(tmp_path):
     return tmp_path / "pets"
 
 
+def whole(data, eager):
+    """It, or all of it in memory."""
+    return data.load() if eager else data
+
+
 @pytest.mark.parametrize("eager", [False, True])
 def test_pictures_and_classes_are_those_of_the_folders(pets, eager):
-    data = image_folder(pets, eager=eager)
+    data = whole(ImageFolder(pets), eager)
     assert len(data) == 3 and data.classes == ["cat", "dog"] and data.name == str(pets)
     assert isinstance(data, TensorDataset) == eager
     x, t = data[np.array([0, 1, 2])]
@@ -43,12 +55,12 @@ def test_pictures_and_classes_are_those_of_the_folders(pets, eager):
     assert t.tolist() == [0, 0, 1]
     expected = np.stack([pixels(i) for i in (1, 0, 2)]).transpose(0, 3, 1, 2)  # A.PNG, b.png, down
     np.testing.assert_array_equal(x, (expected / 255).astype(np.float32))
-    raw, _ = image_folder(str(pets), normalize=False, eager=eager)[1:]
+    raw, _ = whole(ImageFolder(str(pets), normalize=False), eager)[1:]
     np.testing.assert_array_equal(raw, expected[1:])
 
 
 def test_it_reads_when_asked_and_gives_items_by_number_slice_or_array(pets):
-    data = image_folder(pets)
+    data = ImageFolder(pets)
     assert fingerprint(data) == fingerprint(data.load())
     x, t = data[2]
     assert (x.shape, t.shape, int(t)) == ((3, 4, 6), (), 1)
@@ -64,12 +76,12 @@ def test_it_reads_when_asked_and_gives_items_by_number_slice_or_array(pets):
 @pytest.mark.parametrize("prefetch", [0, 2])
 def test_batches_of_it_are_in_the_format_of_the_precision(pets, prefetch):
     with precision("mixed") as p:
-        for x, t in DataLoader(image_folder(pets), 2, shuffle=True, prefetch=prefetch):
+        for x, t in DataLoader(ImageFolder(pets), 2, shuffle=True, prefetch=prefetch):
             assert (x.dtype, t.dtype, x.shape[1:]) == (p.activations, np.int64, (3, 4, 6))
 
 
 def test_grey_is_pillows_grey(pets):
-    x, _ = image_folder(pets, mode="L", normalize=False)[:]
+    x, _ = ImageFolder(pets, mode="L", normalize=False)[:]
     assert x.shape == (3, 1, 4, 6)
     expected = np.asarray(Image.fromarray(pixels(1)).convert("L"))
     np.testing.assert_array_equal(x[0, 0], expected)
@@ -78,17 +90,93 @@ def test_grey_is_pillows_grey(pets):
 @pytest.mark.parametrize("size, shape", [(5, (5, 5)), ((2, 3), (2, 3)), ([8, 7], (8, 7))])
 def test_pictures_of_many_sizes_are_resized(pets, size, shape):
     Image.fromarray(pixels(3, (9, 2))).save(pets / "dog" / "wide.png")
-    data = image_folder(pets, size, normalize=False)
+    data = ImageFolder(pets, size, normalize=False, crop=False)
     assert data.size == shape and data[:][0].shape == (4, 3, *shape)
     expected = np.asarray(Image.fromarray(pixels(3, (9, 2))).resize(shape[::-1]))
     np.testing.assert_array_equal(data[3][0], expected.transpose(2, 0, 1))
 
 
+@pytest.mark.parametrize("have, size", [((9, 2), 2), ((4, 6), (2, 1)), ((5, 7), (3, 3))])
+def test_of_a_picture_in_other_proportions_the_middle_is_taken(tmp_path, have, size):
+    (tmp_path / "c").mkdir()
+    Image.fromarray(pixels(0, have)).save(tmp_path / "c" / "a.png")
+    x, _ = ImageFolder(tmp_path, size, normalize=False)[0]
+    height, width = np.broadcast_to(size, 2).tolist()
+    scale = min(have[0] / height, have[1] / width)
+    top, left = (have[0] - height * scale) / 2, (have[1] - width * scale) / 2
+    box = (left, top, left + width * scale, top + height * scale)
+    expected = Image.fromarray(pixels(0, have)).resize((width, height), Image.BICUBIC, box)
+    np.testing.assert_array_equal(x, np.asarray(expected).transpose(2, 0, 1))
+
+
+def test_it_has_what_torchvisions_class_has(pets):
+    data = ImageFolder(pets)
+    assert data.class_to_idx == {"cat": 0, "dog": 1} and data.targets == [0, 0, 1]
+    names = ["cat/A.PNG", "cat/b.png", "dog/deep/down.bmp"]
+    assert data.samples == [(str(pets / name), t) for name, t in zip(names, data.targets)]
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Twelve pictures of different sizes, of three classes."""
+    for i in range(12):
+        path = tmp_path / "many" / f"class {i % 3}" / f"{i} é.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels(i, (8 + i, 20 - i))).save(path)
+    return tmp_path / "many"
+
+
+@pytest.fixture
+def worked(many):
+    """The same with two workers, ended after the test."""
+    data = ImageFolder(many, 8, workers=2)
+    yield data
+    data._workers.close()
+
+
+def test_workers_read_the_same_and_end_with_the_data_set(many, worked, monkeypatch):
+    alone = ImageFolder(many, 8)
+    expected = [batch[0].tobytes() for batch in DataLoader(alone, 5, True, seed=1).arrays()]
+    monkeypatch.setattr(decoding, "picture", None)  # this process reads none
+    loader = DataLoader(worked, 5, True, seed=1, prefetch=2)
+    assert [batch[0].tobytes() for batch in loader.arrays()] == expected
+    monkeypatch.undo()
+    assert fingerprint(worked) == fingerprint(alone) == fingerprint(worked.load())
+    other = ImageFolder(many, 8, workers=1)
+    other[:]
+    (process,) = other._workers._processes
+    del other
+    assert process.poll() is not None
+
+
+def test_what_a_worker_cannot_read_is_named_and_the_next_is_read(many, worked):
+    path = many / "class 1" / "4 é.png"
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(DataError) as raised:
+        worked[:]
+    with pytest.raises(DataError) as alone:
+        ImageFolder(many, 8)[:]
+    assert str(raised.value) == str(alone.value) and f"{path} cannot be read" in str(alone.value)
+    assert worked[:4][0].shape == (4, 3, 8, 8)
+    worked._workers._processes[1].kill()
+    with pytest.raises(DataError, match="worker process that was to read .* has ended, .*code -9"):
+        worked[:4]
+    assert worked[:4][0].shape == (4, 3, 8, 8)
+
+
+def test_with_workers_too_a_picture_of_another_size_is_named(many):
+    data = ImageFolder(many, workers=1)
+    with pytest.raises(DataError, match=r"3 é.png has 11 x 17 pixels .* has 8 x 20"):
+        data[:]
+    assert data[:1][0].shape == (1, 3, 8, 20)
+    data._workers.close()
+
+
 def test_a_picture_of_another_size_is_named(pets):
     Image.fromarray(pixels(3, (9, 2))).save(pets / "dog" / "wide.png")
-    data = image_folder(pets)
+    data = ImageFolder(pets)
     message = r"wide.png has 9 x 2 pixels \(height x width\), .*A.PNG has 4 x 6; .*size=64"
-    for read in (lambda: data[3], lambda: image_folder(pets, eager=True)):
+    for read in (lambda: data[3], lambda: ImageFolder(pets).load()):
         with pytest.raises(DataError, match=message):
             read()
 
@@ -103,7 +191,7 @@ def test_pictures_of_other_kinds_become_rgb(tmp_path):
     colour.convert("P").save(tmp_path / "c" / "e.png", transparency=bytes(range(256)))
     colour.convert("1").save(tmp_path / "c" / "f.png")
     colour.convert("CMYK").save(tmp_path / "c" / "g.jpg")
-    assert image_folder(tmp_path)[:][0].shape == (7, 3, 4, 6)
+    assert ImageFolder(tmp_path)[:][0].shape == (7, 3, 4, 6)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.float32])
@@ -111,7 +199,7 @@ def test_pictures_of_more_than_8_bits_are_refused_and_not_clipped(tmp_path, dtyp
     (tmp_path / "c").mkdir()
     Image.fromarray(np.full((3, 3), 1000, dtype)).save(tmp_path / "c" / "deep.tif")
     with pytest.raises(DataError, match="deep.tif cannot be read .* more than 8 bits a pixel"):
-        image_folder(tmp_path)
+        ImageFolder(tmp_path)
 
 
 @pytest.mark.parametrize("eager", [False, True])
@@ -120,26 +208,26 @@ def test_a_damaged_picture_is_named(pets, harm, eager):
     path = pets / "cat" / "b.png"
     path.write_bytes(harm(path.read_bytes()))
     with pytest.raises(DataError, match="b.png cannot be read as a picture"):
-        image_folder(pets, eager=eager)[:]
+        whole(ImageFolder(pets), eager)[:]
 
 
 def test_a_picture_of_a_billion_pixels_is_refused(pets, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4)  # Pillow's guard, which raises at twice it
     with pytest.raises(DataError, match="A.PNG cannot be read .* decompression bomb"):
-        image_folder(pets)
+        ImageFolder(pets)
 
 
 def test_folders_without_pictures_are_named(pets, tmp_path):
     with pytest.raises(DataError, match="nowhere' is no folder"):
-        image_folder(tmp_path / "nowhere")
+        ImageFolder(tmp_path / "nowhere")
     with pytest.raises(DataError, match="notes.txt' is no folder"):
-        image_folder(pets / "notes.txt")
+        ImageFolder(pets / "notes.txt")
     with pytest.raises(DataError, match="no pictures in no folder in"):
-        image_folder(pets / "cat")
+        ImageFolder(pets / "cat")
     (pets / "emu").mkdir()
     (pets / "yak").mkdir()
     with pytest.raises(DataError, match=r"no pictures in the folders emu, yak in .*\(read are"):
-        image_folder(pets)
+        ImageFolder(pets)
 
 
 @pytest.mark.parametrize(
@@ -148,29 +236,31 @@ def test_folders_without_pictures_are_named(pets, tmp_path):
         ({"mode": "RGBA"}, 'mode must be "RGB" or "L", got \'RGBA\''),
         ({"mode": None}, "got None"),
         ({"mode": ["L"]}, r"got \['L'\]"),
-        ({"size": 0}, "image_folder: size must be an integer of at least 1"),
+        ({"workers": -1}, "workers must be an integer of at least 0, got -1"),
+        ({"workers": True}, "got True"),
+        ({"size": 0}, "ImageFolder: size must be an integer of at least 1"),
         ({"size": (1, 2, 3)}, r"got \(1, 2, 3\)"),
     ],
 )
 def test_arguments_that_cannot_be_are_refused(pets, arguments, message):
     with pytest.raises(ArgumentError, match=message):
-        image_folder(pets, **arguments)
+        ImageFolder(pets, **arguments)
 
 
 def test_without_pillow_the_error_says_how_to_install_it(pets, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(DataError, match="Pillow, .* is not installed: pip install pillow"):
-        image_folder(pets)
+        ImageFolder(pets)
 
 
 def test_a_progress_bar_is_shown_only_where_it_takes_its_time(monkeypatch, capsys):
     now = iter([0.0, 0.5, 1.9, 2.1])
-    monkeypatch.setattr(folder, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(now)))
     seen = []
-    for item in folder.shown(range(4), "reading"):
+    for item in progress.shown(range(4), "reading"):
         seen.append((item, "reading" in capsys.readouterr().err))
     assert seen == [(0, False), (1, False), (2, True), (3, False)]
     assert "4/4" in capsys.readouterr().err
     now = iter([0.0] * 9)
-    assert list(folder.shown(range(4), "reading")) == [0, 1, 2, 3]
+    assert list(progress.shown(range(4), "reading")) == [0, 1, 2, 3]
     assert capsys.readouterr().err == ""

@@ -32,8 +32,8 @@ def compare(
     """Train TASK once for each precision and seed, and say what differs.
 
     For each seed all precisions begin from the same weights and see the same batches, so that runs
-    are compared in pairs. TASK comes first: mlp or lenet (on digits or mnist), charlstm (on
-    shakespeare), or one of your own, as file.py:name.
+    are compared in pairs. TASK comes first: mlp or lenet (on digits, mnist or fashion_mnist),
+    charlstm (on shakespeare), or one of your own, as file.py:name.
 
     \b
     Precisions:

@@ -32,6 +32,7 @@ OPTIONAL = (
     ("click", "the command line", "click"),
     ("matplotlib", "pictures", "matplotlib"),
     ("pooch", "downloading data sets such as MNIST", "pooch"),
+    ("PIL", "pictures of your own, and CIFAR-10 packed as JPEG", "pillow"),
     ("safetensors", "checkpoints", "safetensors"),
 )
 WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}

@@ -1,0 +1,155 @@
+"""The user's cache: what is downloaded into it, unpacked or decoded, and checked at every use.
+
+Who publishes checksums of files is asked for them (SHA-256, of what was downloaded). Files that are
+made here, out of an archive or of packed pictures, get a list of theirs beside them, in SHA256SUMS
+(as `sha256sum` writes it), so that a damaged one is seen and made again.
+"""
+
+import hashlib
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from minifp.errors import DataError
+
+SUMS = "SHA256SUMS"
+
+
+def cached(dataset: str, checksums: dict, mirrors) -> dict:
+    """Return the paths of files in the user's cache by name, downloading what is not there yet.
+
+    The files are compressed; their names are given without the .gz. checksums: for each name the
+    SHA-256 of the compressed file. mirrors: addresses that end in "/", tried in order. Shows
+    progress. Raises DataError where pooch is missing, every mirror fails, or what arrives has
+    another checksum (nothing of it is kept).
+    """
+    by_hand = _by_hand([f"{name}.gz" for name in checksums])
+    pooch = _pooch(dataset, by_hand)
+    folder = Path(pooch.os_cache("minifp")) / dataset
+    return {
+        name: _retrieve(pooch, dataset, folder, f"{name}.gz", checksum, mirrors, by_hand)
+        for name, checksum in checksums.items()
+    }
+
+
+def unpacked(dataset: str, archive: str, checksum: str, inside: str, names, mirrors) -> dict:
+    """Return the paths of files from a compressed tar archive in the user's cache, by name.
+
+    What is missing or damaged is unpacked again, from an archive that is in the cache or is
+    downloaded into it, and removed afterwards. Nothing but these files is taken out of it. checksum
+    is the archive's SHA-256; `inside` the folder in it and in the cache. Raises DataError as
+    `cached` does.
+    """
+    by_hand = _by_hand(names)
+    pooch = _pooch(dataset, by_hand)
+    folder = Path(pooch.os_cache("minifp")) / dataset
+    if not is_whole(folder / inside, names):
+        packed = _retrieve(pooch, dataset, folder, archive, checksum, mirrors, by_hand)
+        try:
+            filled(folder / inside, names, lambda aside: _unpack(packed, inside, names, aside))
+        except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
+            raise DataError(
+                f"{dataset}: {str(packed)!r} could not be unpacked: {error}. Make room or remove "
+                f"it, and try again. {by_hand}"
+            ) from error
+        packed.unlink()
+    return {name: folder / inside / name for name in names}
+
+
+def _unpack(packed, inside, names, aside):
+    with tarfile.open(packed) as tar:
+        for name in names:
+            member = tar.getmember(f"{inside}/{name}")
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None:
+                raise tarfile.TarError(f"{member.name} is no file")
+            with content as source, open(aside / name, "wb") as target:
+                shutil.copyfileobj(source, target)
+
+
+# ---- files that are made here -------------------------------------------------------------------
+
+
+def cache(dataset: str) -> Path | None:
+    """The data set's folder in the user's cache, or None where there is no pooch to say which."""
+    try:
+        import pooch
+    except ImportError:
+        return None
+    return Path(pooch.os_cache("minifp")) / dataset
+
+
+def filled(folder: Path, names, fill: Callable[[Path], None]) -> None:
+    """Make the files of a folder anew: `fill(aside)` writes them into another one, first.
+
+    Whoever reads the folder meanwhile finds whole files, old or new. Raises OSError where it cannot
+    be written to.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as text:
+        aside = Path(text)
+        fill(aside)
+        lines = "".join(f"{sha256(aside / name)}  {name}\n" for name in names)
+        (aside / SUMS).write_text(lines, encoding="utf-8")
+        folder.mkdir(exist_ok=True)
+        for name in (*names, SUMS):
+            os.replace(aside / name, folder / name)
+
+
+def is_whole(folder: Path, names) -> bool:
+    """Whether a folder has these files, each with the checksum of when it was made."""
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+        sums = dict(line.split("  ", 1)[::-1] for line in lines)
+        return all(sha256(folder / name) == sums.get(name) for name in names)
+    except (OSError, ValueError):
+        return False
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    total = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(2**20):
+            total.update(part)
+    return total.hexdigest()
+
+
+# ---- pooch --------------------------------------------------------------------------------------
+
+
+def _by_hand(names):
+    return (
+        f"Or put {', '.join(names)} into a folder of your own and set MINIFP_DATA to that folder."
+    )
+
+
+def _pooch(dataset, by_hand):
+    try:
+        import pooch
+    except ImportError as error:
+        raise DataError(
+            f"{dataset} is not bundled, and pooch, which downloads it, is not installed: "
+            f"pip install pooch. {by_hand}"
+        ) from error
+    return pooch
+
+
+def _retrieve(pooch, dataset, folder, name, checksum, mirrors, by_hand):
+    failures = []
+    for mirror in mirrors:
+        try:
+            known = f"sha256:{checksum}"
+            return Path(pooch.retrieve(mirror + name, known, name, folder, progressbar=True))
+        # a wrong checksum is a ValueError, everything that goes wrong on the way an OSError
+        except (OSError, ValueError) as error:
+            failures.append(f"{mirror}: {error}")
+    raise DataError(
+        f"{dataset}: {name} could not be downloaded into {str(folder)!r}:\n  "
+        + "\n  ".join(failures)
+        + f"\nTry again when there is a connection. {by_hand}"
+    )
