@@ -193,7 +193,7 @@ def draw_gates(axes, scope, dial):
     names = ("lstm.weight_ih_l0", "lstm.weight_hh_l0")
     h = total_of(s.histograms[WEIGHT_GRADIENTS][n] for s in scope.steps for n in names)
     below = sum(n for e, n in h.exponents.items() if e < -24) / h.nonzero
-    window(axes, "gates", 0)
+    window(axes, 0)
     for e, n in h.exponents.items():
         axes.bar([e], [n / h.nonzero], 0.86, color=LOST if e < -25 else KEPT)
     axes.set_xlim(-42, 4)

@@ -3,6 +3,7 @@
 (() => {
   "use strict";
   const TAUS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+  const WHOLE = [1, 2, 4, 8, 16, 32]; // steps between ticks that are exponents
   const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
   const raised = (k) => [...String(k)].map((c) => (c === "-" ? "⁻" : SUPERSCRIPTS[c])).join("");
 
@@ -28,6 +29,7 @@
     }
     return found.filter((v) => v >= low && v <= high);
   }
+  const percent = (share) => (share === null || share === undefined ? "–" : `${text(100 * share)}%`);
   const powerOfTwo = (k) => (Number.isInteger(k) ? `2${raised(k)}` : `2^${text(k)}`);
 
   class Group {
@@ -37,7 +39,8 @@
       this.state = {arms: new Set(this.data.arms.map((_, i) => i)), seeds: new Set(this.data.seeds),
         tau: this.data.tau, minus: false, single: false, zoom: null};
       this.panels = [...root.querySelectorAll("[data-panel]")].map((element, i) => new Panel(this, element, this.data.panels[i]));
-      this.last = Math.max(...this.panels.map((panel) => panel.last), 1);
+      this.first = this.data.xPowers ? Math.min(...this.panels.map((panel) => panel.first)) : 0;
+      this.last = Math.max(...this.panels.map((panel) => panel.last), this.first + 1);
       this.wake();
       this.draw();
     }
@@ -50,11 +53,7 @@
         });
       }
       const tau = find(".charts-smooth");
-      this.taus = TAUS.filter((k) => k <= this.last / 4);
-      tau.max = this.taus.length - 1;
-      tau.value = this.taus.indexOf(this.taus.reduce((a, b) => Math.abs(b - this.state.tau) < Math.abs(a - this.state.tau) ? b : a));
-      this.state.tau = this.taus[Number(tau.value)];
-      tau.addEventListener("input", () => { this.state.tau = this.taus[Number(tau.value)]; this.later(); });
+      if (tau) this.wakeSmoothing(tau);
       for (const name of ["minus", "single"]) {
         const box = find(`.charts-${name}`);
         if (box) box.addEventListener("change", () => { this.state[name] = box.checked; this.later(); });
@@ -67,6 +66,14 @@
       this.root.closest("details")?.addEventListener("toggle", () => this.later());
     }
 
+    wakeSmoothing(tau) {
+      this.taus = TAUS.filter((k) => k <= this.last / 4);
+      tau.max = this.taus.length - 1;
+      tau.value = this.taus.indexOf(this.taus.reduce((a, b) => Math.abs(b - this.state.tau) < Math.abs(a - this.state.tau) ? b : a));
+      this.state.tau = this.taus[Number(tau.value)];
+      tau.addEventListener("input", () => { this.state.tau = this.taus[Number(tau.value)]; this.later(); });
+    }
+
     choose(name, value, all, more) { // it alone; again: all; with Shift: one more, or one less
       const chosen = this.state[name], alone = chosen.size === 1 && chosen.has(value);
       if (more && !(alone)) chosen[chosen.has(value) ? "delete" : "add"](value);
@@ -75,7 +82,7 @@
     }
 
     zoom(range) {
-      this.state.zoom = range && [Math.max(0, range[0]), Math.min(this.last, range[1])];
+      this.state.zoom = range && [Math.max(this.first, range[0]), Math.min(this.last, range[1])];
       this.later();
     }
 
@@ -91,8 +98,10 @@
       press("seeds", (i) => seeds.has(this.data.seeds[i]));
       const slider = this.root.querySelector(".charts-smooth");
       const said = tau ? `each point is an exponential mean, time constant ${tau} ${tau === 1 ? "step" : "steps"}` : "off: every point as it was";
-      slider.setAttribute("aria-valuetext", said);
-      this.root.querySelector(".charts-smooth-said").textContent = said;
+      if (slider) {
+        slider.setAttribute("aria-valuetext", said);
+        this.root.querySelector(".charts-smooth-said").textContent = said;
+      }
       this.root.querySelector(".charts-all").disabled = !zoom;
       this.style = getComputedStyle(this.root.closest(".minifp"));
       for (const panel of this.panels) panel.draw();
@@ -116,6 +125,7 @@
       this.said = element.querySelector(".chart-said");
       this.status = element.querySelector("[role='status']");
       this.lines = about.lines.map(([arm, seed, places, y]) => ({arm, seed, x: about.xs[places], y}));
+      this.first = Math.min(...about.xs.map((xs) => xs[0] ?? 0));
       this.last = Math.max(0, ...about.xs.map((xs) => xs[xs.length - 1] ?? 0));
       this.plot.addEventListener("keydown", (event) => this.key(event));
     }
@@ -191,13 +201,13 @@
         series: [{}, ...drawn.map(look)],
         bands: bands.map(([high, low, fill]) => ({series: [high, low], fill})),
         scales: {
-          x: {time: false, range: () => this.group.state.zoom ?? [0, this.group.last]},
+          x: {time: false, range: () => this.group.state.zoom ?? [this.group.first, this.group.last]},
           y: {distr: this.logarithmic ? 3 : 1, range: () => this.range()},
         },
         axes: [
-          {...axis, size: 30, values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? v.toLocaleString("en") : ""))},
+          {...axis, size: 30, ...(data.xPowers ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (Number.isInteger(v) ? this.placed(v) : ""))},
           {...axis, size: 58, ...(this.logarithmic ? {splits: (u, i, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
-            ...(this.about.powers ? {incrs: [1, 2, 4, 8, 16, 32]} : {}), values: (_, splits) => splits.map((v) => (v === null ? "" : this.about.powers ? (Number.isInteger(v) ? powerOfTwo(v) : "") : this.logarithmic ? tick(v) : text(v)))},
+            ...(this.about.powers ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((v) => (v === null ? "" : this.about.powers ? (Number.isInteger(v) ? powerOfTwo(v) : "") : this.logarithmic ? tick(v) : this.format(v)))},
         ],
         cursor: {
           drag: {x: true, y: false, setScale: false}, points: {show: false}, y: false,
@@ -218,7 +228,7 @@
 
     // The range of values in sight. Arms in which a run did not finish have no say, if others have.
     range() {
-      const [from, to] = this.group.state.zoom ?? [0, this.group.last], {data} = this.group;
+      const [from, to] = this.group.state.zoom ?? [this.group.first, this.group.last], {data} = this.group;
       const reach = (lines) => {
         let low = Infinity, high = -Infinity;
         for (const {y} of lines) {
@@ -239,6 +249,10 @@
       const room = (high - low || Math.abs(high) * 0.1 || 1) * 0.06;
       return [low - room, high + room];
     }
+
+    format(value) { return (this.about.powers ? powerOfTwo : this.about.percent ? percent : text)(value); }
+
+    placed(x) { return this.group.data.xPowers ? powerOfTwo(x) : x.toLocaleString("en"); }
 
     selected(u) {
       if (u.select.width < 4) return;
@@ -274,7 +288,7 @@
     }
 
     say(i) {
-      const {data} = this.group, format = this.about.powers ? powerOfTwo : text;
+      const {data} = this.group, format = (value) => this.format(value);
       this.said.replaceChildren();
       if (i < 0) return;
       const add = (kind, content, color) => {
@@ -283,7 +297,8 @@
         if (color) part.style.setProperty("--its", `var(--${color})`);
         this.said.append(part, " ");
       };
-      add("chart-step", `step ${Math.round(this.about.stepped ? this.place ?? this.group.last : this.xs[i]).toLocaleString("en")}`);
+      const place = Math.round(this.about.stepped ? this.place ?? this.group.last : this.xs[i]);
+      add("chart-step", `${data.x} ${this.placed(place)}`);
       const seeds = this.drawn.filter(({seed}) => seed !== undefined).length;
       for (const {arm, seed, y, low, high} of [...this.drawn].sort((a, b) => a.arm - b.arm)) {
         if (arm === undefined || (this.differs && arm === data.baseline) || (seed !== undefined && seeds > 12) || y[i] === undefined) continue;
@@ -295,11 +310,11 @@
     }
 
     key(event) {
-      const {state, last} = this.group, [from, to] = state.zoom ?? [0, last];
+      const {state, first, last} = this.group, [from, to] = state.zoom ?? [first, last];
       const at = this.index ?? 0, far = event.shiftKey ? 10 : 1, place = this.xs[at] ?? 0;
       const zoom = (factor) => {
-        const span = Math.max((to - from) * factor, 2), start = Math.max(0, place - ((place - from) / (to - from)) * span);
-        this.group.zoom(start + span >= last && start <= 0 ? null : [start, start + span]);
+        const span = Math.max((to - from) * factor, 2), start = Math.max(first, place - ((place - from) / (to - from)) * span);
+        this.group.zoom(start + span >= last && start <= first ? null : [start, start + span]);
       };
       const move = (i) => {
         this.group.point(null, this.xs[Math.min(Math.max(i, 0), this.xs.length - 1)]);

@@ -49,9 +49,10 @@ class Panel:
     """One chart.
 
     said: the same in words. static: its picture, as HTML. note: how to read it. log: a logarithmic
-    axis; powers: values are exponents of two; stepped: a line stays until it jumps; points: marks
-    at its values; smooth, minus: whether smoothing and differences apply; interval: bands are
-    intervals of means, else ranges; envelope: controls are one band; marks: (arm, seed, steps).
+    axis; powers: values are exponents of two; percent: values are shares; stepped: a line stays
+    until it jumps; points: marks at its values; smooth, minus: whether smoothing and differences
+    apply; interval: bands are intervals of means, else ranges; envelope: controls are one band;
+    marks: (arm, seed, steps).
     """
 
     name: str
@@ -64,6 +65,7 @@ class Panel:
     powers: bool = False
     stepped: bool = False
     points: bool = False
+    percent: bool = False
     smooth: bool = False
     minus: bool = True
     interval: bool = True
@@ -77,16 +79,18 @@ class Group:
 
     quantiles: Student's t by the number of seeds, for intervals of means from `fewest` seeds on.
     baseline: the arm that is subtracted in the difference view. tau: the time constant of smoothing
-    at first, in steps.
+    at first, in steps. x: the word before a place; x_powers: places are exponents of two.
     """
 
     panels: list[Panel]
     arms: list[Arm]
     seeds: list[int]
-    baseline: str
-    quantiles: dict[int, float]
-    fewest: int
+    baseline: str = ""
+    quantiles: dict[int, float] = field(default_factory=dict)
+    fewest: int = 2
     tau: float = 0
+    x: str = "step"
+    x_powers: bool = False
 
 
 # ---- the page's scripts and style ----------------------------------------------------------------
@@ -124,6 +128,8 @@ def json_of(group: Group) -> str:
         "t": [group.quantiles.get(n, 0) for n in range(len(group.seeds) + 1)],
         "fewest": group.fewest,
         "tau": group.tau,
+        "x": group.x,
+        "xPowers": group.x_powers,
         "panels": [panel_data(panel, number) for panel in group.panels],
     }
     return json.dumps(told, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -151,9 +157,9 @@ def panel_data(panel: Panel, number: dict) -> dict:
         key = tuple(int(v) for v in x)
         which = places.setdefault(key, len(places))
         lines.append([number[line.arm], line.seed, which, [rounded(v) for v in y]])
-    switches = ("log", "powers", "stepped", "points", "smooth", "minus", "interval", "envelope")
+    switches = ("log", "powers", "percent", "stepped", "points", "smooth", "minus", "interval")
     return {
-        **{name: getattr(panel, name) for name in switches},
+        **{name: getattr(panel, name) for name in (*switches, "envelope")},
         "xs": [list(key) for key in places],
         "lines": lines,
         "marks": [[number[arm], seed, [int(s) for s in steps]] for arm, seed, steps in panel.marks],
@@ -197,36 +203,45 @@ def group_html(group: Group, prefix: str) -> str:
 
 
 def controls(group: Group, prefix: str) -> str:
-    """The legend whose entries are buttons, and what changes the view."""
-    entries = "\n".join(
-        f'<button type="button" data-choose="arms" aria-pressed="true">{sample(arm.style)}'
-        f"{escape(arm.name)}</button>"
-        for arm in group.arms
+    """The legend whose entries are buttons, and what changes the view; only what can."""
+    many = len(group.seeds) > 1
+    entries = "\n".join(chooser("arms", sample(a.style) + escape(a.name)) for a in group.arms)
+    rows = [choice("Arms" if many else "Lines", entries)] if len(group.arms) > 1 or many else []
+    if many:
+        rows.append(choice("Seeds", "\n".join(chooser("seeds", str(s)) for s in group.seeds)))
+    if any(panel.smooth for panel in group.panels):
+        rows.append(row(
+            f'<label for="{prefix}-smooth">Smoothing</label> <input type="range" min="0" max="0" '
+            f'value="0" class="charts-smooth" id="{prefix}-smooth" autocomplete="off"> '
+            '<span class="charts-smooth-said"></span>'
+        ))  # fmt: skip
+    differ = len(group.arms) > 1 and any(panel.minus for panel in group.panels)
+    boxes = box("minus", f"Minus {group.baseline}, seed by seed") if differ else ""
+    boxes += box("single", "Single seeds") if many else ""
+    rows.append(row(
+        f'{boxes}<button type="button" class="charts-all" disabled>Whole range</button>'
+    ))  # fmt: skip
+    what, each = ("an arm or a seed", "all of them") if many else ("a line", "it")
+    choose = (
+        f"Choose {what} to see it alone, again to see all, with Shift to add it or take it away. "
     )
-    rows = [choice("Arms", entries)]
-    if len(group.seeds) > 1:
-        seeds = "\n".join(
-            f'<button type="button" data-choose="seeds" aria-pressed="true">{seed}</button>'
-            for seed in group.seeds
-        )
-        rows.append(choice("Seeds", seeds))
-    smooth = (
-        f'<label for="{prefix}-smooth">Smoothing</label> <input type="range" min="0" max="0" '
-        f'value="0" class="charts-smooth" id="{prefix}-smooth" autocomplete="off"> '
-        '<span class="charts-smooth-said"></span>'
-    )
-    boxes = box("minus", f"Minus {group.baseline}, seed by seed") if len(group.arms) > 1 else ""
-    boxes += box("single", "Single seeds") if len(group.seeds) > 1 else ""
-    boxes += '<button type="button" class="charts-all" disabled>Whole range</button>'
     hint = (
-        "Choose an arm or a seed to see it alone, again to see all, with Shift to add it or take "
-        "it away. Drag over a picture to zoom into all of them, double-click to see all. Keys in a "
-        "picture: arrows and Home and End move the cursor, + and − zoom, 0 shows all."
+        f"{choose if rows[:-1] else ''}Drag over a picture to zoom into {each}, double-click to "
+        "see all. Keys in a picture: arrows and Home and End move the cursor, + and − zoom, 0 "
+        "shows all."
     )
-    return (
-        f'<div class="charts-controls">\n{chr(10).join(rows)}\n<div class="charts-row">{smooth}'
-        f'</div>\n<div class="charts-row">{boxes}</div>\n<p class="small">{hint}</p>\n</div>'
-    )
+    shown = "\n".join(rows)
+    return f'<div class="charts-controls">\n{shown}\n<p class="small">{hint}</p>\n</div>'
+
+
+def chooser(what: str, content: str) -> str:
+    """A button that shows one alone."""
+    return f'<button type="button" data-choose="{what}" aria-pressed="true">{content}</button>'
+
+
+def row(content: str) -> str:
+    """A row of what can be changed."""
+    return f'<div class="charts-row">{content}</div>'
 
 
 def choice(label: str, buttons: str) -> str:
@@ -287,8 +302,9 @@ def numbers(panel: Panel, group: Group) -> str:
         if lines:
             cells = [cell([at(line, step) for line in lines], panel) for step in chosen]
             rows.append([f"<code>{escape(arm.name)}</code>", *cells])
-    head = ["step", *(f"{step:,.0f}" for step in chosen)]
-    return table(f"{panel.title}: mean over seeds, and from the lowest to the highest", head, rows)
+    place = words.power_text if group.x_powers else "{:,.0f}".format
+    seeds = ": mean over seeds, and from the lowest to the highest" if len(group.seeds) > 1 else ""
+    return table(panel.title + seeds, [group.x, *map(place, chosen)], rows)
 
 
 def at(line: Line, step: float) -> float | None:
@@ -304,7 +320,12 @@ def cell(values: list, panel: Panel) -> str:
         return "–"
     if not all(map(math.isfinite, there)):
         return "NaN"
-    show = words.power_text if panel.powers else words.short
+    show = words.power_text if panel.powers else percent if panel.percent else words.short
     text = show(sum(there) / len(there))
     low, high = show(min(there)), show(max(there))
     return text if low == high else f"{text}<br><small>{low} to {high}</small>"
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{words.short(100 * share)}%"

@@ -24,6 +24,7 @@ RULES = """
   font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   -webkit-text-size-adjust: 100%; }
 .minifp * { box-sizing: border-box; }
+.minifp [hidden] { display: none !important; }
 .minifp main { max-width: 62rem; margin: 0 auto; padding: 3rem 1.25rem 4rem; }
 .minifp h1, .minifp h2, .minifp h3 { color: var(--ink); line-height: 1.25; font-weight: 650;
   letter-spacing: -0.011em; text-wrap: balance; }
@@ -40,7 +41,12 @@ RULES = """
 .minifp pre { font-size: 0.86rem; line-height: 1.55; background: var(--soft); color: var(--ink);
   border: 1px solid var(--edge); border-radius: 8px; padding: 0.85rem 1rem; margin: 0.75rem 0;
   white-space: pre-wrap; overflow-wrap: anywhere; }
-.minifp .theme { float: right; }
+.minifp button { font: inherit; font-size: 0.88rem; color: var(--ink); background: var(--paper);
+  border: 1px solid var(--edge-strong); border-radius: 7px; padding: 0.2rem 0.6rem; cursor: pointer;
+  min-height: 1.9rem; display: inline-flex; align-items: center; gap: 0.45rem; }
+.minifp button:hover:not(:disabled) { border-color: var(--link); }
+.minifp button:disabled { color: var(--muted); cursor: default; }
+.minifp .theme { float: right; margin-left: 0.75rem; }
 .minifp section > details > summary { color: var(--muted); font-size: 1rem; }
 .minifp section > details > summary h2 { display: inline; }
 .minifp section > details { margin: 3.25rem 0 0.75rem; }

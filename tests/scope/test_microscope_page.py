@@ -20,7 +20,7 @@ from minifp.scope.histogram import Histogram
 from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
 from minifp.scope.page import data, microscope_page, training
-from minifp.scope.page.figures import TITLES
+from minifp.scope.page.figures import TITLES, lost_anywhere
 from minifp.scope.page.lens import percent
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -162,7 +162,7 @@ def test_write_writes_all_or_nothing_and_leaves_no_former_picture(scope, tmp_pat
 def test_without_matplotlib_the_page_has_its_tables(scope, monkeypatch, tmp_path):
     monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
     text = scope.report(tmp_path / "plain.html").read_text(encoding="utf-8")
-    assert "<svg" not in text and "lstm gates" in text
+    assert 'class="panel"' not in text and "lstm gates" in text
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +172,19 @@ def detailed():
 
 
 def test_a_table_is_under_every_figure(detailed):
-    _, *after = microscope_page.body(detailed, "s").split("<svg")
-    assert len(after) == 11 and all("<table>" in text for text in after)
+    _, *after = microscope_page.body(detailed, "s").split('<svg class="panel"')
+    assert len(after) == 10 and all("<table>" in text for text in after)
+
+
+def test_what_is_none_is_a_sentence():
+    plain = small("float32")
+    text = microscope_page.body(plain, "s")
+    assert "There was no loss scale, and no step was skipped." in text
+    assert [what for what, _ in lost_anywhere(plain)] == ["lost_in_half"]
+    assert "In the steps that were looked at no update was lost." in text
+    for step in plain.steps:
+        step.histograms[KINDS[1]].clear()
+    assert f"No {KINDS[1]} were stored" in microscope_page.body(plain, "s")
 
 
 def test_the_tables_hold_what_the_figures_draw(detailed):
@@ -299,11 +310,13 @@ def test_the_sliders_are_moved_by_keys(page):
     page.keyboard.press("ArrowLeft")
     assert int(slider.input_value()) == before - 1
     assert f"S = {superscript(before - 1)}" in page.locator(".scope-scale-said").inner_text()
-    assert slider.get_attribute("aria-valuetext") == f"2 to the {before - 1}"
+    assert slider.get_attribute("aria-valuetext").startswith(f"2 to the {before - 1}, ")
 
 
 def test_one_sentence_is_said_when_a_slider_has_come_to_rest(page, scope):
-    live = page.locator("output:not([aria-live=off]), [role=status], [aria-live=polite]")
+    live = page.locator(".scope-lens").locator(
+        "output:not([aria-live=off]), [role=status], [aria-live=polite]"
+    )
     assert live.count() == 1  # six at once would talk over each other
     page.locator(".scope-scale").evaluate(MOVE, 0)
     page.locator(".scope-status", has_text="flushed").wait_for(state="attached")
@@ -312,18 +325,41 @@ def test_one_sentence_is_said_when_a_slider_has_come_to_rest(page, scope):
         assert expected(scope.steps[-1], kind, -scope.steps[-1].shift)[2] in said
 
 
-def test_the_bars_and_the_window_move(page):
-    def drawn(what):
-        return page.locator(f'[data-kind="weight-gradients"] [id*="{what}"] path').evaluate_all(
-            "paths => paths.map(path => path.getAttribute('d') + path.style.fill)"
-        )
+def test_the_picture_moves_and_what_is_lost_changes_its_colour(page):
+    drawn = page.locator('[data-kind="weight-gradients"] canvas')
+    lost = page.evaluate("getComputedStyle(document.body).getPropertyValue('--series-2')").strip()
+    pictures = {}
+    for k in (0, 16):
+        page.locator(".scope-scale").evaluate(MOVE, k)
+        pictures[k] = drawn.evaluate(PIXELS, [int(lost[i : i + 2], 16) for i in (1, 3, 5)])
+    assert pictures[0] > 10 * pictures[16] and pictures[0] > 100
+    assert re.match(r"Gradients of weights\. Step \d+, S = 2¹⁶", drawn.get_attribute("aria-label"))
 
-    page.locator(".scope-scale").evaluate(MOVE, 16)
-    before = drawn("window-normal"), drawn("-bar-")
-    page.locator(".scope-scale").evaluate(MOVE, 0)
-    after = drawn("window-normal"), drawn("-bar-")
-    assert before[0] != after[0] and before[1] != after[1]  # what is lost changes its colour
-    assert any("--series-2" in bar for bar in after[1])
+
+PIXELS = """(canvas, [r, g, b]) => {
+  const {width, height} = canvas;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", {willReadFrequently: true});
+  copy.drawImage(canvas, 0, 0);
+  const {data} = copy.getImageData(0, 0, width, height);
+  let n = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    n += data[i] === r && data[i + 1] === g && data[i + 2] === b;
+  }
+  return n;
+}"""
+
+
+def test_play_goes_through_the_scales_and_says_what_is_lost(page, scope):
+    slider, play, lost = (page.locator(f".scope-{name}") for name in ("scale", "play", "lost"))
+    slider.evaluate(MOVE, 30)
+    play.click()
+    assert play.inner_text() == "Pause"
+    page.locator(".scope-play", has_text="Play").wait_for()
+    assert slider.input_value() == slider.get_attribute("max") == "32"
+    step = scope.steps[-1]
+    total = [step.total(kind) for kind in GRADIENTS]
+    n = sum(h.flushed(32 - step.shift) + h.overflowing(32 - step.shift) for h in total)
+    assert lost.inner_text() == f"{percent(n, sum(h.nonzero for h in total))} lost"
 
 
 def test_every_section_is_shown_and_a_picture_is_kept_of_it(page, tmp_path_factory):
@@ -346,17 +382,14 @@ def test_nothing_is_wider_than_a_phone(browser, written):
     shown.close()
 
 
-def test_letters_of_figures_can_be_read_on_a_phone(browser, written):
+def test_names_and_axes_are_in_sight_on_a_phone(browser, written):
     shown = browser.new_page(viewport={"width": 390, "height": 800})
     shown.goto(written.as_uri())
-    heights = shown.locator("svg text").evaluate_all(
-        "all => all.map(text => text.getBoundingClientRect().height)"
-    )
-    assert min(heights) >= 8  # pixels, the line's height
     for kind in KINDS:
-        bars = shown.locator(f'[data-kind="{kind.replace(" ", "-")}"] [id*="-bar-"] path').all()
-        tallest = max((bar.bounding_box() for bar in bars[1:]), key=lambda box: box["height"])
-        assert 0 < tallest["x"] < 390  # in sight without scrolling
+        canvas = shown.locator(f'[data-kind="{kind.replace(" ", "-")}"] canvas')
+        box = canvas.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390  # names and axis are in sight
+        assert canvas.evaluate("c => parseInt(c.getContext('2d').font)") >= 10
     shown.close()
 
 

@@ -29,13 +29,11 @@ def data_of(findings: Record) -> tuple[str, int]:
 
 def json_of(findings: Record, steps: list) -> str:
     """The JSON of some of the steps; it cannot end the script element that holds it."""
-    kinds = {}
+    kinds, exponents = {}, span(findings)
     for kind in KINDS:
-        exponents = span(findings, kind)
         kinds[key_of(kind)] = {
-            "layers": findings.layers(kind), "first": exponents[0], "bins": len(exponents),
-            "gradient": kind in GRADIENTS, "top": highest_bar(findings, kind, exponents),
-            "title": TITLES[kind],
+            "layers": findings.layers(kind), "gradient": kind in GRADIENTS,
+            "top": highest_bar(findings, kind, exponents), "title": TITLES[kind],
         }  # fmt: skip
     told = []
     for step in steps:
@@ -45,9 +43,8 @@ def json_of(findings: Record, steps: list) -> str:
             layers = step.histograms[kind].items()
             held[key_of(kind)] = [[number[name], *row_of(h)] for name, h in layers]
         told.append({"step": step.step, "shift": step.shift, "held": held})
-    return json.dumps({"kinds": kinds, "steps": told}, separators=(",", ":")).replace(
-        "<", "\\u003c"
-    )
+    whole = {"first": exponents[0], "bins": len(exponents), "kinds": kinds, "steps": told}
+    return json.dumps(whole, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def row_of(h: Histogram) -> list:

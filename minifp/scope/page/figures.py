@@ -1,7 +1,7 @@
 """Pictures of what a microscope has found, drawn by matplotlib: as inline SVG and as PNG.
 
-What the page's script moves (bars, cells, the window of float16) is found by its id; what it moves
-it to is in the page's data (data.py). Without the script the last observed step is shown.
+The four histograms of a step are drawn by the page's script (lens.js); here they are for print,
+and for where no script runs: those of the last observed step.
 """
 
 import math
@@ -17,6 +17,7 @@ from minifp.scope.record import Record, unscaled
 KEPT, LOST, SHADE = drawing.STYLES[1].color, drawing.STYLES[2].color, drawing.STYLES[0].color
 GOOD, WARN = drawing.STYLES[3].color, drawing.STYLES[5].color
 WIDTH = 7.4  # inches
+NAMES = 0.24  # of it, for the names of layers: the same in all four, which share their axis
 ROW = 0.17  # inches of a layer
 MANY_LAYERS = 12  # from here on the axis below them is far from the bars
 MOST_LAYERS = 60  # that have a row; the others are in the table
@@ -39,30 +40,37 @@ def key_of(kind: str) -> str:
 # ---- exponents ----------------------------------------------------------------------------------
 
 
-def span(findings: Record, kind: str) -> range:
-    """The exponents that a picture of a kind has room for: of all its numbers, unscaled, and of
+def span(findings: Record) -> range:
+    """The exponents that all four pictures have room for: of all numbers, unscaled, and of
     float16's window."""
     ends = [SMALLEST - 2, LARGEST + 1]
     for step in findings.steps:
-        for h in step.histograms[kind].values():
-            if h.nonzero:
-                ends += [h.lowest - unscaled(step, kind), h.highest - unscaled(step, kind) - 1]
+        for kind, held in step.histograms.items():
+            for h in held.values():
+                if h.nonzero:
+                    shift = unscaled(step, kind)
+                    ends += [h.lowest - shift, h.highest - shift - 1]
     return range(max(min(ends), -80), min(max(ends), 40) + 1)
 
 
 def shares(step: ObservedStep, kind: str, layers: list[str], exponents: range) -> np.ndarray:
-    """(layers + 1, exponents + 1): shares of each layer's numbers, first of zeros; first of all."""
+    """(layers + 1, exponents): of each layer's numbers that are not 0; first of all layers."""
     held = step.histograms[kind]
     rows = [total_of(held.values()), *(held.get(name) for name in layers)]
-    found = np.zeros((len(rows), len(exponents) + 1))
+    found = np.zeros((len(rows), len(exponents)))
     for row, h in zip(found, rows):
-        if h is not None and h.total:
-            row[0] = h.zeros
+        if h is not None and h.nonzero:
             for e, n in h.exponents.items():
                 place = e - unscaled(step, kind) - exponents[0]
-                row[1 + min(max(place, 0), len(exponents) - 1)] += n
-            row /= h.total
+                row[min(max(place, 0), len(exponents) - 1)] += n
+            row /= h.nonzero
     return found
+
+
+def zeros(step: ObservedStep, kind: str) -> str:
+    """The share of zeros in words: they have no place on an axis of exponents."""
+    total = step.total(kind)
+    return f"0: {percents(total.zeros / total.total)} of all" if total.total else "no numbers"
 
 
 def color_of(exponent: int, shift: int) -> str:
@@ -75,41 +83,35 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
     from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
 
-    layers, exponents = findings.layers(kind)[:MOST_LAYERS], span(findings, kind)
+    layers, exponents = findings.layers(kind)[:MOST_LAYERS], span(findings)
     found = shares(step, kind, layers, exponents)
     shift = step.shift if kind in GRADIENTS else 0
-    tall = 1.35 + ROW * len(layers)
-    drawn = Figure(figsize=(WIDTH, tall + 0.75))
-    drawn.set_layout_engine("constrained", h_pad=0.03, w_pad=0.03, hspace=0.02)
-    above, below = drawn.subplots(
-        2, 1, sharex=True, gridspec_kw={"height_ratios": [1.35, max(ROW * len(layers), 0.2)]}
-    )
-    places = [exponents[0] - 2, *exponents]
-    colors = [SHADE, *(color_of(e, shift) for e in exponents)]
-    for axes, name in ((above, "bars"), (below, "rows")):
-        window(axes, name, shift)
+    high, rows = 1.2, ROW * max(len(layers), 1)
+    tall = 0.12 + high + 0.08 + rows + 0.45
+    drawn = Figure(figsize=(WIDTH, tall))
+    below = drawn.add_axes((NAMES, 0.45 / tall, 0.985 - NAMES, rows / tall))
+    above = drawn.add_axes((NAMES, (0.53 + rows) / tall, 0.985 - NAMES, high / tall), sharex=below)
+    colors = [color_of(e, shift) for e in exponents]
+    for axes in (above, below):
+        window(axes, shift)
         axes.grid(False)
-    for i, (e, share, color) in enumerate(zip(places, found[0], colors)):
-        (bar,) = above.bar([e], [share], width=0.86, color=color)
-        bar.set_gid(f"bar-{i}")
+    above.bar(exponents, found[0], width=0.86, color=colors)
     above.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
-    above.set_ylabel("share")
     above.yaxis.set_major_formatter(percents)
+    said = above.text(0.008, 0.97, zeros(step, kind), transform=above.transAxes, va="top")
+    said.set(fontsize=7, color=drawing.MUTED)
     strongest = found[1:].max(axis=1, keepdims=True, initial=1e-9)
     strength = np.sqrt(found[1:] / np.maximum(strongest, 1e-9))
-    edges = [exponents[0] - 2.5, exponents[0] - 1.5]
-    grid = [to_rgba(c, s) for row in strength for c, s in zip(colors[1:], row[1:])]
+    grid = [to_rgba(c, s) for row in strength for c, s in zip(colors, row)]
     ys = np.arange(len(layers) + 1)
     if layers:
-        put(below, [e - 0.5 for e in exponents] + [exponents[-1] + 0.5], ys, grid, "cells")
-        zeros = [to_rgba(SHADE, s) for s in strength[:, 0]]
-        put(below, edges, ys, zeros, "zero-cells")
+        put(below, [e - 0.5 for e in exponents] + [exponents[-1] + 0.5], ys, grid)
     below.set_ylim(max(len(layers), 1), 0)
-    below.set_yticks(ys[:-1] + 0.5, [short(name) for name in layers], fontsize=7)
-    ticks = [e for e in exponents[2:] if e % 8 == 0]  # not beside the one of zeros
-    below.set_xticks([exponents[0] - 2, *ticks], ["0", *(words.superscript(e) for e in ticks)])
+    below.set_yticks(ys[:-1] + 0.5, [short(name, 26) for name in layers], fontsize=7)
+    ticks = [e for e in exponents if e % 8 == 0]
+    below.set_xticks(ticks, [words.superscript(e) for e in ticks])
     above.tick_params(labelbottom=len(layers) > MANY_LAYERS)
-    below.set_xlim(exponents[0] - 2.7, exponents[-1] + 0.7)
+    below.set_xlim(exponents[0] - 0.7, exponents[-1] + 0.7)
     gradient = ", before the loss scale" if kind in GRADIENTS else ""
     below.set_xlabel(f"magnitude{gradient}")
     return drawn
@@ -120,25 +122,22 @@ def percents(share, _=None) -> str:
     return f"{100 * share:.3g}%"
 
 
-def put(axes, xs, ys, colors, gid):
+def put(axes, xs, ys, colors):
     """Cells with these colours, row by row."""
     cells = axes.pcolormesh(xs, ys, np.zeros((len(ys) - 1, len(xs) - 1)), edgecolors="none")
     cells.set_array(None)
     cells.set_facecolor(colors)
-    cells.set_gid(gid)
 
 
-def window(axes, where, shift):
+def window(axes, shift):
     """What float16 holds of numbers that are multiplied by 2^shift: normal ones, subnormal ones."""
-    drawn = (("normal", NORMAL, LARGEST + 1, 0.22), ("subnormal", SMALLEST, NORMAL, 0.1))
-    for name, low, high, alpha in drawn:
+    for low, high, alpha in ((NORMAL, LARGEST + 1, 0.22), (SMALLEST, NORMAL, 0.1)):
         band = axes.axvspan(low - shift - 0.5, high - shift - 0.5, color=GOOD, alpha=alpha, lw=0)
-        band.set_gid(f"{where}-window-{name}")
         band.set_zorder(0)
 
 
 def highest_bar(findings: Record, kind: str, exponents: range) -> float:
-    """The largest share of one exponent, or of zeros, in any step."""
+    """The largest share of one exponent in any step."""
     return max(shares(step, kind, [], exponents)[0].max() for step in findings.steps)
 
 
@@ -152,7 +151,6 @@ def kind_svg(findings: Record, kind: str, prefix: str) -> str:
     step = findings.steps[-1]
     with drawing.settings():
         drawn = kind_figure(findings, kind, step)
-        drawing.settle(drawn)
     total = step.total(kind)
     said = (
         f"{TITLES[kind]}: the share of numbers in each power of two, of all layers as bars and of "
@@ -216,19 +214,26 @@ def scale_figure(findings: Record):
     return drawn
 
 
+def lost_anywhere(findings: Record) -> list:
+    """Of the two pictures of lost updates, (what, title) of those that are not blank."""
+    pairs = (("lost", "lost in this run"), ("lost_in_half", "lost if float16 weights were all"))
+    found = [u for step in findings.steps for u in step.updates.values()]
+    return [(what, title) for what, title in pairs if any(getattr(u, what) for u in found)]
+
+
 def updates_figure(findings: Record):
     """Of each parameter: the share of wanted updates that were lost, step by step."""
     steps = [step for step in findings.steps if step.updates]
     names = list(dict.fromkeys(name for step in steps for name in step.updates))[:MOST_LAYERS]
-    drawn, both = new_figure(0.95 + ROW * len(names), 2, sharey=True)
-    pairs = (("lost", "lost in this run"), ("lost_in_half", "lost if float16 weights were all"))
-    for axes, (what, title) in zip(both, pairs):
+    pairs = lost_anywhere(findings)
+    drawn, each = new_figure(0.95 + ROW * len(names), len(pairs), sharey=True)
+    for axes, (what, title) in zip(each, pairs):
         lost = [
             [s.updates[n].share(what) if n in s.updates else np.nan for s in steps] for n in names
         ]
         edges = np.arange(len(steps) + 1)
         colors = rgba(np.array(lost).reshape(len(names), len(steps)))
-        put(axes, edges, np.arange(len(names) + 1), colors, f"{what}-cells")
+        put(axes, edges, np.arange(len(names) + 1), colors)
         axes.set_title(title, fontsize=9)
         axes.set_ylim(len(names), 0)
         axes.grid(False)

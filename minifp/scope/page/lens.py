@@ -21,14 +21,15 @@ HEADS = ("layer", "numbers", "0", "flushed", "subnormal", "overflow", "headroom"
 INTRODUCTION = (
     "Exact counts by power of two, of everything that was stored in a step. Shaded: what float16 "
     "can hold, from 2^-24 to 65504, paler where digits are missing (subnormal). Blue numbers are "
-    "kept, orange ones are lost. The second slider moves gradients as another loss scale would: "
+    "kept, orange ones are lost. The first slider moves gradients as another loss scale would: "
     "what it shows is counted, not guessed."
 )
 HOW_TO_READ = (
-    "Bars: all layers together; cells: each layer by itself, the stronger the colour, the larger "
-    "the share. In grey, on the left: numbers that are 0. Flushed, subnormal, overflow: of the "
-    "numbers that are not 0, if they were stored in float16. Headroom: bits between the largest "
-    "number and 65504."
+    "All four pictures have one axis. Bars: all layers together, as shares of the numbers that are "
+    "not 0; cells: each layer by itself, the stronger the colour, the larger the share; in grey "
+    "beside its name: the share of its zeros. Flushed, subnormal, overflow: of the numbers that "
+    "are not 0, if they were stored in float16. Headroom: bits between the largest number and "
+    "65504."
 )
 
 
@@ -37,7 +38,7 @@ def lens(findings: Record, prefix: str) -> str:
     if not findings.steps:
         return ""
     text, shown = data_of(findings)
-    parts = [paragraph(raised(INTRODUCTION)), sliders(findings, shown)]
+    parts = [sliders(findings, shown), paragraph(raised(INTRODUCTION))]
     parts += [panel(findings, kind, prefix) for kind in KINDS]
     parts.append(f'<p class="small">{escape(HOW_TO_READ)}</p>')
     if shown < len(findings.steps):
@@ -49,36 +50,41 @@ def lens(findings: Record, prefix: str) -> str:
 
 
 def sliders(findings: Record, shown: int) -> str:
-    """One for the step, one for the loss scale; the script wakes them up."""
+    """One for the loss scale, large, with what is lost; one for the step; the script wakes them."""
     last = findings.steps[-1]
     scale = min(max(last.shift, LEAST), MOST)
     return (
-        '<div class="scope-controls">\n'
+        '<div class="scope-controls">\n<div class="scope-large">\n'
+        f'<label>Loss scale <input type="range" class="scope-scale" min="{LEAST}" max="{MOST}" '
+        f'value="{scale}" disabled autocomplete="off"></label>\n'
+        '<button type="button" class="scope-play" disabled>Play</button>\n'
+        f'<output class="scope-scale-said" aria-live="off">S = {superscript(last.shift)}</output>'
+        '\n<strong class="scope-lost"></strong> <span class="scope-lost-how"></span>\n</div>\n'
         f'<label>Observed step <input type="range" class="scope-step" min="0" max="{shown - 1}" '
         f'value="{shown - 1}" disabled autocomplete="off"> '
         f'<output class="scope-step-said" aria-live="off">step {last.step}</output></label>\n'
-        f'<label>Loss scale <input type="range" class="scope-scale" min="{LEAST}" max="{MOST}" '
-        f'value="{scale}" disabled autocomplete="off"> '
-        f'<output class="scope-scale-said" aria-live="off">S = {superscript(last.shift)}</output>'
-        '</label>\n<p class="scope-status" role="status"></p>\n</div>'
+        '<p class="scope-status" role="status"></p>\n</div>'
     )
 
 
 def panel(findings: Record, kind: str, prefix: str) -> str:
-    """One kind: its figure, what it says, and the table."""
-    step = findings.steps[-1]
-    drawn = ""
-    if drawing.is_available():
-        drawn = f'<div class="drawn">\n{kind_svg(findings, kind, prefix)}\n</div>'
-    layers = findings.layers(kind)
+    """One kind: where it is drawn, its picture for print, what it says, and the table."""
+    step, layers = findings.steps[-1], findings.layers(kind)
+    heading = f'<figure data-kind="{key_of(kind)}">\n<h3>{escape(TITLES[kind])}</h3>\n'
+    if not layers:
+        said = f"No {kind} were stored in the steps that were looked at."
+        return f'{heading}{paragraph(said)}\n<p class="scope-said" hidden></p>\n</figure>'
+    drawn = kind_svg(findings, kind, prefix) if drawing.is_available() else ""
     all_of = [("all", "all layers", step.total(kind))]
     rows = [
         (str(i), name, step.histograms[kind].get(name, Histogram()))
         for i, name in enumerate(layers)
     ]
     return (
-        f'<figure data-kind="{key_of(kind)}">\n<h3>{escape(TITLES[kind])}</h3>\n{drawn}\n'
-        f'<p class="scope-said"></p>\n'
+        f'{heading}<div class="scope-live">\n'
+        f'<canvas role="img" aria-label="{escape(TITLES[kind])}"></canvas>\n'
+        '<p class="scope-pointed" aria-hidden="true"></p>\n</div>\n'
+        f'<div class="scope-static">{drawn}</div>\n<p class="scope-said"></p>\n'
         f"{table(kind, all_of + rows, step)}\n</figure>"
     )
 

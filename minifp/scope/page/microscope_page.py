@@ -4,7 +4,7 @@ from collections.abc import Callable
 from html import escape
 from importlib import resources
 
-from minifp.report import document, in_notebook, words
+from minifp.report import charts, document, in_notebook, words
 from minifp.report.markup import contents, paragraph
 from minifp.scope.page.costs import hardware_section, memory_section
 from minifp.scope.page.errors import reference_section, trace_section
@@ -20,14 +20,14 @@ from minifp.scope.page.training import (
 )
 from minifp.scope.record import Record
 
-SCRIPT = resources.files("minifp.scope.page").joinpath("scope.js").read_text(encoding="utf-8")
+SCRIPT = resources.files("minifp.scope.page").joinpath("lens.js").read_text(encoding="utf-8")
 
 
 def page(findings: Record, progress: bool = True) -> str:
     """The whole page."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
     content = body(findings, "s", progress)
-    return document.document(title, content, STYLE, SCRIPT)
+    return document.document(title, content, charts.style() + STYLE, charts.script() + SCRIPT)
 
 
 def fragment(findings: Record) -> str:

@@ -5,7 +5,6 @@ import textwrap
 from minifp.report import drawing, words
 from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.page.figures import (
-    SHADE,
     TITLES,
     color_of,
     highest_bar,
@@ -13,6 +12,7 @@ from minifp.scope.page.figures import (
     shares,
     span,
     window,
+    zeros,
 )
 from minifp.scope.page.training import headlines
 from minifp.scope.record import Record
@@ -22,28 +22,27 @@ def overview(findings: Record):
     """The last observed step: all layers of each kind, as they were stored, unscaled."""
     from matplotlib.figure import Figure
 
-    step = findings.steps[-1]
+    step, exponents = findings.steps[-1], span(findings)
     drawn = Figure(figsize=(9.6, 5.6))
     drawn.set_layout_engine("constrained", h_pad=0.08)
     for axes, kind in zip(drawn.subplots(2, 2).flat, KINDS):
-        exponents = span(findings, kind)
         shift = step.shift if kind in GRADIENTS else 0
         (found,) = shares(step, kind, [], exponents)
-        places = [exponents[0] - 2, *exponents]
-        colors = [SHADE, *(color_of(e, shift) for e in exponents)]
-        window(axes, kind, shift)
-        axes.bar(places, found, width=0.86, color=colors)
+        window(axes, shift)
+        axes.bar(exponents, found, width=0.86, color=[color_of(e, shift) for e in exponents])
         axes.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
         axes.yaxis.set_major_formatter(percents)
         ticks = [e for e in exponents if e % 16 == 0]
-        axes.set_xticks([exponents[0] - 2, *ticks], ["0", *(words.superscript(e) for e in ticks)])
-        axes.set_xlim(exponents[0] - 2.7, exponents[-1] + 0.7)
+        axes.set_xticks(ticks, [words.superscript(e) for e in ticks])
+        axes.set_xlim(exponents[0] - 0.7, exponents[-1] + 0.7)
+        look = {"fontsize": 8, "color": drawing.MUTED, "va": "top"}
+        axes.text(0.01, 0.97, zeros(step, kind), transform=axes.transAxes, **look)
         axes.grid(False)
         axes.set_title(TITLES[kind] + (f", S = {words.superscript(shift)}" if shift else ""))
     said = words.raised(headlines(findings)[0].split(". Seen")[0])
     drawn.suptitle(textwrap.fill(said, 100), fontsize=9, ha="left", x=0.01, color=drawing.INK)
     drawn.supxlabel(
-        f"step {step.step}; shaded: what float16 holds; orange: lost; grey: zeros",
+        f"step {step.step}; shaded: what float16 holds; orange: lost; of numbers that are not 0",
         fontsize=8,
         color=drawing.MUTED,
     )

@@ -1,11 +1,20 @@
 """The sections of a microscope's page that are of the whole run."""
 
+import math
+from dataclasses import replace
 from html import escape
 from itertools import groupby
 
-from minifp.report import words
+from minifp.report import drawing, words
+from minifp.report.charts import Arm, Group, Line, Panel, group_html
 from minifp.report.markup import details, facts, paragraph, section, table
-from minifp.scope.page.figures import advice_figure, scale_figure, updates_figure
+from minifp.scope.page.figures import (
+    advice_figure,
+    lost_anywhere,
+    scale_figure,
+    svg_of,
+    updates_figure,
+)
 from minifp.scope.page.lens import percent
 from minifp.scope.page.parts import figure, folded
 from minifp.scope.record import Record
@@ -61,7 +70,7 @@ def advice_section(findings: Record, prefix: str) -> str:
         ("scale", "flushed", "overflow", "error", ""),
         "What each scale would have done",
     )
-    drawn = figure(findings, advice_figure, f"{prefix}-advice", "Loss scales", said)
+    drawn = charted(findings, advice_figure, advice_group(advice, ks, said), prefix)
     return section(
         "Which loss scale",
         paragraph(
@@ -72,6 +81,36 @@ def advice_section(findings: Record, prefix: str) -> str:
         drawn,
         details(caption, table(caption, heads, rows, text_columns=(4,))),
     )
+
+
+def advice_group(advice, ks: list, said: str) -> Group:
+    """What each constant scale does, as a chart over scales."""
+    curves = {
+        "share flushed to 0": (advice.flushed, drawing.STYLES[1]),
+        "error of the worst layer's gradient": (advice.errors, drawing.STYLES[2]),
+        "share that overflows": (advice.overflowing, drawing.STYLES[3]),
+    }
+    lines = [Line(name, 0, ks, [values[k] for k in ks]) for name, (values, _) in curves.items()]
+    advised = ""
+    if advice.low <= advice.high:
+        ends = words.superscript(advice.low), words.superscript(advice.high)
+        advised = f"Advised: from {ends[0]} to {ends[1]}."
+    panel = Panel(
+        "advice", "Constant loss scales", lines, said, note=f"{said} {advised}".strip(),
+        percent=True, minus=False,
+    )  # fmt: skip
+    arms = [Arm(name, style) for name, (_, style) in curves.items()]
+    return Group([panel], arms, [0], x="S =", x_powers=True)
+
+
+def charted(findings: Record, draw, group: Group, prefix: str) -> str:
+    """A group of one panel, with its picture for print."""
+    (panel,) = group.panels
+    name = f"{prefix}-{panel.name}-static"
+    if drawing.is_available():
+        static = svg_of(draw, findings, name, panel.title, panel.said)
+        group = replace(group, panels=[replace(panel, static=static)])
+    return f'<div class="wide">{group_html(group, prefix + "-" + panel.name)}</div>'
 
 
 def why_of(diagnosis: dict) -> str:
@@ -120,8 +159,25 @@ def skip_section(findings: Record, prefix: str) -> str:
     heads = ("step", "phase", "operation", "module", "line", "why")
     caption = "Skipped steps: the first operation that made Inf or NaN"
     listed = table(caption, heads, rows, text_columns=(1, 2, 3, 4, 5)) if rows else ""
-    drawn = figure(findings, scale_figure, f"{prefix}-scale", "Loss scale", said)
-    return section("The loss scale, and skipped steps", drawn, listed, scales_table(findings))
+    title = "The loss scale, and skipped steps"
+    if not any(findings.skipped) and {*findings.scales} == {1}:
+        return section(title, paragraph("There was no loss scale, and no step was skipped."))
+    drawn = charted(findings, scale_figure, scale_group(findings, said), prefix)
+    return section(title, drawn, listed, scales_table(findings))
+
+
+def scale_group(findings: Record, said: str) -> Group:
+    """The loss scale as a chart."""
+    steps, logs = range(1, findings.count + 1), [math.log2(s) for s in findings.scales]
+    jumps = [i for i in range(len(logs)) if i in (0, len(logs) - 1) or logs[i] != logs[i - 1]]
+    name = "loss scale"
+    line = Line(name, 0, [steps[i] for i in jumps], [logs[i] for i in jumps])
+    skipped = [step for step, was in zip(steps, findings.skipped) if was]
+    panel = Panel(
+        "scale", "Loss scale", [line], said, note="Ticks at the bottom: skipped steps.",
+        powers=True, stepped=True, minus=False, marks=[(name, 0, skipped)] if skipped else [],
+    )  # fmt: skip
+    return Group([panel], [Arm(name, drawing.STYLES[1])], [0])
 
 
 def scales_table(findings: Record) -> str:
@@ -142,9 +198,9 @@ def updates_section(findings: Record, prefix: str) -> str:
         return ""
     said = (
         "An update is lost where the optimizer computed one that is not 0, but the weight that it "
-        "updates (the float32 master weight, if there is one) did not change. Left: in this run; "
-        "right: what float16 weights without masters would have lost. The stronger the colour, the "
-        "larger the share. In master only: the master weight changed, but not its float16 copy."
+        "updates (the float32 master weight, if there is one) did not change; with float16 weights "
+        "alone, where the rounded weight did not. The stronger the colour, the larger the share. "
+        "In master only: the master weight changed, but not its float16 copy."
     )
     rows = [
         (
@@ -158,7 +214,14 @@ def updates_section(findings: Record, prefix: str) -> str:
         *("parameter", "elements", "zero gradient", "lost", "in master only"),
         *("lost in float16", "update / weight"),
     )
-    drawn = figure(findings, updates_figure, f"{prefix}-updates", "Lost updates", said)
+    shown = [what for what, _ in lost_anywhere(findings)]
+    none = {  # a sentence, where the picture would be blank
+        "lost": "In the steps that were looked at no update was lost.",
+        "lost_in_half": "With float16 weights alone none would have been lost either.",
+    }
+    drawn = paragraph(" ".join(text for what, text in none.items() if what not in shown))
+    if shown:
+        drawn += figure(findings, updates_figure, f"{prefix}-updates", "Lost updates", said)
     listed = table(f"Step {steps[-1].step}", heads, rows)
     return section("Updates that were lost", drawn, listed, lost_table(steps))
 
