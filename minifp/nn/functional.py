@@ -13,8 +13,8 @@ from minifp.ops import (
 
 # normalization
 from minifp.ops import (
-    batch_norm, group_norm, instance_norm, layer_norm, log_softmax, normalize, rms_norm, softmax,
-    softmin,
+    batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, log_softmax, normalize,
+    rms_norm, softmax, softmin,
 )  # fmt: skip
 
 # pointwise
@@ -49,10 +49,10 @@ __all__ = [
     "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss",
     "dropout", "dropout1d", "dropout2d", "elu", "embedding", "fold", "gelu", "glu", "group_norm",
     "gru", "hardsigmoid", "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate",
-    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "lstm",
-    "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
-    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6", "rms_norm",
-    "rnn", "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss", "softmax",
-    "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
+    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "local_response_norm", "log_softmax",
+    "logsigmoid", "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize",
+    "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
+    "relu6", "rms_norm", "rnn", "scaled_dot_product_attention", "selu", "sigmoid", "silu",
+    "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
 ]  # fmt: skip
 # ---- written until here ----

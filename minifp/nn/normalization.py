@@ -10,6 +10,7 @@ from minifp.errors import ArgumentError
 from minifp.nn import functional as F
 from minifp.nn import initial
 from minifp.nn.checks import positive
+from minifp.nn.function_layer import FunctionLayer
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.numerics.formats import FORMATS
@@ -260,3 +261,15 @@ class RMSNorm(Module):
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
+
+
+class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):
+    """Division by a power of the mean square of `size` neighbouring channels of (N, C, L, ...)."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

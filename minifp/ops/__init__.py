@@ -33,6 +33,7 @@ from minifp.ops.losses.regression_loss import huber_loss, l1_loss, mse_loss, smo
 from minifp.ops.normalization.batch_norm import batch_norm
 from minifp.ops.normalization.group_norm import group_norm, instance_norm
 from minifp.ops.normalization.layer_norm import layer_norm
+from minifp.ops.normalization.local_response_norm import local_response_norm
 from minifp.ops.normalization.normalize import normalize
 from minifp.ops.normalization.rms_norm import rms_norm
 from minifp.ops.normalization.softmax import log_softmax, softmax, softmin

@@ -95,7 +95,7 @@ def operations():
         *(F.conv2d(x, w), F.conv2d(x, w, stride=2), F.conv_transpose2d(x, w)),
         *(F.interpolate(x, scale_factor=2), F.interpolate(x, scale_factor=2, mode="bilinear")),
         *(x @ x.transpose(-1, -2), rows @ rows.T, rows[:3], rows[[0, 2, 2]], rows.sum(0)),
-        *(x.sum((0, 2, 3)), x.sum(-1), F.embedding(places, rows)),
+        *(x.sum((0, 2, 3)), x.sum(-1), F.embedding(places, rows), F.local_response_norm(x, 5)),
     ):
         y.sum().backward()
         x.grad = w.grad = rows.grad = None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import minifp as fp
 import minifp.nn.functional as F
 from cases.case import Case, axis_of, drawn, functional, shapes
+from minifp.ops.normalization.local_response_norm import denominators, window_sums
 from minifp.ops.normalization.normalize import p_norm_slope
 
 EPS = st.sampled_from([1e-3, 0.1, 1.0])
@@ -59,6 +60,12 @@ def group_norm(shape, groups, parameters=2, eps=1e-5):
     )
 
 
+def local_response_norm(shape, *settings):
+    return functional(
+        "local_response_norm", lambda f, x: f.local_response_norm(x, *settings), shape
+    )
+
+
 CASES = [
     *(
         batch_norm(shape, training)
@@ -81,6 +88,8 @@ CASES = [
     *(group_norm((1, 4, 3), 1), group_norm((0, 4, 3), 2)),
     *(instance_norm((3, 2, 5), True), instance_norm((2, 3, 2, 3), False, parameters=1)),
     functional("instance_norm", lambda f, x: f.instance_norm(x), (2, 3, 4)),
+    *(local_response_norm((2, 7, 3), 5), local_response_norm((3, 4, 2, 3), 4, 0.2, 0.6, 2.0)),
+    *(local_response_norm((2, 3, 2), 9, 1.0, 1.0), local_response_norm((2, 0, 3), 3)),
     *(
         functional(n, lambda f, x, n=n, d=d: getattr(f, n)(x, d), (3, 4, 2), low=-9.0, high=9.0)
         for n in ("softmax", "log_softmax", "softmin")
@@ -169,6 +178,13 @@ def draw_softmax(draw, name):
             torch=lambda t, x: getattr(t.nn.functional, name)(x, axis, dtype=t.float64),
         )
     return functional(name, lambda f, x: getattr(f, name)(x, axis), shape, low=-9.0, high=9.0)
+
+
+@drawn("local_response_norm")
+def draw_local_response_norm(draw, name):
+    shape = (*draw(shapes(2, 2)), *draw(st.lists(ABOVE_0, min_size=1, max_size=2)))
+    settings = draw(EPS), draw(st.sampled_from([0.75, 0.5, 1.3])), draw(st.sampled_from([1.0, 2.0]))
+    return local_response_norm(shape, draw(st.integers(1, 6)), *settings)
 
 
 @drawn("normalize")
@@ -321,6 +337,27 @@ def normalize_dx(dy, x, n, *, exact, p, axes, eps):
     return np.abs(dy) / d + np.where(n < eps, 0, along * slope * powers)
 
 
+def response(x, size, alpha, beta, k):
+    """d, and the relative error of d^-beta; where alpha and k are positive, d is a sum of such."""
+    d, addends = (
+        denominators(x, size, *given, np.sum) for given in ((alpha, k), (abs(alpha), abs(k)))
+    )
+    return d, 1 + beta * np.where(np.isinf(d), 1, addends / np.abs(d))
+
+
+@magnitude
+def local_response_norm_forward(x, *, exact, size, alpha, beta, k):
+    return np.abs(exact[0]) * response(x, size, alpha, beta, k)[1]
+
+
+@magnitude
+def local_response_norm_dx(dy, x, *, exact, size, alpha, beta, k):
+    d, spread = response(x, size, alpha, beta, k)
+    direct = np.abs(dy) * d**-beta * spread
+    shared = window_sums(direct * 2 * np.abs(x / d), size, (size - 1) // 2, np.sum)
+    return direct + np.abs(2 * alpha * beta / size * x) * shared
+
+
 # A layer in minifp.nn or torch.nn, and the shape of its input.
 LAYERS = {
     "BatchNorm1d": (lambda m: m.BatchNorm1d(3), (6, 3)),
@@ -350,6 +387,8 @@ LAYERS = {
         lambda m: m.InstanceNorm2d(3, affine=True, track_running_stats=True).eval(),
         (4, 3, 5, 2),
     ),
+    "LocalResponseNorm": (lambda m: m.LocalResponseNorm(5), (2, 7, 3, 3)),
+    "LocalResponseNorm as in GoogLeNet": (lambda m: m.LocalResponseNorm(4, 1e-2, k=2.0), (2, 3, 4)),
     "RMSNorm": (lambda m: m.RMSNorm(5), (2, 4, 5)),
     "RMSNorm of two axes": (lambda m: m.RMSNorm((4, 5), eps=1e-3), (2, 4, 5)),
     "RMSNorm without parameters": (lambda m: m.RMSNorm(5, elementwise_affine=False), (4, 5)),

@@ -80,6 +80,22 @@ def instance_norm_statistics(d):
     return (d.array(*d.shape("channels", 3)),), {}, (float32, float32)
 
 
+def windows_of_channels(d):
+    x = d.array(*d.shape("channels", 2))
+    numbers = {"alpha": d.choice(0.1, 1e-4), "beta": d.choice(0.75, 0.75, 0.4)}
+    return x, {"size": d.choice(1, 4, 5, 9), "k": d.choice(1.0, 2.0)} | numbers
+
+
+def local_response_norm_forward(d):
+    x, settings = windows_of_channels(d)
+    return (x,), settings, (d.dtype,)
+
+
+def local_response_norm_dx(d):
+    x, settings = windows_of_channels(d)
+    return (d.array(*x.shape), x), settings, (d.dtype,)
+
+
 def along(d, **limits):
     shape = d.shape("rows", 1)
     return d.array(*shape, **limits), {"axis": d.size(-len(shape), len(shape) - 1)}
@@ -291,7 +307,7 @@ CALLS = {
     for f in (
         *(batch_norm_statistics, batch_norm_forward, batch_norm_dx, layer_norm_forward),
         *(layer_norm_dx, rms_norm_forward, rms_norm_dx, group_norm_forward, group_norm_dx),
-        *(instance_norm_statistics, spread),
+        *(instance_norm_statistics, local_response_norm_forward, local_response_norm_dx, spread),
     )
 } | {
     **{name + "_forward": softmax for name in ("softmax", "softmin", "log_softmax")},

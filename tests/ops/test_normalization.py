@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bounds import Calls
 
 import minifp as fp
 import minifp.nn.functional as F
@@ -22,6 +23,20 @@ def in_mixed():
 def batches(*shape, steps=4):
     random = np.random.default_rng(0)
     return [random.normal(step, 1 + step, shape).astype("float32") for step in range(steps)]
+
+
+# ---- local response normalisation ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [5, 90])
+def test_responses_of_halves_whose_squares_overflow_are_those_of_float64(in_mixed, size):
+    x = np.random.default_rng(0).normal(0, 400, (2, 90, 380))  # more positions than fit a block
+    with Calls() as calls:
+        x = fp.tensor(x, requires_grad=True)
+        F.local_response_norm(x, size).backward(gradient=np.ones(x.shape, "float32"))
+    own = [call for call in calls if "local_response" in call.kernel.name]
+    assert [call.results[0].dtype for call in own] == [np.float16] * 2
+    assert [call.excess() <= 1 for call in own] == [True] * 2
 
 
 # ---- running statistics -------------------------------------------------------------------------
@@ -197,6 +212,12 @@ X, V = np.ones((2, 4, 3), "float32"), np.ones(3, "float32")
         (lambda x: F.rms_norm(x, 4), fp.ShapeError, r"rms_norm: input .* does not end in \(4,\)"),
         (lambda x: F.rms_norm(x, 3, eps=-1), fp.ArgumentError, "rms_norm: eps=-1"),
         (lambda x: F.rms_norm(x, 3, x), fp.ShapeError, r"rms_norm: weight of shape \(2, 4, 3\)"),
+        (
+            lambda x: F.local_response_norm(x[0], 2),
+            *(fp.ShapeError, r"local_response_norm: input of shape \(4, 3\): expected \(N, C, L"),
+        ),
+        (lambda x: F.local_response_norm(x, 0), fp.ArgumentError, "local_response_norm: size=0"),
+        (lambda x: F.local_response_norm(x, 2, "a"), fp.DTypeError, "alpha='a': expected a number"),
         (lambda x: F.layer_norm(x, ()), fp.ShapeError, r"normalized_shape=\(\)"),
         (lambda x: F.layer_norm(x, 3.0), fp.DTypeError, r"normalized_shape=3\.0"),
         (lambda x: F.layer_norm(x, "a"), fp.DTypeError, "normalized_shape='a'"),
