@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minifp.errors import ArgumentError
 from minifp.lab import divergence
 from minifp.lab.arms import is_control
 from minifp.lab.conclusions import controls, notes, sentences, special
@@ -17,6 +16,7 @@ from minifp.lab.environment import environment
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin, save
 from minifp.lab.results.origin import Origin, origin_of
+from minifp.lab.results.products import products_of
 from minifp.lab.results.summary import read
 from minifp.lab.run import Run
 from minifp.lab.settings import adjusted, canonical, check_data, seed_list, settings
@@ -28,6 +28,7 @@ from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
+from minifp.report.look import look_of
 from minifp.saving import files
 
 
@@ -139,11 +140,22 @@ class Comparison:
 
         return write_page(self, path)
 
-    def figures(self, folder: str | os.PathLike, format: str = "png") -> list[Path]:
-        """Write the pictures as "png", "svg" or "pdf", and return their paths."""
+    def figures(
+        self,
+        folder: str | os.PathLike,
+        format: str = "png",
+        style: str | None = None,
+        width: str | float | None = None,
+        font: str | None = None,
+    ) -> list[Path]:
+        """Write the pictures as "png", "svg" or "pdf", and return their paths.
+
+        style: "screen", or "paper", whose captions are in captions.txt. width: of a whole figure,
+        as "3.25in" or "85mm"; font: a family that is installed. Raises ArgumentError for others.
+        """
         from minifp.lab.page.figures import save_figures
 
-        return save_figures(self, folder, format)
+        return save_figures(self, folder, format, look_of(style, width, font))
 
     def __repr__(self):
         return self.table()
@@ -170,6 +182,11 @@ def compare(
     device: str | None = None,
     jobs: int = 1,
     client=None,
+    *,
+    style: str | None = None,
+    width: str | float | None = None,
+    font: str | None = None,
+    tensorboard: bool = False,
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
@@ -181,7 +198,8 @@ def compare(
     what was finished. device: "cpu" or "cuda", by default MINIFP_DEVICE's; on a GPU steps are
     captured as CUDA graphs where they allow it. jobs: how many runs at a time, each in a process of
     its own with one thread, for the same results to the last bit. client: a `distributed.Client`,
-    on whose workers to train (see docs/comparing.md).
+    on whose workers to train (see docs/comparing.md). style, width, font: of pictures, as in
+    Comparison.figures. tensorboard: write event files too, for `tensorboard --logdir`.
 
     Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
     """
@@ -191,25 +209,18 @@ def compare(
     task = adjusted(base, **changes)
     travels = None if isinstance(engine, Here) else ticket(base, changes, task)
     precisions, seeds = canonical(precisions), seed_list(seeds)
-    if figures is not None and out is None:
-        raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
-    if figures is not None:  # before training, not after it
-        from minifp.lab.page.figures import check
-
-        check(figures)
+    products = products_of(out, figures, style, width, font, tensorboard)
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, out)
     if out is not None:
         comparison.origin = origin_of(base, device)
-        begin(comparison, figures)
+        begin(comparison, products)
     try:
         train_missing(comparison, task, data, progress, device, engine, travels)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(interrupted(comparison)) from None
     if out is not None:
-        comparison.report(out / store.REPORT)
-        if figures is not None:
-            comparison.figures(out, figures)
+        products.write(comparison, out)
     return comparison
 
 

@@ -90,6 +90,8 @@ SETTINGS = {
     "path.simplify": True,
     "path.simplify_threshold": 0.3,
     "svg.hashsalt": "minifp",
+    "svg.fonttype": "none",  # letters stay letters: they can be searched, and set in another font
+    "pdf.fonttype": 42,
     "svg.id": None,
     "savefig.dpi": 160,
 }
@@ -114,6 +116,18 @@ def settings(**more):
         yield
 
 
+def points(size: float) -> float:
+    """A size of letters that goes with the font.size of these settings, 9 on a screen."""
+    import matplotlib
+
+    return size * matplotlib.rcParams["font.size"] / SETTINGS["font.size"]
+
+
+def width_of(axes) -> float:
+    """Inches that a panel has in its figure, with all that is beside its axes."""
+    return axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols
+
+
 def settle(figure):
     """Lay a figure out for good, without the last bits, in which the solver differs every time."""
     figure.draw_without_rendering()
@@ -127,11 +141,11 @@ def save(figure, path, format) -> Path:
     return files.write(path, bytes_of(figure, format))
 
 
-def bytes_of(figure, format) -> bytes:
-    """A figure as the content of a file."""
+def bytes_of(figure, format, **more) -> bytes:
+    """A figure as the content of a file; more: settings with which it was drawn."""
     dateless = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     content = io.BytesIO()
-    with settings():
+    with settings(**more):
         figure.savefig(content, format=format, metadata=dateless[format])
     return content.getvalue()
 
@@ -139,7 +153,7 @@ def bytes_of(figure, format) -> bytes:
 def inline_svg(figure, name: str, title: str, description: str) -> str:
     """The figure as an <svg> element whose ids all begin with `name`, in the page's own colours."""
     text = io.StringIO()
-    with settings(**{"svg.fonttype": "none"}):
+    with settings():
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]

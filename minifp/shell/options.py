@@ -124,6 +124,27 @@ figures = click.option(
     show_default=True,
     help="Format of the pictures in DIR.",
 )
+style = click.option(
+    "--style",
+    type=click.Choice(["screen", "paper"]),
+    help="How pictures look. For paper: small letters, one column wide, captions in captions.txt.",
+)
+width = click.option(
+    "--width", metavar="W", help="The width of a picture: 3.25in, 85mm, 8.5cm or 240pt."
+)
+font = click.option("--font", metavar="NAME", help="The font of pictures, one that is installed.")
+tensorboard = click.option(
+    "--tensorboard", is_flag=True, help="Write event files too, into DIR/tensorboard."
+)
+
+
+def products(command):
+    """Options of what is made of results beside the page: pictures and event files."""
+    for option in (tensorboard, font, width, style, figures):
+        command = option(command)
+    return command
+
+
 device = click.option(
     "--device",
     type=click.Choice(["cpu", "cuda"]),

@@ -10,6 +10,15 @@ def picture_format(figures: str) -> str | None:
     return figures if figures != "none" and drawing.is_available() else None
 
 
+def products(out, figures, style, width, font, tensorboard) -> dict:
+    """The options of `options.products` as arguments of what is called."""
+    looks = {"style": style, "width": width, "font": font}
+    drawn = picture_format(figures) if out else None
+    if out and any(looks.values()) and figures != "none":
+        drawn = figures  # which is then an error where there is no matplotlib
+    return {"figures": drawn, **looks, "tensorboard": tensorboard}
+
+
 def where(report: Path | None, figures: str = "png") -> str:
     """The last lines: where the results are, and how to get what is not there."""
     if report is None:

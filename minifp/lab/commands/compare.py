@@ -9,7 +9,7 @@ from minifp.lab.results.store import RESULTS
 from minifp.lab.tasks import BUILT_IN, load_task
 from minifp.lab.workers.cluster import connected
 from minifp.shell import options
-from minifp.shell.results import picture_format, where
+from minifp.shell.results import products, where
 
 
 @click.command(cls=options.ManyValues)
@@ -21,13 +21,13 @@ from minifp.shell.results import picture_format, where
 @options.steps
 @options.dial
 @options.out("Keep results, pictures and report in this folder, and go on from what is there.")
-@options.figures
+@options.products
 @options.device
 @options.jobs
 @options.scheduler
 @options.quiet
 def compare(
-    task, data, precisions, seeds, epochs, steps, dial, out, figures, device, jobs, scheduler, quiet
+    task, data, precisions, seeds, epochs, steps, dial, out, device, jobs, scheduler, quiet, **made
 ):
     """Train TASK once for each precision and seed, and say what differs.
 
@@ -53,6 +53,7 @@ def compare(
       minifp compare mlp --precision float32 mixed,master_weights=off --epochs 5
       minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
       minifp compare spirals.py:task --seeds 10 --out runs/spirals
+      minifp compare mlp --steps 99 --out runs/mlp --figures pdf --style paper --width 85mm
 
     With --out, every run is saved as soon as it is finished. After Ctrl-C the same command goes on
     where it stopped; with more seeds or precisions it trains only what is missing.
@@ -73,7 +74,7 @@ def compare(
                 steps,
                 dial,
                 out=out,
-                figures=picture_format(figures) if out else None,
+                **products(out, **made),
                 progress=not quiet,
                 device=device,
                 jobs=jobs,
@@ -82,7 +83,7 @@ def compare(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(out)) from None
     click.echo(comparison.table())
-    click.echo("\n" + where(Path(out) / "report.html" if out else None, figures))
+    click.echo("\n" + where(Path(out) / "report.html" if out else None, made["figures"]))
 
 
 def finished_before_interrupt(out) -> str:

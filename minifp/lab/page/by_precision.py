@@ -6,34 +6,83 @@ from minifp.lab.conclusions.claims import pairs_of
 from minifp.lab.memory import KINDS
 from minifp.lab.page import captions
 from minifp.lab.page.precision_styles import KIND_COLORS
+from minifp.report import look as looks
 from minifp.report import words
-from minifp.report.drawing import GRID, INK, MUTED, PAPER, STYLES
+from minifp.report.drawing import GRID, INK, MUTED, PAPER, STYLES, points, width_of
 
-ROW = 1.0  # height of a row; its label stands above its marks
+NAME = 8.5  # points, on a screen, of what stands above the marks of a row
+SPACE = 0.45  # inches of a picture beside its axes, and between a name and what stands at the right
 
 
-def row_axes(axes, rows):
-    """Prepare axes for rows from the top downward, without a y axis."""
-    axes.set_ylim((len(rows) - 1) * ROW + 0.45, -0.55)
+# ---- what stands above the marks of each row -----------------------------------------------------
+
+
+def final_labels(comparison) -> list:
+    """Pairs of an arm and its mean at the end."""
+    places = words.decimals(comparison.task.margin)
+    return [(r.precision, captions.mean_text(r, places)) for r in comparison.rows()]
+
+
+def difference_labels(comparison) -> list:
+    """Pairs of an arm and its difference, with its interval."""
+    places, found = words.decimals(comparison.task.margin), []
+    for row in comparison.rows():
+        is_baseline = row.precision == comparison.baseline
+        text = "the baseline" if is_baseline else captions.difference_text(row, places)
+        found.append((row.precision, text))
+    return found
+
+
+def memory_labels(comparison) -> list:
+    """Pairs of an arm and its bytes."""
+    totals = totals_of(comparison.rows())
+    return [(p, memory_text(totals, p, comparison.baseline)) for p in totals]
+
+
+def time_labels(comparison) -> list:
+    """Pairs of an arm and its seconds."""
+    return [(r.precision, words.seconds_text(r.seconds_per_step)) for r in comparison.rows()]
+
+
+def lines_of(labels, wide, size) -> int:
+    """1 where each name fits beside its text into a picture of so many inches; else 2."""
+    fits = looks.letters(wide - 2 * SPACE, size)
+    return 1 if all(len(name) + len(rest) <= fits for name, rest in labels) else 2
+
+
+# ---- the panels ----------------------------------------------------------------------------------
+
+
+def row_axes(axes, labels, grid=True):
+    """Prepare axes for rows from the top downward, without a y axis, and label each."""
+    wide = width_of(axes)
+    lines = lines_of(labels, wide, points(NAME))
+    axes.set_ylim(len(labels) - 0.55, -0.55 if lines == 1 else -0.72)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.grid(True, axis="x")
+    axes.grid(grid, axis="x")
+    axes.grid(False, axis="y")
+
+    for i, (name, rest) in enumerate(labels):
+        label_row(axes, i, name, words.typeset(rest))
 
 
-def label_row(axes, i, name, rest=""):
-    """The precision's name above its marks, and what is worth a number at the right."""
-    look = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": 8.5, "zorder": 6}
+def label_row(axes, i, name, rest):
+    """The arm's name above its marks, and what is worth a number at the right, or below it."""
+    wide = width_of(axes)
+    look = {"transform": axes.get_yaxis_transform(), "va": "center", "zorder": 6}
     if axes.xaxis.get_gridlines()[0].get_visible():
         look["bbox"] = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
-    axes.text(0.0, i * ROW - 0.3, name, color=INK, **look)
-    axes.text(1.0, i * ROW - 0.3, rest, color=MUTED, ha="right", **look)
+    sizes = [looks.fitting(text, wide - SPACE, points(NAME)) for text in (name, rest)]
+    up = 0.3 if lines_of([(name, rest)], wide, points(NAME)) == 1 else 0.52
+    axes.text(0.0, i - up, name, color=INK, fontsize=sizes[0], **look)
+    axes.text(1.0, i - 0.3, rest, color=MUTED, fontsize=sizes[1], ha="right", **look)
 
 
 def draw_final(axes, comparison, styles):
     """The final metric: a dot for each seed, a bar at the mean of those that finished."""
-    rows, places = comparison.rows(), words.decimals(comparison.task.margin)
-    row_axes(axes, rows)
-    for i, row in enumerate(rows):
+    row_axes(axes, final_labels(comparison))
+    for i, row in enumerate(comparison.rows()):
         style = styles[row.precision]
         runs = comparison.runs_of(row.precision)
         values = [r.metric for r in runs if r.finished and words.is_number(r.metric)]
@@ -41,7 +90,6 @@ def draw_final(axes, comparison, styles):
         axes.plot(values, [i] * len(values), markeredgecolor=PAPER, alpha=0.75, zorder=4, **dots)
         if words.is_number(row.mean):
             axes.vlines(row.mean, i - 0.17, i + 0.17, color=INK, linewidth=1.6, zorder=5)
-        label_row(axes, i, row.precision, words.typeset(captions.mean_text(row, places)))
     axes.margins(x=0.06)
     axes.set_xlabel("a mark for each seed, a bar at the mean")
 
@@ -53,17 +101,13 @@ def draw_difference(axes, comparison, styles):
     """
     task, rows = comparison.task, comparison.rows()
     places = words.decimals(task.margin)
-    row_axes(axes, rows)
+    row_axes(axes, difference_labels(comparison), grid=False)
     ends = [abs(e) for r in rows for e in (r.low, r.high, r.difference) if words.is_number(e)]
     reach = 1.15 * max([2 * task.margin, *(e for e in ends if e < 8 * task.margin)])
     axes.set_xlim(-reach, reach)
-    axes.grid(False)
     axes.axvspan(-task.margin, task.margin, color=GRID, alpha=0.45, linewidth=0, zorder=0)
     axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
     for i, row in enumerate(rows):
-        is_baseline = row.precision == comparison.baseline
-        text = "the baseline" if is_baseline else captions.difference_text(row, places)
-        label_row(axes, i, row.precision, words.typeset(text))
         draw_difference_row(axes, comparison, row, i, styles[row.precision], reach)
     axes.set_xlabel(
         f"{task.difference_unit}; shaded: the margin of ±{words.fixed(task.margin, places)}"
@@ -94,8 +138,8 @@ def draw_difference_row(axes, comparison, row, i, style, reach):
 def draw_memory(axes, comparison, styles):
     """Bytes held at the peak of a step, by kind, as one bar a precision."""
     rows = comparison.rows()
-    row_axes(axes, rows)
-    totals = {row.precision: sum(row.bytes.values()) for row in rows}
+    row_axes(axes, memory_labels(comparison))
+    totals = totals_of(rows)
     unit, divisor = byte_axis(max(totals.values(), default=1))
     for i, row in enumerate(rows):
         left = 0.0
@@ -104,9 +148,13 @@ def draw_memory(axes, comparison, styles):
             bar = {"height": 0.34, "color": KIND_COLORS[kind], "edgecolor": PAPER, "linewidth": 0.7}
             axes.barh(i + 0.08, size, left=left, zorder=3, **bar)
             left += size
-        label_row(axes, i, row.precision, memory_text(totals, row.precision, comparison.baseline))
     axes.set_xlim(0, max(totals.values(), default=0) / divisor * 1.02 or 1)
     axes.set_xlabel(f"{unit} at the peak")
+
+
+def totals_of(rows) -> dict:
+    """Bytes of each arm, of all kinds."""
+    return {row.precision: sum(row.bytes.values()) for row in rows}
 
 
 def memory_text(totals, precision, baseline) -> str:
@@ -127,11 +175,10 @@ def byte_axis(largest) -> tuple:
 def draw_time(axes, comparison, styles):
     """The median time of a step, measured in these runs on this machine."""
     rows = comparison.rows()
-    row_axes(axes, rows)
+    row_axes(axes, time_labels(comparison))
     times = [row.seconds_per_step if words.is_number(row.seconds_per_step) else 0 for row in rows]
     unit, factor = ("s", 1) if max(times, default=0) >= 1 else ("ms", 1000)
-    for i, (row, seconds) in enumerate(zip(rows, times)):
+    for i, seconds in enumerate(times):
         axes.barh(i + 0.08, seconds * factor, height=0.34, color=STYLES[0].color, zorder=3)
-        label_row(axes, i, row.precision, words.seconds_text(row.seconds_per_step))
     axes.set_xlim(0, max(times, default=0) * factor * 1.02 or 1)
     axes.set_xlabel(f"{unit} a step, median")

@@ -1,17 +1,22 @@
 """Panels put together: figures as files, and the same panels one by one for a page."""
 
+import math
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from minifp.errors import ArgumentError, MinifpError
 from minifp.lab.page import by_precision, captions, over_steps, verdicts
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.report import drawing, words
+from minifp.report import look as looks
+from minifp.report.look import SCREEN
 from minifp.saving import files
 
 WIDTH = 4.6  # inches of a panel in a file
+LEAST = 2.6  # of a panel that stands beside another
+EDGE = 0.16  # at the left of headings and legends
 NARROW = 4.2  # and in a page, where letters grow with the panel; readable on a phone
 
 
@@ -23,7 +28,7 @@ class Panel:
     title: Callable
     draw: Callable
     describe: Callable
-    by_row: bool = False
+    labels: Callable | None = None  # of its rows, if it has one for each arm
     is_wanted: Callable = lambda comparison: True
 
 
@@ -56,14 +61,14 @@ PANELS = {
             lambda c: f"{captions.metric_title(c.task)} at the end",
             by_precision.draw_final,
             lambda c: captions.describe_final(c, ""),
-            by_row=True,
+            labels=by_precision.final_labels,
         ),
         Panel(
             "difference",
             lambda c: f"Difference from {c.baseline}, paired by seed",
             by_precision.draw_difference,
             captions.describe_difference,
-            by_row=True,
+            labels=by_precision.difference_labels,
             is_wanted=lambda c: len(c.precisions) > 1,
         ),
         Panel(
@@ -71,7 +76,7 @@ PANELS = {
             lambda c: "Memory of one training step",
             by_precision.draw_memory,
             captions.describe_memory,
-            by_row=True,
+            labels=by_precision.memory_labels,
             is_wanted=lambda c: any(run.bytes for run in c.runs),
         ),
         Panel(
@@ -79,10 +84,11 @@ PANELS = {
             lambda c: "Time of one training step",
             by_precision.draw_time,
             captions.describe_time,
-            by_row=True,
+            labels=by_precision.time_labels,
         ),
     )
 }
+CAPTIONS = "captions.txt"
 # What is put side by side in one file, and in one row of a page.
 FIGURES = {
     "loss": ("loss", "metric"),
@@ -98,8 +104,9 @@ def wanted(comparison, name) -> list:
 
 
 def places(folder, formats=drawing.FORMATS) -> list:
-    """Where the pictures of a comparison that is kept in a folder may be."""
-    return [folder / f"{name}.{format}" for name in FIGURES for format in formats]
+    """Where the pictures of a comparison that is kept in a folder may be, and their captions."""
+    pictures = [folder / f"{name}.{format}" for name in FIGURES for format in formats]
+    return [*pictures, folder / CAPTIONS]
 
 
 def check(format):
@@ -110,54 +117,93 @@ def check(format):
         raise MinifpError(drawing.HOW_TO_GET)
 
 
-def save_figures(comparison, folder, format="png") -> list:
+def save_figures(comparison, folder, format="png", look=SCREEN) -> list:
     """Write every figure of a comparison into a folder and return the paths.
 
-    format: "png", "svg" or "pdf". Raises ArgumentError for another one, and MinifpError where there
-    is no matplotlib, with the line that installs it.
+    format: "png", "svg" or "pdf". look: how they look; for paper, captions.txt has what stands
+    below each picture on a screen. Raises ArgumentError for another format, and MinifpError where
+    there is no matplotlib, with the line that installs it.
     """
     check(format)
-    contents = {
-        files.as_path(folder) / f"{name}.{format}": drawing.bytes_of(
-            figure(comparison, name), format
+    folder = files.as_path(folder)
+    drawn = [name for name in FIGURES if wanted(comparison, name)]
+    contents: dict = {
+        folder / f"{name}.{format}": drawing.bytes_of(
+            figure(comparison, name, look), format, **look.settings()
         )
-        for name in FIGURES
-        if wanted(comparison, name)
+        for name in drawn
     }
+    paths = list(contents)
+    if look.is_for_paper:
+        contents[folder / CAPTIONS] = "".join(
+            f"{name}.{format}\n{caption(comparison, name)}\n\n" for name in drawn
+        )
     files.write_all(contents)
-    return list(contents)
+    return paths
 
 
-def figure(comparison, name):
-    """One of FIGURES as a matplotlib Figure, with a heading, a legend and what must be said."""
+def caption(comparison, name) -> str:
+    """What must be said with a figure for paper."""
+    titles = "; ".join(panel.title(comparison) for panel in wanted(comparison, name))
+    said = [captions.note(comparison, name), comparison.dial_note()]
+    return " ".join([f"{heading(comparison)}. {titles}.", *filter(None, said)])
+
+
+def figure(comparison, name, look=SCREEN):
+    """One of FIGURES as a matplotlib Figure, with a legend; and but for paper with a heading and
+    what must be said. Panels stand one above the other where they would be too narrow."""
     from matplotlib.figure import Figure
 
     chosen = wanted(comparison, name)
-    styles = styles_of(comparison.precisions, comparison.baseline)
-    wide = WIDTH * len(chosen)
-    handles = legend_handles(name, styles)
-    columns = columns_of(handles, wide)
+    styles = {
+        arm: replace(style, width=style.width * look.shrunk)
+        for arm, style in styles_of(comparison.precisions, comparison.baseline).items()
+    }
+    wide = look.width or WIDTH * len(chosen)
+    columns = len(chosen) if wide / len(chosen) >= LEAST else 1
+    handles = legend_handles(name, styles, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
     said = [captions.note(comparison, name), comparison.dial_note()]
     said = "\n".join(textwrap.fill(words.raised(text), round(17 * wide)) for text in said if text)
-    above = 0.36 + 0.26 * -(-len(handles) // columns)
-    below = 0.16 + 0.145 * len(said.splitlines())
-    high = height(comparison, chosen[0]) + above + below
-    with drawing.settings():
+    lines, head = len(said.splitlines()), 0.36
+    if look.is_for_paper:
+        said, lines, head = "", 0, 0.04
+    in_legend = columns_of(handles, wide - EDGE, 8.5 * look.shrunk)
+    rows = [handles[i : i + in_legend] for i in range(0, len(handles), in_legend)]
+    taken = sum(max(h.get_label().count("\n") + 1 for h in row) for row in rows)
+    above = head + 0.26 * look.shrunk * (taken if taken == len(rows) else 0.75 * taken + 0.25)
+    below = 0.16 * bool(lines) + 0.145 * lines
+    heights = [height(comparison, panel, wide / columns, look) for panel in chosen]
+    high = (max(heights) if columns > 1 else sum(heights)) + above + below
+    with drawing.settings(**look.settings()):
         drawn = Figure(figsize=(wide, high))
         rect = (0.06 / wide, below / high, 1 - 0.12 / wide, 1 - (above + below) / high)
         drawn.set_layout_engine("constrained", w_pad=0.1, h_pad=0.04, rect=rect)
-        for axes, panel in zip(drawn.subplots(1, len(chosen), squeeze=False)[0], chosen):
-            axes.set_title(panel.title(comparison))
-            panel.draw(axes, comparison, styles)
-        left = 0.16 / wide
-        drawn.text(left, 1 - 0.12 / high, heading(comparison), va="top", fontsize=11)
-        drawn.text(left, 0.1 / high, said, va="bottom", fontsize=7.5, color=drawing.MUTED)
+        ratios = heights if columns == 1 else None
+        down = -(-len(chosen) // columns)
+        grid = drawn.subplots(down, columns, squeeze=False, height_ratios=ratios)
+        for axes, panel in zip(grid.ravel(), chosen):
+            draw_panel(axes, panel, comparison, styles)
+        left = EDGE / wide
+        if not look.is_for_paper:
+            drawn.text(left, 1 - 0.12 / high, heading(comparison), va="top", fontsize=11)
+            drawn.text(left, 0.1 / high, said, va="bottom", fontsize=7.5, color=drawing.MUTED)
         if handles:
-            at = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.36 / high)}
-            look = {"fontsize": 8.5, "handlelength": 2.8, "columnspacing": 1.6}
-            drawn.legend(handles=handles, ncols=columns, borderpad=0, borderaxespad=0, **at, **look)
+            at = {"loc": "upper left", "bbox_to_anchor": (left, 1 - head / high)}
+            size = {"fontsize": drawing.points(8.5), "handlelength": 2.8, "columnspacing": 1.6}
+            edges = {"borderpad": 0, "borderaxespad": 0}
+            drawn.legend(handles=handles, ncols=in_legend, **at, **size, **edges)
         drawing.settle(drawn)
     return drawn
+
+
+def draw_panel(axes, panel, comparison, styles):
+    """A panel, whose texts and ticks are as many as there is room for."""
+    room = drawing.width_of(axes) - (0.7 if panel.labels is None else by_precision.SPACE)
+    title = looks.wrapped(panel.title(comparison), room, 1.1 * drawing.points(10))
+    axes.set_title(title)
+    panel.draw(axes, comparison, styles)
+    axes.set_xlabel(looks.wrapped(axes.get_xlabel(), room, drawing.points(9)))
+    axes.locator_params(axis="x", nbins=max(3, min(9, round(room / (0.65 * drawing.points(1))))))
 
 
 def overview(parts):
@@ -214,9 +260,13 @@ def panel_svg(comparison, name, prefix) -> str:
     return drawing.inline_svg(drawn, f"{prefix}-{name}", escape(title), escape(description))
 
 
-def height(comparison, panel) -> float:
-    """Inches: rows need room for each precision."""
-    return 0.75 + 0.56 * len(comparison.precisions) if panel.by_row else 2.9
+def height(comparison, panel, wide=NARROW, look=SCREEN) -> float:
+    """Inches of a panel of this width: rows need room for each precision."""
+    if panel.labels is None:
+        return max(1.9, min(2.9, 0.63 * wide))
+    labels, size = panel.labels(comparison), by_precision.NAME * look.shrunk
+    lines = by_precision.lines_of(labels, wide, size)
+    return (0.19 if lines == 2 else 0) + (0.75 + (0.38 + 0.18 * lines) * len(labels)) * look.shrunk
 
 
 def heading(comparison) -> str:
@@ -224,20 +274,27 @@ def heading(comparison) -> str:
     return f"{comparison.task.name}, {words.plural(len(comparison.seeds), 'seed')}"
 
 
-def legend_handles(name, styles) -> list:
-    """What the legend of a figure explains; nothing where rows carry their names."""
+def legend_handles(name, styles, room=math.inf, size=8.5) -> list:
+    """What the legend of a figure explains, in lines for so many inches and points; nothing where
+    rows carry their names."""
     from matplotlib.patches import Patch
 
     if name == "memory":
         kinds = KIND_COLORS.items()
         return [Patch(color=color, label=words.spaced(kind)) for kind, color in kinds]
-    return [] if name == "difference" else line_samples(styles)
+    if name == "difference":
+        return []
+    samples = line_samples(styles)
+    for sample in samples if room < math.inf else ():
+        sample.set_label(looks.wrapped(sample.get_label(), room, size))
+    return samples
 
 
-def columns_of(handles, wide) -> int:
-    """How many columns of a legend fit into so many inches."""
-    longest = max((len(handle.get_label()) for handle in handles), default=0)
-    return max(1, min(len(handles), int(wide / (0.65 + 0.075 * longest))))
+def columns_of(handles, wide, size) -> int:
+    """How many columns of a legend fit into so many inches, in letters of so many points."""
+    lines = [line for handle in handles for line in handle.get_label().split("\n")]
+    longest = max(map(len, lines), default=0)
+    return max(1, min(len(handles), int(wide * 8.5 / size / (0.65 + 0.075 * longest))))
 
 
 def line_samples(styles) -> list:

@@ -6,7 +6,8 @@ import numpy as np
 
 from minifp.lab.page import curves
 from minifp.report import words
-from minifp.report.drawing import MUTED, PAPER, Style
+from minifp.report.drawing import MUTED, PAPER, Style, points, width_of
+from minifp.report.look import fitting
 
 FEWEST_EVALUATIONS = 2  # of the metric, for a line over the steps
 # On a logarithmic axis that is longer than so many decades, the digits that get a tick.
@@ -149,7 +150,8 @@ def draw_skips(axes, rows, skipping, styles, strip):
         look = {"color": styles[precision].color, "linewidth": 1.1, "zorder": 5}
         axes.vlines(steps[skipped > 0], y, y + 0.028, transform=across, **look)
     text = "skipped steps, all seeds of a precision in a row" if skipping else "no step was skipped"
-    look = {"va": "top", "fontsize": 7.5, "color": MUTED}
+    size = fitting(text, width_of(axes) - 0.7, points(7.5))
+    look = {"va": "top", "fontsize": size, "color": MUTED}
     axes.text(0.01, strip - 0.012, text, transform=axes.transAxes, **look)
 
 

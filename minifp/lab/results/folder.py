@@ -2,6 +2,7 @@
 
 from minifp.errors import ArgumentError
 from minifp.lab.results import latex, reproduce, store, summary, tidy
+from minifp.lab.results.products import shown
 from minifp.saving import files
 
 
@@ -23,22 +24,18 @@ def save(comparison, folder, more=None) -> None:
     files.make_executable(folder / store.SCRIPT)
 
 
-def begin(comparison, figures=None) -> None:
+def begin(comparison, products) -> None:
     """Save what there is, before hours of training show that it cannot be saved.
 
-    Page and pictures of other runs than there will be are removed: they would mislead. figures:
-    the format of the pictures that will be there, if any. Raises ArgumentError.
+    Page, pictures and event files of other runs than there will be are removed: they would mislead.
+    products: what will be there in the end. Raises ArgumentError.
     """
-    from minifp.lab.page.figures import places
-
     out, missing = comparison.out, comparison.missing()
     runs = [store.run_path(out, *pair) for pair in missing[:1]]
-    pictures = [] if figures is None else places(out, [figures])
     try:
-        written = contents(comparison, out)
-        files.check_writable(*written, out / store.REPORT, *pictures, *runs)
+        files.check_writable(*contents(comparison, out), *products.places(out), *runs)
         if store.runs_shown(out) not in (None, {*comparison.asked, *comparison.done()}):
-            files.remove(out / store.REPORT, *places(out))
+            files.remove(*shown(out))
         save(comparison, out)
     except (OSError, ArgumentError) as error:
         raise ArgumentError(

@@ -1,0 +1,78 @@
+"""Event files: what TensorBoard itself reads in them, and where it is missing."""
+
+import math
+import sys
+
+import pytest
+from lab_blobs import blobs
+
+from minifp.errors import ArgumentError, MinifpError
+from minifp.lab import Comparison
+from minifp.lab.comparison import compare
+from minifp.lab.results import event_files
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    """Pages are made without them, in a tenth of the time."""
+    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+
+
+def read(path):
+    """(tag, step) -> value of all scalars, by TensorBoard's own reader."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
+
+    return {
+        (value.tag, event.step): value.simple_value
+        for event in LegacyEventFileLoader(str(path)).Load()
+        for value in event.summary.value
+    }
+
+
+def test_tensorboard_reads_each_run(tmp_path):
+    pytest.importorskip("tensorboard")
+    arms = ("float32", "mixed@order")
+    task = blobs(epochs=2)
+    made = compare(task, arms, 2, out=tmp_path, progress=False, tensorboard=True)
+    assert len(event_files.there(tmp_path)) == 4
+    (run,) = (r for r in made.runs if (r.precision, r.seed) == ("mixed@order", 1))
+    found = read(tmp_path / "tensorboard" / "mixed@order,seed=1" / event_files.NAME)
+    for i, step in enumerate(run.history["step"]):
+        assert found["train/loss", step] == pytest.approx(run.history["loss"][i], rel=1e-6)
+        assert found["train/loss_scale", step] == run.history["scale"][i]
+    measured = {step: value for (tag, step), value in found.items() if tag == "test/accuracy"}
+    assert measured == {step: pytest.approx(value) for step, value, _ in run.evaluations}
+    assert {tag for tag, _ in found} == {
+        "train/loss", "train/grad_norm", "train/loss_scale", "train/skipped", "test/loss",
+        "test/accuracy",
+    }  # fmt: skip
+    again = Comparison.load(tmp_path)
+    assert event_files.events(again.runs[0], ["accuracy"]) == event_files.events(
+        made.runs[0], ["accuracy"]
+    )
+    compare(task, arms, 2, out=tmp_path, progress=False)
+    assert len(event_files.there(tmp_path)) == 4  # of the same runs
+    compare(task, arms, 3, out=tmp_path, progress=False)
+    assert event_files.there(tmp_path) == []  # else some would be missing
+
+
+def test_without_tensorboard_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.proto", None)
+    with pytest.raises(MinifpError, match="python -m pip install tensorboard"):
+        compare(blobs(), out=tmp_path / "new", progress=False, tensorboard=True)
+    assert not (tmp_path / "new").exists()
+
+
+def test_event_files_need_a_folder():
+    with pytest.raises(ArgumentError, match="tensorboard=True without out"):
+        compare(blobs(), progress=False, tensorboard=True)
+
+
+def test_numbers_that_are_not_finite_are_kept():
+    pytest.importorskip("tensorboard")
+    run = compare(blobs(steps=3), ["mixed"], 1, progress=False).runs[0]
+    run.history["loss"] = [1.0, math.nan, math.inf]
+    told = event_files.scalars(run, ["accuracy"])
+    assert [values["train/loss"] for _, values in told][2] == math.inf
+    assert event_files.events(run, ["accuracy"])

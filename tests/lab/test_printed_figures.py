@@ -1,0 +1,144 @@
+"""Pictures for a paper: their width, font and letters, and that no text lies on another."""
+
+import re
+
+import pytest
+from lab_blobs import blobs
+
+from minifp.errors import ArgumentError
+from minifp.lab.comparison import compare, opened
+from minifp.lab.page import figures
+from minifp.lab.run import Run
+from minifp.report import drawing
+from minifp.report.look import check_font, inches, look_of
+
+pytest.importorskip("matplotlib")
+
+LONG = "mixed,loss_scale=128,master_weights=off,accumulate=float16"
+ARMS = ("float32", "float32@order", "mixed", "mixed,master_weights=off", LONG)
+
+
+def made_up(arm, seed, lost):
+    """A run that was never trained; a third of its way is lost, if `lost`."""
+    steps = range(1, 41)
+    history = {
+        "step": [*steps],
+        "loss": [float("nan") if lost and s > 13 else 2.3 * 0.95**s + 0.01 * seed for s in steps],
+        "grad_norm": [1.0 + 0.1 * ((s * 7 + seed) % 5) for s in steps],
+        "scale": [65536.0 if s < 9 else 32768.0 for s in steps],
+        "skipped": [int(s == 9) for s in steps],
+    }
+    metric = None if lost else 96.37 + 0.31 * seed - 6 * (arm == ARMS[3])
+    return Run(
+        arm, seed, "diverged" if lost else "finished", "", metric, history,
+        evaluations=[(20, metric, 0.3), (40, metric, 0.2)], steps=40, skipped=1,
+        final_scale=32768.0, seconds_per_step=0.0123, seconds=1.0,
+        bytes={"weights": 1000, "masters": 2000, "optimizer_state": 4000, "activations": 80000},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Five seeds of five arms, one of a long name and with runs that are lost."""
+    task = blobs(name="lenet-digits", dial=3)
+    whole = opened(task, task.data(), list(ARMS), list(range(5)), None)
+    whole.runs = [made_up(a, s, a == LONG and s < 2) for s in range(5) for a in ARMS]
+    whole.asked = []
+    return whole
+
+
+def texts(figure):
+    """(text, its box) of all that is written in a figure, but for ticks that are not in it."""
+    from matplotlib.text import Text
+
+    gone = set()
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+            gone |= set() if low <= tick.get_loc() <= high else {tick.label1, tick.label2}
+    written = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
+    return [(t.get_text(), t.get_window_extent()) for t in written if t not in gone]
+
+
+def collisions(figure):
+    """Texts that leave the figure, and pairs of which one lies on the other."""
+    found, (width, height) = [], figure.bbox.size
+    boxes = texts(figure)
+    for i, (text, box) in enumerate(boxes):
+        if min(box.x0, box.y0, width - box.x1, height - box.y1) < -1:
+            found.append((text, "outside"))
+        for other, of_other in boxes[i + 1 :]:
+            across = min(box.x1, of_other.x1) - max(box.x0, of_other.x0)
+            down = min(box.y1, of_other.y1) - max(box.y0, of_other.y0)
+            if min(across, down) > 0.5:
+                found.append((text, other))
+    return found
+
+
+@pytest.mark.parametrize("name", figures.FIGURES)
+@pytest.mark.parametrize("width, font", [("3.25in", None), ("85mm", "monospace"), ("5.5in", None)])
+def test_no_text_lies_on_another(many, name, width, font):
+    look = look_of("paper", width, font)
+    drawn = figures.figure(many, name, look)
+    assert drawn.get_figwidth() == inches(width)
+    with drawing.settings(**look.settings()):
+        assert len(texts(drawn)) > 10 and collisions(drawn) == []
+
+
+def test_a_collision_is_noticed(many):
+    drawn = figures.figure(many, "difference", look_of("paper"))
+    drawn.text(0.3, 0.5, "over all of it " * 3)
+    assert collisions(drawn)
+
+
+def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "FIGURES", {"difference": figures.FIGURES["difference"]})
+    (svg,) = many.figures(tmp_path, "svg", style="paper", font="STIXGeneral")
+    text = svg.read_text(encoding="utf-8")
+    assert re.search(r"<text [^>]*STIXGeneral[^>]*>mixed,master_weights=off</text>", text)
+    assert 'width="234pt"' in text
+    (pdf,) = many.figures(tmp_path, "pdf", style="paper", width=6.5)
+    content = pdf.read_bytes()
+    assert (
+        b"/FontFile2" in content and b"/Type3" not in content and b"/MediaBox [ 0 0 468 " in content
+    )
+    captions = (tmp_path / "captions.txt").read_text(encoding="utf-8")
+    assert "difference.pdf\nlenet-digits, 5 seeds. Test accuracy (%) at the end; Diff" in captions
+    assert "Exponent dial k = 3" in captions and "exponent dial" not in text.lower()
+
+
+def test_pictures_of_the_folder_have_the_look_that_was_asked_for(tmp_path, monkeypatch):
+    drawn = {"loss": ("loss",), "difference": (), "memory": ()}
+    monkeypatch.setattr(figures, "FIGURES", drawn)
+    given = {"out": tmp_path, "progress": False, "figures": "svg"}
+    compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")
+    assert 'width="255.1' in (tmp_path / "loss.svg").read_text(encoding="utf-8")
+    assert (tmp_path / "captions.txt").is_file()
+    compare(blobs(steps=2), ["float32"], 2, **given)
+    assert not (tmp_path / "captions.txt").exists()  # which were of one seed
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"style": "poster"}, "style='poster': expected screen or paper"),
+        ({"width": "3.25 feet"}, "width='3.25 feet': expected a width such as 3.25in"),
+        ({"width": "20mm"}, "from 76 mm to 508 mm"),
+        ({"width": True}, "width=True"),
+        ({"font": "DejaVu Sanz"}, "near are: DejaVu Sans"),
+        ({"font": "No Such Font"}, "is not among the TrueType fonts"),
+        ({"figures": None, "style": "paper"}, "style='paper' without figures"),
+        ({"out": None, "figures": None, "width": "90mm"}, "width='90mm' without out"),
+    ],
+)
+def test_a_look_that_is_none_is_refused_before_training(tmp_path, arguments, message):
+    given = {"out": tmp_path / "new", "figures": "pdf", "progress": False, **arguments}
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        compare(blobs(), **given)
+    assert not (tmp_path / "new").exists()
+
+
+def test_widths_are_in_units_of_papers():
+    assert inches("85mm") == pytest.approx(inches("8.5cm")) == pytest.approx(3.3465, abs=1e-4)
+    assert inches("240 pt") == pytest.approx(240 / 72.27) and inches(3.25) == inches("3.25in")
+    check_font("serif")
