@@ -9,6 +9,14 @@ def code(text) -> str:
     return f"<code>{escape(str(text))}</code>"
 
 
+def command(text) -> str:
+    """What is typed in a shell; its lines are not broken within options, as "--out" would be."""
+    words = (
+        f"<span>{escape(w)}</span>" if w.startswith("-") else escape(w) for w in text.split(" ")
+    )
+    return f'<pre class="command">{" ".join(words)}</pre>'
+
+
 def paragraph(text, kind="") -> str:
     """A paragraph of plain text; nothing for no text."""
     attribute = f' class="{kind}"' if kind else ""

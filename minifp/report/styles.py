@@ -55,6 +55,7 @@ RULES = """
 .minifp nav.contents ul { list-style: none; padding: 0; margin: 0; display: flex; flex-wrap: wrap;
   gap: 0.2rem 1.25rem; }
 .minifp nav.contents li { max-width: none; }
+.minifp .command span { white-space: nowrap; }
 .minifp .kicker { color: var(--muted); font-size: 0.9rem; margin: 0; max-width: none; }
 .minifp .lede { font-size: 1.1rem; color: var(--ink); }
 .minifp .small { font-size: 0.88rem; color: var(--muted); }

@@ -79,10 +79,12 @@ def power_of_two(value) -> int | None:
 
 
 def scale_text(scale) -> str:
-    """A loss scale: 2^16 where it is a power of two, else its digits; "none" where it is 1."""
+    """A loss scale, or a mean of some: 2^16 where it is a power of two, else its digits."""
     k = power_of_two(scale)
     if k is None:
-        return f"{scale:.4g}" if is_number(scale) else "-"
+        if not is_number(scale):
+            return "-"
+        return f"{scale:.0f}" if abs(scale) >= 1000 else f"{scale:.4g}"
     return f"2^{k}" if k else "1"
 
 

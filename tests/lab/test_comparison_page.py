@@ -22,6 +22,7 @@ from minifp.lab.page import comparison_page, curves, figures, story, verdicts
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.page.table import text_table
+from minifp.lab.results.origin import Origin
 from minifp.report import charts, drawing, words
 from minifp.report import document as document_kit
 from minifp.report.document import document
@@ -163,6 +164,7 @@ def test_scales_are_powers_of_two_and_margins_decide_the_decimals():
         "2^-1",
         "1000",
     ]
+    assert words.scale_text(52428.8) == "52429"  # a mean of scales
     assert [words.decimals(margin) for margin in (0.5, 0.03, 1.0, 20)] == [2, 3, 1, 0]
 
 
@@ -201,10 +203,25 @@ def test_the_table_says_how_many_seeds_would_settle_it():
     )
 
 
-def test_the_dial_is_stated_in_every_output_it_touches():
+def test_the_number_of_pairs_is_told_where_runs_are_missing():
+    c = four()
+    c.asked = [(run.precision, run.seed) for run in c.runs]
+    assert " pairs " not in text_table(c)
+    c.runs = [run for run in c.runs if (run.precision, run.seed) != ("mixed", 2)]
+    lines = text_table(c).splitlines()
+    assert any(re.search(r"^float32 .* baseline +3 runs$", line) for line in lines)
+    assert any(re.search(r"mixed .* \+0\.05 to \+0\.05 +2 ", line) for line in lines)
+
+
+def test_the_dial_is_stated_in_every_output_it_touches_and_explained_once():
     c = with_dial()
-    assert "Exponent dial k = 11" in text_table(c)
-    assert "Exponent dial k = 11" in comparison_page.body(c)
+    assert text_table(c).count("Exponent dial k = 11") == 1
+    assert comparison_page.body(c).count("are multiplied by") == 1
+    honest = f"{c.dial_note()} Chosen after trying others."
+    part = SimpleNamespace(
+        key="c", name="c", title="t", claim="c", look="l", honest=honest, precisions=()
+    )
+    assert story.chapter(part, c).count("during the backward pass all gradients") == 1
     assert "exponent dial" not in text_table(four()).lower() + comparison_page.body(four()).lower()
 
 
@@ -459,10 +476,20 @@ def test_names_are_escaped(without_matplotlib):
 
 
 def test_the_page_tells_the_command_that_makes_it_again():
+    found = Reader(page_of_four())
     assert (
         "minifp compare lenet --data digits --precision float32 mixed float16 mixed,loss_scale=off "
         "--seeds 3 --steps 40 --out again"
-    ) in page_of_four()
+    ) in "".join(found.words)
+    assert "<span>--out</span>" in page_of_four()  # no line is broken in it
+    assert ".minifp .command span { white-space: nowrap; }" in page_of_four()
+
+
+def test_a_task_in_a_file_is_made_again_by_its_name():
+    c = four()
+    c.origin = Origin("spirals.py:task", None)
+    c.config["task file"] = "0123"
+    assert "minifp compare spirals.py:task <span>--precision</span>" in comparison_page.body(c)
 
 
 def test_a_task_that_no_command_can_name_is_made_again_from_python(without_matplotlib):
@@ -470,7 +497,10 @@ def test_a_task_that_no_command_can_name_is_made_again_from_python(without_matpl
     c.task = TaskInfo(**{**vars(c.task), "name": "mine"})
     assert "fp.compare(task, [" in comparison_page.body(c)
     c.config["task file"] = "0123"
-    assert "minifp compare YOUR_FILE.py:task --precision float32" in comparison_page.body(c)
+    assert (
+        "minifp compare YOUR_FILE.py:task <span>--precision</span> float32"
+        in comparison_page.body(c)
+    )
 
 
 def test_in_a_notebook_a_card_without_a_style_of_its_own_opens_the_whole_page():

@@ -54,6 +54,15 @@ def test_it_says_which_kernels_are_live_for_which_device():
     assert row(text, "float16 sums").startswith(("compiled by numba", "in NumPy, slow"))
 
 
+def test_without_a_gpu_no_kernel_is_live_on_one(monkeypatch):
+    runtime = SimpleNamespace(getDeviceCount=lambda: 0)
+    fake = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    assert doctor.on_gpu().startswith("no GPU here; on one, ")
+    runtime.getDeviceCount = lambda: 1
+    assert doctor.on_gpu() == doctor.counted("cuda")
+
+
 def test_a_compiled_kernel_counts_as_live(monkeypatch):
     monkeypatch.setattr(doctor.kernels, "KERNELS", [1, 2, 3])
     ways = {1: "by hand", 2: "derived", 3: "derived"}

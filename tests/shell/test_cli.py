@@ -253,7 +253,8 @@ def test_a_task_of_ones_own_is_compared(tmp_path):
     result = call_outside("compare", "mine.py:task", "--seeds", "2", "--out", "x", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "sides: 8 steps, 2 seeds" in result.stdout
-    assert "YOUR_FILE.py:task" in (tmp_path / "x" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "x" / "report.html").read_text(encoding="utf-8")
+    assert "minifp compare mine.py:task " in page and "YOUR_FILE" not in page
 
 
 # ---- the demonstration, two steps a run ----------------------------------------------------------

@@ -169,7 +169,17 @@ def on_gpu() -> str:
     """How many kernels run on a GPU."""
     if cpu.numba_error(is_tried=True) is not None:
         return "none: they are made with numba, which does not load"
-    return counted("cuda")
+    if has_gpu():
+        return counted("cuda")
+    return f"no GPU here; on one, {counted('cuda')}"
+
+
+def has_gpu() -> bool:
+    """Whether CuPy sees a GPU."""
+    try:
+        return import_module("cupy").cuda.runtime.getDeviceCount() > 0
+    except Exception:  # CuPy has an error of its own for each way to lack a driver
+        return False
 
 
 def counted(device) -> str:

@@ -27,7 +27,7 @@ def final_table(comparison) -> str:
 
 def final_head(task) -> list:
     """The names of its columns."""
-    head = ["precision", captions.metric_label(task), "finished", "difference"]
+    head = ["precision", captions.metric_label(task), "finished", "pairs", "difference"]
     return [*head, f"{CONFIDENCE:.0%} interval", "verdict"]
 
 
@@ -40,6 +40,7 @@ def final_cells(row, comparison, places) -> list:
     difference = "baseline" if is_baseline else words.signed(row.difference, places)
     sd = f" ± {words.fixed(row.sd, places)}" if words.is_number(row.sd) else ""
     cells = [words.fixed(row.mean, places) + sd, f"{row.n - row.diverged} of {row.n}"]
+    cells.append("-" if is_baseline else str(row.pairs))
     cells += [difference, interval, badge(row) or "-"]
     return [words.typeset(cell) for cell in cells]
 

@@ -1,12 +1,13 @@
 """The sections of a comparison's page: answers, figures with their tables, how to do it again."""
 
 import re
+import shlex
 from html import escape
 
 from minifp.lab.page import captions, figures, over_steps, verdicts
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.lab.tasks import BUILT_IN
-from minifp.report import drawing, words
+from minifp.report import drawing, markup, words
 from minifp.report.markup import code, facts, paragraph
 
 MARKERS = {  # as paths around (17, 6)
@@ -161,7 +162,10 @@ def scale_note(comparison) -> str:
 def command(comparison) -> str:
     """What makes this comparison again: a command, or a call where the task came as an object."""
     model, _, data = comparison.task.name.partition("-")
-    settings = again_settings(comparison)
+    settings, origin = again_settings(comparison), comparison.origin
+    if origin.task is not None:
+        named = shlex.join([origin.task, *(["--data", origin.data] if origin.data else [])])
+        return command_line(named, comparison, settings)
     if comparison.config.get("task file"):
         return command_line("YOUR_FILE.py:task", comparison, settings)
     if data in BUILT_IN.get(model, ((), ()))[1]:
@@ -195,7 +199,7 @@ def again(comparison) -> str:
         "The same seeds give the same initial weights, batches and dropout masks on every machine; "
         "the last bits of sums may differ between BLAS libraries."
     )
-    return f"<pre>{escape(command(comparison))}</pre>" + paragraph(said)
+    return markup.command(command(comparison)) + paragraph(said)
 
 
 def machine(comparison, shared=True) -> str:

@@ -7,7 +7,7 @@ from minifp.lab.page import figures, line_charts, page_tables, sections
 from minifp.lab.page.page_style import STYLE
 from minifp.report import charts, drawing, words
 from minifp.report.document import document
-from minifp.report.markup import details, paragraph, section
+from minifp.report.markup import command, details, paragraph, section
 from minifp.saving import files
 
 TITLE = "Half the bits, the same result: what it takes"
@@ -44,7 +44,7 @@ def write_story(parts, path) -> Path:
             contents(parts),
             *(chapter(part, comparison) for part, comparison in parts),
             section("On a real GPU", *map(paragraph, CLOSING)),
-            section("How to do it again", "<pre>minifp demo --out runs/demo</pre>"),
+            section("How to do it again", command("minifp demo --out runs/demo")),
             section("The machine", sections.machine(parts[0][1], shared=False)),
         ]
     )
@@ -76,7 +76,10 @@ def chapter(part, comparison) -> str:
     """One experiment: what it shows, what was arranged, what came out, and where to see it."""
     prefix = f"part-{part.key}"
     dial = comparison.dial_note()
-    texts = {"What was arranged.": part.honest, "The dial.": dial if dial != part.honest else ""}
+    texts = {
+        "What was arranged.": part.honest,
+        "The dial.": dial if dial not in part.honest else "",
+    }
     arranged = "\n".join(
         f"<p><b>{label}</b> {said(text, comparison)}</p>" for label, text in texts.items() if text
     )

@@ -19,10 +19,10 @@ def text_table(comparison) -> str:
     rows = comparison.rows()
     names = [broken(row.precision) for row in rows]
     divisor, unit = byte_unit(max((sum(row.bytes.values()) for row in rows), default=0))
-    ended = [("final", "difference", "90% interval", "failed", "verdict")]
+    ended = [("final", "difference", "90% interval", "pairs", "failed", "verdict")]
     ended += [how_it_ended(row, comparison) for row in rows]
-    if not any(row.diverged for row in rows):
-        ended = [(*cells[:3], cells[4]) for cells in ended]
+    wanted = {3: bool(comparison.missing()), 4: any(row.diverged for row in rows)}
+    ended = [tuple(c for i, c in enumerate(cells) if wanted.get(i, True)) for cells in ended]
     cost = [("skips", "scale", "s/step", *KIND_HEADS, "total")]
     cost += [what_it_cost(row, divisor) for row in rows]
     about_cost = (
@@ -93,11 +93,11 @@ def how_it_ended(row, comparison) -> tuple:
     final = words.fixed(row.mean, places) + sd if row.n else "no run yet"
     lost = f"{row.diverged} of {row.n}" if row.diverged else ""
     if row.precision == comparison.baseline:
-        return final, "baseline", "", lost, ""
+        return final, "baseline", "", words.plural(row.n, "run"), lost, ""
     difference = words.signed(row.difference, places) if words.is_number(row.difference) else "-"
     ends = (words.signed(end, places) for end in (row.low, row.high))
     interval = " to ".join(ends) if words.is_number(row.low) else "-"
-    return final, difference, interval, lost, badge(row) or "-"
+    return final, difference, interval, str(row.pairs), lost, badge(row) or "-"
 
 
 def tests(comparison) -> list[str]:
