@@ -1,6 +1,5 @@
 """Pictures of one's own: a folder with a folder for each class."""
 
-import operator
 import os
 from contextlib import closing
 from pathlib import Path
@@ -8,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from minifp.checks import check_count
 from minifp.data import decoding
 from minifp.data.dataset import Dataset, Fields
 from minifp.data.pictures import Pictures, leveled, pixel_levels
 from minifp.data.pillow import need_pillow
 from minifp.data.progress import shown
-from minifp.data.transforms import as_size
+from minifp.data.transforms.one_picture import as_size
 from minifp.data.workers import Workers, unreadable
 from minifp.errors import ArgumentError, DataError
 from minifp.typing import Ints
@@ -50,10 +50,7 @@ class ImageFolder(Dataset):
     ) -> None:  # fmt: skip
         if mode not in [*CHANNELS]:
             raise ArgumentError(f'ImageFolder: mode must be "RGB" or "L", got {mode!r}')
-        if isinstance(workers, bool) or not hasattr(workers, "__index__") or workers < 0:
-            raise ArgumentError(
-                f"ImageFolder: workers must be an integer of at least 0, got {workers!r}"
-            )
+        workers = check_count("ImageFolder: workers", workers, least=0)
         self._resized = None if size is None else as_size("ImageFolder", size)
         self.name, self.mode, self.crop = str(folder), mode, bool(crop)
         listed, self.classes = _listed(Path(folder))
@@ -64,7 +61,7 @@ class ImageFolder(Dataset):
         self._levels = pixel_levels([0.0] * CHANNELS[mode], [1.0] * CHANNELS[mode], normalize)
         need_pillow(f"ImageFolder({self.name!r})")
         self.size = decoded(self._request(0)).shape[:2]  # what cannot be read is known now
-        self._workers = Workers(operator.index(workers)) if workers else None
+        self._workers = Workers(workers) if workers else None
 
     def __len__(self) -> int:
         return len(self.samples)

@@ -15,7 +15,7 @@ from minifp.data.dataset import AnyDataset, as_dataset, name_of, rows, take
 from minifp.data.order import Order
 from minifp.data.prefetch import ahead
 from minifp.data.structure import mapped
-from minifp.data.transforms import Draws, Transform
+from minifp.data.transforms.draws import Draws, Transform
 from minifp.errors import ArgumentError, DataError, MinifpError
 from minifp.ops.creation import Data, tensor
 from minifp.runtime import random
@@ -172,20 +172,21 @@ class DataLoader(Generic[Batch]):
         starts = range(epoch.position, len(order), self.batch_size)
         pieces = [order[start : start + self.batch_size] for start in starts]
         pieces = [indices for indices in pieces if self._is_whole(len(indices))]
-        with closing(ahead(self._maker(epoch), pieces, self.prefetch)) as batches:
+        with closing(ahead(self._maker(epoch, order), pieces, self.prefetch)) as batches:
             for indices, batch in zip(pieces, batches):
                 # before the batch is used: a state saved meanwhile resumes after this batch
                 epoch.position += len(indices)
                 yield batch
 
-    def _maker(self, epoch):
+    def _maker(self, epoch, order):
         """The function that makes a batch of indices; it touches nothing of the loader."""
         dataset, transform = self.dataset, self.transform
         if self.collate_fn is not None:
             return partial(_collated, dataset, self.collate_fn)
         if transform is None:
             return lambda indices: take(dataset, indices)
-        draws = Draws(epoch.seed, epoch.number, len(dataset))
+        every = None if self.sampler is None else np.unique(order)
+        draws = Draws(epoch.seed, epoch.number, len(dataset), partial(take, dataset), every)
 
         def make(indices):
             return rows(

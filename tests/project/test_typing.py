@@ -23,9 +23,9 @@ TYPED = ROOT / "tests" / "project" / "typed"
 # Modules whose names are public: all of them, or only those that they define themselves.
 GATHERING = (
     *("minifp", "minifp.nn", "minifp.nn.functional", "minifp.nn.utils", "minifp.models"),
-    *("minifp.optim", "minifp.optim.lr_scheduler", "minifp.data"),
+    *("minifp.optim", "minifp.optim.lr_scheduler", "minifp.data", "minifp.data.transforms"),
 )
-DEFINING = ("minifp.errors", "minifp.nn.init", "minifp.nn.utils.rnn", "minifp.data.transforms")
+DEFINING = ("minifp.errors", "minifp.nn.init", "minifp.nn.utils.rnn")
 # Imported, because that attaches methods to Tensor.
 FOR_THEIR_EFFECT = {"in_place", "methods", "in_notebooks", "unknown_names"}
 # Methods with an underscore that users call, by a name or by an operator.

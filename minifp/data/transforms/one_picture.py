@@ -1,93 +1,18 @@
-"""Changing pictures while they are loaded, at random but repeatably: augmentation.
-
-A transform is given to the loader, `DataLoader(data, 64, shuffle=True, transform=...)`, which calls
-
-    transform(fields, indices, draws) -> fields
-
-with the arrays of a batch, the indices of its items in the data set, (n,), and `Draws`. All numbers
-that are drawn for an item depend on the seed, the epoch's number and the item's index alone: so a
-picture is changed alike in batches of another size, in another order, in every precision, with and
-without `prefetch`, and after resuming in the middle of an epoch.
-
-Those here change the first field, pictures (n, C, H, W), and leave the others; any function of the
-same three arguments will do.
-"""
+"""Transforms of each picture by itself: cutting, mirroring, standardising, erasing."""
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 
+from minifp.checks import check_range
 from minifp.data.dataset import Fields
-from minifp.errors import ArgumentError, ShapeError
+from minifp.data.transforms.draws import Draws
+from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.ops.creation import Data
-from minifp.runtime import random
 from minifp.typing import Ints
 
-__all__ = ["Compose", "Draws", "Normalize", "RandomCrop", "RandomHorizontalFlip"]
-
-
-class Draws:
-    """The random numbers of one epoch: for each purpose one for each item of the data set.
-
-    purpose: any text that names what the numbers are for; another gives other numbers.
-    """
-
-    def __init__(self, seed: int, epoch: int, size: int) -> None:
-        self._streams, self._epoch, self._size = random.Streams(seed), epoch, size
-        self._known: dict[str, np.ndarray] = {}
-        self._prefix = "transform"
-
-    def uniform(self, indices: np.ndarray, purpose: str) -> np.ndarray:
-        """Return for the items of these indices float32 numbers, equally likely in [0, 1)."""
-        purpose = f"{self._prefix} {purpose}"
-        if purpose not in self._known:  # all of the epoch at once, which is cheaper
-            self._known[purpose] = self._streams.uniform(
-                self._size, purpose=purpose, call=self._epoch
-            )
-        return self._known[purpose][indices]
-
-    def integers(self, high: int, indices: np.ndarray, purpose: str) -> np.ndarray:
-        """Return for the items of these indices int64 numbers from 0 to high - 1.
-
-        high: at most 2**16, so that none is likelier than another by more than 2^-8 of itself.
-        """
-        return np.floor(self.uniform(indices, purpose).astype(np.float64) * high).astype(np.int64)
-
-    def again(self, turn: int) -> "Draws":
-        """Return draws of the same items that are others than these, unless turn is 0."""
-        other = Draws.__new__(Draws)
-        vars(other).update(vars(self))
-        other._prefix += f" {turn}" * (turn > 0)
-        return other
-
-
-Transform: TypeAlias = Callable[[Fields, np.ndarray, Draws], Fields]
-
-
-class Compose:
-    """Several transforms, one after the other. Raises ArgumentError for what is no function.
-
-    The second one of a kind draws other numbers than the first.
-    """
-
-    def __init__(self, transforms: Sequence[Transform]) -> None:
-        if not isinstance(transforms, (list, tuple)) or not all(map(callable, transforms)):
-            raise ArgumentError(f"Compose: expected a list of transforms, got {transforms!r}")
-        self.transforms: list[Transform] = []
-        for t in transforms:  # flat, so that all of a kind are counted
-            self.transforms += t.transforms if isinstance(t, Compose) else [t]
-
-    def __call__(self, fields: Fields, indices: np.ndarray, draws: Draws) -> Fields:
-        turns: dict[type, int] = {}
-        for transform in self.transforms:
-            turn = turns[type(transform)] = turns.get(type(transform), -1) + 1
-            fields = transform(fields, indices, draws.again(turn))
-        return fields
-
-    def __repr__(self):
-        return f"Compose({self.transforms!r})"
+ATTEMPTS = 10  # to find a rectangle that fits, as in the paper's program
 
 
 class PictureTransform:
@@ -95,11 +20,7 @@ class PictureTransform:
 
     def __call__(self, fields: Fields, indices: np.ndarray, draws: Draws) -> Fields:
         x, *others = fields
-        if x.ndim != 4:
-            raise ShapeError(
-                f"{type(self).__name__}: expected pictures (n, C, H, W) as the first field, got "
-                f"shape {x.shape}"
-            )
+        check_pictures(type(self).__name__, x)
         return (self.change(x, indices, draws), *others)
 
     def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
@@ -169,7 +90,7 @@ class Normalize(PictureTransform):
     """
 
     def __init__(self, mean: Data, std: Data) -> None:
-        self.mean, self.std = _channels("mean", mean), _channels("std", std)
+        self.mean, self.std = channels("Normalize: mean", mean), channels("Normalize: std", std)
         if not (self.std > 0).all():
             raise ArgumentError(f"Normalize: std must be above 0, got {std!r}")
 
@@ -189,6 +110,85 @@ class Normalize(PictureTransform):
         return f"Normalize({self.mean.tolist()}, {self.std.tolist()})"
 
 
+class RandomErasing(PictureTransform):
+    """Erase a rectangle in each picture with probability p.
+
+    Its area is a share of the picture's, equally likely in `scale`; its height through its width is
+    in `ratio`, equally likely on a scale of logarithms; where it does not fit, others are drawn,
+    and after ten the picture stays. value: what stands there then, a number, one for each channel,
+    or "random": numbers of the standard normal distribution, for normalized pictures. Raises
+    ShapeError for another number of channels. Source: Zhong and others, arXiv 1708.04896.
+    """
+
+    def __init__(
+        self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3), value: Data | str = 0,
+    ) -> None:  # fmt: skip
+        check_range("RandomErasing: p", p, high=1.0)
+        self.p = float(p)
+        self.scale = _interval("scale", scale, 1.0)
+        self.ratio = _interval("ratio", ratio, np.inf)
+        is_random = isinstance(value, str) and value == "random"
+        self.value = None if is_random else channels("RandomErasing: value", value)
+
+    def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
+        """Return pictures of the same shape."""
+        n, c, *sizes = x.shape
+        waiting = draws.uniform(indices, "erase") < self.p
+        inside = np.zeros((n, 1, *sizes), bool)
+        for attempt in range(ATTEMPTS):
+            if not waiting.any():
+                break
+            share, log_ratio, *places = (
+                draws.uniform(indices, f"erase: {what} {attempt}").astype(np.float64)
+                for what in ("area", "ratio", "top", "left")
+            )
+            low, high = self.scale
+            area = (low + (high - low) * share) * sizes[0] * sizes[1]
+            low, high = np.log(self.ratio)
+            ratio = np.exp(low + (high - low) * log_ratio)
+            height, width = np.rint(np.sqrt([area * ratio, area / ratio])).astype(np.int64)
+            fits = waiting & (height < sizes[0]) & (width < sizes[1])
+            rectangle = np.ones((n, 1, 1), bool)
+            for axis, size, length, place in zip((1, 2), sizes, (height, width), places):
+                first, at = np.floor(place * (size - length + 1))[:, None], np.arange(size)
+                line = (at >= first) & (at < first + length[:, None])
+                rectangle = rectangle & np.expand_dims(line, 3 - axis)
+            inside[fits, 0] = rectangle[fits]
+            waiting &= ~fits
+        return np.where(inside, self._values(x, inside, indices, draws), x)
+
+    def _values(self, x, inside, indices, draws):
+        """What stands where pictures are erased."""
+        if self.value is not None:
+            if len(self.value) not in (1, x.shape[1]):
+                raise ShapeError(
+                    f"RandomErasing: {len(self.value)} channels in value, {x.shape[1]} in pictures "
+                    f"of shape {x.shape}"
+                )
+            return self.value.astype(x.dtype)[:, None, None]
+        if x.dtype.kind != "f":
+            raise DTypeError(
+                f'RandomErasing: value="random" in pictures of {x.dtype}: put Normalize before it'
+            )
+        values = np.zeros_like(x)
+        some = inside.any((1, 2, 3))
+        values[some] = draws.normal(indices[some], x.shape[1:], "erase: value")
+        return values
+
+    def __repr__(self):
+        value = "random" if self.value is None else self.value.tolist()
+        return f"RandomErasing(p={self.p}, scale={self.scale}, ratio={self.ratio}, value={value!r})"
+
+
+def check_pictures(asked: str, x: np.ndarray) -> None:
+    """Raise ShapeError, which `asked` begins, for what are no pictures."""
+    if x.ndim != 4:
+        raise ShapeError(
+            f"{asked}: expected pictures (n, C, H, W) as the first field, got shape {x.shape}"
+        )
+
+
 def as_size(asked: str, size: Ints) -> tuple:
     """Return (height, width) of a size, one number or two. Raises ArgumentError for others."""
     pair = tuple(size) if isinstance(size, (tuple, list)) else (size, size)
@@ -205,11 +205,23 @@ def _is_number(value):
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def _channels(name, values):
+def _interval(name, pair, most):
+    values = [*pair] if isinstance(pair, (tuple, list)) else []
+    if len(values) != 2 or not all(map(_is_number, values)):
+        raise ArgumentError(f"RandomErasing: {name} must be two numbers, got {pair!r}")
+    if not 0 < values[0] <= values[1] <= most or not np.isfinite(values[1]):
+        raise ArgumentError(
+            f"RandomErasing: {name} must rise, from above 0 to at most {most}, got {pair!r}"
+        )
+    return float(values[0]), float(values[1])
+
+
+def channels(asked, values):
+    """A number for each channel, or one for all, as (C,) float64."""
     values = values.tolist() if isinstance(values, np.ndarray) else values
     row = list(values) if isinstance(values, (tuple, list)) else [values]
     if not row or not all(_is_number(v) and np.isfinite(v) for v in row):
         raise ArgumentError(
-            f"Normalize: {name} must be finite, a number or one for each channel, got {values!r}"
+            f"{asked} must be finite, a number or one for each channel, got {values!r}"
         )
     return np.array(row, np.float64)

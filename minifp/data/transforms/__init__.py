@@ -1,0 +1,36 @@
+"""Changing pictures while they are loaded, at random but repeatably: augmentation.
+
+A transform is given to the loader, `DataLoader(data, 64, shuffle=True, transform=...)`, which calls
+
+    transform(fields, indices, draws) -> fields
+
+with the arrays of a batch, the indices of its items in the data set, (n,), and `Draws`. All numbers
+that are drawn for an item depend on the seed, the epoch's number and the item's index alone: so a
+picture is changed alike in batches of another size, in another order, in every precision, with and
+without `prefetch`, and after resuming in the middle of an epoch. That holds for `MixUp` and
+`CutMix` too: the other picture is drawn from the whole epoch, not from the batch.
+
+Those here change the first field, pictures (n, C, H, W), and leave the others, but for `MixUp` and
+`CutMix`, which change the second as well, the classes; any function of the same three arguments
+will do. Label smoothing is the loss's: `F.cross_entropy(z, t, label_smoothing=0.1)`.
+"""
+
+from minifp.data.transforms.draws import Compose, Draws
+from minifp.data.transforms.mixing import CutMix, MixUp
+from minifp.data.transforms.one_picture import (
+    Normalize,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+)
+
+__all__ = [
+    "Compose",
+    "CutMix",
+    "Draws",
+    "MixUp",
+    "Normalize",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+]
