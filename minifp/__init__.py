@@ -112,7 +112,7 @@ from minifp.saving.checkpoint import load, save
 from minifp.lab.task import EarlyStopping, Task
 from minifp.lab.metrics import Metric
 from minifp.lab.tasks import load_task
-from minifp.lab import Comparison, ablate, compare, merge
+from minifp.lab import Comparison, Plan, ablate, compare, merge, plan
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.findings import Findings
@@ -140,7 +140,7 @@ __all__ = [
     "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
     "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings", "GradScaler",
     "GradcheckError", "Metric", "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer",
-    "NoLossScale", "OutOfMemory", "Precision", "PrecisionError", "PrecisionWarning",
+    "NoLossScale", "OutOfMemory", "Plan", "Precision", "PrecisionError", "PrecisionWarning",
     "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task", "Tensor",
     "TrainingError", "UnknownNameError", "ablate", "amp", "autocast", "autograd", "bool",
     "bool_", "capture", "compare", "data", "double", "enable_grad", "errors", "explain", "float",
@@ -148,7 +148,7 @@ __all__ = [
     "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64",
     "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long",
     "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
-    "optim", "paddle", "pi", "precision", "save", "set_default_device", "set_gpu_math",
+    "optim", "paddle", "pi", "plan", "precision", "save", "set_default_device", "set_gpu_math",
     "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----

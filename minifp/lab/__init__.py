@@ -5,6 +5,7 @@ from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
+from minifp.lab.planning import Plan, plan
 from minifp.lab.results.merging import merge
 from minifp.lab.run import Run, train
 from minifp.lab.task import EarlyStopping
@@ -16,10 +17,12 @@ __all__ = [
     "EarlyStopping",
     "Metric",
     "Picture",
+    "Plan",
     "Row",
     "Run",
     "ablate",
     "compare",
+    "plan",
     "merge",
     "train",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minifp.lab import divergence
+from minifp.lab import divergence, registration
 from minifp.lab.arms import is_control
 from minifp.lab.conclusions import controls, notes, sentences, special
 from minifp.lab.conclusions.claims import Claim, claims_of
@@ -38,8 +38,8 @@ class Comparison:
 
     precisions: their canonical texts. baseline: "float32" if it is among them, else the first.
     asked: the (precision, seed) pairs of the last call. config: the settings that all runs share.
-    origin: by what it was made. out: the folder it is kept in, if any. known_distances: see
-    divergence.py.
+    origin: by what it was made. registered: what was said before the runs: see registration.py.
+    out: the folder it is kept in, if any. known_distances: see divergence.py.
     """
 
     task: TaskInfo
@@ -51,6 +51,7 @@ class Comparison:
     environment: dict[str, str]
     asked: list[tuple] = field(default_factory=list)
     origin: Origin = Origin()
+    registered: list[dict] = field(default_factory=list)
     out: Path | None = None
     known_distances: dict = field(default_factory=dict, compare=False)
 
@@ -90,6 +91,10 @@ class Comparison:
     def answers(self) -> list[Answer]:
         """Of each arm, whether its difference is special, or what controls do as well."""
         return controls.answers_of(self)
+
+    def unrepeatable(self) -> list[str]:
+        """What was not the same to the last bit when `@repeat` did it again, in words."""
+        return controls.unrepeatable(self)
 
     def distances(self) -> list[Distances]:
         """How far each run is from its partner, step by step."""
@@ -187,6 +192,7 @@ def compare(
     width: str | float | None = None,
     font: str | None = None,
     tensorboard: bool = False,
+    pilot: bool = False,
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
@@ -199,7 +205,9 @@ def compare(
     captured as CUDA graphs where they allow it. jobs: how many runs at a time, each in a process of
     its own with one thread, for the same results to the last bit. client: a `distributed.Client`,
     on whose workers to train (see docs/comparing.md). style, width, font: of pictures, as in
-    Comparison.figures. tensorboard: write event files too, for `tensorboard --logdir`.
+    Comparison.figures. tensorboard: write event files too, for `tensorboard --logdir`. pilot:
+    whether these runs are to plan more of them, as `plan` says; what was called for is written down
+    before the first run.
 
     Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
     """
@@ -212,6 +220,7 @@ def compare(
     products = products_of(out, figures, style, width, font, tensorboard)
     data = check_data(task.data())
     comparison = opened(task, data, precisions, seeds, out)
+    registration.register(comparison, pilot)
     if out is not None:
         comparison.origin = origin_of(base, device)
         begin(comparison, products)
@@ -237,6 +246,7 @@ def opened(task, data, precisions, seeds, out) -> Comparison:
         config=config,
         environment=environment(),
         asked=[(precision, seed) for seed in seeds for precision in precisions],
+        registered=registration.read(out) if out is not None else [],
         out=out,
     )
 

@@ -403,7 +403,7 @@ def pictures(folder):
 
 def test_pictures_of_other_runs_do_not_stay_beside_new_results(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
+    drawn = {"loss": ("loss",), "difference": (), "power": (), "scale": (), "memory": ()}
     monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
     given = {"out": tmp_path, "progress": False}
     task = blobs(steps=3)

@@ -84,6 +84,9 @@ def asked(monkeypatch):
         def table(self):
             return "table"
 
+        def unrepeatable(self):
+            return []
+
     def compare(task, precisions, seeds, epochs, steps, dial, **more):
         calls.append({**locals(), **more})
         return Nothing()

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from minifp import lab
+from minifp.errors import MinifpError
 from minifp.lab.results.store import RESULTS
 from minifp.lab.tasks import BUILT_IN, load_task
 from minifp.lab.workers.cluster import connected
@@ -25,10 +26,14 @@ from minifp.shell.results import products, where
 @options.device
 @options.jobs
 @options.scheduler
+@click.option(
+    "--plan", is_flag=True, help="A pilot: say how many seeds the margin needs; --out keeps it."
+)
 @options.quiet
 def compare(
-    task, data, precisions, seeds, epochs, steps, dial, out, device, jobs, scheduler, quiet, **made
-):
+    task, data, precisions, seeds, epochs, steps, dial, out, device, jobs, scheduler, plan, quiet,
+    **made,
+):  # fmt: skip
     """Train TASK once for each precision and seed, and say what differs.
 
     For each seed all precisions begin from the same weights and see the same batches, so that runs
@@ -55,6 +60,11 @@ def compare(
       minifp compare spirals.py:task --seeds 10 --out runs/spirals
       minifp compare mlp --steps 99 --out runs/mlp --figures pdf --style paper --width 85mm
 
+    Controls show what any perturbation does: behind a precision, @order is another order of the
+    data, @ulp one weight moved by one unit in its last place, @kernels NumPy's sums in place of
+    compiled ones, and @repeat the same once more, which must come out the same to the last bit:
+    float32@order mixed@ulp.
+
     With --out, every run is saved as soon as it is finished. After Ctrl-C the same command goes on
     where it stopped; with more seeds or precisions it trains only what is missing.
     """
@@ -79,11 +89,15 @@ def compare(
                 device=device,
                 jobs=jobs,
                 client=client,
+                pilot=plan,
             )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(out)) from None
-    click.echo(comparison.table())
+    click.echo(lab.Plan(comparison).table() if plan else comparison.table())
     click.echo("\n" + where(Path(out) / "report.html" if out else None, made["figures"]))
+    differing = comparison.unrepeatable()
+    if differing:
+        raise MinifpError(f"what was done again is not the same: {differing[0]}")
 
 
 def finished_before_interrupt(out) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from minifp.lab import registration
 from minifp.lab.conclusions import courses
 from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.conclusions.sentences import sentence_case
@@ -20,6 +21,7 @@ def notes(comparison) -> list[str]:
             f"{seeds} only: pictures show intervals from {FEW_SEEDS} seeds on, and a claim should "
             "rest on 10."
         )
+    found += registration.warnings(comparison.registered)
     found += coarse_notes(comparison) + converged_notes(comparison) + partner_notes(comparison)
     for arm in comparison.precisions:
         for run in comparison.runs_of(arm):

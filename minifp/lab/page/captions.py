@@ -50,6 +50,8 @@ def note(comparison, name) -> str:
         "difference": "At the end: a mark for each seed, a bar at their mean. Difference: the mean "
         f"with its {curves.CONFIDENCE:.0%} interval, below it a mark for each seed; an arrow "
         "points to a mean that is too far off to be drawn.",
+        "power": "The chance that the verdict is EQUIVALENT, if there is truly no difference and "
+        "differences spread as they do here; a mark: the seeds that there are.",
         "memory": "Counted from the arrays that are alive at the peak of one training step. Times "
         "were measured in these runs, on the machine named in the report.",
     }

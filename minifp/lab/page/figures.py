@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from minifp.errors import ArgumentError, MinifpError
-from minifp.lab.page import by_precision, captions, over_steps, verdicts
+from minifp.lab.page import by_precision, captions, over_steps, power_figure, verdicts
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.report import drawing, words
 from minifp.report import look as looks
@@ -72,6 +72,13 @@ PANELS = {
             is_wanted=lambda c: len(c.precisions) > 1,
         ),
         Panel(
+            "power",
+            lambda c: "Power, by the number of seeds",
+            power_figure.draw_power,
+            power_figure.describe,
+            is_wanted=power_figure.is_wanted,
+        ),
+        Panel(
             "memory",
             lambda c: "Memory of one training step",
             by_precision.draw_memory,
@@ -93,6 +100,7 @@ CAPTIONS = "captions.txt"
 FIGURES = {
     "loss": ("loss", "metric"),
     "difference": ("final", "difference"),
+    "power": ("power",),
     "scale": ("scale", "gradients"),
     "memory": ("memory", "time"),
 }

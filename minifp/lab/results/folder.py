@@ -1,6 +1,7 @@
 """The folder of a comparison: begun before training, so that nothing misleading stays in it."""
 
 from minifp.errors import ArgumentError
+from minifp.lab import registration
 from minifp.lab.results import latex, reproduce, store, summary, tidy
 from minifp.lab.results.products import shown
 from minifp.saving import files
@@ -14,6 +15,7 @@ def contents(comparison, folder) -> dict:
         folder / store.LATEX: latex.table(comparison),
         folder / store.SCRIPT: reproduce.script(comparison),
         folder / store.RESULTS: store.to_json(summary.summary(comparison), indent=1),
+        folder / registration.FILE: registration.text_of(comparison.registered),
     }
 
 

@@ -149,5 +149,6 @@ def united(parts, runs) -> Comparison:
         seeds=sorted({seed for part in parts for seed in part.seeds}),
         runs=sorted(runs, key=lambda run: (run.seed, order.get(run.precision, math.inf))),
         asked=list(dict.fromkeys(pair for part in parts for pair in part.asked)),
+        registered=sorted((e for part in parts for e in part.registered), key=lambda e: e["at"]),
         out=None,
     )

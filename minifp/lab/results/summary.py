@@ -6,7 +6,6 @@ from importlib.resources import files as resources
 
 from minifp.errors import DataError
 from minifp.lab import divergence
-from minifp.lab.conclusions import controls
 from minifp.lab.results import store, tidy
 from minifp.lab.results.origin import Origin
 from minifp.lab.task_info import TaskInfo
@@ -29,15 +28,17 @@ def summary(comparison) -> dict:
         "task": asdict(comparison.task),
         "notes": comparison.notes(),
         "verdict": comparison.verdict_sentence(),
+        "special": comparison.answer_sentences(),
         "baseline": comparison.baseline,
         "asked": comparison.asked,
         "origin": asdict(comparison.origin),
+        "registered": comparison.registered,
         **{name: getattr(comparison, name) for name in KEPT},
         "rows": [asdict(row) for row in comparison.rows()],
         "scores": [claim.told() for claim in comparison.claims()],
         "controls": [answer.told() for answer in comparison.answers()],
         "divergence": [divergence.told(d, comparison.baseline) for d in comparison.distances()],
-        "not_repeatable": controls.unrepeatable(comparison),
+        "not_repeatable": comparison.unrepeatable(),
         "runs": [told(run) for run in comparison.runs],
     }
 
@@ -67,6 +68,7 @@ def read(folder) -> dict:
             "runs": runs,
             "asked": [tuple(pair) for pair in held["asked"]],
             "origin": Origin(**held["origin"]),
+            "registered": held["registered"],
             "out": folder,
             **{name: held[name] for name in KEPT},
         }

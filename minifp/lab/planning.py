@@ -1,0 +1,61 @@
+"""`plan`: how many seeds a margin needs, from a pilot whose runs are kept and count."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from minifp.errors import ArgumentError
+from minifp.lab.comparison import Comparison, compare
+from minifp.lab.conclusions.planning import Need, needs_of
+from minifp.lab.statistics.power import POWER
+from minifp.lab.task import Task
+
+
+@dataclass(repr=False)
+class Plan:
+    """The result of `plan`: the pilot, a Comparison, and what it says of each arm.
+
+    power: the chance of EQUIVALENT that is aimed at, if there is truly no difference.
+    """
+
+    pilot: Comparison
+    power: float = POWER
+
+    @cached_property
+    def needs(self) -> list[Need]:
+        """One for each arm: see conclusions/planning.py."""
+        return needs_of(self.pilot, self.power)
+
+    @property
+    def seeds(self) -> int | None:
+        """How many seeds are enough for all arms; None where the pilot does not say."""
+        return max((need.seeds for need in self.needs), default=None)
+
+    def table(self) -> str:
+        """The seeds that are needed, and the power of others, as plain text."""
+        from minifp.lab.page.power_table import plan_text
+
+        return plan_text(self)
+
+    def __repr__(self):
+        return self.table()
+
+
+def plan(
+    task: Task | str,
+    precisions: Iterable = ("float32", "mixed"),
+    seeds: int | Iterable[int] = 5,
+    power: float = POWER,
+    **how,
+) -> Plan:
+    """Find out how many seeds a comparison needs, by a pilot of a few, and return the Plan.
+
+    task, precisions, seeds, and what else may be said: as `compare` takes them. With out=FOLDER
+    the pilot's runs are kept, and `compare` with more seeds and the same folder goes on from them.
+    power: the chance of EQUIVALENT that is aimed at, if there is truly no difference.
+
+    Raises ArgumentError for a power that is none, and as `compare` does.
+    """
+    if not isinstance(power, float) or not 0 < power < 1:
+        raise ArgumentError(f"power={power!r}: expected a number between 0 and 1, such as 0.8")
+    return Plan(compare(task, precisions, seeds, pilot=True, **how), power)

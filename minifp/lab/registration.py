@@ -1,0 +1,151 @@
+"""What was said before the first run: the margin, the arms and the seeds, each time with its hash.
+
+A margin that is chosen after results were seen proves nothing. So `compare` writes down what is
+claimed before it trains: in `registered.json` in the folder, and in its results. What is called
+otherwise later is added below, with how many runs there were by then, and is told as what it is:
+changed after the fact. Each entry's hash is also of the hash before it, so that none can be
+exchanged without the later ones.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+
+from minifp.errors import ArgumentError
+from minifp.report import words
+
+FILE = "registered.json"
+PILOT, COMPARISON = "pilot", "comparison"
+CLAIMS = ("metric_name", "metric_unit", "goal", "margin", "metrics", "loss_margin", "target")
+
+
+def register(comparison, pilot: bool = False) -> None:
+    """Add what a call asks for, if it is not what was registered before."""
+    held = comparison.registered
+    arms = [*dict.fromkeys(arm for arm, _ in comparison.asked)]
+    seeds = sorted({seed for _, seed in comparison.asked})
+    task = asdict(comparison.task)
+    entry = {
+        "kind": PILOT if pilot else COMPARISON,
+        "claims": json.loads(json.dumps({name: task[name] for name in CLAIMS})),
+        "arms": arms,
+        "seeds": seeds,
+        "settings": digest(comparison.config),
+    }
+    if held and covers(held, entry):
+        return
+    entry["at"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    entry["runs"] = len(comparison.runs)
+    entry["before"] = held[-1]["sha256"] if held else ""
+    held.append({**entry, "sha256": digest(entry)})
+
+
+def covers(held, entry) -> bool:
+    """Whether all of an entry was registered before."""
+    last = held[-1]
+    same = all(last[key] == entry[key] for key in ("claims", "settings"))
+    arms = {arm for e in held for arm in e["arms"]}
+    seeds = {seed for e in held for seed in e["seeds"]}
+    turned = last["kind"] == PILOT and entry["kind"] == COMPARISON
+    return same and {*entry["arms"]} <= arms and {*entry["seeds"]} <= seeds and not turned
+
+
+def digest(value) -> str:
+    """The SHA-256 of a value's JSON."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+# ---- in the folder -------------------------------------------------------------------------------
+
+
+def read(folder: Path) -> list[dict]:
+    """What was registered in a folder. Raises ArgumentError where it was edited or damaged."""
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        known = {"", *(entry["sha256"] for entry in held)}
+        for entry in held:
+            told = {key: value for key, value in entry.items() if key != "sha256"}
+            if entry["sha256"] != digest(told) or entry["before"] not in known:
+                raise ValueError("an entry is not what its hash is of")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ArgumentError(
+            f"{path}: {error}. It says what was claimed before training, and is not to be edited: "
+            "put the old file back, or delete it, and the results say that nothing was registered"
+        ) from error
+    return held
+
+
+def text_of(held: list[dict]) -> str:
+    """What the file holds."""
+    return json.dumps(held, indent=1, ensure_ascii=False)
+
+
+# ---- in words ------------------------------------------------------------------------------------
+
+
+def sentences(held: list[dict]) -> list[str]:
+    """What was registered when, the first first."""
+    return [sentence(entry, held[:i]) for i, entry in enumerate(held)]
+
+
+def sentence(entry, before) -> str:
+    """One entry."""
+    when = "before the first run" if not entry["runs"] else after(entry)
+    kind = "a pilot" if entry["kind"] == PILOT else "a comparison"
+    seeds = words.plural(len(entry["seeds"]), "seed")
+    changed = changes(entry, before)
+    said = "; ".join(changed) if changed else margin_text(entry["claims"])
+    of = f"{kind} of {', '.join(entry['arms'])} with {seeds}"
+    about = f"Registered {when}, {entry['at'][:10]}: {of}; {said}"
+    return f"{about} (sha256 {entry['sha256'][:12]})."
+
+
+def after(entry) -> str:
+    """After how many runs."""
+    return f"after {words.plural(entry['runs'], 'run')}"
+
+
+def margin_text(claims) -> str:
+    """What is claimed, and with which margins."""
+    texts = [f"margin of {claims['metric_name']} {claims['margin']:g}"]
+    texts += [f"of {m['name']} {m['margin']:g}" for m in claims["metrics"] if m["margin"]]
+    for name in ("loss_margin", "target"):
+        if claims[name] is not None:
+            texts.append(f"{words.spaced(name)} {claims[name]:g}")
+    return ", ".join(texts)
+
+
+def changes(entry, before) -> list[str]:
+    """What is claimed otherwise than before."""
+    if not before or before[-1]["claims"] == entry["claims"]:
+        return []
+    old, new = before[-1]["claims"], entry["claims"]
+    return [f"{words.spaced(k)} was {old[k]} and is {new[k]}" for k in CLAIMS if old[k] != new[k]]
+
+
+def warnings(held: list[dict]) -> list[str]:
+    """What was changed, or added, when results could have been seen."""
+    found = []
+    if held and held[0]["runs"]:
+        found.append(
+            f"Nothing was registered before the first {words.plural(held[0]['runs'], 'run')}: "
+            "whether the margin was fixed before them cannot be told."
+        )
+    for i, entry in enumerate(held[1:], 1):
+        changed, last = changes(entry, held[:i]), held[i - 1]
+        if changed and entry["runs"]:
+            found.append(f"CHANGED {after(entry).upper()}: {'; '.join(changed)}.")
+        more = sorted({*entry["seeds"]} - {s for e in held[:i] for s in e["seeds"]})
+        if more and entry["runs"] and last["kind"] != PILOT:
+            found.append(
+                f"{words.plural(len(more), 'seed')} more than first planned, "
+                f"{after(entry)}: to add seeds until a verdict comes makes false ones likelier. "
+                "Plan their number (--plan)."
+            )
+    return found

@@ -1,0 +1,120 @@
+"""How many seeds it takes, and what was said before the first run."""
+
+import json
+
+import pytest
+from lab_blobs import blobs
+
+import minifp as fp
+from minifp.errors import ArgumentError
+from minifp.lab import Comparison, registration
+from minifp.lab.comparison import opened
+from minifp.lab.conclusions.planning import counts, curve
+from minifp.lab.planning import Plan
+from minifp.lab.run import Run
+from minifp.lab.statistics.power import tost_power
+from minifp.report import drawing
+from minifp.report.plain_text import WIDTH
+
+BOTH = ["float32", "mixed"]
+
+
+def pilot(differences=(0.4, -0.5, 0.1, 0.3, -0.2), **more):
+    """A comparison of runs that were never trained, and differ by so much."""
+    runs = []
+    for seed, d in enumerate(differences):
+        runs.append(Run("float32", seed, metric=90.0 + 0.37 * seed, steps=4))
+        runs.append(Run("mixed", seed, metric=90.0 + 0.37 * seed + d, steps=4))
+        runs.append(Run("float32@ulp", seed, metric=90.0 + 0.37 * seed, steps=4))
+    seeds = list(range(len(differences)))
+    task = blobs(**{"margin": 0.4, **more})
+    whole = opened(task, task.data(), [*BOTH, "float32@ulp"], seeds, None)
+    whole.runs = runs
+    return whole
+
+
+def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
+    (need,) = Plan(pilot(), 0.9).needs
+    assert (need.arm, need.pairs, need.score) == ("mixed", 5, "accuracy")  # no control
+    assert tost_power(need.seeds, need.sd, 0.4) >= 0.9 > tost_power(need.seeds - 1, need.sd, 0.4)
+    assert need.at_best < need.seeds < need.at_worst and need.now < 0.9
+    assert Plan(pilot(), 0.9).seeds == need.seeds > Plan(pilot(), 0.5).seeds
+    powers = curve(need, counts([need]))
+    assert powers == sorted(powers) and powers[-1] > 0.9
+
+
+def test_a_plan_shows_itself_in_a_table_with_its_curve():
+    plan = Plan(pilot())
+    text = repr(plan)
+    assert f"Take {plan.seeds} seeds." in text and "Power, by the number of seeds" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert "nothing can be planned" in repr(Plan(pilot((0.1,))))
+    assert Plan(pilot((0.1,))).seeds is None
+
+
+@pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
+def test_a_comparison_has_its_power_curve_as_a_picture(tmp_path):
+    paths = pilot().figures(tmp_path, "svg")
+    assert "power.svg" in [path.name for path in paths]
+
+
+@pytest.mark.parametrize("power", [0, 1.0, "0.8"])
+def test_a_power_that_is_none_is_refused(power):
+    with pytest.raises(ArgumentError, match="between 0 and 1"):
+        fp.plan(blobs(steps=1), power=power)
+
+
+# ---- what was registered -------------------------------------------------------------------------
+
+
+def registered(folder):
+    """What a folder says was registered."""
+    return json.loads((folder / registration.FILE).read_text(encoding="utf-8"))
+
+
+def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("minifp.lab.comparison.train_missing", interrupted)
+        fp.compare(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
+    (entry,) = registered(tmp_path)
+    assert (entry["runs"], entry["kind"], entry["seeds"]) == (0, "comparison", [0, 1])
+    assert entry["claims"]["margin"] == 0.5 and len(entry["sha256"]) == 64
+    result = fp.compare(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
+    assert registered(tmp_path) == [entry] == Comparison.load(tmp_path).registered
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Registered before the first run" in page and entry["sha256"][:12] in page
+    assert registration.warnings(result.registered) == []
+
+
+def test_a_margin_that_is_changed_after_the_fact_is_told_as_what_it_is(tmp_path):
+    fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
+    changed = fp.compare(blobs(steps=2, margin=5.0), BOTH, 1, out=tmp_path, progress=False)
+    told = "CHANGED AFTER 2 RUNS: margin was 0.5 and is 5.0."
+    assert told in changed.notes() and told in Comparison.load(tmp_path).notes()
+    first, second = registered(tmp_path)
+    assert second["before"] == first["sha256"] != second["sha256"]
+
+
+def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path):
+    plan = fp.plan(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
+    assert f"The pilot's runs are in {tmp_path}" in " ".join(repr(plan).split())
+    result = fp.compare(blobs(steps=2), BOTH, 3, out=tmp_path, progress=False)
+    assert [e["kind"] for e in result.registered] == ["pilot", "comparison"]
+    assert [e["runs"] for e in result.registered] == [0, 4] and len(result.runs) == 6
+    assert registration.warnings(result.registered) == []
+    more = fp.compare(blobs(steps=2), BOTH, 4, out=tmp_path, progress=False)
+    assert any(note.startswith("1 seed more than first planned, after 6") for note in more.notes())
+
+
+def test_runs_of_before_are_no_plan_and_an_edited_one_is_refused(tmp_path):
+    fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
+    path = tmp_path / registration.FILE
+    path.write_text(path.read_text(encoding="utf-8").replace("0.5", "0.6"), encoding="utf-8")
+    with pytest.raises(ArgumentError, match="not what its hash is of"):
+        fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
+    path.unlink()
+    late = fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
+    assert "Nothing was registered before the first 2 runs" in " ".join(late.notes())
