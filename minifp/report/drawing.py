@@ -57,8 +57,8 @@ VARIABLES = {
     **{style.color: f"--series-{i}" for i, style in enumerate(STYLES)},
 }
 
-SETTINGS = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib
+SETTINGS: dict = {
+    "font.family": ["DejaVu Sans", "sans-serif"],  # the first of which comes with matplotlib
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",

@@ -52,7 +52,7 @@ class Look:
         found: dict = {name: size * self.shrunk for name, size in SHRINKING.items()}
         found["savefig.dpi"] = 300 if self.is_for_paper else drawing.SETTINGS["savefig.dpi"]
         if self.font is not None:  # the letters that it has not are DejaVu's
-            found["font.family"] = [self.font, "DejaVu Sans"]
+            found["font.family"] = [self.font, *drawing.SETTINGS["font.family"]]
         return found
 
 

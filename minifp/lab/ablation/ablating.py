@@ -10,11 +10,12 @@ from pathlib import Path
 from minifp.lab.ablation.effects import WAYS, Effect, contexts, effect
 from minifp.lab.ablation.factors import DEFAULT, Factor, as_base, as_factors, combinations
 from minifp.lab.comparison import Comparison, compare
+from minifp.lab.results.store import EFFECTS
 from minifp.numerics import policy
 from minifp.report import drawing
+from minifp.report.look import SCREEN, look_of
 from minifp.saving import files
 
-NAME = "effects"  # of the files in a folder
 BASELINE = policy.SINGLE
 
 
@@ -51,15 +52,19 @@ class Ablation:
 
         return text_tables(self)
 
-    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
+    def save(self, folder: str | os.PathLike, figures=None, look=SCREEN) -> list[Path]:
         """Write effects.csv and effects.html, and with figures="png", "svg" or "pdf" the picture of
-        the effects. Returns the paths."""
+        the effects, which looks as a Look says. Returns the paths."""
         from minifp.lab.ablation.shown import page, picture
 
         folder = files.as_path(folder)
-        contents: dict = {folder / f"{NAME}.csv": self.csv(), folder / f"{NAME}.html": page(self)}
+        contents: dict = {
+            folder / f"{EFFECTS}.csv": self.csv(),
+            folder / f"{EFFECTS}.html": page(self),
+        }
         if figures is not None:
-            contents[folder / f"{NAME}.{figures}"] = drawing.bytes_of(picture(self), figures)
+            drawn = drawing.bytes_of(picture(self, look), figures, **look.settings())
+            contents[folder / f"{EFFECTS}.{figures}"] = drawn
         files.write_all(contents)
         return list(contents)
 
@@ -99,5 +104,6 @@ def ablate(task, factors=DEFAULT, seeds=5, *, base="mixed", out=None, figures=No
     compared = compare(task, precisions, seeds, out=out, figures=figures, **options)
     ablation = Ablation(compared, chosen, cells)
     if out is not None:
-        ablation.save(out, figures)
+        looks = (options.get(name) for name in ("style", "width", "font"))
+        ablation.save(out, figures, look_of(*looks))
     return ablation

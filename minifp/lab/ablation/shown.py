@@ -8,6 +8,7 @@ from minifp.lab.page.captions import mean_text, metric_label
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import document, drawing, in_notebook, words
+from minifp.report.look import SCREEN, wrapped
 from minifp.report.markup import code, paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
@@ -145,13 +146,14 @@ def text_tables(ablation) -> str:
 # ---- as a picture -------------------------------------------------------------------------------
 
 
-def picture(ablation):
+def picture(ablation, look=SCREEN):
     """A matplotlib Figure: for each technique its three effects with intervals, and the margin."""
     from matplotlib.figure import Figure
 
     task, count = ablation.comparison.task, len(ablation.factors)
-    with drawing.settings():
-        drawn = Figure(figsize=(6.4, 1.25 + 0.72 * count))
+    wide = look.width or 6.4
+    with drawing.settings(**look.settings()):
+        drawn = Figure(figsize=(wide, 1.25 + 0.72 * count))
         drawn.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
         axes = drawn.subplots()
         axes.axvspan(-task.margin, task.margin, color=drawing.GRID, alpha=0.45, linewidth=0)
@@ -163,12 +165,13 @@ def picture(ablation):
         axes.set_ylim(count - 0.45, -0.55)
         axes.grid(False, axis="y")
         axes.margins(x=0.08)
-        axes.set_title(f"What each technique does: {ablation.comparison.task.name}")
-        axes.set_xlabel(
-            f"{metric_label(task)} with it minus without it; shaded: the margin of ±{task.margin:g}"
-        )
+        title = f"What each technique does: {ablation.comparison.task.name}"
+        axes.set_title("" if look.is_for_paper else wrapped(title, wide - 2, drawing.points(11)))
+        said = f"{metric_label(task)} with it minus without it; shaded: the margin of "
+        axes.set_xlabel(wrapped(f"{said}±{task.margin:g}", wide - 1.5, drawing.points(9)))
         handles, _ = axes.get_legend_handles_labels()
-        drawn.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8.5)
+        columns, size = 3 if wide > 5 else 1, drawing.points(8.5)
+        drawn.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=size)
         drawing.settle(drawn)
     return drawn
 
@@ -182,7 +185,12 @@ def draw_effect(axes, ablation, factor, way, y):
     if not words.is_number(effect.mean):
         axes.plot([], [], **look)
         text = f"{ASKED[way]}: {diverged(effect)}"
-        small = {"fontsize": 7, "color": style.color, "va": "center", "ha": "center"}
+        small = {
+            "fontsize": drawing.points(7),
+            "color": style.color,
+            "va": "center",
+            "ha": "center",
+        }
         axes.text(0, y, text, **small)
         return
     if words.is_number(effect.low):

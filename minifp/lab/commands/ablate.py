@@ -8,7 +8,7 @@ from minifp.lab.tasks import load_task
 from minifp.lab.workers.cluster import connected
 from minifp.saving import files
 from minifp.shell import options
-from minifp.shell.results import picture_format, where
+from minifp.shell.results import products, where
 
 
 class ManyFactors(click.Command):
@@ -36,7 +36,7 @@ class ManyFactors(click.Command):
 @options.steps
 @options.dial
 @options.out("Keep results, pictures and pages in this folder, and go on from what is there.")
-@options.figures
+@options.products
 @options.device
 @options.jobs
 @options.scheduler
@@ -51,11 +51,11 @@ def ablate(
     steps,
     dial,
     out,
-    figures,
     device,
     jobs,
     scheduler,
     quiet,
+    **made,
 ):
     """Say what each technique of mixed-precision training does for TASK.
 
@@ -79,7 +79,7 @@ def ablate(
             steps=steps,
             dial=dial,
             out=out,
-            figures=picture_format(figures) if out else None,
+            **products(out, **made),
             progress=not quiet,
             device=device,
             jobs=jobs,
@@ -87,4 +87,4 @@ def ablate(
         )
     click.echo(ablation.table())
     page = files.as_path(out) / "effects.html" if out else None
-    click.echo("\n" + where(page, figures))
+    click.echo("\n" + where(page, made["figures"]))

@@ -58,7 +58,6 @@ def compare(
       minifp compare mlp --precision float32 mixed,master_weights=off --epochs 5
       minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
       minifp compare spirals.py:task --seeds 10 --out runs/spirals
-      minifp compare mlp --steps 99 --out runs/mlp --figures pdf --style paper --width 85mm
 
     Controls show what any perturbation does: behind a precision, @order is another order of the
     data, @ulp one weight moved by one unit in its last place, @kernels NumPy's sums in place of

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from minifp.errors import ArgumentError
 from minifp.lab.results import event_files, store
+from minifp.report import drawing
 from minifp.report.look import SCREEN, Look, look_of
 
 
@@ -62,7 +63,9 @@ def products_of(out, figures, style, width, font, tensorboard) -> Products:
 
 
 def shown(folder: Path) -> list[Path]:
-    """The page, pictures and event files that may be in a folder, of whatever comparison."""
+    """Pages, pictures and event files that may be in a folder, of whatever comparison."""
     from minifp.lab.page.figures import places
 
-    return [folder / store.REPORT, *places(folder), *event_files.there(folder)]
+    endings = ("csv", "html", *drawing.FORMATS)
+    effects = [folder / f"{store.EFFECTS}.{ending}" for ending in endings]
+    return [folder / store.REPORT, *places(folder), *effects, *event_files.there(folder)]

@@ -31,6 +31,7 @@ from minifp.saving import files
 RUNS, RESULTS, REPORT = "runs", "results.json", "report.html"
 RUNS_TABLE, HISTORY = "runs.csv", "history.csv"
 LATEX, SCRIPT = "table.tex", "reproduce.sh"
+EFFECTS = "effects"  # what the files begin with that an ablation adds
 LONGEST = 200  # characters of a precision in a file's name, which may have 255
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no numbers for these
 
