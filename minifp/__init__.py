@@ -112,7 +112,7 @@ from minifp.saving.checkpoint import load, save
 from minifp.lab.task import EarlyStopping, Task
 from minifp.lab.metrics import Metric
 from minifp.lab.tasks import load_task
-from minifp.lab import Comparison, Plan, ablate, compare, merge, plan
+from minifp.lab import Comparison, Plan, ablate, compare, merge, plan, sweep
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.findings import Findings
@@ -149,7 +149,7 @@ __all__ = [
     "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long",
     "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
     "optim", "paddle", "pi", "plan", "precision", "save", "set_default_device", "set_gpu_math",
-    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "uint8",
+    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "sweep", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

@@ -3,6 +3,7 @@
 from minifp.lab.ablation import Ablation, ablate
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
+from minifp.lab.grids.sweeping import Sweep, sweep
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
 from minifp.lab.planning import Plan, plan
@@ -20,9 +21,11 @@ __all__ = [
     "Plan",
     "Row",
     "Run",
+    "Sweep",
     "ablate",
     "compare",
     "plan",
     "merge",
+    "sweep",
     "train",
 ]

@@ -16,11 +16,13 @@ class Place(click.Path):
 
 
 class ManyValues(click.Command):
-    """A command whose --precision takes all words up to the next option."""
+    """A command whose --precision, and others of `many`, take all words up to the next option."""
+
+    many: tuple[str, ...] = ("--precision", "-p")
 
     def parse_args(self, ctx, args):
         """Parse, with the flag repeated before each of its values."""
-        return super().parse_args(ctx, repeated(args, ("--precision", "-p")))
+        return super().parse_args(ctx, repeated(args, self.many))
 
 
 def repeated(args, flags) -> list:
@@ -33,7 +35,7 @@ def repeated(args, flags) -> list:
         if arg in flags:
             flag = arg
             if i + 1 == len(args) or args[i + 1].startswith("-"):
-                raise click.BadOptionUsage(arg, f"{arg} needs at least one precision")
+                raise click.BadOptionUsage(arg, f"{arg} needs at least one value")
         elif flag is not None and not arg.startswith("-"):
             words += [flag, arg]
         else:
@@ -43,7 +45,9 @@ def repeated(args, flags) -> list:
 
 
 def seeds_of(ctx, param, value):
-    """How many seeds, or which: "5", or "0,3,7", or "7," for this one alone."""
+    """How many seeds, or which: "5", or "0,3,7", or "7," for this one alone; None is none."""
+    if value is None:
+        return None
     try:
         which = [int(part) for part in value.removesuffix(",").split(",")]
     except ValueError:

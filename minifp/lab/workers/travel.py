@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.lab.settings import adjusted
+from minifp.lab.changes import changed
 from minifp.lab.task import Task
 from minifp.lab.tasks import FILE_MODULE, load_task
 
@@ -25,9 +25,10 @@ HOW_TO_GET = "python -m pip install loky"
 
 @dataclass(frozen=True)
 class Named:
-    """A task by its name, with the data set of a built-in one, and what `adjusted` changes in it.
+    """A task by its name, with the data set of a built-in one.
 
-    text: what is in its file, if it is of one, for machines that do not see the same files.
+    changes: what is changed in it: see changes.py. text: what is in its file, if it is of one, for
+    machines that do not see the same files.
     """
 
     spec: str
@@ -42,7 +43,7 @@ class Named:
 
     def load(self) -> Task:
         """The task itself. Raises ArgumentError where there is no such task here."""
-        return adjusted(load_task(self._spec_here(), self.data), **dict(self.changes))
+        return changed(load_task(self._spec_here(), self.data), dict(self.changes))
 
     def _spec_here(self):
         """The name, whose file is written anew where it is not as it was."""
@@ -76,7 +77,7 @@ Ticket = Named | Carried
 
 
 def ticket(base: Task, changes: dict, task: Task) -> Ticket:
-    """How `task` travels, which `adjusted` made of `base` by `changes`.
+    """How `task` travels, which `changed` made of `base` by `changes`.
 
     Raises ArgumentError for one that has no name and cannot be pickled, naming the field.
     """

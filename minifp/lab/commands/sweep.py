@@ -1,0 +1,104 @@
+"""`minifp sweep`."""
+
+from pathlib import Path
+
+import click
+
+from minifp import lab
+from minifp.lab.grids.grid import PRECISIONS, grid_of, read_grid
+from minifp.lab.grids.sweeping import plan
+from minifp.lab.grids.tables import NAME
+from minifp.lab.workers.cluster import connected
+from minifp.shell import options
+from minifp.shell.results import picture_format, where
+
+
+class ManySettings(options.ManyValues):
+    """A command whose --set takes all words up to the next option too."""
+
+    many = (*options.ManyValues.many, "--set")
+
+
+@click.command(cls=ManySettings)
+@click.argument("task", required=False)
+@options.data
+@options.precisions
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUES...", help="What is varied.")
+@click.option(
+    "--grid",
+    type=options.Place(dir_okay=False),
+    metavar="FILE",
+    help="A TOML file that says task, precision, seeds and set, in place of these.",
+)
+@click.option(
+    "--seeds", callback=options.seeds_of, metavar="N", help="How many, or which.  [default: 5]"
+)
+@options.epochs
+@options.steps
+@options.dial
+@options.out("Keep all cells in this folder, and go on from what is there.")
+@options.figures
+@click.option("--dry-run", is_flag=True, help="Say how many runs there are, and about how long.")
+@options.device
+@options.jobs
+@options.scheduler
+@options.quiet
+def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, **rest):
+    """Compare precisions at every point of a grid of settings.
+
+    --set takes names with their values: lr=1e-4..1e-1:5 for five values, each so many times the one
+    before, lr=0..0.1:5:lin for steps of equal size, or values such as loss_scale=1,8,128,dynamic. A
+    name is a setting of the optimizer (lr, weight_decay), of the task (batch_size, epochs, steps,
+    clip_norm, accumulate, dial), or a switch of the precision (loss_scale, master_weights, reduce),
+    which float32 does not take: all are compared with it.
+
+    In DIR each cell is a folder as `minifp compare` writes it; beside them are sweep.html, with
+    heat maps and curves, sweep.csv and sweep.json. The same command goes on after Ctrl-C.
+
+    \b
+    Examples:
+      minifp sweep mlp --set lr=1e-4..1e-1:5 --seeds 3 --out runs/rates
+      minifp sweep lenet --precision float32 mixed --set lr=1e-3,1e-2 loss_scale=1,128,dynamic
+      minifp sweep mlp --set lr=1e-3,1e-2 batch_size=16..128:4 --dry-run --jobs 2
+    """
+    if grid is None:
+        if task is None or not settings:
+            raise click.UsageError("give a TASK and --set NAME=VALUES, or --grid FILE")
+        given = dict(map(named, settings))
+        if len(given) < len(settings):
+            raise click.UsageError("--set: each name once; values are separated by commas")
+        seeds, precisions = 5 if seeds is None else seeds, precisions or PRECISIONS
+        whole = grid_of(task, given, precisions, seeds, epochs, steps, dial, data)
+    else:
+        given = (task, data, *precisions, *settings, seeds, epochs, steps, dial)
+        if any(value is not None for value in given):
+            raise click.UsageError(f"--grid {grid} says what is trained: give nothing of it again")
+        whole = read_grid(grid)
+    carry_out(whole, **rest)
+
+
+def named(text: str) -> tuple[str, str]:
+    """The name and the values in "lr=0.1,0.2"."""
+    name, equals, values = text.partition("=")
+    if not (name and equals and values):
+        raise click.UsageError(f"--set {text}: expected NAME=VALUES, such as lr=1e-4..1e-1:5")
+    return name, values
+
+
+def carry_out(grid, out, figures, dry_run, device, jobs, scheduler, quiet) -> None:
+    """Sweep a grid, or say how long that would take."""
+    if dry_run:
+        click.echo(plan(grid, out, device, jobs).text())
+        return
+    with connected(scheduler) as client:
+        swept = lab.sweep(
+            grid=grid,
+            out=out,
+            figures=picture_format(figures) if out else None,
+            progress=not quiet,
+            device=device,
+            jobs=jobs,
+            client=client,
+        )
+    click.echo(swept.table())
+    click.echo("\n" + where(Path(out) / f"{NAME}.html" if out else None, figures))

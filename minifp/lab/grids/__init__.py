@@ -1,0 +1,1 @@
+"""Sweeps: the same comparison at every point of a grid of settings."""

@@ -1,0 +1,107 @@
+"""The values that one thing is to have, as they are written: "1,8,128,dynamic", "1e-4..1e-1:5"."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from minifp.errors import ArgumentError
+from minifp.lab.changes import COUNTS, PRECISION, changed, is_plain, place_of, switched, told
+from minifp.lab.task import Task
+
+DIGITS = 4  # of the values between the ends of a range
+RANGE = re.compile(r"(.+?)\.\.(.+?):(\d+)(?::(lin|log))?")
+HOW = "expected values such as 1,8,128,dynamic, or a range of n values such as 1e-4..1e-1:5"
+
+
+def values_of(name: str, given: Any) -> list:
+    """The values that a text, one value, or a list of values means, each once.
+
+    A range a..b:n has n values between a and b, both included, each the same number of times the
+    one before; a..b:n:lin has steps of equal size. Raises ArgumentError.
+    """
+    found = read(name, given) if isinstance(given, str) else given
+    if not isinstance(found, Iterable) or isinstance(found, (str, Mapping)):
+        found = [found]
+    values = [one for item in found for one in _of_item(name, item)]
+    texts = [told(value) for value in values]
+    if not values or len(set(texts)) < len(texts):
+        raise ArgumentError(f"{name}={given}: {HOW}; each value once")
+    return values
+
+
+def _of_item(name, item):
+    return read(name, item) if isinstance(item, str) else [item]
+
+
+def read(name: str, text: str) -> list:
+    """The values of a text."""
+    values: list = []
+    for part in text.split(","):
+        between = RANGE.fullmatch(part.strip())
+        values += spread(name, *between.groups()) if between else [value_of(name, part.strip())]
+    return values
+
+
+def value_of(name: str, text: str) -> Any:
+    """One value: a number, True or False for on and off, or a word."""
+    if not text or ".." in text:
+        raise ArgumentError(f"{name}={text}: {HOW}")
+    if text in ("on", "off"):
+        return text == "on"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def spread(name: str, low: str, high: str, count: str, how: str | None) -> list:
+    """The values of a range; whole numbers of what is counted."""
+    try:
+        a, b, n = float(low), float(high), int(count)
+    except ValueError:
+        a = b = math.nan
+    if not (math.isfinite(a) and math.isfinite(b) and a != b and n >= 2):
+        raise ArgumentError(f"{name}={low}..{high}:{count}: expected two numbers and at least 2")
+    if how != "lin" and min(a, b) <= 0:
+        raise ArgumentError(
+            f"{name}={low}..{high}:{count}: the steps of a range are ratios, so both ends must be "
+            f"above 0; for steps of equal size write {low}..{high}:{count}:lin"
+        )
+    at = [i / (n - 1) for i in range(n)]
+    inner = [a + (b - a) * x if how == "lin" else a * (b / a) ** x for x in at[1:-1]]
+    if name in COUNTS:
+        return [round(x) for x in (a, *inner, b)]
+    return [a, *(float(f"{x:.{DIGITS}g}") for x in inner), b]
+
+
+def check_axes(task: Task, precisions: list[str], axes: Mapping[str, list]) -> dict[str, str]:
+    """The place of each axis: see changes.py. Raises ArgumentError, or PrecisionError, for a name
+    or a value that cannot be, and for what would change nothing."""
+    places = {}
+    for name, values in axes.items():
+        kinds = [place_of(name, value, task) for value in values]
+        if len(set(kinds)) > 1:
+            raise ArgumentError(
+                f"{name}={','.join(map(told, values))}: expected values of one kind"
+            )
+        places[name] = kinds[0]
+        for value in values:
+            if kinds[0] == PRECISION:
+                check_switch(name, value, precisions)
+            else:
+                changed(task, {name: value})
+    return places
+
+
+def check_switch(name: str, value: Any, precisions: list[str]) -> None:
+    """Raise for a switch that changes none of the precisions, or a value that it cannot have."""
+    for precision in precisions:
+        switched(precision, {name: value})
+    if all(map(is_plain, precisions)):
+        raise ArgumentError(
+            f"{name}={told(value)} would change nothing: {' and '.join(precisions)} stay as they "
+            "are, as what others are compared with; add another precision, such as mixed"
+        )

@@ -1,0 +1,97 @@
+"""How many runs a sweep has, and about how long they take: measured by a few real steps."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from minifp.lab.compile_ahead import compile_for
+from minifp.lab.run import epoch_steps, evaluation_steps, train
+from minifp.lab.workers.progress import spoken
+from minifp.lab.workers.wanted import Wanted
+from minifp.report import words
+from minifp.report.plain_text import columns, fill
+from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
+from minifp.runtime.device import default_device
+
+STEPS = 6  # that are measured of each kind of run, before an evaluation
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one kind of run takes: seconds of a step, and of an evaluation."""
+
+    step: float
+    evaluation: float
+
+    def of(self, one: Wanted) -> float:
+        """Seconds of a run."""
+        epoch = epoch_steps(one.task, one.data[0])
+        return one.steps * self.step + len(evaluation_steps(one.steps, epoch)) * self.evaluation
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs that are missing of all, and what each kind of them costs."""
+
+    runs: int
+    wanted: Sequence[Wanted]
+    costs: dict[tuple, Cost]
+    jobs: int
+
+    @property
+    def seconds(self) -> float:
+        """How long all of them take, about, so many at a time."""
+        takes = [self.costs[kind(one)].of(one) for one in self.wanted]
+        return max(sum(takes) / self.jobs, max(takes, default=0.0))
+
+    def text(self) -> str:
+        """In words, with a line for each kind of run."""
+        there = self.runs - len(self.wanted)
+        held = f", {there} of which are there" if there else ""
+        at_a_time = f" with {self.jobs} at a time" if self.jobs > 1 else ""
+        first = fill(
+            f"{words.plural(self.runs, 'run')}{held}: about {spoken(self.seconds)}{at_a_time} on "
+            "this machine, as it is now. Measured by a few steps of each kind of run; runs that "
+            "diverge may be shorter."
+        )
+        rows = [["arm", "batch", "runs", "steps", "ms a step", "ms an evaluation", "each"]]
+        for key, cost in self.costs.items():
+            alike = [one for one in self.wanted if kind(one) == key]
+            steps = sorted({one.steps for one in alike})
+            range_ = f"{steps[0]:,}" + (f" to {steps[-1]:,}" if len(steps) > 1 else "")
+            ms = (f"{1000 * s:.1f}" for s in (cost.step, cost.evaluation))
+            each = spoken(sum(cost.of(one) for one in alike) / len(alike))
+            rows.append([key[0], str(key[1]), str(len(alike)), range_, *ms, each])
+        return f"{first}\n\n{columns(rows)}" if self.wanted else first
+
+
+def plan_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Plan:
+    """Measure each kind of run once, with one thread where several are to be made at a time."""
+    before = get_num_threads()
+    try:
+        if jobs > 1:
+            set_num_threads(1)
+        compile_for(wanted)
+        kinds = {kind(one): one for one in wanted}
+        return Plan(runs, wanted, {key: measured(one) for key, one in kinds.items()}, jobs)
+    finally:
+        set_num_threads(before)
+
+
+def kind(one: Wanted) -> tuple:
+    """What takes equally long a step."""
+    return one.arm, one.task.batch_size, one.task.accumulate
+
+
+def measured(one: Wanted) -> Cost:
+    """A run of STEPS, whose last one is followed by an evaluation."""
+    at = [time.perf_counter()]
+    with default_device(one.device):
+        train(
+            replace(one.task, steps=STEPS, early_stopping=None), one.arm, one.seed, one.data,
+            lambda run: at.append(time.perf_counter()),
+        )  # fmt: skip
+    took = [b - a for a, b in zip(at, at[1:])]
+    step = median(took[2:-1] or took)
+    return Cost(step, max(0.0, took[-1] - step))
