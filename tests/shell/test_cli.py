@@ -19,6 +19,7 @@ import minifp
 from minifp import cli, lab
 from minifp.lab import demo
 from minifp.lab.comparison import Comparison
+from minifp.lab.workers import here
 from minifp.report import drawing
 from minifp.shell import options
 from minifp.shell.group import INTERRUPTED
@@ -200,9 +201,9 @@ def test_pictures_are_written_in_the_format_that_was_asked_for(tiny):
 
 def test_more_seeds_into_the_same_folder_train_only_what_is_missing(tiny, tmp_path, monkeypatch):
     out = shutil.copytree(tiny[0], tmp_path / "more")
-    trained, train = [], lab.comparison.train
+    trained, train = [], here.train
     monkeypatch.setattr(
-        lab.comparison,
+        here,
         "train",
         lambda task, precision, seed, *a, **k: (
             trained.append((precision, seed)) or train(task, precision, seed, *a, **k)
@@ -279,7 +280,7 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
     def interrupted(*args, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lab.comparison, "train", interrupted)
+    monkeypatch.setattr(here, "train", interrupted)
     result = call("demo", "--quiet", "--out", tmp_path)
     assert result.exit_code == INTERRUPTED and "goes on from there" in result.output
 
@@ -290,11 +291,11 @@ def test_an_interrupted_demonstration_says_how_to_go_on(short_demo, tmp_path, mo
 @pytest.mark.parametrize(
     "command, name, worker",
     [
-        ("demo", "report.html", "minifp.lab.comparison.train"),
-        ("demo", "demo.png", "minifp.lab.comparison.train"),
+        ("demo", "report.html", "minifp.lab.workers.here.train"),
+        ("demo", "demo.png", "minifp.lab.workers.here.train"),
         ("inspect mlp", "scope.npz", "minifp.scope.inspecting.inspect"),
         ("inspect mlp", "report.html", "minifp.scope.inspecting.inspect"),
-        ("compare mlp", "report.html", "minifp.lab.comparison.train"),
+        ("compare mlp", "report.html", "minifp.lab.workers.here.train"),
     ],
 )
 def test_all_places_are_tried_before_the_work(tmp_path, monkeypatch, command, name, worker):
@@ -327,17 +328,17 @@ def test_what_is_printed_onto_a_full_disk_is_one_line():
 
 
 def test_an_interrupt_keeps_what_was_finished_and_exits_with_130(tmp_path, monkeypatch):
-    train = lab.comparison.train
+    train = here.train
 
     def interrupted(task, precision, seed, *args, **more):
         if (precision, seed) == ("mixed", 1):
             raise KeyboardInterrupt
         return train(task, precision, seed, *args, **more)
 
-    monkeypatch.setattr(lab.comparison, "train", interrupted)
+    monkeypatch.setattr(here, "train", interrupted)
     result = call("compare", *TINY, "--out", tmp_path)
     assert result.exit_code == INTERRUPTED
-    assert "3 finished runs" in result.output and "Traceback" not in result.output
+    assert "3 of 4 runs are finished" in result.output and "Traceback" not in result.output
     kept = Comparison.load(tmp_path)
     assert len(kept.runs) == 3 and (tmp_path / "report.html").is_file()
 

@@ -68,7 +68,9 @@ def sweep(task, data, precisions, settings, grid, seeds, epochs, steps, dial, **
         if len(given) < len(settings):
             raise click.UsageError("--set: each name once; values are separated by commas")
         seeds, precisions = 5 if seeds is None else seeds, precisions or PRECISIONS
-        whole = grid_of(task, given, precisions, seeds, epochs, steps, dial, data)
+        whole = grid_of(
+            task, given, precisions, seeds, epochs=epochs, steps=steps, dial=dial, data=data
+        )
     else:
         given = (task, data, *precisions, *settings, seeds, epochs, steps, dial)
         if any(value is not None for value in given):

@@ -117,7 +117,7 @@ class Grid:
 
 
 def grid_of(
-    task: Task | str, set: Mapping[str, Any], precisions=PRECISIONS, seeds=SEEDS,
+    task: Task | str, set: Mapping[str, Any], precisions=PRECISIONS, seeds=SEEDS, *,
     epochs=None, steps=None, dial=None, data: str | None = None, source=None,
 ) -> Grid:  # fmt: skip
     """The grid of what `sweep` is called with. Raises ArgumentError."""

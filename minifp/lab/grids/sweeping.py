@@ -14,6 +14,7 @@ from minifp.lab.grids.plan import Plan, plan_of
 from minifp.lab.grids.points import Point, points_of
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin
+from minifp.lab.results.products import Products, products_of
 from minifp.lab.settings import check_data
 from minifp.lab.task import Task
 from minifp.lab.workers.carry_out import carry_out
@@ -105,22 +106,16 @@ def sweep(
     Raises ArgumentError for what cannot be, or would change nothing, before anything is trained.
     """
     whole = the_grid(task, set, precisions, seeds, grid, epochs, steps, dial)
-    if figures is not None and out is None:
-        raise ArgumentError(f"figures={figures!r} without out: say in which folder to put them")
-    if figures is not None:
-        from minifp.lab.page.figures import check
-
-        check(figures)
-    engine = engine_for(jobs, client)
-    out = None if out is None else files.as_path(out)
+    engine, out = engine_for(jobs, client), None if out is None else files.as_path(out)
+    products = products_of(out, figures, None, None, None, False)
     swept, wanted = found(whole, out, device, not isinstance(engine, Here))
-    begin_all(swept, figures)
+    begin_all(swept, products)
     try:
         carry_out(f"{whole.task.name}, {len(swept.comparisons)} cells", wanted, engine, progress)
     except KeyboardInterrupt:
-        keep(swept, None)
+        keep(swept, products, drawn=False)
         raise KeyboardInterrupt(interrupted(swept)) from None
-    keep(swept, figures)
+    keep(swept, products)
     return swept
 
 
@@ -129,7 +124,7 @@ def the_grid(task, set, precisions, seeds, grid, epochs, steps, dial) -> Grid:
     if grid is None:
         if task is None or set is None:
             raise ArgumentError("sweep: give a task and what to set, or grid='sweep.toml'")
-        return grid_of(task, set, precisions, seeds, epochs, steps, dial)
+        return grid_of(task, set, precisions, seeds, epochs=epochs, steps=steps, dial=dial)
     given = {"task": task, "set": set, "epochs": epochs, "steps": steps, "dial": dial}
     twice = [name for name, value in given.items() if value is not None]
     twice += [] if precisions is PRECISIONS else ["precisions"]
@@ -158,11 +153,11 @@ def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Want
     return Sweep(grid, comparisons, out), wanted
 
 
-def begin_all(swept: Sweep, figures: str | None) -> None:
+def begin_all(swept: Sweep, products: Products) -> None:
     """Save what there is, before hours of training show that it cannot be saved."""
     if swept.out is not None:
         for comparison in swept.comparisons:
-            begin(comparison, figures)
+            begin(comparison, products)
         swept.save(swept.out)
 
 
@@ -172,17 +167,18 @@ def plan(grid: Grid, out=None, device=None, jobs: int = 1) -> Plan:
     return plan_of(grid.runs, found(grid, out, device)[1], jobs)
 
 
-def keep(swept: Sweep, figures: str | None) -> None:
-    """Write the pages of the cells, and what they show together."""
+def keep(swept: Sweep, products: Products, drawn: bool = True) -> None:
+    """Write what the cells show, and what they show together; without pictures if not `drawn`."""
     vars(swept).pop("points", None)
     if swept.out is None:
         return
     for cell, comparison in zip(swept.grid.cells(), swept.comparisons):
         place = swept.out / CELLS / cell.name
-        comparison.report(place / store.REPORT)
-        if figures is not None:
-            comparison.figures(place, figures)
-    swept.save(swept.out, figures)
+        if drawn:
+            products.write(comparison, place)
+        else:
+            comparison.report(place / store.REPORT)
+    swept.save(swept.out, products.figures if drawn else None)
 
 
 def interrupted(swept: Sweep) -> str:
