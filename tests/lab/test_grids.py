@@ -14,9 +14,10 @@ from minifp.lab import Comparison, sweep
 from minifp.lab import run as runs
 from minifp.lab.changes import changed, place_of, switched
 from minifp.lab.grids.axes import values_of
+from minifp.lab.grids.estimate import Cost, Estimate
 from minifp.lab.grids.grid import grid_of, read_grid
-from minifp.lab.grids.plan import Cost, Plan
-from minifp.lab.grids.sweeping import plan
+from minifp.lab.grids.sweeping import estimate
+from minifp.lab.page import figures
 from minifp.lab.settings import settings
 from minifp.lab.workers import here
 from minifp.lab.workers.travel import Named, ticket
@@ -180,8 +181,8 @@ def test_cells_are_comparisons_and_switches_are_arms(tmp_path, trained):
 
 def test_the_files_of_a_sweep_have_every_run_and_point(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    of_cells = dict.fromkeys(("loss", "difference", "scale", "memory"), ())
-    monkeypatch.setattr("minifp.lab.page.figures.FIGURES", of_cells)
+    of_cells = dict.fromkeys(figures.FIGURES, ())
+    monkeypatch.setattr(figures, "FIGURES", of_cells)
     swept = sweep(
         *(blobs(), SET, ["float32", "mixed"], 2),
         **{"steps": 2, "out": tmp_path, "figures": "svg", "progress": False},
@@ -274,18 +275,18 @@ def test_a_grid_in_a_file_is_hashed_into_the_results(tmp_path):
 @pytest.mark.usefixtures("without_pictures")
 def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):
     grid = grid_of(blobs(), SET, seeds=2, epochs=2)
-    whole = plan(grid, tmp_path / "new")
+    whole = estimate(grid, tmp_path / "new")
     assert (whole.runs, len(whole.wanted), len(whole.costs)) == (12, 12, 3)
     assert whole.seconds > 0 and "12 runs: about" in whole.text()
     assert not [*tmp_path.iterdir()]
     sweep(grid=grid_of(blobs(), SET, seeds=1, epochs=2), out=tmp_path / "new", progress=False)
-    assert "12 runs, 6 of which are there: about" in plan(grid, tmp_path / "new").text()
+    assert "12 runs, 6 of which are there: about" in estimate(grid, tmp_path / "new").text()
 
 
 def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
     task = blobs()  # 10 steps an epoch, 4 epochs, each with an evaluation
     wanted = [Wanted(None, task, task.data(), "mixed", seed) for seed in range(3)]
-    of_kind = partial(Plan, 3, wanted, {("mixed", 16, 1): Cost(0.1, 1.0)})
+    of_kind = partial(Estimate, 3, wanted, {("mixed", 16, 1): Cost(0.1, 1.0)})
     assert of_kind(1).seconds == pytest.approx(3 * (40 * 0.1 + 4))
     assert of_kind(2).seconds == pytest.approx(12)
     assert of_kind(8).seconds == pytest.approx(8)  # no shorter than one run

@@ -6,7 +6,7 @@ import click
 
 from minifp import lab
 from minifp.lab.grids.grid import PRECISIONS, grid_of, read_grid
-from minifp.lab.grids.sweeping import plan
+from minifp.lab.grids.sweeping import estimate
 from minifp.lab.grids.tables import NAME
 from minifp.lab.workers.cluster import connected
 from minifp.shell import options
@@ -90,7 +90,7 @@ def named(text: str) -> tuple[str, str]:
 def carry_out(grid, out, figures, dry_run, device, jobs, scheduler, quiet) -> None:
     """Sweep a grid, or say how long that would take."""
     if dry_run:
-        click.echo(plan(grid, out, device, jobs).text())
+        click.echo(estimate(grid, out, device, jobs).text())
         return
     with connected(scheduler) as client:
         swept = lab.sweep(

@@ -9,8 +9,8 @@ from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.lab.comparison import Comparison, opened
+from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.grids.grid import CELLS, PRECISIONS, SEEDS, Grid, grid_of, read_grid
-from minifp.lab.grids.plan import Plan, plan_of
 from minifp.lab.grids.points import Point, points_of
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin
@@ -161,10 +161,10 @@ def begin_all(swept: Sweep, products: Products) -> None:
         swept.save(swept.out)
 
 
-def plan(grid: Grid, out=None, device=None, jobs: int = 1) -> Plan:
+def estimate(grid: Grid, out=None, device=None, jobs: int = 1) -> Estimate:
     """How many runs of a grid are missing, and about how long they take, so many at a time."""
     out = None if out is None else files.as_path(out)
-    return plan_of(grid.runs, found(grid, out, device)[1], jobs)
+    return estimate_of(grid.runs, found(grid, out, device)[1], jobs)
 
 
 def keep(swept: Sweep, products: Products, drawn: bool = True) -> None:

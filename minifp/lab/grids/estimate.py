@@ -31,7 +31,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Estimate:
     """The runs that are missing of all, and what each kind of them costs."""
 
     runs: int
@@ -66,7 +66,7 @@ class Plan:
         return f"{first}\n\n{columns(rows)}" if self.wanted else first
 
 
-def plan_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Plan:
+def estimate_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Estimate:
     """Measure each kind of run once, with one thread where several are to be made at a time."""
     before = get_num_threads()
     try:
@@ -74,7 +74,7 @@ def plan_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Plan:
             set_num_threads(1)
         compile_for(wanted)
         kinds = {kind(one): one for one in wanted}
-        return Plan(runs, wanted, {key: measured(one) for key, one in kinds.items()}, jobs)
+        return Estimate(runs, wanted, {key: measured(one) for key, one in kinds.items()}, jobs)
     finally:
         set_num_threads(before)
 
