@@ -16,7 +16,7 @@ from minifp.lab.arms import split
 from minifp.lab.run import Run, train
 from minifp.lab.task import Task
 from minifp.lab.tasks import CHARACTERS, SIZES, load_task
-from minifp.models import VGG, CharGRU, ResNet
+from minifp.models import VGG, CharGRU, CIFARResNet
 from minifp.runtime.cpu.compiling import PROGRESS
 from minifp.runtime.device import default_device
 from minifp.runtime.nearest import nearest
@@ -34,7 +34,7 @@ MODELS: dict[str, Callable[[], Task]] = {
     "mlp": lambda: load_task("mlp"),
     "lenet": lambda: load_task("lenet"),
     "charlstm": lambda: load_task("charlstm"),
-    "resnet": lambda: on_digits(lambda: ResNet(depth=8, channels=1)),
+    "resnet": lambda: on_digits(lambda: CIFARResNet(depth=8, channels=1)),
     "vgg": lambda: on_digits(lambda: VGG(classes=10, size=SIZES["digits"], channels=1)),
     "chargru": lambda: replace(load_task("charlstm"), model=lambda: CharGRU(CHARACTERS)),
 }

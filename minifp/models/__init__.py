@@ -6,11 +6,25 @@ _here = pathlib.Path(__file__).parent
 if not (_here / "mlp.py").exists():  # a checkout
     __path__.append(str(_here.parents[1] / "models"))
 
+from minifp.models.alexnet import AlexNet
 from minifp.models.chargru import CharGRU
 from minifp.models.charlstm import CharLSTM
+from minifp.models.cifar_resnet import CIFARResNet
+from minifp.models.densenet import DenseNet121
+from minifp.models.googlenet import GoogLeNet
+from minifp.models.inception_v2 import InceptionV2
+from minifp.models.inception_v3 import InceptionV3
 from minifp.models.lenet import LeNet
 from minifp.models.mlp import MLP
-from minifp.models.resnet import ResNet
+from minifp.models.mobilenet_v2 import MobileNetV2
+from minifp.models.preact_resnet import PreActResNet50
+from minifp.models.resnet import ResNet18, ResNet34, ResNet50
 from minifp.models.vgg import VGG
+from minifp.models.vgg16 import VGG16, VGG16BN
+from minifp.models.vit import ViTTiny
 
-__all__ = ["CharGRU", "CharLSTM", "LeNet", "MLP", "ResNet", "VGG"]
+__all__ = [
+    "AlexNet", "CIFARResNet", "CharGRU", "CharLSTM", "DenseNet121", "GoogLeNet", "InceptionV2",
+    "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34",
+    "ResNet50", "VGG", "VGG16", "VGG16BN", "ViTTiny",
+]  # fmt: skip

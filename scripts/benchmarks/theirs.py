@@ -99,7 +99,7 @@ class LeNet(nn.Module):
 
 
 class Block(nn.Module):
-    """As in minifp.models.ResNet."""
+    """As in minifp.models.CIFARResNet."""
 
     def __init__(self, inputs, outputs, stride):
         super().__init__()
@@ -118,8 +118,8 @@ class Block(nn.Module):
         return F.relu(y + x)
 
 
-class ResNet(nn.Module):
-    """As minifp.models.ResNet."""
+class CIFARResNet(nn.Module):
+    """As minifp.models.CIFARResNet."""
 
     def __init__(self, classes=10, depth=20, channels=3, width=16):
         super().__init__()
@@ -193,7 +193,7 @@ class CharGRU(nn.Module):
         return self.head(h).flatten(0, 1)
 
 
-ARCHITECTURES = {c.__name__: c for c in (MLP, LeNet, ResNet, VGG, CharLSTM, CharGRU)}
+ARCHITECTURES = {c.__name__: c for c in (MLP, LeNet, CIFARResNet, VGG, CharLSTM, CharGRU)}
 
 
 class Training:

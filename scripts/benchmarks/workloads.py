@@ -66,7 +66,7 @@ MODELS = [
         tiny={"arguments": (10, 8), "shape": (4, 1, 8, 8)},
     ),
     Model(
-        *("resnet20", "ResNet-20, 32x32, batch 64", "ResNet", (10, 20), (64, 3, 32, 32), SGD),
+        *("resnet20", "ResNet-20, 32x32, batch 64", "CIFARResNet", (10, 20), (64, 3, 32, 32), SGD),
         tiny={"arguments": (10, 8, 3, 4), "shape": (4, 3, 8, 8)},
     ),
     Model(

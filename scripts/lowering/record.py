@@ -76,7 +76,7 @@ def networks():
     train(models.LeNet(), *images(64, 1, 28), optim.Adam)
     train(models.LeNet(10, 8), *images(64, 1, 8), optim.Adam)
     train(BatchNormed(), *images(64, 1, 28), optim.Adam)
-    train(models.ResNet(10, 20), *images(16, 3, 32), optim.SGD)
+    train(models.CIFARResNet(10, 20), *images(16, 3, 32), optim.SGD)
     train(models.VGG(10, 32), *images(8, 3, 32), optim.SGD)
     for model in (models.CharLSTM(65, 64, 64, 2), models.CharGRU(65, 64, 64, 2)):
         train(model, text[:, :-1], text[:, 1:], optim.Adam)

@@ -10,7 +10,7 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.autograd import tape
-from minifp.models import MLP, VGG, CharGRU, CharLSTM, LeNet, ResNet
+from minifp.models import MLP, VGG, CharGRU, CharLSTM, CIFARResNet, LeNet
 
 PRECISIONS = ["float32", "mixed", "float16", "float64"]
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
@@ -803,7 +803,7 @@ def test_the_models_that_come_along_are_told_nothing(precision):
     pictures, codes, classes = fp.randn(2, 3, 8, 8), fp.arange(6).reshape(2, 3), fp.tensor([0, 1])
     with fp.precision(precision):
         cases = [
-            (ResNet(depth=8, width=4), pictures, classes),
+            (CIFARResNet(depth=8, width=4), pictures, classes),
             (VGG(size=8, widths=(4,)), pictures, classes),
             (CharLSTM(6, 4, 4, layers=2, dropout=0.5), codes, codes),
             (CharGRU(6, 4, 4), codes, codes),

@@ -49,7 +49,7 @@ def tiny(kind, name):
 # ---- the models ---------------------------------------------------------------------------------
 
 SMALL = {
-    "ResNet": (lambda: models.ResNet(depth=8, width=4), (16, 3, 8, 8)),
+    "CIFARResNet": (lambda: models.CIFARResNet(depth=8, width=4), (16, 3, 8, 8)),
     "VGG": (lambda: models.VGG(size=8, widths=(6, 8)), (16, 3, 8, 8)),
     "CharGRU": (lambda: models.CharGRU(10, hidden=12, embedding=8, layers=2), (16, 5)),
 }
@@ -77,7 +77,7 @@ def test_a_model_learns_its_batch_by_heart(make, shape, precision):
 
 def test_resnet20_has_the_papers_number_of_weights():
     """0.27M in table 6 of He et al. 2015."""
-    model = models.ResNet(depth=20)
+    model = models.CIFARResNet(depth=20)
     assert sum(p.array.size for p in model.parameters()) == 269_722
     assert model(fp.ones(2, 3, 32, 32)).shape == (2, 10)
 
@@ -85,7 +85,7 @@ def test_resnet20_has_the_papers_number_of_weights():
 @pytest.mark.parametrize("depth", [2, 18, 21])
 def test_a_resnet_of_another_depth_is_refused(depth):
     with pytest.raises(fp.ArgumentError, match="expected 6 n"):
-        models.ResNet(depth=depth)
+        models.CIFARResNet(depth=depth)
 
 
 # ---- both libraries do the same -----------------------------------------------------------------

@@ -1,0 +1,161 @@
+"""The networks of the literature: as large as published, as torchvision's, and trained."""
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from minifp.models.googlenet import GoogLeNetOutputs, with_auxiliary
+
+import minifp as fp
+from minifp import models, nn, optim
+from minifp.errors import ArgumentError, ShapeError
+from minifp.nn import functional as F
+
+NETWORKS = (
+    "AlexNet", "VGG16", "VGG16BN", "GoogLeNet", "InceptionV2", "InceptionV3", "ResNet18",
+    "ResNet34", "ResNet50", "PreActResNet50", "MobileNetV2", "DenseNet121", "ViTTiny",
+)  # fmt: skip
+WEIGHTS = {  # with 1,000 classes, as torchvision's documentation has them
+    "GoogLeNet": 6_624_904,
+    "ResNet18": 11_689_512,
+    "ResNet50": 25_557_032,
+    "MobileNetV2": 3_504_872,
+    "DenseNet121": 7_978_856,
+    "InceptionV3": 23_834_568,
+    "ViTTiny": 5_717_416,
+}
+THEIRS = {"VGG16": "vgg16", "VGG16BN": "vgg16_bn", "InceptionV3": "inception_v3"}
+THEIRS |= {"MobileNetV2": "mobilenet_v2"}
+
+
+def of_most_weights(name):
+    return name in ("MobileNetV2", "ViTTiny")
+
+
+@pytest.mark.sampled(4, core=of_most_weights)
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_a_network_has_as_many_weights_as_published(name, monkeypatch):
+    monkeypatch.setattr("minifp.runtime.random.normal", lambda shape, *_, **__: np.zeros(shape))
+    model = getattr(models, name)()
+    assert sum(p.numel() for p in model.parameters()) == WEIGHTS[name]
+
+
+@pytest.mark.sampled(4, core=lambda name, precision: precision != "float32")
+@pytest.mark.parametrize("precision", ["mixed,loss_scale=8", "float32"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_small_ones_are_trained(name, precision):
+    """A few steps on one batch, of which they learn something."""
+    with fp.precision(precision):
+        fp.manual_seed(0)
+        model = getattr(models, name)(classes=4, stem="smaller", width=1 / 8)
+    x, t = fp.randn(4, 3, 32, 32), fp.tensor([0, 1, 2, 3])
+    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-3))
+    losses = []
+    for _ in range(4):
+        loss = F.cross_entropy(model(x), t)
+        optimizer.minimize(loss)
+        losses.append(loss.item())
+    assert np.isfinite(losses).all() and losses[-1] < losses[0]
+    model.eval()
+    with fp.no_grad():
+        assert model(x).shape == (4, 4)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_small_pictures_are_seen_at_full_size_too(name):
+    model = getattr(models, name)(classes=3, stem="small", width=1 / 16).eval()
+    with fp.no_grad():
+        assert model(fp.randn(1, 3, 32, 32)).shape == (1, 3)
+
+
+def test_auxiliary_classifiers_are_there_in_training_only():
+    model = models.GoogLeNet(classes=3, stem="smaller", width=1 / 16, auxiliary=True)
+    outputs = model(fp.randn(2, 3, 32, 32))
+    assert isinstance(outputs, GoogLeNetOutputs) and outputs.aux_logits1.shape == (2, 3)
+    t = fp.tensor([0, 2])
+    one, two, three = (F.cross_entropy(o, t).item() for o in outputs)
+    found = with_auxiliary(F.cross_entropy)(outputs, t).item()
+    assert found == pytest.approx(one + 0.3 * (two + three), rel=1e-6)
+    model.eval()
+    assert model(fp.randn(2, 3, 32, 32)).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "make, what",
+    [
+        (lambda: models.ResNet18(stem="tiny"), "'large', 'small', 'smaller'"),
+        (lambda: models.ResNet50(width=0), "width=0"),
+        (lambda: models.ResNet50(original="yes"), "expected True or False"),
+        (lambda: models.ViTTiny(size=30), "multiple of its patches of 16"),
+        (lambda: models.CIFARResNet(depth=21), "6 n"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(make, what):
+    with pytest.raises(ArgumentError, match=what):
+        make()
+
+
+def test_a_transformer_is_told_the_size_of_its_pictures():
+    with pytest.raises(ShapeError, match="made for size=32"):
+        models.ViTTiny(stem="smaller", depth=1)(fp.randn(1, 3, 16, 16))
+
+
+# ---- the same as torchvision's ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def torchvision():
+    """torchvision's sources, also where what it compiled does not fit to the PyTorch there is."""
+    pytest.importorskip("torch", reason="PyTorch is not installed (pip install minifp[parity])")
+    sys.modules.setdefault("torchvision._meta_registrations", ModuleType("unused"))
+    return pytest.importorskip("torchvision", reason="parity is with torchvision")
+
+
+def theirs(torchvision, name):
+    """Their network, with the auxiliary classifiers that they build it with."""
+    build = torchvision.models
+    if name == "ViTTiny":
+        sizes = {"num_layers": 12, "num_heads": 3, "hidden_dim": 192, "mlp_dim": 768}
+        return build.VisionTransformer(image_size=224, patch_size=16, **sizes)
+    more = {"init_weights": True} if name in ("GoogLeNet", "InceptionV3") else {}
+    return getattr(build, THEIRS.get(name, name.lower()))(weights=None, **more)
+
+
+@pytest.mark.sampled(6, core=lambda name: name == "MobileNetV2")
+@pytest.mark.parametrize(
+    "name", [n for n in NETWORKS if n not in ("InceptionV2", "PreActResNet50")]
+)
+def test_results_and_gradients_are_those_of_torchvision_on_its_weights(torchvision, name):
+    """In float64, with statistics of the batch: the differences are its rounding.
+
+    Biases before batch normalisation have gradients of 0, of which only rounding is left.
+    """
+    import torch
+
+    torch.manual_seed(0)
+    their = theirs(torchvision, name).double().train()
+    more = {"auxiliary": True} if name in ("GoogLeNet", "InceptionV3") else {}
+    with fp.precision("float64"):
+        mine = getattr(models, name)(**more)
+    mine.load_state_dict({key: value.numpy() for key, value in their.state_dict().items()})
+    for module in [*their.modules(), *mine.modules()]:
+        if isinstance(module, (torch.nn.Dropout, nn.Dropout)):
+            module.p = 0.0
+    size = 299 if name == "InceptionV3" else 224
+    x = np.random.default_rng(0).standard_normal((2, 3, size, size))
+    with fp.precision("float64"):
+        found, expected = mine(fp.tensor(x)), their(torch.from_numpy(x))
+        pairs = list(zip(found, expected)) if isinstance(expected, tuple) else [(found, expected)]
+        for a, b in pairs:
+            scale = b.abs().max().item()
+            np.testing.assert_allclose(a.numpy(), b.detach().numpy(), rtol=0, atol=1e-9 * scale)
+        sum((a * a).sum() for a, _ in pairs).backward()
+        sum((b * b).sum() for _, b in pairs).backward()
+    largest = max(p.grad.abs().max().item() for p in their.parameters())
+    weights = dict(mine.named_parameters())
+    for key, p in their.named_parameters():
+        atol = 1e-8 * p.grad.abs().max().item() + 1e-12 * largest
+        np.testing.assert_allclose(
+            weights[key].grad.numpy(), p.grad.numpy(), rtol=0, atol=atol, err_msg=key
+        )
