@@ -28,6 +28,7 @@ COMMANDS = {
     "sweep": ("lab", "Compare at every point of a grid of settings, such as learning rates."),
     "train": ("lab", "Train once, with checkpoints to go on from."),
     "inspect": ("scope", "See what each number format does to a training run."),
+    "summary": ("scope", "Show the layers of a model, and what each precision needs of memory."),
     "explain": ("scope", "Show a number, or a calculation, in every number format, bit by bit."),
     "kernels": ("lab", "Show what computes each kernel, and what is generated from its formula."),
     "warmup": ("lab", "Compile the kernels of common models now, so that no run waits for them."),

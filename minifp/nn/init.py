@@ -19,9 +19,9 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_count, check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
-from minifp.nn.initial import PURPOSE
+from minifp.nn.initial import drawn
 from minifp.numerics.formats import float32, is_float
-from minifp.runtime import random
+from minifp.numerics.policy import get_precision
 
 GAINS = {
     **dict.fromkeys(("linear", "sigmoid", "conv1d", "conv2d", "conv3d"), 1.0),
@@ -62,7 +62,8 @@ def _fans(shape):
 
 
 def _write(tensor, values):
-    tensor.data = values  # rounds it; a parameter keeps what was rounded away
+    if not get_precision().shapes_only:
+        tensor.data = values  # rounds it; a parameter keeps what was rounded away
     return tensor
 
 
@@ -74,14 +75,14 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     _check("uniform_", tensor, a=a, b=b)
     if a > b:
         raise ArgumentError(f"uniform_: a={a!r} and b={b!r}: expected a <= b")
-    return _write(tensor, random.uniform(tensor.shape, a, b, purpose=PURPOSE))
+    return _write(tensor, drawn("uniform", tensor.shape, a, b))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Normal."""
     _check("normal_", tensor, mean=mean)
     check_range("normal_: std", std)
-    return _write(tensor, random.normal(tensor.shape, mean, std, purpose=PURPOSE))
+    return _write(tensor, drawn("normal", tensor.shape, mean, std))
 
 
 def trunc_normal_(
@@ -96,8 +97,8 @@ def trunc_normal_(
     sign = -1 if low > 0 else 1  # in the lower tail probabilities are exact
     low, high = (-high, -low) if sign < 0 else (low, high)
     start, stop = (math.erfc(-z / math.sqrt(2)) / 2 for z in (low, high))
-    drawn = random.uniform(tensor.shape, purpose=PURPOSE).astype(np.float64) + HALF_STEP
-    shares = np.maximum(start + drawn * (stop - start), np.finfo(float).tiny)
+    u = drawn("uniform", tensor.shape).astype(np.float64) + HALF_STEP
+    shares = np.maximum(start + u * (stop - start), np.finfo(float).tiny)
     inverse = NormalDist().inv_cdf
     z = np.fromiter((inverse(p) if p < 1 else high for p in shares.ravel()), float, shares.size)
     values = mean + std * sign * np.clip(z, low, high)
@@ -213,10 +214,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     if not tensor.array.size:
         return tensor
     rows = tensor.shape[0]
-    drawn = random.normal((rows, math.prod(tensor.shape[1:])), purpose=PURPOSE).astype(np.float64)
-    q, r = np.linalg.qr(drawn if rows >= drawn.shape[1] else drawn.T)
+    normal = drawn("normal", (rows, math.prod(tensor.shape[1:]))).astype(np.float64)
+    q, r = np.linalg.qr(normal if rows >= normal.shape[1] else normal.T)
     q = q * np.where(np.diag(r) < 0, -1, 1)  # so that every orthogonal matrix is equally likely
-    q = q if q.shape == drawn.shape else q.T
+    q = q if q.shape == normal.shape else q.T
     return _write(tensor, (gain * q).astype(float32).reshape(tensor.shape))
 
 
@@ -225,7 +226,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01) -> Tensor:
     _check("sparse_", tensor, 2)
     check_range("sparse_: sparsity", sparsity, 0.0, 1.0)
     check_range("sparse_: std", std)
-    values = random.normal(tensor.shape, 0.0, std, purpose=PURPOSE)
-    order = np.argsort(random.uniform(tensor.shape, purpose=PURPOSE), axis=0, kind="stable")
+    values = drawn("normal", tensor.shape, 0.0, std)
+    order = np.argsort(drawn("uniform", tensor.shape), axis=0, kind="stable")
     np.put_along_axis(values, order[: math.ceil(sparsity * len(order))], 0, axis=0)
     return _write(tensor, values)

@@ -40,7 +40,8 @@ class Parameter(Tensor):
         empty = moved(np.empty(data.shape, stored), place)
         super().__init__(empty, requires_grad=bool(requires_grad))
         self.storage.share(self)
-        self.data = data
+        if not self.precision.shapes_only:
+            self.data = data
 
     @property
     def data(self) -> Tensor:

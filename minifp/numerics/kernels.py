@@ -21,6 +21,7 @@ from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
 from minifp.numerics.guarded import Guarded
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
+from minifp.numerics.shapes import shaped
 from minifp.runtime.cpu import NumbaError, can_derive
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
@@ -115,6 +116,8 @@ class Kernel:
         formats = resolve(self.rule, self.names, found, precision)
         computed = {formats.compute, *((formats.sum_in, formats.dot_in) if self.wants else ())}
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
+        if precision.shapes_only:
+            return formats, partial(shaped, self, formats), by_rule
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
             compiled = None if precision.by_references else self.device_kernel

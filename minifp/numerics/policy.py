@@ -77,6 +77,7 @@ class Precision:
     storage: InitVar[str | None] = None
     resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     by_references: bool = field(default=False, init=False, repr=False, compare=False)
+    shapes_only: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self, storage):
         for name in FORMAT_FIELDS:
@@ -267,8 +268,18 @@ def precision(p: Precision | str) -> Context[Precision]:
 def by_references(p: Precision) -> Precision:
     """The same precision, in which no kernel is compiled: whatever is computed and built in it is
     computed by the NumPy references, as all is where MINIFP_KERNELS=numpy."""
+    return _variant(p, "by_references")
+
+
+def shapes_only(p: Precision) -> Precision:
+    """The same precision, in which nothing is computed: results have shapes and formats, and memory
+    that is never written to, which costs addresses only. So it is for parameters built in it."""
+    return _variant(p, "shapes_only")
+
+
+def _variant(p, name):
     same = replace(p)
-    object.__setattr__(same, "by_references", True)
+    object.__setattr__(same, name, True)
     return same
 
 

@@ -1,0 +1,59 @@
+"""Results without numbers: what kernels return where only shapes are asked for.
+
+A kernel's result has its shape and format, in memory that nobody has written to: the system gives
+addresses for it and no pages. Shapes of convolutions and products are known beforehand; all other
+kernels cost little beside them, and their references are asked, on whatever numbers there are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minifp.numerics.formats import as_dtype
+
+def of_product(x, y):
+    """The shape of x (..., M, K) times y (..., K, N)."""
+    return (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])
+
+
+# By the name of a reference: the shape of its result, from its arrays and settings.
+SHAPES: dict[str, Callable[..., tuple]] = {
+    "conv_forward": lambda x, w, b, *, counts, **_: (x.shape[0], w.shape[0], *counts),
+    "conv_dx": lambda dy, w, *, x_sizes, groups, **_: (
+        *(dy.shape[0], w.shape[1] * groups),
+        *x_sizes,
+    ),
+    "conv_dw": lambda dy, x, *, w_shape, **_: w_shape,
+    "conv_transpose_forward": lambda x, w, b, *, y_sizes, groups, **_: (
+        *(x.shape[0], w.shape[1] * groups),
+        *y_sizes,
+    ),
+    "linear_forward": lambda x, w, *_, **__: (*x.shape[:-1], w.shape[0]),
+    "linear_dx": lambda dy, w, **_: (*dy.shape[:-1], w.shape[1]),
+    "linear_dw": lambda dy, x, **_: (dy.shape[-1], x.shape[-1]),
+    "matmul_forward": lambda x, y: of_product(x, y),
+    "attention_scores": lambda q, k, mask, **_: of_product(q, np.swapaxes(k, -1, -2)),
+}
+
+
+def shaped(kernel: Any, formats: Any, *args: Any, to: Any, **params: Any) -> Any:
+    """What a compiled kernel would return (see Kernel.compiled), without its numbers."""
+    known = SHAPES.get(kernel.reference.__name__)
+    if known is not None:
+        return np.empty(known(*args, **params), as_dtype(to[0]))
+    if kernel.rule.role == "map" and len(formats.out) == 1 and "shape" not in kernel.keywords:
+        formulas = getattr(kernel.derived, "formulas", None)
+        _, arrays = (None, ()) if formulas is None else formulas.of_call(args, dict(params))
+        if arrays:  # it is a formula of one element
+            return np.empty(np.broadcast_shapes(*[a.shape for a in arrays]), as_dtype(to[0]))
+    results = kernel._call_reference(args, params, formats, tuple(to))
+    if isinstance(results, tuple):
+        return tuple(map(untouched, results))
+    return untouched(results)
+
+
+def untouched(result: Any) -> Any:
+    """Memory of the same shape and format, unless it is small, where numbers may matter."""
+    is_large = isinstance(result, np.ndarray) and result.nbytes > 2**16
+    return np.empty(result.shape, result.dtype) if is_large and result.dtype.kind == "f" else result

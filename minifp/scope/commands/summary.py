@@ -1,0 +1,98 @@
+"""`minifp summary`."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import click
+
+from minifp import models
+from minifp.errors import ArgumentError
+from minifp.runtime.nearest import nearest
+from minifp.scope.summary import summary as summary_of
+from minifp.scope.summary.measuring import STATES
+from minifp.shell import options
+
+
+class ManyNumbers(click.Command):
+    """A command whose --input and --set take all words up to the next option."""
+
+    def parse_args(self, ctx, args):
+        """Parse, with the flag repeated before each of its values."""
+        return super().parse_args(ctx, options.repeated(args, ("--input", "--set")))
+
+
+@click.command(cls=ManyNumbers)
+@click.argument("model")
+@click.option(
+    "--input", "sizes", multiple=True, type=int, required=True, metavar="SIZE...",
+    help="The shape of one example: 3 224 224.",
+)  # fmt: skip
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE...",
+    help="Arguments of MODEL: classes=10 stem=small width=0.25.",
+)  # fmt: skip
+@click.option("--batch", default=1, show_default=True, metavar="N", help="How many examples.")
+@click.option(
+    "--depth", default=3, show_default=True, metavar="N", help="How deep layers are shown."
+)
+@click.option("--integers", is_flag=True, help="The input is numbers of characters or words.")
+@click.option(
+    "--optimizer", type=click.Choice([*STATES]), default="adam", show_default=True,
+    help="Whose state is counted among the bytes.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def summary(model, sizes, settings, batch, depth, integers, optimizer, as_json):
+    """Print the layers of MODEL: shapes, parameters, multiply-adds, and bytes in each precision.
+
+    MODEL is a class of minifp.models, such as ResNet50, or one of your own, as file.py:Name. No
+    weight is made and nothing is computed, so networks of any size are shown at once.
+
+    \b
+    Examples:
+      minifp summary ResNet50 --input 3 224 224
+      minifp summary VGG16 --input 3 32 32 --set stem=small width=0.25 classes=10 --batch 32
+      minifp summary CharLSTM --input 64 --set vocabulary=65 --integers --optimizer momentum
+    """
+    build, given = found(model), dict(map(setting, settings))
+    result = summary_of(
+        lambda: build(**given), sizes, batch, optimizer=optimizer, integers=integers
+    )
+    click.echo(json.dumps(result.to_dict(), indent=1) if as_json else result.table(depth))
+
+
+def found(name):
+    """The class of minifp.models, or of a file."""
+    path, colon, inside = name.rpartition(":")
+    if colon and path.endswith(".py"):
+        return of_file(Path(path).expanduser(), inside)
+    if name not in models.__all__:
+        near = " or ".join(nearest(name, models.__all__)) or ", ".join(models.__all__)
+        raise ArgumentError(f"no model {name!r}: expected {near}, or file.py:Name")
+    return getattr(models, name)
+
+
+def of_file(path, name):
+    """What a Python file calls by a name."""
+    if not path.is_file():
+        raise ArgumentError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not callable(getattr(module, name, None)):
+        raise ArgumentError(f"{path} has no class or function {name!r} that builds a model")
+    return getattr(module, name)
+
+
+def setting(text):
+    """("width", 0.25) of "width=0.25": whole numbers, numbers, true and false, or words."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise click.BadParameter(f"{text!r}: expected name=value", param_hint="--set")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            pass
+    return name, {"true": True, "false": False, "none": None}.get(value.lower(), value)

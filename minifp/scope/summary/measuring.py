@@ -1,0 +1,218 @@
+"""Walk through a model once without computing anything, and note what each layer is and makes."""
+
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minifp.autograd import tape
+from minifp.autograd.tape import Tensor
+from minifp.checks import check_count
+from minifp.errors import ArgumentError
+from minifp.lab.memory import Ledger
+from minifp.nn.module import Module
+from minifp.numerics import kernels, policy
+from minifp.scope.summary.products import Counter
+
+PRECISIONS = ("float32", "mixed", "autocast", "float16")
+STATES = {"sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimizer keeps for each weight
+
+
+@dataclass
+class Layer:
+    """One module in one call.
+
+    path, kind, depth: where it stands, its class, how deep. inputs, output: shapes; of several
+    outputs, the first. parameters: its own and those of modules inside, which count once in the
+    whole. multiply_adds: of the call, with those of modules inside. again: whether the same module
+    was called before.
+    """
+
+    path: str
+    kind: str
+    depth: int
+    inputs: list[tuple]
+    output: tuple = ()
+    parameters: int = 0
+    multiply_adds: int = 0
+    again: bool = False
+    has_inside: bool = False
+
+
+@dataclass(repr=False)
+class Summary:
+    """What `summary` found.
+
+    parameters, trainable, buffers: numbers of numbers. multiply_adds: of one forward pass of the
+    whole batch. bytes: for each precision by kind: "weights", "masters", "optimizer_state",
+    "activations" (kept for backward), "gradients" (of weights). unknown: kernels whose products are
+    not counted.
+    """
+
+    name: str
+    input_shape: tuple
+    layers: list[Layer]
+    parameters: int
+    trainable: int
+    buffers: int
+    multiply_adds: int
+    bytes: dict[str, dict[str, int]]
+    optimizer: str
+    unknown: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict:
+        """All of it as plain numbers, lists and texts, for JSON."""
+        return asdict(self)
+
+    def __repr__(self):
+        from minifp.scope.summary.shown import text
+
+        return text(self)
+
+    def table(self, depth: int = 3) -> str:
+        """The same as text, down to a depth."""
+        from minifp.scope.summary.shown import text
+
+        return text(self, depth)
+
+
+def summary(
+    model: Module | Callable[[], Module], input_shape: Any, batch: int = 1, *,
+    optimizer: str = "adam", precisions: Any = PRECISIONS, integers: bool = False,
+) -> Summary:  # fmt: skip
+    """Say of a model what it is made of and what it needs, without computing anything.
+
+    model: the class, or what builds it, such as `lambda: ResNet50(classes=10)`: then its weights
+    are never made either, and each precision builds its own. A module that is there already is
+    looked at as it is, in its own precision alone. input_shape: of one example, (3, 224, 224).
+    batch: how many examples. integers: whether the input is numbers of characters or words.
+    optimizer: "sgd", "momentum" or "adam", which keep 0, 1 or 2 float32 numbers a weight.
+
+    Returns a Summary, which prints itself as a tree of layers. Raises ArgumentError for a shape or
+    an optimizer that cannot be, and the model's own error where the shape does not fit it.
+    """
+    shape = _shape(input_shape)
+    check_count("summary: batch", batch)
+    if optimizer not in STATES:
+        raise ArgumentError(f"optimizer={optimizer!r}: expected {', '.join(map(repr, STATES))}")
+    built = isinstance(model, Module)
+    if not built and not callable(model):
+        raise ArgumentError(
+            f"summary: model is a {type(model).__name__}, expected a module, or what builds one"
+        )
+    whole = (batch, *shape)
+    chosen = [policy.get_precision()] if built else [policy.as_precision(p) for p in precisions]
+    found, held = None, {}
+    for precision in chosen:
+        with policy.precision(policy.shapes_only(precision)):
+            module = model if built else model()
+            with _without_numbers(module):
+                seen, ledger = _walked(module, whole, integers)
+        held[str(precision)] = _bytes(module, precision, ledger, STATES[optimizer])
+        found = found or seen
+    assert found is not None
+    return Summary(
+        name=type(module).__name__, input_shape=whole, bytes=held, optimizer=optimizer, **found
+    )  # fmt: skip
+
+
+def _shape(given) -> tuple:
+    sizes = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
+    return tuple(check_count("summary: a size of the input", n) for n in sizes)
+
+
+@contextmanager
+def _without_numbers(module):
+    """Within, modules that have a precision of their own compute shapes in it, and nothing else."""
+    before = [(m, m._precision) for m in module.modules()]
+    try:
+        for m, precision in before:
+            if precision is not None:
+                m._precision = policy.shapes_only(precision)
+        yield
+    finally:
+        for m, precision in before:
+            m._precision = precision
+
+
+def _walked(module, shape, integers):
+    """(the fields of Summary that one forward pass gives, the bytes that the tape keeps)."""
+    walk, counter, ledger = Walk(), Counter(), Ledger([*module.parameters(), *module.buffers()])
+    x = np.zeros(shape, np.int64) if integers else np.empty(shape, np.float32)
+    with ExitStack() as stack:
+        for observed, observer in ((kernels.observers, counter), (tape.observers, ledger)):
+            observed.append(observer)
+            stack.callback(observed.remove, observer)
+        walk.watch(module, counter, stack)
+        module(Tensor(x))
+    own = {id(p): p for p in module.parameters()}
+    found = {
+        "layers": walk.layers,
+        "parameters": sum(p.numel() for p in own.values()),
+        "trainable": sum(p.numel() for p in own.values() if p.requires_grad),
+        "buffers": sum(b.numel() for b in module.buffers()),
+        "multiply_adds": counter.total,
+        "unknown": sorted(counter.unknown),
+    }
+    return found, ledger.peak["activations"]
+
+
+class Walk:
+    """The layers in the order in which they are called, by hooks on all modules."""
+
+    def __init__(self):
+        self.layers: list[Layer] = []
+        self.open: list[tuple[Layer, int]] = []
+        self.called: set[int] = set()
+
+    def watch(self, module, counter, stack):
+        """Note every call of the module and of those inside, until the stack closes."""
+        paths = {id(module): ""}
+        for m in module.modules():
+            for name, child in m.named_children():
+                paths.setdefault(id(child), f"{paths.get(id(m), '')}.{name}".removeprefix("."))
+        for m in module.modules():
+            path = paths.get(id(m), "")
+            before = m.register_forward_pre_hook(
+                lambda m, args, path=path: self.begin(m, args, path, counter)
+            )
+            after = m.register_forward_hook(lambda m, args, y: self.end(y, counter))
+            stack.callback(before.remove)
+            stack.callback(after.remove)
+
+    def begin(self, module, args, path, counter):
+        """A module is called."""
+        shapes = [tuple(a.shape) for a in args if isinstance(a, Tensor)]
+        layer = Layer(path, type(module).__name__, len(self.open), shapes)
+        layer.parameters = sum(p.numel() for p in module.parameters())
+        layer.again = id(module) in self.called
+        self.called.add(id(module))
+        if self.open:
+            self.open[-1][0].has_inside = True
+        self.layers.append(layer)
+        self.open.append((layer, counter.total))
+
+    def end(self, output, counter):
+        """Its forward has returned."""
+        layer, before = self.open.pop()
+        layer.multiply_adds = counter.total - before
+        while isinstance(output, (tuple, list)) and output:
+            output = output[0]
+        layer.output = tuple(output.shape) if isinstance(output, Tensor) else ()
+
+
+def _bytes(module, precision, activations, states):
+    """By kind, what a training step holds: see lab/memory.py. Masters are of narrow weights."""
+    weights = [p for p in module.parameters() if p.requires_grad]
+    narrow = [p for p in weights if p.array.itemsize < 4]
+    state = policy.FORMATS[precision.optimizer_state].dtype.itemsize
+    stored = [*module.parameters(), *module.buffers()]
+    return {
+        "weights": sum(t.array.nbytes for t in stored),
+        "masters": sum(4 * p.numel() for p in narrow) if precision.master_weights else 0,
+        "optimizer_state": states * state * sum(p.numel() for p in weights),
+        "activations": activations,
+        "gradients": sum(p.numel() * np.dtype(p.gradient_dtype).itemsize for p in weights),
+    }
