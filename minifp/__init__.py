@@ -118,6 +118,7 @@ from minifp.lab import Comparison, Plan, ablate, compare, merge, plan, sweep
 from minifp.scope.findings import Findings
 from minifp.scope.microscope import Microscope, microscope
 from minifp.scope.explaining.explain import explain
+from minifp.scope.summary import Summary, summary
 from minifp.scope import in_notebooks
 
 # The threads of kernels on the CPU.
@@ -141,7 +142,7 @@ __all__ = [
     "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings", "GradScaler",
     "GradcheckError", "Metric", "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer",
     "NoLossScale", "OutOfMemory", "Plan", "Precision", "PrecisionError", "PrecisionWarning",
-    "ShapeError", "StaticLossScale", "StepResult", "TapeError", "Task", "Tensor",
+    "ShapeError", "StaticLossScale", "StepResult", "Summary", "TapeError", "Task", "Tensor",
     "TrainingError", "UnknownNameError", "ablate", "amp", "autocast", "autograd", "bool",
     "bool_", "capture", "compare", "data", "double", "enable_grad", "errors", "explain", "float",
     "float16", "float32", "float64", "functional", "get_gpu_math", "get_num_threads",
@@ -149,7 +150,8 @@ __all__ = [
     "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long",
     "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
     "optim", "paddle", "pi", "plan", "precision", "save", "set_default_device", "set_gpu_math",
-    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "sweep", "uint8",
+    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "summary", "sweep",
+    "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

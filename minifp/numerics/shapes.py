@@ -12,6 +12,7 @@ import numpy as np
 
 from minifp.numerics.formats import as_dtype
 
+
 def of_product(x, y):
     """The shape of x (..., M, K) times y (..., K, N)."""
     return (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])

@@ -52,7 +52,7 @@ def summary(model, sizes, settings, batch, depth, integers, optimizer, as_json):
     Examples:
       minifp summary ResNet50 --input 3 224 224
       minifp summary VGG16 --input 3 32 32 --set stem=small width=0.25 classes=10 --batch 32
-      minifp summary CharLSTM --input 64 --set vocabulary=65 --integers --optimizer momentum
+      minifp summary CharLSTM --input 64 --set characters=65 --integers --optimizer momentum
     """
     build, given = found(model), dict(map(setting, settings))
     result = summary_of(

@@ -11,12 +11,13 @@ from minifp.autograd import tape
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
-from minifp.lab.memory import Ledger
+from minifp.lab.memory import ACTIVATIONS, GRADIENTS, WEIGHT_GRADIENTS, Ledger
 from minifp.nn.module import Module
 from minifp.numerics import kernels, policy
 from minifp.scope.summary.products import Counter
 
 PRECISIONS = ("float32", "mixed", "autocast", "float16")
+NESTED = (tuple, list, dict)  # what a model may return
 STATES = {"sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimizer keeps for each weight
 
 
@@ -46,9 +47,9 @@ class Summary:
     """What `summary` found.
 
     parameters, trainable, buffers: numbers of numbers. multiply_adds: of one forward pass of the
-    whole batch. bytes: for each precision by kind: "weights", "masters", "optimizer_state",
-    "activations" (kept for backward), "gradients" (of weights). unknown: kernels whose products are
-    not counted.
+    whole batch. bytes: for each precision by kind, at the peak of a training step: "weights" (and
+    buffers), "masters", "optimizer_state", "activations", "gradients": see lab/memory.py.
+    unknown: kernels whose products are not counted.
     """
 
     name: str
@@ -109,8 +110,8 @@ def summary(
         with policy.precision(policy.shapes_only(precision)):
             module = model if built else model()
             with _without_numbers(module):
-                seen, ledger = _walked(module, whole, integers)
-        held[str(precision)] = _bytes(module, precision, ledger, STATES[optimizer])
+                seen, peak = _walked(module, whole, integers)
+        held[str(precision)] = _bytes(module, precision, peak, STATES[optimizer])
         found = found or seen
     assert found is not None
     return Summary(
@@ -138,15 +139,22 @@ def _without_numbers(module):
 
 
 def _walked(module, shape, integers):
-    """(the fields of Summary that one forward pass gives, the bytes that the tape keeps)."""
+    """(the fields of Summary that one forward pass gives, the bytes by kind at the peak)."""
     walk, counter, ledger = Walk(), Counter(), Ledger([*module.parameters(), *module.buffers()])
     x = np.zeros(shape, np.int64) if integers else np.empty(shape, np.float32)
     with ExitStack() as stack:
-        for observed, observer in ((kernels.observers, counter), (tape.observers, ledger)):
-            observed.append(observer)
-            stack.callback(observed.remove, observer)
-        walk.watch(module, counter, stack)
-        module(Tensor(x))
+        tape.observers.append(ledger)
+        stack.callback(tape.observers.remove, ledger)
+        with ExitStack() as forward:
+            kernels.observers.append(counter)
+            forward.callback(kernels.observers.remove, counter)
+            walk.watch(module, counter, forward)
+            outputs = module(Tensor(x))
+        sums = [y.sum() for y in _tensors(outputs) if y.requires_grad]
+        if sums:
+            sum(sums[1:], sums[0]).backward()
+            for p in module.parameters():
+                p.grad = None
     own = {id(p): p for p in module.parameters()}
     found = {
         "layers": walk.layers,
@@ -156,7 +164,15 @@ def _walked(module, shape, integers):
         "multiply_adds": counter.total,
         "unknown": sorted(counter.unknown),
     }
-    return found, ledger.peak["activations"]
+    return found, ledger.peak
+
+
+def _tensors(outputs):
+    """All tensors of what a model returned."""
+    if isinstance(outputs, Tensor):
+        return [outputs]
+    inside = outputs.values() if isinstance(outputs, dict) else outputs
+    return [t for y in inside for t in _tensors(y)] if isinstance(outputs, NESTED) else []
 
 
 class Walk:
@@ -203,9 +219,12 @@ class Walk:
         layer.output = tuple(output.shape) if isinstance(output, Tensor) else ()
 
 
-def _bytes(module, precision, activations, states):
+def _bytes(module, precision, peak, states):
     """By kind, what a training step holds: see lab/memory.py. Masters are of narrow weights."""
-    weights = [p for p in module.parameters() if p.requires_grad]
+    after = sum(p.numel() * np.dtype(p.gradient_dtype).itemsize for p in trained(module))
+    if peak.total() <= after:  # as where there are many weights, and few activations
+        peak = {WEIGHT_GRADIENTS: after}
+    weights = trained(module)
     narrow = [p for p in weights if p.array.itemsize < 4]
     state = policy.FORMATS[precision.optimizer_state].dtype.itemsize
     stored = [*module.parameters(), *module.buffers()]
@@ -213,6 +232,11 @@ def _bytes(module, precision, activations, states):
         "weights": sum(t.array.nbytes for t in stored),
         "masters": sum(4 * p.numel() for p in narrow) if precision.master_weights else 0,
         "optimizer_state": states * state * sum(p.numel() for p in weights),
-        "activations": activations,
-        "gradients": sum(p.numel() * np.dtype(p.gradient_dtype).itemsize for p in weights),
+        "activations": peak.get(ACTIVATIONS, 0),
+        "gradients": sum(peak.get(kind, 0) for kind in GRADIENTS),
     }
+
+
+def trained(module):
+    """The parameters that have gradients."""
+    return [p for p in module.parameters() if p.requires_grad]

@@ -19,9 +19,9 @@ def text(found, depth: int = 3) -> str:
     if found.unknown:
         notes.append(f"Not counted among the multiply-adds: {', '.join(found.unknown)}.")
     about = (
-        f"Bytes of a training step of {words.plural(found.input_shape[0], 'example')}, with "
-        f"{found.optimizer}: weights and buffers, master weights, optimizer state, activations "
-        "kept for backward, gradients of weights."
+        f"Bytes at the peak of a training step of {words.plural(found.input_shape[0], 'example')}, "
+        f"with {found.optimizer}: weights and buffers, master weights, optimizer state, "
+        "activations kept for backward, gradients."
     )
     parts = [columns(rows, text_columns=(0, 1)), *map(fill, notes), fill(about)]
     return "\n\n".join([*parts, columns(byte_rows(found))])

@@ -1,0 +1,116 @@
+"""A model at a glance: what is counted, and that nothing is computed for it."""
+
+import json
+
+import cases
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import minifp as fp
+from minifp import models, nn, optim
+from minifp.cli import main
+from minifp.errors import ArgumentError
+from minifp.lab.memory import measure_bytes
+from minifp.nn import functional as F
+from minifp.numerics import policy
+
+
+class Tied(nn.Module):
+    """A layer that is called twice, and a number of its own."""
+
+    def __init__(self):
+        self.layer, self.scale = nn.Linear(6, 6), nn.Parameter(np.ones(1))
+
+    def forward(self, x):
+        return self.layer(F.relu(self.layer(x))) * self.scale
+
+
+def test_layers_are_told_as_they_are_called():
+    found = fp.summary(Tied, 6, batch=4)
+    assert [(x.kind, x.depth, x.output, x.again) for x in found.layers] == [
+        ("Tied", 0, (4, 6), False),
+        ("Linear", 1, (4, 6), False),
+        ("Linear", 1, (4, 6), True),
+    ]
+    assert (found.parameters, found.multiply_adds) == (6 * 6 + 6 + 1, 2 * 4 * 36)
+    lines = repr(found).splitlines()
+    assert "Linear (layer)" in lines[4] and "again" in lines[4]
+
+
+def test_nothing_is_drawn_and_nothing_written(monkeypatch):
+    for name in ("uniform", "normal"):
+        monkeypatch.setattr(f"minifp.runtime.random.{name}", None)
+    found = fp.summary(models.ResNet34, (3, 224, 224), precisions=["float32"])
+    assert found.parameters == 21_797_672
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast"])
+def test_bytes_are_those_that_are_measured_in_training(precision):
+    """Of all kinds, at the peak of a step."""
+    with fp.precision(precision):
+        model = models.LeNet(size=8)
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+        x, t = fp.Tensor(np.ones((16, 1, 8, 8), np.float32)), fp.tensor(np.arange(16) % 10)
+        optimizer.minimize(F.cross_entropy(model(x), t))
+        with measure_bytes(model, optimizer) as measured:
+            optimizer.zero_grad()
+            optimizer.backward(model(x).sum())
+            optimizer.step()
+    found = fp.summary(lambda: models.LeNet(size=8), (1, 8, 8), 16).bytes[precision]
+    assert found == measured
+
+
+def test_a_model_that_is_there_is_looked_at_and_left_as_it_is():
+    with fp.precision("mixed"):
+        model = models.MLP(4, 3, 2)
+    before = [p.array.copy() for p in model.parameters()]
+    assert fp.summary(model, 4).bytes.keys() == {"float32"}
+    x = fp.randn(2, 4)
+    assert np.isfinite(model(x).numpy()).all() and model(x).dtype == fp.float16
+    for p, array in zip(model.parameters(), before):
+        np.testing.assert_array_equal(p.array, array)
+
+
+@pytest.mark.sampled(8, core=lambda case: "conv" in case.name or "attention" in case.name)
+@pytest.mark.parametrize("case", cases.CASES, ids=str)
+def test_shapes_and_formats_are_those_of_the_numbers(case):
+    """Of every operation: results without numbers are as those with numbers."""
+    told = []
+    for variant in (lambda p: p, policy.shapes_only):
+        with policy.precision(variant(policy.as_precision("mixed"))):
+            fp.manual_seed(0)
+            given = [fp.Tensor(np.asarray(a)) for a in case.arrays()]
+            results = case.fn(*given)
+            several = results if isinstance(results, tuple) else (results,)
+            told.append([(y.shape, y.dtype) for y in several])
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        ("ResNet18 --input 3 32 32 --set stem=small classes=10 width=0.25", "ResNet18 on 1 x 3"),
+        ("CharLSTM --input 8 --set characters=65 --integers --optimizer sgd", "LSTM (lstm)"),
+        ("ResNet181 --input 3 32 32", "expected ResNet18"),
+        ("LeNet --input 1 0 28", "at least 1"),
+        ("LeNet --input 1 28 28 --set width", "expected name=value"),
+    ],
+)
+def test_the_command_shows_a_model_or_says_what_is_wrong(words, expected):
+    result = CliRunner().invoke(main, ["summary", *words.split()])
+    assert expected in result.output
+    assert all(len(line) <= 100 for line in result.output.splitlines())
+
+
+def test_json_has_all_that_is_known():
+    words = ["summary", "LeNet", "--input", "1", "28", "28", "--json"]
+    held = json.loads(CliRunner().invoke(main, words).output)
+    assert held["layers"][1]["kind"] == "Conv2d" and held["multiply_adds"] > 0
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(ArgumentError, match="expected a module"):
+        fp.summary("ResNet50", 3)
+    with pytest.raises(ArgumentError, match="'sgd', 'momentum', 'adam'"):
+        fp.summary(Tied, 6, optimizer="lion")
