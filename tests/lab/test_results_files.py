@@ -12,8 +12,9 @@ from lab_blobs import blobs
 
 from minifp.errors import DataError
 from minifp.lab import Comparison, Metric
-from minifp.lab.comparison import compare
+from minifp.lab.comparison import compare, opened
 from minifp.lab.results import latex, summary, tidy
+from minifp.lab.run import Run
 
 ARMS = ("float32", "float32@order", "mixed,loss_scale=1e30")  # of which the last gives up
 
@@ -123,18 +124,34 @@ def test_the_table_for_a_paper_has_every_arm_and_no_bold_number(folder):
     text = (folder / "table.tex").read_text(encoding="utf-8")
     comments = [line for line in text.splitlines() if line.startswith("% ")]
     body = [line for line in text.splitlines() if not line.startswith("% ")]
-    assert body[0] == r"\begin{tabular}{lrrrrrrl}" and body[-1] == r"\end{tabular}"
+    assert body[0] == r"\begin{tabular}{lrrrrrrlr}" and body[-1] == r"\end{tabular}"
     rows = [line.removesuffix(r" \\").split(" & ") for line in body if line.endswith(r"\\")]
-    assert {len(row) for row in rows} == {8} and r"\textbf" not in text
+    assert {len(row) for row in rows} == {9} and r"\textbf" not in text
     head, base, gave_up, control = rows
     assert head[2] == r"accuracy (\%)" and head[3:5] == ["seed", "twice"]
     assert gave_up[:3] == [r"\texttt{mixed,loss\_scale=1e+30}", "0/2", ""]
-    assert gave_up[-1] == "DIVERGED" and base[-3:] == ["baseline", "", ""]
+    assert gave_up[-2:] == ["DIVERGED", ""] and base[-4:] == ["baseline", "", "", ""]
     assert re.fullmatch(r"\$\d+\.\d\d \\pm \d+\.\d\d\$", base[2])
-    assert re.fullmatch(r"\$\[-\d+\.\d\d, \+\d+\.\d\d\]\$", control[-2])
+    assert re.fullmatch(r"\$\[-\d+\.\d\d, \+\d+\.\d\d\]\$", control[-3])
+    assert control[-2:] == ["control", ""]
     assert control[0] == r"\texttt{float32@order}" and body.count(r"\midrule") == 2
     said = " ".join(comments)
     assert "paired by seed" in said and "±0.5 points" in said and "dial k = 1" in said
+
+
+def test_a_verdict_stands_with_its_adjusted_p(tmp_path):
+    runs = [
+        Run(arm, seed, metric=90.0 + seed % 2 + (arm == "mixed") * shift, steps=1)
+        for seed, shift in enumerate((0.1, -0.1, 0.0, 0.1, -0.1))
+        for arm in ("float32", "mixed")
+    ]
+    task = blobs(margin=0.5)
+    whole = opened(task, task.data(), ["float32", "mixed"], list(range(5)), None)
+    whole.runs = runs
+    row = latex.table(whole).splitlines()[-3].removesuffix(r" \\").split(" & ")
+    assert row[0] == r"\texttt{mixed}" and row[-2] == "EQUIVALENT"
+    assert row[-1] == "$<0.001$" and whole.claims()[0].holm_of_verdict < 0.001
+    assert latex.p_text(0.0321) == "$0.032$"
 
 
 def test_names_are_escaped():

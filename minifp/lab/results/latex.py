@@ -7,9 +7,11 @@ above it as a comment.
 import math
 from statistics import fmean, stdev
 
-from minifp.lab import arms
+from minifp.lab.conclusions.claims import claims_of
+from minifp.lab.conclusions.sentences import claims_made
+from minifp.lab.page.verdicts import badge
 from minifp.lab.results.tidy import final, metric_names
-from minifp.lab.statistics.paired import CONFIDENCE
+from minifp.lab.statistics.paired import CONFIDENCE, DIVERGED
 from minifp.report import words
 
 SPECIAL = {
@@ -27,25 +29,30 @@ def escaped(text: str) -> str:
 
 def table(comparison) -> str:
     """The text of table.tex."""
-    others = metric_names(comparison)[1:]
-    rows = comparison.rows()
-    units = comparison.task.metric_unit, comparison.task.difference_unit
-    unit, of_difference = (f" ({escaped(unit)})" if unit else "" for unit in units)
-    head = ["Arm", "Runs", escaped(comparison.task.metric_name) + unit, *map(escaped, others)]
-    head += [f"Difference{of_difference}", rf"{CONFIDENCE:.0%} interval".replace("%", r"\%")]
-    head += ["Verdict"]
-    controls = [row for row in rows if arms.split(row.precision)[1]]
-    groups = [row for row in rows if row not in controls], controls
+    task, rows = comparison.task, comparison.rows()
+    claims = {claim.arm: claim for claim in claims_of(comparison) if claim.decides}
+    named = {metric.name: metric for metric in [task.primary, *task.metrics]}
+    names = metric_names(comparison)
+    head = ["Arm", "Runs", *(with_unit(n, named[n].unit if n in named else "") for n in names)]
+    head += [with_unit("Difference", task.difference_unit), f"{CONFIDENCE * 100:.0f}\\% interval"]
+    head += ["Verdict", "$p$"]
+    groups = [r for r in rows if not r.is_control], [r for r in rows if r.is_control]
     lines = [
         "% \\usepackage{booktabs}",
         *(f"% {' '.join(text.split())}" for text in caption(comparison)),
-        rf"\begin{{tabular}}{{l{'r' * (len(head) - 2)}l}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(head) - 3)}lr}}",
         r"\toprule",
         line(head),
     ]
     for group in filter(None, groups):
-        lines += [r"\midrule", *(line(cells(comparison, row, others)) for row in group)]
+        lines += [r"\midrule"]
+        lines += [line(cells(comparison, r, names, claims.get(r.precision))) for r in group]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def with_unit(name, unit) -> str:
+    """The head of a column."""
+    return escaped(f"{name} ({unit})" if unit else name)
 
 
 def line(texts) -> str:
@@ -54,40 +61,53 @@ def line(texts) -> str:
 
 
 def caption(comparison) -> list[str]:
-    """What must be said with the table."""
-    task, margin = comparison.task, words.fixed(comparison.task.margin, 6).rstrip("0").rstrip(".")
+    """What must be said with the table, and the answers in words."""
+    task, count = comparison.task, claims_made(comparison)
     better = "higher" if task.goal == "max" else "lower"
-    steps = comparison.config.get("steps")
+    steps, seeds = comparison.config.get("steps"), len(comparison.seeds)
     return [
-        f"{task.name}, {words.plural(steps, 'step')}, {words.plural(len(comparison.seeds), 'seed')}"
-        f": {task.metric_name} at the end, mean ± standard deviation over the runs that finished; "
-        f"{better} is better. Runs: how many finished, of all.",
-        f"Difference from {comparison.baseline}, paired by seed, with its {CONFIDENCE:.0%} "
-        "interval (Student's t). EQUIVALENT: the whole interval is within "
-        f"±{margin} {task.difference_unit} (two one-sided tests at 5%); DIFFERENT: outside of it.",
+        f"{task.name}, {words.plural(steps, 'step')}, {words.plural(seeds, 'seed')}: at the end, "
+        f"mean ± standard deviation over the runs that finished ({task.metric_name}: {better} is "
+        "better). Runs: how many finished, of all.",
+        f"Difference of {task.metric_name} from {comparison.baseline} (of a control, from what it "
+        f"disturbs), paired by seed, with its {CONFIDENCE * 100:.0f}% interval (Student's t).",
+        f"EQUIVALENT: the whole interval is within ±{task.margin:g} {task.difference_unit} (two "
+        "one-sided tests at 5%); DIFFERENT: outside of it. p: of what the verdict claims, adjusted "
+        f"for {words.plural(count, 'claim')} (Holm).",
+        comparison.verdict_sentence(),
+        *comparison.answer_sentences(),
         *comparison.notes(),
     ]
 
 
-def cells(comparison, row, others) -> list[str]:
-    """The texts of one arm's row."""
+def cells(comparison, row, metrics, claim) -> list[str]:
+    """The texts of one arm's row. claim: the one that its verdict is of, if any."""
+    primary = comparison.task.metric_name
     places = words.decimals(comparison.task.margin)
     ended = [run for run in comparison.runs_of(row.precision) if run.finished]
     found = [rf"\texttt{{{escaped(row.precision)}}}", f"{row.n - row.diverged}/{row.n}"]
     found += [spread(row.mean, row.sd, places)]
-    for name in others:
-        values = [final(run, name, comparison.task.metric_name) for run in ended]
-        values = [value for value in values if words.is_number(value)]
-        found += [spread(*moments(values))]
+    for name in metrics[1:]:
+        values = [final(run, name, primary) for run in ended]
+        found += [spread(*moments([value for value in values if words.is_number(value)]))]
     if row.precision == comparison.baseline:
-        return [*found, "baseline", "", ""]
+        return [*found, "baseline", "", "", ""]
     difference, interval = "", ""
     if words.is_number(row.difference):
         difference = f"${words.signed(row.difference, places)}$"
     if words.is_number(row.low):
         ends = (words.signed(end, places) for end in (row.low, row.high))
         interval = "$[{}, {}]$".format(*ends)
-    return [*found, difference, interval, row.verdict or "none"]
+    decided = row.verdict not in (None, DIVERGED) and row.decided_by not in ("", primary)
+    by = f" by {row.decided_by}" if decided else ""
+    p = claim.holm_of_verdict if claim is not None else None
+    verdict = escaped((badge(row) or "no verdict") + by)
+    return [*found, difference, interval, verdict, "" if p is None else p_text(p)]
+
+
+def p_text(p) -> str:
+    """A p value with two digits, or what it is less than."""
+    return "$<0.001$" if p < 0.001 else f"${p:.2g}$"
 
 
 def moments(values) -> tuple:

@@ -142,6 +142,7 @@ def united(parts, runs) -> Comparison:
     """One comparison of all of these runs, on the machine of the first part."""
     first = parts[0]
     precisions = list(dict.fromkeys(p for part in parts for p in part.precisions))
+    entries = {entry["sha256"]: entry for part in parts for entry in part.registered}
     order = {precision: i for i, precision in enumerate(precisions)}
     return replace(
         first,
@@ -149,6 +150,6 @@ def united(parts, runs) -> Comparison:
         seeds=sorted({seed for part in parts for seed in part.seeds}),
         runs=sorted(runs, key=lambda run: (run.seed, order.get(run.precision, math.inf))),
         asked=list(dict.fromkeys(pair for part in parts for pair in part.asked)),
-        registered=sorted((e for part in parts for e in part.registered), key=lambda e: e["at"]),
+        registered=sorted(entries.values(), key=lambda entry: entry["at"]),
         out=None,
     )
