@@ -118,7 +118,7 @@ class Training:
         self.train_set, self.test_set = data
         self.loader = DataLoader(
             self.train_set, task.batch_size, shuffle=True, seed=arm.order_seed(run.seed),
-            collate_fn=task.collate,
+            collate_fn=task.collate, transform=task.transform,
         )  # fmt: skip
         self.total, self.epoch = (
             total_steps(task, self.train_set),

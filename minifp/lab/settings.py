@@ -92,6 +92,7 @@ def others(task) -> dict:
         "step function": name_of(task.step),
         "evaluation": name_of(task.evaluate),
         "collating": name_of(task.collate),
+        "augmentation": name_of(task.transform),
         "accumulated batches": task.accumulate,
         "early stopping": task.early_stopping and str(task.early_stopping),
     }

@@ -13,7 +13,9 @@ import numpy as np
 from minifp.errors import ArgumentError
 from minifp.lab.metrics import Metric, accuracy, is_finite, is_positive
 
-OPTIONAL = ("metric", "schedule", "step", "evaluate", "collate")  # functions that may be None
+OPTIONAL = (  # functions that may be None
+    *("metric", "schedule", "step", "evaluate", "collate", "transform"),
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class Task:
     evaluate: evaluate(state, test set), which returns a dict: a number for each metric by its name,
         perhaps "loss", and what is kept with the run: arrays, texts, `Picture`s and `Audio`.
     collate: makes a batch of a list of items, such as `fp.data.default_collate`.
+    transform: changes the batches that are trained with, as the loader's does, such as
+        `fp.data.transforms.RandomCrop(32, padding=4)`: in every precision alike.
     accumulate: how many batches are added up to one step.
     early_stopping: an EarlyStopping, or None to train to the end.
     target: of the metric; then the steps are told after which a run first reaches it, as MLPerf
@@ -119,6 +123,7 @@ class Task:
     early_stopping: EarlyStopping | None = None
     target: float | None = None
     loss_margin: float | None = None
+    transform: Callable | None = None
     origin: ClassVar[tuple[str, str | None] | None] = None
 
     def __post_init__(self):
@@ -146,6 +151,8 @@ class Task:
         self._check_metrics()
         if not isinstance(self.early_stopping, (EarlyStopping, type(None))):
             self._refuse("early_stopping", "expected EarlyStopping(patience=...) or None")
+        if self.transform is not None and self.collate is not None:
+            self._refuse("transform", "but with `collate`, which makes the batches, there is none")
         if self.step is not None and self.accumulate != 1:
             self._refuse("accumulate", "but with a `step` of your own that is for it to do")
 

@@ -8,8 +8,9 @@ from lab_blobs import blobs, clouds, network
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.data import TensorDataset
-from minifp.errors import DataError
+from minifp.data import TensorDataset, default_collate
+from minifp.errors import ArgumentError, DataError
+from minifp.lab import settings
 from minifp.lab.run import COLUMNS, evaluation_steps, train
 from minifp.nn import functional as F
 from minifp.numerics import policy
@@ -76,6 +77,25 @@ def test_all_precisions_see_the_same_batches_also_after_skipped_steps():
     half, run = batches_seen("mixed", loss=lambda y, t: F.cross_entropy(y, t) * 3000.0, margin=1.0)
     assert run.skipped > 0
     assert plain == half
+
+
+def test_training_batches_are_transformed_in_every_precision_alike_and_test_batches_never():
+    def mirrored(fields, indices, draws):
+        x, t = fields
+        seen.append((len(x), indices.tolist(), draws.uniform(indices, "mirror").tolist()))
+        return -x, np.eye(4, dtype=np.float32)[(t + 2 * (x.prod(1) < 0)) % 4]
+
+    found = []
+    for precision in ("float32", "mixed"):
+        seen: list = []
+        run = train(blobs(transform=mirrored, steps=12), precision, 1)
+        found.append(seen)
+        assert len(seen) >= 12 and {n for n, *_ in seen} == {16}
+    assert found[0] == found[1] and math.isfinite(run.metric)
+    task = blobs(transform=mirrored)
+    assert "mirrored" in settings.settings(task, task.data())["augmentation"]
+    with pytest.raises(ArgumentError, match="transform is .*, but with `collate`"):
+        blobs(transform=mirrored, collate=default_collate)
 
 
 def test_the_history_has_a_line_for_every_step():
