@@ -3,6 +3,7 @@
 from collections import Counter
 
 from minifp.lab import registration
+from minifp.lab.arms import is_control
 from minifp.lab.conclusions import courses
 from minifp.lab.conclusions.claims import claims_of
 from minifp.lab.conclusions.sentences import sentence_case
@@ -53,12 +54,14 @@ def coarse_notes(comparison) -> list[str]:
 def converged_notes(comparison) -> list[str]:
     """Arms that were still becoming better."""
     task, found = comparison.task, courses.not_converged(comparison)
-    if not found:
+    if all(map(is_control, found)):
         return []
+    plain = [arm for arm in found if not is_control(arm)]
+    arms = f"of {words.listed(plain)}" if len(found) < len(comparison.precisions) else "in all arms"
     by = f"{mean(list(found.values())):.2g} {task.difference_unit}".strip()
     return [
-        f"Not converged: over the last quarter of the steps the {task.metric_name} of "
-        f"{words.listed(list(found))} still became better by {by}, more than the margin of "
+        f"Not converged: over the last quarter of the steps the {task.metric_name} "
+        f"{arms} still became better by {by}, more than the margin of "
         f"{task.margin:g}. What holds here may not hold after longer training."
     ]
 

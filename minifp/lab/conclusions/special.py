@@ -29,13 +29,23 @@ def ended_text(answer, comparison) -> str:
         return f"{answer.arm}: no seed yet with which it, {base} and the {controls} all ended."
     numbers = numbers_text(answer, comparison)
     if answer.special:
-        return f"{answer.arm} is special: {numbers}: no harmless perturbation does that."
+        return f"{answer.arm} is special, which no harmless perturbation is: {numbers}."
     if answer.special is None:
         return (
             f"{answer.arm} ends farther from {base} than each control does, but not so that "
             f"{words.plural(answer.seeds, 'seed')} could tell it from one: {numbers}."
         )
-    return f"{answer.arm} does no more than a harmless perturbation does: {numbers}."
+    less = [c for c in answer.controls if c not in answer.as_far]
+    more = f", if more than {named(less)}" if less else ""
+    return (
+        f"{answer.arm} does no more than a harmless perturbation, {named(answer.as_far)}, "
+        f"does{more}: {numbers}."
+    )
+
+
+def named(controls) -> str:
+    """@order and @ulp."""
+    return words.listed([f"@{split(control)[1]}" for control in controls])
 
 
 def numbers_text(answer, comparison) -> str:
@@ -44,11 +54,12 @@ def numbers_text(answer, comparison) -> str:
     own, *others = answer.moved
     unit = f" {task.difference_unit}".rstrip()
     sizes = {split(m.arm)[1]: words.fixed(m.size, places) for m in others}
-    each = words.listed([f"{name} {size}" for name, size in sizes.items()])
+    each = words.listed([f"{size} ({name})" for name, size in sizes.items()])
+    seeds = words.plural(answer.seeds, "seed")
     return (
         f"seed by seed its {task.metric_name} ends {words.fixed(own.size, places)}{unit} from "
-        f"{comparison.baseline}'s ({words.signed(own.mean, places)} in the mean); controls end "
-        f"{each} away ({words.plural(answer.seeds, 'seed')}, p = {answer.p:.2g})"
+        f"{comparison.baseline}'s ({words.signed(own.mean, places)} in the mean), with controls "
+        f"{each}; {seeds}, p = {answer.p:.2g}"
     )
 
 
