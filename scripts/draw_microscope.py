@@ -167,6 +167,9 @@ def growths():
 
 # ---- the picture --------------------------------------------------------------------------------
 
+LEGEND = {"fontsize": 7, "frameon": True, "facecolor": drawing.PAPER, "edgecolor": "none"}
+LEGEND |= {"framealpha": 1}  # nothing shines through the words
+
 
 def draw_advice(axes, scope, reference, ends):
     """(a)"""
@@ -184,7 +187,8 @@ def draw_advice(axes, scope, reference, ends):
     axes.set_xticks(range(0, 27, 4), [words.superscript(k) for k in range(0, 27, 4)])
     axes.set_xlabel(f"loss scale (exponent dial {DIAL})")
     handles = [*axes.get_legend_handles_labels()[0], *other.get_legend_handles_labels()[0]]
-    axes.legend(handles=handles, fontsize=7)
+    other.grid(False)  # one grid is enough
+    other.legend(handles=handles, **LEGEND)
     axes.set_title("(a) the advised range, and training at constant scales")
 
 
@@ -212,7 +216,7 @@ def draw_updates(axes, without, masters):
     axes.set_ylim(-0.03, 1.03)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.set_xlabel("step (digits, Adam, rate 1e-5)")
-    axes.legend(fontsize=7, loc="center right")
+    axes.legend(loc="center right", **LEGEND)
     axes.set_title("(c) updates that were lost")
 
 
@@ -227,7 +231,9 @@ def draw_planted(axes, scope):
     (found,) = (d for d in scope.diagnoses if d["phase"] == "forward")
     said = re.sub(r" \(.*?: ", " (", found["text"])
     said = f"step {found['step']}: {said}"
-    axes.text(0.02, 0.97, textwrap.fill(said, 62), transform=axes.transAxes, va="top", fontsize=7)
+    box = {"facecolor": drawing.PAPER, "edgecolor": "none", "pad": 2}
+    said = textwrap.fill(said, 62)
+    axes.text(0.02, 0.97, said, transform=axes.transAxes, va="top", fontsize=7, bbox=box)
     axes.set_xlabel("step")
     axes.set_title("(d) an overflow planted at step 15, diagnosed")
 
@@ -235,12 +241,14 @@ def draw_planted(axes, scope):
 def draw_memory(axes, found):
     """(e)"""
     for i, (told, measured) in enumerate(found.values()):
-        axes.bar([i - 0.19], [told / 2**20], 0.36, color=KEPT, label=None if i else "the ledger")
+        axes.barh([i - 0.19], [told / 2**20], 0.36, color=KEPT, label=None if i else "the ledger")
         label = None if i else "the process (peak RSS)"
-        axes.bar([i + 0.19], [measured / 2**20], 0.36, color=SHADE, label=label)
-    axes.set_xticks(range(len(found)), list(found))
-    axes.set_ylabel("MiB")
-    axes.legend(fontsize=7)
+        axes.barh([i + 0.19], [measured / 2**20], 0.36, color=SHADE, label=label)
+    axes.set_yticks(range(len(found)), list(found))
+    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.grid(False, axis="y")
+    axes.set_xlabel("MiB")
+    axes.legend(loc="lower right", **LEGEND)
     axes.set_title("(e) growth over a step of an LSTM")
 
 
@@ -266,7 +274,9 @@ def main():
 
         drawn = Figure(figsize=(10, 8.6))
         drawn.set_layout_engine("constrained", h_pad=0.09, w_pad=0.09)
-        grid = drawn.subplots(3, 2).flat
+        places = drawn.add_gridspec(3, 2, height_ratios=(3, 3, 1.5))
+        grid = [drawn.add_subplot(places[i // 2, i % 2]) for i in range(4)]
+        grid.append(drawn.add_subplot(places[2, :]))  # the fifth is as wide as two
         draw_advice(grid[0], scope, reference, ends)
         print("gate gradients below 2^-24", draw_gates(grid[1], gates, 7))
         draw_updates(grid[2], off, on)
@@ -274,7 +284,6 @@ def main():
         found = growths()
         draw_memory(grid[4], found)
         print("growth in bytes, ledger and process", found)
-        grid[5].set_axis_off()  # there are five
         drawn.savefig(given.out, dpi=130, metadata={"Software": None})
 
 

@@ -17,7 +17,7 @@ if threading.current_thread() is threading.main_thread():
 import pytest  # noqa: E402
 from real_gpu import has_gpu  # noqa: E402
 
-pytest_plugins = ["sampling"]
+pytest_plugins = ["in_browser", "sampling"]
 
 try:
     import hypothesis

@@ -65,7 +65,7 @@ def table(caption, head, rows, text_columns=()) -> str:
     ]
     return (
         f'<p class="caption">{escape(caption)}</p>\n'
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}">\n'
+        f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(caption)}">\n'
         f"<table>\n<thead><tr>{cells}</tr></thead>\n"
         f"<tbody>\n{chr(10).join(lines)}\n</tbody>\n</table>\n</div>"
     )

@@ -47,10 +47,10 @@ RULES = """
 .minifp button:hover:not(:disabled) { border-color: var(--link); }
 .minifp button:disabled { color: var(--muted); cursor: default; }
 .minifp .theme { float: right; margin-left: 0.75rem; }
-.minifp section > details > summary { color: var(--muted); font-size: 1rem; }
-.minifp section > details > summary h2 { display: inline; }
-.minifp section > details { margin: 3.25rem 0 0.75rem; }
-.minifp section > details > summary { margin-bottom: 0.75rem; }
+.minifp section > details:first-child > summary { color: var(--muted); font-size: 1rem; }
+.minifp section > details:first-child > summary h2 { display: inline; }
+.minifp section > details:first-child { margin: 3.25rem 0 0.75rem; }
+.minifp section > details:first-child > summary { margin-bottom: 0.75rem; }
 .minifp nav.contents { margin: 1.25rem 0; font-size: 0.92rem; }
 .minifp nav.contents ul { list-style: none; padding: 0; margin: 0; display: flex; flex-wrap: wrap;
   gap: 0.2rem 1.25rem; }

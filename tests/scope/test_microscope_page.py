@@ -4,11 +4,11 @@ import html
 import json
 import os
 import re
-import shutil
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from in_browser import check_accessible
 from test_microscope import char_lstm, small
 
 import minifp as fp
@@ -24,8 +24,6 @@ from minifp.scope.page.figures import TITLES, lost_anywhere
 from minifp.scope.page.lens import percent
 
 matplotlib = pytest.importorskip("matplotlib")
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 @pytest.fixture(scope="module")
@@ -238,19 +236,6 @@ def test_a_notebook_has_a_card_and_the_page_in_a_frame(scope):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """A headless Chromium, where there is one."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip("no chromium: apt-get install chromium")
-    with playwright.sync_playwright() as engine:
-        held = engine.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield held
-        held.close()
-
-
-@pytest.fixture(scope="module")
 def written(scope, tmp_path_factory):
     """The path of the page."""
     return scope.report(tmp_path_factory.mktemp("scope") / "scope.html")
@@ -375,11 +360,12 @@ def test_every_section_is_shown_and_a_picture_is_kept_of_it(page, tmp_path_facto
     print(f"screenshots: {folder}", *sorted(os.listdir(folder)))
 
 
-def test_nothing_is_wider_than_a_phone(browser, written):
-    shown = browser.new_page(viewport={"width": 390, "height": 800})
-    shown.goto(written.as_uri())
-    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
-    shown.close()
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_axe_has_nothing_against_it_and_nothing_is_wider_than_the_window(
+    opened, detailed, tmp_path, width, scheme
+):
+    path = detailed.report(tmp_path / "detailed.html", progress=False)
+    check_accessible(opened(path, width, scheme, bypass_csp=True))
 
 
 def test_names_and_axes_are_in_sight_on_a_phone(browser, written):

@@ -22,7 +22,7 @@ def final_table(comparison) -> str:
         [code(row.precision), *map(escape, final_cells(row, comparison, places))]
         for row in comparison.rows()
     ]
-    return table(caption, final_head(task), rows, text_columns=(5,))
+    return table(caption, final_head(task), rows, text_columns=(6,))
 
 
 def final_head(task) -> list:

@@ -63,7 +63,7 @@ def timeline_table(kinds: list, events: list) -> str:
         )
         for i, e in enumerate(events)
     ]  # fmt: skip
-    heads = ("", "phase", "operation", *map(kinds_in_words, kinds))
+    heads = ("number", "phase", "operation", *map(kinds_in_words, kinds))
     return folded("Bytes over the operations of the step", heads, rows, (1, 2))
 
 
@@ -157,7 +157,7 @@ def bounds_table(findings: Record) -> str:
         for i, r in enumerate(findings.details["trace"]["rows"])
         if r["flops"] or r["bytes_read"]
     ]  # fmt: skip
-    heads = ("", "phase", "operation", "kernel", "flop/byte", "flop/s reached", *machines)
+    heads = ("number", "phase", "operation", "kernel", "flop/byte", "flop/s reached", *machines)
     columns = (1, 2, 3, *range(6, 6 + len(machines)))
     caption = "Each kernel: its rate here, and what limits its speed in float16 on each machine"
     return folded(caption, heads, rows, columns)

@@ -80,7 +80,7 @@ def reference_table(run: dict) -> str:
         for r in run["rows"]
     ]  # fmt: skip
     heads = (
-        *("", "phase", "operation", "value", "format", "error added", "at most, ulp"),
+        *("number", "phase", "operation", "value", "format", "error added", "at most, ulp"),
         *("error inherited", "at most, ulp"),
     )
     caption = f"Every value of the step, with its errors compared with {run['reference']}"
@@ -111,7 +111,16 @@ def trace_section(findings: Record, prefix: str) -> str:
         for r in trace["rows"]
     ]  # fmt: skip
     heads = (
-        *("", "phase", "operation", "kernel", "reads", "writes", "sums or computes in", "why"),
+        *(
+            "number",
+            "phase",
+            "operation",
+            "kernel",
+            "reads",
+            "writes",
+            "sums or computes in",
+            "why",
+        ),
         *("bytes", "flop", "flop/byte", "time"),
     )
     listed = folded("Every kernel of the step, and why it works in its format", heads, rows, TEXTS)
@@ -150,7 +159,7 @@ def tape_table(tape: dict) -> str:
         )
         for box in tape["boxes"]
     ]  # fmt: skip
-    heads = ("", "operation", "module", "writes", "from")
+    heads = ("number", "operation", "module", "writes", "from")
     return folded("The tape as a table", heads, rows, (1, 2, 3, 4))
 
 

@@ -104,7 +104,7 @@ def table(kind: str, rows: list, step: ObservedStep) -> str:
     return (
         f"<details><summary>{escape(TITLES[kind])}: the numbers of each layer</summary>\n"
         f'<p class="caption">Step {step.step}{stored}</p>\n'
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}">\n'
+        f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(label)}">\n'
         f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>\n</div></details>"
     )
 

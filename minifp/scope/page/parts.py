@@ -15,7 +15,8 @@ def figure(findings: Record, draw: Callable, name: str, title: str, said: str) -
     if not drawing.is_available():
         return ""
     drawn = svg_of(draw, findings, name, title, said)
-    drawn = f'<div class="drawn">\n{drawn}\n</div>'
+    region = f'role="group" tabindex="0" aria-label="{escape(title)}"'
+    drawn = f'<div class="drawn" {region}>\n{drawn}\n</div>'
     return f'<figure class="wide">\n{drawn}\n<figcaption>{escape(said)}</figcaption>\n</figure>'
 
 

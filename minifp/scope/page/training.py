@@ -67,7 +67,7 @@ def advice_section(findings: Record, prefix: str) -> str:
         "of the worst layer would be, relative to its norm."
     )
     heads, caption = (
-        ("scale", "flushed", "overflow", "error", ""),
+        ("scale", "flushed", "overflow", "error", "advice"),
         "What each scale would have done",
     )
     drawn = charted(findings, advice_figure, advice_group(advice, ks, said), prefix)
