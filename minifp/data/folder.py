@@ -73,12 +73,12 @@ class ImageFolder(Dataset):
 
     def load(self) -> Pictures:
         """Read all pictures into memory, as bytes, with a progress bar where that takes time."""
-        pixels = self._pixels(np.arange(len(self)))
+        pixels = self._pixels(np.arange(len(self)), shown)
         classes = self.classes
         return Pictures(pixels, self._labels, self._levels, name=self.name, classes=classes)
 
-    def _pixels(self, indices) -> np.ndarray:
-        """These pictures, (n, C, H, W) uint8."""
+    def _pixels(self, indices, watched=lambda pictures, *_: pictures) -> np.ndarray:
+        """These pictures, (n, C, H, W) uint8; `watched` as `shown`."""
         requests = [self._request(i) for i in indices.tolist()]
         pixels = np.empty((len(requests), CHANNELS[self.mode], *self.size), np.uint8)
         if self._workers is None:
@@ -86,7 +86,7 @@ class ImageFolder(Dataset):
         else:
             pictures = self._workers.pictures(requests)
         with closing(pictures):
-            waiting = shown(pictures, f"reading {self.name}", len(requests))
+            waiting = watched(pictures, f"reading {self.name}", len(requests))
             for i, (picture, (path, *_)) in enumerate(zip(waiting, requests)):
                 if picture.shape[:2] != self.size:
                     height, width = picture.shape[:2]

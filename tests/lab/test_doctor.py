@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import minifp
+from minifp.data.whereabouts import SETS
 from minifp.lab.commands import doctor_text as doctor
 from minifp.numerics import kernels
 from minifp.numerics.implementations import implementation_of
@@ -118,13 +119,31 @@ def test_a_data_folder_that_is_not_there_is_said_and_no_error(monkeypatch, tmp_p
     assert "nowhere" in doctor.doctor_text()
 
 
-def test_mnist_is_found_where_minifp_data_says(monkeypatch, tmp_path):
-    from minifp.data.images import MNIST_CHECKSUMS
-
-    for name in MNIST_CHECKSUMS:
-        (tmp_path / name).touch()
+@pytest.mark.parametrize("name", SETS)
+def test_data_sets_are_found_where_minifp_data_says(name, monkeypatch, tmp_path):
+    names, inside, _, megabytes = SETS[name]
+    folder = tmp_path / name / inside
+    folder.mkdir(parents=True)
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
-    assert doctor.mnist_text() == f"in {tmp_path}"
+    monkeypatch.setattr(pytest.importorskip("pooch"), "os_cache", lambda _: tmp_path / "cache")
+    assert f"will be downloaded into {tmp_path / 'cache' / name} ({megabytes} MB)" in rows()[name]
+    (folder / names[0]).touch()
+    assert f"lacks {names[1]}" in rows()[name]
+    for file in names[1:]:
+        (folder / file).touch()
+    assert rows()[name] == f"in {folder}"
+
+
+def test_packed_pictures_are_found_too(monkeypatch, tmp_path):
+    for file in ("train.npz", "test.npz"):
+        (tmp_path / file).touch()
+    monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
+    assert rows()["cifar10"] == f"in {tmp_path}, packed as JPEG"
+
+
+def rows():
+    """What is said of each data set."""
+    return dict(doctor.data_places())
 
 
 def test_lines_fit_100_columns_but_for_long_paths():

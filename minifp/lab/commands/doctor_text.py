@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import minifp
-from minifp.data import files, images
-from minifp.errors import ArgumentError, DataError, DeviceError
+from minifp.data.whereabouts import SETS, whereabouts
+from minifp.errors import ArgumentError, DeviceError
 from minifp.lab import environment
 from minifp.numerics import accumulate, kernels
 from minifp.numerics.implementations import BY_HAND, DERIVED, REFERENCE, implementation_of
@@ -88,8 +88,17 @@ def libraries() -> list:
         ("CuPy", cupy_text()),
         ("GPU math", gpu_math_text()),
     ]
-    others = ("tqdm", "click", "matplotlib", "pooch", "safetensors", "threadpoolctl", "loky")
-    return rows + [(name, environment.installed(name)) for name in others]
+    others = (
+        "tqdm",
+        "click",
+        "matplotlib",
+        "pillow",
+        "pooch",
+        "safetensors",
+        "threadpoolctl",
+        "loky",
+    )
+    return rows + [(name, environment.installed(name)) for name in (*others, "loky")]
 
 
 def threads() -> str:
@@ -204,23 +213,8 @@ def sequential_text(dtype) -> str:
 
 
 def data_places() -> list:
-    """What is bundled, and where MNIST would be found."""
-    return [("digits, shakespeare", "bundled"), ("mnist", mnist_text())]
-
-
-def mnist_text() -> str:
-    """Where the files of MNIST are, without downloading any."""
-    try:
-        paths = files.local("mnist", images.MNIST_CHECKSUMS)
-    except DataError as error:
-        return str(error)
-    if paths is not None:
-        return f"in {next(iter(paths.values())).parent}"
-    if find_spec("pooch") is None:
-        return "not in MINIFP_DATA, and pooch, which downloads it, is not installed"
-    folder = Path(import_module("pooch").os_cache("minifp")) / "mnist"
-    there = all((folder / f"{name}.gz").is_file() for name in images.MNIST_CHECKSUMS)
-    return f"in {folder}" if there else f"will be downloaded into {folder} (11 MB)"
+    """What is bundled, and where the others would be found."""
+    return [("digits, shakespeare", "bundled"), *((name, whereabouts(name)) for name in SETS)]
 
 
 def variables() -> list:
