@@ -20,19 +20,24 @@ from minifp.lab.workers import room as rooms
 from minifp.lab.workers.local import Local
 from minifp.lab.workers.travel import Carried, Named, ticket
 
-# A task whose loss ends the first process that trains it with dropout for 20 steps, but this one.
+# A task whose loss ends the first process but this one that computes it 20 times, or what has
+# started that: a worker of a cluster.
 FILE = """
-import os
+import os, signal, time
 from pathlib import Path
 from lab_blobs import blobs
 from minifp.nn import functional as F
-MARK, calls = Path(__file__).with_name("died"), []
+MARK, calls = Path(__file__).with_name("kill"), []
 
 def loss(y, t):
     calls.append(1)
-    if os.getpid() != {parent} and len(calls) == 20 and not MARK.exists():
-        MARK.touch()
-        os._exit(9)
+    if os.getpid() != {parent} and len(calls) == 20 and MARK.exists():
+        whom = MARK.read_text("utf-8")
+        MARK.unlink()
+        if whom == "itself":
+            os._exit(9)
+        os.kill(os.getppid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+        time.sleep(60)
     return F.cross_entropy(y, t)
 
 task = blobs(loss=loss, steps=30)
@@ -54,10 +59,9 @@ def alone(mortal):
     return bits(compare(mortal, ARMS, 2, progress=False))
 
 
-@pytest.fixture
-def once_more(mortal):
-    """It has not died yet."""
-    Path(mortal.rpartition(":")[0]).with_name("died").unlink(missing_ok=True)
+def let_die(mortal, whom):
+    """Who is to die once while it is trained: "itself", the process, or its "parent"."""
+    Path(mortal.rpartition(":")[0]).with_name("kill").write_text(whom, encoding="utf-8")
 
 
 def bits(comparison):
@@ -69,8 +73,8 @@ def bits(comparison):
     return found
 
 
-@pytest.mark.usefixtures("once_more")
 def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_path):
+    let_die(mortal, "itself")
     several = compare(mortal, ARMS, 2, jobs=2, out=tmp_path / "out", progress=False)
     assert bits(several) == alone
     (note,) = [note for note in several.notes() if "twice" in note]
@@ -78,9 +82,9 @@ def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_pat
     assert Comparison.load(tmp_path / "out").notes() == several.notes()
 
 
-@pytest.mark.usefixtures("once_more")
 def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_path):
     distributed = pytest.importorskip("distributed")
+    let_die(mortal, "parent")
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         distributed.LocalCluster(**settings, silence_logs="CRITICAL") as cluster,
@@ -89,7 +93,7 @@ def test_a_cluster_gives_the_same_bits_though_a_worker_dies(mortal, alone, tmp_p
         several = compare(mortal, ARMS, 2, client=client, out=tmp_path / "out", progress=False)
     assert bits(several) == alone
     (note,) = [note for note in several.notes() if "twice" in note]
-    assert re.search(r"was made twice: the worker \S+ died", note)
+    assert re.search(r"was made twice: the worker \S+, process \d+ died", note)
     assert len(Comparison.load(tmp_path / "out").runs) == 4
 
 

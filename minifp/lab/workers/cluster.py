@@ -5,21 +5,26 @@ results are pickled on the way: who can talk to the scheduler can run programs o
 this is for trusted machines only.
 """
 
-import time
+import atexit
+import multiprocessing
+import os
+import threading
 import uuid
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
 from minifp.errors import ArgumentError, TrainingError
 from minifp.lab.compile_ahead import compile_for
-from minifp.lab.workers.job import Job, Outcome, do
+from minifp.lab.workers.job import Job, Outcome
+from minifp.lab.workers.local import TRIES, Lane, how_it_died
 from minifp.lab.workers.progress import Progress
 from minifp.lab.workers.wanted import Wanted
 from minifp.runtime.callers import level_of_user
-from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
 HOW_TO_GET = 'python -m pip install "minifp[cluster]", or distributed'
 ANSWER = 20  # seconds to wait for a scheduler
@@ -54,9 +59,15 @@ def connected(address: str | None) -> Iterator[Any]:
 
 # ---- on a worker ---------------------------------------------------------------------------------
 
+_mine = threading.local()
+
 
 class NotWanted(Exception):
     """Nobody waits for this run any more."""
+
+
+class DiedAgain(TrainingError):
+    """The process of a run has died TRIES times."""
 
 
 def same(ticket):
@@ -65,27 +76,62 @@ def same(ticket):
 
 
 def work(number: int, topic: str, job: Job, ticket) -> Outcome:
-    """Train on a worker, and tell how far it is."""
+    """Have a run made by a process of this worker's thread, and tell how far it is."""
     from distributed import get_worker
 
     worker: Any = get_worker()
-    key, before, told = worker.get_current_task(), get_num_threads(), time.monotonic()
+    key, job = worker.get_current_task(), Job(ticket, job.config, job.arm, job.seed, job.device)
+    deaths: list[str] = []
+    while len(deaths) < TRIES:
+        where = f"{worker.address}, process {os.getpid()}"
+        worker.log_event(topic, {"run": number, "begins": where})
+        lane = own_lane()
+        future = lane.train(job)
+        try:
+            while future not in wait([future], TELL).done:
+                worker.log_event(topic, {"run": number, "steps": lane.steps})
+                check_wanted(worker, key)
+            outcome = future.result()
+        except BrokenProcessPool as error:
+            deaths.append(how_it_died(error))
+            drop_lane()
+        except NotWanted:
+            drop_lane()
+            raise
+        else:
+            if deaths:
+                outcome.run.made["repeated"] = f"its process died ({deaths[0]})"
+            return outcome
+    raise DiedAgain(", ".join(deaths))
 
-    def on_step(run):
-        nonlocal told
-        if time.monotonic() - told > TELL:
-            told = time.monotonic()
-            worker.log_event(topic, {"run": number, "steps": run.steps})
-            task = worker.state.tasks.get(key)
-            if task is None or task.state == "cancelled":
-                raise NotWanted
 
-    worker.log_event(topic, {"run": number, "begins": worker.address})
-    set_num_threads(max(1, worker.state.nthreads))
-    try:
-        return do(Job(ticket, job.config, job.arm, job.seed, job.device), on_step)
-    finally:
-        set_num_threads(before)
+def own_lane() -> Lane:
+    """The process of this thread: without Dask's threads, which take a tenth of the time of one
+    that trains, and with the threads of its libraries held to one."""
+    if not hasattr(_mine, "lane"):
+        settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
+        daemon = settings.pop("daemon", None)  # Dask's workers are, and may have no children then
+        try:
+            _mine.lane = Lane()
+        finally:
+            if daemon is not None:
+                settings["daemon"] = daemon
+        atexit.register(_mine.lane.stop)
+    return _mine.lane
+
+
+def drop_lane() -> None:
+    """End the process of this thread; the next run gets another."""
+    atexit.unregister(_mine.lane.stop)
+    _mine.lane.stop()
+    del _mine.lane
+
+
+def check_wanted(worker: Any, key: str) -> None:
+    """Raise NotWanted where the run was cancelled, or who asked for it is gone."""
+    task = worker.state.tasks.get(key)
+    if task is None or task.state == "cancelled":
+        raise NotWanted
 
 
 # ---- in the process that asks --------------------------------------------------------------------
@@ -107,21 +153,15 @@ class Cluster:
 
     @property
     def lanes(self) -> int:
-        """Runs at a time: one in each process."""
-        return max(1, len(self.client.nthreads()))
+        """Runs at a time: one for each thread of a worker."""
+        return max(1, sum(self.client.nthreads().values()))
 
     def __enter__(self) -> "Cluster":
         self.client.subscribe_topic(self.topic, lambda event: self.events.put(event[1]))
         self.futures: list = []
-        threads = self.client.nthreads()
-        if not threads:
-            self._warn("the cluster has no workers yet: runs begin when there are some")
-        elif max(threads.values()) > 1:
-            self._warn(
-                f"workers have up to {max(threads.values())} threads, but each process makes one "
-                "run at a time: start more workers of one thread, as by dask worker --nworkers 4 "
-                "--nthreads 1"
-            )
+        if not self.client.nthreads():
+            text = "the cluster has no workers yet: runs begin when there are some"
+            warnings.warn(text, RuntimeWarning, stacklevel=level_of_user())
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -130,15 +170,12 @@ class Cluster:
             self.client.unsubscribe_topic(self.topic)
         self.futures = []
 
-    def _warn(self, text):
-        warnings.warn(text, RuntimeWarning, stacklevel=level_of_user())
-
     def outcomes(
         self, wanted: Sequence[Wanted], progress: Progress
     ) -> Iterator[tuple[Wanted, Outcome]]:
         """Each run as soon as it comes home. Raises TrainingError at the end where Dask gave a run
         up, as too many of its workers died, and at once what a run raises."""
-        from distributed import wait
+        from distributed import wait as wait_for
 
         if all(one.device in (None, "cpu") for one in wanted):
             compile_for(wanted)  # before many do so; and what cannot be trained shows here
@@ -147,7 +184,7 @@ class Cluster:
         lost: list[str] = []
         while waiting:
             with suppress(TimeoutError):
-                wait([*waiting], GLANCE, "FIRST_COMPLETED")
+                wait_for([*waiting], GLANCE, "FIRST_COMPLETED")
             self._hear(wanted, progress)
             for future in [f for f in waiting if f.done()]:
                 number = waiting.pop(future)
@@ -155,13 +192,13 @@ class Cluster:
                 outcome = self._result(future, one, lost)
                 if outcome is None:
                     continue
-                if len(workers) > 1:
+                if len({*workers}) > 1:
                     outcome.run.made["repeated"] = f"the worker {workers[0]} died"
                 yield one, outcome
         if lost:
             raise TrainingError(
-                f"Dask gave up {len(lost)} of {len(wanted)} runs, as their workers died each time: "
-                f"{'; '.join(lost)}. They may want memory. All other runs are kept"
+                f"{len(lost)} of {len(wanted)} runs are given up, as their processes or workers "
+                f"died again: {'; '.join(lost)}. They may want memory. All other runs are kept"
             )
 
     def _submitted(self, wanted):
@@ -191,7 +228,7 @@ class Cluster:
 
         try:
             return future.result()
-        except KilledWorker as error:
+        except (KilledWorker, DiedAgain) as error:
             lost.append(f"{one} ({error})")
         except ModuleNotFoundError as error:
             raise ArgumentError(

@@ -30,7 +30,7 @@ from minifp.lab.workers.travel import HOW_TO_GET
 from minifp.lab.workers.wanted import Wanted
 from minifp.runtime.cpu import blas
 
-BOARD = "steps"  # the file in which each process writes how many steps it has done
+BOARD = "steps"  # the file in which a process writes how many steps it has done
 GLANCE = 0.5  # seconds between two looks at it
 TRIES = 2  # of a run whose process dies
 
@@ -47,11 +47,10 @@ def checked_jobs(jobs) -> int:
 _mine: dict[str, Any] = {}
 
 
-def begin(folder: str, lane: int, parent: int) -> None:
+def begin(folder: str, parent: int) -> None:
     """What a process does first. Ctrl-C is for the parent to hear; without it there is no work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    board = np.memmap(Path(folder) / BOARD, np.int64, "r+")
-    _mine.update(board=board, lane=lane)
+    _mine["board"] = np.memmap(Path(folder) / BOARD, np.int64, "r+")
     threading.Thread(target=_end_without, args=(parent,), daemon=True).start()
 
 
@@ -63,11 +62,11 @@ def _end_without(parent):
 
 def work(job: Job) -> Outcome:
     """Train, and write down how far it is."""
-    board, lane = _mine["board"], _mine["lane"]
-    board[lane] = 0
+    board = _mine["board"]
+    board[0] = 0
 
     def on_step(run):
-        board[lane] = run.steps
+        board[0] = run.steps
 
     return do(job, on_step)
 
@@ -78,11 +77,17 @@ def work(job: Job) -> Outcome:
 class Lane:
     """A process, and the run that it has."""
 
-    def __init__(self, number: int, folder: str) -> None:
-        self.number, self.folder = number, folder
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="minifp-")
+        self.board = np.memmap(Path(self.folder) / BOARD, np.int64, "w+", shape=(1,))
         self.one: Wanted | None = None
         self.future: Future | None = None
         self.start()
+
+    @property
+    def steps(self) -> int:
+        """How many steps of its run are done."""
+        return int(self.board[0])
 
     def start(self) -> None:
         """Begin the process, which imports minifp meanwhile."""
@@ -94,7 +99,7 @@ class Lane:
             context=get_context("loky"),
             env=dict.fromkeys(blas.THREADS, "1"),
             initializer=begin,
-            initargs=(self.folder, self.number, os.getpid()),
+            initargs=(self.folder, os.getpid()),
         )
         self.hello = self.pool.submit(os.getpid)
 
@@ -103,13 +108,18 @@ class Lane:
         """Its number; 0 where it has none yet."""
         return self.hello.result() if self.hello.done() and not self.hello.exception() else 0
 
-    def give(self, one: Wanted) -> None:
+    def train(self, job: Job) -> Future:
         """Let it train this."""
-        self.one, self.future = one, self.pool.submit(work, one.job())
+        return self.pool.submit(work, job)
+
+    def give(self, one: Wanted) -> None:
+        """Let it train what is wanted, and remember that."""
+        self.one, self.future = one, self.train(one.job())
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
         self.pool.shutdown(wait=True, kill_workers=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Local:
@@ -124,16 +134,12 @@ class Local:
             raise ArgumentError(f"jobs={jobs} needs loky: {HOW_TO_GET}") from None
 
     def __enter__(self) -> "Local":
-        self.folder = tempfile.mkdtemp(prefix="minifp-")
-        self.board = np.memmap(Path(self.folder) / BOARD, np.int64, "w+", shape=(self.jobs,))
         self.working: list[Lane] = []
         return self
 
     def __exit__(self, *raised: object) -> None:
         for lane in self.working:
             lane.stop()
-        del self.board
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def outcomes(
         self, wanted: Sequence[Wanted], progress: Progress
@@ -142,7 +148,7 @@ class Local:
         run has died TRIES times, and at once what a run raises."""
         count = min(self.jobs, len(wanted))
         self.lanes = progress.lanes = count
-        self.working = [Lane(number, self.folder) for number in range(count)]
+        self.working = [Lane() for _ in range(count)]
         steps = compile_for(wanted)  # while they import minifp
         data = {id(one.data): array_bytes(one.data) for one in wanted}
         room = Room(guess(sum(data.values()), (run.bytes for run in steps)))
@@ -185,7 +191,7 @@ class Local:
         ended, _ = wait(busy, GLANCE, FIRST_COMPLETED)
         for future, lane in busy.items():
             if future not in ended:
-                progress.reached(lane.one, int(self.board[lane.number]))
+                progress.reached(lane.one, lane.steps)
         return [busy[future] for future in ended]
 
 
