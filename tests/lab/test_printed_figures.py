@@ -6,7 +6,7 @@ import pytest
 from lab_blobs import blobs
 
 from minifp.errors import ArgumentError
-from minifp.lab.comparison import compare, opened
+from minifp.lab.comparison import Comparison, compare, opened
 from minifp.lab.page import figures
 from minifp.lab.run import Run
 from minifp.report import drawing
@@ -75,8 +75,14 @@ def collisions(figure):
     return found
 
 
-@pytest.mark.parametrize("name", figures.FIGURES)
-@pytest.mark.parametrize("width, font", [("3.25in", None), ("85mm", "monospace"), ("5.5in", None)])
+@pytest.mark.parametrize(
+    "name, width, font",
+    [
+        *((name, "3.25in", None) for name in figures.FIGURES),
+        *((name, "85mm", "monospace") for name in ("difference", "loss")),
+        *((name, "5.5in", "serif") for name in ("difference", "memory")),
+    ],
+)
 def test_no_text_lies_on_another(many, name, width, font):
     look = look_of("paper", width, font)
     drawn = figures.figure(many, name, look)
@@ -110,6 +116,7 @@ def test_letters_stay_letters_and_captions_are_beside_the_pictures(many, tmp_pat
 def test_pictures_of_the_folder_have_the_look_that_was_asked_for(tmp_path, monkeypatch):
     drawn = {"loss": ("loss",), "difference": (), "memory": ()}
     monkeypatch.setattr(figures, "FIGURES", drawn)
+    monkeypatch.setattr(Comparison, "report", lambda self, path: path)
     given = {"out": tmp_path, "progress": False, "figures": "svg"}
     compare(blobs(steps=2), ["float32"], 1, **given, style="paper", width="90mm")
     assert 'width="255.1' in (tmp_path / "loss.svg").read_text(encoding="utf-8")

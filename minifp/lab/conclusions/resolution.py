@@ -16,9 +16,9 @@ def step_of(comparison, score: Score) -> float | None:
     None where too few are known. Of a metric without steps it is next to nothing.
     """
     seen = sorted({v for run in comparison.runs for v in values(run, score) if v is not None})
-    step = 0.0
+    step, rounding = 0.0, SAME * max(map(abs, seen), default=0.0)
     for low, high in zip(seen, seen[1:]):
-        step = common_step(step, high - low, SAME * max(map(abs, seen)))
+        step = common_step(step, high - low, rounding)
     examples = comparison.task.test_examples
     if step and score.unit == "%" and examples:
         times = step * examples / 100
