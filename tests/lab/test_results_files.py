@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -235,3 +236,11 @@ def test_results_of_another_version_are_not_read(folder, tmp_path):
     (tmp_path / "results.json").write_text(json.dumps(other), encoding="utf-8")
     with pytest.raises(DataError, match="no comparison of this version.*results:99"):
         Comparison.load(tmp_path)
+
+
+def test_the_documentation_names_every_file_and_every_entry(folder):
+    text = (Path(__file__).parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")
+    part = text[text.index("## What comes out") : text.index("## Made again")]
+    named = set(re.findall(r"`([\w./]+)`", part))
+    written = {path.name for path in folder.iterdir()}
+    assert written <= named and set(summary.schema()["properties"]) <= named

@@ -21,7 +21,7 @@ KNOWN = {"fp": fp, "F": nn.functional, "nn": nn, "optim": optim, "data": data, "
 KNOWN |= {"optimizer": fp.MixedOptimizer, "scope": Microscope, "result": fp.StepResult}
 KNOWN |= {"Tensor": fp.Tensor, "x": fp.Tensor, "p": fp.Tensor, "model": nn.Module}
 KNOWN |= {"loss": fp.Tensor, "MixedOptimizer": fp.MixedOptimizer, "StepResult": fp.StepResult}
-SUFFIXES = (".py", ".cu", ".npz", ".html")
+SUFFIXES = (".py", ".cu", ".npz", ".html", ".json", ".csv", ".tex", ".sh", ".txt", ".png")
 
 
 def named(text):

@@ -14,6 +14,7 @@ import pytest
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, optim
+from minifp.lab.arms import as_arm
 from minifp.numerics.policy import SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +40,9 @@ def block(start):
 def commands(program):
     """The lines of shells in all papers that run a program, as lists of words."""
     lines = "".join(blocks("sh", ALL)).splitlines()
-    return [shlex.split(line)[1:] for line in lines if line.startswith(f"{program} ")]
+    return [
+        shlex.split(line, comments=True)[1:] for line in lines if line.startswith(f"{program} ")
+    ]
 
 
 def parsed(name, words):
@@ -128,9 +131,9 @@ def test_every_compare_command_is_understood(words):
     """Its options are parsed as they stand; what it trains is trained elsewhere."""
     options = parsed(*words[:1], words[1:])
     assert fp.load_task(options["task"], options["data"])
-    assert options["seeds"] in (3, 5) and options["out"].startswith("runs/")
+    assert options["seeds"] and options["out"].startswith("runs/")
     for text in options["precisions"]:
-        fp.Precision.parse(text)
+        as_arm(text)
 
 
 def test_every_train_command_is_understood():
