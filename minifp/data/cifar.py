@@ -32,6 +32,7 @@ class Publication(NamedTuple):
     train: list[str]
     test: list[str]
     labels: dict[str, int]  # for each byte of labels in a record: the text of names, how many
+    pickled: tuple[str, str]  # the folder of the publication for Python, and a file in it
 
     @property
     def files(self):
@@ -52,6 +53,7 @@ CIFAR10 = Publication(
     train=[f"data_batch_{i}.bin" for i in range(1, 6)],
     test=["test_batch.bin"],
     labels={"batches.meta.txt": 10},
+    pickled=("cifar-10-batches-py", "data_batch_1"),
 )
 CIFAR100 = Publication(
     name="CIFAR-100",
@@ -62,6 +64,7 @@ CIFAR100 = Publication(
     train=["train.bin"],
     test=["test.bin"],
     labels={"coarse_label_names.txt": 20, "fine_label_names.txt": 100},
+    pickled=("cifar-100-python", "train"),
 )
 # Of the training pixels in [0, 1], for red, green and blue, as is customary.
 CIFAR10_MEAN, CIFAR10_DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
@@ -122,8 +125,9 @@ def cifar100(
 
 def _had(publication):
     """The paths of the files in the cache, downloaded if need be."""
-    for place in files.places(publication.dataset, [publication.folder.replace("-bin", "-py")]):
-        if (place / "data_batch_1").is_file():
+    folder, name = publication.pickled
+    for place in files.places(publication.dataset, [folder]):
+        if (place / name).is_file():
             raise DataError(
                 f"{publication.dataset}: {str(place)!r}, from MINIFP_DATA, has the publication for "
                 "Python, whose files are pickles and can run code; minifp reads the one as plain "

@@ -285,15 +285,22 @@ def test_files_that_are_missing_empty_or_too_long_are_refused(folder, monkeypatc
         data.cifar10()
 
 
-@pytest.mark.parametrize("place", [".", "cifar-10-batches-py"])
+@pytest.mark.parametrize(
+    "get, path, said",
+    [
+        (data.cifar10, "data_batch_1", "cifar-10-binary.tar.gz"),
+        (data.cifar10, "cifar-10-batches-py/data_batch_1", "cifar-10-binary.tar.gz"),
+        (data.cifar100, "cifar100/cifar-100-python/train", "cifar-100-binary.tar.gz"),
+    ],
+)
 def test_the_publication_for_python_is_not_read_and_what_is_instead_is_said(
-    tmp_path, monkeypatch, place
+    tmp_path, monkeypatch, get, path, said
 ):
-    (tmp_path / place).mkdir(exist_ok=True)
-    (tmp_path / place / "data_batch_1").write_bytes(b"cos\nsystem\n.")
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_bytes(b"cos\nsystem\n.")
     monkeypatch.setenv("MINIFP_DATA", str(tmp_path))
-    with pytest.raises(DataError, match="pickles and can run code.*cifar-10-binary.tar.gz"):
-        data.cifar10()
+    with pytest.raises(DataError, match=f"pickles and can run code.*{said}"):
+        get()
 
 
 # ---- downloading --------------------------------------------------------------------------------

@@ -88,17 +88,8 @@ def libraries() -> list:
         ("CuPy", cupy_text()),
         ("GPU math", gpu_math_text()),
     ]
-    others = (
-        "tqdm",
-        "click",
-        "matplotlib",
-        "pillow",
-        "pooch",
-        "safetensors",
-        "threadpoolctl",
-        "loky",
-    )
-    return rows + [(name, environment.installed(name)) for name in (*others, "loky")]
+    others = "tqdm click matplotlib pillow pooch safetensors threadpoolctl loky".split()
+    return rows + [(name, environment.installed(name)) for name in others]
 
 
 def threads() -> str:
