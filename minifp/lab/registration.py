@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from minifp.errors import ArgumentError
+from minifp.lab.task_info import MetricInfo
 from minifp.report import words
 
 FILE = "registered.json"
@@ -113,7 +114,9 @@ def after(entry) -> str:
 
 def margin_text(claims) -> str:
     """What is claimed, and with which margins."""
-    texts = [f"margin of {claims['metric_name']} {claims['margin']:g}"]
+    primary = MetricInfo(*(claims[name] for name in CLAIMS[:4]))
+    margin = f"±{primary.margin:g} {primary.difference_unit}".rstrip()
+    texts = [f"margin of {primary.name} {margin}"]
     texts += [f"of {m['name']} {m['margin']:g}" for m in claims["metrics"] if m["margin"]]
     for name in ("loss_margin", "target"):
         if claims[name] is not None:

@@ -183,7 +183,7 @@ def test_an_arm_within_what_controls_do_is_nothing_special():
     assert "float32@order" in answer.as_far and [m.arm for m in answer.moved][0] == "mixed"
     assert answer.moved[0].mean == pytest.approx(np.mean(np.subtract(moved(0.4, 6), BASE)))
     said = " ".join(whole.table().split())
-    assert "mixed does no more than a harmless perturbation, @order" in said
+    assert "mixed does no more than a harmless perturbation (@order" in said
     assert "does no more than a harmless perturbation" in comparison_page.body(whole)
 
 

@@ -36,10 +36,10 @@ def ended_text(answer, comparison) -> str:
             f"{words.plural(answer.seeds, 'seed')} could tell it from one: {numbers}."
         )
     less = [c for c in answer.controls if c not in answer.as_far]
-    more = f", if more than {named(less)}" if less else ""
+    more = f", though more than {named(less)}" if less else ""
     return (
-        f"{answer.arm} does no more than a harmless perturbation, {named(answer.as_far)}, "
-        f"does{more}: {numbers}."
+        f"{answer.arm} does no more than a harmless perturbation ({named(answer.as_far)})"
+        f"{more}: {numbers}."
     )
 
 

@@ -8,11 +8,11 @@ from minifp.report.markup import code, paragraph, section, table
 
 ABOUT = (
     "Controls disturb a run in a way that cannot matter, and show how far apart equally good runs "
-    "end. p: were the arm one more control, in so many of all cases it would stand out as much "
-    "from the others, in the mean or in size (a permutation test within each seed, adjusted by "
-    "Holm for both and for all arms). Distances: medians over seeds at the end of training, "
-    "relative to the size of the baseline's; predictions: the share of test examples with another "
-    "class."
+    "end. Mean size: of the differences without their signs. p: were the arm one more control, in "
+    "so many of all cases it would stand out as much from the others, in the mean or in size (a "
+    "permutation test within each seed, adjusted by Holm for both and for all arms). Distances: "
+    "medians over seeds at the end of training, relative to the size of the baseline's; "
+    "predictions: the share of test examples with another class."
 )
 KINDS = ("weights", "outputs", "predictions")
 
@@ -27,33 +27,42 @@ def controls_section(comparison) -> str:
     answers = comparison.answers()
     if not answers:
         return ""
-    tables = [control_table(a, comparison) for a in answers if a.moved]
+    together: dict = {}
+    for a in answers:
+        if a.moved:
+            together.setdefault((*a.controls, a.seeds), []).append(a)
+    tables = [control_table(group, comparison) for group in together.values()]
     used = dict.fromkeys(split(c)[1] for a in answers for c in a.controls)
     kinds = "; ".join(f"{name}: {CONTROLS[name]}" for name in used)
     told = [paragraph(f"{ABOUT} {kinds[:1].upper()}{kinds[1:]}.", "small")]
     return section("Special, or what any perturbation does?", *tables, *told)
 
 
-def control_table(answer, comparison) -> str:
-    """An arm, and each control beside it."""
-    task, places = comparison.task, words.decimals(comparison.task.margin)
+def control_table(answers, comparison) -> str:
+    """Arms, and then the controls that all of them are held against."""
+    task = comparison.task
     unit = f", {task.difference_unit}" if task.difference_unit else ""
-    head = ["arm", f"difference of {task.metric_name}{unit}", "its size, seed by seed"]
-    bands = {band.kind: band for band in answer.bands}
-    kinds = [kind for kind in KINDS if kind in bands]
+    head = ["arm", f"mean difference of {task.metric_name}{unit}", "mean size", "p"]
+    kinds = [k for k in KINDS if any(band.kind == k for a in answers for band in a.bands)]
     head += [f"{kind}, at the end" for kind in kinds]
-    rows = []
-    for moved in answer.moved:
-        cells = [words.signed(moved.mean, places), words.fixed(moved.size, places)]
-        cells += [distance_text(bands[kind].ends.get(moved.arm), kind) for kind in kinds]
-        rows.append([code(moved.arm), *(escape(words.typeset(cell)) for cell in cells)])
-    seeds = words.plural(answer.seeds, "seed")
-    caption = f"{answer.arm} beside the controls, means of {seeds}; p = {answer.p:.2g}"
+    rows = [row(a, a.moved[0], f"{a.p:.2g}", kinds, comparison) for a in answers]
+    rows += [row(answers[0], moved, "control", kinds, comparison) for moved in answers[0].moved[1:]]
+    seeds = words.plural(answers[0].seeds, "seed")
+    caption = f"Differences at the end and distances, of {seeds}: arms, and controls below them"
     return table(caption, head, rows)
+
+
+def row(answer, moved, p, kinds, comparison) -> list[str]:
+    """One arm of an answer: its difference, and its distances."""
+    places = words.decimals(comparison.task.margin)
+    cells = [words.signed(moved.mean, places), words.fixed(moved.size, places), p]
+    ends = {band.kind: band.ends for band in answer.bands}
+    cells += [distance_text(ends.get(kind, {}).get(moved.arm), kind) for kind in kinds]
+    return [code(moved.arm), *(escape(words.typeset(cell)) for cell in cells)]
 
 
 def distance_text(value, kind) -> str:
     """Predictions as a percentage, the others as they are."""
     if not words.is_number(value):
         return "-"
-    return f"{100 * value:.1f}%" if kind == "predictions" else f"{value:.2g}"
+    return f"{100 * value:.1f}%" if kind == "predictions" else words.short(value)

@@ -169,7 +169,8 @@ def figure(comparison, name, look=SCREEN):
     }
     wide = look.width or WIDTH * len(chosen)
     columns = len(chosen) if wide / len(chosen) >= LEAST else 1
-    handles = legend_handles(name, styles, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
+    explained = power_figure.shown(comparison, styles) if name == "power" else styles
+    handles = legend_handles(name, explained, wide - 2 * EDGE - 0.5, 8.5 * look.shrunk)
     said = [captions.note(comparison, name), comparison.dial_note()]
     said = "\n".join(textwrap.fill(words.raised(text), round(17 * wide)) for text in said if text)
     lines, head = len(said.splitlines()), 0.36

@@ -10,6 +10,11 @@ def is_wanted(comparison) -> bool:
     return bool(needs_of(comparison))
 
 
+def shown(comparison, styles) -> dict:
+    """The styles of the arms that have a curve."""
+    return {need.arm: styles[need.arm] for need in needs_of(comparison)}
+
+
 def draw_power(axes, comparison, styles):
     """A line for each arm, a dot where it is now, and the power that is aimed at."""
     needs = needs_of(comparison)

@@ -4,7 +4,7 @@ import re
 import shlex
 from html import escape
 
-from minifp.lab.page import captions, figures, over_steps, verdicts
+from minifp.lab.page import captions, figures, over_steps, power_figure, verdicts
 from minifp.lab.page.precision_styles import KIND_COLORS, styles_of
 from minifp.lab.tasks import BUILT_IN
 from minifp.report import drawing, markup, words
@@ -126,6 +126,8 @@ def legend(comparison, name) -> str:
         samples = [(SWATCH, 18, color, words.spaced(kind)) for kind, color in kinds]
     else:
         styles = styles_of(comparison.precisions, comparison.baseline)
+        if name == "power":
+            styles = power_figure.shown(comparison, styles)
         samples = [(line(style), 34, style.color, p) for p, style in styles.items()]
     items = "\n".join(
         f'<li><svg width="{width}" height="12" viewBox="0 0 {width} 12" aria-hidden="true">'

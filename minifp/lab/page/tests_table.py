@@ -9,13 +9,14 @@ from minifp.report import words
 from minifp.report.markup import code, details, paragraph, table
 
 ABOUT = (
-    "Differences are paired by seed. p equivalent: the larger of two one-sided tests, that the "
-    "difference is not beyond the margin (TOST). p different: that it is not within the margin. p "
-    "not worse: that it is not worse by more than the margin (non-inferiority). In brackets the p "
-    "adjusted for all claims of its kind on this page (Holm): below 0.05, the claim holds together "
-    "with the others. Sign-flip p: how often a mean this far from 0 comes up where the sign of "
-    "each difference is chance; no distribution is assumed. Bootstrap: the interval again, without "
-    "one (BCa). Pairing gain: how many times as many seeds it would take without pairs."
+    "Differences are paired by seed. p equivalent is small where the difference is shown to be "
+    "within the margin (the larger p of two one-sided tests: TOST), p different where it is shown "
+    "to be beyond it, and p not worse where it is shown not to be worse by more than the margin "
+    "(non-inferiority). In brackets, adjusted for all claims of its kind on the page (Holm): below "
+    "0.05 a claim holds together with the others. Sign-flip p: how often a mean this far from 0 "
+    "comes up where the sign of each difference is chance; no distribution is assumed. Bootstrap: "
+    "the interval again, without one (BCa). Pairing gain: how many times as many seeds it would "
+    "take without pairs."
 )
 
 
@@ -47,7 +48,7 @@ def cells(claim) -> list[str]:
     ]
     found += ["-" if score.margin is None else f"{score.margin:.3g}"]
     found += [p_text(claim, name) for name in ("equivalent", "different", "not_worse")]
-    found += [f"{d.sign_flip_p:.2g}", f"{d.pairing_gain:.2g}"] if d else ["-", "-"]
+    found += [f"{d.sign_flip_p:.2g}", f"{d.pairing_gain:.3g}"] if d else ["-", "-"]
     return [*found, verdict(claim)]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from minifp.lab.conclusions.claims import claims_of
-from minifp.lab.conclusions.sentences import WEAK, share_text
+from minifp.lab.conclusions.sentences import WEAK, after_holm, claims_made, share_text
 from minifp.lab.statistics.paired import (
     CONFIDENCE,
     DIFFERENT,
@@ -81,11 +81,12 @@ def statements(comparison) -> list[Statement]:
     """One for each precision but the baseline."""
     rows, claims = comparison.rows(), claims_of(comparison)
     base = next(row for row in rows if row.precision == comparison.baseline)
-    found = []
+    found, count = [], claims_made(comparison)
     for row in rows:
         if row is not base and not row.is_control:
             own = next((c for c in claims if c.arm == row.precision and c.decides), None)
             text = reasons(row, base, own, comparison)
+            text = " ".join([text, *(after_holm(own, count) if row.verdict and own else ())])
             found.append(Statement(row.precision, badge(row) or NO_VERDICT, text))
     return found
 
