@@ -189,17 +189,23 @@ def again_settings(comparison) -> dict:
 
 def command_line(task, comparison, settings) -> str:
     """The words of the command."""
-    texts = {k: ",".join(map(str, v)) if isinstance(v, list) else v for k, v in settings.items()}
+    texts = {k: seeds_text(v) if isinstance(v, list) else v for k, v in settings.items()}
     options = [f"--{name} {value}" for name, value in texts.items()]
     precisions = " ".join(comparison.precisions)
     return " ".join([f"minifp compare {task} --precision {precisions}", *options, "--out again"])
+
+
+def seeds_text(seeds) -> str:
+    """Which seeds, as --seeds takes them; one alone has a comma, as 7 would be how many."""
+    return ",".join(map(str, seeds)) + "," * (len(seeds) == 1)
 
 
 def again(comparison) -> str:
     """How to make it again, and how far the same numbers come out."""
     said = (
         "The same seeds give the same initial weights, batches and dropout masks on every machine; "
-        "the last bits of sums may differ between BLAS libraries."
+        "the last bits of sums may differ between BLAS libraries. The script reproduce.sh beside "
+        "the results does it with all settings, and holds the two against each other."
     )
     return markup.command(command(comparison)) + paragraph(said)
 

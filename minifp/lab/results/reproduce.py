@@ -2,6 +2,8 @@
 
 from shlex import join, quote
 
+from minifp.lab.page.sections import seeds_text
+
 TEXT = """\
 #!/bin/sh
 # Makes the results of this folder again in a new one, and holds the two against each other:
@@ -77,7 +79,7 @@ def command(comparison, task, arms, seeds) -> str:
     """The call that makes these arms with these seeds."""
     whole = seeds == list(range(len(seeds)))
     options = ["--precision", *arms]
-    options += ["--seeds", str(len(seeds)) if whole else ",".join(map(str, seeds)) + ","]
+    options += ["--seeds", str(len(seeds)) if whole else seeds_text(seeds)]
     options += ["--steps", str(comparison.config["steps"]), "--dial", str(comparison.dial)]
     device = comparison.origin.device
     options += ["--device", device] if device else []
