@@ -159,7 +159,7 @@ def test_what_a_worker_cannot_read_is_named_and_the_next_is_read(many, worked):
     assert str(raised.value) == str(alone.value) and f"{path} cannot be read" in str(alone.value)
     assert worked[:4][0].shape == (4, 3, 8, 8)
     worked._workers._processes[1].kill()
-    with pytest.raises(DataError, match="worker process that was to read .* has ended, .*code -9"):
+    with pytest.raises(DataError, match="worker process .* has ended, with exit code"):
         worked[:4]
     assert worked[:4][0].shape == (4, 3, 8, 8)
 

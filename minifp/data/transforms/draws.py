@@ -48,14 +48,10 @@ class Draws:
         """
         return np.floor(self.uniform(indices, purpose).astype(np.float64) * high).astype(np.int64)
 
-    def normal(self, indices: np.ndarray, shape: tuple[int, ...], purpose: str) -> np.ndarray:
-        """Return (n, *shape) float32 numbers of the standard normal distribution, drawn for each
-        of these n items by itself."""
-        purpose, first = f"{self._prefix} {purpose}", self._epoch * self._size
-        out = np.empty((len(indices), *shape), np.float32)
-        for i, index in enumerate(indices.tolist()):
-            out[i] = self._streams.normal(shape, purpose=purpose, call=first + index)
-        return out
+    def normal(self, index: int, shape: tuple[int, ...], purpose: str) -> np.ndarray:
+        """Return for one item float32 numbers of the standard normal distribution."""
+        call = self._epoch * self._size + index
+        return self._streams.normal(shape, purpose=f"{self._prefix} {purpose}", call=call)
 
     def partners(self, indices: np.ndarray, purpose: str) -> np.ndarray:
         """Return for each of these items another of the epoch, (n,) int64, or rarely itself.

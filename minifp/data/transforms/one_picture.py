@@ -172,8 +172,11 @@ class RandomErasing(PictureTransform):
                 f'RandomErasing: value="random" in pictures of {x.dtype}: put Normalize before it'
             )
         values = np.zeros_like(x)
-        some = inside.any((1, 2, 3))
-        values[some] = draws.normal(indices[some], x.shape[1:], "erase: value")
+        for i in np.flatnonzero(inside.any((1, 2, 3))).tolist():
+            rows, columns = (np.flatnonzero(inside[i, 0].any(axis)) for axis in (1, 0))
+            shape = x.shape[1], len(rows), len(columns)
+            noise = draws.normal(int(indices[i]), shape, "erase: value")
+            values[i, :, rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = noise
         return values
 
     def __repr__(self):
