@@ -105,6 +105,7 @@ def new_folder(path) -> Iterator[Path]:
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ArgumentError(f"{path} is there already: expected a folder that is new, or empty")
     aside = target.with_name(f"minifp-{secrets.token_hex(8)}.part")
+    missing = [folder for folder in target.parents if not os.path.lexists(folder)]
     try:
         with _refusals(target):
             aside.mkdir(parents=True)
@@ -115,6 +116,9 @@ def new_folder(path) -> Iterator[Path]:
             os.replace(aside, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        for folder in missing:
+            with suppress(OSError):  # as it holds something, and stays
+                folder.rmdir()
 
 
 def check_writable(*paths) -> None:

@@ -135,8 +135,9 @@ def test_nothing_is_left_of_a_merge_that_fails(halves, tmp_path, monkeypatch):
     write_all = files.write_all
     monkeypatch.setattr(files, "write_all", full)
     (tmp_path / "whole").mkdir()
-    with pytest.raises(FileError, match="no space left"):
-        lab.merge(*halves, out=tmp_path / "whole")
+    for out in (tmp_path / "whole", tmp_path / "new" / "folder"):
+        with pytest.raises(FileError, match="no space left"):
+            lab.merge(*halves, out=out)
     assert [p.name for p in tmp_path.rglob("*")] == ["whole"]
 
 

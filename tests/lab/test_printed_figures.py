@@ -79,8 +79,8 @@ def collisions(figure):
     "name, width, font",
     [
         *((name, "3.25in", None) for name in figures.FIGURES),
-        *((name, "85mm", "monospace") for name in ("difference", "loss")),
-        *((name, "5.5in", "serif") for name in ("difference", "memory")),
+        ("difference", "85mm", "monospace"),
+        ("memory", "5.5in", "serif"),
     ],
 )
 def test_no_text_lies_on_another(many, name, width, font):
