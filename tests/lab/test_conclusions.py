@@ -9,7 +9,7 @@ from lab_blobs import blobs
 from minifp.errors import ArgumentError
 from minifp.lab import Metric, compare
 from minifp.lab.comparison import opened
-from minifp.lab.page import comparison_page
+from minifp.lab.page import controls_section, verdicts
 from minifp.lab.run import Run
 
 DRAW = np.random.default_rng(7)
@@ -138,7 +138,8 @@ def test_a_metric_that_moves_in_steps_larger_than_the_margin_leaves_it_to_the_lo
     assert loss.score.margin == pytest.approx(0.05 * 0.54)
     said = whole.verdict_sentence()
     assert "so the test loss decides (the margin is 5% of float32's mean test loss" in said
-    assert "decides: 0.00" in comparison_page.body(whole).replace("</p>", " ")
+    (statement,) = verdicts.statements(whole)
+    assert "so the test loss decides: 0.000" in statement.text and "inside its" in statement.text
     given = from_runs(runs, margin=0.1, loss_margin=0.004)
     assert next(c for c in given.claims() if c.decides).score.margin == 0.004
     assert from_runs(runs, margin=0.5).row("mixed").decided_by == "accuracy"
@@ -184,7 +185,7 @@ def test_an_arm_within_what_controls_do_is_nothing_special():
     assert answer.moved[0].mean == pytest.approx(np.mean(np.subtract(moved(0.4, 6), BASE)))
     said = " ".join(whole.table().split())
     assert "mixed does no more than a harmless perturbation (@order" in said
-    assert "does no more than a harmless perturbation" in comparison_page.body(whole)
+    assert "does no more than a harmless perturbation" in controls_section.answers(whole)
 
 
 def test_an_arm_that_always_ends_elsewhere_is_special_and_controls_get_no_verdict():
@@ -232,6 +233,7 @@ def test_a_repetition_must_be_exactly_zero():
         "NOT REPEATABLE: float32@repeat, seed 5: loss differs at step 2"
     )
     assert whole.table().startswith("NOT REPEATABLE")
+    assert verdicts.headline(whole).startswith("not repeatable; ")
 
 
 def test_a_control_without_what_it_disturbs_is_told():
@@ -240,9 +242,9 @@ def test_a_control_without_what_it_disturbs_is_told():
     assert whole.row("mixed@ulp").difference is None
 
 
-def test_real_controls_have_bands_of_distances_and_a_section(tmp_path):
+def test_real_controls_have_bands_of_distances_and_a_section():
     arms = ["float32", "mixed", "float32@order", "float32@ulp", "float32@repeat"]
-    whole = compare(blobs(steps=12), arms, 2, out=tmp_path, progress=False)
+    whole = compare(blobs(steps=12), arms, 2, progress=False)
     (answer,) = whole.answers()
     bands = {band.kind: band for band in answer.bands}
     assert list(bands) == ["weights", "outputs", "predictions"]
@@ -251,8 +253,8 @@ def test_real_controls_have_bands_of_distances_and_a_section(tmp_path):
     assert all(0 <= low <= high for low, high in zip(weights.low, weights.high))
     assert weights.high[-1] == weights.ends["float32@order"] > weights.arm[-1] > 0
     assert not any("NOT REPEATABLE" in note for note in whole.notes())
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Special, or what any perturbation does?" in page
+    page = controls_section.controls_section(whole)
+    assert "Special, or what any perturbation does?" in page and "another order of the data" in page
 
 
 # ---- the task ------------------------------------------------------------------------------------

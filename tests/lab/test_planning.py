@@ -10,6 +10,7 @@ from minifp.errors import ArgumentError
 from minifp.lab import Comparison, registration
 from minifp.lab.comparison import opened
 from minifp.lab.conclusions.planning import counts, curve
+from minifp.lab.page import figures, power_table
 from minifp.lab.planning import Plan
 from minifp.lab.run import Run
 from minifp.lab.statistics.power import tost_power
@@ -46,16 +47,22 @@ def test_the_seeds_that_a_pilot_asks_for_give_the_power_that_was_asked_for():
 def test_a_plan_shows_itself_in_a_table_with_its_curve():
     plan = Plan(pilot())
     text = repr(plan)
-    assert f"Take {plan.seeds} seeds." in text and "Power, by the number of seeds" in text
+    assert (
+        f"Take {plan.seeds} seeds, or to be cautious {plan.needs[0].at_worst}." in text
+        and "Power, by the number of seeds" in text
+    )
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "nothing can be planned" in repr(Plan(pilot((0.1,))))
     assert Plan(pilot((0.1,))).seeds is None
 
 
 @pytest.mark.skipif(not drawing.is_available(), reason="no matplotlib")
-def test_a_comparison_has_its_power_curve_as_a_picture(tmp_path):
-    paths = pilot().figures(tmp_path, "svg")
-    assert "power.svg" in [path.name for path in paths]
+def test_a_comparison_has_its_power_curve_as_a_picture():
+    whole = pilot()
+    (panel,) = figures.wanted(whole, "power")
+    assert panel.describe(whole) == f"mixed needs {Plan(whole).seeds} seeds."
+    assert "mixed needs" in figures.panel_svg(whole, "power", "m")
+    assert not figures.wanted(pilot((0.1,)), "power")
 
 
 @pytest.mark.parametrize("power", [0, 1.0, "0.8"])
@@ -67,12 +74,20 @@ def test_a_power_that_is_none_is_refused(power):
 # ---- what was registered -------------------------------------------------------------------------
 
 
+@pytest.fixture
+def no_page(monkeypatch):
+    """Nothing is drawn: it takes longer than training."""
+    monkeypatch.setattr(Comparison, "report", lambda comparison, path: path)
+
+
 def registered(folder):
     """What a folder says was registered."""
     return json.loads((folder / registration.FILE).read_text(encoding="utf-8"))
 
 
-def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(tmp_path, monkeypatch):
+def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(
+    tmp_path, monkeypatch, no_page
+):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
@@ -84,12 +99,12 @@ def test_margin_and_plan_are_there_with_their_hash_before_the_first_run(tmp_path
     assert entry["claims"]["margin"] == 0.5 and len(entry["sha256"]) == 64
     result = fp.compare(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
     assert registered(tmp_path) == [entry] == Comparison.load(tmp_path).registered
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = power_table.power_section(result, "m")
     assert "Registered before the first run" in page and entry["sha256"][:12] in page
     assert registration.warnings(result.registered) == []
 
 
-def test_a_margin_that_is_changed_after_the_fact_is_told_as_what_it_is(tmp_path):
+def test_a_margin_that_is_changed_after_the_fact_is_told_as_what_it_is(tmp_path, no_page):
     fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
     changed = fp.compare(blobs(steps=2, margin=5.0), BOTH, 1, out=tmp_path, progress=False)
     told = "CHANGED AFTER 2 RUNS: margin was 0.5 and is 5.0."
@@ -98,7 +113,7 @@ def test_a_margin_that_is_changed_after_the_fact_is_told_as_what_it_is(tmp_path)
     assert second["before"] == first["sha256"] != second["sha256"]
 
 
-def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path):
+def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path, no_page):
     plan = fp.plan(blobs(steps=2), BOTH, 2, out=tmp_path, progress=False)
     assert f"The pilot's runs are in {tmp_path}" in " ".join(repr(plan).split())
     result = fp.compare(blobs(steps=2), BOTH, 3, out=tmp_path, progress=False)
@@ -109,7 +124,7 @@ def test_a_pilot_is_reused_and_more_seeds_after_it_are_no_afterthought(tmp_path)
     assert any(note.startswith("1 seed more than first planned, after 6") for note in more.notes())
 
 
-def test_runs_of_before_are_no_plan_and_an_edited_one_is_refused(tmp_path):
+def test_runs_of_before_are_no_plan_and_an_edited_one_is_refused(tmp_path, no_page):
     fp.compare(blobs(steps=2), BOTH, 1, out=tmp_path, progress=False)
     path = tmp_path / registration.FILE
     path.write_text(path.read_text(encoding="utf-8").replace("0.5", "0.6"), encoding="utf-8")

@@ -103,7 +103,7 @@ def test_fewer_than_two_pairs_are_refused(values, baseline):
         paired.compare_paired(values, baseline, 0.5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(samples)
 def test_the_verdict_is_that_of_the_tests(pairs):
     p = paired.compare_paired(*zip(*pairs), margin=10.0)
@@ -113,7 +113,7 @@ def test_the_verdict_is_that_of_the_tests(pairs):
         assert (p.verdict == "DIFFERENT") == (p.p_different < 0.05)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(samples)
 def test_swapping_the_sides_mirrors_the_interval(pairs):
     a, b = zip(*pairs)

@@ -3,7 +3,7 @@
 from html import escape
 
 from minifp.lab import registration
-from minifp.lab.conclusions.planning import POINTS, counts, curve, needs_of
+from minifp.lab.conclusions.planning import counts, curve, needs_of
 from minifp.lab.page import sections
 from minifp.lab.statistics.power import POWER
 from minifp.report import words
@@ -14,7 +14,8 @@ HEAD = ("margin", "pairs", "SD", "power now", "seeds needed", "80% interval")
 SHOWN = 8  # numbers of seeds of a power curve in text
 ABOUT = (
     "Seeds needed: with so many, the verdict is EQUIVALENT with a chance of {power:.0%} if there "
-    "is truly no difference, and differences spread (SD) as those of the pairs that there are. "
+    "is truly no difference, and differences spread (SD) as those of the pairs that there are; each "
+    "precision by itself, without Holm's correction. "
     "From few pairs that spread is uncertain; the interval has the seeds needed at the ends of its "
     "own interval (80%)."
 )
@@ -28,7 +29,8 @@ def plan_text(plan) -> str:
         return fill(f"{pilot.task.name}: nothing can be planned, because {least}.")
     seeds = words.plural(len(pilot.seeds), "seed")
     rows = [(f"{n.arm}, {n.score}", *cells(n)) for n in needs]
-    few = counts(needs)[:: -(-POINTS // SHOWN)]
+    few = counts(needs)
+    few = few[:: -(-len(few) // SHOWN)]
     powers = [(n.arm, *(f"{p:.2f}" for p in curve(n, few))) for n in needs]
     where = (
         f"The pilot's runs are in {pilot.out}: with --seeds {plan.seeds} and the same --out only "
@@ -41,10 +43,16 @@ def plan_text(plan) -> str:
         columns([("precision, score", *HEAD), *rows]),
         "Power, by the number of seeds:",
         columns([("seeds", *map(str, few)), *powers]),
-        fill(f"Take {plan.seeds} seeds. {where}"),
+        fill(f"Take {plan.seeds} seeds{cautious(plan)}. {where}"),
         "\n".join(fill(note, hang="  ") for note in pilot.notes()),
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def cautious(plan) -> str:
+    """How many it may be, if the pilot's differences happen to spread too little."""
+    worst = max(need.at_worst for need in plan.needs)
+    return f", or to be cautious {worst:,}" if worst > plan.seeds else ""
 
 
 def cells(need) -> tuple:

@@ -38,7 +38,7 @@ def headline(comparison) -> str:
         verdicts.setdefault(row.verdict or NO_VERDICT, []).append(row)
     order = (EQUIVALENT, DIFFERENT, DIVERGED, INCONCLUSIVE, NO_VERDICT)
     clauses = [clause(v, verdicts[v], comparison) for v in order if v in verdicts]
-    return "; ".join(clauses)
+    return "; ".join([*["not repeatable"] * bool(comparison.unrepeatable()), *clauses])
 
 
 def clause(verdict, rows, comparison) -> str:
