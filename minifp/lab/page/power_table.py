@@ -14,9 +14,9 @@ HEAD = ("margin", "pairs", "SD", "power now", "seeds needed", "80% interval")
 SHOWN = 8  # numbers of seeds of a power curve in text
 ABOUT = (
     "Seeds needed: with so many, the verdict is EQUIVALENT with a chance of {power:.0%} if there "
-    "is truly no difference, and differences spread (SD) as those of the pairs that there are; each "
-    "precision by itself, without Holm's correction. From few pairs that spread is uncertain; the "
-    "interval has the seeds needed at the ends of its own interval (80%)."
+    "is truly no difference, and differences spread (SD) as those of the pairs that there are; "
+    "each precision by itself, without Holm's correction. From few pairs that spread is "
+    "uncertain; the interval has the seeds needed at the ends of its own interval (80%)."
 )
 
 
