@@ -123,7 +123,8 @@ class Comparison:
     # ---- on disk
 
     def save(self, folder: str | os.PathLike) -> None:
-        """Write results.json, runs.csv and history.csv into a folder."""
+        """Write all tables into a folder: results.json, runs.csv, history.csv, table.tex, and
+        what else follows from the runs (see docs/comparing.md)."""
         save(self, folder)
 
     @classmethod

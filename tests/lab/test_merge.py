@@ -1,5 +1,6 @@
 """Folders that were made apart: what is put together, and what is refused."""
 
+import csv
 import json
 import shutil
 
@@ -158,6 +159,9 @@ def test_another_machine_is_named(halves, other, tmp_path):
     lab.merge(halves[0], other, out=tmp_path / "whole")
     told = f"2 of 6 runs were made on another machine: NumPy 9.9 instead of {np.__version__}."
     assert told in Comparison.load(tmp_path / "whole").notes()
+    with open(tmp_path / "whole" / "runs.csv", newline="", encoding="utf-8") as file:
+        marked = [row["seed"] for row in csv.DictReader(file) if "NumPy 9.9" in row["made"]]
+    assert marked == ["2", "2"]
     assert lab.merge(*halves).notes() == [n for n in lab.merge(*halves).notes() if "made" not in n]
 
 

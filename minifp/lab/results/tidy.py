@@ -18,7 +18,7 @@ ENDED = ("status", "note")
 COUNTED = ("steps", "skipped", "final_scale")
 TIMED = ("seconds_per_step", "seconds")
 BYTES = tuple(f"bytes_{kind}" for kind in KINDS)
-TEST_LOSS = "test_loss"
+TEST_LOSS, MADE = "test_loss", "made"
 WHOLE = ("step", "skipped")
 
 
@@ -44,8 +44,8 @@ def identity(run, dial) -> tuple:
 def runs_csv(comparison) -> str:
     """Each run: what became of it, its metrics and its test loss at the end, what it cost."""
     metrics = metric_names(comparison)
-    names = (*IDENTITY, *ENDED, TEST_LOSS, *COUNTED, *BYTES, *TIMED)
-    header = [*IDENTITY, *ENDED, *free(metrics, names), TEST_LOSS, *COUNTED, *BYTES, *TIMED]
+    after = (TEST_LOSS, *COUNTED, *BYTES, *TIMED, MADE)
+    header = [*IDENTITY, *ENDED, *free(metrics, (*IDENTITY, *ENDED, *after)), *after]
     lines = [
         [
             *identity(run, comparison.dial),
@@ -55,6 +55,7 @@ def runs_csv(comparison) -> str:
             *(getattr(run, name) for name in COUNTED),
             *(run.bytes.get(kind) for kind in KINDS),
             *(getattr(run, name) for name in TIMED),
+            "; ".join(f"{name}: {told}" for name, told in run.made.items()),
         ]
         for run in comparison.runs
     ]
