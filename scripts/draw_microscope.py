@@ -204,7 +204,7 @@ def draw_gates(axes, scope, dial):
     axes.set_xticks(range(-40, 5, 8), [words.superscript(k) for k in range(-40, 5, 8)])
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.grid(False)
-    axes.set_title(f"(b) an LSTM's gate matrix: {below:.0%} of gradients below 2⁻²⁴")
+    axes.set_title(f"(b) an LSTM's gates: {below:.0%} of gradients below 2⁻²⁴")
     axes.set_xlabel(f"magnitude of gradients (exponent dial {dial})")
     return below
 

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from html import escape
 
-from minifp.report.charts import part
+from minifp.report.chart_markup import part
 from minifp.report.styles import CSS, IN_NOTEBOOKS
 
 SWITCH = '<button type="button" class="theme" hidden>Colours: auto</button>'

@@ -115,7 +115,8 @@ RULES = """
 }
 @media print {
   .minifp .theme, .minifp nav.contents { display: none; }
-  .minifp { background: none; }
+  .minifp, .minifp[data-theme], .minifp:not([data-theme]) { background: var(--paper);
+    color-scheme: light; }
   .minifp figure, .minifp li, .minifp tr { break-inside: avoid; }
   .minifp h2 { break-after: avoid; }
   .minifp .scroll { overflow: visible; }

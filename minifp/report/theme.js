@@ -33,5 +33,11 @@
   }
   addEventListener("hashchange", unfold);
   unfold();
-  addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("section > details")) part.open = true; });
+  let way; // of the screen; paper is light
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("section > details:first-child")) part.open = true;
+    way = root.dataset.theme ?? "auto";
+    set("light");
+  });
+  addEventListener("afterprint", () => set(way));
 })();

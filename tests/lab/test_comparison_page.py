@@ -340,6 +340,17 @@ def test_the_axis_of_the_scale_counts_powers_of_two():
 
 
 @needs_pictures
+def test_rows_of_skipped_steps_leave_the_scale_its_room():
+    from matplotlib.figure import Figure
+
+    axes, c = Figure().subplots(), four(20)
+    figures.PANELS["scale"].draw(axes, c, styles_of(c.precisions, c.baseline))
+    bottom, top = axes.get_ylim()
+    assert (14 - bottom) / (top - bottom) < 0.45  # 14: the lowest scale, of 20 seeds
+    assert len(axes.get_yticks()) <= 7
+
+
+@needs_pictures
 def test_a_lost_run_ends_in_a_cross():
     from matplotlib.figure import Figure
 

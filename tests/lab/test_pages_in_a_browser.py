@@ -184,6 +184,8 @@ def test_the_switch_changes_colours_and_print_is_static_and_light(opened, writte
     page.emulate_media(media="print")
     assert page.locator('[data-panel="loss"] .chart-static svg').is_visible()
     assert not page.locator('[data-panel="loss"] .chart-live').is_visible()
+    assert page.locator('[data-panel="weights"] .chart-live').is_visible()  # it has no other
+    assert button(page, "arms", MIXED).is_visible()  # the legend
     background = "getComputedStyle(document.querySelector('figure')).backgroundColor"
     assert page.evaluate(background) == "rgb(255, 255, 255)"
 
@@ -192,7 +194,8 @@ def test_without_scripts_the_pictures_and_the_tables_are_there(opened, written):
     page = opened(written, java_script_enabled=False)
     assert page.locator('[data-panel="loss"] .chart-static svg').is_visible()
     assert page.locator('[data-panel="weights"] table').count() == 1
-    assert not page.locator(".charts-controls").is_visible()
+    assert not page.locator(".charts-smooth").is_visible()
+    assert button(page, "arms", MIXED).is_visible()
 
 
 # What Jupyter brings along, and what made tables of other colours unreadable.

@@ -12,7 +12,7 @@ from minifp.lab.page import (
     verdicts,
 )
 from minifp.lab.page.page_style import STYLE
-from minifp.report import charts, in_notebook
+from minifp.report import chart_markup, in_notebook
 from minifp.report import document as frame
 from minifp.report.markup import contents, paragraph, section
 from minifp.saving import files
@@ -26,7 +26,7 @@ def write_page(comparison, path) -> Path:
 def page(comparison) -> str:
     """The whole page."""
     title = f"{comparison.task.name}: {verdicts.headline(comparison)}"
-    return frame.document(title, body(comparison), style(), charts.script())
+    return frame.document(title, body(comparison), style(), chart_markup.script())
 
 
 def fragment(comparison) -> str:
@@ -40,7 +40,7 @@ def fragment(comparison) -> str:
 
 def style() -> str:
     """The rules that this page has beside those of all."""
-    return STYLE + charts.style()
+    return STYLE + chart_markup.style()
 
 
 def body(comparison, prefix="m") -> str:

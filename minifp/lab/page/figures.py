@@ -251,7 +251,7 @@ def draw_part(axes, part, comparison):
     axes.legend(handles=line_samples(styles), fontsize=8, handlelength=2.6, **below)
 
 
-def panel_svg(comparison, name, prefix) -> str:
+def panel_svg(comparison, name, prefix, titled=True) -> str:
     """One of PANELS as an inline <svg> whose ids begin with `prefix`."""
     from matplotlib.figure import Figure
 
@@ -261,7 +261,8 @@ def panel_svg(comparison, name, prefix) -> str:
         drawn = Figure(figsize=(NARROW, height(comparison, panel)))
         drawn.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
         axes = drawn.subplots()
-        axes.set_title(panel.title(comparison))
+        if titled:
+            axes.set_title(panel.title(comparison))
         panel.draw(axes, comparison, styles)
         drawing.settle(drawn)
     description = panel.describe(comparison)

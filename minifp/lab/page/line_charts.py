@@ -11,7 +11,8 @@ from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.statistics.distributions import t_quantile
 from minifp.lab.statistics.paired import CONFIDENCE
 from minifp.report import drawing
-from minifp.report.charts import Arm, Group, Line, Panel, group_html
+from minifp.report.chart_markup import group_html
+from minifp.report.charts import Arm, Group, Line, Panel
 
 DISTANCES = {  # fields of divergence.Distances: title, and what it is
     "weights": ("Weights: distance from {}", "|w − b| / |b| of the weights"),
@@ -85,7 +86,7 @@ def histories(comparison, prefix, names=None) -> list[Panel]:
         wanted = of_figure.is_wanted(c) and (names is None or name in names)
         if not wanted or not lines[name]:
             continue
-        static = figures.panel_svg(c, name, prefix) if drawing.is_available() else ""
+        static = figures.panel_svg(c, name, prefix, titled=False) if drawing.is_available() else ""
         said = of_figure.describe(c)
         title = of_figure.title(c)
         panels.append(Panel(name, title, lines[name], said, static, note, **more))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from minifp.lab.page import figures, line_charts, page_tables, sections
 from minifp.lab.page.page_style import STYLE
-from minifp.report import charts, drawing, words
+from minifp.report import chart_markup, drawing, words
 from minifp.report.document import document
 from minifp.report.markup import command, details, paragraph, section
 from minifp.saving import files
@@ -48,8 +48,10 @@ def write_story(parts, path) -> Path:
             section("The machine", sections.machine(parts[0][1], shared=False)),
         ]
     )
-    rules = STYLE + charts.style()
-    return files.write(path, document(f"minifp demo: {TITLE}", content, rules, charts.script()))
+    rules = STYLE + chart_markup.style()
+    return files.write(
+        path, document(f"minifp demo: {TITLE}", content, rules, chart_markup.script())
+    )
 
 
 def save_overview(parts, path) -> Path:

@@ -70,7 +70,9 @@ def shares(step: ObservedStep, kind: str, layers: list[str], exponents: range) -
 def zeros(step: ObservedStep, kind: str) -> str:
     """The share of zeros in words: they have no place on an axis of exponents."""
     total = step.total(kind)
-    return f"0: {percents(total.zeros / total.total)} of all" if total.total else "no numbers"
+    if not total.total:
+        return "no numbers"
+    return f"zeros: {percents(total.zeros / total.total)} of all" if total.zeros else "no zeros"
 
 
 def color_of(exponent: int, shift: int) -> str:

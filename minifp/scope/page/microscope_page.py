@@ -4,7 +4,7 @@ from collections.abc import Callable
 from html import escape
 from importlib import resources
 
-from minifp.report import charts, document, in_notebook, words
+from minifp.report import chart_markup, document, in_notebook, words
 from minifp.report.markup import contents, paragraph
 from minifp.scope.page.costs import hardware_section, memory_section
 from minifp.scope.page.errors import reference_section, trace_section
@@ -27,7 +27,9 @@ def page(findings: Record, progress: bool = True) -> str:
     """The whole page."""
     title = f"microscope: {findings.about.get('model', 'a run')}"
     content = body(findings, "s", progress)
-    return document.document(title, content, charts.style() + STYLE, charts.script() + SCRIPT)
+    return document.document(
+        title, content, chart_markup.style() + STYLE, chart_markup.script() + SCRIPT
+    )
 
 
 def fragment(findings: Record) -> str:

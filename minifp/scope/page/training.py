@@ -6,7 +6,8 @@ from html import escape
 from itertools import groupby
 
 from minifp.report import drawing, words
-from minifp.report.charts import Arm, Group, Line, Panel, group_html
+from minifp.report.chart_markup import group_html
+from minifp.report.charts import Arm, Group, Line, Panel
 from minifp.report.markup import details, facts, paragraph, section, table
 from minifp.scope.page.figures import (
     advice_figure,
