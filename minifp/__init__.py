@@ -112,7 +112,7 @@ from minifp.saving.checkpoint import load, save
 from minifp.lab.task import EarlyStopping, Task
 from minifp.lab.metrics import Metric
 from minifp.lab.tasks import load_task
-from minifp.lab import Comparison, Plan, ablate, compare, merge, plan, sweep
+from minifp.lab import Comparison, Plan, ablate, compare, gallery, merge, plan, sweep
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.findings import Findings
@@ -145,7 +145,7 @@ __all__ = [
     "ShapeError", "StaticLossScale", "StepResult", "Summary", "TapeError", "Task", "Tensor",
     "TrainingError", "UnknownNameError", "ablate", "amp", "autocast", "autograd", "bool",
     "bool_", "capture", "compare", "data", "double", "enable_grad", "errors", "explain", "float",
-    "float16", "float32", "float64", "functional", "get_gpu_math", "get_num_threads",
+    "float16", "float32", "float64", "functional", "gallery", "get_gpu_math", "get_num_threads",
     "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64",
     "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long",
     "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",

@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": ("lab", "Train in several precisions, and say what differs."),
     "ablate": ("lab", "Say what each technique of mixed precision does for a task."),
     "merge": ("lab", "Put together folders of one comparison that were made apart."),
+    "gallery": ("lab", "Test claims of the literature on small networks and data."),
     "sweep": ("lab", "Compare at every point of a grid of settings, such as learning rates."),
     "train": ("lab", "Train once, with checkpoints to go on from."),
     "inspect": ("scope", "See what each number format does to a training run."),

@@ -3,6 +3,7 @@
 from minifp.lab.ablation import Ablation, ablate
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
+from minifp.lab.exhibits import Gallery, gallery
 from minifp.lab.grids.sweeping import Sweep, sweep
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
@@ -16,6 +17,7 @@ __all__ = [
     "Audio",
     "Comparison",
     "EarlyStopping",
+    "Gallery",
     "Metric",
     "Picture",
     "Plan",
@@ -24,6 +26,7 @@ __all__ = [
     "Sweep",
     "ablate",
     "compare",
+    "gallery",
     "plan",
     "merge",
     "sweep",

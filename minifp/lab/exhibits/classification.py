@@ -1,0 +1,81 @@
+"""The classifiers of Micikevicius et al. 2018 (arXiv:1710.03740), table 1, on CIFAR-10.
+
+There they were trained on ImageNet; "mixed precision matches float32, without loss scaling". Here
+the same architectures see 32x32 pictures through a stem that halves them, at a fraction of their
+width: at most 6 million multiply-adds a picture.
+"""
+
+from functools import partial
+
+from minifp import data, optim
+from minifp.lab.exhibits.exhibit import Exhibit, Published
+from minifp.lab.task import Task
+from minifp.lab.tasks import cosine
+from minifp.models import VGG16, AlexNet, GoogLeNet, InceptionV2, InceptionV3, PreActResNet50
+from minifp.nn import functional as F
+
+WHERE = "Micikevicius et al. 2018, table 1"
+WHAT = "top-1 accuracy on ImageNet, %"
+CLAIM = "mixed precision ends where float32 does, without loss scaling"
+ARMS = ("mixed,loss_scale=1", "mixed")
+CONTROLS = ("float32@order", "float32@ulp")
+MARGIN = 1.0  # points
+SEARCHED = (
+    "Adam's rate among 0.0005, 0.001 and 0.002, for AlexNet, VGG-D and the ResNet, in float32, "
+    "with one seed, at the scale quick (SGD with momentum at four rates: the first two learned "
+    "nothing in so few steps)"
+)
+# By scale: pictures to train with and to test on, and epochs.
+LENGTHS = {"quick": (2_000, 1_000, 3), "evening": (10_000, 10_000, 6), "full": (50_000, 10_000, 8)}
+
+
+def pictures(train: int, test: int):
+    """The first so many pictures of CIFAR-10."""
+    return tuple(
+        data.Subset(whole, range(min(count, len(whole))))
+        for whole, count in zip(data.cifar10(), (train, test))
+    )
+
+
+def classifier(scale: str, *, name: str, network, width: float, lr: float) -> Task:
+    """A network at a fraction of its width on CIFAR-10, for one of the scales."""
+    train, test, epochs = LENGTHS[scale]
+    return Task(
+        name=f"{name}-cifar10",
+        description=f"{network.__name__}, its width times {width:.3g}, on {train:,} of CIFAR-10",
+        model=partial(network, classes=10, stem="smaller", width=width),
+        data=partial(pictures, train, test),
+        loss=F.cross_entropy,
+        optimizer=partial(optim.Adam, lr=lr),
+        schedule=cosine,
+        margin=MARGIN,
+        batch_size=32,
+        epochs=epochs,
+    )
+
+
+def exhibit(name, title, network, published, width, lr, controls=(), ablated=False) -> Exhibit:
+    """One line of the table."""
+    return Exhibit(
+        name=name,
+        title=title,
+        claim=CLAIM,
+        published=Published(published[0], published[1], WHAT, WHERE),
+        task=partial(classifier, name=name, network=network, width=width, lr=lr),
+        arms=(*controls, *ARMS),
+        ablated=ablated,
+        searched=SEARCHED,
+    )
+
+
+EXHIBITS = (
+    exhibit("alexnet", "AlexNet", AlexNet, (56.77, 56.93), 1 / 4, 1e-3),
+    exhibit("vgg-d", "VGG-D", VGG16, (65.40, 65.43), 1 / 8, 1e-3),
+    exhibit("googlenet", "GoogLeNet", GoogLeNet, (68.33, 68.43), 1 / 12, 2e-3),
+    exhibit("inception-v2", "Inception v2", InceptionV2, (70.03, 70.02), 1 / 14, 2e-3),
+    exhibit("inception-v3", "Inception v3", InceptionV3, (73.85, 74.13), 1 / 18, 2e-3),
+    exhibit(
+        "preact-resnet-50", "Pre-activation ResNet-50", PreActResNet50, (75.92, 76.04), 1 / 8, 2e-3,
+        controls=CONTROLS, ablated=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""`gallery`: train what tests each claim, all in one go, and say what came out."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from minifp.checks import check_choice
+from minifp.errors import ArgumentError
+from minifp.lab import registration
+from minifp.lab.ablation.ablating import Ablation
+from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
+from minifp.lab.comparison import Comparison, opened
+from minifp.lab.conclusions.rows import Row
+from minifp.lab.exhibits import classification
+from minifp.lab.exhibits.exhibit import SCALES, Exhibit
+from minifp.lab.grids.estimate import Estimate, estimate_of
+from minifp.lab.results import store
+from minifp.lab.results.folder import begin
+from minifp.lab.results.products import products_of
+from minifp.lab.settings import canonical, check_data, seed_list
+from minifp.lab.workers.carry_out import carry_out
+from minifp.lab.workers.engines import engine_for
+from minifp.lab.workers.here import Here
+from minifp.lab.workers.travel import ticket
+from minifp.lab.workers.wanted import Wanted
+from minifp.numerics import policy
+from minifp.runtime.nearest import nearest
+from minifp.saving import files
+
+WINGS = {"classification": classification.EXHIBITS}
+BASE = "mixed"  # whose techniques are taken away where an exhibit is ablated
+UNSCALED = "mixed,loss_scale=1"
+
+
+@dataclass
+class Line:
+    """What came out of one exhibit: rows of its comparison, and what follows for the claim.
+
+    without, with_scaling: the Rows of mixed precision with S = 1 and with a dynamic scale.
+    minutes: that all of its runs took, one after another.
+    """
+
+    exhibit: Exhibit
+    baseline: Row
+    without: Row
+    with_scaling: Row
+    minutes: float
+
+
+@dataclass(repr=False)
+class Gallery:
+    """The result of `gallery`: a Comparison for each exhibit, in their order."""
+
+    scale: str
+    exhibits: Sequence[Exhibit]
+    comparisons: list[Comparison]
+    out: Path | None = None
+    ablations: dict[str, Ablation] = field(default_factory=dict)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """One for each exhibit that has runs."""
+        found = []
+        for exhibit, c in zip(self.exhibits, self.comparisons):
+            rows = {row.precision: row for row in c.rows()}
+            minutes = sum(run.seconds for run in c.runs) / 60
+            without, scaled = (rows[str(policy.as_precision(p))] for p in (UNSCALED, BASE))
+            found.append(Line(exhibit, rows[c.baseline], without, scaled, minutes))
+        return found
+
+    def table(self) -> str:
+        """A line for each exhibit, as plain text."""
+        from minifp.lab.exhibits.shown import text_table
+
+        return text_table(self)
+
+    def save(self, folder: str | os.PathLike) -> list[Path]:
+        """Write gallery.json, gallery.csv, gallery.md and gallery.html. Returns the paths."""
+        from minifp.lab.exhibits.shown import contents
+
+        folder = files.as_path(folder)
+        written = {folder / name: text for name, text in contents(self).items()}
+        files.write_all(written)
+        return list(written)
+
+    def __repr__(self):
+        return self.table()
+
+
+def gallery(
+    names: str | Sequence[str] = "classification",
+    scale: str = "evening",
+    *,
+    seeds=None,
+    out: str | os.PathLike | None = None,
+    figures: str | None = None,
+    progress: bool = True,
+    device: str | None = None,
+    jobs: int = 1,
+    client=None,
+) -> Gallery:
+    """Test claims of the literature on small networks and data, and return the Gallery.
+
+    names: wings, such as "classification", or exhibits of them, such as "vgg-d". scale: "quick",
+    some minutes that show how it is done; "evening", two hours on two cores with jobs=2; "full",
+    a night. seeds: instead of the scale's. out: a folder that keeps a folder for each exhibit, as
+    `compare` does, and gallery.json, .csv, .md and .html; the same call goes on from there. The
+    others are those of `compare`.
+
+    Raises ArgumentError for what is not in the gallery.
+    """
+    out = None if out is None else files.as_path(out)
+    engine = engine_for(jobs, client)
+    products = products_of(out, figures, None, None, None, False)
+    shown, wanted = found(names, scale, seeds, out, device, not isinstance(engine, Here))
+    for comparison in shown.comparisons:
+        registration.register(comparison, False)
+        if out is not None:
+            begin(comparison, products)
+    if out is not None:
+        shown.save(out)
+    try:
+        carry_out(f"{len(shown.exhibits)} exhibits", wanted, engine, progress)
+    finally:
+        vars(shown).pop("lines", None)
+        if out is not None:
+            keep(shown, products, out)
+    return shown
+
+
+def estimate(names, scale, seeds=None, out=None, device=None, jobs: int = 1) -> Estimate:
+    """How many runs are missing, and about how long they take, so many at a time."""
+    out = None if out is None else files.as_path(out)
+    shown, wanted = found(names, scale, seeds, out, device)
+    return estimate_of(sum(len(c.asked) for c in shown.comparisons), wanted, jobs)
+
+
+def found(names, scale, seeds, out, device=None, travels=False) -> tuple[Gallery, list[Wanted]]:
+    """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
+    check_choice("scale", scale, SCALES)
+    shown, wanted = Gallery(scale, exhibits_of(names), [], out), []
+    for exhibit in shown.exhibits:
+        task = exhibit.task(scale)
+        which = seed_list(exhibit.seeds[scale] if seeds is None else seeds)
+        data, cells = check_data(task.data()), cells_of(exhibit)
+        arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
+        place = None if out is None else out / exhibit.name
+        comparison = opened(task, data, arms, which, place)
+        if cells:
+            chosen = as_factors(DEFAULT, as_base(BASE))
+            shown.ablations[exhibit.name] = Ablation(comparison, chosen, cells)
+        sent = ticket(task, {}, task) if travels else None
+        shown.comparisons.append(comparison)
+        wanted += [
+            Wanted(comparison, task, data, arm, seed, device, sent)
+            for arm, seed in comparison.missing()
+        ]
+    return shown, wanted
+
+
+def cells_of(exhibit) -> dict:
+    """The precisions of an ablation, where an exhibit has one."""
+    if not exhibit.ablated:
+        return {}
+    base = as_base(BASE)
+    return combinations(base, as_factors(DEFAULT, base))
+
+
+def exhibits_of(names) -> list[Exhibit]:
+    """The exhibits that names mean. Raises ArgumentError for what is not there."""
+    known = {e.name: e for wing in WINGS.values() for e in wing}
+    chosen: dict[str, Exhibit] = {}
+    for name in [names] if isinstance(names, str) else list(names):
+        if name not in WINGS and name not in known:
+            near = " or ".join(nearest(name, [*WINGS, *known])) or ", ".join([*WINGS, *known])
+            raise ArgumentError(f"nothing in the gallery is called {name!r}: expected {near}")
+        chosen |= {e.name: e for e in WINGS.get(name, (known.get(name),)) if e is not None}
+    if not chosen:
+        raise ArgumentError(f"no exhibit is named: expected {', '.join([*WINGS, *known])}")
+    return list(chosen.values())
+
+
+def keep(shown: Gallery, products, out: Path) -> None:
+    """Write the pages of the comparisons, what they show together, and ablations."""
+    for exhibit, comparison in zip(shown.exhibits, shown.comparisons):
+        place = out / exhibit.name
+        if comparison.missing():
+            comparison.report(place / store.REPORT)
+            continue
+        products.write(comparison, place)
+        if exhibit.name in shown.ablations:
+            shown.ablations[exhibit.name].save(place, products.figures)
+    shown.save(out)

@@ -1,0 +1,202 @@
+"""The gallery as text, as files of numbers, and as a page that leads to those of its exhibits."""
+
+import csv
+from dataclasses import asdict
+from html import escape
+from io import StringIO
+from urllib.parse import quote
+
+from minifp.lab.page.page_style import STYLE
+from minifp.lab.results import store
+from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
+from minifp.report import document, words
+from minifp.report.markup import paragraph, section, table
+from minifp.report.plain_text import columns, fill
+
+NAME = "gallery"  # of the files in a folder
+HEAD = ("network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "minutes")
+PUBLISHED = "float32 / mixed"
+
+
+def about(gallery) -> str:
+    """What was trained, and what the columns are."""
+    c = gallery.comparisons[0]
+    there = sum(len(c.done() & {*c.asked}) for c in gallery.comparisons)
+    asked = sum(len(c.asked) for c in gallery.comparisons)
+    left = "" if there == asked else f"; {there} of {asked} runs are there"
+    published = gallery.exhibits[0].published
+    return (
+        f"{words.plural(len(gallery.exhibits), 'exhibit')} at the scale {gallery.scale!r}, "
+        f"{words.plural(len(c.seeds), 'seed')}{left}. Paper: {published.what}, "
+        f"{PUBLISHED} ({published.where}). Here: {c.task.metric_name} in {c.task.metric_unit}, "
+        "mean ± standard deviation over seeds; differences of mixed precision, paired by seed, "
+        f"with 90% intervals; the margin is {c.task.margin:g} {c.task.difference_unit}."
+    )
+
+
+def rows(gallery) -> list[list[str]]:
+    """A line of cells for each exhibit."""
+    found = []
+    for line, c in zip(gallery.lines, gallery.comparisons):
+        places = words.decimals(c.task.margin)
+        paper = f"{line.exhibit.published.float32:.2f} / {line.exhibit.published.mixed:.2f}"
+        base = words.fixed(line.baseline.mean, places)
+        if words.is_number(line.baseline.sd):
+            base += f" ± {words.fixed(line.baseline.sd, places)}"
+        both = [difference(row, places) for row in (line.without, line.with_scaling)]
+        found.append([line.exhibit.title, paper, base, *both, f"{line.minutes:.1f}"])
+    return found
+
+
+def typeset(cells) -> list[str]:
+    """With real minus signs where there are numbers alone, behind the title."""
+    return [cells[0], *map(words.typeset, cells[1:])]
+
+
+def difference(row, places) -> str:
+    """A difference with its interval, or what became of the runs."""
+    if row.diverged:
+        return f"{row.diverged} of {row.n} diverged"
+    if not words.is_number(row.difference):
+        return "-"
+    text = words.signed(row.difference, places)
+    if words.is_number(row.low):
+        text += f" [{words.signed(row.low, places)}, {words.signed(row.high, places)}]"
+    return text
+
+
+def findings(gallery) -> list[str]:
+    """For each exhibit, whether what the paper says came out here."""
+    return [f"{line.exhibit.title}: {finding(line)}." for line in gallery.lines]
+
+
+def finding(line) -> str:
+    """What follows for the claim that no loss scaling is needed."""
+    without, scaled = line.without.verdict, line.with_scaling.verdict
+    if without == EQUIVALENT:
+        return "as in the paper, mixed precision matches float32 without loss scaling"
+    if without in (DIFFERENT, DIVERGED):
+        more = "with a dynamic scale it does" if scaled == EQUIVALENT else "nor, so far, with it"
+        return f"not as in the paper: without loss scaling it does not match float32; {more}"
+    if line.without.n == 0:
+        return "nothing was trained yet"
+    needed = line.without.needed
+    seeds = f": about {needed} seeds would decide" if needed else ""
+    also = "; with a dynamic scale it matches" if scaled == EQUIVALENT else ""
+    return f"undecided without loss scaling{seeds}{also}"
+
+
+def notes(gallery) -> list[str]:
+    """What must be known beside the table."""
+    told = [
+        "What does not come out as in the paper is shown as it is. Networks, pictures and training "
+        "are far smaller than there: a line here says what these numbers do, not what ImageNet's "
+        "would."
+    ]
+    sd = [line.without.paired.sd for line in gallery.lines if line.without.paired is not None]
+    if sd:
+        margin = gallery.comparisons[0].task.margin / 2
+        typical = sorted(sd)[len(sd) // 2]
+        # (1.645 + 1.282)^2: see statistics/paired.py
+        count = max(2, -(-int(8.567 * 100 * (typical / margin) ** 2) // 100))
+        told.append(
+            f"Half of this margin would need about {count} seeds, at the median deviation of "
+            f"{typical:.2f} points between paired runs."
+        )
+    searched = dict.fromkeys(e.searched for e in gallery.exhibits)
+    told += [f"Tried before the settings were fixed: {text}." for text in searched]
+    return told
+
+
+def text_table(gallery) -> str:
+    """Everything, for a terminal."""
+    lines = [HEAD, *rows(gallery)]
+    parts = [fill(about(gallery)), columns(lines)]
+    parts.append("\n".join(fill(text, hang="  ") for text in findings(gallery)))
+    parts.append("\n".join(fill(text, hang="  ") for text in notes(gallery)))
+    for name, ablation in gallery.ablations.items():
+        if not ablation.comparison.missing():
+            parts.append(f"Taken apart: {name}\n\n{ablation.table()}")
+    return "\n\n".join(parts)
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def contents(gallery) -> dict[str, str]:
+    """The files of a gallery, by name."""
+    return {
+        f"{NAME}.json": to_json(gallery),
+        f"{NAME}.csv": to_csv(gallery),
+        f"{NAME}.md": markdown(gallery),
+        f"{NAME}.html": page(gallery),
+    }
+
+
+def to_json(gallery) -> str:
+    """Settings and results of each exhibit."""
+    exhibits = []
+    for line, c, text in zip(gallery.lines, gallery.comparisons, findings(gallery)):
+        e = line.exhibit
+        results = {
+            str(row.precision): {
+                **{name: getattr(row, name) for name in ("n", "diverged", "mean", "sd")},
+                **{name: getattr(row, name) for name in ("difference", "low", "high", "verdict")},
+                **{name: getattr(row, name) for name in ("needed", "skipped", "final_scale")},
+            }
+            for row in c.rows()
+        }
+        told = {"claim": e.claim, "published": asdict(e.published), "searched": e.searched}
+        whole = {"name": e.name, "title": e.title, **told, "finding": text, "results": results}
+        exhibits.append({**whole, "minutes": line.minutes, "seeds": c.seeds, "settings": c.config})
+    environment = gallery.comparisons[0].environment
+    head = {"scale": gallery.scale, "environment": environment, "notes": notes(gallery)}
+    return store.to_json({**head, "exhibits": exhibits}, indent=1)
+
+
+def to_csv(gallery) -> str:
+    """Each run: a row a run."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", "seconds"])
+    for exhibit, c in zip(gallery.exhibits, gallery.comparisons):
+        for run in sorted(c.runs, key=lambda r: (r.precision, r.seed)):
+            ended = run.status, run.metric, run.skipped, run.final_scale, round(run.seconds, 2)
+            writer.writerow([exhibit.name, run.precision, run.seed, *ended])
+    return out.getvalue()
+
+
+def markdown(gallery) -> str:
+    """The table for a document."""
+    lines = [HEAD, ["---"] * len(HEAD), *map(typeset, rows(gallery))]
+    grid = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    told = "\n".join(f"- {text}" for text in [*findings(gallery), *notes(gallery)])
+    return f"{about(gallery)}\n\n{grid}\n\n{told}\n"
+
+
+def page(gallery) -> str:
+    """A page that needs no network, with links to the pages of the exhibits beside it."""
+    html = [[escape(cell) for cell in typeset(row)] for row in rows(gallery)]
+    links = "".join(
+        f'<li><a href="{quote(f"{e.name}/{store.REPORT}")}">{escape(e.title)}</a>'
+        + (
+            f', <a href="{quote(f"{e.name}/{store.EFFECTS}.html")}">taken apart</a>'
+            if e.name in gallery.ablations and not gallery.ablations[e.name].comparison.missing()
+            else ""
+        )
+        + "</li>"
+        for e in gallery.exhibits
+    )
+    listed = "".join(f"<li>{escape(text)}</li>" for text in findings(gallery))
+    claims = words.listed(list(dict.fromkeys(e.claim for e in gallery.exhibits)))
+    content = "\n".join(
+        [
+            "<header>\n<h1>The gallery</h1>\n"
+            f"{paragraph(f'The claim: {claims}.')}{paragraph(about(gallery))}\n</header>",
+            f"<ul>{listed}</ul>",
+            section("The table", table("Paper and laptop", HEAD, html)),
+            *(paragraph(text) for text in notes(gallery)),
+            section("Each exhibit", f"<ul>{links}</ul>"),
+        ]
+    )
+    return document.document("The gallery: mixed precision on a laptop", content, STYLE)
