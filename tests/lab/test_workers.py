@@ -19,6 +19,7 @@ from minifp.lab.workers import progress as progresses
 from minifp.lab.workers import room as rooms
 from minifp.lab.workers.local import Local
 from minifp.lab.workers.travel import Carried, Named, ticket
+from minifp.lab.workers.wanted import Wanted
 
 # A task whose loss ends the first process but this one that computes it 20 times, or what has
 # started that: a worker of a cluster.
@@ -249,3 +250,10 @@ def test_the_limit_of_a_group_counts_less_its_cache(machine):
     assert rooms.available() == 1010
     (machine / "proc" / "meminfo").unlink()
     assert rooms.available() is None and rooms.Room(2**50).is_for_another([], 7, 2)
+
+
+def test_what_changes_bits_goes_to_the_process_that_trains(monkeypatch, mortal):
+    monkeypatch.setenv("MINIFP_KERNELS", "numpy")
+    task, asked = load_task(mortal), SimpleNamespace(config={})
+    job = Wanted(asked, task, task.data(), "mixed", 0, None, ticket(task, {}, task)).job()
+    assert job.variables == {"MINIFP_KERNELS": "numpy"} and job.device == "cpu"

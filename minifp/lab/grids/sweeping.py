@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from minifp.errors import ArgumentError
+from minifp.lab import registration
 from minifp.lab.comparison import Comparison, opened
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.grids.grid import CELLS, PRECISIONS, SEEDS, Grid, grid_of, read_grid
@@ -154,10 +155,13 @@ def found(grid: Grid, out, device=None, travels=False) -> tuple[Sweep, list[Want
 
 
 def begin_all(swept: Sweep, products: Products) -> None:
-    """Save what there is, before hours of training show that it cannot be saved."""
-    if swept.out is not None:
-        for comparison in swept.comparisons:
+    """Register what is asked for, and save what there is, before hours of training show that it
+    cannot be saved."""
+    for comparison in swept.comparisons:
+        registration.register(comparison)
+        if swept.out is not None:
             begin(comparison, products)
+    if swept.out is not None:
         swept.save(swept.out)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -80,12 +81,12 @@ def work(number: int, topic: str, job: Job, ticket) -> Outcome:
     from distributed import get_worker
 
     worker: Any = get_worker()
-    key, job = worker.get_current_task(), Job(ticket, job.config, job.arm, job.seed, job.device)
+    key, job = worker.get_current_task(), replace(job, task=ticket)
     deaths: list[str] = []
     while len(deaths) < TRIES:
         where = f"{worker.address}, process {os.getpid()}"
         worker.log_event(topic, {"run": number, "begins": where})
-        lane = own_lane()
+        lane = own_lane(job.variables)
         future = lane.train(job)
         try:
             while future not in wait([future], TELL).done:
@@ -105,14 +106,17 @@ def work(number: int, topic: str, job: Job, ticket) -> Outcome:
     raise DiedAgain(", ".join(deaths))
 
 
-def own_lane() -> Lane:
+def own_lane(variables: dict[str, str]) -> Lane:
     """The process of this thread: without Dask's threads, which take a tenth of the time of one
-    that trains, and with the threads of its libraries held to one."""
+    that trains, and with the threads of its libraries held to one. variables: of its environment.
+    """
+    if hasattr(_mine, "lane") and _mine.lane.variables != variables:
+        drop_lane()
     if not hasattr(_mine, "lane"):
         settings = multiprocessing.current_process()._config  # type: ignore[attr-defined]
         daemon = settings.pop("daemon", None)  # Dask's workers are, and may have no children then
         try:
-            _mine.lane = Lane()
+            _mine.lane = Lane(variables)
         finally:
             if daemon is not None:
                 settings["daemon"] = daemon
@@ -206,8 +210,7 @@ class Cluster:
         for number, one in enumerate(wanted):
             job, key = one.job(), f"{self.topic}-{number}"
             ticket = self.client.submit(same, job.task, key=f"minifp-task-{job.task.digest}")
-            job = Job(None, job.config, job.arm, job.seed, job.device)
-            given = number, self.topic, job, ticket
+            given = number, self.topic, replace(job, task=None), ticket
             yield self.client.submit(work, *given, key=key, pure=False, priority=-number), number
 
     def _hear(self, wanted, progress):

@@ -9,6 +9,7 @@ from typing import Any
 
 from minifp.errors import DataError
 from minifp.lab.environment import environment
+from minifp.lab.results.origin import VARIABLES
 from minifp.lab.run import Run, train
 from minifp.lab.settings import check_data, settings
 from minifp.lab.task import Task
@@ -21,13 +22,15 @@ SHOWN = 60  # characters of a setting that differs
 @dataclass(frozen=True)
 class Job:
     """One arm with one seed. config: the settings that the task must have there too, data and
-    versions among them. device: where to train, None for the default there."""
+    versions among them. device: where to train, None for the default there. variables: those that
+    change bits and are set in the environment of the process that asks."""
 
     task: Any  # a Ticket
     config: dict
     arm: str
     seed: int
     device: str | None = None
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -78,6 +81,11 @@ def check_same(job: Job, found: dict) -> None:
             f"{told}. Data must be the same whenever a task's data function is called, so give its "
             "random numbers a seed; and minifp, files and modules must be the same on all machines"
         )
+
+
+def variables() -> dict[str, str]:
+    """What changes bits, of what is set in the environment of this process."""
+    return {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
 
 
 @cache

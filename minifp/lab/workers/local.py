@@ -75,9 +75,11 @@ def work(job: Job) -> Outcome:
 
 
 class Lane:
-    """A process, and the run that it has."""
+    """A process, and the run that it has. variables: of the environment, beside those of threads,
+    where they are not as in this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, variables: dict[str, str] | None = None) -> None:
+        self.variables = variables or {}
         self.folder = tempfile.mkdtemp(prefix="minifp-")
         self.board = np.memmap(Path(self.folder) / BOARD, np.int64, "w+", shape=(1,))
         self.one: Wanted | None = None
@@ -97,7 +99,7 @@ class Lane:
         self.pool = ProcessPoolExecutor(
             max_workers=1,
             context=get_context("loky"),
-            env=dict.fromkeys(blas.THREADS, "1"),
+            env={**self.variables, **dict.fromkeys(blas.THREADS, "1")},
             initializer=begin,
             initargs=(self.folder, os.getpid()),
         )

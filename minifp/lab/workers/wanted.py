@@ -5,8 +5,9 @@ from typing import Any
 
 from minifp.lab.run import total_steps
 from minifp.lab.task import Task
-from minifp.lab.workers.job import Job
+from minifp.lab.workers.job import Job, variables
 from minifp.lab.workers.travel import Ticket
+from minifp.runtime.device import as_device
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,9 @@ class Wanted:
     def job(self) -> Job:
         """What another process is told."""
         assert self.ticket is not None
-        return Job(self.ticket, self.comparison.config, self.arm, self.seed, self.device)
+        device = as_device(None) if self.device is None else self.device
+        config = self.comparison.config
+        return Job(self.ticket, config, self.arm, self.seed, device, variables())
 
     def __str__(self) -> str:
         return f"{self.arm}, seed {self.seed}"
