@@ -42,7 +42,7 @@ const ChartPanel = (() => {
       for (const arm of [...arms].sort((a, b) => behind(a) - behind(b) || a - b)) {
         const own = columns.filter((c) => c.arm === arm), look = data.arms[arm];
         if (!own.length) continue;
-        const inBand = inside && look.control && !look.same;
+        const inBand = look.control && columns.some((c) => !data.arms[c.arm].control); // a line is enough
         const apart = single || own.length === 1 || (look.astray && !about.stepped);
         if (!apart || !look.astray) {
           const t = about.interval && own.length >= data.fewest ? data.t[own.length] : 0;
@@ -185,8 +185,8 @@ const ChartPanel = (() => {
       const place = Math.round(this.about.stepped ? this.place ?? this.group.last : this.xs[i]);
       add("chart-step", `${data.x} ${this.placed(place)}`);
       const seeds = this.drawn.filter(({seed}) => seed !== undefined).length;
-      for (const {arm, seed, y, low, high} of [...this.drawn].sort((a, b) => a.arm - b.arm)) {
-        if (arm === undefined || (this.differs && arm === data.baseline) || (seed !== undefined && seeds > 12) || y[i] === undefined) continue;
+      for (const {arm, seed, y, low, high} of this.drawn.filter((line) => line.arm !== undefined).sort((a, b) => a.arm - b.arm)) {
+        if ((this.differs && arm === data.baseline) || (seed !== undefined && seeds > 12) || y[i] === undefined) continue;
         const between = low && low[i] !== high[i] ? ` (${format(low[i])} to ${format(high[i])})` : "";
         const which = seed === undefined ? "" : `, seed ${seed}`;
         add("chart-value", `${data.arms[arm].name}${which} ${y[i] === null ? "none" : format(y[i])}${between}`, data.arms[arm].color);
