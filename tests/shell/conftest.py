@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from lab_blobs import blobs
 
 from minifp.data import TensorDataset
 from minifp.lab import demo
+from minifp.lab.exhibits import classification, showing
 from minifp.lab.page import figures
 from minifp.lab.tasks import BUILT_IN
 from minifp.models import CharLSTM
@@ -41,7 +43,8 @@ def short_demo(monkeypatch):
 
 @pytest.fixture
 def little_tasks(monkeypatch):
-    """The built-in tasks on little data, for one epoch of two steps; a small LSTM."""
+    """The built-in tasks on little data, for one epoch of two steps; a small LSTM; and two small
+    exhibits of the gallery."""
 
     def of(build, sizes):
         return lambda name: little(build(name), **sizes)
@@ -51,3 +54,8 @@ def little_tasks(monkeypatch):
         if name == "charlstm":
             sizes = {"steps": 2, "model": lambda: CharLSTM(65, hidden=8)}
         monkeypatch.setitem(BUILT_IN, name, (of(build, sizes), sets))
+    shown = [
+        replace(e, task=lambda scale: blobs(steps=2), arms=e.arms[-2:], ablated=False)
+        for e in classification.EXHIBITS[:2]
+    ]
+    monkeypatch.setattr(showing, "WINGS", {"classification": tuple(shown)})
