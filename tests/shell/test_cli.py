@@ -96,6 +96,22 @@ def asked(monkeypatch):
     return calls
 
 
+def test_a_repetition_that_differs_fails_the_command_and_plan_makes_a_pilot(asked, monkeypatch):
+    class Differs:
+        def table(self):
+            return "table"
+
+        def unrepeatable(self):
+            return ["float32@repeat, seed 0: loss differs at step 3"]
+
+    assert call("compare", "mlp").exit_code == 0 and asked[-1]["pilot"] is False
+    monkeypatch.setattr(lab, "compare", lambda *_, **more: asked.append(more) or Differs())
+    monkeypatch.setattr(lab, "Plan", lambda comparison: comparison)
+    result = call("compare", "mlp", "--plan")
+    assert result.exit_code != 0 and asked[-1]["pilot"] is True
+    assert "not the same: float32@repeat, seed 0: loss differs at step 3" in result.output
+
+
 def test_the_example_of_the_readme_means_what_it_says(asked, tmp_path):
     words = "--data digits --precision float32 mixed float16 mixed,loss_scale=off --seeds 5"
     result = call("compare", "lenet", *words.split(), "--epochs", "10", "--out", tmp_path)

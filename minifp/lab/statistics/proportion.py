@@ -3,6 +3,7 @@
 Source: Clopper and Pearson 1934: exact, so that it covers at least as often as it says.
 """
 
+from functools import lru_cache
 from math import comb
 
 from minifp.lab.statistics.distributions import quantile
@@ -10,6 +11,7 @@ from minifp.lab.statistics.distributions import quantile
 CONFIDENCE = 0.95
 
 
+@lru_cache(maxsize=512)
 def clopper_pearson(count: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """The interval of the true share, 0 to 1, where `count` of `n` were seen."""
     tail = (1 - confidence) / 2
