@@ -42,12 +42,18 @@ def notes(comparison) -> list[str]:
 
 
 def coarse_notes(comparison) -> list[str]:
-    """Metrics that cannot tell their margins; what is said of the deciding one is not repeated."""
-    found = []
-    for claim in claims_of(comparison):
-        if claim.coarse:
-            after = "" if claim.decides else ": test on more examples, or fix a loss_margin"
-            found.append(f"{sentence_case(claim.coarse)}{after}.")
+    """Metrics that cannot tell their margins, and what decides instead."""
+    found, claims = [], claims_of(comparison)
+    for claim in claims:
+        if not claim.coarse:
+            continue
+        loss = next((c.score for c in claims if c.arm == claim.arm and c.decides), None)
+        is_primary = claim.score.name == comparison.task.metric_name
+        after = ": test on more examples"
+        if loss is not None and is_primary:
+            note = f" ({loss.note})" if loss.note else ""
+            after = f": so the {loss.name} decides{note}"
+        found.append(f"{sentence_case(claim.coarse)}{after}.")
     return list(dict.fromkeys(found))
 
 
