@@ -44,11 +44,11 @@ class PreActResNet50(ResNet):
     ) -> None:
         super().__init__(classes, channels, stem, width)
 
-    def first(self, channels, outputs, stem, halvings):
+    def first(self, channels: int, outputs: int, stem: str, halvings: int) -> None:
         super().first(channels, outputs, stem, halvings)
         self.bn1 = None  # the first block has its own
 
-    def last(self, inputs):
+    def last(self, inputs: int) -> None:
         self.bn = nn.BatchNorm2d(inputs)
 
     def begin(self, x: Tensor) -> Tensor:

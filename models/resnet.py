@@ -106,7 +106,7 @@ class ResNet(nn.Module):
         self.fc = nn.Linear(inputs, classes)
         drawn_normal(self)
 
-    def first(self, channels, outputs, stem, halvings):
+    def first(self, channels: int, outputs: int, stem: str, halvings: int) -> None:
         """The layers before the first stage."""
         large = stem == "large"
         size, stride = (7, 2) if large else (3, 1 + halvings)
@@ -116,7 +116,7 @@ class ResNet(nn.Module):
         self.bn1 = nn.BatchNorm2d(outputs)
         self.maxpool = nn.MaxPool2d(3, 2, padding=1) if large else nn.Identity()
 
-    def last(self, inputs):
+    def last(self, inputs: int) -> None:
         """The layers between the last stage and the mean over its pictures."""
 
     def begin(self, x: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from minifp.lab import divergence, registration
 from minifp.lab.arms import is_control
@@ -187,7 +188,7 @@ def compare(
     progress: bool = True,
     device: str | None = None,
     jobs: int = 1,
-    client=None,
+    client: Any = None,
     *,
     style: str | None = None,
     width: str | float | None = None,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from minifp.errors import ArgumentError
 from minifp.lab.comparison import Comparison, compare
@@ -46,7 +47,7 @@ def plan(
     precisions: Iterable = ("float32", "mixed"),
     seeds: int | Iterable[int] = 5,
     power: float = POWER,
-    **how,
+    **how: Any,
 ) -> Plan:
     """Find out how many seeds a comparison needs, by a pilot of a few, and return the Plan.
 

@@ -279,7 +279,7 @@ def test_nothing_is_written_by_another_way():
     root = Path(fp.__file__).parent
     texts = {p.relative_to(root).as_posix(): p.read_text("utf-8") for p in root.rglob("*.py")}
     found = {name for name, text in texts.items() if re.search("|".join(ways), text)}
-    assert found == {"saving/files.py", "data/files.py"}
+    assert found == {"saving/files.py", "data/downloads.py"}
 
 
 @pytest.fixture

@@ -2,15 +2,18 @@
 
 import csv
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from minifp.lab.ablation.effects import WAYS, Effect, contexts, effect
 from minifp.lab.ablation.factors import DEFAULT, Factor, as_base, as_factors, combinations
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.results.store import EFFECTS
+from minifp.lab.task import Task
 from minifp.numerics import policy
 from minifp.report import drawing
 from minifp.report.look import SCREEN, look_of
@@ -85,7 +88,16 @@ class Ablation:
         return fragment(self)
 
 
-def ablate(task, factors=DEFAULT, seeds=5, *, base="mixed", out=None, figures=None, **options):
+def ablate(
+    task: Task | str,
+    factors: Iterable[str] = DEFAULT,
+    seeds: int | Iterable[int] = 5,
+    *,
+    base: str | policy.Precision = "mixed",
+    out: str | os.PathLike | None = None,
+    figures: str | None = None,
+    **options: Any,
+) -> Ablation:
     """Train a task with every combination of the techniques of `base`, and say what each one does.
 
     factors: names of switches of a precision: "master_weights", "loss_scale", "accumulate",

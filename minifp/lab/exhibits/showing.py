@@ -1,10 +1,11 @@
 """`gallery`: train what tests each claim, all in one go, and say what came out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from minifp.checks import check_choice
 from minifp.errors import ArgumentError
@@ -93,13 +94,13 @@ def gallery(
     names: str | Sequence[str] = "classification",
     scale: str = "evening",
     *,
-    seeds=None,
+    seeds: int | Iterable[int] | None = None,
     out: str | os.PathLike | None = None,
     figures: str | None = None,
     progress: bool = True,
     device: str | None = None,
     jobs: int = 1,
-    client=None,
+    client: Any = None,
 ) -> Gallery:
     """Test claims of the literature on small networks and data, and return the Gallery.
 

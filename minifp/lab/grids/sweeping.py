@@ -1,7 +1,7 @@
 """`sweep`: the comparison of every cell of a grid, and what they show together."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -80,8 +80,8 @@ class Sweep:
 def sweep(
     task: Task | str | None = None,
     set: Mapping[str, Any] | None = None,
-    precisions=PRECISIONS,
-    seeds=SEEDS,
+    precisions: Iterable = PRECISIONS,
+    seeds: int | Iterable[int] = SEEDS,
     *,
     grid: str | os.PathLike | Grid | None = None,
     epochs: int | None = None,
@@ -92,7 +92,7 @@ def sweep(
     progress: bool = True,
     device: str | None = None,
     jobs: int = 1,
-    client=None,
+    client: Any = None,
 ) -> Sweep:
     """Compare precisions at every point of a grid of settings, and return the Sweep.
 

@@ -18,6 +18,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.changes import changed
 from minifp.lab.task import Task
 from minifp.lab.tasks import FILE_MODULE, load_task
+from minifp.saving import files
 
 MAIN = "__main__", "__mp_main__"  # the script itself, which multiprocessing may rename
 HOW_TO_GET = "python -m pip install loky"
@@ -54,7 +55,7 @@ class Named:
         folder = tempfile.mkdtemp(prefix="minifp-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         copy = Path(folder) / file.name
-        copy.write_bytes(self.text)
+        files.write(copy, self.text)
         return f"{copy}:{name}"
 
 
