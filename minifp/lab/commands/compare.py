@@ -38,7 +38,7 @@ def compare(
 
     For each seed all precisions begin from the same weights and see the same batches, so that runs
     are compared in pairs. TASK comes first: mlp or lenet (on digits, mnist or fashion_mnist),
-    charlstm (on shakespeare), or one of your own, as file.py:name.
+    charlstm (on shakespeare), or one of your own, as file.py:name or package.module:name.
 
     \b
     Precisions:
