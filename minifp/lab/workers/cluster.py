@@ -5,7 +5,6 @@ results are pickled on the way: who can talk to the scheduler can run programs o
 this is for trusted machines only.
 """
 
-import atexit
 import multiprocessing
 import os
 import threading
@@ -16,6 +15,7 @@ from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from multiprocessing.util import Finalize
 from queue import SimpleQueue
 from typing import Any
 
@@ -120,14 +120,14 @@ def own_lane(variables: dict[str, str]) -> Lane:
         finally:
             if daemon is not None:
                 settings["daemon"] = daemon
-        atexit.register(_mine.lane.stop)
+        # Before a process of multiprocessing waits for its children, which it does before atexit.
+        _mine.at_end = Finalize(None, _mine.lane.stop, exitpriority=10)
     return _mine.lane
 
 
 def drop_lane() -> None:
     """End the process of this thread; the next run gets another."""
-    atexit.unregister(_mine.lane.stop)
-    _mine.lane.stop()
+    _mine.at_end()
     del _mine.lane
 
 
