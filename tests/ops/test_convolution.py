@@ -101,6 +101,16 @@ def test_weight_gradients_of_large_pictures_with_a_large_stride():
         )
 
 
+@pytest.mark.parametrize("kernel", [(7, 1), (1, 7)])
+def test_pictures_side_by_side_with_zeros_along_one_axis_alone(kernel):
+    """Several pictures in a chunk, and no column of zeros between rows: that never ended."""
+    x, w = random_arrays((32, 8, 7, 7), (8, 8, *kernel))
+    padding = tuple(k // 2 for k in kernel)
+    found = F.conv2d(fp.tensor(x), fp.tensor(w), padding=padding).numpy()
+    expected = naive_conv2d(x[-1:], w, (1, 1), padding, (1, 1), 1)
+    np.testing.assert_allclose(found[-1:], expected, atol=56 * 2**-20)
+
+
 def test_conv1d_is_conv2d_of_one_row_in_every_bit():
     x, w, b = halves((2, 4, 30), (6, 2, 5), (6,))
     settings = {"stride": 2, "padding": 3, "dilation": 2, "groups": 2}

@@ -23,10 +23,10 @@ class Exhibit:
     """One claim.
 
     name: of its folder, and on the command line. title: as people call it. claim: a sentence.
-    task: builds the Task of one of SCALES. seeds: how many, by scale. arms: precisions and controls
-    after float32; the first without loss scaling (S = 1), the last with a dynamic scale. searched:
-    what was tried before the settings were fixed. ablated: whether every combination of master
-    weights, loss scaling and float32 sums is trained as well.
+    task: builds the Task of one of SCALES. seeds: how many, by scale; 0 where it is left out. arms:
+    precisions and controls after float32, among them mixed precision without loss scaling (S = 1)
+    and with a dynamic scale. searched: what was tried before the settings were fixed. ablated:
+    whether every combination of master weights, loss scaling and float32 sums is trained as well.
     """
 
     name: str

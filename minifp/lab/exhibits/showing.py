@@ -141,17 +141,20 @@ def estimate(names, scale, seeds=None, out=None, device=None, jobs: int = 1) -> 
 def found(names, scale, seeds, out, device=None, travels=False) -> tuple[Gallery, list[Wanted]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
-    shown, wanted = Gallery(scale, exhibits_of(names), [], out), []
+    chosen = [e for e in exhibits_of(names) if seeds or e.seeds[scale]]
+    if not chosen:
+        raise ArgumentError(f"{names}: nothing of this at the scale {scale!r}: choose another one")
+    shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:
         task = exhibit.task(scale)
-        which = seed_list(exhibit.seeds[scale] if seeds is None else seeds)
+        which = seed_list(seeds or exhibit.seeds[scale])
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
         place = None if out is None else out / exhibit.name
         comparison = opened(task, data, arms, which, place)
         if cells:
-            chosen = as_factors(DEFAULT, as_base(BASE))
-            shown.ablations[exhibit.name] = Ablation(comparison, chosen, cells)
+            factors = as_factors(DEFAULT, as_base(BASE))
+            shown.ablations[exhibit.name] = Ablation(comparison, factors, cells)
         sent = ticket(task, {}, task) if travels else None
         shown.comparisons.append(comparison)
         wanted += [

@@ -146,7 +146,8 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
                 while f < f0 + n:
                     image, rest = f // (along * across), f % (along * across)
                     p, q = rest // across, rest % across
-                    run = min(down * Q - rest if joined else across - q, f0 + n - f)
+                    inside = joined and p < down  # and not among the zeros between two pictures
+                    run = min(down * Q - rest if inside else across - q, f0 + n - f)
                     kept = run if joined else min(run, Q - q)
                     if p < down and kept > 0:
                         h = (row0 + p) * dh + h0
