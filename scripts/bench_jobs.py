@@ -123,7 +123,9 @@ def is_quiet(found):
 
 def main():
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=4000, help="of each of the four runs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", default=Path(__file__).parent / "results" / "jobs.json")

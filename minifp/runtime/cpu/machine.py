@@ -208,12 +208,21 @@ def add_entry(function: ir.Function) -> None:
             values.append(b.call(known["PyLong_AsLongLong"], [x]))
         else:
             value = b.call(known["PyFloat_AsDouble"], [x])
-            values.append(b.fptrunc(value, F32) if argument.type == F32 else value)
+            values.append(single(b, value) if argument.type == F32 else value)
     state = b.call(known["PyEval_SaveThread"], [])
     b.call(function, values)
     b.call(known["PyEval_RestoreThread"], [state])
     b.call(known["Py_IncRef"], [objects[-1]])
     b.ret(objects[-1])
+
+
+def single(b: ir.IRBuilder, value: Any) -> Any:
+    """A double as float32, and nothing else: without the fence LLVM may round it to float16 at
+    once, where only its sign is asked for, by a function that no library here has."""
+    kind = ir.FunctionType(F32, [F32])
+    name = "llvm.arithmetic.fence.f32"
+    fence = b.module.globals.get(name) or ir.Function(b.module, kind, name)
+    return b.call(fence, [b.fptrunc(value, F32)])
 
 
 def callable_at(name: str, address: int, owner: Any = None) -> Callable[..., Any]:
