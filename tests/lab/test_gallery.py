@@ -57,6 +57,8 @@ def test_another_scale_does_not_mix_with_what_is_there(wing, tmp_path):
 
 
 def test_what_is_not_there_is_refused():
+    with pytest.raises(ArgumentError, match="seeds=0: expected how many"):
+        fp.gallery("vgg-d", seeds=0)
     with pytest.raises(ArgumentError, match="expected vgg-d"):
         fp.gallery("vgg-e")
     with pytest.raises(ArgumentError, match="nothing of this at the scale 'quick'"):

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -14,7 +15,7 @@ from minifp.lab import Comparison, sweep
 from minifp.lab import run as runs
 from minifp.lab.changes import changed, place_of, switched
 from minifp.lab.grids.axes import values_of
-from minifp.lab.grids.estimate import Cost, Estimate
+from minifp.lab.grids.estimate import Cost, Estimate, kind
 from minifp.lab.grids.grid import grid_of, read_grid
 from minifp.lab.grids.sweeping import estimate
 from minifp.lab.page import figures
@@ -286,8 +287,11 @@ def test_a_dry_run_counts_what_is_missing_and_writes_nothing(tmp_path):
 def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
     task = blobs()  # 10 steps an epoch, 4 epochs, each with an evaluation
     wanted = [Wanted(None, task, task.data(), "mixed", seed) for seed in range(3)]
-    of_kind = partial(Estimate, 3, wanted, {("mixed", 16, 1): Cost(0.1, 1.0)})
+    of_kind = partial(Estimate, 3, wanted, {kind(wanted[0]): Cost(0.1, 1.0)})
     assert of_kind(1).seconds == pytest.approx(3 * (40 * 0.1 + 4))
     assert of_kind(2).seconds == pytest.approx(12)
     assert of_kind(8).seconds == pytest.approx(8)  # no shorter than one run
     assert "with 2 at a time" in of_kind(2).text()
+    larger = Wanted(None, replace(task, name="larger"), wanted[0].data, "mixed", 0)
+    slow = Estimate(1, [larger, *wanted], {kind(larger): Cost(1.0, 0.0), **of_kind(1).costs}, 1)
+    assert slow.seconds == pytest.approx(40 + 3 * 8) and "larger" in slow.text()

@@ -14,8 +14,8 @@ from minifp.shell.results import picture_format, where
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--quick", "scale", flag_value="quick", help="Five minutes: how it is done.")
-@click.option("--full", "scale", flag_value="full", help="All pictures, ten seeds: a night.")
+@click.option("--quick", "scale", flag_value="quick", help="Some minutes: how it is done.")
+@click.option("--full", "scale", flag_value="full", help="All pictures, ten seeds.")
 @click.option(
     "--seeds", callback=options.seeds_of, metavar="N", help="How many, or which.  [default: 5]"
 )
@@ -33,7 +33,7 @@ def gallery(names, scale, seeds, out, figures, dry_run, device, jobs, scheduler,
     AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation ResNet-50, here on CIFAR-10
     at a fraction of their width; or one of them, such as vgg-d. Each is trained in float32, and in
     mixed precision without loss scaling and with a dynamic scale; the ResNet with controls too, and
-    with every combination of the three techniques. An evening on two cores with --jobs 2.
+    with every combination of the three techniques. That takes hours: --dry-run says how many.
 
     \b
     Examples:

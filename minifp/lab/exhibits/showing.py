@@ -105,10 +105,11 @@ def gallery(
     """Test claims of the literature on small networks and data, and return the Gallery.
 
     names: wings, such as "classification", or exhibits of them, such as "vgg-d". scale: "quick",
-    some minutes that show how it is done; "evening", two hours on two cores with jobs=2; "full",
-    a night. seeds: instead of the scale's. out: a folder that keeps a folder for each exhibit, as
-    `compare` does, and gallery.json, .csv, .md and .html; the same call goes on from there. The
-    others are those of `compare`.
+    some minutes that show how it is done; "evening", some hours; or "full", with all pictures and
+    more seeds: `minifp gallery --dry-run` says how long that takes here. seeds: instead of the
+    scale's. out: a folder that keeps a folder for each exhibit, as `compare` does, and
+    gallery.json, .csv, .md and .html; the same call goes on from there. The others are those of
+    `compare`.
 
     Raises ArgumentError for what is not in the gallery.
     """
@@ -141,13 +142,13 @@ def estimate(names, scale, seeds=None, out=None, device=None, jobs: int = 1) -> 
 def found(names, scale, seeds, out, device=None, travels=False) -> tuple[Gallery, list[Wanted]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
-    chosen = [e for e in exhibits_of(names) if seeds or e.seeds[scale]]
+    chosen = [e for e in exhibits_of(names) if seeds is not None or e.seeds[scale]]
     if not chosen:
         raise ArgumentError(f"{names}: nothing of this at the scale {scale!r}: choose another one")
     shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:
         task = exhibit.task(scale)
-        which = seed_list(seeds or exhibit.seeds[scale])
+        which = seed_list(exhibit.seeds[scale] if seeds is None else seeds)
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
         place = None if out is None else out / exhibit.name

@@ -4,11 +4,13 @@ import csv
 from dataclasses import asdict
 from html import escape
 from io import StringIO
+from statistics import median
 from urllib.parse import quote
 
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.results import store
 from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
+from minifp.lab.statistics.power import seeds_needed
 from minifp.report import document, words
 from minifp.report.markup import paragraph, section, table
 from minifp.report.plain_text import columns, fill
@@ -95,13 +97,11 @@ def notes(gallery) -> list[str]:
     ]
     sd = [line.without.paired.sd for line in gallery.lines if line.without.paired is not None]
     if sd:
-        margin = gallery.comparisons[0].task.margin / 2
-        typical = sorted(sd)[len(sd) // 2]
-        # (1.645 + 1.282)^2: see statistics/paired.py
-        count = max(2, -(-int(8.567 * 100 * (typical / margin) ** 2) // 100))
+        typical, task = median(sd), gallery.comparisons[0].task
+        count = seeds_needed(typical, task.margin / 2)
         told.append(
             f"Half of this margin would need about {count} seeds, at the median deviation of "
-            f"{typical:.2f} points between paired runs."
+            f"{typical:.2f} {task.difference_unit} between paired runs."
         )
     searched = dict.fromkeys(e.searched for e in gallery.exhibits)
     told += [f"Tried before the settings were fixed: {text}." for text in searched]

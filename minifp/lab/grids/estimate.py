@@ -55,15 +55,18 @@ class Estimate:
             "this machine, as it is now. Measured by a few steps of each kind of run; runs that "
             "diverge may be shorter."
         )
-        rows = [["arm", "batch", "runs", "steps", "ms a step", "ms an evaluation", "each"]]
+        rows = [["task", "arm", "batch", "runs", "steps", "ms a step", "ms an evaluation", "each"]]
         for key, cost in self.costs.items():
             alike = [one for one in self.wanted if kind(one) == key]
             steps = sorted({one.steps for one in alike})
             range_ = f"{steps[0]:,}" + (f" to {steps[-1]:,}" if len(steps) > 1 else "")
             ms = (f"{1000 * s:.1f}" for s in (cost.step, cost.evaluation))
             each = spoken(sum(cost.of(one) for one in alike) / len(alike))
-            rows.append([key[0], str(key[1]), str(len(alike)), range_, *ms, each])
-        return f"{first}\n\n{columns(rows)}" if self.wanted else first
+            rows.append([key[0], key[1], str(key[2]), str(len(alike)), range_, *ms, each])
+        if len({key[0] for key in self.costs}) == 1:
+            rows = [row[1:] for row in rows]
+        told = columns(rows, text_columns=(0, 1) if rows[0][0] == "task" else (0,))
+        return f"{first}\n\n{told}" if self.wanted else first
 
 
 def estimate_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Estimate:
@@ -80,8 +83,9 @@ def estimate_of(runs: int, wanted: Sequence[Wanted], jobs: int = 1) -> Estimate:
 
 
 def kind(one: Wanted) -> tuple:
-    """What takes equally long a step."""
-    return one.arm, one.task.batch_size, one.task.accumulate
+    """What takes equally long a step, and an evaluation."""
+    task = one.task
+    return task.name, one.arm, task.batch_size, task.accumulate, len(one.data[1])
 
 
 def measured(one: Wanted) -> Cost:
