@@ -1,13 +1,14 @@
 """`minifp summary`."""
 
 import importlib.util
+import inspect
 import json
 from pathlib import Path
 
 import click
 
 from minifp import models
-from minifp.errors import ArgumentError
+from minifp.errors import ArgumentError, DTypeError
 from minifp.runtime.nearest import nearest
 from minifp.scope.summary import summary as summary_of
 from minifp.scope.summary.measuring import STATES
@@ -55,9 +56,15 @@ def summary(model, sizes, settings, batch, depth, integers, optimizer, as_json):
       minifp summary CharLSTM --input 64 --set characters=65 --integers --optimizer momentum
     """
     build, given = found(model), dict(map(setting, settings))
-    result = summary_of(
-        lambda: build(**given), sizes, batch, optimizer=optimizer, integers=integers
-    )
+    check_arguments(model, build, given)
+    try:
+        result = summary_of(
+            lambda: build(**given), sizes, batch, optimizer=optimizer, integers=integers
+        )
+    except DTypeError as error:
+        if integers or "expected integers" not in str(error):
+            raise
+        raise DTypeError(f"{error}: say --integers") from error
     click.echo(json.dumps(result.to_dict(), indent=1) if as_json else result.table(depth))
 
 
@@ -70,6 +77,17 @@ def found(name):
         near = " or ".join(nearest(name, models.__all__)) or ", ".join(models.__all__)
         raise ArgumentError(f"no model {name!r}: expected {near}, or file.py:Name")
     return getattr(models, name)
+
+
+def check_arguments(name, build, given):
+    """Raise ArgumentError where a model does not take these arguments, or needs others too."""
+    try:
+        inspect.signature(build).bind(**given)
+    except TypeError as error:
+        takes = ", ".join(str(p) for p in inspect.signature(build).parameters.values())
+        raise ArgumentError(
+            f"{name}: {error}. Give its arguments by --set NAME=VALUE; it takes {takes}"
+        ) from error
 
 
 def of_file(path, name):
