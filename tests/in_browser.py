@@ -7,9 +7,9 @@ import pytest
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """The browser."""
+    """The browser, as long as its file: it runs an event loop in which no other may be run."""
     playwright = pytest.importorskip("playwright.sync_api")
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
