@@ -57,7 +57,9 @@ class Run:
     snapshots: weights and outputs after some steps, for distances: see snapshots.py; {} where they
         were not asked for.
     bytes: held at the peak of one step, by kind.
-    seconds_per_step: the median; seconds: of the whole run, evaluations included.
+    seconds_per_step: the median; seconds: of the whole run, evaluations included;
+    processor_seconds: that all threads of the process computed meanwhile, which is about what a
+    run takes where nothing else keeps the processor busy.
     made: what is to be known of the process that made it, in words: "repeated", if it had died
         before; "environment", where that is another than the comparison's.
     """
@@ -77,6 +79,7 @@ class Run:
     final_scale: float = 1.0
     seconds_per_step: float | None = None
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     bytes: dict[str, int] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict, compare=False)
 
@@ -161,7 +164,7 @@ class Training:
         """Train all steps, or until training gives up, and return the Run."""
         if checkpoints is not None:
             checkpoints.begin(self)
-        started, before = time.perf_counter(), self.run.seconds
+        clock = Clock(self.run)
         due = evaluation_steps(self.total, self.epoch)
         try:
             for batches in self.batches():
@@ -171,7 +174,7 @@ class Training:
                     self.evaluate()
                 if self.snapshots and (self.run.steps in due or is_due(self.run.steps)):
                     self.snapshots.take(self.run.steps)
-                self.run.seconds = before + time.perf_counter() - started
+                clock.read()
                 if checkpoints is not None:
                     checkpoints.after_step(self)
                 if on_step is not None:
@@ -184,7 +187,7 @@ class Training:
             self.evaluate()
         if not self.run.evaluations or self.run.evaluations[-1][0] != self.run.steps:
             self.evaluate()  # as of a checkpoint between evaluations that is where the run ends
-        self.run.seconds = before + time.perf_counter() - started
+        clock.read()
         return self.judged()
 
     def batches(self):
@@ -333,6 +336,20 @@ class Training:
             status, note = judge(run, self.task)
             run.status, run.note = status, note or run.note
         return run
+
+
+class Clock:
+    """Keeps the times of a Run, which may have taken some before it was taken up again."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.seconds = run.seconds - time.perf_counter()
+        self.processor_seconds = run.processor_seconds - time.process_time()
+
+    def read(self):
+        """Write down what it took until now."""
+        self.run.seconds = self.seconds + time.perf_counter()
+        self.run.processor_seconds = self.processor_seconds + time.process_time()
 
 
 def total_steps(task: Task, train_set) -> int:

@@ -63,7 +63,7 @@ def test_runs_are_a_row_each(folder):
         "arm", "precision", "control", "seed", "dial", "status", "note", "accuracy", "test seed",
         "twice", "test_loss", "steps", "skipped", "final_scale", "bytes_weights", "bytes_masters",
         "bytes_optimizer_state", "bytes_activations", "bytes_gradients", "seconds_per_step",
-        "seconds", "made",
+        "seconds", "processor_seconds", "made",
     ]  # fmt: skip
     assert [(row["arm"], int(row["seed"])) for row in rows] == [(r.precision, r.seed) for r in runs]
     control = next(row for row in rows if row["control"])

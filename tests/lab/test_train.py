@@ -29,7 +29,7 @@ from click.testing import CliRunner
 from minifp import cli
 
 ROOT = Path(fp.__file__).parents[1]
-TIMES = ("seconds", "seconds_per_step")
+TIMES = ("seconds", "processor_seconds", "seconds_per_step")
 
 
 def call(*words):

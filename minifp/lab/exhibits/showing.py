@@ -40,14 +40,14 @@ class Line:
     """What came out of one exhibit: rows of its comparison, and what follows for the claim.
 
     without, with_scaling: the Rows of mixed precision with S = 1 and with a dynamic scale.
-    minutes: that all of its runs took, one after another.
+    core_minutes: that all of its runs took of one core.
     """
 
     exhibit: Exhibit
     baseline: Row
     without: Row
     with_scaling: Row
-    minutes: float
+    core_minutes: float
 
 
 @dataclass(repr=False)
@@ -66,7 +66,7 @@ class Gallery:
         found = []
         for exhibit, c in zip(self.exhibits, self.comparisons):
             rows = {row.precision: row for row in c.rows()}
-            minutes = sum(run.seconds for run in c.runs) / 60
+            minutes = sum(run.processor_seconds for run in c.runs) / 60
             without, scaled = (rows[str(policy.as_precision(p))] for p in (UNSCALED, BASE))
             found.append(Line(exhibit, rows[c.baseline], without, scaled, minutes))
         return found

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.results import store
+from minifp.lab.results.tidy import TIMED
 from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.lab.statistics.power import seeds_needed
 from minifp.report import document, words
@@ -16,7 +17,9 @@ from minifp.report.markup import paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
 NAME = "gallery"  # of the files in a folder
-HEAD = ("network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "minutes")
+HEAD = (
+    "network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "core minutes",
+)  # fmt: skip
 PUBLISHED = "float32 / mixed"
 
 
@@ -46,7 +49,7 @@ def rows(gallery) -> list[list[str]]:
         if words.is_number(line.baseline.sd):
             base += f" ± {words.fixed(line.baseline.sd, places)}"
         both = [difference(row, places) for row in (line.without, line.with_scaling)]
-        found.append([line.exhibit.title, paper, base, *both, f"{line.minutes:.1f}"])
+        found.append([line.exhibit.title, paper, base, *both, f"{line.core_minutes:.1f}"])
     return found
 
 
@@ -148,7 +151,9 @@ def to_json(gallery) -> str:
         }
         told = {"claim": e.claim, "published": asdict(e.published), "searched": e.searched}
         whole = {"name": e.name, "title": e.title, **told, "finding": text, "results": results}
-        exhibits.append({**whole, "minutes": line.minutes, "seeds": c.seeds, "settings": c.config})
+        exhibits.append(
+            {**whole, "core_minutes": line.core_minutes, "seeds": c.seeds, "settings": c.config}
+        )
     environment = gallery.comparisons[0].environment
     head = {"scale": gallery.scale, "environment": environment, "notes": notes(gallery)}
     return store.to_json({**head, "exhibits": exhibits}, indent=1)
@@ -158,11 +163,12 @@ def to_csv(gallery) -> str:
     """Each run: a row a run."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", "seconds"])
+    writer.writerow(["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", *TIMED])
     for exhibit, c in zip(gallery.exhibits, gallery.comparisons):
         for run in sorted(c.runs, key=lambda r: (r.precision, r.seed)):
-            ended = run.status, run.metric, run.skipped, run.final_scale, round(run.seconds, 2)
-            writer.writerow([exhibit.name, run.precision, run.seed, *ended])
+            ended = run.status, run.metric, run.skipped, run.final_scale
+            took = (round(getattr(run, name), 4) for name in TIMED)
+            writer.writerow([exhibit.name, run.precision, run.seed, *ended, *took])
     return out.getvalue()
 
 

@@ -16,7 +16,7 @@ from minifp.lab.run import COLUMNS
 IDENTITY = ("arm", "precision", "control", "seed", "dial")
 ENDED = ("status", "note")
 COUNTED = ("steps", "skipped", "final_scale")
-TIMED = ("seconds_per_step", "seconds")
+TIMED = ("seconds_per_step", "seconds", "processor_seconds")
 BYTES = tuple(f"bytes_{kind}" for kind in KINDS)
 TEST_LOSS, MADE = "test_loss", "made"
 WHOLE = ("step", "skipped")
