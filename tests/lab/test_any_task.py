@@ -10,6 +10,7 @@ from minifp import nn, optim
 from minifp.data import TensorDataset, default_collate
 from minifp.errors import ArgumentError, DataError
 from minifp.lab import Audio, Comparison, EarlyStopping, Metric, Picture, compare
+from minifp.lab.page.comparison_page import page
 from minifp.lab.run import train
 from minifp.nn import functional as F
 from minifp.nn.utils.rnn import pad_sequence
@@ -278,6 +279,12 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path):
     assert (tmp_path / run.kept["samples"]).read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / run.kept["tone"]).read_bytes()[:4] == b"RIFF"
     assert len(run.metrics["spread"]) == len(run.evaluations)
+    unsaved = compare(gan(steps=6), ("float32", "mixed"), 1, progress=False)
+    for shown in (page(Comparison.load(tmp_path)), page(unsaved)):
+        assert shown.count('alt="samples, ') == shown.count('aria-label="tone, ') == 2
+        assert shown.count('src="data:image/png;base64,') == 2 and ">a line</pre>" in shown
+    (tmp_path / run.kept["samples"]).unlink()
+    assert "samples.png is not there any more" in page(Comparison.load(tmp_path))
 
 
 def test_evaluation_draws_nothing_from_training():

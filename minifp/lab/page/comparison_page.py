@@ -4,6 +4,7 @@ from pathlib import Path
 
 from minifp.lab.page import (
     controls_section,
+    kept_section,
     line_charts,
     page_tables,
     power_table,
@@ -60,6 +61,7 @@ def body(comparison, prefix="m") -> str:
             page_tables.final_table(c),
             tests_table.tests_table(c),
         ),
+        section("What they made", kept_section.kept_section(c)),
         controls_section.controls_section(c),
         power_table.power_section(c, prefix),
         section("The loss scale", paragraph(sections.scale_note(c)), page_tables.scale_table(c)),

@@ -15,5 +15,11 @@ STYLE = """\
 .minifp nav.experiments a:hover { border-color: var(--link); }
 .minifp nav.experiments b { display: block; font-weight: 600; }
 .minifp nav.experiments span { color: var(--muted); font-size: 0.9rem; }
+.minifp .kept-row { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
+.minifp figure.kept { margin: 0; flex: 1 1 14rem; min-width: 0; max-width: 100%; }
+.minifp figure.kept img { max-width: 100%; min-width: min(100%, 12rem); image-rendering: pixelated;
+  border: 1px solid var(--edge); border-radius: 4px; }
+.minifp figure.kept pre { max-height: 18rem; overflow: auto; white-space: pre-wrap; }
+.minifp figure.kept audio { width: 100%; }
 .minifp .letter { color: var(--muted); font-weight: 500; margin-right: 0.4rem; }
 """

@@ -1,0 +1,82 @@
+"""What the runs of one seed kept, arm by arm: pictures and sounds to compare, texts, names of the
+rest."""
+
+import base64
+from dataclasses import dataclass
+from html import escape
+from pathlib import PurePosixPath
+
+from minifp.lab import kept
+from minifp.report.markup import code, paragraph
+
+KINDS = {".png": "image/png", ".wav": "audio/wav", ".txt": "text/plain"}
+LONGEST = 2000  # characters of a text that is shown
+LARGEST = 2**20  # bytes of a picture or a sound that is put into the page
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One thing that a run kept: the name of its file, and its content, or None for a lost one."""
+
+    arm: str
+    file: str
+    content: bytes | None
+
+    @property
+    def kind(self) -> str:
+        """What a browser calls it; "" for what it cannot show."""
+        return KINDS.get(PurePosixPath(self.file).suffix, "")
+
+
+def kept_section(comparison) -> str:
+    """Nothing where no run kept anything."""
+    seeds = sorted(run.seed for run in comparison.runs if run.kept)
+    if not seeds:
+        return ""
+    runs = [comparison.runs_of(arm) for arm in comparison.precisions]
+    shown = [run for of_arm in runs for run in of_arm if run.seed == seeds[0] and run.kept]
+    names = dict.fromkeys(name for run in shown for name in run.kept)
+    said = f"Of the runs with seed {seeds[0]}, after their last evaluation"
+    said += ". Those of other seeds are in the folder." if len({*seeds}) > 1 else "."
+    parts = [of_name(name, [found(comparison, r, name) for r in shown if name in r.kept])
+             for name in names]  # fmt: skip
+    return "\n".join([paragraph(said), *parts])
+
+
+def found(comparison, run, name) -> Kept:
+    """What a run kept by a name, from its folder if it is there."""
+    value = run.kept[name]
+    if comparison.out is None:
+        return Kept(run.precision, *kept.contents(name, value))
+    try:
+        content = (comparison.out / value).read_bytes()
+    except OSError:
+        content = None
+    return Kept(run.precision, value, content)
+
+
+def of_name(name, things: list[Kept]) -> str:
+    """The same of each arm, side by side."""
+    cells = "\n".join(
+        f'<figure class="kept">\n{shown(name, one)}\n<figcaption>{code(one.arm)}</figcaption>\n'
+        "</figure>"
+        for one in things
+    )
+    return f'<h3>{escape(name)}</h3>\n<div class="kept-row">\n{cells}\n</div>'
+
+
+def shown(name, one: Kept) -> str:
+    """One of them: itself, or where it is."""
+    if one.content is None:
+        return paragraph(f"{one.file} is not there any more")
+    if not one.kind or (one.kind != "text/plain" and len(one.content) > LARGEST):
+        return f"<p>{code(one.file)}</p>"
+    if one.kind == "text/plain":
+        text = one.content.decode()
+        more = f"\n… {len(text) - LONGEST:,} characters more" if len(text) > LONGEST else ""
+        return f'<pre tabindex="0">{escape(text[:LONGEST] + more)}</pre>'
+    data = f"data:{one.kind};base64,{base64.b64encode(one.content).decode()}"
+    label = escape(f"{name}, {one.arm}")
+    if one.kind == "audio/wav":
+        return f'<audio controls preload="none" src="{data}" aria-label="{label}"></audio>'
+    return f'<img src="{data}" alt="{label}">'
