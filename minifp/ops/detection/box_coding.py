@@ -25,7 +25,7 @@ from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_positive, check_tensors
-from minifp.ops.detection.boxes import check_boxes
+from minifp.ops.detection.boxes import check_boxes, columns
 from minifp.ops.elementwise import sum_to
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
@@ -98,8 +98,9 @@ def decode_dreference(dlow, dhigh, t, u, *, w, v, sign, shape, sum):
 
 def axes_of(*numbers):
     """Of arrays (..., 4) what belongs to x and what to y: two numbers of each, in pairs."""
+    apart = [columns(array) for array in numbers]
     for i in (0, 1):
-        yield [n for array in numbers for n in (array[..., i], array[..., i + 2])]
+        yield [n for four in apart for n in (four[i], four[i + 2])]
 
 
 def joined(pairs):
@@ -194,7 +195,8 @@ def check_sizes(function, **tensors):
         array = array_of(boxes)
         if is_on_device(array):
             continue
-        empty = (array[..., 2:] <= array[..., :2]).any(axis=-1)
+        left, top, right, bottom = columns(array)
+        empty = (right <= left) | (bottom <= top)
         if empty.any():
             where = tuple(int(i) for i in np.argwhere(empty)[0])
             raise ArgumentError(

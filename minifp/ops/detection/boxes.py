@@ -66,8 +66,10 @@ def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
 
 
 def columns(boxes: Any) -> tuple[Any, ...]:
-    """Left, top, right, bottom, or whatever the four numbers are: views."""
-    return tuple(boxes[..., i] for i in range(4))
+    """Left, top, right, bottom, or whatever the four numbers are: each by itself in memory."""
+    apart = np.moveaxis(boxes, -1, 0)
+    apart = apart if is_on_device(apart) else np.ascontiguousarray(apart)
+    return tuple(apart[i, ...] for i in range(4))  # with dots: also of one box it is an array
 
 
 def box_size(low, high):
@@ -141,7 +143,8 @@ def weighted_pair(p, q, a, b):
 
 def pairs_to_pairs(numbers, matrix, apply):
     """A sum of each pair of numbers by the rows of a matrix, for both axes."""
-    x, y = (numbers[..., 0], numbers[..., 2]), (numbers[..., 1], numbers[..., 3])
+    p, q, r, s = columns(numbers)
+    x, y = (p, r), (q, s)
     parts = [apply(*pair, a=a, b=b) for a, b in matrix.tolist() for pair in (x, y)]
     return np.stack(parts, axis=-1)
 
