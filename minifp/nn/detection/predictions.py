@@ -51,6 +51,15 @@ def without_repeats(
     return kept.numpy()[:most]
 
 
+def best_of_labels(labels: np.ndarray, scores: np.ndarray, count: int) -> np.ndarray:
+    """The places of the `count` best boxes of each label, label by label, best first; of equal ones
+    the first."""
+    order = np.lexsort((-scores, labels))
+    in_order = labels[order]
+    rank = np.arange(len(order)) - np.searchsorted(in_order, in_order)
+    return order[rank < count]
+
+
 def clipped(boxes: np.ndarray, size: Size) -> np.ndarray:
     """Boxes (..., 4) without what lies outside of a picture of this size."""
     height, width = size

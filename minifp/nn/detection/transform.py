@@ -30,15 +30,16 @@ class DetectionTransform:
     """Normalises pictures channel by channel, (x - mean) / std, and makes them as large as wanted.
 
     mean, std: of each channel. size: (height, width) of all; or else each picture keeps its shape,
-    becomes min_size pixels wide or high, whichever is less, and at most max_size, and stands at the
-    upper left of a batch whose sides are multiples of `multiple`, with zeros beside it. As
-    torchvision's GeneralizedRCNNTransform. Raises ArgumentError for sizes that are no positive
-    integers, and unless there are as many numbers in mean as in std, none of them 0 there.
+    becomes min_size pixels wide or high, whichever is less, and at most max_size (None: it stays as
+    large as it is), and stands at the upper left of a batch whose sides are multiples of
+    `multiple`, with zeros beside it. As torchvision's GeneralizedRCNNTransform. Raises
+    ArgumentError for sizes that are no positive integers, and unless there are as many numbers in
+    mean as in std, none of them 0 there.
     """
 
     def __init__(
         self, mean: Sequence[float], std: Sequence[float], size: Size | None = None,
-        min_size: int = 600, max_size: int = 1000, multiple: int = 32,
+        min_size: int | None = None, max_size: int | None = None, multiple: int = 1,
     ) -> None:  # fmt: skip
         if len(mean) != len(std) or 0 in std:
             raise ArgumentError(
@@ -46,7 +47,8 @@ class DetectionTransform:
                 "one for each channel, and none of image_std 0"
             )
         for name, n in (("min_size", min_size), ("max_size", max_size), ("multiple", multiple)):
-            check_count(name, n)
+            if n is not None:
+                check_count(name, n)
         self.mean, self.std = tuple(mean), tuple(std)
         self.size, self.min_size, self.max_size, self.multiple = size, min_size, max_size, multiple
 
@@ -102,7 +104,9 @@ class DetectionTransform:
         return F.interpolate(images, wanted, mode="bilinear", align_corners=False)
 
     def _size_of(self, height, width):
-        scale = min(self.min_size / min(height, width), self.max_size / max(height, width))
+        scale = 1.0 if self.min_size is None else self.min_size / min(height, width)
+        if self.max_size is not None:
+            scale = min(scale, self.max_size / max(height, width))
         return int(height * scale), int(width * scale)
 
     def _padded(self, parts, sizes):
