@@ -45,11 +45,18 @@ def hard_negatives(losses: np.ndarray, positives: np.ndarray, ratio: float) -> n
     Where (pictures, boxes) it is True. NaN is larger than any loss, so that it is not overlooked;
     of equal losses the first count (Liu et al. 2016, arXiv:1512.02325, section 2.2).
     """
-    rank = np.where(np.isnan(losses), -np.inf, -losses)
-    rank[positives] = np.inf
-    order = np.argsort(rank, 1, kind="stable")
+    easiness = np.where(np.isnan(losses), -np.inf, -losses)
+    easiness[positives] = np.inf
     counts = np.minimum(ratio * positives.sum(1), (~positives).sum(1))
-    chosen = np.zeros(losses.shape, bool)
-    is_first = np.arange(losses.shape[1]) < counts[:, None]
-    np.put_along_axis(chosen, order, is_first, 1)
+    chosen = [smallest(*of_picture) for of_picture in zip(easiness, np.ceil(counts).astype(int))]
+    return np.stack(chosen)
+
+
+def smallest(values: np.ndarray, count: int) -> np.ndarray:
+    """Where the `count` smallest values are, of equal ones the first."""
+    if count == 0:
+        return np.zeros(values.shape, bool)
+    last = np.partition(values, count - 1)[count - 1]
+    chosen = values < last
+    chosen[np.flatnonzero(values == last)[: count - np.count_nonzero(chosen)]] = True
     return chosen
