@@ -10,6 +10,29 @@ STAGES = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # channels, and how 
 HIDDEN = 4096
 
 
+def stages_of(
+    channels: int, stem: str = "large", width: float = 1.0, norm: bool = False, count: int = 5
+) -> list[list[nn.Module]]:
+    """The layers of each of the first stages, with its pooling at the end.
+
+    channels: of the pictures. stem, width, norm: as of VGG16; with "smaller" the first pooling is
+    an Identity. count: how many stages.
+    """
+    check_stem(stem)
+    stages: list[list[nn.Module]] = []
+    for published, convolutions in STAGES[:count]:
+        layers: list[nn.Module] = []
+        for _ in range(convolutions):
+            is_first, outputs = not stages and not layers, scaled(published, width)
+            stride = 2 if stem == "smaller" and is_first else 1
+            layers.append(nn.Conv2d(channels, outputs, 3, stride=stride, padding=1))
+            layers += [*([nn.BatchNorm2d(outputs)] if norm else []), nn.ReLU()]
+            channels = outputs
+        is_halved = stem == "smaller" and not stages
+        stages.append([*layers, nn.Identity() if is_halved else nn.MaxPool2d(2)])
+    return stages
+
+
 class VGG16(nn.Module):
     """Thirteen 3x3 convolutions in five stages, each with 2x2 max pooling, and three linear layers.
 
@@ -23,19 +46,9 @@ class VGG16(nn.Module):
         self, classes: int = 1000, channels: int = 3, stem: str = "large", width: float = 1.0,
         dropout: float = 0.5,
     ) -> None:  # fmt: skip
-        stride = 2 if stem == "smaller" else 1
-        check_stem(stem)
-        layers: list[nn.Module] = []
-        for count, convolutions in STAGES:
-            for _ in range(convolutions):
-                outputs = scaled(count, width)
-                step = stride if not layers else 1
-                layers.append(nn.Conv2d(channels, outputs, 3, stride=step, padding=1))
-                layers += [*([nn.BatchNorm2d(outputs)] if self.norm else []), nn.ReLU()]
-                channels = outputs
-            is_halved = stride == 2 and count == STAGES[0][0]
-            layers.append(nn.Identity() if is_halved else nn.MaxPool2d(2))
-        self.features = nn.Sequential(*layers)
+        stages = stages_of(channels, stem, width, self.norm)
+        self.features = nn.Sequential(*(layer for stage in stages for layer in stage))
+        channels = scaled(STAGES[-1][0], width)
         side, hidden = (7 if stem == "large" else 1), scaled(HIDDEN, width)
         self.avgpool = nn.AdaptiveAvgPool2d(side)
         self.classifier = nn.Sequential(

@@ -11,6 +11,7 @@ from minifp.models.chargru import CharGRU
 from minifp.models.charlstm import CharLSTM
 from minifp.models.cifar_resnet import CIFARResNet
 from minifp.models.densenet import DenseNet121
+from minifp.models.faster_rcnn import FasterRCNN
 from minifp.models.googlenet import GoogLeNet
 from minifp.models.inception_v2 import InceptionV2
 from minifp.models.inception_v3 import InceptionV3
@@ -19,12 +20,13 @@ from minifp.models.mlp import MLP
 from minifp.models.mobilenet_v2 import MobileNetV2
 from minifp.models.preact_resnet import PreActResNet50
 from minifp.models.resnet import ResNet18, ResNet34, ResNet50
+from minifp.models.ssd import SSD300
 from minifp.models.vgg import VGG
 from minifp.models.vgg16 import VGG16, VGG16BN
 from minifp.models.vit import ViTTiny
 
 __all__ = [
-    "AlexNet", "CIFARResNet", "CharGRU", "CharLSTM", "DenseNet121", "GoogLeNet", "InceptionV2",
-    "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34",
-    "ResNet50", "VGG", "VGG16", "VGG16BN", "ViTTiny",
+    "AlexNet", "CIFARResNet", "CharGRU", "CharLSTM", "DenseNet121", "FasterRCNN", "GoogLeNet",
+    "InceptionV2", "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18",
+    "ResNet34", "ResNet50", "SSD300", "VGG", "VGG16", "VGG16BN", "ViTTiny",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Layers and the Module they are made of, by PyTorch's names."""
 
-from minifp.nn import functional, init, utils
+from minifp.nn import detection, functional, init, utils
 from minifp.nn.activation import (
     CELU,
     ELU,
@@ -103,5 +103,5 @@ __all__ = [
     "ReLU6", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d",
     "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus",
     "Softsign", "Tanh", "Tanhshrink", "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d",
-    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "functional", "init", "utils",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "detection", "functional", "init", "utils",
 ]  # fmt: skip

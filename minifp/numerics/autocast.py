@@ -37,6 +37,10 @@ KINDS = {
     "deviation": (WIDE, "divides by a deviation that is a sum of squares"),
     "loss": (WIDE, "a loss: one number for many, and the seed of backward"),
     "blend": (WIDE, "weighs neighbours by fractions that float16 would round"),
+    "coordinates": (
+        WIDE,
+        "boxes in pixels: areas such as 300 * 300 exceed 65504, and float16 has no pixel 2049",
+    ),
     "probability": (
         REFUSED,
         "log(p) of a float16 p is -Inf or 0 too often: take the one with_logits",
@@ -73,6 +77,10 @@ OPERATIONS: dict[str, str] = {
         kl_div l1_loss mse_loss nll_loss smooth_l1_loss
     """,
     "blend": "interpolate",
+    "coordinates": """
+        box_area box_convert box_iou decode_boxes encode_boxes generalized_box_iou
+        generalized_box_iou_loss
+    """,
     "probability": "binary_cross_entropy",
     "pointwise": """
         abs add atan cast ceil celu clamp cos div dropout elu erf floor floor_divide gelu glu

@@ -13,6 +13,11 @@ from minifp.ops.convolution.conv import conv1d, conv2d
 from minifp.ops.convolution.conv_transpose import conv_transpose1d, conv_transpose2d
 from minifp.ops.convolution.folding import fold, unfold
 from minifp.ops.creation import as_tensor, from_numpy, tensor
+from minifp.ops.detection.box_coding import decode_boxes, encode_boxes
+from minifp.ops.detection.box_iou import box_iou, generalized_box_iou, generalized_box_iou_loss
+from minifp.ops.detection.boxes import (
+    box_area, box_convert, clip_boxes_to_image, remove_small_boxes,
+)  # fmt: skip
 from minifp.ops.factories.full import (
     arange, empty, empty_like, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like,
 )  # fmt: skip

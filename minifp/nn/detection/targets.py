@@ -1,0 +1,98 @@
+"""The objects in pictures as a detector is given them, checked: of each picture a dict with
+
+"boxes", (K, 4) as x1, y1, x2, y2 in pixels, and "labels", (K) integers from 1 on: 0 is background.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minifp.autograd.tape import Tensor
+from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.nn.detection.coordinates import coordinate_format
+from minifp.numerics.formats import is_float
+from minifp.runtime.device import as_array, moved
+
+OUTSIDE = 1.0  # pixels by which a box may leave its picture, where corners are counted from 1
+
+
+class Objects(NamedTuple):
+    """Those of one picture: boxes (K, 4), float32 or wider, labels (K), int64, on the host."""
+
+    boxes: np.ndarray
+    labels: np.ndarray
+
+
+def as_objects(targets: Any, image_sizes: Sequence[tuple[int, int]], classes: int) -> list[Objects]:
+    """The objects of pictures of sizes (height, width), with labels below `classes`.
+
+    Raises ArgumentError for other targets than a dict for each picture, a label that is no class,
+    and a box that is empty, not finite or outside of its picture; ShapeError for other shapes;
+    DTypeError for boxes that were rounded to fewer bits than float32 and labels that are no
+    integers.
+    """
+    if targets is None:
+        raise ArgumentError(
+            "training needs targets, a dict of boxes and labels for each picture: call "
+            "model(images, targets), or model.eval() to detect"
+        )
+    if isinstance(targets, Mapping) or len(targets) != len(image_sizes):
+        number = "one dict" if isinstance(targets, Mapping) else f"{len(targets)} targets"
+        raise ArgumentError(
+            f"{number} for {len(image_sizes)} images: expected a list with a dict for each image"
+        )
+    return [
+        objects_of(target, i, size, classes)
+        for i, (target, size) in enumerate(zip(targets, image_sizes))
+    ]
+
+
+def objects_of(target: Any, i: int, size: tuple[int, int], classes: int) -> Objects:
+    """Those of picture i."""
+    missing = [n for n in ("boxes", "labels") if not isinstance(target, Mapping) or n not in target]
+    if missing:
+        raise ArgumentError(f"targets[{i}] has no {missing[0]!r}: expected 'boxes' and 'labels'")
+    boxes, labels = numbers(target["boxes"]), numbers(target["labels"])
+    if boxes.size == 0:
+        boxes = boxes.reshape(0, 4)
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or labels.shape != boxes.shape[:1]:
+        raise ShapeError(
+            f"targets[{i}]: boxes of shape {boxes.shape} and labels of shape {labels.shape}: "
+            "expected (K, 4) and (K,)"
+        )
+    if is_float(boxes.dtype) and boxes.dtype.itemsize < 4:
+        raise DTypeError(
+            f"targets[{i}]: boxes of {boxes.dtype}, in which coordinates are rounded: expected "
+            "float32; make them by fp.tensor(boxes, dtype='float32')"
+        )
+    if labels.size and labels.dtype.kind not in "iu":
+        raise DTypeError(f"targets[{i}]: labels of {labels.dtype}: expected integers")
+    check_places(boxes, i, size)
+    for label in labels[(labels < 1) | (labels >= classes)]:
+        raise ArgumentError(
+            f"targets[{i}]: label {label}: expected 1 to {classes - 1}, as 0 is the background"
+        )
+    return Objects(boxes.astype(coordinate_format()), labels.astype(np.int64))
+
+
+def numbers(values: Any) -> np.ndarray:
+    """A tensor, array or list as an array on the host."""
+    return moved(values.array if isinstance(values, Tensor) else as_array(values), "cpu")
+
+
+def check_places(boxes: np.ndarray, i: int, size: tuple[int, int]) -> None:
+    """Raise ArgumentError for a box that is empty, not finite, or outside of the picture."""
+    height, width = size
+    limits = np.array([width, height, width, height]) + OUTSIDE
+    inside = ((boxes >= -OUTSIDE) & (boxes <= limits)).all(1)
+    for box in boxes[~inside]:
+        raise ArgumentError(
+            f"targets[{i}]: box {box.tolist()} is not inside of its picture, {width} wide and "
+            f"{height} high: expected x1, y1, x2, y2 in pixels; F.clip_boxes_to_image cuts boxes"
+        )
+    for box in boxes[(boxes[:, 2:] <= boxes[:, :2]).any(1)]:
+        raise ArgumentError(
+            f"targets[{i}]: box {box.tolist()} has no area: expected x1 < x2 and y1 < y2; "
+            "F.remove_small_boxes finds those that have"
+        )
