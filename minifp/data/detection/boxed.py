@@ -66,8 +66,8 @@ class BoxedPictures(ItemsWithBoxes):
     """
 
     def __init__(
-        self, pictures: Sequence[np.ndarray] | np.ndarray, targets: Sequence[Target], *, name: str = "boxes",
-        classes: Sequence[str] | None = None,
+        self, pictures: Sequence[np.ndarray] | np.ndarray, targets: Sequence[Target], *,
+        name: str = "boxes", classes: Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         if len(pictures) != len(targets):
             raise DataError(
