@@ -36,6 +36,18 @@ def cached(dataset: str, checksums: dict, mirrors) -> dict:
     }
 
 
+def retrieved(dataset: str, archive: str, checksum: str, mirrors, called: str) -> Path:
+    """Return the path of one file in the user's cache, downloaded if it is not there.
+
+    called: another name, by which it may lie in a folder of the user's. Raises DataError as
+    `cached` does.
+    """
+    by_hand = _by_hand([called])
+    pooch = _pooch(dataset, by_hand)
+    folder = Path(pooch.os_cache("minifp")) / dataset
+    return _retrieve(pooch, dataset, folder, archive, checksum, mirrors, by_hand)
+
+
 def unpacked(dataset: str, archive: str, checksum: str, inside: str, names, mirrors) -> dict:
     """Return the paths of files from a compressed tar archive in the user's cache, by name.
 
@@ -97,15 +109,20 @@ def filled(folder: Path, names, fill: Callable[[Path], None]) -> None:
         (aside / SUMS).write_text(lines, encoding="utf-8")
         folder.mkdir(exist_ok=True)
         for name in (*names, SUMS):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(aside / name, folder / name)
 
 
 def is_whole(folder: Path, names) -> bool:
-    """Whether a folder has these files, each with the checksum of when it was made."""
+    """Whether a folder has these files, each with the checksum of when it was made.
+
+    names: None for all that were made, which are some.
+    """
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
         sums = dict(line.split("  ", 1)[::-1] for line in lines)
-        return all(sha256(folder / name) == sums.get(name) for name in names)
+        made = sums if names is None else names
+        return bool(sums) and all(sha256(folder / name) == sums.get(name) for name in made)
     except (OSError, ValueError):
         return False
 

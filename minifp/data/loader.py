@@ -5,23 +5,25 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
 from importlib import import_module
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.data.dataset import AnyDataset, as_dataset, name_of, rows, take
+from minifp.data.items import collated, listed
 from minifp.data.order import Order
 from minifp.data.prefetch import ahead
-from minifp.data.structure import mapped
+from minifp.data.structure import mapped_by_name
 from minifp.data.transforms.draws import Draws, Transform
-from minifp.errors import ArgumentError, DataError, MinifpError
+from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data, tensor
 from minifp.runtime import random
 from minifp.runtime.device import as_device
 
 COUNTS = ("epoch", "position", "size")  # the integers of a state
+# Entries of targets that are in pixels, which float16 cannot tell apart: see detection/targets.py.
+IN_PIXELS = ("boxes", "area")
 # What PyTorch's loader has and this one has not.
 HINTS = {
     "num_workers": "batches are prepared on a thread: prefetch=2 keeps two of them ready, and "
@@ -46,7 +48,8 @@ class DataLoader(Generic[Batch]):
     """Batches of a data set: iterating gives tuples of Tensors, one for each field.
 
     Floating fields take the storage format of the precision that is active when the batch is made;
-    integers keep theirs. `len()` is the number of batches in an epoch.
+    integers keep theirs, and so do "boxes" and "area" of a dict, which are in pixels, and stay
+    float32. `len()` is the number of batches in an epoch.
 
     dataset: a `Dataset`, or any object with `__len__` and a `__getitem__` that takes an array of
         indices and returns a tuple of arrays; with collate_fn, one that takes one index.
@@ -59,7 +62,8 @@ class DataLoader(Generic[Batch]):
         begins.
     collate_fn: makes a batch, of any structure, of a list of items, which then are taken one by
         one: `fp.data.default_collate`, or one of your own, that pads, say. Arrays become Tensors.
-    transform: what changes each batch, such as `fp.data.transforms.RandomCrop(32, padding=4)`.
+    transform: what changes each batch, such as `fp.data.transforms.RandomCrop(32, padding=4)`; with
+        collate_fn, before it, the list of items: see `fp.data.transforms`.
     prefetch: how many batches are prepared beforehand, on a thread that ends with the epoch or
         when it is left. Nothing else changes: numbers, order, errors, states are the same.
     device: where the tensors are; None is the default device when an epoch begins. To a GPU they
@@ -108,10 +112,9 @@ class DataLoader(Generic[Batch]):
                 "DataLoader: transform must be a function of (fields, indices, draws), as in "
                 f"fp.data.transforms, got {transform!r}"
             )
-        if collate_fn is not None and (not callable(collate_fn) or transform is not None):
+        if collate_fn is not None and not callable(collate_fn):
             raise ArgumentError(
-                f"DataLoader: collate_fn={collate_fn!r} with transform={transform!r}: expected a "
-                "function of a list of items, and no transform, which changes arrays of a batch"
+                f"DataLoader: collate_fn must be a function of a list of items, got {collate_fn!r}"
             )
         self.dataset = as_dataset("DataLoader", dataset)
         self.batch_size = _at_least(1, "batch_size", batch_size)
@@ -147,12 +150,13 @@ class DataLoader(Generic[Batch]):
 
     def placed(self, batch: Any) -> Any:
         """The batch with tensors for its arrays, on the loader's device."""
-        return mapped(self._placed, batch)
+        return mapped_by_name(self._placed, batch)
 
-    def _placed(self, array):
+    def _placed(self, array, name):
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub":
             return array
-        made = tensor(array, device="cpu")
+        keeps = name in IN_PIXELS and array.dtype.kind == "f"
+        made = tensor(array, dtype="float32" if keeps else None, device="cpu")
         if as_device(self.device) == "cpu":
             return made
         if self._upload is None:
@@ -180,13 +184,14 @@ class DataLoader(Generic[Batch]):
 
     def _maker(self, epoch, order):
         """The function that makes a batch of indices; it touches nothing of the loader."""
-        dataset, transform = self.dataset, self.transform
-        if self.collate_fn is not None:
-            return partial(_collated, dataset, self.collate_fn)
-        if transform is None:
-            return lambda indices: take(dataset, indices)
+        dataset, transform, collate = self.dataset, self.transform, self.collate_fn
         every = None if self.sampler is None else np.unique(order)
-        draws = Draws(epoch.seed, epoch.number, len(dataset), partial(take, dataset), every)
+        fetch: Callable[[np.ndarray], Any] = partial(take if collate is None else listed, dataset)
+        draws = Draws(epoch.seed, epoch.number, len(dataset), fetch, every)
+        if collate is not None:
+            return partial(collated, dataset, collate, transform, draws)
+        if transform is None:
+            return fetch
 
         def make(indices):
             return rows(
@@ -255,17 +260,6 @@ class _Epoch:
 
     def __init__(self, number, seed, position):
         self.number, self.seed, self.position = number, seed, position
-
-
-def _collated(dataset, collate_fn, indices):
-    """A batch of items that are taken one by one. Raises DataError for Python's own errors."""
-    at = f"data set {name_of(dataset)}: collating items {shorten(str(indices.tolist()), 60)}"
-    try:
-        return collate_fn([dataset[i] for i in indices.tolist()])
-    except MinifpError:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        raise DataError(f"{at} raised {type(error).__name__}: {error}") from error
 
 
 def _at_least(least, name, value):

@@ -12,12 +12,20 @@ from minifp.errors import DataError
 
 def mapped(fn: Callable[[Any], Any], batch: Any) -> Any:
     """The same structure with `fn` of each leaf: of what is no tuple, list or dict."""
+    return mapped_by_name(lambda leaf, name: fn(leaf), batch)
+
+
+def mapped_by_name(fn: Callable[[Any, Any], Any], batch: Any, name: Any = None) -> Any:
+    """The same structure with `fn(leaf, name)` of each leaf: of what is no tuple, list or dict.
+
+    name: the key of the innermost dict that the leaf is in; None outside of any.
+    """
     if isinstance(batch, Mapping):
-        return {key: mapped(fn, value) for key, value in batch.items()}
+        return {key: mapped_by_name(fn, value, key) for key, value in batch.items()}
     if isinstance(batch, (tuple, list)):
-        parts = [mapped(fn, value) for value in batch]
+        parts = [mapped_by_name(fn, value, name) for value in batch]
         return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
-    return fn(batch)
+    return fn(batch, name)
 
 
 def leaves(batch: Any, path: str = "") -> Iterator[tuple[str, Any]]:

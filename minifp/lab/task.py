@@ -82,7 +82,8 @@ class Task:
         perhaps "loss", and what is kept with the run: arrays, texts, `Picture`s and `Audio`.
     collate: makes a batch of a list of items, such as `fp.data.default_collate`.
     transform: changes the batches that are trained with, as the loader's does, such as
-        `fp.data.transforms.RandomCrop(32, padding=4)`: in every precision alike.
+        `fp.data.transforms.RandomCrop(32, padding=4)`: in every precision alike. With collate it
+        changes the items, before.
     accumulate: how many batches are added up to one step.
     early_stopping: an EarlyStopping, or None to train to the end.
     target: of the metric; then the steps are told after which a run first reaches it, as MLPerf
@@ -151,8 +152,6 @@ class Task:
         self._check_metrics()
         if not isinstance(self.early_stopping, (EarlyStopping, type(None))):
             self._refuse("early_stopping", "expected EarlyStopping(patience=...) or None")
-        if self.transform is not None and self.collate is not None:
-            self._refuse("transform", "but with `collate`, which makes the batches, there is none")
         if self.step is not None and self.accumulate != 1:
             self._refuse("accumulate", "but with a `step` of your own that is for it to do")
 

@@ -25,6 +25,19 @@ class Words:
         return np.arange(index + 1, dtype=np.float32), index % 2
 
 
+class Listed:
+    """A list as a data set."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+
 def padded(items):
     sequences, labels = zip(*items)
     lengths = np.array([len(s) for s in sequences])
@@ -59,6 +72,49 @@ def test_order_and_state_are_those_of_other_loaders():
     assert [b["lengths"].item() for b in again] == rest and sorted(first + rest) == [1, 2, 3, 4, 5]
 
 
+def test_a_transform_changes_items_before_they_are_collated():
+    def longer(fields, indices, draws):
+        sequences, labels = fields
+        more = draws.integers(3, indices, "more")
+        return [np.append(s, np.ones(n, s.dtype)) for s, n in zip(sequences, more)], labels
+
+    def lengths(batch_size, **settings):
+        loader = DataLoader(Words(), batch_size, collate_fn=padded, transform=longer, **settings)
+        return [n for batch in loader for n in batch["lengths"].tolist()]
+
+    alone = lengths(1)
+    assert lengths(3) == lengths(2, prefetch=2) == alone and alone != [1, 2, 3, 4, 5]
+    assert all(n - i - 1 in (0, 1, 2) for i, n in enumerate(alone))
+    assert sorted(lengths(2, shuffle=True)) == sorted(alone)
+    order = [4, 1]
+    assert lengths(2, sampler=order) == [alone[i] for i in order]
+
+
+def test_what_a_transform_makes_of_items_is_checked():
+    class Ragged(Words):
+        def __getitem__(self, index):
+            return (1, 2)[: 1 + index % 2] if index else 5.0
+
+    def loader(transform, dataset):
+        return iter(DataLoader(dataset, 3, collate_fn=padded, transform=transform))
+
+    with pytest.raises(DataError, match="to change 3 items, .* tuple of lists .* got .3, 2."):
+        next(loader(lambda fields, *_: (fields[0], fields[1][:2]), Words()))
+    with pytest.raises(DataError, match="expected a tuple of lists of as many, got list"):
+        next(loader(lambda fields, *_: fields[0], Words()))
+    with pytest.raises(DataError, match="items that are tuples of as many fields.* got .*float"):
+        next(loader(lambda fields, *_: fields, Ragged()))
+
+
+def test_what_is_in_pixels_stays_float32_in_every_precision():
+    item = np.ones(2), {"boxes": np.array([[0.0, 0, 1023.5, 600.25]]), "area": np.array([614640.0])}
+    with fp.precision("mixed"):
+        (batch,) = DataLoader(Listed([item]), collate_fn=list)
+    (x, target) = batch[0]
+    assert x.dtype == np.float16 and target["boxes"].dtype == target["area"].dtype == np.float32
+    assert target["boxes"].numpy()[0, 2] == 1023.5 and target["area"].item() == 614640
+
+
 def test_what_cannot_be_collated_says_so():
     with pytest.raises(DataError, match=r"shapes \(1,\), \(2,\).*pad_sequence"):
         next(iter(DataLoader(Words(), 2, collate_fn=default_collate)))
@@ -66,8 +122,8 @@ def test_what_cannot_be_collated_says_so():
         next(iter(DataLoader(Words(), 2)))
     with pytest.raises(DataError, match=r"items \[0, 1\] raised ValueError: inv"):
         next(iter(DataLoader(Words(), 2, collate_fn=lambda items: int("no"))))
-    with pytest.raises(ArgumentError, match="no transform"):
-        DataLoader(Words(), 2, collate_fn=padded, transform=lambda *a: a)
+    with pytest.raises(ArgumentError, match="collate_fn must be a function .* got 3"):
+        DataLoader(Words(), 2, collate_fn=3)
     with pytest.raises(DataError, match="not all items"):
         default_collate([(1, 2), (1, 2, 3)])
 

@@ -8,8 +8,8 @@ from lab_blobs import blobs, clouds, network
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.data import TensorDataset, default_collate
-from minifp.errors import ArgumentError, DataError
+from minifp.data import TensorDataset
+from minifp.errors import DataError
 from minifp.lab import settings
 from minifp.lab.run import COLUMNS, evaluation_steps, train
 from minifp.nn import functional as F
@@ -94,8 +94,6 @@ def test_training_batches_are_transformed_in_every_precision_alike_and_test_batc
     assert found[0] == found[1] and math.isfinite(run.metric)
     task = blobs(transform=mirrored)
     assert "mirrored" in settings.settings(task, task.data())["augmentation"]
-    with pytest.raises(ArgumentError, match="transform is .*, but with `collate`"):
-        blobs(transform=mirrored, collate=default_collate)
 
 
 def test_the_history_has_a_line_for_every_step():

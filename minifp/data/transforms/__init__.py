@@ -13,16 +13,19 @@ without `prefetch`, and after resuming in the middle of an epoch. That holds for
 Those here change the first field, pictures (n, C, H, W), and leave the others, but for `MixUp` and
 `CutMix`, which change the second as well, the classes; any function of the same three arguments
 will do. Label smoothing is the loss's: `F.cross_entropy(z, t, label_smoothing=0.1)`.
+
+Where the loader has a collate_fn, which makes batches of items that are taken one by one, fields
+are lists: of pictures (C, H, W), which may differ in size, of targets, and so on. Those that change
+each picture by itself take both, and move the boxes of targets (see minifp/data/detection) with
+what is in them; some, which make pictures of several sizes, take lists only.
 """
 
 from minifp.data.transforms.draws import Compose, Draws
+from minifp.data.transforms.erasing import RandomErasing
 from minifp.data.transforms.mixing import CutMix, MixUp
-from minifp.data.transforms.one_picture import (
-    Normalize,
-    RandomCrop,
-    RandomErasing,
-    RandomHorizontalFlip,
-)
+from minifp.data.transforms.one_picture import Normalize, RandomCrop, RandomHorizontalFlip
+from minifp.data.transforms.photometric import RandomPhotometricDistort
+from minifp.data.transforms.with_boxes import RandomIoUCrop, RandomZoomOut, Resize
 
 __all__ = [
     "Compose",
@@ -33,4 +36,8 @@ __all__ = [
     "RandomCrop",
     "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomIoUCrop",
+    "RandomPhotometricDistort",
+    "RandomZoomOut",
+    "Resize",
 ]

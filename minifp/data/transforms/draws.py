@@ -53,6 +53,12 @@ class Draws:
         call = self._epoch * self._size + index
         return self._streams.normal(shape, purpose=f"{self._prefix} {purpose}", call=call)
 
+    def many(self, index: int, shape: tuple[int, ...], purpose: str) -> np.ndarray:
+        """Return for one item float32 numbers, equally likely in [0, 1), as many as there are in a
+        shape."""
+        call = self._epoch * self._size + index
+        return self._streams.uniform(shape, purpose=f"{self._prefix} {purpose}", call=call)
+
     def partners(self, indices: np.ndarray, purpose: str) -> np.ndarray:
         """Return for each of these items another of the epoch, (n,) int64, or rarely itself.
 

@@ -1,39 +1,89 @@
-"""Transforms of each picture by itself: cutting, mirroring, standardising, erasing."""
+"""Transforms of each picture by itself: cutting, mirroring, standardising."""
 
 import operator
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from minifp.checks import check_range
-from minifp.data.dataset import Fields
+from minifp.data.detection.targets import (
+    FIXED,
+    Target,
+    check_target,
+    is_target,
+    mirrored,
+    windowed,
+)
 from minifp.data.transforms.draws import Draws
-from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.errors import ArgumentError, ShapeError
 from minifp.ops.creation import Data
 from minifp.typing import Ints
 
-ATTEMPTS = 10  # to find a rectangle that fits, as in the paper's program
-
 
 class PictureTransform:
-    """What changes the first field: a subclass has `change(x, indices, draws)`."""
+    """What changes the first field: a subclass has `change(x, indices, draws)`.
 
-    def __call__(self, fields: Fields, indices: np.ndarray, draws: Draws) -> Fields:
+    The field is one array, or, where there is a collate_fn, a list of pictures; then the second may
+    be a list of targets with boxes. One that moves what is in a picture has `move` as well, and
+    says so by `moves`.
+    """
+
+    moves = False
+
+    def __call__(self, fields: Any, indices: np.ndarray, draws: Draws) -> Any:
         x, *others = fields
-        check_pictures(type(self).__name__, x)
+        name = type(self).__name__
+        if isinstance(x, list):
+            targets = others[0] if others else [None] * len(x)
+            pairs = []
+            for i, (picture, target) in enumerate(zip(x, targets)):
+                check_picture(name, picture)
+                self._check_target(target, picture, indices[i])
+                pairs.append(self.change_one(picture, target, indices[i : i + 1], draws))
+            pictures, found = ([pair[k] for pair in pairs] for k in (0, 1))
+            return (pictures, found, *others[1:]) if others else (pictures,)
+        check_pictures(name, x)
         return (self.change(x, indices, draws), *others)
 
     def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return these pictures changed, as another array."""
         raise NotImplementedError(f"{type(self).__name__} needs a change(x, indices, draws)")
 
+    def change_one(self, picture: np.ndarray, target: Any, index: np.ndarray, draws: Draws) -> Any:
+        """Return a picture (C, H, W) changed, and its target: boxes move with what they are of.
+
+        index: (1,), that of the item. target: a target with boxes, or anything else, which stays.
+        """
+        (changed,) = self.change(picture[None], index, draws)
+        if is_target(target):
+            target = self.move(target, picture.shape[1:], index, draws)
+        return changed, target
+
+    def move(self, target: Target, size: tuple, index: np.ndarray, draws: Draws) -> Target:
+        """Return the target of a picture of this size, (height, width), after the change."""
+        return target
+
+    def _check_target(self, target, picture, index):
+        if not is_target(target):
+            return
+        asked = f"{type(self).__name__}: item {index}"
+        check_target(asked, target, picture.shape[1:])
+        fixed = [key for key in FIXED if key in target]
+        if self.moves and fixed:
+            raise ArgumentError(
+                f"{asked}: boxes would be moved, and {' and '.join(fixed)} not: take these out of "
+                "the targets, or leave the transform out"
+            )
+
 
 class RandomCrop(PictureTransform):
     """Cut a window of `size`, a number or (height, width), from anywhere in each picture.
 
     Before, `padding` rows and columns of zeros are put around it: the mean grey where pictures are
-    normalized, black where they are not. Raises ShapeError for pictures that are too small.
+    normalized, black where they are not. Of boxes those stay whose middle is in the window, and
+    lose what is not. Raises ShapeError for pictures that are too small.
     """
+
+    moves = True
 
     def __init__(self, size: Ints, padding: int = 0) -> None:
         self.size = as_size("RandomCrop", size)
@@ -46,7 +96,20 @@ class RandomCrop(PictureTransform):
     def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return windows (n, C, *size)."""
         p = self.padding
-        n, _, *sizes = x.shape
+        top, left = self._corners(x.shape[-2:], indices, draws)
+        padded = np.pad(x, [(0, 0), (0, 0), (p, p), (p, p)])
+        shape = 1, 1, *self.size
+        windows = np.lib.stride_tricks.sliding_window_view(padded, shape)[..., 0, 0, :, :]
+        return windows[np.arange(len(x)), :, top, left]
+
+    def move(self, target: Target, size: tuple, index: np.ndarray, draws: Draws) -> Target:
+        """Return what is in the window."""
+        top, left = (int(at[0]) - self.padding for at in self._corners(size, index, draws))
+        return windowed(target, (left, top, left + self.size[1], top + self.size[0]))
+
+    def _corners(self, sizes, indices, draws):
+        """The first rows and columns of the windows, in padded pictures."""
+        p = self.padding
         room = [size + 2 * p - wanted + 1 for size, wanted in zip(sizes, self.size)]
         if min(room) < 1:
             raise ShapeError(
@@ -54,21 +117,19 @@ class RandomCrop(PictureTransform):
                 f"{tuple(sizes)} with padding={p}"
             )
         top = draws.integers(room[0], indices, "crop: top")
-        left = draws.integers(room[1], indices, "crop: left")
-        padded = np.pad(x, [(0, 0), (0, 0), (p, p), (p, p)])
-        shape = 1, 1, *self.size
-        windows = np.lib.stride_tricks.sliding_window_view(padded, shape)[..., 0, 0, :, :]
-        return windows[np.arange(n), :, top, left]
+        return top, draws.integers(room[1], indices, "crop: left")
 
     def __repr__(self):
         return f"RandomCrop({self.size}, padding={self.padding})"
 
 
 class RandomHorizontalFlip(PictureTransform):
-    """Mirror each picture, left to right, with probability p."""
+    """Mirror each picture, left to right, and its boxes, with probability p."""
+
+    moves = True
 
     def __init__(self, p: float = 0.5) -> None:
-        if not _is_number(p) or not 0 <= p <= 1:
+        if not is_number(p) or not 0 <= p <= 1:
             raise ArgumentError(f"RandomHorizontalFlip: p must be a probability, 0 to 1, got {p!r}")
         self.p = float(p)
 
@@ -76,6 +137,11 @@ class RandomHorizontalFlip(PictureTransform):
         """Return pictures of the same shape."""
         flipped = draws.uniform(indices, "flip") < self.p
         return np.where(flipped[:, None, None, None], x[..., ::-1], x)
+
+    def move(self, target: Target, size: tuple, index: np.ndarray, draws: Draws) -> Target:
+        """Return the boxes where the mirror shows them."""
+        flipped = draws.uniform(index, "flip")[0] < self.p
+        return mirrored(target, size[1]) if flipped else target
 
     def __repr__(self):
         return f"RandomHorizontalFlip(p={self.p})"
@@ -110,86 +176,19 @@ class Normalize(PictureTransform):
         return f"Normalize({self.mean.tolist()}, {self.std.tolist()})"
 
 
-class RandomErasing(PictureTransform):
-    """Erase a rectangle in each picture with probability p.
-
-    Its area is a share of the picture's, equally likely in `scale`; its height through its width is
-    in `ratio`, equally likely on a scale of logarithms; where it does not fit, others are drawn,
-    and after ten the picture stays. value: what stands there then, a number, one for each channel,
-    or "random": numbers of the standard normal distribution, for normalized pictures. Raises
-    ShapeError for another number of channels. Source: Zhong and others, arXiv 1708.04896.
-    """
-
-    def __init__(
-        self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33),
-        ratio: Sequence[float] = (0.3, 3.3), value: Data | str = 0,
-    ) -> None:  # fmt: skip
-        check_range("RandomErasing: p", p, high=1.0)
-        self.p = float(p)
-        self.scale = _interval("scale", scale, 1.0)
-        self.ratio = _interval("ratio", ratio, np.inf)
-        is_random = isinstance(value, str) and value == "random"
-        self.value = None if is_random else channels("RandomErasing: value", value)
-
-    def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
-        """Return pictures of the same shape."""
-        n, c, *sizes = x.shape
-        waiting = draws.uniform(indices, "erase") < self.p
-        inside = np.zeros((n, 1, *sizes), bool)
-        for attempt in range(ATTEMPTS):
-            if not waiting.any():
-                break
-            share, log_ratio, *places = (
-                draws.uniform(indices, f"erase: {what} {attempt}").astype(np.float64)
-                for what in ("area", "ratio", "top", "left")
-            )
-            low, high = self.scale
-            area = (low + (high - low) * share) * sizes[0] * sizes[1]
-            low, high = np.log(self.ratio)
-            ratio = np.exp(low + (high - low) * log_ratio)
-            height, width = np.rint(np.sqrt([area * ratio, area / ratio])).astype(np.int64)
-            fits = waiting & (height < sizes[0]) & (width < sizes[1])
-            rectangle = np.ones((n, 1, 1), bool)
-            for axis, size, length, place in zip((1, 2), sizes, (height, width), places):
-                first, at = np.floor(place * (size - length + 1))[:, None], np.arange(size)
-                line = (at >= first) & (at < first + length[:, None])
-                rectangle = rectangle & np.expand_dims(line, 3 - axis)
-            inside[fits, 0] = rectangle[fits]
-            waiting &= ~fits
-        return np.where(inside, self._values(x, inside, indices, draws), x)
-
-    def _values(self, x, inside, indices, draws):
-        """What stands where pictures are erased."""
-        if self.value is not None:
-            if len(self.value) not in (1, x.shape[1]):
-                raise ShapeError(
-                    f"RandomErasing: {len(self.value)} channels in value, {x.shape[1]} in pictures "
-                    f"of shape {x.shape}"
-                )
-            return self.value.astype(x.dtype)[:, None, None]
-        if x.dtype.kind != "f":
-            raise DTypeError(
-                f'RandomErasing: value="random" in pictures of {x.dtype}: put Normalize before it'
-            )
-        values = np.zeros_like(x)
-        for i in np.flatnonzero(inside.any((1, 2, 3))).tolist():
-            rows, columns = (np.flatnonzero(inside[i, 0].any(axis)) for axis in (1, 0))
-            shape = x.shape[1], len(rows), len(columns)
-            noise = draws.normal(int(indices[i]), shape, "erase: value")
-            values[i, :, rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = noise
-        return values
-
-    def __repr__(self):
-        value = "random" if self.value is None else self.value.tolist()
-        return f"RandomErasing(p={self.p}, scale={self.scale}, ratio={self.ratio}, value={value!r})"
-
-
 def check_pictures(asked: str, x: np.ndarray) -> None:
     """Raise ShapeError, which `asked` begins, for what are no pictures."""
     if x.ndim != 4:
         raise ShapeError(
             f"{asked}: expected pictures (n, C, H, W) as the first field, got shape {x.shape}"
         )
+
+
+def check_picture(asked: str, x) -> None:
+    """Raise ShapeError, which `asked` begins, for what is no picture."""
+    if not isinstance(x, np.ndarray) or x.ndim != 3:
+        shown = f"shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
+        raise ShapeError(f"{asked}: expected pictures (C, H, W) as the first field, got {shown}")
 
 
 def as_size(asked: str, size: Ints) -> tuple:
@@ -204,18 +203,22 @@ def as_size(asked: str, size: Ints) -> tuple:
     return tuple(operator.index(n) for n in pair)
 
 
-def _is_number(value):
+def is_number(value: Any) -> bool:
+    """Whether it is a number, which may be NaN."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def _interval(name, pair, most):
+def interval(asked: str, pair: Any, least: float = 0.0, most: float = np.inf) -> tuple:
+    """Return two finite numbers that do not fall, from `least`, itself excluded, to `most`.
+
+    Raises ArgumentError, which `asked` begins, for others.
+    """
     values = [*pair] if isinstance(pair, (tuple, list)) else []
-    if len(values) != 2 or not all(map(_is_number, values)):
-        raise ArgumentError(f"RandomErasing: {name} must be two numbers, got {pair!r}")
-    if not 0 < values[0] <= values[1] <= most or not np.isfinite(values[1]):
-        raise ArgumentError(
-            f"RandomErasing: {name} must rise, from above 0 to at most {most}, got {pair!r}"
-        )
+    if len(values) != 2 or not all(map(is_number, values)):
+        raise ArgumentError(f"{asked} must be two numbers, got {pair!r}")
+    if not least < values[0] <= values[1] <= most or not np.isfinite(values[1]):
+        end = "" if most == np.inf else f" to at most {most}"
+        raise ArgumentError(f"{asked} must rise, from above {least:g}{end}, got {pair!r}")
     return float(values[0]), float(values[1])
 
 
@@ -223,7 +226,7 @@ def channels(asked, values):
     """A number for each channel, or one for all, as (C,) float64."""
     values = values.tolist() if isinstance(values, np.ndarray) else values
     row = list(values) if isinstance(values, (tuple, list)) else [values]
-    if not row or not all(_is_number(v) and np.isfinite(v) for v in row):
+    if not row or not all(is_number(v) and np.isfinite(v) for v in row):
         raise ArgumentError(
             f"{asked} must be finite, a number or one for each channel, got {values!r}"
         )

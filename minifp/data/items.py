@@ -1,0 +1,50 @@
+"""Items of a data set that are taken one by one, changed, and made into a batch."""
+
+from textwrap import shorten
+
+import numpy as np
+
+from minifp.data.dataset import name_of
+from minifp.errors import DataError, MinifpError
+
+
+def listed(dataset, indices: np.ndarray) -> tuple[list, ...]:
+    """The fields of items that are taken one by one, each a list, as transforms are given them.
+
+    Raises DataError for items that are no tuples of one length.
+    """
+    items = [dataset[i] for i in indices.tolist()]
+    fields = {len(item) if isinstance(item, (tuple, list)) else type(item) for item in items}
+    if len(fields) > 1 or not all(isinstance(count, int) for count in fields):
+        shown = ", ".join(str(getattr(count, "__name__", count)) for count in fields)
+        raise DataError(
+            f"data set {name_of(dataset)}: a transform needs items that are tuples of as many "
+            f"fields, such as (picture, target), got {shown}"
+        )
+    return tuple(map(list, zip(*items)))
+
+
+def changed(dataset, transform, draws, indices: np.ndarray) -> list:
+    """Items that are taken one by one, changed by a transform. Raises DataError for lists of other
+    lengths that it returns."""
+    fields = transform(listed(dataset, indices), indices, draws)
+    if not isinstance(fields, tuple) or any(len(field) != len(indices) for field in fields):
+        shown = [len(f) for f in fields] if isinstance(fields, tuple) else type(fields).__name__
+        raise DataError(
+            f"DataLoader: asked {transform!r} to change {len(indices)} items, expected a tuple of "
+            f"lists of as many, got {shown}"
+        )
+    return list(zip(*fields))
+
+
+def collated(dataset, collate_fn, transform, draws, indices):
+    """A batch of items that are taken one by one. Raises DataError for Python's own errors."""
+    at = f"data set {name_of(dataset)}: collating items {shorten(str(indices.tolist()), 60)}"
+    try:
+        if transform is not None:
+            return collate_fn(changed(dataset, transform, draws, indices))
+        return collate_fn([dataset[i] for i in indices.tolist()])
+    except MinifpError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise DataError(f"{at} raised {type(error).__name__}: {error}") from error
