@@ -18,7 +18,7 @@ from minifp.lab.workers import carry_out
 from minifp.saving import files
 
 # What may differ between two runs that have the same bits, or is looked at by itself.
-MEASURED = ("seconds", "seconds_per_step", "bytes", "made", "snapshots", "kept")
+MEASURED = ("seconds", "seconds_per_step", "bytes", "made", "snapshots", "weights", "kept")
 TOLD = ("description", "epochs", "steps", "batch_size", "clip_norm")  # of tasks: settings have it
 SHOWN = 5  # of what differs
 
