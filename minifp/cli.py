@@ -28,6 +28,7 @@ COMMANDS = {
     "gallery": ("lab", "Test claims of the literature on small networks and data."),
     "sweep": ("lab", "Compare at every point of a grid of settings, such as learning rates."),
     "train": ("lab", "Train once, with checkpoints to go on from."),
+    "evaluate": ("lab", "Judge trained weights in several number formats, without training."),
     "inspect": ("scope", "See what each number format does to a training run."),
     "summary": ("scope", "Show the layers of a model, and what each precision needs of memory."),
     "explain": ("scope", "Show a number, or a calculation, in every number format, bit by bit."),

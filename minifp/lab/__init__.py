@@ -5,6 +5,7 @@ from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits import Gallery, gallery
 from minifp.lab.grids.sweeping import Sweep, sweep
+from minifp.lab.inference.evaluating import Inference, evaluate
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
 from minifp.lab.planning import Plan, plan
@@ -18,6 +19,7 @@ __all__ = [
     "Comparison",
     "EarlyStopping",
     "Gallery",
+    "Inference",
     "Metric",
     "Picture",
     "Plan",
@@ -26,6 +28,7 @@ __all__ = [
     "Sweep",
     "ablate",
     "compare",
+    "evaluate",
     "gallery",
     "plan",
     "merge",

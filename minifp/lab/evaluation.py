@@ -64,13 +64,17 @@ def plain_evaluation(task, state, test_set) -> Evaluation:
     return judged(task, *outputs_of(task, state, test_set, keep))
 
 
-def outputs_of(task, state, test_set, keep: bool = True) -> tuple:
-    """(outputs, targets, mean loss) of the whole test set; without `keep` the loss alone."""
+def outputs_of(task, state, test_set, keep: bool = True, loss_of=None) -> tuple:
+    """(outputs, targets, mean loss) of the whole test set; without `keep` the loss alone.
+
+    loss_of: in place of the task's loss.
+    """
+    loss_of = task.loss if loss_of is None else loss_of
     loader = DataLoader(test_set, 4 * task.batch_size, collate_fn=task.collate)
     losses, outputs, targets = [], [], []
     for batch in checked(loader, "the test set"):
         y, t = called(state.model, batch)
-        losses.append((count(t), float(task.loss(y, t).item())))
+        losses.append((count(t), float(loss_of(y, t).item())))
         if keep:
             outputs.append(mapped(wide, y))
             targets.append(mapped(wide, t))

@@ -75,6 +75,11 @@ class State:
             for name, model in self.models.items()
         }
 
+    def forget_unrounded(self) -> None:
+        """Keep of the weights what is stored alone: no optimizer needs the numbers behind it."""
+        for parameter in self.parameters():
+            parameter.storage.unrounded = None
+
     # ---- all models together, as one
 
     def parameters(self) -> list:
