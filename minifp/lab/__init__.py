@@ -1,6 +1,7 @@
 """The laboratory: train the same thing in several precisions and say what differs."""
 
 from minifp.lab.ablation import Ablation, ablate
+from minifp.lab.capacity.searching import Capacity, largest_batch
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits import Gallery, gallery
@@ -16,6 +17,7 @@ from minifp.lab.task import EarlyStopping
 __all__ = [
     "Ablation",
     "Audio",
+    "Capacity",
     "Comparison",
     "EarlyStopping",
     "Gallery",
@@ -30,6 +32,7 @@ __all__ = [
     "compare",
     "evaluate",
     "gallery",
+    "largest_batch",
     "plan",
     "merge",
     "sweep",

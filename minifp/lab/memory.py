@@ -28,14 +28,21 @@ ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS = "activation_gradients", "weight_gradien
 GRADIENTS = (ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS)
 
 
+class OverLimit(Exception):
+    """A step holds more than it may."""
+
+
 @contextmanager
-def measure_bytes(model, optimizer):
+def measure_bytes(model, optimizer, most=None):
     """Watch one training step; yields a dict that has the bytes of each of KINDS afterwards.
 
-    optimizer: of the model, a plain one or a MixedOptimizer.
+    optimizer: of the model, a plain one or a MixedOptimizer. most: the bytes that the step may hold
+    at its peak; as soon as it holds more, OverLimit ends it.
     """
     found: dict[str, int] = {}
-    ledger = Ledger([*model.parameters(), *model.buffers()])
+    always = optimizer.memory()
+    left = None if most is None else most - sum(always.values()) + always["gradients"]
+    ledger = Ledger([*model.parameters(), *model.buffers()], left)
     tape.observers.append(ledger)
     try:
         yield found
@@ -55,8 +62,9 @@ class Ledger:
     activations, activation_gradients, weight_gradients.
     """
 
-    def __init__(self, weights):
+    def __init__(self, weights, limit=None):
         self.weights = {key_of(buffer(t.array)) for t in weights}
+        self.limit = limit  # of `now`: above it OverLimit is raised
         self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
         self.of_node = {}  # node -> the buffers that go with it
         self.used_up = []  # the buffers of the node released last
@@ -87,6 +95,8 @@ class Ledger:
                 self.take(node, kind, key, whole)
         if self.now.total() > self.peak.total():
             self.peak = self.now.copy()
+        if self.limit is not None and self.now.total() > self.limit:
+            raise OverLimit(f"{self.now.total():,} bytes, of {self.limit:,} beside the weights")
 
     def take(self, node, kind, key, whole):
         """Count a buffer until its node, and the others that hold it, let go of it."""
