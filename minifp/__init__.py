@@ -112,7 +112,8 @@ from minifp.saving.checkpoint import load, save
 from minifp.lab.task import EarlyStopping, Task
 from minifp.lab.metrics import Metric
 from minifp.lab.tasks import load_task
-from minifp.lab import Comparison, Plan, ablate, compare, gallery, merge, plan, sweep
+from minifp.lab import Capacity, Comparison, Inference, Plan
+from minifp.lab import ablate, compare, evaluate, gallery, largest_batch, merge, plan, sweep
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.findings import Findings
@@ -138,20 +139,20 @@ from minifp.errors import TapeError, TrainingError, UnknownNameError
 from minifp.compat import unknown_names  # refuses names that are not there
 
 __all__ = [
-    "ArgumentError", "CaptureError", "CheckpointError", "Comparison", "DTypeError", "DataError",
-    "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings", "GradScaler",
-    "GradcheckError", "Metric", "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer",
-    "NoLossScale", "OutOfMemory", "Plan", "Precision", "PrecisionError", "PrecisionWarning",
-    "ShapeError", "StaticLossScale", "StepResult", "Summary", "TapeError", "Task", "Tensor",
-    "TrainingError", "UnknownNameError", "ablate", "amp", "autocast", "autograd", "bool",
-    "bool_", "capture", "compare", "data", "double", "enable_grad", "errors", "explain", "float",
-    "float16", "float32", "float64", "functional", "gallery", "get_gpu_math", "get_num_threads",
-    "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64",
-    "is_autocast_enabled", "is_grad_enabled", "kernel", "load", "load_task", "long",
-    "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list",
-    "optim", "paddle", "pi", "plan", "precision", "save", "set_default_device", "set_gpu_math",
-    "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "summary", "sweep",
-    "uint8",
+    "ArgumentError", "Capacity", "CaptureError", "CheckpointError", "Comparison", "DTypeError",
+    "DataError", "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings",
+    "GradScaler", "GradcheckError", "Inference", "Metric", "Microscope", "MinifpError",
+    "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Plan", "Precision",
+    "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "Summary",
+    "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError", "ablate", "amp", "autocast",
+    "autograd", "bool", "bool_", "capture", "compare", "data", "double", "enable_grad", "errors",
+    "evaluate", "explain", "float", "float16", "float32", "float64", "functional", "gallery",
+    "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half",
+    "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel",
+    "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope", "models",
+    "nan", "nn", "no_grad", "op", "op_list", "optim", "paddle", "pi", "plan", "precision", "save",
+    "set_default_device", "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision",
+    "set_state", "summary", "sweep", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

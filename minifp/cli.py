@@ -18,8 +18,8 @@ except ModuleNotFoundError as error:
     print("minifp's command line needs click: python -m pip install click", file=sys.stderr)
     raise SystemExit(2) from None
 
-# The command `name` of a room is the function `name` in minifp/<room>/commands/<name>.py, which is
-# imported when it is called.
+# The command `name` of a room is the function `name` in minifp/<room>/commands/<name>.py, with an
+# underscore for a hyphen, which is imported when it is called.
 COMMANDS = {
     "demo": ("lab", "See each technique of mixed precision at work, on bundled data."),
     "compare": ("lab", "Train in several precisions, and say what differs."),
@@ -28,6 +28,8 @@ COMMANDS = {
     "gallery": ("lab", "Test claims of the literature on small networks and data."),
     "sweep": ("lab", "Compare at every point of a grid of settings, such as learning rates."),
     "train": ("lab", "Train once, with checkpoints to go on from."),
+    "evaluate": ("lab", "Judge trained weights in several number formats, without training."),
+    "largest-batch": ("lab", "Find the largest batch that fits a memory, by real training steps."),
     "inspect": ("scope", "See what each number format does to a training run."),
     "summary": ("scope", "Show the layers of a model, and what each precision needs of memory."),
     "explain": ("scope", "Show a number, or a calculation, in every number format, bit by bit."),

@@ -1,10 +1,12 @@
 """The laboratory: train the same thing in several precisions and say what differs."""
 
 from minifp.lab.ablation import Ablation, ablate
+from minifp.lab.capacity.searching import Capacity, largest_batch
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits import Gallery, gallery
 from minifp.lab.grids.sweeping import Sweep, sweep
+from minifp.lab.inference.evaluating import Inference, evaluate
 from minifp.lab.kept import Audio, Picture
 from minifp.lab.metrics import Metric
 from minifp.lab.planning import Plan, plan
@@ -15,9 +17,11 @@ from minifp.lab.task import EarlyStopping
 __all__ = [
     "Ablation",
     "Audio",
+    "Capacity",
     "Comparison",
     "EarlyStopping",
     "Gallery",
+    "Inference",
     "Metric",
     "Picture",
     "Plan",
@@ -26,7 +30,9 @@ __all__ = [
     "Sweep",
     "ablate",
     "compare",
+    "evaluate",
     "gallery",
+    "largest_batch",
     "plan",
     "merge",
     "sweep",

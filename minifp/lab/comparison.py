@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minifp.errors import ArgumentError
 from minifp.lab import divergence, registration
 from minifp.lab.arms import is_control
 from minifp.lab.conclusions import controls, notes, sentences, special
@@ -40,7 +41,8 @@ class Comparison:
     precisions: their canonical texts. baseline: "float32" if it is among them, else the first.
     asked: the (precision, seed) pairs of the last call. config: the settings that all runs share.
     origin: by what it was made. registered: what was said before the runs: see registration.py.
-    out: the folder it is kept in, if any. known_distances: see divergence.py.
+    out: the folder it is kept in, if any. keeps_weights: whether those of each run are kept there.
+    known_distances: see divergence.py.
     """
 
     task: TaskInfo
@@ -54,6 +56,7 @@ class Comparison:
     origin: Origin = Origin()
     registered: list[dict] = field(default_factory=list)
     out: Path | None = None
+    keeps_weights: bool = False
     known_distances: dict = field(default_factory=dict, compare=False)
 
     @property
@@ -195,6 +198,7 @@ def compare(
     font: str | None = None,
     tensorboard: bool = False,
     pilot: bool = False,
+    keep_weights: bool = False,
 ) -> Comparison:
     """Train a task in several precisions with several seeds, and return the Comparison.
 
@@ -209,7 +213,8 @@ def compare(
     on whose workers to train (see docs/comparing.md). style, width, font: of pictures, as in
     Comparison.figures. tensorboard: write event files too, for `tensorboard --logdir`. pilot:
     whether these runs are to plan more of them, as `plan` says; what was called for is written down
-    before the first run.
+    before the first run. keep_weights: keep the weights of each run in `out`, as checkpoints for
+    `evaluate`; runs that are there without theirs are made again.
 
     Raises ArgumentError for arguments that cannot be, and for a folder with runs of other settings.
     """
@@ -220,8 +225,9 @@ def compare(
     travels = None if isinstance(engine, Here) else ticket(base, changes, task)
     precisions, seeds = canonical(precisions), seed_list(seeds)
     products = products_of(out, figures, style, width, font, tensorboard)
+    check_keep_weights(keep_weights, out)
     data = check_data(task.data())
-    comparison = opened(task, data, precisions, seeds, out)
+    comparison = opened(task, data, precisions, seeds, out, keep_weights)
     registration.register(comparison, pilot)
     if out is not None:
         comparison.origin = origin_of(base, device)
@@ -235,10 +241,21 @@ def compare(
     return comparison
 
 
-def opened(task, data, precisions, seeds, out) -> Comparison:
-    """The comparison as its folder holds it, or an empty one, with what is asked for added."""
+def check_keep_weights(keep_weights, out) -> None:
+    """Raise ArgumentError where weights are to be kept nowhere."""
+    if keep_weights and out is None:
+        raise ArgumentError("keep_weights=True without out: say in which folder to keep them")
+
+
+def opened(task, data, precisions, seeds, out, keep_weights=False) -> Comparison:
+    """The comparison as its folder holds it, or an empty one, with what is asked for added.
+
+    keep_weights: whether runs whose weights are not in the folder count as missing.
+    """
     config = settings(task, data)
     runs = store.load_runs(out, config) if out is not None else []
+    if keep_weights:
+        runs = [run for run in runs if store.has_weights(out, run)]
     return Comparison(
         TaskInfo.of(task, data[1]),
         task.dial,
@@ -250,6 +267,7 @@ def opened(task, data, precisions, seeds, out) -> Comparison:
         asked=[(precision, seed) for seed in seeds for precision in precisions],
         registered=registration.read(out) if out is not None else [],
         out=out,
+        keeps_weights=keep_weights,
     )
 
 

@@ -60,18 +60,30 @@ def own_evaluation(task, found) -> Evaluation:
 
 def plain_evaluation(task, state, test_set) -> Evaluation:
     """The mean loss over the test set, and the metrics of all outputs and targets."""
+    keep = any(m.function is not None for m in task.all_metrics)
+    return judged(task, *outputs_of(task, state, test_set, keep))
+
+
+def outputs_of(task, state, test_set, keep: bool = True, loss_of=None) -> tuple:
+    """(outputs, targets, mean loss) of the whole test set; without `keep` the loss alone.
+
+    loss_of: in place of the task's loss.
+    """
+    loss_of = task.loss if loss_of is None else loss_of
     loader = DataLoader(test_set, 4 * task.batch_size, collate_fn=task.collate)
-    functions = [m.function for m in task.all_metrics if m.function is not None]
     losses, outputs, targets = [], [], []
     for batch in checked(loader, "the test set"):
         y, t = called(state.model, batch)
-        losses.append((count(t), float(task.loss(y, t).item())))
-        if functions:
+        losses.append((count(t), float(loss_of(y, t).item())))
+        if keep:
             outputs.append(mapped(wide, y))
             targets.append(mapped(wide, t))
     loss = sum(n * l for n, l in losses) / sum(n for n, _ in losses)
-    if functions:
-        outputs, targets = together(outputs), together(targets)
+    return (together(outputs), together(targets), loss) if keep else (None, None, loss)
+
+
+def judged(task, outputs, targets, loss: float) -> Evaluation:
+    """The metrics of all outputs and targets, and the loss."""
     return Evaluation(
         {m.name: finite(measured(m, outputs, targets, loss)) for m in task.all_metrics},
         finite(loss),

@@ -1,4 +1,5 @@
-"""The bytes that one training step holds at its peak, by kind, measured at the tape.
+"""The bytes that one training step holds at its peak, by kind, measured at the tape; and those of a
+forward pass alone, at its kernels.
 
     weights, masters, optimizer_state   all the time; what the optimizer says of itself
     activations                         what the tape keeps for backward, the batch included
@@ -11,12 +12,15 @@ only when the next operation is done. (scope/memory/ledger.py watches until arra
 names who holds them, and measures the workspace.)
 """
 
+import weakref
 from collections import Counter
 from contextlib import contextmanager
 
 from minifp.autograd import tape
 from minifp.autograd.tape import Node, Tensor
+from minifp.numerics import kernels
 from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.device import is_array
 
 KINDS = ("weights", "masters", "optimizer_state", "activations", "gradients")
 ACTIVATIONS = "activations"
@@ -24,14 +28,21 @@ ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS = "activation_gradients", "weight_gradien
 GRADIENTS = (ACTIVATION_GRADIENTS, WEIGHT_GRADIENTS)
 
 
+class OverLimit(Exception):
+    """A step holds more than it may."""
+
+
 @contextmanager
-def measure_bytes(model, optimizer):
+def measure_bytes(model, optimizer, most=None):
     """Watch one training step; yields a dict that has the bytes of each of KINDS afterwards.
 
-    optimizer: of the model, a plain one or a MixedOptimizer.
+    optimizer: of the model, a plain one or a MixedOptimizer. most: the bytes that the step may hold
+    at its peak; as soon as it holds more, OverLimit ends it.
     """
     found: dict[str, int] = {}
-    ledger = Ledger([*model.parameters(), *model.buffers()])
+    always = optimizer.memory()
+    left = None if most is None else most - sum(always.values()) + always["gradients"]
+    ledger = Ledger([*model.parameters(), *model.buffers()], left)
     tape.observers.append(ledger)
     try:
         yield found
@@ -51,8 +62,9 @@ class Ledger:
     activations, activation_gradients, weight_gradients.
     """
 
-    def __init__(self, weights):
+    def __init__(self, weights, limit=None):
         self.weights = {key_of(buffer(t.array)) for t in weights}
+        self.limit = limit  # of `now`: above it OverLimit is raised
         self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
         self.of_node = {}  # node -> the buffers that go with it
         self.used_up = []  # the buffers of the node released last
@@ -83,6 +95,8 @@ class Ledger:
                 self.take(node, kind, key, whole)
         if self.now.total() > self.peak.total():
             self.peak = self.now.copy()
+        if self.limit is not None and self.now.total() > self.limit:
+            raise OverLimit(f"{self.now.total():,} bytes, of {self.limit:,} beside the weights")
 
     def take(self, node, kind, key, whole):
         """Count a buffer until its node, and the others that hold it, let go of it."""
@@ -98,6 +112,56 @@ class Ledger:
         if entry[2] == 0:
             whole, kind, _ = self.held.pop(key)
             self.now[kind] -= whole.nbytes
+
+
+@contextmanager
+def measure_forward(model):
+    """Watch a forward pass of which nothing is recorded; yields a dict that has the bytes of the
+    weights and of the activations at the peak afterwards.
+
+    An activation is what a kernel reads or returns and is no weight, the batch included, from when
+    a kernel shows it until its memory is freed.
+    """
+    weights = [*model.parameters(), *model.buffers()]
+    whole = {key_of(b): b.nbytes for b in (buffer(t.array) for t in weights)}
+    alive, found = Alive({*whole}), dict[str, int]()
+    kernels.observers.append(alive)
+    try:
+        yield found
+    finally:
+        kernels.observers.remove(alive)
+        found.update({"weights": sum(whole.values()), ACTIVATIONS: alive.peak})
+
+
+class Alive:
+    """An observer of kernels: the bytes of what they read and return, and their peak.
+
+    weights: keys of buffers that do not count.
+    """
+
+    def __init__(self, weights):
+        self.weights, self.owners = weights, {}  # id of a buffer -> a weak reference to it
+        self.now = self.peak = 0
+
+    def on_kernel(self, kernel, args, results, formats):
+        """What a kernel reads and what it returns are there at once."""
+        for array in (*arrays_in(args), *arrays_in(results)):
+            if is_array(array):
+                self.hold(buffer(array))
+        self.peak = max(self.peak, self.now)
+
+    def hold(self, whole):
+        """Count a buffer until it is freed."""
+        owner, size = id(whole), whole.nbytes
+        if owner in self.owners or key_of(whole) in self.weights:
+            return
+
+        def gone(_):
+            del self.owners[owner]
+            self.now -= size
+
+        self.owners[owner] = weakref.ref(whole, gone)
+        self.now += size
 
 
 def buffer(array):

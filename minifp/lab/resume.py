@@ -1,10 +1,8 @@
 """One run with checkpoints: `minifp train`. Interrupted or killed, it goes on bit for bit."""
 
-from dataclasses import asdict, replace
-
-import numpy as np
-
 from minifp.errors import ArgumentError, CheckpointError
+from minifp.lab.final_weights import extra_of
+from minifp.lab.results.origin import NOWHERE, origin_of
 from minifp.lab.run import Run, evaluation_steps, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data, settings
 from minifp.lab.tasks import load_task
@@ -43,16 +41,18 @@ def train_one(
         files.check_writable(path)
     before, held = {}, {}
     if resume is not None:
-        before, held = saved_extra(resume).values()
+        saved = saved_extra(resume)
+        before, held = saved["run"], saved["settings"]
     if epochs is None and steps is None:
         steps = held.get("steps")
-    task = adjusted(load_task(task), epochs, steps, held.get("dial") if dial is None else dial)
+    base = load_task(task)
+    task = adjusted(base, epochs, steps, held.get("dial") if dial is None else dial)
     precision = before.get("precision", DEFAULT_PRECISION) if precision is None else precision
     precision = canonical(precision)[0]
     seed = before.get("seed", DEFAULT_SEED) if seed is None else seed
     data = check_data(task.data())
     total = total_steps(task, data[0])
-    checkpoints = Checkpoints(settings(task, data), path, every, resume)
+    checkpoints = Checkpoints(settings(task, data), path, every, resume, origin_of(base, device))
     shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
     from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
 
@@ -74,10 +74,16 @@ def saved_run(path) -> dict:
 
 
 def saved_extra(path) -> dict:
-    """The run, as a dict, and its settings. Raises CheckpointError for another's checkpoint."""
-    tree = tensor_file.read(path)[1]
+    """The run, as a dict, its settings, and by what its task is found. Raises CheckpointError for
+    another's checkpoint."""
+    return checked_extra(path, tensor_file.read(path)[1])
+
+
+def checked_extra(path, tree) -> dict:
+    """The same, from what was read of the file."""
     try:
         extra = {"run": dict(tree["extra"]["run"]), "settings": dict(tree["extra"]["settings"])}
+        extra["origin"] = dict(tree["extra"].get("origin") or {})  # older ones have none
         history = extra["run"]["history"]
         extra["run"]["history"] = {name: column.tolist() for name, column in history.items()}
         Run(**extra["run"])
@@ -111,9 +117,9 @@ class Lengthened:
 class Checkpoints:
     """When and where a run is saved, and what it goes on from."""
 
-    def __init__(self, settings, path=None, every=None, resume=None):
+    def __init__(self, settings, path=None, every=None, resume=None, origin=NOWHERE):
         self.settings, self.every, self.resume = settings, every, resume
-        self.path = path
+        self.path, self.origin = path, origin
 
     def begin(self, training):
         """Take up the checkpoint, if there is one to resume. Raises CheckpointError."""
@@ -159,8 +165,5 @@ class Checkpoints:
         due = evaluation_steps(total, len(training.loader))
         if steps in due if self.every is None else steps % self.every == 0 or steps == total:
             training.read()
-            run = asdict(replace(training.run, kept={}, snapshots={}))
-            # as arrays, which JSON would write out
-            run["history"] = {name: np.array(column) for name, column in run["history"].items()}
-            extra = {"run": run, "settings": self.settings}
+            extra = extra_of(training.run, self.settings, self.origin)
             checkpoint.save(self.path, **training.parts(), extra=extra)

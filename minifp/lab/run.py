@@ -56,6 +56,8 @@ class Run:
         read from a folder, the names of the files.
     snapshots: weights and outputs after some steps, for distances: see snapshots.py; {} where they
         were not asked for.
+    weights: those at its end, unrounded, and buffers, by name, for each model by its name; {} where
+        they were not asked for.
     bytes: held at the peak of one step, by kind.
     seconds_per_step: the median; seconds: of the whole run, evaluations included;
     processor_seconds: that all threads of the process computed meanwhile, which is about what a
@@ -74,6 +76,7 @@ class Run:
     metrics: dict[str, list] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
     snapshots: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+    weights: dict[str, dict] = field(default_factory=dict, repr=False, compare=False)
     steps: int = 0
     skipped: int = 0
     final_scale: float = 1.0
@@ -91,16 +94,17 @@ class Run:
 
 def train(
     task: Task, precision, seed: int, data=None, on_step: Callable | None = None,
-    checkpoints=None, graph: bool | None = None, snapshots: bool = False,
+    checkpoints=None, graph: bool | None = None, *, snapshots: bool = False, weights: bool = False,
 ) -> Run:  # fmt: skip
     """Train `task` once and return its Run. Divergence is a result, not an error.
 
     precision: as `fp.precision` takes it, or an arm such as "float32@order". data: what
     `task.data()` returned, if it was called before. on_step(run): called after each step.
     checkpoints: see resume.py. graph: on a GPU, whether steps are captured as a CUDA graph; None:
-    where the step allows it. snapshots: whether weights and outputs are noted. BLAS has one thread
-    meanwhile, so that the numbers do not depend on how many cores there are. Raises DataError for
-    NaN in the data, naming the batch. Leaves the global seed and precision as they were.
+    where the step allows it. snapshots: whether weights and outputs are noted at some steps.
+    weights: whether all of those at the end are. BLAS has one thread meanwhile, so that the numbers
+    do not depend on how many cores there are. Raises DataError for NaN in the data, naming the
+    batch. Leaves the global seed and precision as they were.
     """
     arm, before = as_arm(precision), random.get_state()
     try:
@@ -108,7 +112,9 @@ def train(
         with one_thread(), arm.active():
             data = data or task.data()
             training = Training(task, Run(str(arm), seed), data, graph, snapshots)
-            return training.to_the_end(on_step, checkpoints)
+            run = training.to_the_end(on_step, checkpoints)
+            run.weights = training.state.weights() if weights else {}
+            return run
     finally:
         random.set_state(before)
 

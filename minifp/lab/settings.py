@@ -14,6 +14,7 @@ from minifp.lab.run import total_steps
 from minifp.lab.state import State
 from minifp.numerics import policy
 from minifp.runtime import random
+from minifp.training.loss_scale import as_loss_scale
 
 # ---- what is asked for ---------------------------------------------------------------------------
 
@@ -31,7 +32,10 @@ def canonical(precisions) -> list[str]:
     """The canonical text of each precision, or arm; each may be there once."""
     single = isinstance(precisions, (str, policy.Precision, Arm))
     given = [precisions] if single else list(precisions)
-    texts = [str(as_arm(p)) for p in given]
+    arms = [as_arm(p) for p in given]
+    for arm in arms:
+        as_loss_scale(arm.precision.loss_scale)  # whose settings may not go together
+    texts = list(map(str, arms))
     if not texts:
         raise ArgumentError("precisions is empty, expected at least one, such as 'mixed'")
     for text in texts:

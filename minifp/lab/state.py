@@ -25,23 +25,27 @@ class State:
 
     model: what the task's `model` built: a Module, or a dict of them. optimizer: a MixedOptimizer
     around each optimizer that the task built, one or a dict as the task has it. epoch: the number
-    of the epoch under way; steps: how many were begun, this one included.
+    of the epoch under way; steps: how many were begun, this one included. trains: whether
+    optimizers are built; to judge models they are not needed, nor are masters.
     """
 
-    def __init__(self, task, arm, seed: int) -> None:
+    def __init__(self, task, arm, seed: int, trains: bool = True) -> None:
         self.task, self.epoch, self.steps = task, 0, 0
         self.model = task.model()
         self.models = named(task, "model", self.model, Module)
         arm.disturb(self.models, seed)
-        alone = "" in self.models
-        made = task.optimizer(self.model.parameters() if alone else self.model)
-        self.plain = named(task, "optimizer", made, Optimizer)
+        self.plain = self._optimizers() if trains else {}
         self.optimizers = {
             name: MixedOptimizer(o, dial=task.dial, clip_norm=task.clip_norm)
             for name, o in self.plain.items()
         }
         self.optimizer: Any = self.optimizers.get("", self.optimizers)
         self.schedulers: dict = {}
+
+    def _optimizers(self):
+        alone = "" in self.models
+        made = self.task.optimizer(self.model.parameters() if alone else self.model)
+        return named(self.task, "optimizer", made, Optimizer)
 
     def schedule(self, length: int) -> None:
         """Make the schedules, of so many steps or epochs."""
@@ -63,6 +67,18 @@ class State:
             for kind, parts in kinds.items()
             for name, part in parts.items()
         }
+
+    def weights(self) -> dict[str, dict]:
+        """Unrounded weights, and buffers, by name, of each model by its name."""
+        return {
+            name: {path: t.array for path, t in model.state_dict().items()}
+            for name, model in self.models.items()
+        }
+
+    def forget_unrounded(self) -> None:
+        """Keep of the weights what is stored alone: no optimizer needs the numbers behind it."""
+        for parameter in self.parameters():
+            parameter.storage.unrounded = None
 
     # ---- all models together, as one
 

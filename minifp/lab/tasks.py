@@ -1,6 +1,7 @@
 """The built-in tasks, and finding a task by its name or in a user's file.
 
 load_task("lenet", data="mnist")       a built-in model on one of its data sets
+load_task("vgg-d:quick")               what an exhibit of the gallery trains, at one of its scales
 load_task("spirals.py:task")           the Task called `task` in a file
 load_task("mypackage.tasks:spirals")   the Task called `spirals` in a module that can be imported
 """
@@ -17,25 +18,15 @@ from pathlib import Path
 
 from minifp import data, optim
 from minifp.errors import ArgumentError
+from minifp.lab.schedules import cosine
 from minifp.lab.task import Task
 from minifp.models import MLP, CharLSTM, LeNet
 from minifp.nn import functional as F
-from minifp.optim import lr_scheduler
 
 SIZES = {"digits": 8, "mnist": 28, "fashion_mnist": 28}  # of the square pictures, in pixels
 # Points: one of digits' 360 test pictures is 0.28.
 MARGINS = {"digits": 1.0, "mnist": 0.3, "fashion_mnist": 0.5}
 CHARACTERS = 65  # in Shakespeare's vocabulary
-
-
-def cosine(optimizer, steps: int, warm_up: int = 0):
-    """A rate that falls to 0 along a cosine, after a linear rise over `warm_up` steps."""
-    warm_up = min(warm_up, steps // 10)
-    falling = lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps - warm_up)
-    if warm_up == 0:
-        return falling
-    rising = lr_scheduler.LinearLR(optimizer, start_factor=1 / warm_up, total_iters=warm_up)
-    return lr_scheduler.SequentialLR(optimizer, [rising, falling], milestones=[warm_up])
 
 
 def mlp(name: str) -> Task:
@@ -101,7 +92,8 @@ BUILT_IN = {
 
 
 def load_task(spec: Task | str, data: str | None = None) -> Task:
-    """Return the Task that `spec` means: one itself, a built-in name, or "file.py:name".
+    """Return the Task that `spec` means: one itself, a built-in name, an exhibit of the gallery
+    with its scale, "package.module:name" or "file.py:name".
 
     data: the data set of a built-in task, by name; the first of its data sets by default.
     Raises ArgumentError if there is no such task, saying what there is.
@@ -112,6 +104,8 @@ def load_task(spec: Task | str, data: str | None = None) -> Task:
         raise ArgumentError(f"a task is a Task or a text, not {type(spec).__name__}: {KNOWN}")
     elif spec in BUILT_IN:
         return found_by(built_in(spec, data), spec, data)
+    elif (hanging := exhibited(spec)) is not None:
+        task = found_by(hanging, spec)
     elif re.fullmatch(r"[\w.]+:\w+", spec) and ".py:" not in spec:
         task = found_by(from_module(spec), spec)
     elif ".py" not in spec:
@@ -129,7 +123,17 @@ def found_by(task: Task, spec: str, data: str | None = None) -> Task:
     return task
 
 
-KNOWN = f'{", ".join(BUILT_IN)}, or a file and a name in it, such as "mytask.py:task"'
+def exhibited(spec: str) -> Task | None:
+    """The task of an exhibit of the gallery at a scale; None where a text means none."""
+    from minifp.lab.exhibits import wings  # here, because what shows exhibits loads tasks
+
+    return wings.task_named(spec)
+
+
+KNOWN = (
+    f"{', '.join(BUILT_IN)}, an exhibit of `minifp gallery` at one of its scales, such as "
+    '"vgg-d:quick", or a file and a name in it, such as "mytask.py:task"'
+)
 FILE_MODULE = "minifp_task_"  # what the names of modules begin with that are files' tasks
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from minifp.errors import PrecisionError
 from minifp.numerics import autocast
 from minifp.numerics.formats import FORMATS, as_dtype, float16, float32, float64
+from minifp.numerics.loss_scale_text import DYNAMIC, checked_loss_scale
 from minifp.numerics.precision_names import meant
 from minifp.runtime.contexts import Context, Entry
 
@@ -57,7 +58,7 @@ class Precision:
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
     optimizer_state: the format of momentum and moments.
-    loss_scale: "dynamic", a number (static), or None.
+    loss_scale: "dynamic", with settings as in loss_scale_text.py; a number (static), or None.
     operations: None, or for autocast the changes of its table (see autocast.py), {} for none:
         operations cast their inputs as their rows say, `activations` is what tensors are made in.
 
@@ -157,33 +158,21 @@ STORAGE_FIELDS = ("weights", "activations", "gradients")
 FORMAT_FIELDS = (*STORAGE_FIELDS, "accumulate", "reduce", "norm_parameters", "optimizer_state")
 
 
-def checked_loss_scale(value):
-    """ "dynamic", None or a positive finite float; anything else raises PrecisionError."""
-    if value is None or value is False or value == "dynamic":
-        return value or None
-    if isinstance(value, (int, float, np.number)) and value is not True:
-        if 0 < value <= FORMATS[float64.name].max:
-            return float(value)
-    raise PrecisionError(
-        f'loss_scale={value!r}: expected "dynamic", a positive finite number, or None for none'
-    )
-
-
 def _read_value(key, value, text):
     if key in ("master_weights", "loss_scale", "operations"):
         if value in ("on", "off"):
-            on = "dynamic" if key == "loss_scale" else True
+            on = DYNAMIC if key == "loss_scale" else True
             return on if value == "on" else (None if key == "loss_scale" else False)
-        if key == "loss_scale" and value != "dynamic":
+        if key == "loss_scale" and value.startswith(DYNAMIC):
+            return checked_loss_scale(value)
+        if key == "loss_scale":
             try:
                 return checked_loss_scale(float(value))
             except ValueError:
                 pass
-        elif key == "loss_scale":
-            return value
     elif value in FORMATS:
         return value
-    kind = {"loss_scale": "dynamic, a positive number or off"}
+    kind = {"loss_scale": f"{DYNAMIC}, a positive number or off"}
     kind |= dict.fromkeys(("master_weights", "operations"), "on or off")
     raise PrecisionError(
         f"{key}={value!r} in precision {text!r}: expected {kind.get(key, ', '.join(FORMATS))}"
@@ -200,8 +189,8 @@ def _write_value(value):
 HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
 NAMED = {
     SINGLE: Precision(),
-    "mixed": Precision(storage=HALF, master_weights=True, loss_scale="dynamic"),
-    "autocast": Precision(loss_scale="dynamic", operations={}),
+    "mixed": Precision(storage=HALF, master_weights=True, loss_scale=DYNAMIC),
+    "autocast": Precision(loss_scale=DYNAMIC, operations={}),
     HALF: Precision(storage=HALF, accumulate=HALF, reduce=HALF, norm_parameters=HALF),
     DOUBLE: Precision(
         storage=DOUBLE,
@@ -391,7 +380,7 @@ def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | fl
     formats = FORMATS[p.weights].dtype, FORMATS[p.norm_parameters].dtype, float32
     least = min(format.itemsize for format in formats)
     if any(dtype.itemsize < least for dtype in dtypes):
-        return True, p.loss_scale or "dynamic"
+        return True, p.loss_scale or DYNAMIC
     return p.master_weights, p.loss_scale
 
 

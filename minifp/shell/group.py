@@ -22,7 +22,8 @@ class Refusal(click.ClickException):
 class Commands(click.Group):
     """Commands that are listed by an index: {name: (room, one line of help)}.
 
-    The command `name` of a room is the function `name` in minifp/<room>/commands/<name>.py.
+    The command `name` of a room is the function `name` in minifp/<room>/commands/<name>.py; a
+    hyphen is an underscore there.
     """
 
     def __init__(self, *args, index, **settings):
@@ -38,7 +39,8 @@ class Commands(click.Group):
         if name not in self.index:
             return None
         room, _ = self.index[name]
-        return getattr(import_module(f"minifp.{room}.commands.{name}"), name)
+        stem = name.replace("-", "_")
+        return getattr(import_module(f"minifp.{room}.commands.{stem}"), stem)
 
     def format_commands(self, ctx, formatter):
         """List the index, for which no command need be imported."""

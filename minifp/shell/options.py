@@ -149,6 +149,11 @@ def products(command):
     return command
 
 
+keep_weights = click.option(
+    "--keep-weights",
+    is_flag=True,
+    help="Keep the weights of each run too, in DIR/runs, for `minifp evaluate`.",
+)
 device = click.option(
     "--device",
     type=click.Choice(["cpu", "cuda"]),

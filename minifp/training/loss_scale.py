@@ -14,7 +14,7 @@ from typing import Any
 
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics.policy import checked_loss_scale
+from minifp.numerics.loss_scale_text import checked_loss_scale, dynamic_settings
 
 PATIENCE = 50  # skipped steps in a row before training stops
 SMALLEST, LARGEST = 2.0**-126, 2.0**126  # S and 1/S are ordinary float32 numbers
@@ -137,12 +137,13 @@ class DynamicLossScale(StaticLossScale):
 
 
 def as_loss_scale(scale: Any) -> StaticLossScale:
-    """A loss scale object from one, a number, "dynamic" or None."""
+    """A loss scale object from one, a number, "dynamic" (perhaps with settings, as in
+    "dynamic+growth_interval=100") or None."""
     if hasattr(scale, "value") and hasattr(scale, "update"):
         return scale
     scale = checked_loss_scale(scale)
-    if scale == "dynamic":
-        return DynamicLossScale()
+    if isinstance(scale, str):
+        return DynamicLossScale(**dynamic_settings(scale))
     return NoLossScale() if scale is None else StaticLossScale(scale)
 
 

@@ -147,7 +147,7 @@ def test_a_file_may_import_what_lies_beside_it(file):
 @pytest.mark.parametrize(
     "spec, message",
     [
-        ("resnet", "no task 'resnet': expected mlp, lenet, charlstm, or a file"),
+        ("resnet", "no task 'resnet': expected mlp, lenet, charlstm, an exhibit"),
         (3, "a task is a Task or a text, not int"),
         ("nowhere.py:task", "there is no file nowhere.py"),
     ],

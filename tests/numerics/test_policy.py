@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 formats = st.sampled_from(list(FORMATS))
 scales = st.none() | st.just("dynamic") | st.floats(1e-300, 1e300) | st.integers(1, 2**60)
+scales |= st.builds(
+    "dynamic+growth_interval={}+max_scale={!r}".format, st.integers(1, 9999), st.floats(1, 1e30)
+)
 precisions = st.builds(
     Precision,
     **dict.fromkeys(policy.FORMAT_FIELDS, formats),
@@ -96,6 +99,8 @@ words = st.sampled_from(
         "on",
         "off",
         "dynamic",
+        "+",
+        "growth_interval",
         "none",
         "True",
         "1",
@@ -142,6 +147,14 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),
         ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, a positive number or off"),
         ("mixed,loss_scale=nan", "loss_scale='nan'"),
+        (
+            "mixed,loss_scale=dynamic+growth_intervall=9",
+            "no setting .growth_intervall., expected growth_interval",
+        ),
+        ("mixed,loss_scale=dynamic+patience=0", "patience='0' .*whole number of steps"),
+        ("mixed,loss_scale=dynamic+growth_interval=2.5", "growth_interval='2.5' .*whole number"),
+        ("mixed,loss_scale=dynamic+min_scale=inf", "min_scale='inf' .*positive finite number"),
+        ("mixed,loss_scale=dynamics", "loss_scale='dynamics': expected .dynamic., perhaps with"),
         ("mixed,loss_scale=1e999", "loss_scale='1e999'"),
         ("", "no precision ''"),
     ],

@@ -1,5 +1,6 @@
 """Claims about the loss scale: its rule, its bounds, its state, and what it refuses."""
 
+import inspect
 import json
 from itertools import groupby
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import minifp as fp
+from minifp.numerics.loss_scale_text import SETTINGS
 from minifp.training.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale, as_loss_scale
 
 
@@ -163,6 +165,21 @@ def test_a_scale_is_named_by_a_number_a_word_or_nothing():
     assert type(as_loss_scale("dynamic")) is DynamicLossScale
     assert type(as_loss_scale(None)) is NoLossScale
     assert (type(as_loss_scale(128)), as_loss_scale(128).value) == (StaticLossScale, 128.0)
+    named = as_loss_scale("dynamic + growth_interval=20+init_scale=1024 + patience=50")
+    assert (named.growth_interval, named.value, named.patience) == (20, 1024.0, 50)
+    precision = fp.Precision.parse("mixed,loss_scale=dynamic+patience=50+growth_interval=20")
+    assert str(precision) == "mixed,loss_scale=dynamic+growth_interval=20"
+    with fp.precision(precision):
+        optimizer = fp.MixedOptimizer(fp.optim.SGD(fp.nn.Linear(2, 2).parameters(), lr=0.1))
+    assert optimizer.loss_scale.growth_interval == 20
+    assert str(precision.parse("mixed,loss_scale=dynamic+growth_interval=2000")) == "mixed"
+
+
+def test_texts_and_constructor_have_the_same_settings_and_defaults():
+    parameters = inspect.signature(DynamicLossScale).parameters.values()
+    assert {p.name: (type(p.default), p.default) for p in parameters} == {
+        name: (type(value), value) for name, value in SETTINGS.items()
+    }
 
 
 NO_SCALE = [0, 0.0, -1, -0.5, float("inf"), -float("inf"), float("nan"), 1e39, 1e-300, True, [2.0]]

@@ -37,6 +37,7 @@ class ManyFactors(click.Command):
 @options.dial
 @options.out("Keep results, pictures and pages in this folder, and go on from what is there.")
 @options.products
+@options.keep_weights
 @options.device
 @options.jobs
 @options.scheduler
@@ -51,6 +52,7 @@ def ablate(
     steps,
     dial,
     out,
+    keep_weights,
     device,
     jobs,
     scheduler,
@@ -84,6 +86,7 @@ def ablate(
             device=device,
             jobs=jobs,
             client=client,
+            keep_weights=keep_weights,
         )
     click.echo(ablation.table())
     page = files.as_path(out) / "effects.html" if out else None

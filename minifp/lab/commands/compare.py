@@ -23,6 +23,7 @@ from minifp.shell.results import products, where
 @options.dial
 @options.out("Keep results, pictures and report in this folder, and go on from what is there.")
 @options.products
+@options.keep_weights
 @options.device
 @options.jobs
 @options.scheduler
@@ -31,8 +32,8 @@ from minifp.shell.results import products, where
 )
 @options.quiet
 def compare(
-    task, data, precisions, seeds, epochs, steps, dial, out, device, jobs, scheduler, plan, quiet,
-    **made,
+    task, data, precisions, seeds, epochs, steps, dial, out, keep_weights, device, jobs, scheduler,
+    plan, quiet, **made,
 ):  # fmt: skip
     """Train TASK once for each precision and seed, and say what differs.
 
@@ -89,6 +90,7 @@ def compare(
                 jobs=jobs,
                 client=client,
                 pilot=plan,
+                keep_weights=keep_weights,
             )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(finished_before_interrupt(out)) from None

@@ -21,12 +21,15 @@ from minifp.shell.results import picture_format, where
 )
 @options.out("Keep everything in this folder, and go on from what is there.")
 @options.figures
+@options.keep_weights
 @click.option("--dry-run", is_flag=True, help="Say how many runs there are, and about how long.")
 @options.device
 @options.jobs
 @options.scheduler
 @options.quiet
-def gallery(names, scale, seeds, out, figures, dry_run, device, jobs, scheduler, quiet):
+def gallery(
+    names, scale, seeds, out, figures, keep_weights, dry_run, device, jobs, scheduler, quiet
+):
     """Test claims of the literature on small networks and data.
 
     NAME is "classification", the table of the paper that introduced mixed-precision training:
@@ -43,7 +46,8 @@ def gallery(names, scale, seeds, out, figures, dry_run, device, jobs, scheduler,
     """
     chosen, scale = names or ("classification",), scale or "evening"
     if dry_run:
-        click.echo(estimate(chosen, scale, seeds, out, device, jobs).text())
+        told = estimate(chosen, scale, seeds, out, device, jobs, keep_weights=keep_weights)
+        click.echo(told.text())
         return
     with connected(scheduler) as client:
         shown = lab.gallery(
@@ -56,6 +60,7 @@ def gallery(names, scale, seeds, out, figures, dry_run, device, jobs, scheduler,
             device=device,
             jobs=jobs,
             client=client,
+            keep_weights=keep_weights,
         )
     click.echo(shown.table())
     click.echo("\n" + where(Path(out) / f"{NAME}.html" if out else None, figures))

@@ -10,8 +10,8 @@ from functools import partial
 
 from minifp import data, optim
 from minifp.lab.exhibits.exhibit import Exhibit, Published
+from minifp.lab.schedules import cosine
 from minifp.lab.task import Task
-from minifp.lab.tasks import cosine
 from minifp.models import VGG16, AlexNet, GoogLeNet, InceptionV2, InceptionV3, PreActResNet50
 from minifp.nn import functional as F
 

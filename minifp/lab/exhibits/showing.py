@@ -12,15 +12,17 @@ from minifp.errors import ArgumentError
 from minifp.lab import registration
 from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
-from minifp.lab.comparison import Comparison, opened
+from minifp.lab.comparison import Comparison, check_keep_weights, opened
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import classification
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
+from minifp.lab.exhibits.wings import WINGS, spec_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results import store
 from minifp.lab.results.folder import begin
+from minifp.lab.results.origin import origin_of
 from minifp.lab.results.products import products_of
 from minifp.lab.settings import canonical, check_data, seed_list
+from minifp.lab.tasks import found_by
 from minifp.lab.workers.carry_out import carry_out
 from minifp.lab.workers.engines import engine_for
 from minifp.lab.workers.here import Here
@@ -30,7 +32,6 @@ from minifp.numerics import policy
 from minifp.runtime.nearest import nearest
 from minifp.saving import files
 
-WINGS = {"classification": classification.EXHIBITS}
 BASE = "mixed"  # whose techniques are taken away where an exhibit is ablated
 UNSCALED = "mixed,loss_scale=1"
 
@@ -101,6 +102,7 @@ def gallery(
     device: str | None = None,
     jobs: int = 1,
     client: Any = None,
+    keep_weights: bool = False,
 ) -> Gallery:
     """Test claims of the literature on small networks and data, and return the Gallery.
 
@@ -116,7 +118,10 @@ def gallery(
     out = None if out is None else files.as_path(out)
     engine = engine_for(jobs, client)
     products = products_of(out, figures, None, None, None, False)
-    shown, wanted = found(names, scale, seeds, out, device, not isinstance(engine, Here))
+    check_keep_weights(keep_weights, out)
+    shown, wanted = found(
+        names, scale, seeds, out, device, not isinstance(engine, Here), keep_weights=keep_weights
+    )
     for comparison in shown.comparisons:
         registration.register(comparison, False)
         if out is not None:
@@ -132,14 +137,19 @@ def gallery(
     return shown
 
 
-def estimate(names, scale, seeds=None, out=None, device=None, jobs: int = 1) -> Estimate:
+def estimate(
+    names, scale, seeds=None, out=None, device=None, jobs: int = 1, *, keep_weights: bool = False
+) -> Estimate:
     """How many runs are missing, and about how long they take, so many at a time."""
     out = None if out is None else files.as_path(out)
-    shown, wanted = found(names, scale, seeds, out, device)
+    check_keep_weights(keep_weights, out)
+    shown, wanted = found(names, scale, seeds, out, device, keep_weights=keep_weights)
     return estimate_of(sum(len(c.asked) for c in shown.comparisons), wanted, jobs)
 
 
-def found(names, scale, seeds, out, device=None, travels=False) -> tuple[Gallery, list[Wanted]]:
+def found(
+    names, scale, seeds, out, device=None, travels=False, *, keep_weights=False
+) -> tuple[Gallery, list[Wanted]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
     chosen = [e for e in exhibits_of(names) if seeds is not None or e.seeds[scale]]
@@ -147,12 +157,14 @@ def found(names, scale, seeds, out, device=None, travels=False) -> tuple[Gallery
         raise ArgumentError(f"{names}: nothing of this at the scale {scale!r}: choose another one")
     shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:
-        task = exhibit.task(scale)
+        task, spec = exhibit.task(scale), spec_of(exhibit, scale)
+        task = task if spec is None else found_by(task, spec)
         which = seed_list(exhibit.seeds[scale] if seeds is None else seeds)
         data, cells = check_data(task.data()), cells_of(exhibit)
         arms = canonical(dict.fromkeys([policy.SINGLE, *exhibit.arms, *cells.values()]))
         place = None if out is None else out / exhibit.name
-        comparison = opened(task, data, arms, which, place)
+        comparison = opened(task, data, arms, which, place, keep_weights)
+        comparison.origin = origin_of(task, device)
         if cells:
             factors = as_factors(DEFAULT, as_base(BASE))
             shown.ablations[exhibit.name] = Ablation(comparison, factors, cells)

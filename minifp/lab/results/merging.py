@@ -25,6 +25,7 @@ MEASURED = (
     "bytes",
     "made",
     "snapshots",
+    "weights",
     "kept",
 )
 TOLD = ("description", "epochs", "steps", "batch_size", "clip_norm")  # of tasks: settings have it

@@ -42,6 +42,9 @@ class Origin:
         return path if path.endswith(".py") else None
 
 
+NOWHERE = Origin()  # of what has no name
+
+
 def origin_of(task: Task, device=None, environment: Mapping[str, str] = os.environ) -> Origin:
     """By what `compare` was called with this task, in this folder."""
     spec, data = task.origin or imported_as(task) or (None, None)

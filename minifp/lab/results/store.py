@@ -2,6 +2,7 @@
 
     runs/<precision>,seed=<n>.json   one finished run each, with the settings it belongs to
     runs/<precision>,seed=<n>.npz    its weights and outputs at some steps: see snapshots.py
+    runs/<precision>,seed=<n>.safetensors   its weights at the end, where they are kept
     runs/<precision>,seed=<n>/       what its evaluation kept: arrays, texts, pictures, sounds
     results.json                     the table, the settings, the runs without their histories
     runs.csv, history.csv            every run, and every step of every run, as plain tables
@@ -24,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import ArgumentError, DataError
-from minifp.lab import kept
+from minifp.lab import final_weights, kept
+from minifp.lab.results.origin import NOWHERE, Origin
 from minifp.lab.run import Run
 from minifp.saving import files
 
@@ -67,12 +69,16 @@ def run_path(folder: Path, precision: str, seed: int) -> Path:
     return folder / RUNS / f"{precision},seed={seed}.json"
 
 
-def save_run(folder: Path, run: Run, config: dict) -> None:
+def save_run(folder: Path, run: Run, config: dict, origin: Origin = NOWHERE) -> None:
     """Write one finished run into its own file, and beside it its snapshots and what it keeps.
 
-    `run.kept` has the names of the files then, seen from the folder.
+    `run.kept` has the names of the files then, seen from the folder; its weights, where it has
+    them, are in a checkpoint, and no more in memory. origin: of its task.
     """
     path = run_path(folder, run.precision, run.seed)
+    if run.weights:
+        final_weights.save(weights_path(path), run, config, origin)
+        run.weights = {}
     beside = path.with_name(path.name.removesuffix(".json"))
     found = {name: kept.contents(name, value) for name, value in run.kept.items()}
     written: dict = {beside / file: content for file, content in found.values()}
@@ -89,13 +95,25 @@ def save_run(folder: Path, run: Run, config: dict) -> None:
 
 def text_of(run: Run, config: dict) -> str:
     """A run without its snapshots, and its settings, as JSON."""
-    return to_json({"config": config, "run": asdict(replace(run, snapshots={}))})
+    return to_json({"config": config, "run": asdict(replace(run, snapshots={}, weights={}))})
 
 
 def beside(folder: Path, run: Run) -> list[str]:
     """The files beside that of a run that is kept in a folder, seen from there."""
-    path = snapshots_path(run_path(folder, run.precision, run.seed))
-    return [path.relative_to(folder).as_posix()] * bool(run.snapshots) + list(run.kept.values())
+    path = run_path(folder, run.precision, run.seed)
+    there = [snapshots_path(path)] * bool(run.snapshots)
+    there += [weights_path(path)] * has_weights(folder, run)
+    return [file.relative_to(folder).as_posix() for file in there] + list(run.kept.values())
+
+
+def has_weights(folder: Path, run: Run) -> bool:
+    """Whether the weights of a run are kept in a folder."""
+    return weights_path(run_path(folder, run.precision, run.seed)).is_file()
+
+
+def weights_path(path: Path) -> Path:
+    """Where the weights of a run in `path` are."""
+    return path.with_name(path.name.removesuffix(".json") + ".safetensors")
 
 
 def snapshots_path(path: Path) -> Path:

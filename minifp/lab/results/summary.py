@@ -44,9 +44,10 @@ def summary(comparison) -> dict:
 
 
 def told(run) -> dict:
-    """A run without its history, snapshots, and what it keeps in memory."""
-    small = replace(run, history={}, snapshots={}, kept={n: str(v) for n, v in run.kept.items()})
-    return {k: v for k, v in asdict(small).items() if k not in ("history", "snapshots")}
+    """A run without its history, snapshots and weights, and what it keeps in memory."""
+    left_out: dict = {"history": {}, "snapshots": {}, "weights": {}}
+    small = replace(run, **left_out, kept={n: str(v) for n, v in run.kept.items()})
+    return {k: v for k, v in asdict(small).items() if k not in left_out}
 
 
 def read(folder) -> dict:

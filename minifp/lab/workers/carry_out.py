@@ -32,7 +32,7 @@ def keep(one: Wanted, outcome: Outcome) -> None:
     places = {pair: i for i, pair in enumerate(comparison.asked)}
     comparison.runs.sort(key=lambda r: places.get((r.precision, r.seed), -1))
     if comparison.out is not None:
-        store.save_run(comparison.out, run, comparison.config)
+        store.save_run(comparison.out, run, comparison.config, comparison.origin)
         comparison.save(comparison.out)
 
 

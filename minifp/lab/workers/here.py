@@ -29,6 +29,7 @@ class Here:
             with default_device(one.device):
                 run = train(
                     one.task, one.arm, one.seed, one.data,
-                    lambda run, one=one: progress.reached(one, run.steps), snapshots=True,
+                    lambda run, one=one: progress.reached(one, run.steps),
+                    snapshots=True, weights=one.comparison.keeps_weights,
                 )  # fmt: skip
             yield one, Outcome(run)

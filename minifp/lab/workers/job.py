@@ -23,7 +23,8 @@ SHOWN = 60  # characters of a setting that differs
 class Job:
     """One arm with one seed. config: the settings that the task must have there too, data and
     versions among them. device: where to train, None for the default there. variables: those that
-    change bits and are set in the environment of the process that asks."""
+    change bits and are set in the environment of the process that asks. keep_weights: whether the
+    run comes home with its weights."""
 
     task: Any  # a Ticket
     config: dict
@@ -31,6 +32,7 @@ class Job:
     seed: int
     device: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
+    keep_weights: bool = False
 
 
 @dataclass
@@ -53,7 +55,11 @@ def do(job: Job, on_step: Callable[[Run], object] | None = None) -> Outcome:
     with ALONE:
         task, data = prepared(job)
         with default_device(job.device):
-            run = train(task, job.arm, job.seed, data, on_step, snapshots=True)
+            run = train(
+                *(task, job.arm, job.seed, data, on_step),
+                snapshots=True,
+                weights=job.keep_weights,
+            )
     return Outcome(run, here(), os.getpid(), peak())
 
 

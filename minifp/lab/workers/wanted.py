@@ -32,7 +32,8 @@ class Wanted:
         assert self.ticket is not None
         device = as_device(None) if self.device is None else self.device
         config = self.comparison.config
-        return Job(self.ticket, config, self.arm, self.seed, device, variables())
+        keeps = self.comparison.keeps_weights
+        return Job(self.ticket, config, self.arm, self.seed, device, variables(), keeps)
 
     def __str__(self) -> str:
         return f"{self.arm}, seed {self.seed}"

@@ -1,0 +1,216 @@
+"""`largest_batch`: the most examples whose training step fits a memory, found by trying."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import ArgumentError, TrainingError
+from minifp.lab.capacity.sizes import as_bytes
+from minifp.lab.capacity.trial import Trial, Tried, attempt
+from minifp.lab.environment import environment
+from minifp.lab.settings import canonical, check_data
+from minifp.lab.task import Task
+from minifp.lab.tasks import load_task
+from minifp.lab.workers import room
+from minifp.lab.workers.travel import HOW_TO_GET, ticket
+from minifp.numerics import policy
+from minifp.report import drawing
+from minifp.runtime.device import as_device
+from minifp.saving import files
+
+PRECISIONS = (policy.SINGLE, "mixed")
+MOST = 2**30  # examples, beyond which nobody searches
+GUESSES = 3  # of which the last halves what is left, so that no bent curve makes small steps
+
+
+@dataclass
+class Limit:
+    """What was found for one precision. trials: in their order; best: the largest batch that fits,
+    None where not even one example does."""
+
+    precision: str
+    trials: list[Tried] = field(default_factory=list)
+
+    @property
+    def best(self) -> Tried | None:
+        """The largest that fits."""
+        return max((t for t in self.trials if t.fits), key=lambda t: t.batch, default=None)
+
+    @property
+    def line(self) -> tuple[float, float] | None:
+        """(bytes that do not depend on the batch, bytes for each example): the line through what
+        was measured from a quarter of the largest batch on; None for fewer than two sizes."""
+        if self.best is None:
+            return None
+        near = [t for t in self.trials if t.fits and 4 * t.batch >= self.best.batch]
+        if len({t.batch for t in near}) < 2:
+            return None
+        each, fixed = np.polyfit([t.batch for t in near], [t.held for t in near], 1)
+        return float(fixed), float(each)
+
+
+@dataclass(repr=False)
+class Capacity:
+    """The result of `largest_batch`: a Limit for each precision.
+
+    memory: bytes of arrays that a step may hold. examples: of the training set, which come
+    repeatedly in a larger batch.
+    """
+
+    task: str
+    memory: int
+    examples: int
+    limits: list[Limit]
+    environment: dict[str, str]
+
+    def table(self) -> str:
+        """Everything as plain text."""
+        from minifp.lab.capacity.shown import text
+
+        return text(self)
+
+    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
+        """Write largest-batch.json, .csv and .html, and with figures="png", "svg" or "pdf" the
+        picture. Returns the paths."""
+        from minifp.lab.capacity.shown import NAME, contents, picture
+
+        folder = files.as_path(folder)
+        written: dict = {folder / name: text for name, text in contents(self).items()}
+        if figures is not None:
+            written[folder / f"{NAME}.{figures}"] = drawing.bytes_of(picture(self), figures)
+        files.write_all(written)
+        return [*written]
+
+    def __repr__(self):
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        from minifp.lab.capacity.shown import fragment
+
+        return fragment(self)
+
+
+def largest_batch(
+    task: Task | str,
+    memory: str | int,
+    precisions: Iterable = PRECISIONS,
+    *,
+    out: str | os.PathLike | None = None,
+    figures: str | None = None,
+    progress: bool = True,
+    device: str | None = None,
+) -> Capacity:
+    """Find the largest batch whose training step fits a memory, in each precision, by trying.
+
+    task: as `compare` takes it. memory: "2GB", "512MiB" or a number of bytes: what a step may hold
+    of arrays at its peak, as the memory of a comparison counts it (weights, masters, optimizer
+    state, activations, gradients), without the workspace inside operations and the process itself;
+    how much the process grew beside that is measured, and told. Each trial is two real steps in a
+    process of its own: from the task's batch on the size doubles until one does not fit, and then
+    closes in. A batch larger than the training set has examples repeatedly. out: a folder for
+    largest-batch.json, .csv and .html; figures: the picture too. device: as in `compare`.
+
+    Returns a Capacity. Raises ArgumentError for arguments that cannot be, and where the machine has
+    not so much memory free; TrainingError where the process of a trial dies.
+    """
+    from minifp.lab.page.figures import check
+
+    most, names, task = as_bytes(memory), canonical(precisions), load_task(task)
+    if any("@" in name for name in names):
+        raise ArgumentError(f"precisions={names}: expected precisions, not controls")
+    check_room(memory, most)
+    if figures is not None:
+        check(figures)
+        if out is None:
+            raise ArgumentError(f"figures={figures!r} without out: say in which folder to put it")
+    if out is not None:
+        files.check_writable(files.as_path(out) / "largest-batch.json")
+    examples, sent = len(check_data(task.data())[0]), ticket(task, {}, task)
+    on = as_device(None) if device is None else device
+    limits = []
+    with bar_of(task.name, progress) as bar:
+        for name in names:
+            limit = Limit(name)
+            limits.append(limit)
+            for batch in sizes(limit, task.batch_size, most):
+                bar.set_postfix_str(f"{name}, a batch of {batch:,}")
+                limit.trials.append(outcome(Trial(sent, name, batch, most, on)))
+                bar.update()
+    found = Capacity(task.name, most, examples, limits, environment())
+    if out is not None:
+        found.save(out, figures)
+    return found
+
+
+def check_room(memory, most: int) -> None:
+    """Raise ArgumentError where a process with so many bytes of arrays would not fit here."""
+    free = room.available()
+    needed = room.INTERPRETER + room.WORKSPACE * most
+    if free is not None and needed > free:
+        raise ArgumentError(
+            f"memory={memory!r}: a step that holds so much is tried for real, in a process of "
+            f"about {room.gib(needed)} with its workspace, and {room.gib(free)} are free on this "
+            "machine: give less"
+        )
+
+
+def bar_of(name: str, progress: bool) -> Any:
+    """The progress bar, of which nobody knows the end."""
+    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+
+    return tqdm(desc=name, unit=" trials", disable=not progress, leave=False)
+
+
+def sizes(limit: Limit, first: int, memory: int) -> Iterable[int]:
+    """The batches to try, each after what the ones before came to: twice or half the size until
+    the largest that fits lies between two, then where the line through the last two that fit meets
+    the memory, and now and then in the middle."""
+    batch, guesses = first, 0
+    while True:
+        yield batch
+        fits = sorted((t for t in limit.trials if t.fits), key=lambda t: t.batch)
+        low = fits[-1].batch if fits else 0
+        high = min((t.batch for t in limit.trials if not t.fits), default=None)
+        if high is None:
+            batch = 2 * low
+            if batch > MOST:
+                raise ArgumentError(f"{limit.precision}: {low:,} examples fit: give less memory")
+        elif high - low == 1:
+            return
+        elif not fits:
+            batch = high // 2
+        else:
+            guesses += 1
+            halves = guesses % GUESSES == 0 or len(fits) < 2
+            batch = (low + high) // 2 if halves else meeting(fits[-2], fits[-1], memory)
+            batch = max(low + 1, min(batch, high - 1))
+
+
+def meeting(one: Tried, other: Tried, memory: int) -> int:
+    """The batch at which the line through two trials meets the memory."""
+    each = (other.held - one.held) / (other.batch - one.batch)
+    return other.batch + int((memory - other.held) / each) if each > 0 else 2 * other.batch
+
+
+def outcome(trial: Trial, do: Callable[[Trial], Tried] = attempt) -> Tried:
+    """Carry out a trial in a process of its own. Raises TrainingError where that dies."""
+    try:
+        from loky import ProcessPoolExecutor
+        from loky.backend import get_context
+        from loky.process_executor import BrokenProcessPool
+    except ImportError:
+        raise ArgumentError(f"largest_batch needs loky: {HOW_TO_GET}") from None
+    pool = ProcessPoolExecutor(max_workers=1, context=get_context("loky"))
+    try:
+        return pool.submit(do, trial).result()
+    except BrokenProcessPool as error:
+        raise TrainingError(
+            f"the process died that tried a batch of {trial.batch:,} in {trial.precision}: SIGKILL "
+            "may be the system's, for want of memory: give less of it"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, kill_workers=True)

@@ -1,0 +1,79 @@
+"""`minifp evaluate`."""
+
+from pathlib import Path
+
+import click
+
+from minifp import lab
+from minifp.lab.inference.evaluating import PRECISIONS, REPEATS
+from minifp.shell import options
+from minifp.shell.results import picture_format, where
+
+
+@click.command(cls=options.ManyValues)
+@click.argument("checkpoints", nargs=-1, required=True, metavar="CHECKPOINT...")
+@click.option(
+    "-p",
+    "--precision",
+    "precisions",
+    multiple=True,
+    metavar="NAME...",
+    help=f"Precisions to compute in, one or more words.  [default: {' '.join(PRECISIONS)}]",
+)
+@click.option(
+    "--task",
+    metavar="TASK",
+    help="Of which task they are, where a file does not tell: as `minifp compare` takes it.",
+)
+@options.data
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Examples in a batch whose time and memory are measured.  [default: 4 times the task's]",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=REPEATS,
+    show_default=True,
+    metavar="N",
+    help="Timed passes, of which the median counts; precisions take turns.",
+)
+@options.out("Keep all numbers, the page and the pictures in this folder.")
+@options.figures
+@options.device
+@options.quiet
+def evaluate(checkpoints, precisions, task, data, batch, repeats, out, figures, device, quiet):
+    """Judge trained weights in several number formats, without training.
+
+    CHECKPOINT is a file that `minifp train --save` wrote, or `compare`, `ablate` or `gallery` with
+    --keep-weights, or a folder of such files; several may be given, before --precision. Any
+    safetensors file of weights will do with --task.
+
+    For each precision: the metric and the loss on the test set, the time of an example, the memory
+    of weights and activations, and the examples for which another class is named than in float32,
+    as pictures where they are some. "mixed" computes in float16 with float32 sums, as GPUs do;
+    "float16" adds in float16 too, which is slow here.
+
+    \b
+    Examples:
+      minifp train lenet --save runs/lenet.safetensors
+      minifp evaluate runs/lenet.safetensors --precision float32 mixed --out runs/evaluated
+      minifp evaluate runs/gallery --precision float16 float32 --out runs/formats
+      minifp evaluate resnet.safetensors --task mytask.py:task
+    """
+    found = lab.evaluate(
+        checkpoints,
+        precisions or PRECISIONS,
+        task=task,
+        data=data,
+        batch=batch,
+        repeats=repeats,
+        out=out,
+        figures=picture_format(figures) if out else None,
+        progress=not quiet,
+        device=device,
+    )
+    click.echo(found.table())
+    click.echo("\n" + where(Path(out) / "evaluation.html" if out else None, figures))

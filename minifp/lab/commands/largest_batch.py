@@ -1,0 +1,52 @@
+"""`minifp largest-batch`."""
+
+from pathlib import Path
+
+import click
+
+from minifp import lab
+from minifp.lab.capacity.searching import PRECISIONS
+from minifp.lab.capacity.shown import NAME
+from minifp.lab.tasks import load_task
+from minifp.shell import options
+from minifp.shell.results import picture_format, where
+
+
+@click.command(cls=options.ManyValues)
+@options.task
+@options.data
+@click.option(
+    "--memory",
+    required=True,
+    metavar="SIZE",
+    help="Bytes of arrays that a step may hold: 2GB (10^9 each), 512MB, 1.5GiB (2^30).",
+)
+@options.precisions
+@options.out("Keep all trials, the page and the picture in this folder.")
+@options.figures
+@options.device
+@options.quiet
+def largest_batch(task, data, memory, precisions, out, figures, device, quiet):
+    """Find the largest batch that TASK can be trained with in a given memory.
+
+    TASK is one that `minifp compare` knows. For each precision real training steps are tried, each
+    in a process of its own, with twice the batch until one does not fit, and closer from there.
+    What counts are weights, masters, optimizer state, activations and gradients at the peak of a
+    step; beside it stands by how much the process grew.
+
+    \b
+    Examples:
+      minifp largest-batch lenet --memory 200MB
+      minifp largest-batch vgg-d --memory 2GB --precision float32 mixed --out runs/largest
+    """
+    found = lab.largest_batch(
+        load_task(task, data),
+        memory,
+        precisions or PRECISIONS,
+        out=out,
+        figures=picture_format(figures) if out else None,
+        progress=not quiet,
+        device=device,
+    )
+    click.echo(found.table())
+    click.echo("\n" + where(Path(out) / f"{NAME}.html" if out else None, figures))

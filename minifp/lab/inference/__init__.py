@@ -1,0 +1,1 @@
+"""Trained models judged again, in other number formats: what a format does where nothing learns."""

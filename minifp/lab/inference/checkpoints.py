@@ -1,0 +1,124 @@
+"""Trained weights in a file, and the task that they are of."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minifp.errors import ArgumentError, CheckpointError
+from minifp.lab.resume import checked_extra
+from minifp.lab.settings import check_data, told
+from minifp.lab.task import Task
+from minifp.lab.tasks import load_task
+from minifp.saving import files, tensor_file
+
+ENDING = ".safetensors"
+SETTINGS = {"minifp": "minifp", "task file": "the task's file", "test data": "the test data"}
+
+
+@dataclass
+class Trained:
+    """One checkpoint. test_set: of its task. run: what was written down while it was trained; {}
+    of weights alone. notes: what is not as it was then."""
+
+    path: Path
+    task: Task
+    test_set: Any
+    run: dict = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What was trained, and how, as far as is known."""
+        how = f"{self.run['precision']}, seed {self.run['seed']}" if self.run else self.path.stem
+        return f"{self.task.name} ({how})"
+
+
+def open_all(places: Any, task: Any = None, data: str | None = None) -> list[Trained]:
+    """The checkpoints in files and folders.
+
+    task, data: as `load_task` takes them, where files do not tell of which task they are.
+    Raises ArgumentError for no checkpoint, and CheckpointError for a file that is none, is of
+    another task, or does not tell of which.
+    """
+    loaded: dict[Any, tuple] = {}
+    found = [opened(path, task, data, loaded) for path in paths_of(places)]
+    names = [trained.name for trained in found]
+    for trained in found:
+        if names.count(trained.name) > 1:
+            trained.notes.append(f"read from {trained.path}")
+    return found
+
+
+def paths_of(places: Any) -> list[Path]:
+    """The files that are named, and all below a folder that is named, each once."""
+    single = isinstance(places, (str, os.PathLike))
+    given = [places] if single else list(places) if isinstance(places, Iterable) else []
+    found: dict[Path, None] = {}
+    for place in map(files.as_path, given):
+        inside = sorted(place.rglob(f"*{ENDING}")) if place.is_dir() else [place]
+        if not inside:
+            raise ArgumentError(
+                f"no checkpoint in the folder {place}: `minifp compare --keep-weights --out "
+                f"{place}` keeps them there, and `minifp train --save` writes one"
+            )
+        found |= dict.fromkeys(inside)
+    if not found:
+        raise ArgumentError(f"checkpoints={places!r}: expected at least one file")
+    return [*found]
+
+
+def opened(path: Path, task: Any, data: str | None, loaded: dict) -> Trained:
+    """One of them. loaded: tasks with their test sets, by name, for those of the same."""
+    tree = tensor_file.read(path)[1]
+    extra: Any = tree.get("extra") if isinstance(tree, dict) else None
+    ours = isinstance(extra, dict) and "run" in extra
+    told_by_file = checked_extra(path, tree) if ours else {"run": {}, "settings": {}, "origin": {}}
+    spec = (task, data) if task is not None else spec_of(path, told_by_file, ours)
+    key = spec if isinstance(spec[0], str) else id(spec[0])
+    if key not in loaded:
+        one = load_task(*spec)
+        loaded[key] = one, check_data(one.data())[1]
+    one, test_set = loaded[key]
+    notes = changes(path, told_by_file["settings"], one, test_set)
+    return Trained(path, one, test_set, told_by_file["run"], notes)
+
+
+def spec_of(path: Path, told_by_file: dict, ours: bool) -> tuple:
+    """By what the task of a file is found. Raises CheckpointError where the file does not tell."""
+    origin = told_by_file["origin"]
+    if origin.get("task"):
+        return origin["task"], origin.get("data")
+    if ours:
+        name = told_by_file["settings"].get("task")
+        why = f"its task {name!r} was made in a program, and has no name to find it by"
+    else:
+        why = "it holds weights, but not of which task they are"
+    raise CheckpointError(
+        f"checkpoint {str(path)!r}: {why}: name it, as with --task lenet or --task FILE.py:NAME"
+    )
+
+
+def changes(path: Path, settings: dict, task: Task, test_set: Any) -> list[str]:
+    """What is not as it was when it was trained, in words. Raises CheckpointError for weights of
+    another task."""
+    if not settings:
+        return []
+    if settings.get("task") != task.name:
+        raise CheckpointError(
+            f"checkpoint {str(path)!r} is of the task {settings.get('task')!r}, not of "
+            f"{task.name!r}: leave the task out, or give that one"
+        )
+    from minifp.lab.environment import installed
+
+    now = {
+        "minifp": installed("minifp"),
+        "task file": task.source,
+        "test data": told(test_set, task.collate),
+    }
+    return [
+        f"{what} was {settings[key]!r} when it was trained, and is {now[key]!r} now"
+        for key, what in SETTINGS.items()
+        if key in settings and settings[key] != now[key]
+    ]

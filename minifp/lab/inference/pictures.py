@@ -1,0 +1,125 @@
+"""Pictures of what `evaluate` found: what formats change and cost, and what they see otherwise."""
+
+from minifp.lab.inference.examples import picture_of
+from minifp.lab.inference.shown import CHANGED, NAME, each_change
+from minifp.lab.page.captions import metric_label
+from minifp.lab.page.precision_styles import styles_of
+from minifp.report import drawing, words
+
+ROWS, COLUMNS = 12, 8  # of a picture of what changed: checkpoints, and examples of each
+SIDE = 1.15  # inches of one example
+BAR = 0.8  # of the room between two checkpoints, for all precisions
+
+
+def figures_of(found):
+    """(name, figure) of each picture that there is something for."""
+    whole = overview(found)
+    if whole is not None:
+        yield NAME, whole
+    for precision in found.others:
+        figure = examples(found, precision)
+        if figure is not None:
+            yield f"{CHANGED}-{words.spaced(precision).replace(' ', '-')}", figure
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def measures(found) -> list[tuple]:
+    """(title, value of a checkpoint in a precision, where nothing differs) of each panel."""
+    metrics = {metric_label(j.trained.task) for j in found.judged}
+    name = metrics.pop() if len(metrics) == 1 else "metric"
+    base = found.precisions[0]
+
+    def times(field):
+        def value(judged, precision):
+            mine, theirs = (getattr(r, field) for r in (judged.results[precision], judged.base))
+            return None if mine is None or not theirs else mine / theirs
+
+        return value
+
+    return [
+        (f"Change of {name}", lambda judged, p: judged.difference(p), 0.0),
+        (f"Time, times {base}'s", times("seconds"), 1.0),
+        (f"Memory, times {base}'s", times("held"), 1.0),
+    ]
+
+
+def overview(found):
+    """A panel of bars for each of the measures, a row for each checkpoint; None for no others."""
+    from matplotlib.figure import Figure
+
+    if not found.others:
+        return None
+    styles = styles_of(found.precisions, found.precisions[0])
+    names = [judged.trained.name for judged in found.judged]
+    with drawing.settings():
+        drawn = Figure(figsize=(9.6, 1.15 + 0.24 * len(names) * (1 + len(found.others))))
+        drawn.set_layout_engine("constrained")
+        panels = drawn.subplots(1, 3, sharey=True)
+        for axes, (title, value, level) in zip(panels, measures(found)):
+            draw_bars(axes, found, value, level, styles)
+            axes.set_title(title, fontsize=9)
+        panels[0].set_yticks(range(len(names)), names)
+        panels[0].set_ylim(len(names) - 0.5, -0.5)
+        handles, _ = panels[0].get_legend_handles_labels()
+        drawn.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8.5)
+        drawing.settle(drawn)
+    return drawn
+
+
+def draw_bars(axes, found, value, level, styles):
+    """A bar from where nothing differs, for each checkpoint and precision."""
+    high = BAR / len(found.others)
+    for i, precision in enumerate(found.others):
+        known = [(row, value(j, precision)) for row, j in enumerate(found.judged)]
+        known = [(row, v) for row, v in known if words.is_number(v)]
+        at = [row + (i - (len(found.others) - 1) / 2) * high for row, _ in known]
+        color, reach = styles[precision].color, [v - level for _, v in known]
+        axes.barh(at, reach, 0.86 * high, left=level, color=color, label=precision)
+    axes.axvline(level, color=drawing.MUTED, linewidth=0.8)
+    axes.grid(False, axis="y")
+    axes.margins(x=0.08)
+
+
+# ---- examples -----------------------------------------------------------------------------------
+
+
+def examples(found, precision):
+    """Pictures that a precision sees otherwise, a row for each checkpoint; None for none."""
+    from matplotlib.figure import Figure
+
+    rows = [(judged, pictured(judged, precision)) for judged in found.judged]
+    rows = [(judged, shown) for judged, shown in rows if shown][:ROWS]
+    if not rows:
+        return None
+    wide = max(len(shown) for _, shown in rows)
+    with drawing.settings():
+        drawn = Figure(figsize=(1.7 + SIDE * wide, 0.5 + (SIDE + 0.55) * len(rows)))
+        drawn.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
+        grid = drawn.subplots(len(rows), wide, squeeze=False)
+        base = found.precisions[0]
+        drawn.suptitle(f"The true class; then {base} → {precision}", fontsize=9.5)
+        for line, (judged, shown) in zip(grid, rows):
+            for axes in line:
+                axes.set_axis_off()
+            for axes, (picture, true, before, now) in zip(line, shown):
+                gray = {"cmap": "gray"} if picture.pixels.ndim == 2 else {}
+                axes.imshow(picture.pixels, interpolation="nearest", **gray)
+                axes.set_title(f"{true}\n{before} → {now}", fontsize=6.5, loc="center", pad=3)
+            about = judged.trained.name.replace(" (", "\n(")
+            left = {"va": "center", "ha": "right", "fontsize": 7}
+            line[0].text(-0.08, 0.5, about, transform=line[0].transAxes, **left)
+        drawing.settle(drawn)
+    return drawn
+
+
+def pictured(judged, precision) -> list[tuple]:
+    """(picture, true class, class before, class now) of the first examples that changed."""
+    found: list[tuple] = []
+    for example, _, true, before, _, now, _ in each_change(judged, precision):
+        picture = picture_of(judged.trained.test_set, example)
+        if picture is None or len(found) == COLUMNS:
+            break
+        found.append((picture, true, before, now))
+    return found
