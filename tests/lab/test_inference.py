@@ -135,7 +135,8 @@ def test_pictures_that_are_seen_otherwise_are_shown(tie, tmp_path):
     assert judged.difference("mixed") == -100 and change.p == 2 * 0.5**40
     html = (out / "evaluation.html").read_text(encoding="utf-8")
     assert html.count("<img") == 40 and "float32: dog, 50%" in html and "mixed: cat, 50%" in html
-    rows = [*csv.DictReader((out / "changed.csv").open(encoding="utf-8"))]
+    lines = (out / "changed.csv").read_text(encoding="utf-8").splitlines()
+    rows = [*csv.DictReader(lines)]
     assert len(rows) == 40 and {(r["true"], r["before"], r["now"]) for r in rows} == {
         ("dog", "dog", "cat")
     }  # fmt: skip
