@@ -6,7 +6,7 @@ import click
 
 from minifp import lab
 from minifp.lab.exhibits.showing import estimate
-from minifp.lab.exhibits.shown import NAME
+from minifp.lab.exhibits.whole import NAME
 from minifp.lab.workers.cluster import connected
 from minifp.shell import options
 from minifp.shell.results import picture_format, where

@@ -29,6 +29,7 @@ from minifp.lab.workers.here import Here
 from minifp.lab.workers.travel import ticket
 from minifp.lab.workers.wanted import Wanted
 from minifp.numerics import policy
+from minifp.report import drawing
 from minifp.runtime.nearest import nearest
 from minifp.saving import files
 
@@ -74,16 +75,19 @@ class Gallery:
 
     def table(self) -> str:
         """A line for each exhibit, as plain text."""
-        from minifp.lab.exhibits.shown import text_table
+        from minifp.lab.exhibits.whole import text_table
 
         return text_table(self)
 
-    def save(self, folder: str | os.PathLike) -> list[Path]:
-        """Write gallery.json, gallery.csv, gallery.md and gallery.html. Returns the paths."""
-        from minifp.lab.exhibits.shown import contents
+    def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
+        """Write gallery.json, gallery.csv, gallery.md and gallery.html, and with figures="png",
+        "svg" or "pdf" what exhibits have as pictures beside. Returns the paths."""
+        from minifp.lab.exhibits.whole import contents, pictures
 
         folder = files.as_path(folder)
-        written = {folder / name: text for name, text in contents(self).items()}
+        written: dict = {folder / name: text for name, text in contents(self).items()}
+        for name, figure in pictures(self).items() if figures is not None else ():
+            written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
         files.write_all(written)
         return list(written)
 
@@ -209,4 +213,4 @@ def keep(shown: Gallery, products, out: Path) -> None:
         products.write(comparison, place)
         if exhibit.name in shown.ablations:
             shown.ablations[exhibit.name].save(place, products.figures)
-    shown.save(out)
+    shown.save(out, products.figures)

@@ -1,25 +1,16 @@
-"""The gallery as text, as files of numbers, and as a page that leads to those of its exhibits."""
+"""Exhibits of networks that are to match float32: as text, as numbers, in the gallery's page."""
 
-import csv
 from dataclasses import asdict
 from html import escape
-from io import StringIO
 from statistics import median
-from urllib.parse import quote
 
-from minifp.lab.page.page_style import STYLE
-from minifp.lab.results import store
-from minifp.lab.results.tidy import TIMED
 from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.lab.statistics.power import seeds_needed
-from minifp.report import document, words
+from minifp.report import words
 from minifp.report.markup import paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
-NAME = "gallery"  # of the files in a folder
-HEAD = (
-    "network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "core minutes",
-)  # fmt: skip
+HEAD = ("network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "minutes")
 PUBLISHED = "float32 / mixed"
 
 
@@ -29,11 +20,14 @@ def about(gallery) -> str:
     there = sum(len(c.done() & {*c.asked}) for c in gallery.comparisons)
     asked = sum(len(c.asked) for c in gallery.comparisons)
     left = "" if there == asked else f"; {there} of {asked} runs are there"
-    published = gallery.exhibits[0].published
+    published = next((e.published for e in gallery.exhibits if e.published is not None), None)
+    paper = ""
+    if published is not None:
+        paper = f" Paper: {published.what}, {PUBLISHED} ({published.where})."
     return (
         f"{words.plural(len(gallery.exhibits), 'exhibit')} at the scale {gallery.scale!r}, "
-        f"{words.plural(len(c.seeds), 'seed')}{left}. Paper: {published.what}, "
-        f"{PUBLISHED} ({published.where}). Here: {c.task.metric_name} in {c.task.metric_unit}, "
+        f"{words.plural(len(c.seeds), 'seed')}{left}.{paper} "
+        f"Here: {c.task.metric_name} in {c.task.metric_unit}, "
         "mean ± standard deviation over seeds; differences of mixed precision, paired by seed, "
         f"with 90% intervals; the margin is {c.task.margin:g} {c.task.difference_unit}."
     )
@@ -44,7 +38,8 @@ def rows(gallery) -> list[list[str]]:
     found = []
     for line, c in zip(gallery.lines, gallery.comparisons):
         places = words.decimals(c.task.margin)
-        paper = f"{line.exhibit.published.float32:.2f} / {line.exhibit.published.mixed:.2f}"
+        numbers = line.exhibit.published
+        paper = "-" if numbers is None else f"{numbers.float32:.2f} / {numbers.mixed:.2f}"
         base = words.fixed(line.baseline.mean, places)
         if words.is_number(line.baseline.sd):
             base += f" ± {words.fixed(line.baseline.sd, places)}"
@@ -123,20 +118,10 @@ def text_table(gallery) -> str:
     return "\n\n".join(parts)
 
 
-# ---- files --------------------------------------------------------------------------------------
+# ---- files and page -----------------------------------------------------------------------------
 
 
-def contents(gallery) -> dict[str, str]:
-    """The files of a gallery, by name."""
-    return {
-        f"{NAME}.json": to_json(gallery),
-        f"{NAME}.csv": to_csv(gallery),
-        f"{NAME}.md": markdown(gallery),
-        f"{NAME}.html": page(gallery),
-    }
-
-
-def to_json(gallery) -> str:
+def told(gallery) -> list[dict]:
     """Settings and results of each exhibit."""
     exhibits = []
     for line, c, text in zip(gallery.lines, gallery.comparisons, findings(gallery)):
@@ -149,27 +134,13 @@ def to_json(gallery) -> str:
             }
             for row in c.rows()
         }
-        told = {"claim": e.claim, "published": asdict(e.published), "searched": e.searched}
-        whole = {"name": e.name, "title": e.title, **told, "finding": text, "results": results}
+        published = None if e.published is None else asdict(e.published)
+        said = {"claim": e.claim, "published": published, "searched": e.searched}
+        whole = {"name": e.name, "title": e.title, **said, "finding": text, "results": results}
         exhibits.append(
             {**whole, "core_minutes": line.core_minutes, "seeds": c.seeds, "settings": c.config}
         )
-    environment = gallery.comparisons[0].environment
-    head = {"scale": gallery.scale, "environment": environment, "notes": notes(gallery)}
-    return store.to_json({**head, "exhibits": exhibits}, indent=1)
-
-
-def to_csv(gallery) -> str:
-    """Each run: a row a run."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", *TIMED])
-    for exhibit, c in zip(gallery.exhibits, gallery.comparisons):
-        for run in sorted(c.runs, key=lambda r: (r.precision, r.seed)):
-            ended = run.status, run.metric, run.skipped, run.final_scale
-            took = (round(getattr(run, name), 4) for name in TIMED)
-            writer.writerow([exhibit.name, run.precision, run.seed, *ended, *took])
-    return out.getvalue()
+    return exhibits
 
 
 def markdown(gallery) -> str:
@@ -180,29 +151,17 @@ def markdown(gallery) -> str:
     return f"{about(gallery)}\n\n{grid}\n\n{told}\n"
 
 
-def page(gallery) -> str:
-    """A page that needs no network, with links to the pages of the exhibits beside it."""
+def sections(gallery) -> str:
+    """What the page has of them."""
     html = [[escape(cell) for cell in typeset(row)] for row in rows(gallery)]
-    links = "".join(
-        f'<li><a href="{quote(f"{e.name}/{store.REPORT}")}">{escape(e.title)}</a>'
-        + (
-            f', <a href="{quote(f"{e.name}/{store.EFFECTS}.html")}">taken apart</a>'
-            if e.name in gallery.ablations and not gallery.ablations[e.name].comparison.missing()
-            else ""
-        )
-        + "</li>"
-        for e in gallery.exhibits
-    )
-    listed = "".join(f"<li>{escape(text)}</li>" for text in findings(gallery))
-    claims = words.listed(list(dict.fromkeys(e.claim for e in gallery.exhibits)))
-    content = "\n".join(
+    return "\n".join(
         [
-            "<header>\n<h1>The gallery</h1>\n"
-            f"{paragraph(f'The claim: {claims}.')}{paragraph(about(gallery))}\n</header>",
-            f"<ul>{listed}</ul>",
-            section("The table", table("Paper and laptop", HEAD, html)),
+            section("The table", paragraph(about(gallery)), table("Paper and laptop", HEAD, html)),
             *(paragraph(text) for text in notes(gallery)),
-            section("Each exhibit", f"<ul>{links}</ul>"),
         ]
     )
-    return document.document("The gallery: mixed precision on a laptop", content, STYLE)
+
+
+def pictures(gallery) -> dict:
+    """Figures by the names of their files: there are none beside those of the comparisons."""
+    return {}

@@ -1,10 +1,10 @@
 """The wings of the gallery, and finding what hangs in them by name."""
 
-from minifp.lab.exhibits import classification
+from minifp.lab.exhibits import classification, skips
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.task import Task
 
-WINGS = {"classification": classification.EXHIBITS}
+WINGS = {"classification": classification.EXHIBITS, "scaling": skips.EXHIBITS}
 UNASKED = "evening"  # the scale where none is given
 
 

@@ -35,6 +35,8 @@ def predictions_of(outputs: Any, targets: Any) -> Predictions | None:
     if axis < 0:
         return None
     scores = np.moveaxis(found[0], axis, -1)
+    if scores.shape[:-1] != targets.shape:
+        return None
     finite = np.isfinite(scores).all(-1)
     scores = np.where(finite[..., None], scores, 0)
     named = scores.argmax(-1)

@@ -1,0 +1,110 @@
+"""A gallery as one: what each kind of exhibit shows, as text, as files and as a page.
+
+A kind is a module with text_table, findings, notes, told, markdown, sections and pictures, each of
+a Gallery whose exhibits are all of that kind.
+"""
+
+import csv
+from dataclasses import replace
+from html import escape
+from io import StringIO
+from urllib.parse import quote
+
+from minifp.lab.exhibits import doses_shown, shown
+from minifp.lab.page.page_style import STYLE
+from minifp.lab.results import store
+from minifp.lab.results.tidy import TIMED
+from minifp.report import document, words
+from minifp.report.markup import paragraph, section
+
+NAME = "gallery"  # of the files in a folder
+
+
+def parts(gallery) -> list[tuple]:
+    """(kind, Gallery of the exhibits of that kind), in the order of their first ones."""
+    kinds = [doses_shown if exhibit.doses else shown for exhibit in gallery.exhibits]
+    found = []
+    for kind in dict.fromkeys(kinds):
+        which = [i for i, other in enumerate(kinds) if other is kind]
+        exhibits, comparisons = gallery.exhibits, gallery.comparisons
+        part = replace(
+            gallery,
+            exhibits=[exhibits[i] for i in which],
+            comparisons=[comparisons[i] for i in which],
+        )
+        found.append((kind, part))
+    return found
+
+
+def text_table(gallery) -> str:
+    """Everything, for a terminal."""
+    return "\n\n".join(kind.text_table(part) for kind, part in parts(gallery))
+
+
+def pictures(gallery) -> dict:
+    """Figures of what exhibits show together, by the names of their files."""
+    return {name: f for kind, part in parts(gallery) for name, f in kind.pictures(part).items()}
+
+
+def contents(gallery) -> dict[str, str]:
+    """The files of a gallery, by name."""
+    texts = [kind.markdown(part) for kind, part in parts(gallery)]
+    return {
+        f"{NAME}.json": to_json(gallery),
+        f"{NAME}.csv": to_csv(gallery),
+        f"{NAME}.md": "\n".join(texts),
+        f"{NAME}.html": page(gallery),
+    }
+
+
+def to_json(gallery) -> str:
+    """Settings and results of each exhibit."""
+    found = parts(gallery)
+    head = {
+        "scale": gallery.scale,
+        "environment": gallery.comparisons[0].environment,
+        "notes": [text for kind, part in found for text in kind.notes(part)],
+    }
+    exhibits = [one for kind, part in found for one in kind.told(part)]
+    return store.to_json({**head, "exhibits": exhibits}, indent=1)
+
+
+def to_csv(gallery) -> str:
+    """Each run: a row a run."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["exhibit", "arm", "seed", "status", "metric", "skipped", "scale", *TIMED])
+    for exhibit, c in zip(gallery.exhibits, gallery.comparisons):
+        for run in sorted(c.runs, key=lambda r: (r.precision, r.seed)):
+            ended = run.status, run.metric, run.skipped, run.final_scale
+            took = (round(getattr(run, name), 4) for name in TIMED)
+            writer.writerow([exhibit.name, run.precision, run.seed, *ended, *took])
+    return out.getvalue()
+
+
+def page(gallery) -> str:
+    """A page that needs no network, with links to the pages of the exhibits beside it."""
+    found = parts(gallery)
+    listed = "".join(f"<li>{escape(t)}</li>" for kind, part in found for t in kind.findings(part))
+    claims = words.listed(list(dict.fromkeys(e.claim for e in gallery.exhibits)))
+    content = "\n".join(
+        [
+            f"<header>\n<h1>The gallery</h1>\n{paragraph(f'The claim: {claims}.')}\n</header>",
+            f"<ul>{listed}</ul>",
+            *(kind.sections(part) for kind, part in found),
+            section("Each exhibit", f"<ul>{links(gallery)}</ul>"),
+        ]
+    )
+    return document.document("The gallery: mixed precision on a laptop", content, STYLE)
+
+
+def links(gallery) -> str:
+    """To the page of each exhibit, and of what was taken apart."""
+    found = []
+    for e in gallery.exhibits:
+        link = f'<a href="{quote(f"{e.name}/{store.REPORT}")}">{escape(e.title)}</a>'
+        ablation = gallery.ablations.get(e.name)
+        if ablation is not None and not ablation.comparison.missing():
+            link += f', <a href="{quote(f"{e.name}/{store.EFFECTS}.html")}">taken apart</a>'
+        found.append(f"<li>{link}</li>")
+    return "".join(found)
