@@ -1,6 +1,7 @@
 """Where the data sets that are not bundled would be read from, without downloading any."""
 
 from minifp.data import cifar, downloads, files, images, packed
+from minifp.data.detection import blood_cells
 from minifp.errors import DataError
 
 # The names of the files, the folder they may lie in, how the cache calls them, and the megabytes
@@ -11,10 +12,14 @@ SETS = {
     "cifar10": (cifar.CIFAR10.files, cifar.CIFAR10.folder, "{}", 170),
     "cifar100": (cifar.CIFAR100.files, cifar.CIFAR100.folder, "{}", 169),
 }
+BCCD = "bccd"  # which lies in a folder, or in an archive of it
+ALL = (*SETS, BCCD)
 
 
 def whereabouts(dataset: str) -> str:
-    """Say it of one of SETS, or what is wrong with what is there."""
+    """Say it of one of ALL, or what is wrong with what is there."""
+    if dataset == BCCD:
+        return of_blood_cells()
     names, inside, called, megabytes = SETS[dataset]
     try:
         paths = files.local(dataset, names, inside=[inside] if inside else [])
@@ -31,3 +36,19 @@ def whereabouts(dataset: str) -> str:
     if all((kept / inside / called.format(name)).is_file() for name in names):
         return f"in {kept / inside}"
     return f"will be downloaded into {kept} ({megabytes} MB)"
+
+
+def of_blood_cells() -> str:
+    """Say it of BCCD."""
+    try:
+        place = blood_cells.found()
+    except DataError as error:
+        return str(error)
+    if place is not None:
+        return f"in {place}"
+    kept = downloads.cache(BCCD)
+    if kept is None:
+        return "not in MINIFP_DATA, and pooch, which downloads it, is not installed"
+    folder = blood_cells.in_cache()
+    is_there = (folder / downloads.SUMS).is_file()
+    return f"in {folder}" if is_there else f"will be downloaded into {kept} (8 MB)"

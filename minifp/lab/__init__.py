@@ -4,6 +4,10 @@ from minifp.lab.ablation import Ablation, ablate
 from minifp.lab.capacity.searching import Capacity, largest_batch
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
+from minifp.lab.detection.coco import CocoEvaluation, coco_map
+from minifp.lab.detection.drawing import draw_comparison, draw_detections
+from minifp.lab.detection.evaluating import DetectionEvaluation
+from minifp.lab.detection.voc import detection_f1, voc_average_precision, voc_map
 from minifp.lab.exhibits import Gallery, gallery
 from minifp.lab.grids.sweeping import Sweep, sweep
 from minifp.lab.inference.evaluating import Inference, evaluate
@@ -18,7 +22,9 @@ __all__ = [
     "Ablation",
     "Audio",
     "Capacity",
+    "CocoEvaluation",
     "Comparison",
+    "DetectionEvaluation",
     "EarlyStopping",
     "Gallery",
     "Inference",
@@ -29,12 +35,18 @@ __all__ = [
     "Run",
     "Sweep",
     "ablate",
+    "coco_map",
     "compare",
     "evaluate",
+    "detection_f1",
+    "draw_comparison",
+    "draw_detections",
     "gallery",
     "largest_batch",
     "plan",
     "merge",
     "sweep",
     "train",
+    "voc_average_precision",
+    "voc_map",
 ]

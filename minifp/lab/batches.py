@@ -42,6 +42,8 @@ def checked(loader, where: str):
 
 
 def _check_finite(values, what):
+    if not values.size:
+        return
     bad = ~np.isfinite(values).reshape(len(values) if values.ndim else 1, -1)
     if not bad.any():
         return

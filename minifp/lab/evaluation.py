@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -110,8 +111,14 @@ def wide(leaf):
 
 
 def together(batches):
-    """The batches as one, leaf by leaf; as a list where arrays of different shapes do not fit."""
+    """The batches as one, leaf by leaf; as a list where arrays of different shapes do not fit.
+
+    A list of dicts has one for each example, as detectors return and take them: they become one
+    list of all examples.
+    """
     first = batches[0]
+    if has_one_for_each(first):
+        return list(chain.from_iterable(batches))
     if isinstance(first, Mapping):
         return {key: together([batch[key] for batch in batches]) for key in first}
     if isinstance(first, (tuple, list)):
@@ -121,9 +128,21 @@ def together(batches):
     return np.concatenate(batches) if fits else batches
 
 
-def count(targets) -> int:
-    """How many examples a batch has."""
-    return next((len(leaf) for _, leaf in leaves(targets) if getattr(leaf, "ndim", 0)), 1)
+def has_one_for_each(value) -> bool:
+    """Whether it has a dict for each example: a list of dicts, or a tuple of those with boxes."""
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    if not all(isinstance(item, Mapping) for item in value):
+        return False
+    return isinstance(value, list) or all("boxes" in item for item in value)
+
+
+def count(batch) -> int:
+    """How many examples a batch, or what is a part of one, has."""
+    for part in (batch, *batch) if isinstance(batch, tuple) else (batch,):
+        if has_one_for_each(part):
+            return len(part)
+    return next((len(leaf) for _, leaf in leaves(batch) if getattr(leaf, "ndim", 0)), 1)
 
 
 def number(value) -> float:

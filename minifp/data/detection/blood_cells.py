@@ -76,9 +76,14 @@ def found() -> Path | None:
     return None
 
 
+def in_cache() -> Path:
+    """Its folder in the user's cache, where it was downloaded. Raises DataError without pooch."""
+    return archives.kept("bccd", CHECKSUM)
+
+
 def downloaded() -> Path:
     """The folder in the user's cache, from the publication. Raises DataError."""
-    place = archives.kept("bccd", CHECKSUM)
+    place = in_cache()
     if downloads.is_whole(place, None):
         return place
     archive = downloads.retrieved("bccd", PUBLISHED, CHECKSUM, MIRRORS, called=ALSO)

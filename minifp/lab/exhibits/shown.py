@@ -10,7 +10,9 @@ from minifp.report import words
 from minifp.report.markup import paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
-HEAD = ("network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "minutes")
+HEAD = (
+    "network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "core minutes",
+)  # fmt: skip
 PUBLISHED = "float32 / mixed"
 
 

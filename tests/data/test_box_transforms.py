@@ -1,0 +1,365 @@
+"""Augmentation of pictures with boxes: boxes stay around what they are of."""
+
+import colorsys
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minifp.data import BoxedPictures, DataLoader, detection_collate, digit_scenes
+from minifp.data.detection.targets import mirrored, windowed
+from minifp.data.transforms import (
+    Compose,
+    Draws,
+    Normalize,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomIoUCrop,
+    RandomPhotometricDistort,
+    RandomZoomOut,
+    Resize,
+)
+from minifp.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minifp.numerics.policy import precision
+
+N = 24
+
+
+def painted(size=32, channels=3):
+    """Pictures whose boxes are filled with 1/8, 2/8, ..., each with its own level."""
+    scenes, _ = digit_scenes(N, 1, size=size)
+    pictures, targets = [], []
+    for i in range(N):
+        _, target = scenes[i]
+        x = np.zeros((channels, size, size), np.float32)
+        for k, (left, top, right, bottom) in enumerate(target["boxes"].astype(int)):
+            x[:, top:bottom, left:right] = (k + 1) / 8
+        area = (target["boxes"][:, 2:] - target["boxes"][:, :2]).prod(1) / 2
+        level = np.arange(len(area)) + 1
+        more = {"area": area, "difficult": level == 2, "iscrowd": level == 1, "labels": level}
+        pictures.append(x)
+        targets.append({**target, **more})
+    return BoxedPictures(pictures, targets, name="painted")
+
+
+PAINTED = painted()
+
+
+def changed(transform, seed=0, data=PAINTED, **arguments):
+    """(pictures, targets) of all items, in order."""
+    loader = DataLoader(
+        data, len(data), collate_fn=detection_collate, transform=transform, seed=seed, **arguments
+    )
+    return next(loader.arrays())
+
+
+def extent(picture, level):
+    """The box of the pixels of a level, or None."""
+    rows, columns = np.nonzero(picture[0] == level)
+    if not len(rows):
+        return None
+    return [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+
+
+EXACT = {
+    "flip": RandomHorizontalFlip(),
+    "crop": RandomCrop((20, 24)),
+    "padded crop": RandomCrop((32, 30), padding=6),
+    "iou crop": RandomIoUCrop(),
+    "zoom out": RandomZoomOut(side_range=(1.0, 2.0)),
+    "all": Compose([RandomZoomOut(), RandomIoUCrop(), RandomHorizontalFlip(), RandomIoUCrop()]),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_boxes_are_around_what_they_are_of(name):
+    """To the pixel: what is of a box's level is in its box, cut where the picture is cut."""
+    lost = 0
+    for seed in range(3):
+        pictures, targets = changed(EXACT[name], seed)
+        for i, (picture, target) in enumerate(zip(pictures, targets)):
+            for box, level in zip(target["boxes"], target["labels"]):
+                assert extent(picture, level / 8) == box.tolist()
+            before = PAINTED.targets[i]
+            lost += len(before["boxes"]) - len(target["boxes"])
+            kept = target["labels"] - 1
+            np.testing.assert_array_equal(target["difficult"], before["difficult"][kept])
+            np.testing.assert_array_equal(target["iscrowd"], before["iscrowd"][kept])
+            areas = (target["boxes"][:, 2:] - target["boxes"][:, :2]).prod(1) / 2
+            np.testing.assert_allclose(target["area"], areas, rtol=1e-6)
+            assert target["image_id"] == i and target["boxes"].dtype == np.float32
+    assert (lost > 0) == ("crop" in name or name == "all")
+
+
+def test_a_window_keeps_boxes_whose_middle_is_in_it():
+    boxes = np.array([[0, 0, 10, 10], [4, 4, 9, 9], [0, 0, 8, 8], [2, 2, 8, 6]], np.float32)
+    target = {"boxes": boxes, "labels": np.arange(4), "area": np.float32([100, 20, 5, 24])}
+    found = windowed(target, (4, 4, 12, 7))
+    assert found["labels"].tolist() == [0, 1]  # those of the others are on the edge
+    assert found["boxes"].tolist() == [[0, 0, 6, 3], [0, 0, 5, 3]]
+    np.testing.assert_allclose(found["area"], [18, 20 * 15 / 25])
+    assert target["boxes"] is boxes and mirrored(target, 10)["boxes"].tolist()[1] == [1, 4, 6, 9]
+
+
+@pytest.mark.parametrize("size", [(64, 32), (16, 16), (48, 40)])
+def test_resize_moves_boxes_with_the_picture(size):
+    pictures, targets = changed(Resize(size))
+    for picture, target, before in zip(pictures, targets, PAINTED.targets):
+        assert picture.shape == (3, *size) and picture.dtype == np.float32
+        scale = np.float64([size[1], size[0]] * 2) / 32
+        np.testing.assert_allclose(target["boxes"], before["boxes"] * scale, rtol=1e-6)
+        np.testing.assert_allclose(target["area"], before["area"] * size[0] * size[1] / 1024)
+        for (left, top, right, bottom), level in zip(target["boxes"], target["labels"]):
+            middle = int((top + bottom) / 2), int((left + right) / 2)
+            np.testing.assert_allclose(picture[:, middle[0], middle[1]], level / 8, rtol=1e-5)
+    x = np.stack([PAINTED[i][0] for i in range(N)])
+    (array,) = Resize(size)((x,), np.arange(N), Draws(0, 0, N))
+    np.testing.assert_array_equal(array, np.stack(pictures))
+
+
+ALL = Compose(
+    [
+        RandomPhotometricDistort(),
+        RandomZoomOut(fill=[0.1, 0.2, 0.3]),
+        RandomIoUCrop(),
+        RandomHorizontalFlip(),
+        Resize(20),
+        RandomErasing(),
+        Normalize(0.5, 0.25),
+    ]
+)
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 1))
+def test_an_item_is_changed_alike_in_other_batches_and_another_order(a, b, epochs):
+    def epoch(loader):
+        found = {}
+        for pictures, targets in loader.arrays():
+            for picture, target in zip(pictures, targets):
+                found[int(target["image_id"])] = picture, target
+        return found
+
+    common = {"collate_fn": detection_collate, "transform": ALL, "seed": 3}
+    first = DataLoader(PAINTED, a, shuffle=True, **common)
+    other = DataLoader(PAINTED, b, prefetch=2, **common)
+    for _ in range(epochs):
+        epoch(first), epoch(other)
+    one, two = epoch(first), epoch(other)
+    assert one.keys() == two.keys() and len(one) == N
+    for i, (picture, target) in one.items():
+        np.testing.assert_array_equal(picture, two[i][0])
+        for key in target:
+            np.testing.assert_array_equal(target[key], two[i][1][key])
+
+
+def test_every_precision_sees_the_same_boxes_and_other_seeds_and_epochs_others():
+    def seen(seed, epoch, name="float32"):
+        with precision(name):
+            loader = DataLoader(PAINTED, N, collate_fn=detection_collate, transform=ALL, seed=seed)
+            for _ in range(epoch):
+                next(iter(loader))
+            _, targets = next(iter(loader))
+        return [t["boxes"].numpy().tolist() for t in targets]
+
+    first = seen(1, 0)
+    assert seen(1, 0, "mixed") == seen(1, 0, "float16") == first
+    assert seen(1, 1) != first and seen(2, 0) != first
+
+
+# ---- SSD's sampling ------------------------------------------------------------------------------
+
+
+def overlap(window, boxes):
+    """Intersection over union of a window with boxes."""
+    sides = np.minimum(boxes[:, 2:], window[2:]) - np.maximum(boxes[:, :2], window[:2])
+    common = sides.clip(0, None).prod(1)
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(1)
+    return common / (areas + np.prod(np.subtract(window[2:], window[:2])) - common)
+
+
+@pytest.mark.parametrize("option", [0.0, 0.3, 0.7])
+def test_a_window_has_what_its_option_asks_for(option):
+    crop = RandomIoUCrop(sampler_options=[option], min_scale=0.4, max_aspect_ratio=1.5)
+    cut = 0
+    for i in range(N):
+        picture, target = PAINTED[i]
+        window = crop._window(target["boxes"], (32, 32), i, Draws(5, 0, N))
+        if window is None:
+            continue
+        cut += 1
+        left, top, right, bottom = window
+        width, height = right - left, bottom - top
+        assert 0 <= left < right <= 32 and 0 <= top < bottom <= 32
+        assert 0.5 <= width / height <= 1.5 and min(width, height) >= int(0.4 * 32)
+        middles = (target["boxes"][:, :2] + target["boxes"][:, 2:]) / 2
+        inside = ((middles > [left, top]) & (middles < [right, bottom])).all(1)
+        assert inside.any() and overlap(window, target["boxes"][inside]).max() >= option
+    assert cut == N if option < 0.5 else 0 < cut
+
+
+def test_what_nothing_will_do_for_stays_whole():
+    def alone(crop, boxes):
+        target = {"boxes": np.float32(boxes).reshape(-1, 4), "labels": np.ones(len(boxes), int)}
+        data = BoxedPictures([np.ones((1, 32, 32), np.float32)], [target])
+        (picture,), (found,) = changed(crop, data=data)
+        return picture.shape == (1, 32, 32) and np.array_equal(found["boxes"], target["boxes"])
+
+    assert alone(RandomIoUCrop(), [])
+    assert alone(RandomIoUCrop(sampler_options=[1.0, 2.0]), [[3, 3, 9, 9]])
+    assert alone(RandomIoUCrop(sampler_options=[0.99], trials=2), [[3, 3, 5, 5]])
+
+
+# ---- colours -------------------------------------------------------------------------------------
+
+# Turning by a hue, if only by none, rounds at most eight numbers that are below 8.
+ROUNDED = 8 * 2.0**-22
+COLORS = np.random.default_rng(0).random((6, 3, 4, 5)).astype(np.float32)
+NOTHING = {"brightness": (1, 1), "contrast": (1, 1), "saturation": (1, 1), "hue": (0, 0)}
+
+
+def distorted(x=COLORS, p=1.0, **settings):
+    """Pictures in which some of it is changed, with their channels in order."""
+    transform = RandomPhotometricDistort(**{**NOTHING, **settings}, p=p)
+    (y,) = transform((x,), np.arange(len(x)), Draws(1, 0, len(x)))
+    assert y.dtype == x.dtype and y.shape == x.shape
+    return y
+
+
+def reordered(y):
+    """The pictures with the channels that were red, green and blue, as found by the data."""
+    apart = abs(distorted()[:, :, None] - COLORS[:, None]).mean((3, 4))
+    orders = apart.argmin(1)  # for each channel that was, where it is now
+    assert (np.sort(orders, 1) == [0, 1, 2]).all()
+    return np.take_along_axis(y, orders[:, :, None, None], 1)
+
+
+def test_without_chance_nothing_changes_and_channels_are_reordered_with_it():
+    np.testing.assert_array_equal(distorted(p=0.0, brightness=(0.5, 0.6)), COLORS)
+    plain = distorted()
+    assert not np.array_equal(plain, COLORS)
+    np.testing.assert_allclose(reordered(plain), COLORS, atol=ROUNDED)  # but for hue's rounding
+
+
+def test_brightness_contrast_and_saturation_are_the_factors():
+    np.testing.assert_allclose(
+        reordered(distorted(brightness=(0.5, 0.5))), COLORS * 0.5, atol=ROUNDED
+    )
+    np.testing.assert_allclose(
+        reordered(distorted(brightness=(9, 9))), (COLORS * 9).clip(0, 1), atol=ROUNDED
+    )
+    grey = np.tensordot([0.2989, 0.587, 0.114], COLORS, (0, 1))[:, None]
+    mean = grey.mean((1, 2, 3), keepdims=True)
+    np.testing.assert_allclose(
+        reordered(distorted(contrast=(0.5, 0.5))), mean + (COLORS - mean) / 2, atol=ROUNDED
+    )
+    np.testing.assert_allclose(
+        reordered(distorted(saturation=(0.5, 0.5))), grey + (COLORS - grey) / 2, atol=ROUNDED
+    )
+
+
+def test_hue_turns_the_colour_wheel_as_the_standard_library_does():
+    x = COLORS.copy()
+    x[0, :, 0] = 0.5  # grey has no hue
+    for turn in (0.25, -0.5):
+        found = distorted(x, hue=(turn, turn))
+        for picture, y in zip(x, found):
+            expected = np.array(
+                [
+                    colorsys.hsv_to_rgb((h + turn) % 1, s, v)
+                    for h, s, v in (colorsys.rgb_to_hsv(*p) for p in picture.reshape(3, -1).T)
+                ]
+            ).T.reshape(picture.shape)
+            orders = [expected[list(order)] for order in permutations(range(3))]
+            assert min(abs(order - y).max() for order in orders) < ROUNDED
+
+
+def test_each_change_has_its_probability():
+    x = np.repeat(COLORS[:1], 2000, 0)
+    y = distorted(x, p=0.25, brightness=(0.5, 0.5))
+    darker = np.isclose(y.mean((1, 2, 3)), x[0].mean() / 2)
+    assert abs(darker.sum() - 500) <= 4 * np.sqrt(2000 * 0.25 * 0.75)
+    moved = abs(np.where(darker[:, None, None, None], 2 * y, y) - x).max((1, 2, 3)) > 1e-3
+    expected = 2000 * 0.25 * 5 / 6  # one of the six orders is the one that was there
+    assert abs(moved.sum() - expected) <= 4 * np.sqrt(expected)
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: Resize(0), "Resize: size must be an integer"),
+        (lambda: RandomZoomOut(side_range=(0.5, 2)), "side_range=.*: expected 1 or more"),
+        (lambda: RandomZoomOut(side_range=3), "RandomZoomOut: side_range must be two numbers, got"),
+        (lambda: RandomZoomOut(p=2), "RandomZoomOut: p=2"),
+        (lambda: RandomZoomOut(fill="mean"), "RandomZoomOut: fill must be finite"),
+        (lambda: RandomIoUCrop(min_scale=0), "RandomIoUCrop: scales must rise, from above 0 to at"),
+        (lambda: RandomIoUCrop(max_scale=1.5), "to at most 1.0"),
+        (lambda: RandomIoUCrop(min_aspect_ratio=3), "aspect ratios must rise"),
+        (lambda: RandomIoUCrop(sampler_options=[]), r"sampler_options=\[\]: expected numbers"),
+        (lambda: RandomIoUCrop(sampler_options=[-0.1]), "expected numbers of at least 0"),
+        (lambda: RandomIoUCrop(sampler_options=["a"]), "expected numbers of at least 0"),
+        (lambda: RandomIoUCrop(trials=0), "RandomIoUCrop: trials=0"),
+        (lambda: RandomPhotometricDistort(hue=(-0.6, 0)), "hue must rise, from above -0.5 to at"),
+        (lambda: RandomPhotometricDistort(contrast=(2, 1)), "contrast must rise"),
+        (lambda: RandomPhotometricDistort(p=-1), "RandomPhotometricDistort: p=-1"),
+    ],
+)  # fmt: skip
+def test_arguments_that_cannot_be_are_refused(make, message):
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "transform, x, error, message",
+    [
+        (RandomPhotometricDistort(), COLORS[:, :1], ShapeError, "green and blue, got 1 channels"),
+        (RandomPhotometricDistort(), COLORS.astype(int), DTypeError, "floats from 0 to 1, got int"),
+        (RandomPhotometricDistort(), COLORS * 255, ArgumentError, "0 to 1, got .*before Normalize"),
+        (RandomPhotometricDistort(), COLORS - 1, ArgumentError, "expected numbers from 0 to 1"),
+        (RandomIoUCrop(), COLORS, ShapeError, "several sizes, which one array cannot hold: give"),
+        (RandomZoomOut(), COLORS, ShapeError, "RandomZoomOut: pictures come out in several sizes"),
+        (RandomIoUCrop(), [*COLORS], ArgumentError, r"items \(picture, target\) .* got NoneType"),
+        (RandomZoomOut([1, 2]), [*COLORS], ShapeError, "2 channels in fill, 3 in a picture"),
+        (RandomCrop(9), [*COLORS], ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
+        (Resize(3), [COLORS], ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
+        (Resize(3), [3], ShapeError, "as the first field, got int"),
+    ],
+)  # fmt: skip
+def test_other_pictures_are_refused(transform, x, error, message):
+    with pytest.raises(error, match=message):
+        transform((x,), np.arange(6), Draws(0, 0, 6))
+
+
+def test_targets_that_are_none_or_have_masks_are_refused():
+    picture, target = PAINTED[0]
+    draws = Draws(0, 0, N)
+
+    def apply(transform, **changes):
+        return transform(([picture], [{**target, **changes}]), np.arange(1), draws)
+
+    with pytest.raises(DataError, match=r"RandomCrop: item 0: expected labels of shape"):
+        apply(RandomCrop(3), labels=np.ones(9, int))
+    with pytest.raises(DataError, match="Normalize: item 0: box 0 is .*outside"):
+        apply(Normalize(0, 1), boxes=target["boxes"] + 99)
+    masks = {"masks": np.ones((2, 32, 32))}
+    for transform in (RandomHorizontalFlip(), RandomIoUCrop(), RandomZoomOut(), Resize(3)):
+        with pytest.raises(ArgumentError, match="item 0: boxes would be moved, and masks not"):
+            apply(transform, **masks)
+    apply(RandomErasing(), **masks)  # which moves nothing
+    (changed_one,), labels = RandomHorizontalFlip(1)(([picture], [7]), np.arange(1), draws)
+    assert labels == [7] and np.array_equal(changed_one, picture[..., ::-1])
+
+
+def test_transforms_say_what_they_are():
+    assert repr(Compose([Resize(3), RandomZoomOut(), RandomIoUCrop(), ALL.transforms[0]])) == (
+        "Compose([Resize((3, 3)), RandomZoomOut([0.0], side_range=(1.0, 4.0), p=0.5), "
+        "RandomIoUCrop(0.3, 1, 0.5, 2, sampler_options=(0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0), "
+        "trials=40), RandomPhotometricDistort((0.875, 1.125), (0.5, 1.5), (0.5, 1.5), "
+        "(-0.05, 0.05), p=0.5)])"
+    )
