@@ -55,11 +55,11 @@ def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
     """
     narrow = FORMATS[boxes.dtype.name]
     exact_to = 2 / narrow.eps
-    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(boxes) > exact_to).any():
+    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(boxes) >= exact_to).any():
         return
     warn_once(
         f"pixels lost in {function}",
-        f"{function}: {name} in {boxes.dtype}, with coordinates above {exact_to:g}, from where it "
+        f"{function}: {name} in {boxes.dtype}, with coordinates from {exact_to:g} on, where it "
         "has no odd pixels: make boxes in float32, as by fp.tensor(boxes, dtype='float32')",
     )
 
