@@ -173,7 +173,7 @@ def test_every_operation_has_a_case():
     constant = {*COMPARISONS, *TESTS, "batch_norm_statistics"}
     constant |= {*"argmax argmin any all count_nonzero argsort one_hot nonzero".split()}
     constant |= {*"isclose allclose equal bitwise_and bitwise_or bitwise_xor bitwise_not".split()}
-    constant |= {"remove_small_boxes"}
+    constant |= {"remove_small_boxes", "nms", "batched_nms"}
     constant |= {*"is_tensor is_floating_point numel finfo iinfo detach".split()}
     untested = found - {c.operation for c in CASES} - constant
     assert not untested
