@@ -118,6 +118,19 @@ def test_pictures_with_more_and_with_fewer_objects_are_matched_as_if_alone():
     assert (alone[1] == NOTHING).all() and len({*alone[2]} - {NOTHING, BETWEEN}) == 7
 
 
+@pytest.mark.parametrize("precision", ["mixed", "float16", "autocast"])
+def test_boxes_and_matches_are_float32s_in_every_precision(precision):
+    for make in (detection.DefaultBoxes([[2]]), detection.AnchorGenerator(((64, 99),), ((1, 2),))):
+        expected = make((400, 300), [(20, 15)])
+        with fp.precision(precision):
+            boxes = make((400, 300), [(20, 15)])
+            quality = batch_overlaps([o.boxes for o in objects(9, size=300)], boxes)
+        assert boxes.dtype == quality.dtype == np.float32
+        np.testing.assert_array_equal(boxes, expected)
+        wide = batch_overlaps([o.boxes for o in objects(9, size=300)], expected)
+        np.testing.assert_array_equal(quality, wide)
+
+
 # ---- sampling -----------------------------------------------------------------------------------
 
 
