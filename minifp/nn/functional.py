@@ -7,8 +7,8 @@ from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold,
 
 # detection
 from minifp.ops import (
-    box_area, box_convert, box_iou, clip_boxes_to_image, decode_boxes, encode_boxes,
-    generalized_box_iou, generalized_box_iou_loss, remove_small_boxes,
+    batched_nms, box_area, box_convert, box_iou, clip_boxes_to_image, decode_boxes, encode_boxes,
+    generalized_box_iou, generalized_box_iou_loss, nms, remove_small_boxes,
 )  # fmt: skip
 
 # losses
@@ -50,7 +50,7 @@ from minifp.ops import embedding, one_hot, pad, pixel_shuffle, pixel_unshuffle
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
+    "avg_pool1d", "avg_pool2d", "batch_norm", "batched_nms", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "box_area", "box_convert", "box_iou", "celu",
     "clip_boxes_to_image", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d",
     "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss", "decode_boxes",
@@ -58,10 +58,10 @@ __all__ = [
     "generalized_box_iou", "generalized_box_iou_loss", "glu", "group_norm", "gru", "hardsigmoid",
     "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss",
     "layer_norm", "leaky_relu", "linear", "local_response_norm", "log_softmax", "logsigmoid",
-    "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize", "one_hot",
-    "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6",
-    "remove_small_boxes", "rms_norm", "rnn", "scaled_dot_product_attention", "selu", "sigmoid",
-    "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink",
-    "unfold",
+    "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "nms", "normalize",
+    "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
+    "relu6", "remove_small_boxes", "rms_norm", "rnn", "scaled_dot_product_attention", "selu",
+    "sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh",
+    "tanhshrink", "unfold",
 ]  # fmt: skip
 # ---- written until here ----

@@ -78,8 +78,8 @@ OPERATIONS: dict[str, str] = {
     """,
     "blend": "interpolate",
     "coordinates": """
-        box_area box_convert box_iou decode_boxes encode_boxes generalized_box_iou
-        generalized_box_iou_loss
+        box_area box_convert box_iou clip_boxes_to_image decode_boxes encode_boxes
+        generalized_box_iou generalized_box_iou_loss
     """,
     "probability": "binary_cross_entropy",
     "pointwise": """

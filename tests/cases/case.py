@@ -17,7 +17,8 @@ BASIC = [(3, 5), (1,), (), (4, 1, 3), (0, 3)]
 class Case:
     """name: of the operation in `fp` or `F`, and what is special. fn: on tensors of these shapes.
 
-    Its inputs lie between low and high. torch(t, *tensors): the same with PyTorch, `t`.
+    Its inputs lie between low and high. torch(t, *tensors): the same with PyTorch, `t`. stays_wide:
+    whether what it gives is float32 also where less is stored, as coordinates are.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Case:
     low: float = -2.0
     high: float = 2.0
     torch: Callable | None = None
+    stays_wide: bool = False
 
     def arrays(self, seed=0):
         """Random float64 arrays whose values float16 holds exactly."""

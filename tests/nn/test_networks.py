@@ -1,8 +1,5 @@
 """The networks of the literature: as large as published, as torchvision's, and trained."""
 
-import sys
-from types import ModuleType
-
 import numpy as np
 import pytest
 from minifp.models.googlenet import GoogLeNetOutputs, with_auxiliary
@@ -111,14 +108,6 @@ def test_a_transformer_is_told_the_size_of_its_pictures():
 
 
 # ---- the same as torchvision's ------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def torchvision():
-    """torchvision's sources, also where what it compiled does not fit to the PyTorch there is."""
-    pytest.importorskip("torch", reason="PyTorch is not installed (pip install minifp[parity])")
-    sys.modules.setdefault("torchvision._meta_registrations", ModuleType("unused"))
-    return pytest.importorskip("torchvision", reason="parity is with torchvision")
 
 
 def theirs(torchvision, name):

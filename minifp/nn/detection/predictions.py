@@ -10,6 +10,7 @@ from minifp.nn import functional as F
 from minifp.nn.detection.coordinates import beside, unrounded
 from minifp.nn.detection.transform import ImageBatch, Size, rescaled
 from minifp.ops import cat
+from minifp.runtime.callers import warn_once
 
 
 def rows_of(maps: Sequence[Tensor], columns: int) -> Tensor:
@@ -31,8 +32,15 @@ def decoded(deltas: Tensor, boxes: np.ndarray, weights: tuple[float, ...]) -> np
 
 @no_grad
 def probabilities(logits: Tensor) -> np.ndarray:
-    """Of each class (..., classes), not rounded to less than float32."""
-    return F.softmax(unrounded(logits), -1).numpy()
+    """Of each class (..., classes), not rounded to less than float32. Warns once of NaN."""
+    shares = F.softmax(unrounded(logits), -1).numpy()
+    if np.isnan(shares).any():
+        warn_once(
+            "classes of NaN",
+            "a detector's logits are NaN or Inf: nothing is detected there. Look for where the "
+            "first one arose, as by fp.microscope",
+        )
+    return shares
 
 
 def encoded(objects: np.ndarray, boxes: np.ndarray, weights: tuple[float, ...]) -> np.ndarray:

@@ -122,6 +122,7 @@ class RegionProposalNetwork(Module):
             best = best_of_each(its_scores, per_map, looked_at)
             found = clipped(of_picture[best], size)
             large = (found[:, 2:] - found[:, :2] >= SMALLEST).all(1)
+            large &= np.isfinite(its_scores[best])  # the loss says what is not
             found, best = found[large], best[large]
             kept = without_repeats(found, its_scores[best], maps[best], self.nms_thresh, left)
             proposals.append(found[kept])

@@ -57,9 +57,8 @@ def encode_growth(low, high, low_r, high_r, *, v):
 
 
 @kernel("map", GIVEN)
-def encode_dx(dt, du, low, high, low_r, high_r, *, weights, sign, shape, sum):
+def encode_dx(dt, du, low, high, low_r, high_r, *, w, v, sign, shape, sum):
     """Of an edge of a box: `sign` is 1 of the high one."""
-    w, v = weights
     return sum_to(0.5 * w * dt / (high_r - low_r) + sign * v * du / (high - low), shape, sum)
 
 

@@ -4,8 +4,8 @@
     IoU = I / (U + e)
     GIoU = IoU - (|C| - U) / (|C| + e),  loss = 1 - GIoU
 
-    dIoU = (dI (U + e + I) - d|A| I) / (U + e)^2
-    dGIoU = dIoU - (d|C| (U + e) - dU (|C| + e)) / (|C| + e)^2
+    dIoU = (dI (1 + IoU) - d|A| IoU) / (U + e)
+    dGIoU = dIoU - (d|C| F - d|A| + dI) / (|C| + e),  F = (U + e) / (|C| + e)
 
 (Rezatofighi et al. 2019, arXiv:1902.09630). Coordinates and results are float32: see boxes.py. e is
 0 but in the loss; boxes that have no area together overlap by 0, not by 0 / 0. Edges that are equal
@@ -43,7 +43,14 @@ def common(low_a, high_a, low_b, high_b):
 
 def around(low_a, high_a, low_b, high_b):
     """The length of what is around both along an axis."""
-    return np.maximum(high_a, high_b) - np.minimum(low_a, low_b)
+    return box_size(np.minimum(low_a, low_b), np.maximum(high_a, high_b))
+
+
+def areas(x, y):
+    """(I, U, |C|), by four edges along each axis."""
+    both = common(*x) * common(*y)
+    union = box_size(*x[:2]) * box_size(*y[:2]) + box_size(*x[2:]) * box_size(*y[2:]) - both
+    return both, union, around(*x) * around(*y)
 
 
 @kernel("map", COMPUTE)
@@ -51,18 +58,27 @@ def box_iou_forward(
     left_a, top_a, right_a, bottom_a, left_b, top_b, right_b, bottom_b, *, generalized, eps
 ):
     x, y = (left_a, right_a, left_b, right_b), (top_a, bottom_a, top_b, bottom_b)
-    both = common(*x) * common(*y)
-    areas = box_size(*x[:2]) * box_size(*y[:2]) + box_size(*x[2:]) * box_size(*y[2:])
-    iou = quotient(both, areas - both, eps)
-    if not generalized:
-        return iou
-    hull = around(*x) * around(*y)
-    return iou - quotient(hull - (areas - both), hull, eps)
+    both, union, hull = areas(x, y)
+    iou = quotient(both, union, eps)
+    return iou - quotient(hull - union, hull, eps) if generalized else iou
 
 
 def share(mine, other):
     """1 where mine is larger, a half where they are equal."""
     return np.where(mine > other, 1.0, np.where(mine == other, 0.5, 0.0))
+
+
+def changes(own, other, is_low):
+    """(dI, d|A|, d|C|) in an edge of A, by four edges along its axis, and four along the other."""
+    low_a, high_a, low_b, high_b = own
+    sign, inner, outer = 1.0, share(high_b, high_a), share(high_a, high_b)
+    if is_low:
+        sign, inner, outer = -1.0, share(low_a, low_b), share(low_b, low_a)
+    meet = np.minimum(high_a, high_b) >= np.maximum(low_a, low_b)
+    dboth = np.where(meet, sign * inner * common(*other), 0)
+    darea = np.where(high_a >= low_a, sign * box_size(*other[:2]), 0)
+    spans = np.maximum(high_a, high_b) >= np.minimum(low_a, low_b)
+    return dboth, darea, np.where(spans, sign * outer * around(*other), 0)
 
 
 @kernel("map", COMPUTE)
@@ -73,22 +89,14 @@ def box_iou_slope(
     """In an edge of A along the axis of the first four: its low one, or its high one."""
     own = low_a, high_a, low_b, high_b
     other = other_low_a, other_high_a, other_low_b, other_high_b
-    sign, inner, outer = 1.0, share(high_b, high_a), share(high_a, high_b)
-    if is_low:
-        sign, inner, outer = -1.0, share(low_a, low_b), share(low_b, low_a)
-    beside = common(*other)
-    meet = np.minimum(high_a, high_b) >= np.maximum(low_a, low_b)
-    dboth = np.where(meet, sign * inner * beside, 0)
-    darea = np.where(high_a >= low_a, sign * box_size(*other[:2]), 0)
-    both = common(*own) * beside
-    areas = box_size(*own[:2]) * box_size(*other[:2]) + box_size(*own[2:]) * box_size(*other[2:])
-    union = areas - both
-    slope = quotient(dboth * (union + eps + both) - darea * both, (union + eps) * (union + eps), 0)
+    dboth, darea, dhull = changes(own, other, is_low)
+    both, union, hull = areas(own, other)
+    union, hull = union + eps, hull + eps
+    iou = quotient(both, union, 0)
+    slope = quotient(dboth * (1 + iou) - darea * iou, union, 0)
     if not generalized:
         return slope
-    hull, dhull = around(*own) * around(*other), sign * outer * around(*other)
-    change = dhull * (union + eps) - (darea - dboth) * (hull + eps)
-    return slope - quotient(change, (hull + eps) * (hull + eps), 0)
+    return slope - quotient(dhull * quotient(union, hull, 0) - (darea - dboth), hull, 0)
 
 
 @kernel("map", GIVEN)

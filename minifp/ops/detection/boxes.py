@@ -23,7 +23,6 @@ from minifp.numerics.formats import FORMATS
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
-from minifp.ops.pointwise.clamp import clamp_op
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.runtime.callers import warn_once
@@ -56,11 +55,11 @@ def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
     """
     narrow = FORMATS[boxes.dtype.name]
     exact_to = 2 / narrow.eps
-    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(boxes) > exact_to).any():
+    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(boxes) >= exact_to).any():
         return
     warn_once(
         f"pixels lost in {function}",
-        f"{function}: {name} in {boxes.dtype}, with coordinates above {exact_to:g}, from where it "
+        f"{function}: {name} in {boxes.dtype}, with coordinates from {exact_to:g} on, where it "
         "has no odd pixels: make boxes in float32, as by fp.tensor(boxes, dtype='float32')",
     )
 
@@ -190,7 +189,28 @@ def check_picture(function: str, size: Sequence[int]) -> tuple[float, float]:
     return float(size[0]), float(size[1])
 
 
-@public("F")
+@kernel("map", COMPUTE)
+def clip_edge(x, *, most):
+    return np.clip(x, 0, most)
+
+
+@kernel("map", GIVEN)
+def clip_edge_dx(dy, x, *, most):
+    return np.where((x >= 0) & (x <= most), dy, 0)
+
+
+def clip_boxes_backward(dy, boxes, to, most):
+    edges = zip(columns(dy), columns(boxes), most)
+    return (np.stack([clip_edge_dx(d, x, most=m, to=to[0]) for d, x, m in edges], axis=-1),)
+
+
+@op(name="clip_boxes_to_image")
+def clip_boxes_op(boxes, *, most):
+    edges = [clip_edge(x, most=m) for x, m in zip(columns(boxes), most)]
+    return np.stack(edges, axis=-1), (boxes,), clip_boxes_backward
+
+
+@public("F", autocast="coordinates")
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """Boxes (..., 4) without what lies outside of a picture of size (height, width), in float32.
 
@@ -199,9 +219,7 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """
     check_boxes("clip_boxes_to_image", boxes=boxes)
     height, width = check_picture("clip_boxes_to_image", size)
-    wide = box_convert(boxes, "xyxy", "xyxy")
-    limits = np.array([width, height, width, height], wide.dtype)
-    return clamp_op(wide, 0.0, placed(limits, like=wide.array))
+    return clip_boxes_op(boxes, most=(width, height, width, height))
 
 
 @public("F")

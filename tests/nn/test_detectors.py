@@ -1,0 +1,216 @@
+"""SSD300 and Faster R-CNN: as large as published, as torchvision's, trained, and asked."""
+
+import numpy as np
+import pytest
+from minifp.models.ssd import SSDBackbone
+
+import minifp as fp
+from minifp import models, nn, optim
+from minifp.autograd import tape
+from minifp.errors import ArgumentError
+from minifp.nn import detection
+
+SIZES = {  # weights and multiply-adds, of 21 classes; of Faster R-CNN with 128 regions
+    "SSD300": (26_285_486, 31_373_537_792),
+    "FasterRCNN": (137_073_622, None),
+}
+SMALL = {
+    "SSD300": {"size": (32, 40), "stem": "smaller", "width": 1 / 8},
+    "FasterRCNN": {"stem": "smaller", "width": 1 / 8, "dropout": 0.0, "anchor_sizes": (8, 16)},
+}
+DETECTORS = ("SSD300", "FasterRCNN")
+
+
+def scenes(count, size=(32, 40), seed=0, most=2):
+    """Pictures with up to so many squares, red or green, and where they are."""
+    rng, (height, width) = np.random.default_rng(seed), size
+    images = rng.normal(0.3, 0.05, (count, 3, height, width)).astype(np.float32)
+    targets = []
+    for image in images:
+        boxes, labels = [], []
+        for _ in range(rng.integers(1, most + 1)):
+            side, color = rng.integers(8, 17), rng.integers(2)
+            x, y = rng.integers(0, width - side + 1), rng.integers(0, height - side + 1)
+            image[color, y : y + side, x : x + side] += 0.6
+            boxes.append([x, y, x + side, y + side])
+            labels.append(color + 1)
+        targets.append({"boxes": np.array(boxes, np.float32), "labels": np.array(labels)})
+    return images, targets
+
+
+def small(name, precision="float32", classes=3, **more):
+    with fp.precision(precision):
+        fp.manual_seed(0)
+        return getattr(models, name)(classes=classes, **{**SMALL[name], **more})
+
+
+def trained(model, steps, batch=4, lr=2e-3, fixed=True):
+    """The losses of a few steps on one batch of scenes, or on others."""
+    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
+    losses = []
+    for step in range(steps):
+        images, targets = scenes(batch, seed=0 if fixed else step)
+        loss = sum(model(fp.tensor(images, dtype="float32"), targets).values())
+        optimizer.minimize(loss)
+        losses.append(loss.item())
+    return losses
+
+
+# ---- as published -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_detector_is_as_large_as_published(name):
+    """26 million, and 137 million; torchvision counts 35,641,826 of SSD300 with 91 classes."""
+    size = (3, 300, 300) if name == "SSD300" else (3, 600, 800)
+    found = fp.summary(getattr(models, name), size, precisions=["mixed"])
+    parameters, products = SIZES[name]
+    assert found.parameters == parameters and not found.unknown
+    assert products in (None, found.multiply_adds)
+    if name == "SSD300":
+        coco = fp.summary(lambda: models.SSD300(classes=91), size, precisions=["mixed"])
+        assert coco.parameters == 35_641_826
+
+
+def test_ssd300_has_the_published_maps_and_boxes():
+    with fp.precision(fp.numerics.policy.shapes_only(fp.get_precision())):
+        maps = SSDBackbone(3, "large", 1.0, False)(fp.zeros(1, 3, 300, 300))
+        model = models.SSD300()
+    assert [x.shape[1:] for x in maps] == [
+        *((512, 38, 38), (1024, 19, 19), (512, 10, 10), (256, 5, 5), (256, 3, 3), (256, 1, 1)),
+    ]
+    boxes = model.default_boxes((300, 300), [x.shape[2:] for x in maps])
+    assert len(boxes) == 8732
+
+
+# ---- trained and asked --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed,loss_scale=8", "float16,loss_scale=8"])
+@pytest.mark.parametrize("name", DETECTORS)
+def test_small_ones_are_trained(name, precision):
+    losses = trained(small(name, precision), 6)
+    assert np.isfinite(losses).all() and losses[-1] < 0.9 * losses[0]
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_what_is_stored_is_float16_and_losses_float32(name):
+    model, seen = small(name, "mixed"), []
+    images, targets = scenes(2)
+
+    class Recorded:
+        def on_record(self, node, outputs):
+            seen.append((node.op, {out.dtype.name for out in outputs}))
+
+        def on_gradient(self, node, gradient): ...
+        def on_release(self, node): ...
+
+    watcher = Recorded()
+    tape.observers.append(watcher)
+    losses = model(fp.tensor(images, dtype="float32"), targets)
+    tape.observers.remove(watcher)
+    kinds = {op for op, _ in seen}
+    assert not kinds & {"box_iou", "encode_boxes", "decode_boxes", "sigmoid", "softmax", "cast"}
+    assert {"conv2d", "cross_entropy", "smooth_l1_loss", "getitem"} <= kinds
+    scalars = {"cross_entropy", "smooth_l1_loss", "binary_cross_entropy_with_logits", "div"}
+    assert {d for op, dtypes in seen if op not in scalars for d in dtypes} == {"float16"}
+    assert {loss.dtype.name for loss in losses.values()} == {"float32"}
+
+
+def test_the_same_anchors_count_in_every_precision(monkeypatch):
+    sampler, drawn = detection.BalancedSampler, {}
+    plain = sampler.__call__
+
+    def noted(self, labels):
+        found = plain(self, labels)
+        if self.purpose == "rpn sampling":
+            drawn[precision].append(np.concatenate(found).tolist())
+        return found
+
+    monkeypatch.setattr(sampler, "__call__", noted)
+    for precision in ("float32", "mixed,loss_scale=8", "float16,loss_scale=8"):
+        drawn[precision] = []
+        trained(small("FasterRCNN", precision), 2)
+    one, *others = drawn.values()
+    assert len(one) == 8 and one[0] != one[4]  # four pictures; the second step draws others
+    assert all(other == one for other in others)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_pictures_without_objects_are_trained_on(name, precision):
+    model = small(name, precision)
+    images, targets = scenes(2)
+    nothing = {"boxes": np.zeros((0, 4), np.float32), "labels": np.zeros(0, np.int64)}
+    for mine in ([targets[0], nothing], [nothing, nothing]):
+        losses = model(fp.tensor(images, dtype="float32"), mine)
+        sum(losses.values()).backward()
+        assert all(np.isfinite(loss.item()) for loss in losses.values())
+    assert all(np.isfinite(p.grad.array).all() for p in model.parameters())
+
+
+def test_a_small_ssd_finds_squares():
+    model = small("SSD300")
+    losses = trained(model, 60, batch=8, fixed=False)
+    assert losses[-1] < 0.5 * losses[0]
+    model.eval()
+    images, targets = scenes(8, seed=1000, most=1)
+    found = model(fp.tensor(images, dtype="float32"))
+    hits = 0
+    for detected, target in zip(found, targets):
+        best = detected["boxes"][:1]
+        overlap = nn.functional.box_iou(best, fp.tensor(target["boxes"])).numpy()
+        hits += overlap.max() > 0.5 and detected["labels"].numpy()[0] == target["labels"][0]
+    assert hits >= 6
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_what_is_detected_lies_in_the_picture_that_was_given_and_is_sorted(name):
+    model = small(name, "mixed", score_thresh=0.0, detections_per_img=20).eval()
+    images = [fp.randn(3, 32, 40).float(), fp.randn(3, 50, 30).float()]
+    with fp.no_grad():
+        found = model(images)
+    for detected, (height, width) in zip(found, ((32, 40), (50, 30))):
+        boxes, labels, scores = (detected[k].numpy() for k in ("boxes", "labels", "scores"))
+        assert boxes.dtype == scores.dtype == np.float32 and labels.dtype == np.int64
+        assert 0 < len(boxes) <= 20 and boxes.shape == (len(boxes), 4)
+        assert (boxes >= 0).all() and (boxes <= np.array([width, height] * 2) + 1e-4).all()
+        assert (np.diff(scores) <= 0).all() and {*labels} <= {1, 2}
+        assert boxes[:, 2].max() > 0.8 * width and boxes[:, 3].max() > 0.8 * height
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_network_of_nan_detects_nothing_and_says_so(name):
+    model = small(name).eval()
+    head = model.head if name == "SSD300" else model.roi_heads.box_predictor
+    for p in head.parameters():
+        p.data = np.full(p.shape, np.nan, np.float32)
+    with pytest.warns(UserWarning, match="logits are NaN"):
+        found = model(fp.tensor(scenes(1)[0]))
+    assert found[0]["boxes"].shape == (0, 4)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_boxes_that_cannot_be_are_refused_with_the_pictures_number(name):
+    model, (images, targets) = small(name), scenes(2)
+    targets[1]["boxes"] = targets[1]["boxes"] + np.float32(30)
+    with pytest.raises(ArgumentError, match=r"targets\[1\]: box .* is not inside of its picture"):
+        model(fp.tensor(images), targets)
+    with pytest.raises(ArgumentError, match="training needs targets"):
+        model(fp.tensor(images))
+
+
+@pytest.mark.parametrize(
+    "make, what",
+    [
+        (lambda: models.SSD300(stem="tiny"), "'large', 'small', 'smaller'"),
+        (lambda: models.SSD300(size=(300, 300, 3), stem="small"), "expected a number, or"),
+        (lambda: models.SSD300(classes=1, stem="small"), "classes=1"),
+        (lambda: models.SSD300(stem="small", aspect_ratios=((2,),), width=1 / 8), "has 3"),
+        (lambda: models.FasterRCNN(pool="max"), "'pool', 'align'"),
+        (lambda: models.FasterRCNN(classes=1), "classes=1"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(make, what):
+    with pytest.raises(ArgumentError, match=what):
+        make()
