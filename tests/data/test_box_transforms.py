@@ -13,6 +13,7 @@ from minifp.data.detection.targets import mirrored, windowed
 from minifp.data.transforms import (
     Compose,
     Draws,
+    MixUp,
     Normalize,
     RandomCrop,
     RandomErasing,
@@ -328,12 +329,15 @@ def test_arguments_that_cannot_be_are_refused(make, message):
         (RandomZoomOut([1, 2]), [*COLORS], ShapeError, "2 channels in fill, 3 in a picture"),
         (RandomCrop(9), [*COLORS], ShapeError, "RandomCrop: a window of .9, 9. does not fit"),
         (Resize(3), [COLORS], ShapeError, r"Resize: expected pictures \(C, H, W\) .* \(6, 3, 4"),
+        (MixUp(num_classes=2), [*COLORS], ShapeError, r"MixUp: expected pictures \(n, .* a list"),
         (Resize(3), [3], ShapeError, "as the first field, got int"),
     ],
 )  # fmt: skip
 def test_other_pictures_are_refused(transform, x, error, message):
     with pytest.raises(error, match=message):
-        transform((x,), np.arange(6), Draws(0, 0, 6))
+        transform(
+            (x, np.zeros(6, int))[: 1 + isinstance(transform, MixUp)], np.arange(6), Draws(0, 0, 6)
+        )
 
 
 def test_targets_that_are_none_or_have_masks_are_refused():

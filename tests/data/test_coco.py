@@ -49,6 +49,8 @@ def one(**changes):
         ({"annotations": [3]}, "entry 0 of annotations has no image_id, category_id, bbox"),
         ({"images": [coco()["images"][0]] * 2}, "the id 7 in images is there twice"),
         ({"categories": [{"id": "4", "name": "a"}]}, "the id '4' in categories is no integer"),
+        ({"categories": [{"id": 10**400, "name": "a"}]}, "in categories is no integer"),
+        (one(bbox=[1, 2, 3, 10**400]), "bbox is"),
         (one(image_id=8), "annotation 1: image_id is 8, which is no picture of this file"),
         (one(category_id=[]), r"category_id is \[\], which is no category"),
         (one(bbox=[1, 2, 3]), r"bbox is \[1, 2, 3\], expected \[x, y, width, height\]"),

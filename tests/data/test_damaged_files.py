@@ -2,14 +2,28 @@
 
 import gzip
 import io
+import json
 import struct
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
+from boxed_pictures import NAMES, OBJECTS, coco, write_coco, write_voc, xml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from minifp.data import ImageFolder, cifar, digits, files, packed, shakespeare
+from minifp.data import (
+    CocoDetection,
+    ImageFolder,
+    VOCDetection,
+    archives,
+    cifar,
+    digits,
+    files,
+    packed,
+    shakespeare,
+)
 from minifp.errors import DataError
 
 several = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -149,3 +163,57 @@ def test_a_picture_of_ones_own(tmp_path, data):
     for mode in ("RGB", "L"):  # what kind it is, Pillow reads from the contents
         found = attempt(ImageFolder, tmp_path, 4, mode)
         assert found is None or found[:][0].shape[2:] == (4, 4)
+
+
+# ---- pictures with boxes -------------------------------------------------------------------------
+
+
+@several
+@given(harmed(xml(OBJECTS["one"]).encode()), st.sampled_from(["raise", "drop"]))
+def test_an_annotation_of_voc(tmp_path, content, empty):
+    root = tmp_path / "voc"
+    if not root.exists():
+        write_voc(root, pytest.importorskip("PIL.Image", reason="Pillow reads pictures"))
+    (root / "Annotations" / "one.xml").write_bytes(content)
+    found = attempt(lambda: VOCDetection(root, classes=NAMES, empty_boxes=empty))
+    target = None if found is None else attempt(found.__getitem__, 0)
+    assert target is None or target[1]["boxes"].shape == (*target[1]["labels"].shape, 4)
+
+
+@several
+@given(harmed(json.dumps(coco()).encode()), st.sampled_from(["raise", "drop"]))
+def test_an_annotation_file_of_coco(tmp_path, content, empty):
+    path = tmp_path / "instances.json"
+    if not path.exists():
+        write_coco(tmp_path, pytest.importorskip("PIL.Image", reason="Pillow reads pictures"))
+    path.write_bytes(content)
+    found = attempt(lambda: CocoDetection(tmp_path, path, empty_boxes=empty))
+    target = None if found is None else attempt(found.__getitem__, 0)
+    assert target is None or target[1]["boxes"].shape == (*target[1]["labels"].shape, 4)
+
+
+def an_archive(kind):
+    """Two files in a folder, as an archive."""
+    out, contents = io.BytesIO(), {"BCCD/a.txt": b"a" * 99, "BCCD/b.txt": b"b" * 99}
+    if kind == "zip":
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+            for name, content in contents.items():
+                made.writestr(name, content)
+    else:
+        with tarfile.open(fileobj=out, mode="w:xz") as made:
+            for name, content in contents.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                made.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+@several
+@given(harmed(an_archive("zip")) | harmed(an_archive("tar")))
+def test_an_archive(tmp_path, monkeypatch, content):
+    pooch = pytest.importorskip("pooch", reason="pooch says where the cache is")
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
+    path = tmp_path / "bccd.tar.xz"
+    path.write_bytes(content)
+    found = attempt(archives.unpacked, "bccd", path, r"BCCD/(\w\.txt)")
+    assert found is None or all(p.name in ("a.txt", "b.txt", "SHA256SUMS") for p in found.iterdir())

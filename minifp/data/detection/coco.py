@@ -9,7 +9,6 @@ Source: Lin and others, "Microsoft COCO", arXiv 1405.0312, and https://cocodatas
 """
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ LISTS = {  # what a file must have, and what each entry of it
     "categories": ("id", "name"),
     "annotations": ("image_id", "category_id", "bbox"),
 }
+LARGEST = 2**53  # of numbers; JSON's integers have no end
 SLACK = 1.0  # pixels by which COCO's own boxes, which are rounded, may be outside
 
 
@@ -97,12 +97,10 @@ def by_id(path: Path, name: str, entries: list[dict]) -> dict[int, dict]:
     found: dict[int, dict] = {}
     for entry in entries:
         number = entry["id"]
-        if not isinstance(number, int) or isinstance(number, bool) or number in found:
-            twice = isinstance(number, int) and number in found
-            raise DataError(
-                f"{path}: the id {number!r} in {name} "
-                f"{'is there twice' if twice else 'is no integer'}"
-            )
+        if not isinstance(number, int) or not is_number(number):
+            raise DataError(f"{path}: the id {str(number)[:99]!r} in {name} is no integer")
+        if number in found:
+            raise DataError(f"{path}: the id {number} in {name} is there twice")
         found[number] = entry
     return found
 
@@ -126,8 +124,9 @@ def checked_annotation(path, i, found, images, labels) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether JSON's value is a finite number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether JSON's value is a finite number, such as can be in pixels."""
+    is_real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_real and abs(value) < LARGEST  # not so of NaN
 
 
 def sample(path, folder, image, found, labels, empty) -> Sample:

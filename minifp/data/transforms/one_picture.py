@@ -178,10 +178,9 @@ class Normalize(PictureTransform):
 
 def check_pictures(asked: str, x: np.ndarray) -> None:
     """Raise ShapeError, which `asked` begins, for what are no pictures."""
-    if x.ndim != 4:
-        raise ShapeError(
-            f"{asked}: expected pictures (n, C, H, W) as the first field, got shape {x.shape}"
-        )
+    if not isinstance(x, np.ndarray) or x.ndim != 4:
+        shown = f"shape {x.shape}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+        raise ShapeError(f"{asked}: expected pictures (n, C, H, W) as the first field, got {shown}")
 
 
 def check_picture(asked: str, x) -> None:

@@ -65,11 +65,12 @@ class Resize(PictureTransform):
     def change(self, x: np.ndarray, indices: np.ndarray, draws: Draws) -> np.ndarray:
         """Return pictures (n, C, *size)."""
         image, (height, width) = need_pillow("Resize"), self.size
+        bilinear = getattr(image, "Resampling", image).BILINEAR  # where Pillow before 9.1 has it
         out = np.empty((*x.shape[:2], height, width), np.float32)
         for picture, small in zip(x.astype(np.float32, copy=False), out):
             for channel, values in enumerate(picture):
                 plane = image.fromarray(np.ascontiguousarray(values))
-                small[channel] = plane.resize((width, height), image.Resampling.BILINEAR)
+                small[channel] = plane.resize((width, height), bilinear)
         return out
 
     def move(self, target: Target, size: tuple, index: np.ndarray, draws: Draws) -> Target:

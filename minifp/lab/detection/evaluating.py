@@ -1,8 +1,8 @@
 """The evaluation of a detector, as a Task's own `evaluate`; its detections, kept as an array."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,8 @@ def kept_in(comparison, seed: int) -> dict[str, np.ndarray | None]:
         run = next((r for r in comparison.runs_of(precision) if r.seed == seed), None)
         kept = None if run is None else run.kept.get(KEPT)
         if isinstance(kept, str):
-            content = (comparison.out / kept).read_bytes()
-            kept = np.load(io.BytesIO(content), allow_pickle=False)
+            is_there = comparison.out is not None and kept.endswith(".npy")
+            path = Path(comparison.out, kept) if is_there else None
+            kept = np.load(path, allow_pickle=False) if path and path.is_file() else None
         found[precision] = kept
     return found
