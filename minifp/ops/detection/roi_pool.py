@@ -1,12 +1,13 @@
-"""RoI pooling: the largest numbers of a picture inside of each box (Girshick 2015, arXiv:1504.08083).
+"""RoI pooling: the largest numbers inside of each box (Girshick 2015, arXiv:1504.08083).
 
-    y = the largest of a bin, 0 of an empty one;   dx = the sum of dy of the bins that chose a place
+    y = the largest of a bin, 0 of an empty one;   dx = the sum of dy of bins that chose a place
 
 x: (N, C, H, W)  y: (K, C, P, Q), stored. A box, rounded to whole places, both edges among them, is
-divided into P x Q bins, rounded outwards: neighbours overlap. The first of equal ones is chosen; NaN
-is the largest. The number of its place in its picture is kept, 4 bytes each: -1 of an empty bin. A
-box that is not finite makes its y NaN. Places are computed in float32, the format of boxes, in every
-precision; boxes have no gradient. Gradients that meet are summed in `reduce`, and rounded once.
+divided into P x Q bins, rounded outwards: neighbours overlap. The first of equal ones is chosen;
+NaN is the largest. The number of its place in its picture is kept, 4 bytes each: -1 of an empty
+bin. A box that is not finite makes its y NaN. Places are computed in float32, the format of boxes,
+in every precision; boxes have no gradient. Gradients that meet are summed in `reduce`, and rounded
+once.
 """
 
 import numpy as np
@@ -41,7 +42,8 @@ def roi_bins(low, high, n, count, scale):
         bin = np.arange(count + 1, dtype=low.dtype)
         first, stop = np.floor(bin[:-1] * length), np.ceil(bin[1:] * length)
         spans = np.clip(np.stack([first, stop], axis=-1) + start[:, None, None], 0, n)
-        return np.array(np.where(np.isfinite(spans), spans, NOWHERE), np.int64)
+        is_finite = (np.isfinite(start) & np.isfinite(end))[:, None, None]
+        return np.array(np.where(is_finite, spans, NOWHERE), np.int64)
 
 
 def bins_of_boxes(boxes, shape, size, scale):
@@ -61,7 +63,8 @@ def roi_pool_forward(x, rows, columns, pictures):
         if top < 0 or left < 0:
             y[k, :, p, q] = np.nan
         elif top < bottom and left < right:
-            inside = x[pictures[k], :, top:bottom, left:right].reshape(C, -1)
+            inside = x[pictures[k], :, top:bottom, left:right]
+            inside = inside.reshape(C, (bottom - top) * (right - left))
             best = inside.argmax(axis=1)  # NaN wins
             down, across = np.divmod(best, right - left)
             y[k, :, p, q] = inside[np.arange(C), best]
