@@ -97,7 +97,7 @@ OPERATIONS: dict[str, str] = {
     "exact": """
         adaptive_max_pool1d adaptive_max_pool2d amax amin cat contiguous diagonal embedding expand
         flip gather getitem index_select masked_fill max max_pool1d max_pool2d min pack pad permute
-        repeat reshape roll scatter sort topk tril triu unfold unpack view
+        repeat reshape roi_pool roll scatter sort topk tril triu unfold unpack view
     """,
 }
 # ---- written until here ----

@@ -79,6 +79,8 @@ def roi_weights(low, high, n, count, scale, ratio, aligned):
 def weights_of_boxes(boxes, shape, size, scale, ratio, aligned):
     """The weights of the rows and of the columns of pictures (N, C, H, W)."""
     (H, W), (P, Q) = shape[2:], size
+    is_finite = np.all(np.isfinite(boxes), axis=1)[:, None]
+    boxes = np.where(is_finite, boxes, boxes.dtype.type(np.nan))
     down = roi_weights(boxes[:, 1], boxes[:, 3], H, P, scale, ratio, aligned)
     return down, roi_weights(boxes[:, 0], boxes[:, 2], W, Q, scale, ratio, aligned)
 

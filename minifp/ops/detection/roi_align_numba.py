@@ -75,9 +75,7 @@ def spans_of(weights):
 
 
 @parallel
-def align_regions(
-    chunk, scratch, width, C, H, W, order, ends, down, across, rows, columns, x, y
-):
+def align_regions(chunk, scratch, width, C, H, W, order, ends, down, across, rows, columns, x, y):
     """order: boxes, picture by picture; ends: where those of each end; width: of channels that are
     worked on at once. rows, columns: the spans of weights."""
     parts = (C + width - 1) // width

@@ -1,4 +1,4 @@
-"""Regions of interest: boxes, each in one picture of a batch, as roi_align and roi_pool take them."""
+"""Regions of interest: boxes, each in one picture of a batch, of which features are taken."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -48,10 +48,10 @@ def of_each_picture(function: str, n: int, boxes: Sequence[Any]) -> tuple[Any, A
         )
     for i, some in enumerate(boxes):
         check_regions(function, f"boxes[{i}]", some, 4)
-    if not boxes:
-        return np.empty((0, 4), float32), np.empty(0, np.int64)
-    edges = np.concatenate([array_of(some) for some in boxes])
-    return edges, np.repeat(np.arange(n), [len(some) for some in boxes])
+    counts = [len(some) for some in boxes]
+    arrays = [array_of(some) for some in boxes if len(some)]  # those of no boxes decide no format
+    edges = np.concatenate(arrays) if arrays else np.empty((0, 4), float32)
+    return edges, np.repeat(np.arange(n), counts)
 
 
 def with_numbers(function: str, n: int, boxes: Any) -> tuple[Any, Any]:
