@@ -8,7 +8,7 @@ from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold,
 # detection
 from minifp.ops import (
     batched_nms, box_area, box_convert, box_iou, clip_boxes_to_image, decode_boxes, encode_boxes,
-    generalized_box_iou, generalized_box_iou_loss, nms, remove_small_boxes,
+    generalized_box_iou, generalized_box_iou_loss, nms, remove_small_boxes, roi_align, roi_pool,
 )  # fmt: skip
 
 # losses
@@ -60,8 +60,8 @@ __all__ = [
     "layer_norm", "leaky_relu", "linear", "local_response_norm", "log_softmax", "logsigmoid",
     "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "nms", "normalize",
     "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
-    "relu6", "remove_small_boxes", "rms_norm", "rnn", "scaled_dot_product_attention", "selu",
-    "sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh",
-    "tanhshrink", "unfold",
+    "relu6", "remove_small_boxes", "rms_norm", "rnn", "roi_align", "roi_pool",
+    "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss", "softmax",
+    "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
 ]  # fmt: skip
 # ---- written until here ----

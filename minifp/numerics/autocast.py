@@ -91,13 +91,13 @@ OPERATIONS: dict[str, str] = {
     "statistics": "batch_norm instance_norm",
     "meeting": "dot index_add scatter_add",
     "wide_sum": """
-        adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d fold local_response_norm std
-        var
+        adaptive_avg_pool1d adaptive_avg_pool2d avg_pool1d avg_pool2d fold local_response_norm
+        roi_align std var
     """,
     "exact": """
         adaptive_max_pool1d adaptive_max_pool2d amax amin cat contiguous diagonal embedding expand
         flip gather getitem index_select masked_fill max max_pool1d max_pool2d min pack pad permute
-        repeat reshape roll scatter sort topk tril triu unfold unpack view
+        repeat reshape roi_pool roll scatter sort topk tril triu unfold unpack view
     """,
 }
 # ---- written until here ----

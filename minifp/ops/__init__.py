@@ -19,6 +19,8 @@ from minifp.ops.detection.boxes import (
     box_area, box_convert, clip_boxes_to_image, remove_small_boxes,
 )  # fmt: skip
 from minifp.ops.detection.nms import batched_nms, nms
+from minifp.ops.detection.roi_align import roi_align
+from minifp.ops.detection.roi_pool import roi_pool
 from minifp.ops.factories.full import (
     arange, empty, empty_like, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like,
 )  # fmt: skip

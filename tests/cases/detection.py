@@ -1,4 +1,4 @@
-"""Boxes, and features inside of them. Parity with torchvision is in ops/test_detection.py."""
+"""Boxes, and pictures inside of them. Parity with torchvision is in ops/test_detection.py."""
 
 import numpy as np
 from bounds import magnitude
@@ -33,6 +33,18 @@ def decoding(deltas, references, **settings):
     return Case("decode_boxes", decode, (deltas, references), 0.0, 0.2, stays_wide=True)
 
 
+# Inside, across the lower right corner, outside of the picture, without any area, and a whole one.
+REGIONS = np.array(
+    [[1, 1, 4.5, 5], [3.3, 2.2, 9, 9], [20, -9, 40, -3], [2, 2, 2, 2], [0, 0, 7, 6]], "float32"
+)
+NUMBERED = np.insert(REGIONS, 0, [0, 1, 1, 0, 1], axis=1)
+
+
+def of_regions(name, boxes, *settings, shape=(2, 3, 6, 7), **named):
+    function = getattr(F, name)
+    return Case(name, lambda x: function(x, boxes, *settings, **named), (shape,))
+
+
 STEEP = (0.1, 0.2, 0.05, 0.06)  # so that small deltas are large ones
 
 CASES = [
@@ -57,6 +69,15 @@ CASES = [
     decoding((5, 4), (5, 4)),
     decoding((2, 5, 4), (5, 4), weights=STEEP),
     decoding((0, 4), (0, 4)),
+    of_regions("roi_align", [REGIONS, REGIONS[:2]], (3, 2)),
+    of_regions("roi_align", NUMBERED, 2, 0.75, sampling_ratio=2, aligned=True),
+    of_regions("roi_align", NUMBERED, (1, 4), 1.0, 1),
+    of_regions("roi_align", [REGIONS, np.zeros((0, 4))], 7, 0.5, aligned=True, shape=(2, 35, 5, 4)),
+    of_regions("roi_align", [np.zeros((0, 4))], 2, shape=(1, 2, 3, 3)),
+    of_regions("roi_pool", [REGIONS, REGIONS[:2]], (3, 2)),
+    of_regions("roi_pool", NUMBERED, 2, 0.75),
+    of_regions("roi_pool", [REGIONS, np.zeros((0, 4))], 4, 0.5, shape=(2, 35, 5, 4)),
+    of_regions("roi_pool", [np.zeros((0, 4))], 2, shape=(1, 2, 3, 3)),
 ]
 
 

@@ -4,7 +4,11 @@ Each function draws one call of the kernel of its name: (arguments, keywords, fo
 or None to be told by its rule).
 """
 
+import numpy as np
+
+from kernel_calls.named import NAMED
 from minifp.numerics.formats import float32
+from minifp.ops.detection import roi_align, roi_pool
 
 
 def shapes(d):
@@ -133,9 +137,66 @@ def decode_dreference(d):
     return (*dy, *deltas), settings, d.dtype
 
 
+# ---- inside of boxes -----------------------------------------------------------------------------
+
+
+def regions(d):
+    """The shape of pictures, boxes in them or beyond, of which picture each is, and a size."""
+    N, C = d.choice((1, 1), (3, d.size(1, 70)), (2, 0), (2, 33))
+    H, W = (40, 50) if d.large else (d.size(1, 12), d.size(1, 12))
+    K = 30 if d.large else d.choice(0, d.size(1, 9))
+    corner = d.random.uniform(-4, [W, H], (K, 2))
+    boxes = np.concatenate([corner, corner + d.random.uniform(0, [W, H], (K, 2))], axis=1)
+    size = d.choice((2, 3), (7, 7), (1, 1), (1, 5))
+    return (N, C, H, W), boxes.astype(float32), d.random.integers(0, N, K), size
+
+
+def aligning(d):
+    """The shape of pictures, and the weights of boxes, some of them not finite."""
+    shape, boxes, pictures, size = regions(d)
+    if d.special and len(boxes):
+        boxes[0, d.size(0, 3)] = np.nan
+    given = d.choice(1.0, 0.6), d.choice(0, 1, 2), d.choice(True, False)
+    down, across = roi_align.weights_of_boxes(boxes, shape, size, *given)
+    return shape, (d.laid(down), d.laid(across), pictures)
+
+
+def roi_align_forward(d):
+    shape, weights = aligning(d)
+    return (d.array(*shape), *weights), {}, None
+
+
+def roi_align_dx(d):
+    shape, (down, across, pictures) = aligning(d)
+    dy = d.array(len(down), shape[1], down.shape[1], across.shape[1])
+    return (dy, down, across, pictures), {"shape": shape}, d.dtype
+
+
+def pooling(d):
+    """The same, with bins."""
+    shape, boxes, pictures, size = regions(d)
+    if d.special and len(boxes):
+        boxes[0, d.size(0, 3)] = np.inf
+    bins = roi_pool.bins_of_boxes(boxes, shape, size, d.choice(1.0, 0.6))
+    return shape, (*bins, pictures)
+
+
+def roi_pool_forward(d):
+    shape, bins = pooling(d)
+    return (d.array(*shape), *bins), {}, None
+
+
+def roi_pool_dx(d):
+    shape, (rows, columns, pictures) = pooling(d)
+    x = np.zeros(shape) + d.random.normal(size=shape)
+    _, chosen = NAMED["roi_pool_forward"].reference(x, rows, columns, pictures)
+    return (d.array(*chosen.shape), d.laid(chosen), pictures), {"shape": shape}, d.dtype
+
+
 KERNELS = [
     box_area_forward, box_area_dx, box_convert_forward, box_convert_dx, clip_edge, clip_edge_dx,
     box_iou_forward, box_iou_slope, box_iou_dx, encode_shift, encode_growth, encode_dx,
-    encode_dreference, decode_edge, decode_dt, decode_du, decode_dreference,
+    encode_dreference, decode_edge, decode_dt, decode_du, decode_dreference, roi_align_forward,
+    roi_align_dx, roi_pool_forward, roi_pool_dx,
 ]  # fmt: skip
 CALLS = {kernel.__name__: kernel for kernel in KERNELS}

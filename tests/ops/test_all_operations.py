@@ -184,13 +184,15 @@ def test_every_operation_has_a_case():
 
 @partial(each_case, cases=[c for c in CASES if all(map(np.prod, c.shapes))])
 def test_the_tape_holds_no_float32_copy_of_a_float16_array(case):
-    """In float32 it may hold what is small: statistics and scalars, at most half of the numbers."""
+    """In float32 it may hold what is small, statistics, boxes and scalars: at most half of the
+    numbers that it holds, or that were read from a leaf."""
     with fp.precision("mixed"):
         xs = tensors(case, float16)
         ys = outputs(case, xs)
     for node in nodes(ys):
         saved = [a for a in node.saved if isinstance(a, np.ndarray)]
-        half = max((a.size for a in saved if a.dtype == float16), default=0)
+        read = [leaf.array for leaf, _ in node.parents if isinstance(leaf, fp.Tensor)]
+        half = max((a.size for a in saved + read if a.dtype == float16), default=0)
         for a in saved:
             wide = a.dtype.kind == "f" and a.dtype != float16
             assert not wide or a.ndim == 0 or 2 * a.size <= half, (node.op, a.shape, a.dtype)
