@@ -110,11 +110,18 @@ class Inference:
     def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
         """Write evaluation.json, evaluation.csv, changed.csv and evaluation.html, and with
         figures="png", "svg" or "pdf" the pictures. Returns the paths."""
+        from minifp.lab.inference.numbers import changed_csv, to_csv, to_json
+        from minifp.lab.inference.page import page
         from minifp.lab.inference.pictures import figures_of
-        from minifp.lab.inference.shown import contents
+        from minifp.lab.inference.shown import CHANGED, NAME
 
         folder = files.as_path(folder)
-        written: dict = {folder / name: text for name, text in contents(self).items()}
+        written: dict = {
+            folder / f"{NAME}.json": to_json(self),
+            folder / f"{NAME}.csv": to_csv(self),
+            folder / f"{CHANGED}.csv": changed_csv(self),
+            folder / f"{NAME}.html": page(self),
+        }
         for name, figure in figures_of(self) if figures is not None else ():
             written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
         files.write_all(written)
