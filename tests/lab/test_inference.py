@@ -104,6 +104,11 @@ def test_every_precision_is_timed_as_often(folder):
     assert all(len(r.times) == 2 for judged in found.judged for r in judged.results.values())
 
 
+def test_fewer_examples_are_the_first_ones(tie):
+    found = fp.evaluate(tie, "float32", task=tied(40), examples=7, **QUIET).judged[0]
+    assert found.base.predictions.targets.shape == (7,) and found.batch == 7
+
+
 def pictures(n):
     """Grey pictures of positive numbers, all of class 1."""
     x = np.random.default_rng(0).uniform(0.5, 1, (n, 1, 4, 4)).astype(np.float32)
@@ -250,6 +255,7 @@ def test_wrong_arguments_are_refused(folder):
     for wrong, told in (
         ({"repeats": 0}, "repeats=0"),
         ({"batch": 1.5}, "batch=1.5"),
+        ({"examples": 0}, "examples=0"),
         ({"figures": "png"}, "figures='png' without out"),
         ({"precisions": ["mixed", "mixed"]}, "given twice"),
     ):
