@@ -156,10 +156,11 @@ def evaluate(
     of them. precisions: float32, or else the first, is what the others are held against; weights
     are rounded into the format of each, and all is computed as it says. task, data: as `load_task`
     takes them, where a file does not tell (any safetensors file of weights will do then).
-    examples: how many of the test set, the first ones, by default all. batch: examples in a batch of which time and bytes are measured, by default that of an evaluation,
-    four times the task's. repeats: timed passes, of which the median counts; the precisions take
-    turns. out: a folder for evaluation.json, .csv, .html and changed.csv; figures: the pictures
-    too, as "png", "svg" or "pdf". device: as in `compare`.
+    examples: how many of the test set, the first ones, by default all. batch: examples in a batch
+    of which time and bytes are measured, by default that of an evaluation, four times the task's.
+    repeats: timed passes, of which the median counts; the precisions take turns. out: a folder for
+    evaluation.json, .csv, .html and changed.csv; figures: the pictures too, as "png", "svg" or
+    "pdf". device: as in `compare`.
 
     Raises ArgumentError for arguments that cannot be, and CheckpointError for a file that is no
     checkpoint, does not tell its task, or is of another one.
