@@ -23,6 +23,11 @@ def paragraph(text, kind="") -> str:
     return f"<p{attribute}>{escape(text)}</p>" if text else ""
 
 
+def wide(picture) -> str:
+    """A picture as wide as the page, in its frame; nothing for nothing."""
+    return f'<figure class="wide">\n{picture}\n</figure>' if picture else ""
+
+
 def section(title, *parts, folded=False) -> str:
     """A heading and what belongs to it, which can be folded, or is at first; nothing for nothing.
 

@@ -75,6 +75,7 @@ RULES = """
 .minifp .pair { display: grid; gap: 1rem 1.75rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
 .minifp svg.panel { display: block; width: 100%; height: auto; max-width: 30rem; }
+.minifp figure.wide svg.panel { max-width: none; }
 .minifp svg.panel text { font-family: inherit !important; }
 .minifp .legend { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; list-style: none;
   margin: 0 0 0.75rem; padding: 0; font-size: 0.9rem; }

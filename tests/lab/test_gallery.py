@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -12,10 +13,14 @@ from minifp.cli import main
 from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits import Exhibit, Published, showing
+from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
+from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
 from minifp.lab.exhibits.exhibit import SCALES
 from minifp.lab.exhibits.showing import Line
 from minifp.lab.exhibits.shown import finding
+from minifp.lab.task_info import TaskInfo
+from minifp.lab.workers.travel import ticket
 
 LIMIT = 6e6  # multiply-adds a picture
 
@@ -48,6 +53,87 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     assert "| Blobs | 70.00 / 70.10 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
     dry = CliRunner().invoke(main, [*words, "4", "--dry-run"]).output
     assert "12 runs, 9 of which are there" in dry
+
+
+INTERVALS = {f"mixed,loss_scale=dynamic+growth_interval={n}": n for n in (2, 4, 40)}
+
+
+def test_doses_and_their_responses_stand_beside_other_exhibits(wing, monkeypatch, tmp_path):
+    """A scale that doubles every 2 good steps is soon too large: then 1 step in 3 is skipped."""
+    one = showing.WINGS["classification"][0]
+    doses = replace(
+        one, name="doses", title="Doses", published=None, arms=(*INTERVALS,), doses=INTERVALS,
+        dose="growth interval", task=lambda scale: blobs(steps=40, margin=30.0),
+    )  # fmt: skip
+    monkeypatch.setattr(showing, "WINGS", {"both": (one, doses)})
+    shown = fp.gallery("both", "quick", seeds=1, out=tmp_path, progress=False)
+    shown.save(tmp_path, "png")
+    first, *_, last = responses(doses, shown.comparisons[1])
+    assert first.dose == 2 and 0.2 < first.share <= 1 / 3 and last.share <= 1 / 40
+    text = shown.table()
+    assert "70.00 / 70.10" in text and "growth interval" in text
+    held = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
+    assert [e["name"] for e in held] == ["blobs", "doses"]
+    assert [r["skipped"] for r in held[1]["responses"]][0] == first.share
+    page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    assert 'href="doses/report.html"' in page and "<svg" in page
+    assert "| 40 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
+    assert (tmp_path / "doses.png").is_file()
+
+
+def test_the_slope_is_that_of_least_squares_over_seeds():
+    """Runs that lose 2 points, or 3, for each percent of steps that they skip."""
+    exhibit = Exhibit("d", "D", "c", None, small, (*INTERVALS,), doses=INTERVALS, dose="interval")
+    made = fp.compare(blobs(steps=1), "float32", 2, progress=False)
+    base = replace_metric(made.runs, 90.0)
+    runs = [
+        replace(
+            base[seed], precision=arm, steps=1000, skipped=10 * percent,
+            metric=90.0 - (2 + seed) * percent,
+        )
+        for seed in (0, 1)
+        for arm, percent in zip(INTERVALS, (4, 2, 1))
+    ]  # fmt: skip
+    c = replace(made, precisions=["float32", *INTERVALS], runs=[*base, *runs])
+    found = slope(exhibit, c)
+    assert (found.n, found.mean) == (2, pytest.approx(-2.5))
+    assert re.search("changes by -2.500 points .* 2 seeds", slope_text(exhibit, c))
+    assert slope(exhibit, replace(c, runs=[*base, *runs[:4]])) is None
+
+
+def replace_metric(runs, value):
+    """The runs with another result."""
+    return [replace(run, metric=value, status="finished") for run in runs]
+
+
+@pytest.mark.parametrize(
+    "verdicts, said",
+    [
+        (("EQUIVALENT",) * 3, "as claimed, at intervals 2, 4 and 40, where 1.00% to 4.00%"),
+        (("DIFFERENT", "EQUIVALENT", "INCONCLUSIVE"), "not as claimed at interval 2"),
+        (
+            ("EQUIVALENT", "INCONCLUSIVE", "INCONCLUSIVE"),
+            "undecided at intervals 4 and 40: about 9",
+        ),
+    ],
+)
+def test_what_follows_for_a_claim_with_doses(monkeypatch, verdicts, said):
+    exhibit = Exhibit("d", "D", "c", None, small, (*INTERVALS,), doses=INTERVALS, dose="interval")
+    found = [
+        Response(dose, Row(arm, n=5, verdict=verdict, needed=9), share, share, share)
+        for (arm, dose), verdict, share in zip(INTERVALS.items(), verdicts, (0.04, 0.02, 0.01))
+    ]
+    monkeypatch.setattr(doses_module, "responses", lambda *of: found)
+    made = fp.Comparison(TaskInfo.of(blobs(), range(3)), 0, ["float32"], [0], [], {}, {})
+    assert said in doses_module.finding(exhibit, made)
+
+
+def test_a_task_of_the_gallery_is_found_by_its_name_and_scale():
+    task = fp.load_task("skips:quick")
+    assert (task.epochs, fp.load_task("skips").epochs) == (1, 4)
+    assert ticket(task, {}, task).load().name == task.name
+    with pytest.raises(ArgumentError, match="no task 'vgg-d:fast': expected .* of its scales"):
+        fp.load_task("vgg-d:fast")
 
 
 def test_another_scale_does_not_mix_with_what_is_there(wing, tmp_path):

@@ -100,8 +100,14 @@ def test_bytes_are_those_of_the_arrays_that_are_alive(folder):
 
 
 def test_every_precision_is_timed_as_often(folder):
-    found = fp.evaluate(folder, task=blobs(), progress=False, repeats=2)
+    path = folder / "runs" / "mixed,seed=0.safetensors"
+    found = fp.evaluate(path, ["mixed", "float16"], task=blobs(), progress=False, repeats=2)
     assert all(len(r.times) == 2 for judged in found.judged for r in judged.results.values())
+
+
+def test_fewer_examples_are_the_first_ones(tie):
+    found = fp.evaluate(tie, "float32", task=tied(40), examples=7, **QUIET).judged[0]
+    assert found.base.predictions.targets.shape == (7,) and found.batch == 7
 
 
 def pictures(n):
@@ -250,6 +256,7 @@ def test_wrong_arguments_are_refused(folder):
     for wrong, told in (
         ({"repeats": 0}, "repeats=0"),
         ({"batch": 1.5}, "batch=1.5"),
+        ({"examples": 0}, "examples=0"),
         ({"figures": "png"}, "figures='png' without out"),
         ({"precisions": ["mixed", "mixed"]}, "given twice"),
     ):

@@ -76,8 +76,10 @@ def bits(comparison):
 
 def test_two_processes_give_the_same_bits_though_one_dies(mortal, alone, tmp_path):
     let_die(mortal, "itself")
-    several = compare(mortal, ARMS, 2, jobs=2, out=tmp_path / "out", progress=False)
+    out = tmp_path / "out"
+    several = compare(mortal, ARMS, 2, jobs=2, out=out, progress=False, keep_weights=True)
     assert bits(several) == alone
+    assert len([*(out / "runs").glob("*.safetensors")]) == 4
     (note,) = [note for note in several.notes() if "twice" in note]
     assert "was made twice: its process died (EXIT(9))" in note
     assert Comparison.load(tmp_path / "out").notes() == several.notes()
@@ -254,6 +256,7 @@ def test_the_limit_of_a_group_counts_less_its_cache(machine):
 
 def test_what_changes_bits_goes_to_the_process_that_trains(monkeypatch, mortal):
     monkeypatch.setenv("MINIFP_KERNELS", "numpy")
-    task, asked = load_task(mortal), SimpleNamespace(config={})
+    task, asked = load_task(mortal), SimpleNamespace(config={}, keeps_weights=True)
     job = Wanted(asked, task, task.data(), "mixed", 0, None, ticket(task, {}, task)).job()
     assert job.variables == {"MINIFP_KERNELS": "numpy"} and job.device == "cpu"
+    assert job.keep_weights

@@ -155,7 +155,7 @@ def test_every_other_command_is_understood(folder, monkeypatch):
 def test_every_command_target_and_script_that_is_named_exists():
     cli = pytest.importorskip("minifp.cli")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    names = re.findall(r"(?:^|`)(?:python -m )?minifp (\w+)", ALL, re.MULTILINE)
+    names = re.findall(r"(?:^|`)(?:python -m )?minifp (\w[\w-]*)", ALL, re.MULTILINE)
     targets = re.findall(r"(?:^|`)make (\w+)", ALL, re.MULTILINE)
     scripts = re.findall(r"\bscripts/\w+\.py", ALL)
     assert {"compare", "doctor"} <= {*names} and {"demo", "gpu"} <= {*targets} and scripts

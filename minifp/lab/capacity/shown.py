@@ -8,7 +8,7 @@ from minifp.lab.memory import KINDS
 from minifp.lab.page.precision_styles import styles_of
 from minifp.lab.results import store
 from minifp.report import document, drawing, in_notebook, words
-from minifp.report.markup import code, paragraph, section, table
+from minifp.report.markup import code, paragraph, section, table, wide
 from minifp.report.plain_text import columns, fill
 
 NAME = "largest-batch"  # of the files
@@ -214,7 +214,7 @@ def drawn(found) -> str:
     if not drawing.is_available():
         return paragraph(drawing.HOW_TO_GET)
     said = escape(" ".join(findings(found)))
-    return drawing.inline_svg(picture(found), "b-largest", escape(title(found)), said)
+    return wide(drawing.inline_svg(picture(found), "b-largest", escape(title(found)), said))
 
 
 def fragment(found) -> str:

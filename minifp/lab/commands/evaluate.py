@@ -27,6 +27,12 @@ from minifp.shell.results import picture_format, where
 )
 @options.data
 @click.option(
+    "--examples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many test examples, the first ones.  [default: all]",
+)
+@click.option(
     "--batch",
     type=click.IntRange(min=1),
     metavar="N",
@@ -44,7 +50,9 @@ from minifp.shell.results import picture_format, where
 @options.figures
 @options.device
 @options.quiet
-def evaluate(checkpoints, precisions, task, data, batch, repeats, out, figures, device, quiet):
+def evaluate(
+    checkpoints, precisions, task, data, examples, batch, repeats, out, figures, device, quiet
+):
     """Judge trained weights in several number formats, without training.
 
     CHECKPOINT is a file that `minifp train --save` wrote, or `compare`, `ablate` or `gallery` with
@@ -68,6 +76,7 @@ def evaluate(checkpoints, precisions, task, data, batch, repeats, out, figures, 
         precisions or PRECISIONS,
         task=task,
         data=data,
+        examples=examples,
         batch=batch,
         repeats=repeats,
         out=out,

@@ -38,11 +38,15 @@ def gallery(
     mixed precision without loss scaling and with a dynamic scale; the ResNet with controls too, and
     with every combination of the three techniques. That takes hours: --dry-run says how many.
 
+    Or it is "skips": how often a dynamic loss scale skips a step for growth intervals from 20 to
+    2,000, and what that does to where a small network ends.
+
     \b
     Examples:
       minifp gallery classification --dry-run --jobs 2
       minifp gallery classification --quick --jobs 2 --out runs/gallery
       minifp gallery vgg-d alexnet --seeds 3 --out runs/two
+      minifp gallery skips --quick --out runs/skips
     """
     chosen, scale = names or ("classification",), scale or "evening"
     if dry_run:

@@ -68,8 +68,10 @@ def finding(exhibit, comparison) -> str:
         )
     undecided = [r for r in found if r.row.verdict != EQUIVALENT]
     if undecided:
-        needed = [r.row.needed for r in undecided if r.row.needed]
-        seeds = f": about {max(needed)} seeds would decide" if needed else ""
+        needed = max((r.row.needed for r in undecided if r.row.needed), default=0)
+        seeds = f": about {needed} seeds would decide" if needed else ""
+        if any(r.row.verdict is None for r in undecided):
+            seeds = f": at least {needed} seeds are needed"
         return f"undecided at {named(exhibit, undecided)}{seeds}"
     shares = [percent(r.share) for r in (found[-1], found[0])]
     idle = [r for r in found if not r.share]

@@ -8,7 +8,7 @@ from minifp.lab.exhibits.doses import finding, percent, responses, slope, slope_
 from minifp.lab.exhibits.exhibit import Exhibit
 from minifp.lab.page.captions import mean_text, metric_label
 from minifp.report import drawing, words
-from minifp.report.markup import paragraph, section, table
+from minifp.report.markup import paragraph, section, table, wide
 from minifp.report.plain_text import columns, fill
 
 
@@ -140,12 +140,10 @@ def sections(gallery) -> str:
             [escape(first), *(escape(words.typeset(cell)) for cell in rest)]
             for first, *rest in rows(exhibit, comparison)
         ]
-        own = [finding(exhibit, comparison) + ".", slope_text(exhibit, comparison)]
         parts.append(
             section(
                 exhibit.title,
                 paragraph(about(exhibit, comparison)),
-                *(paragraph(words.typeset(text)) for text in own),
                 drawn(exhibit, comparison),
                 table(exhibit.title, head(exhibit, comparison), cells),
             )
@@ -162,7 +160,7 @@ def drawn(exhibit, comparison) -> str:
         return paragraph(drawing.HOW_TO_GET)
     said = escape(f"{finding(exhibit, comparison)}. {slope_text(exhibit, comparison)}")
     figure = picture(exhibit, comparison)
-    return drawing.inline_svg(figure, f"d-{exhibit.name}", escape(exhibit.title), said)
+    return wide(drawing.inline_svg(figure, f"d-{exhibit.name}", escape(exhibit.title), said))
 
 
 def pictures(gallery) -> dict:

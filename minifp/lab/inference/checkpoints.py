@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minifp.data import Subset
 from minifp.errors import ArgumentError, CheckpointError
 from minifp.lab.resume import checked_extra
 from minifp.lab.settings import check_data, told
@@ -35,15 +36,21 @@ class Trained:
         return f"{self.task.name} ({how})"
 
 
-def open_all(places: Any, task: Any = None, data: str | None = None) -> list[Trained]:
+def open_all(
+    places: Any, task: Any = None, data: str | None = None, examples: int | None = None
+) -> list[Trained]:
     """The checkpoints in files and folders.
 
-    task, data: as `load_task` takes them, where files do not tell of which task they are.
+    task, data: as `load_task` takes them, where files do not tell of which task they are. examples:
+    how many of the test set, the first ones; None for all.
     Raises ArgumentError for no checkpoint, and CheckpointError for a file that is none, is of
     another task, or does not tell of which.
     """
     loaded: dict[Any, tuple] = {}
     found = [opened(path, task, data, loaded) for path in paths_of(places)]
+    for trained in found if examples is not None else ():
+        count = min(examples or 0, len(trained.test_set))
+        trained.test_set = Subset(trained.test_set, range(count))
     names = [trained.name for trained in found]
     for trained in found:
         if names.count(trained.name) > 1:

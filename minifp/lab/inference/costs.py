@@ -15,6 +15,7 @@ from minifp.lab.memory import measure_forward
 from minifp.lab.state import State
 from minifp.lab.task import Task
 from minifp.numerics import policy
+from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
 TIMED = 256  # examples of a pass that is timed, or as many as a batch has
 LONG_ENOUGH = 0.05  # seconds of the first precision's pass, which is made so often in a row
@@ -85,9 +86,16 @@ def targets_of(batch: Any) -> Any:
 
 
 def bytes_of(state: State, precision: str, batch: Any) -> dict[str, int]:
-    """Bytes of the weights, and of activations at the peak, for one batch."""
-    with judging(state, precision), measure_forward(state) as found:
-        forward(state, batch)
+    """Bytes of the weights, and of activations at the peak, for one batch.
+
+    With one thread: others that wake late keep for a while what they were given."""
+    before = get_num_threads()
+    try:
+        set_num_threads(1)
+        with judging(state, precision), measure_forward(state) as found:
+            forward(state, batch)
+    finally:
+        set_num_threads(before)
     return found
 
 

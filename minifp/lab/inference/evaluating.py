@@ -110,11 +110,18 @@ class Inference:
     def save(self, folder: str | os.PathLike, figures: str | None = None) -> list[Path]:
         """Write evaluation.json, evaluation.csv, changed.csv and evaluation.html, and with
         figures="png", "svg" or "pdf" the pictures. Returns the paths."""
+        from minifp.lab.inference.numbers import changed_csv, to_csv, to_json
+        from minifp.lab.inference.page import page
         from minifp.lab.inference.pictures import figures_of
-        from minifp.lab.inference.shown import contents
+        from minifp.lab.inference.shown import CHANGED, NAME
 
         folder = files.as_path(folder)
-        written: dict = {folder / name: text for name, text in contents(self).items()}
+        written: dict = {
+            folder / f"{NAME}.json": to_json(self),
+            folder / f"{NAME}.csv": to_csv(self),
+            folder / f"{CHANGED}.csv": changed_csv(self),
+            folder / f"{NAME}.html": page(self),
+        }
         for name, figure in figures_of(self) if figures is not None else ():
             written[folder / f"{name}.{figures}"] = drawing.bytes_of(figure, figures)
         files.write_all(written)
@@ -135,6 +142,7 @@ def evaluate(
     *,
     task: Any = None,
     data: str | None = None,
+    examples: int | None = None,
     batch: int | None = None,
     repeats: int = REPEATS,
     out: str | os.PathLike | None = None,
@@ -147,11 +155,12 @@ def evaluate(
     checkpoints: files that `minifp train --save` or `compare(keep_weights=True)` wrote, or folders
     of them. precisions: float32, or else the first, is what the others are held against; weights
     are rounded into the format of each, and all is computed as it says. task, data: as `load_task`
-    takes them, where a file does not tell (any safetensors file of weights will do then). batch:
-    examples in a batch of which time and bytes are measured, by default that of an evaluation,
-    four times the task's. repeats: timed passes, of which the median counts; the precisions take
-    turns. out: a folder for evaluation.json, .csv, .html and changed.csv; figures: the pictures
-    too, as "png", "svg" or "pdf". device: as in `compare`.
+    takes them, where a file does not tell (any safetensors file of weights will do then).
+    examples: how many of the test set, the first ones, by default all. batch: examples in a batch
+    of which time and bytes are measured, by default that of an evaluation, four times the task's.
+    repeats: timed passes, of which the median counts; the precisions take turns. out: a folder for
+    evaluation.json, .csv, .html and changed.csv; figures: the pictures too, as "png", "svg" or
+    "pdf". device: as in `compare`.
 
     Raises ArgumentError for arguments that cannot be, and CheckpointError for a file that is no
     checkpoint, does not tell its task, or is of another one.
@@ -161,8 +170,9 @@ def evaluate(
 
     names = ordered(canonical([policy.as_precision(p) for p in listed(precisions)]))
     check_count("repeats", repeats)
-    if batch is not None:
-        check_count("batch", batch)
+    for name, count in (("batch", batch), ("examples", examples)):
+        if count is not None:
+            check_count(name, count)
     if figures is not None:
         check(figures)
         if out is None:
@@ -171,7 +181,7 @@ def evaluate(
         folder = files.as_path(out)
         files.check_writable(folder / "evaluation.json")
     with default_device(device), one_thread():
-        trained = open_all(checkpoints, task, data)
+        trained = open_all(checkpoints, task, data, examples)
         judged = list(each(trained, names, batch, repeats, progress))
     found = Inference(names, judged, repeats, get_num_threads(), environment())
     if out is not None:

@@ -8,7 +8,7 @@ from minifp.lab.inference.examples import picture_of
 from minifp.lab.inference.shown import HEAD, about, changes, each_change, heading, notes, row
 from minifp.lab.kept import of_picture
 from minifp.report import document, drawing, in_notebook, words
-from minifp.report.markup import code, paragraph, section, table
+from minifp.report.markup import code, paragraph, section, table, wide
 
 MOST = 60  # pictures of a checkpoint in a precision
 TITLE = "Trained networks in other number formats"
@@ -50,7 +50,7 @@ def drawn(found) -> str:
         return paragraph(drawing.HOW_TO_GET)
     figure = pictures.overview(found)
     said = "Change of the metric, time and memory, against the baseline: see the table."
-    return "" if figure is None else drawing.inline_svg(figure, "e-overview", TITLE, said)
+    return "" if figure is None else wide(drawing.inline_svg(figure, "e-overview", TITLE, said))
 
 
 def numbers(found) -> str:

@@ -60,6 +60,7 @@ def overview(found):
         for axes, (title, value, level) in zip(panels, measures(found)):
             draw_bars(axes, found, value, level, styles)
             axes.set_title(title, fontsize=9)
+        show_margin(panels[0], found)
         panels[0].set_yticks(range(len(names)), names)
         panels[0].set_ylim(len(names) - 0.5, -0.5)
         handles, _ = panels[0].get_legend_handles_labels()
@@ -69,17 +70,26 @@ def overview(found):
 
 
 def draw_bars(axes, found, value, level, styles):
-    """A bar from where nothing differs, for each checkpoint and precision."""
+    """A bar for each checkpoint and precision, and a line where nothing differs."""
     high = BAR / len(found.others)
     for i, precision in enumerate(found.others):
         known = [(row, value(j, precision)) for row, j in enumerate(found.judged)]
         known = [(row, v) for row, v in known if words.is_number(v)]
         at = [row + (i - (len(found.others) - 1) / 2) * high for row, _ in known]
-        color, reach = styles[precision].color, [v - level for _, v in known]
-        axes.barh(at, reach, 0.86 * high, left=level, color=color, label=precision)
+        look = {"color": styles[precision].color, "label": precision}
+        axes.barh(at, [v for _, v in known], 0.86 * high, **look)
     axes.axvline(level, color=drawing.MUTED, linewidth=0.8)
     axes.grid(False, axis="y")
     axes.margins(x=0.08)
+
+
+def show_margin(axes, found):
+    """Shade the smallest margin of the tasks, for a measure of how far is far."""
+    margin = min(judged.trained.task.margin for judged in found.judged)
+    axes.axvspan(-margin, margin, color=drawing.GRID, alpha=0.45, linewidth=0, zorder=0)
+    axes.set_xlabel("shaded: the margin", fontsize=8)
+    low, high = axes.get_xlim()
+    axes.set_xlim(min(low, -1.1 * margin), max(high, 1.1 * margin))
 
 
 # ---- examples -----------------------------------------------------------------------------------

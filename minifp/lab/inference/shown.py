@@ -1,11 +1,6 @@
-"""What `evaluate` found: as text, and as files of numbers."""
-
-import csv
-from dataclasses import asdict
-from io import StringIO
+"""What `evaluate` found, in words and in cells."""
 
 from minifp.lab.inference.examples import class_name
-from minifp.lab.results import store
 from minifp.report import words
 from minifp.report.plain_text import columns, fill
 
@@ -114,104 +109,6 @@ def text(found) -> str:
     return "\n\n".join(parts)
 
 
-# ---- files --------------------------------------------------------------------------------------
-
-
-def contents(found) -> dict[str, str]:
-    """The files, by name."""
-    from minifp.lab.inference.page import page
-
-    return {
-        f"{NAME}.json": to_json(found),
-        f"{NAME}.csv": to_csv(found),
-        f"{CHANGED}.csv": changed_csv(found),
-        f"{NAME}.html": page(found),
-    }
-
-
-def to_json(found) -> str:
-    """All numbers, but the predictions that did not change."""
-    about_all = {
-        "precisions": found.precisions,
-        "repeats": found.repeats,
-        "threads": found.threads,
-        "environment": found.environment,
-    }
-    return store.to_json({**about_all, "checkpoints": [*map(told, found.judged)]}, indent=1)
-
-
-def told(judged) -> dict:
-    """One checkpoint."""
-    trained, task = judged.trained, judged.trained.task
-    results = {}
-    for precision, result in judged.results.items():
-        changed = None if result is judged.base else judged.changed(precision)
-        results[precision] = {
-            "metrics": result.metrics,
-            "loss": result.loss,
-            "seconds_per_example": result.seconds,
-            "times": result.times,
-            "bytes": result.bytes,
-            "changed": None if changed is None else summary(changed),
-        }
-    run = trained.run
-    return {
-        "checkpoint": trained.path.name,
-        "task": task.name,
-        "trained": {key: run[key] for key in ("precision", "seed", "steps") if key in run},
-        "metric": task.metric_name,
-        "examples": len(trained.test_set),
-        "batch": judged.batch,
-        "notes": notes(judged),
-        "results": results,
-    }
-
-
-def summary(changed) -> dict:
-    """The numbers of what changed."""
-    known = {k: v for k, v in asdict(changed).items() if k != "places"}
-    return {"count": len(changed.places), **known}
-
-
-def to_csv(found) -> str:
-    """A row for each checkpoint in each precision."""
-    rows = [
-        ["checkpoint", "task", "precision", "metric", "value", "change", "loss", "changed"]
-        + ["gained", "lost", "p", "seconds_per_example", "weights_bytes", "activations_bytes"]
-    ]
-    for judged in found.judged:
-        name = judged.trained.task.metric_name
-        for precision, result in judged.results.items():
-            is_base = result is judged.base
-            changed = None if is_base else judged.changed(precision)
-            numbers = (
-                [""] * 4
-                if changed is None
-                else [len(changed.places), changed.gained, changed.lost, changed.p]
-            )
-            difference = "" if is_base else judged.difference(precision)
-            sizes = [result.bytes.get(kind, "") for kind in ("weights", "activations")]
-            rows.append(
-                [judged.trained.path.name, judged.trained.task.name, precision, name]
-                + [result.metrics[name], difference, result.loss, *numbers, result.seconds, *sizes]
-            )
-    return lines_of(rows)
-
-
-def changed_csv(found) -> str:
-    """A row for each prediction that changed: where, and what both precisions name how surely."""
-    rows = [
-        ["checkpoint", "task", "precision", "example", "place", "true", "before", "share_before"]
-        + ["now", "share_now"]
-    ]
-    for judged in found.judged:
-        for precision in found.others:
-            for change in each_change(judged, precision):
-                names = [judged.trained.path.name, judged.trained.task.name, precision]
-                rows.append([*names, *change])
-    return lines_of(rows)
-
-
 def each_change(judged, precision):
     """(example, place in it, true class, class and share before, class and share now) of each."""
     changed, dataset = judged.changed(precision), judged.trained.test_set
@@ -227,10 +124,3 @@ def each_change(judged, precision):
             class_name(dataset, int(other.classes[at])),
             round(float(other.shares[at]), 6),
         ]
-
-
-def lines_of(rows) -> str:
-    """Rows as CSV."""
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
