@@ -63,7 +63,7 @@ def test_doses_and_their_responses_stand_beside_other_exhibits(wing, monkeypatch
     one = showing.WINGS["classification"][0]
     doses = replace(
         one, name="doses", title="Doses", published=None, arms=(*INTERVALS,), doses=INTERVALS,
-        dose="growth interval", task=lambda scale: blobs(steps=40, margin=30.0),
+        dose="growth interval", kind="doses", task=lambda scale: blobs(steps=40, margin=30.0),
     )  # fmt: skip
     monkeypatch.setattr(showing, "WINGS", {"both": (one, doses)})
     shown = fp.gallery("both", "quick", seeds=1, out=tmp_path, progress=False)

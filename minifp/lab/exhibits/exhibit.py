@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from minifp.lab.arms import is_control
+from minifp.lab.settings import canonical
 from minifp.lab.task import Task
 
 SCALES = ("quick", "evening", "full")
@@ -10,12 +12,35 @@ SCALES = ("quick", "evening", "full")
 
 @dataclass(frozen=True)
 class Published:
-    """Numbers of a paper, in float32 and in mixed precision: of what, and where they stand."""
+    """Numbers of a paper, in float32 and in mixed precision: of what, and where they stand.
+
+    unscaled: without loss scaling, where that is another line of the paper's: a number, or a word.
+    """
 
     float32: float
     mixed: float
     what: str
     where: str
+    unscaled: float | str | None = None
+
+    @property
+    def text(self) -> str:
+        """All of its numbers, in the order of `legend`."""
+        numbers = (self.float32, self.unscaled, self.mixed)
+        told = [
+            v if isinstance(v, str) else f"{v:.{self.places}f}" for v in numbers if v is not None
+        ]
+        return " / ".join(told)
+
+    @property
+    def places(self) -> int:
+        """Digits behind the point, as printed there."""
+        return max(len(str(v).partition(".")[2]) for v in (self.float32, self.mixed))
+
+    @property
+    def legend(self) -> str:
+        """What the numbers of `text` are."""
+        return "float32 / mixed" if self.unscaled is None else "float32 / S = 1 / mixed"
 
 
 @dataclass(frozen=True)
@@ -29,7 +54,10 @@ class Exhibit:
     dynamic scale. searched: what was tried before the settings were fixed. ablated: whether every
     combination of master weights, loss scaling and float32 sums is trained as well. doses: where
     the claim is that something does nothing up to some amount, that amount for each arm, by its
-    canonical text; dose: what it is called. Such a claim is shown as doses and their responses.
+    canonical text; dose: what it is called. kind: how it is shown: "lines" of a table; "doses" and
+    their responses; "bathtub", where the doses are loss scales. needs_scaling: whether the claim is
+    that without loss scaling the training fails, and not that it needs none. looked_at: whether the
+    microscope watches a training of its own in float32 beforehand: see minifp/scope/beforehand.py.
     """
 
     name: str
@@ -43,3 +71,11 @@ class Exhibit:
     ablated: bool = False
     doses: Mapping[str, float] = field(default_factory=dict)
     dose: str = ""
+    kind: str = "lines"
+    needs_scaling: bool = False
+    looked_at: bool = False
+
+    @property
+    def tested(self) -> list[str]:
+        """Its arms without controls, by their canonical texts."""
+        return [arm for arm in canonical(self.arms) if not is_control(arm)]

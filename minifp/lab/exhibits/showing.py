@@ -1,6 +1,7 @@
 """`gallery`: train what tests each claim, all in one go, and say what came out."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinatio
 from minifp.lab.comparison import Comparison, check_keep_weights, opened
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
+from minifp.lab.exhibits.fates import fates
 from minifp.lab.exhibits.wings import WINGS, spec_of
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results import store
@@ -41,15 +43,25 @@ UNSCALED = "mixed,loss_scale=1"
 class Line:
     """What came out of one exhibit: rows of its comparison, and what follows for the claim.
 
-    without, with_scaling: the Rows of mixed precision with S = 1 and with a dynamic scale.
-    core_minutes: that all of its runs took of one core.
+    tested: the Row of each arm but the controls, by its text. fates: of each, how many runs came to
+    nothing, by how. core_minutes: that all of its runs took of one core.
     """
 
     exhibit: Exhibit
     baseline: Row
-    without: Row
-    with_scaling: Row
+    tested: dict[str, Row]
+    fates: dict[str, Counter]
     core_minutes: float
+
+    @property
+    def without(self) -> Row:
+        """That of mixed precision with S = 1."""
+        return self.tested[canonical(UNSCALED)[0]]
+
+    @property
+    def scaled(self) -> list[Row]:
+        """Those of mixed precision with loss scaling."""
+        return [row for row in self.tested.values() if row is not self.without]
 
 
 @dataclass(repr=False)
@@ -69,8 +81,9 @@ class Gallery:
         for exhibit, c in zip(self.exhibits, self.comparisons):
             rows = {row.precision: row for row in c.rows()}
             minutes = sum(run.processor_seconds for run in c.runs) / 60
-            without, scaled = (rows[str(policy.as_precision(p))] for p in (UNSCALED, BASE))
-            found.append(Line(exhibit, rows[c.baseline], without, scaled, minutes))
+            tested = {arm: rows[arm] for arm in exhibit.tested}
+            came = {arm: fates(c, arm) for arm in tested}
+            found.append(Line(exhibit, rows[c.baseline], tested, came, minutes))
         return found
 
     def table(self) -> str:

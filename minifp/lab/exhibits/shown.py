@@ -4,16 +4,20 @@ from dataclasses import asdict
 from html import escape
 from statistics import median
 
-from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
+from minifp.lab.exhibits.fates import LEARNED, NOTHING, fates_text
+from minifp.lab.exhibits.finding import called, finding
+from minifp.lab.page.captions import metric_label
 from minifp.lab.statistics.power import seeds_needed
 from minifp.report import words
 from minifp.report.markup import paragraph, section, table
 from minifp.report.plain_text import columns, fill
 
-HEAD = (
-    "network", "paper", "float32", "S = 1 less float32", "dynamic less float32", "core minutes",
-)  # fmt: skip
-PUBLISHED = "float32 / mixed"
+
+def head(gallery) -> list[str]:
+    """Of the table."""
+    task, tested = gallery.comparisons[0].task, gallery.exhibits[0].tested
+    less = [f"{called(arm)} less float32" for arm in tested]
+    return ["network", "paper", f"float32, {metric_label(task)}", *less, "core minutes"]
 
 
 def about(gallery) -> str:
@@ -25,7 +29,7 @@ def about(gallery) -> str:
     published = next((e.published for e in gallery.exhibits if e.published is not None), None)
     paper = ""
     if published is not None:
-        paper = f" Paper: {published.what}, {PUBLISHED} ({published.where})."
+        paper = f" Paper: {published.what}, {published.legend} ({published.where})."
     return (
         f"{words.plural(len(gallery.exhibits), 'exhibit')} at the scale {gallery.scale!r}, "
         f"{words.plural(len(c.seeds), 'seed')}{left}.{paper} "
@@ -41,12 +45,12 @@ def rows(gallery) -> list[list[str]]:
     for line, c in zip(gallery.lines, gallery.comparisons):
         places = words.decimals(c.task.margin)
         numbers = line.exhibit.published
-        paper = "-" if numbers is None else f"{numbers.float32:.2f} / {numbers.mixed:.2f}"
+        paper = "-" if numbers is None else numbers.text
         base = words.fixed(line.baseline.mean, places)
         if words.is_number(line.baseline.sd):
             base += f" ± {words.fixed(line.baseline.sd, places)}"
-        both = [difference(row, places) for row in (line.without, line.with_scaling)]
-        found.append([line.exhibit.title, paper, base, *both, f"{line.core_minutes:.1f}"])
+        each = [difference(row, places, line.fates[arm]) for arm, row in line.tested.items()]
+        found.append([line.exhibit.title, paper, base, *each, f"{line.core_minutes:.1f}"])
     return found
 
 
@@ -55,16 +59,15 @@ def typeset(cells) -> list[str]:
     return [cells[0], *map(words.typeset, cells[1:])]
 
 
-def difference(row, places) -> str:
-    """A difference with its interval, or what became of the runs."""
-    if row.diverged:
-        return f"{row.diverged} of {row.n} diverged"
-    if not words.is_number(row.difference):
-        return "-"
-    text = words.signed(row.difference, places)
-    if words.is_number(row.low):
-        text += f" [{words.signed(row.low, places)}, {words.signed(row.high, places)}]"
-    return text
+def difference(row, places, came) -> str:
+    """A difference with its interval, and what became of runs that came to nothing."""
+    told = []
+    if words.is_number(row.difference) and not row.diverged:
+        told.append(words.signed(row.difference, places))
+        if words.is_number(row.low):
+            told[0] += f" [{words.signed(row.low, places)}, {words.signed(row.high, places)}]"
+    told += [fates_text(came, row.n)] if came else []
+    return "; ".join(told) or "-"
 
 
 def findings(gallery) -> list[str]:
@@ -72,29 +75,19 @@ def findings(gallery) -> list[str]:
     return [f"{line.exhibit.title}: {finding(line)}." for line in gallery.lines]
 
 
-def finding(line) -> str:
-    """What follows for the claim that no loss scaling is needed."""
-    without, scaled = line.without.verdict, line.with_scaling.verdict
-    if without == EQUIVALENT:
-        return "as in the paper, mixed precision matches float32 without loss scaling"
-    if without in (DIFFERENT, DIVERGED):
-        more = "with a dynamic scale it does" if scaled == EQUIVALENT else "nor, so far, with it"
-        return f"not as in the paper: without loss scaling it does not match float32; {more}"
-    if line.without.n == 0:
-        return "nothing was trained yet"
-    needed = line.without.needed
-    seeds = f": about {needed} seeds would decide" if needed else ""
-    also = "; with a dynamic scale it matches" if scaled == EQUIVALENT else ""
-    return f"undecided without loss scaling{seeds}{also}"
-
-
 def notes(gallery) -> list[str]:
     """What must be known beside the table."""
     told = [
         "What does not come out as in the paper is shown as it is. Networks, pictures and training "
-        "are far smaller than there: a line here says what these numbers do, not what ImageNet's "
-        "would."
+        "are far smaller than there: a line here says what these numbers do, not what those of the "
+        "paper would."
     ]
+    if any(NOTHING in came for line in gallery.lines for came in line.fates.values()):
+        told.append(
+            f"A run has {NOTHING} if it ended with less than {LEARNED:.0%} of the "
+            f"{gallery.comparisons[0].task.metric_name} of float32's run with the same seed."
+        )
+    told += dials(gallery)
     sd = [line.without.paired.sd for line in gallery.lines if line.without.paired is not None]
     if sd:
         typical, task = median(sd), gallery.comparisons[0].task
@@ -108,9 +101,15 @@ def notes(gallery) -> list[str]:
     return told
 
 
+def dials(gallery) -> list[str]:
+    """What the exponent dial does to the exhibits that have one."""
+    turned = [(e, c) for e, c in zip(gallery.exhibits, gallery.comparisons) if c.dial]
+    return [f"{exhibit.title}: {comparison.dial_note()}" for exhibit, comparison in turned]
+
+
 def text_table(gallery) -> str:
     """Everything, for a terminal."""
-    lines = [HEAD, *rows(gallery)]
+    lines = [head(gallery), *rows(gallery)]
     parts = [fill(about(gallery)), columns(lines)]
     parts.append("\n".join(fill(text, hang="  ") for text in findings(gallery)))
     parts.append("\n".join(fill(text, hang="  ") for text in notes(gallery)))
@@ -147,7 +146,8 @@ def told(gallery) -> list[dict]:
 
 def markdown(gallery) -> str:
     """The table for a document."""
-    lines = [HEAD, ["---"] * len(HEAD), *map(typeset, rows(gallery))]
+    top = head(gallery)
+    lines = [top, ["---"] * len(top), *map(typeset, rows(gallery))]
     grid = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     told = "\n".join(f"- {text}" for text in [*findings(gallery), *notes(gallery)])
     return f"{about(gallery)}\n\n{grid}\n\n{told}\n"
@@ -158,7 +158,11 @@ def sections(gallery) -> str:
     html = [[escape(cell) for cell in typeset(row)] for row in rows(gallery)]
     return "\n".join(
         [
-            section("The table", paragraph(about(gallery)), table("Paper and laptop", HEAD, html)),
+            section(
+                "The table",
+                paragraph(about(gallery)),
+                table("Paper and laptop", head(gallery), html),
+            ),
             *(paragraph(text) for text in notes(gallery)),
         ]
     )

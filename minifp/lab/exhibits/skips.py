@@ -55,5 +55,6 @@ EXHIBITS = (
         arms=("float32@order", *DOSES),
         doses=DOSES,
         dose="growth interval",
+        kind="doses",
     ),
 )

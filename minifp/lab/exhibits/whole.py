@@ -10,7 +10,7 @@ from html import escape
 from io import StringIO
 from urllib.parse import quote
 
-from minifp.lab.exhibits import doses_shown, shown
+from minifp.lab.exhibits import bathtub_shown, doses_shown, shown
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.results import store
 from minifp.lab.results.tidy import TIMED
@@ -18,14 +18,16 @@ from minifp.report import document, words
 from minifp.report.markup import paragraph, section
 
 NAME = "gallery"  # of the files in a folder
+KINDS = {"lines": shown, "doses": doses_shown, "bathtub": bathtub_shown}
 
 
 def parts(gallery) -> list[tuple]:
-    """(kind, Gallery of the exhibits of that kind), in the order of their first ones."""
-    kinds = [doses_shown if exhibit.doses else shown for exhibit in gallery.exhibits]
+    """(kind, Gallery of the exhibits of that kind, which have one table), in the order of their
+    first ones: lines are of one table where their arms, metric and margin are the same."""
+    kinds = [alike(e, c) for e, c in zip(gallery.exhibits, gallery.comparisons)]
     found = []
-    for kind in dict.fromkeys(kinds):
-        which = [i for i, other in enumerate(kinds) if other is kind]
+    for key in dict.fromkeys(kinds):
+        kind, which = KINDS[key[0]], [i for i, other in enumerate(kinds) if other == key]
         exhibits, comparisons = gallery.exhibits, gallery.comparisons
         part = replace(
             gallery,
@@ -34,6 +36,14 @@ def parts(gallery) -> list[tuple]:
         )
         found.append((kind, part))
     return found
+
+
+def alike(exhibit, comparison) -> tuple:
+    """What exhibits in one table have in common."""
+    if exhibit.kind != "lines":
+        return (exhibit.kind,)
+    task = comparison.task
+    return exhibit.kind, *exhibit.tested, task.metric_name, task.metric_unit, task.margin
 
 
 def text_table(gallery) -> str:

@@ -1,10 +1,14 @@
 """The wings of the gallery, and finding what hangs in them by name."""
 
-from minifp.lab.exhibits import classification, skips
+from minifp.lab.exhibits import classification, detection, skips
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.task import Task
 
-WINGS = {"classification": classification.EXHIBITS, "scaling": skips.EXHIBITS}
+WINGS = {
+    "classification": classification.EXHIBITS,
+    "detection": detection.EXHIBITS,
+    "scaling": (*skips.EXHIBITS, detection.BATHTUB),
+}
 UNASKED = "evening"  # the scale where none is given
 
 

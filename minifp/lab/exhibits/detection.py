@@ -1,0 +1,166 @@
+"""The detectors of Micikevicius et al. 2018 (arXiv:1710.03740), table 2 and figure 3, small.
+
+There, on Pascal VOC, the multibox detector SSD diverges in mixed precision without loss scaling and
+matches float32 with S = 8, as many of its activation gradients lie below what float16 holds; Faster
+R-CNN trains either way. Here SSD sees scenes of digits, and both see blood cells at 160x120.
+"""
+
+from functools import partial
+
+from minifp import data, optim
+from minifp.lab.detection.coco import coco_map
+from minifp.lab.detection.evaluating import DetectionEvaluation
+from minifp.lab.detection.voc import detection_f1, voc_map
+from minifp.lab.exhibits.exhibit import Exhibit, Published
+from minifp.lab.metrics import Metric
+from minifp.lab.schedules import cosine
+from minifp.lab.task import Task
+from minifp.models import SSD300, FasterRCNN
+
+WHERE = "Micikevicius et al. 2018, table 2"
+WHAT = "mAP on Pascal VOC 2007, %"
+ARMS = ("mixed,loss_scale=1", "mixed,loss_scale=8", "mixed")
+FAILS = "SSD fails in mixed precision without loss scaling, and matches float32 with it"
+TRAINS = "Faster R-CNN matches float32 in mixed precision, without loss scaling too"
+SSD_NUMBERS = Published(76.9, 77.1, WHAT, WHERE, unscaled="diverges")
+FASTER_NUMBERS = Published(69.1, 69.7, WHAT, WHERE, unscaled=68.6)
+DIAL = 14
+METRICS = {"AP": voc_map, "F1": detection_f1, "COCO AP": coco_map}
+POWERS = range(0, 41, 2)  # of two: the loss scales of the bathtub
+SEEDS = {"quick": 3, "evening": 5, "full": 10}
+SEARCHED_DIGITS = (
+    "in float32, with one seed and 400 steps: SGD with momentum at rates of 0.003, 0.01, 0.03 and, "
+    "with batch normalisation, 0.02, Adam at 0.001 and 0.003; the dial among 10 and 14, with S = 1 "
+    "and S = 8 and one seed: at 10, as in an earlier sketch of another detector, S = 1 trained"
+)
+SEARCHED_CELLS = "nothing: the optimizer is that of the scenes"
+
+
+def step(state, batch) -> dict:
+    """A step of a detector: the sum of its losses, which are told one by one."""
+    pictures, targets = batch
+    losses = state.model(pictures, targets)
+    total = sum(losses.values())
+    state.optimizer.minimize(total)
+    return {"loss": total, **losses}
+
+
+def detector(name, description, model, sets, lr, batch_size, steps, dial, transform=None) -> Task:
+    """The Task of a detector."""
+    return Task(
+        name=name,
+        description=description,
+        model=model,
+        data=sets,
+        loss=None,
+        step=step,
+        evaluate=DetectionEvaluation(metrics=METRICS, keep=4),
+        metric=None,
+        metric_name="AP",
+        metric_unit="%",
+        margin=MARGIN,
+        metrics=[Metric("F1", None, "%"), Metric("COCO AP", None, "%")],
+        optimizer=partial(optim.Adam, lr=lr),
+        schedule=cosine,
+        collate=data.detection_collate,
+        transform=transform,
+        batch_size=batch_size,
+        steps=steps,
+        dial=dial,
+    )
+
+
+MARGIN = 3.0  # points of AP
+DIGIT_STEPS = {"quick": 600, "evening": 1_500, "full": 4_000}
+
+
+def ssd_on_digits(scale: str, dial: int = DIAL, steps=DIGIT_STEPS) -> Task:
+    """SSD on scenes of one or two digits, for one of the scales."""
+    return detector(
+        "ssd-digits", "SSD with the first stages of VGG-16 at a quarter of their width, on scenes "
+        "of one or two digits, 32x32",
+        partial(SSD300, 11, channels=1, size=32, stem="small", width=1 / 4),
+        partial(data.digit_scenes, 2_000, 300), 2e-3, 32, steps[scale], dial,
+    )  # fmt: skip
+
+
+CELL_STEPS = {"quick": 100, "evening": 800, "full": 4_000}
+CELLS = partial(data.bccd, size=(120, 160))
+
+
+def flipped():
+    """Half of the training pictures are seen from behind."""
+    return data.transforms.RandomHorizontalFlip()
+
+
+def ssd_on_cells(scale: str, dial: int) -> Task:
+    """SSD on blood cells."""
+    return detector(
+        "ssd-cells", "SSD with the first stages of VGG-16 at a quarter of their width, on blood "
+        "cells, 160x120",
+        partial(SSD300, 4, size=(120, 160), stem="smaller", width=1 / 4),
+        CELLS, 1e-3, 8, CELL_STEPS[scale], dial, flipped(),
+    )  # fmt: skip
+
+
+def faster_on_cells(scale: str, dial: int) -> Task:
+    """Faster R-CNN on blood cells."""
+    return detector(
+        "faster-rcnn-cells", "Faster R-CNN with the first stages of VGG-16 at an eighth of their "
+        "width, on blood cells, 160x120",
+        partial(FasterRCNN, 4, stem="smaller", width=1 / 8),
+        CELLS, 1e-3, 4, CELL_STEPS[scale], dial, flipped(),
+    )  # fmt: skip
+
+
+def on_cells(name, title, task, published, fails, dial) -> Exhibit:
+    """A detector on blood cells, with or without the dial."""
+    return Exhibit(
+        name=f"{name}-dial" if dial else name,
+        title=f"{title}, dial {dial}" if dial else title,
+        claim=FAILS if fails else TRAINS,
+        published=published,
+        task=partial(task, dial=dial),
+        arms=ARMS,
+        seeds={"quick": 0, "evening": 3, "full": 5},
+        searched=SEARCHED_CELLS,
+        needs_scaling=fails,
+    )
+
+
+DIGITS = Exhibit(
+    name="ssd-digits",
+    title="SSD on digits",
+    claim=FAILS,
+    published=SSD_NUMBERS,
+    task=ssd_on_digits,
+    arms=ARMS,
+    seeds=SEEDS,
+    searched=SEARCHED_DIGITS,
+    needs_scaling=True,
+    looked_at=True,
+)
+
+BATHTUB = Exhibit(
+    name="bathtub",
+    title="SSD on digits at all loss scales",
+    claim="any loss scale will do that is large enough and lets nothing overflow",
+    published=None,
+    task=partial(ssd_on_digits, steps={"quick": 300, "evening": 600, "full": 1_500}),
+    arms=tuple(f"mixed,loss_scale={2**k}" for k in POWERS),
+    seeds={"quick": 1, "evening": 3, "full": 5},
+    searched=SEARCHED_DIGITS,
+    doses={f"mixed,loss_scale={2**k}": float(2**k) for k in POWERS},
+    dose="loss scale",
+    kind="bathtub",
+)
+
+EXHIBITS = (
+    DIGITS,
+    on_cells("ssd-cells", "SSD on blood cells", ssd_on_cells, SSD_NUMBERS, True, 0),
+    on_cells("ssd-cells", "SSD on blood cells", ssd_on_cells, SSD_NUMBERS, True, DIAL),
+    on_cells("faster-rcnn-cells", "Faster R-CNN on blood cells", faster_on_cells, FASTER_NUMBERS,
+             False, 0),
+    on_cells("faster-rcnn-cells", "Faster R-CNN on blood cells", faster_on_cells, FASTER_NUMBERS,
+             False, DIAL),
+)  # fmt: skip

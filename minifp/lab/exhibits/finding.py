@@ -1,0 +1,65 @@
+"""What follows for a claim about loss scaling from what came out of an exhibit, as a sentence."""
+
+from minifp.lab.exhibits.fates import fates_text
+from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
+from minifp.report import words
+
+
+def called(arm: str) -> str:
+    """An arm of mixed precision by its loss scale."""
+    base, _, scale = arm.partition(",loss_scale=")
+    if base != "mixed":
+        return arm
+    return f"S = {scale}" if scale else "dynamic S"
+
+
+def finding(line) -> str:
+    """Whether it is as in the paper; without a full stop."""
+    if line.without.n == 0:
+        return "nothing was trained yet"
+    return needing(line) if line.exhibit.needs_scaling else unneeded(line)
+
+
+def unneeded(line) -> str:
+    """Of the claim that no loss scaling is needed."""
+    verdict = line.without.verdict
+    if verdict == EQUIVALENT:
+        return "as in the paper, mixed precision matches float32 without loss scaling"
+    matching = matches(line)
+    if verdict in (DIFFERENT, DIVERGED):
+        more = f"with {matching} it does" if matching else "nor, so far, with it"
+        return f"not as in the paper: without loss scaling it does not match float32; {more}"
+    also = f"; with {matching} it matches" if matching else ""
+    return f"undecided without loss scaling{seeds(line.without)}{also}"
+
+
+def needing(line) -> str:
+    """Of the claim that without loss scaling training fails, and that with it it does not."""
+    verdict, matching = line.without.verdict, matches(line)
+    fails = verdict == DIVERGED or (verdict == DIFFERENT and is_worse(line))
+    if not fails:
+        how = "matches float32" if verdict == EQUIVALENT else f"is undecided{seeds(line.without)}"
+        return f"not as in the paper: without loss scaling mixed precision {how}"
+    how = fates_text(line.fates[line.without.precision], line.without.n)
+    began = f"without loss scaling it fails ({how or 'it ends lower'})"
+    others = [row for row in line.scaled if row.verdict != EQUIVALENT]
+    if not others:
+        return f"as in the paper, {began}, and with {matching} it matches float32"
+    left = words.listed([f"{called(row.precision)}{seeds(row)}" for row in others])
+    also = f"with {matching} it matches float32, and " if matching else ""
+    return f"as in the paper, {began}; {also}undecided with {left}"
+
+
+def matches(line) -> str:
+    """The loss scales with which it matches float32, in words; empty for none."""
+    return words.listed([called(r.precision) for r in line.scaled if r.verdict == EQUIVALENT])
+
+
+def is_worse(line) -> bool:
+    """Whether it ends lower without loss scaling; the metric is one of which more is better."""
+    return line.without.difference is not None and line.without.difference < 0
+
+
+def seeds(row) -> str:
+    """How many would decide, where that is known."""
+    return f": about {row.needed} seeds would decide" if row.needed else ""
