@@ -91,7 +91,7 @@ def kind(one: Wanted) -> tuple:
 
 def measured(one: Wanted) -> Cost:
     """A run of STEPS, whose last one is followed by an evaluation. A step that overflows is done
-    again to find out why, which takes longer: it does not count, and where all do, more are made."""
+    again to find out why, and takes longer: it does not count, and where all do, MORE are made."""
     for steps in (STEPS, MORE):
         took, skipped = _timed(one, steps)
         usual = [t for t, skip in zip(took[2:-1], skipped[2:-1]) if not skip]
