@@ -1,4 +1,4 @@
-"""The rules of style that only the pages of comparisons have: verdicts, and the demo's contents."""
+"""The rules of style that only pages of comparisons have: verdicts, maps, the demo's contents."""
 
 STYLE = """\
 .minifp .badge { display: inline-block; font-size: 0.72rem; font-weight: 650; line-height: 1.2;
@@ -15,5 +15,7 @@ STYLE = """\
 .minifp nav.experiments a:hover { border-color: var(--link); }
 .minifp nav.experiments b { display: block; font-weight: 600; }
 .minifp nav.experiments span { color: var(--muted); font-size: 0.9rem; }
+.minifp figure.map { overflow-x: auto; }
+.minifp .map svg.panel { max-width: none; min-width: 36rem; }
 .minifp .letter { color: var(--muted); font-weight: 500; margin-right: 0.4rem; }
 """
