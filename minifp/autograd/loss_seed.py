@@ -86,7 +86,7 @@ def _check_scaled_once(order, nodes, ends, factor):
                 behind.add(parent)
             if node in past and node not in nodes:
                 past.add(parent)
-    if any(isinstance(node, Tensor) for node in past):
+    if any(node in past and isinstance(node, Tensor) for node in order):
         warn_once(
             "partly scaled",
             f"backward through a sum of which a part was scaled by {factor:g}, and another was "
