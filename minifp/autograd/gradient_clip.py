@@ -76,8 +76,8 @@ def _with_unscaled_gradients(parameters, asked_by):
     for seed in seeds_of([p.grad for p in parameters], asked_by):
         if seed != 1:
             raise TapeError(
-                f"{asked_by} on gradients still multiplied by {seed:g}: call the MixedOptimizer's "
-                "unscale_() first, or give it clip_norm="
+                f"{asked_by} on gradients still multiplied by {seed:g}: first call unscale_() of "
+                "the MixedOptimizer or GradScaler, or leave the block of amp.scale_loss"
             )
     return [p for p in parameters if p.grad is not None]
 

@@ -12,6 +12,7 @@ from weakref import WeakSet
 from minifp.autograd.gradient_clip import multiplied
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import TapeError
+from minifp.runtime.callers import warn_once
 
 scaled: WeakSet[Node] = WeakSet()  # the nodes of scaled losses that are there
 # One that seeds every backward which has no seed of its own: its `begin(order, losses)` returns the
@@ -43,18 +44,52 @@ UNSEEDED = Seeds(1.0, 1.0, 1.0)
 def seeds_in(order: list, seed: Any, losses: Iterable[Tensor]) -> Seeds:
     """The seeds of a backward from `losses` through these nodes, called with `seed`.
 
-    Raises TapeError for losses that were scaled by different factors.
+    Raises TapeError for losses that were scaled by different factors, or one that was scaled twice.
     """
-    factors = {node.params["scale"] for node in order if node in scaled} if scaled else ()
-    if len(factors) > 1:
-        raise TapeError(
-            f"backward through losses scaled by {' and '.join(f'{s:g}' for s in sorted(factors))}: "
-            "their gradients could not be told apart; scale all by the same GradScaler"
-        )
-    for factor in factors:
-        whole = seed * factor
+    nodes = [node for node in order if node in scaled] if scaled else ()
+    if nodes:
+        ends = [loss.gradient_node for loss in losses]
+        whole = seed * _factor(order, nodes, ends)
         return Seeds(seed, whole, whole)
     if automatic and isinstance(seed, float) and seed == 1:
         whole = automatic[-1].begin(order, losses)
         return Seeds(whole, whole, 1.0)
     return Seeds(seed, seed, seed)
+
+
+def _factor(order, nodes, ends):
+    """What the nodes of scaled losses, and nothing but these, multiply by, between ends and leaves.
+    Raises as seeds_in does; warns of leaves that are reached past all of them."""
+    factors = {node.params["scale"] for node in nodes}
+    if len(factors) > 1:
+        raise TapeError(
+            f"backward through losses scaled by {' and '.join(f'{s:g}' for s in sorted(factors))}: "
+            "their gradients could not be told apart; scale all by the same GradScaler"
+        )
+    (factor,) = factors
+    if nodes != ends:  # a scaled loss alone cannot go wrong
+        _check_scaled_once(order, set(nodes), ends, factor)
+    return factor
+
+
+def _check_scaled_once(order, nodes, ends, factor):
+    behind: set = set()  # what is reached through a scaled loss
+    past = set(ends)  # what is reached through none
+    for node in order:
+        if node in nodes and node in behind:
+            raise TapeError(
+                f"backward through a loss that was scaled twice, by {factor:g} and {factor:g}: "
+                "scale each loss once"
+            )
+        for parent, _ in node.parents:
+            if node in nodes or node in behind:
+                behind.add(parent)
+            if node in past and node not in nodes:
+                past.add(parent)
+    if any(node in past and isinstance(node, Tensor) for node in order):
+        warn_once(
+            "partly scaled",
+            f"backward through a sum of which a part was scaled by {factor:g}, and another was "
+            f"not: gradients of that are {factor:g} times too small. Scale the whole sum, as in "
+            "scaler.scale(loss + penalty)",
+        )

@@ -63,8 +63,10 @@ class Ledger:
     """
 
     def __init__(self, weights, limit=None):
-        self.weights = {key_of(buffer(t.array)) for t in weights}
+        self.trained = list(weights)
+        self.weights = {key_of(buffer(t.array)) for t in self.trained}
         self.limit = limit  # of `now`: above it OverLimit is raised
+        self.in_backward = False
         self.held = {}  # id of the buffer -> [buffer, kind, how often it is held]
         self.of_node = {}  # node -> the buffers that go with it
         self.used_up = []  # the buffers of the node released last
@@ -73,10 +75,27 @@ class Ledger:
 
     def on_record(self, node: Node, outputs: tuple) -> None:
         """What an operation keeps for backward is an activation, if it is no weight."""
+        if self.in_backward:
+            self.gradients_have_met()
         self.hold(node, ACTIVATIONS, arrays_in(node.saved))
+
+    def on_seed(self, seed) -> None:
+        """A backward begins."""
+        self.gradients_have_met()
+
+    def gradients_have_met(self) -> None:
+        """A backward is over: what arrived at a weight was added to what was there, in a new array,
+        or was taken away again."""
+        self.in_backward = False
+        for t in self.trained:
+            for key in self.of_node.pop(t, ()):
+                self.let_go(key)
+            if t.grad is not None:
+                self.hold(t, WEIGHT_GRADIENTS, [t.grad.array])
 
     def on_gradient(self, node: Node | Tensor, gradient) -> None:
         """A gradient has arrived where it is used: at an operation, or where it stays."""
+        self.in_backward = True
         is_leaf = isinstance(node, Tensor) and key_of(buffer(node.array)) in self.weights
         self.hold(node, WEIGHT_GRADIENTS if is_leaf else ACTIVATION_GRADIENTS, [gradient])
 

@@ -235,7 +235,8 @@ class Optimizer:
             if seed != 1:
                 raise TapeError(
                     f"{type(self).__name__}.step() on gradients made with seed {seed:g}: "
-                    "step with the fp.MixedOptimizer or the GradScaler that scaled them"
+                    "step with the fp.MixedOptimizer or the GradScaler that scaled them, or behind "
+                    "the block of amp.scale_loss (without delay_unscale)"
                 )
         self.check_ready()
         gradients = self.gradients()

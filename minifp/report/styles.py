@@ -113,6 +113,7 @@ RULES = """
   .minifp main { padding: 1.5rem 1rem 3rem; }
   .minifp figure { padding: 0.8rem 0.75rem; }
   .minifp th, .minifp td { padding: 0.4rem 0.55rem; }
+  .minifp thead th { white-space: normal; vertical-align: bottom; }
 }
 @media print {
   .minifp .theme, .minifp nav.contents { display: none; }

@@ -52,7 +52,7 @@ def test_autocast_is_a_decorator_and_refuses_what_it_does_not_do():
     assert fp.autocast("cpu")(fp.is_autocast_enabled)()
     with pytest.raises(fp.PrecisionError, match="enabled=False"):
         fp.autocast("cpu", dtype="float32")
-    with pytest.raises(fp.ArgumentError, match="'tpu': expected cuda or cpu"):
+    with pytest.raises(fp.ArgumentError, match="'tpu': expected 'cuda' or 'cpu'"):
         fp.autocast("tpu")
 
 
@@ -149,6 +149,23 @@ def test_clipping_sees_unscaled_gradients_only(batch):
     scaler.update()
     with pytest.raises(fp.TapeError, match="prior to update"):
         scaler.update()
+
+
+def test_a_loss_is_scaled_once():
+    w = fp.ones(2, requires_grad=True)
+    scaler = fp.GradScaler("cpu", init_scale=8.0)
+    twice = scaler.scale(scaler.scale((w * 2).sum()) / 2)
+    with pytest.raises(fp.TapeError, match="scaled twice, by 8 and 8"):
+        twice.backward()
+    assert w.grad is None
+
+
+def test_a_sum_of_which_a_part_was_not_scaled_is_told():
+    a, b = fp.ones(2, requires_grad=True), fp.ones(2, requires_grad=True)
+    scaler = fp.GradScaler("cpu", init_scale=8.0)
+    (scaler.scale((a * 2).sum()) / 2 + scaler.scale((a * b).sum())).backward()  # all of it was
+    with pytest.warns(fp.MisuseWarning, match=r"another was not: gradients of that are 8 times"):
+        (scaler.scale((a * 2).sum()) + b.square().sum()).backward()
 
 
 def test_several_losses_and_optimizers_on_one_scaler():

@@ -111,3 +111,26 @@ def test_overrides_are_taken_and_disabled_changes_nothing(batch):
     with amp.scale_loss(loss, optimizer) as scaled:
         assert scaled is loss
     assert model[0].weight.dtype == fp.float32
+
+
+def test_a_backward_past_the_loss_scale_is_told(batch):
+    model, optimizer = initialized(opt_level="O2", verbosity=0)
+    x, y = batch
+    F.cross_entropy(model(x), y).backward()
+    with pytest.warns(fp.MisuseWarning, match="gradient of 0.weight was made by loss.backward"):
+        optimizer.step()
+    with amp.scale_loss(F.cross_entropy(model(x), y), optimizer) as scaled:
+        optimizer.zero_grad()
+        scaled.backward()
+    optimizer.step()
+
+
+def test_models_are_given_in_float32_and_states_whole(batch):
+    model, _ = initialized(opt_level="O2", verbosity=0)
+    for level in ("O0", "O1", "O2"):
+        with pytest.raises(fp.ArgumentError, match="found parameter 0.weight in float16"):
+            amp.initialize(model, opt_level=level, verbosity=0)
+    for state in ({}, {"loss_scaler0": {"loss_scale": 8.0}}, {"loss_scaler0": 8.0}):
+        with pytest.raises(fp.ArgumentError, match="load_state_dict"):
+            amp.load_state_dict(state)
+    assert amp.state_dict() == {"loss_scaler0": {"loss_scale": 65536.0, "unskipped": 0}}

@@ -5,6 +5,7 @@ import hashlib
 import json
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from lab_blobs import blobs
@@ -14,6 +15,7 @@ from minifp.errors import ArgumentError, PrecisionError
 from minifp.lab import Comparison, sweep
 from minifp.lab import run as runs
 from minifp.lab.changes import changed, place_of, switched
+from minifp.lab.grids import estimate as measuring
 from minifp.lab.grids.axes import values_of
 from minifp.lab.grids.estimate import Cost, Estimate, kind
 from minifp.lab.grids.grid import grid_of, read_grid
@@ -295,3 +297,24 @@ def test_the_time_of_a_sweep_is_that_of_its_steps_and_evaluations():
     larger = Wanted(None, replace(task, name="larger"), wanted[0].data, "mixed", 0)
     slow = Estimate(1, [larger, *wanted], {kind(larger): Cost(1.0, 0.0), **of_kind(1).costs}, 1)
     assert slow.seconds == pytest.approx(40 + 3 * 8) and "larger" in slow.text()
+
+
+def test_a_step_that_overflows_is_no_measure_of_the_others(monkeypatch):
+    """Each takes 1 s; one that is skipped 2 s more, and an evaluation 4."""
+    now = [0.0]
+    one = Wanted(None, blobs(), blobs().data(), "mixed", 0)
+
+    def cost(overflows):
+        def train(task, arm, seed, data, told):
+            skipped = [int(step < overflows) for step in range(task.steps)]
+            for step, skip in enumerate(skipped):
+                now[0] += 1 + 2 * skip + 4 * (step == task.steps - 1)
+                told(None)
+            return SimpleNamespace(history={"skipped": skipped})
+
+        monkeypatch.setattr(measuring, "train", train)
+        return measuring.measured(one)
+
+    monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    assert [cost(overflows) for overflows in (0, 4, 10)] == 3 * [Cost(1.0, 4.0)]
+    assert cost(overflows=100) == Cost(3.0, 4.0)  # where all are skipped

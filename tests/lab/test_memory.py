@@ -11,8 +11,8 @@ from minifp.nn import functional as F
 B, I, H, C = 32, 20, 50, 10
 
 
-def one_step(precision, model=None):
-    """The bytes of one step of a two-layer perceptron."""
+def one_step(precision, model=None, backwards=1):
+    """The bytes of one step of a two-layer perceptron, with gradients of several backwards."""
     with fp.precision(precision):
         layers = model or nn.Sequential(nn.Linear(I, H), nn.Tanh(), nn.Linear(H, C))
         optimizer = fp.MixedOptimizer(optim.SGD(layers.parameters(), lr=0.1))
@@ -20,7 +20,8 @@ def one_step(precision, model=None):
         t = fp.tensor(np.zeros(B, np.int64))
         with measure_bytes(layers, optimizer) as found:
             optimizer.zero_grad()
-            optimizer.backward(F.cross_entropy(layers(x), t))
+            for _ in range(backwards):
+                optimizer.backward(F.cross_entropy(layers(x), t))
             optimizer.step()
     return found
 
@@ -47,6 +48,13 @@ def test_activations_are_what_backward_reads_and_no_weight_or_input(precision, s
 def test_gradients_are_at_least_those_of_all_weights():
     found = one_step("float32")
     assert 4 * NUMBERS <= found["gradients"] <= 4 * (NUMBERS + 2 * B * H)
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_accumulated_gradients_are_held_once_however_many_were_added(precision):
+    """Beside new ones there is their sum, in float32: no more after eight than after three."""
+    one, *several = (one_step(precision, backwards=n)["gradients"] for n in (1, 3, 8))
+    assert several == 2 * [one + 4 * NUMBERS]
 
 
 def test_views_count_as_the_memory_they_look_at():

@@ -6,62 +6,35 @@ without a loss scale. Scales are adapted when `scale_loss` ends; a step after an
 skipped, and leaves gradients where they are. (apex/amp/frontend.py, handle.py and scaler.py.)
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from minifp.autograd import loss_seed
+from minifp.autograd.gradient_clip import is_unseeded, name_of
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_count, check_flag
-from minifp.compat.amp.autocasting import cast_tensors
+from minifp.compat.amp.apex_levels import (
+    TABLE,
+    WHAT,
+    check_overrides,
+    check_wide,
+    convert,
+    loss_scale_of,
+    truth_of,
+)
 from minifp.compat.amp.grad_scaler import unscale
 from minifp.errors import ArgumentError, DTypeError, TapeError
 from minifp.nn.module import Module
-from minifp.nn.normalization import BatchNorm1d, BatchNorm2d
-from minifp.nn.parameter import Buffer, Parameter
-from minifp.numerics.autocast import LOW
-from minifp.numerics.formats import as_dtype, float32, is_float
-from minifp.numerics.policy import LEVELS, Precision
+from minifp.numerics.formats import as_dtype
 from minifp.ops.losses.scaled_loss import scaled_loss
 from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
+from minifp.runtime.callers import warn_once
 from minifp.training.loss_scale import SMALLEST, DynamicLossScale, StaticLossScale, as_loss_scale
 from minifp.training.masters import MasterWeights
-
-NARROW = as_dtype(LOW)
-BATCH_NORMS = BatchNorm1d, BatchNorm2d
-
-
-@dataclass(frozen=True)
-class Properties:
-    """One row of Apex's table, by its names; None: the level does not decide it."""
-
-    enabled: bool
-    opt_level: str
-    cast_model_type: Any
-    patch_torch_functions: bool
-    keep_batchnorm_fp32: bool | None
-    master_weights: bool | None
-    loss_scale: float | str
-
-    def __str__(self) -> str:
-        return "\n".join(f"{f.name:23}: {getattr(self, f.name)}" for f in fields(self))
-
-
-TABLE = {
-    "O0": Properties(True, "O0", float32, False, None, False, 1.0),
-    "O1": Properties(True, "O1", None, True, None, None, "dynamic"),
-    "O2": Properties(True, "O2", NARROW, False, True, True, "dynamic"),
-    "O3": Properties(True, "O3", NARROW, False, False, False, 1.0),
-}
-WHAT = {
-    "O0": "Pure FP32 training.",
-    "O1": "Insert automatic casts around operations.",
-    "O2": "FP16 training with FP32 batchnorm and FP32 master weights.",
-    "O3": "Pure FP16 training.",
-}
 
 
 class _State:
@@ -77,21 +50,36 @@ _state: _State | None = None
 class Guard:
     """Of one optimizer that `initialize` was given: see Optimizer.step.
 
-    overflowed: whether a scale_loss since the last step found Inf or NaN.
+    scales: those of the losses. overflowed: whether a scale_loss since the last step found Inf or
+    NaN.
     """
 
-    def __init__(self) -> None:
-        self.overflowed = False
+    def __init__(self, scales: Sequence[StaticLossScale] = ()) -> None:
+        self.scales, self.overflowed = scales, False
 
     def prepare(self, optimizer: Optimizer) -> None:
         """Nothing: masters were made by `initialize`."""
 
     def apply(self, optimizer: Optimizer, gradients: list) -> None:
-        """Update, or after an overflow change nothing."""
+        """Update, or after an overflow change nothing. Warns once of gradients without a scale."""
+        if any(scale.value != 1 for scale in self.scales):
+            self._check_scaled(optimizer)
         optimizer.count_attempt()
         if not self.overflowed:
             optimizer.apply(1.0, gradients)
         self.overflowed = False
+
+    def _check_scaled(self, optimizer):
+        for i, p in enumerate(optimizer.parameters):
+            if p.grad is not None and is_unseeded(p.grad):
+                warn_once(
+                    "bypass",
+                    f"step(): the gradient of {name_of(p, i)} was made by loss.backward(), past "
+                    "the loss scale: small gradients are flushed to 0. Write `with amp.scale_loss("
+                    "loss, optimizer) as scaled: scaled.backward()`",
+                    owner=self,
+                )
+                return
 
 
 def initialize(
@@ -109,7 +97,8 @@ def initialize(
     than the level's ("dynamic" or a number for the last). cast_model_outputs: the format of what
     models return, where they are cast (float32). num_losses: how many loss scales are kept.
     verbosity: 0 prints nothing. min_loss_scale, max_loss_scale: bounds of dynamic scales.
-    Raises ArgumentError, with nothing changed, for what does not fit together.
+    Raises ArgumentError, with nothing changed, for what does not fit together, and for models that
+    are in float16 already.
     """
     global _state
     all_models = several("models", models, Module)
@@ -126,12 +115,12 @@ def initialize(
     say(f"Defaults for this optimization level are:\n{properties}")
     overrides = {
         "cast_model_type": None if cast_model_type is None else as_dtype(cast_model_type),
-        "keep_batchnorm_fp32": _truth(keep_batchnorm_fp32),
+        "keep_batchnorm_fp32": truth_of(keep_batchnorm_fp32),
         "master_weights": master_weights,
-        "loss_scale": _scale(loss_scale),
+        "loss_scale": loss_scale_of(loss_scale),
     }
     overrides = {name: value for name, value in overrides.items() if value is not None}
-    _check(opt_level, overrides)
+    check_overrides(opt_level, overrides)
     properties = replace(properties, **overrides)
     say("Processing user overrides (additional kwargs that are not None)...")
     say(f"After processing overrides, optimization options are:\n{properties}")
@@ -146,10 +135,12 @@ def initialize(
     if any(o.attempts for o in of_all):
         raise ArgumentError("amp.initialize: an optimizer has made steps: initialize before them")
     for model in all_models:
-        _convert(model, properties, cast_model_outputs)
+        check_wide(model)
+    for model in all_models:
+        convert(model, properties, cast_model_outputs)
     for o in of_all:
         o.bind(MasterWeights if properties.master_weights else Weights)
-        o.guard = Guard()
+        o.guard = Guard(scales)
     for automatic in loss_seed.automatic:
         automatic.give_way("Apex's amp.initialize")
     _state = _State(scales, verbosity)
@@ -226,6 +217,11 @@ def load_state_dict(state_dict: dict[str, Any]) -> None:
     names = [f"loss_scaler{i}" for i in range(len(scales))]
     if not isinstance(state_dict, dict) or set(state_dict) != set(names):
         raise ArgumentError(f"amp.load_state_dict: expected {', '.join(names)}: initialize first")
+    for name, state in state_dict.items():
+        if not isinstance(state, dict) or not {"loss_scale", "unskipped"} <= set(state):
+            raise ArgumentError(
+                f"amp.load_state_dict: {name}: {state!r}: expected 'loss_scale' and 'unskipped'"
+            )
     new = []
     for name, scale in zip(names, scales):
         state = scale.state_dict() | {"value": state_dict[name]["loss_scale"]}
@@ -259,87 +255,3 @@ def several(name: str, given: Any, kind: type) -> list:
 
 def _is_list(given):
     return isinstance(given, Iterable) and not isinstance(given, (str, Tensor))
-
-
-def _truth(flag):
-    """True or False of the texts that command lines give."""
-    return {"True": True, "False": False}.get(flag, flag) if isinstance(flag, str) else flag
-
-
-def _scale(scale):
-    if scale is None or scale == "dynamic":
-        return scale
-    try:
-        return float(scale)
-    except (TypeError, ValueError):
-        raise ArgumentError(f'loss_scale={scale!r}: expected "dynamic" or a number') from None
-
-
-def _check(opt_level, overrides):
-    """Raise ArgumentError for properties that contradict the level, in Apex's words."""
-    for name in ("keep_batchnorm_fp32", "master_weights"):
-        if name in overrides:
-            check_flag(f"amp.initialize: {name}", overrides[name])
-    if opt_level != "O1":
-        return
-    if "keep_batchnorm_fp32" in overrides:
-        raise ArgumentError(
-            "With opt_level O1, batchnorm functions are automatically patched to run in FP32, so "
-            "keep_batchnorm_fp32 should be None."
-        )
-    if overrides.get("master_weights"):
-        raise ArgumentError(
-            "It doesn't make sense to use master_weights with O1. With O1, your model weights "
-            "themselves should be FP32."
-        )
-    if "cast_model_type" in overrides:
-        raise ArgumentError(
-            "O1 inserts casts around operations, so with O1, the model weights "
-            "themselves should remain FP32: cast_model_type should be None."
-        )
-
-
-def _convert(model, properties, cast_model_outputs):
-    """Let a model store and compute as the properties say."""
-    precision = precision_of(properties)
-    format = properties.cast_model_type
-    store_in(model, precision, format, BATCH_NORMS if properties.keep_batchnorm_fp32 else ())
-    if format is not None and format != float32:
-        output = float32 if cast_model_outputs is None else as_dtype(cast_model_outputs)
-        model.register_forward_pre_hook(partial(_cast_inputs, format=format))
-        model.register_forward_hook(partial(_cast_output, format=output))
-
-
-def store_in(model: Module, precision: Precision, format: Any, wide: tuple[type, ...]) -> None:
-    """Let a model that is there compute in a precision, and store its numbers in a format, but for
-    modules of the kinds `wide`. format: None leaves all as they are."""
-    model.precision = precision
-    for module in model.modules():
-        for t in vars(module).values():
-            if isinstance(t, Parameter):
-                t.precision = precision
-            if isinstance(t, (Parameter, Buffer)) and is_float(t.dtype):
-                if format is not None and not isinstance(module, wide):
-                    t.convert(format)
-
-
-def precision_of(properties: Properties) -> Precision:
-    """What minifp calls this row of the table."""
-    level = Precision.parse(LEVELS[properties.opt_level])
-    if properties.patch_torch_functions:
-        return level
-    format = properties.cast_model_type.name
-    norms = float32.name if properties.keep_batchnorm_fp32 else format
-    masters, scale = bool(properties.master_weights), properties.loss_scale
-    scale = None if scale == 1 else scale
-    storage = dict.fromkeys(("weights", "activations", "gradients"), format)
-    storage |= {"norm_parameters": norms}
-    return replace(level, **storage, master_weights=masters, loss_scale=scale)
-
-
-def _cast_inputs(module, args, format):
-    return cast_tensors(args, format)
-
-
-def _cast_output(module, args, output, format):
-    return cast_tensors(output, format)

@@ -92,8 +92,12 @@ def _has_gpu():
 
 def check_device(asked_by: str, device: Any) -> None:
     """Raise ArgumentError for a device that is none of DEVICES."""
-    if device not in DEVICES:
-        raise ArgumentError(f"{asked_by}: device {device!r}: expected {' or '.join(DEVICES)}")
+    if not isinstance(device, str) or device not in DEVICES:
+        kind = "" if isinstance(device, str) else f", a {type(device).__name__}"
+        raise ArgumentError(
+            f"{asked_by}: device {device!r}{kind}: expected {' or '.join(map(repr, DEVICES))}, as "
+            f'in {asked_by}("{DEVICES[-1]}")'
+        )
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:

@@ -69,7 +69,7 @@ class Automatic:
                 format = str(node.formats[0])
                 counts.setdefault(format, Counter())[node.op] += 1
         parts = [
-            f"{sum(c.values())} operations in {format} ("
+            f"{sum(c.values())} operation{'s' * (sum(c.values()) > 1)} in {format} ("
             + ", ".join(f"{op} {n}" if n > 1 else op for op, n in c.most_common())
             + ")"
             for format, c in sorted(counts.items())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from minifp.checks import check_choice
+from minifp.checks import check_choice, check_flag
 from minifp.numerics.policy import HALF, SINGLE, set_precision
 from minifp.optim.optimizer import Optimizer
 from minifp.training.loss_scale import DynamicLossScale
@@ -22,6 +22,11 @@ def LossScaleOptimizer(
     inner_optimizer: Optimizer, dynamic: bool = True, initial_scale: float = 2.0**15,
     dynamic_growth_steps: int = 2000,
 ) -> MixedOptimizer:  # fmt: skip
-    """A MixedOptimizer with Keras's first scale. (keras.mixed_precision.LossScaleOptimizer.)"""
+    """A MixedOptimizer with Keras's first scale. (keras.mixed_precision.LossScaleOptimizer.)
+
+    dynamic: False keeps `initial_scale`. dynamic_growth_steps: how many steps in a row without Inf
+    or NaN double the scale. Raises ArgumentError for other values.
+    """
+    check_flag("LossScaleOptimizer: dynamic", dynamic)
     scale: Any = DynamicLossScale(initial_scale, growth_interval=dynamic_growth_steps)
     return MixedOptimizer(inner_optimizer, scale if dynamic else initial_scale)

@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from minifp.checks import check_choice, check_flag
-from minifp.compat.amp.apex import Guard, several, store_in
+from minifp.compat.amp.apex import Guard, several
+from minifp.compat.amp.apex_levels import store_in
 from minifp.compat.paddle.grad_scaler import GradScaler
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.nn.module import Module

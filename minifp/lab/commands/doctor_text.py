@@ -38,6 +38,7 @@ OPTIONAL = (
 WHOLE: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 VARIABLES = {
     "MINIFP_PRECISION": "the default precision",
+    "MINIFP_AUTO_MIXED_PRECISION": "1, mixed: scripts as they are train in mixed precision",
     "MINIFP_DEVICE": "the default device",
     "MINIFP_CONVOLUTIONS": '"cudnn": on a GPU, convolutions by cuDNN',
     "MINIFP_CUBLAS": "the cuBLAS library to use",

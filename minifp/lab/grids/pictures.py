@@ -41,12 +41,17 @@ def inline(sweep) -> list[str]:
     if not drawing.is_available():
         return [f"<p>{drawing.HOW_TO_GET}.</p>"]
     label = metric_label(sweep.comparisons[0].task)
-    parts = [
-        drawing.inline_svg(figure(sweep, on), name, escape(name), f"{label}: see the table.")
-        for name, on in names_of(sweep)
-        if has_points(sweep, on)
-    ]
-    return parts or ["<p>No run is finished yet.</p>"]
+    figures: dict[int, list[str]] = {1: [], 2: []}  # by how many axes there are
+    for name, on in names_of(sweep):
+        if has_points(sweep, on):
+            said = f"{label}: see the table."
+            svg = drawing.inline_svg(figure(sweep, on), name, escape(name), said)
+            # A map is as wide as the page, and scrolls where that is narrow, by keys too.
+            is_map = f' class="map" role="group" tabindex="0" aria-label="{escape(name)}"'
+            figures[len(on)].append(f"<figure{is_map if len(on) > 1 else ''}>{svg}</figure>")
+    if not any(figures.values()):
+        return ["<p>No run is finished yet.</p>"]
+    return ['<div class="pair">', *figures[1], "</div>", *figures[2]]
 
 
 def has_points(sweep, on) -> bool:
@@ -193,8 +198,8 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
     drawn.colorbar(image, ax=axes, shrink=0.9)
     if len(texts) <= MOST_TEXTS:
         for x, y, text in texts:
-            box = {"facecolor": drawing.PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.2}
-            axes.text(x, y, text, ha="center", va="center", fontsize=6.5, bbox=box)
+            color = readable_on(image.cmap(image.norm(field[y][x])), field[y][x])
+            axes.text(x, y, text, ha="center", va="center", fontsize=9, color=color)
     axes.grid(False)
     axes.set_xticks(range(len(columns)), [told(v) for v in columns], rotation=30)
     axes.set_yticks(range(len(rows)), [told(v) for v in rows])
@@ -202,6 +207,15 @@ def draw_heat_map(drawn, axes, sweep, across, up, panel):
     axes.set_ylabel(up)
     kind = metric_label(task) if what == METRIC else f"difference, {task.difference_unit}"
     axes.set_title(f"{label}\n{kind}", fontsize=8.5)
+
+
+def readable_on(rgb, value) -> str:
+    """Black or white, whichever stands out from a colour; muted where there is no value."""
+    if math.isnan(value):
+        return drawing.MUTED
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb[:3]]
+    luminance = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear))  # WCAG 2.2
+    return "#000000" if luminance > 0.179 else "#fefefe"  # not those that a dark page turns over
 
 
 # ---- values on an axis ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The rules of style that only the pages of comparisons have: verdicts, and the demo's contents."""
+"""The rules of style that only pages of comparisons have: verdicts, maps, the demo's contents."""
 
 STYLE = """\
 .minifp .badge { display: inline-block; font-size: 0.72rem; font-weight: 650; line-height: 1.2;
@@ -21,5 +21,7 @@ STYLE = """\
   border: 1px solid var(--edge); border-radius: 4px; }
 .minifp figure.kept pre { max-height: 18rem; overflow: auto; white-space: pre-wrap; }
 .minifp figure.kept audio { width: 100%; }
+.minifp figure.map { overflow-x: auto; }
+.minifp .map svg.panel { max-width: none; min-width: 36rem; }
 .minifp .letter { color: var(--muted); font-weight: 500; margin-right: 0.4rem; }
 """

@@ -53,11 +53,13 @@ class Account(Ledger):
         self.held: dict[Any, Entry] = {}
         self.log: list[tuple] = []  # (kind, name, bytes, negative where it is freed)
         self.events: list[Event] = []
-        self.marks: list[tuple] = []  # for each event: (id of its node, length of the log)
+        self.marks: list[tuple] = []  # for each event: (weak reference to its node, length of log)
         self.inside: Inside | None = None
 
     def on_record(self, node: Node, outputs: tuple) -> None:
         """An operation is done, forward."""
+        if self.in_backward:
+            self.gradients_have_met()
         given = [a for a in (node.call[1] if node.call else ()) if is_array(a) and a.ndim]
         self.phase = FORWARD
         self.hold(node, ACTIVATIONS, [t.array for t in outputs])
@@ -75,8 +77,8 @@ class Account(Ledger):
     def on_release(self, node: Node) -> None:
         """An operation is done, backward; it still holds what it read."""
         self.phase = BACKWARD
-        for key, entry in self.held.items():
-            if entry.kind == WORKSPACE:  # gradients on their way to where they are used
+        for key, entry in list(self.held.items()):  # of which some may be freed meanwhile
+            if entry.kind == WORKSPACE and key in self.held:  # gradients on their way to their use
                 self._file(key, ACTIVATION_GRADIENTS, f"from {self._label(node)}")
         self.happened(node)
 
@@ -91,6 +93,7 @@ class Account(Ledger):
         if copy is not None and id(node) in self.names:
             self.names[id(copy)] = self.names[id(node)]
             self.weights.add(key_of(buffer(copy.array)))
+            self.trained.append(copy)
         if self.inside is not None:
             self.inside.begin()
 
@@ -123,8 +126,14 @@ class Account(Ledger):
         if self.inside is not None:
             found[WORKSPACE] += self.inside.end()
         module = self._layer(node.module) if node is not None else ""
-        self.marks.append((id(node), len(self.log)))
+        self.marks.append((node and weakref.ref(node), len(self.log)))
         self.events.append(Event(self.phase, node.op if node else operation, module, found))
+
+    def add_workspaces(self, inside: Counter) -> None:
+        """Add what operations hold inside (see rerun.workspaces), while their nodes are there: an
+        event of one that is gone has none, as its id may be another's by now."""
+        for event, (node, _) in zip(self.events, self.marks):
+            event.bytes[WORKSPACE] += inside[event.phase, id(node and node())]
 
     def at(self, event: int) -> Counter:
         """Who held what when an event was over: (kind, name) -> bytes."""

@@ -20,7 +20,6 @@ that NumPy allocates. Not covered are the workspace of the update, anything insi
 GPU, what BLAS allocates for itself, and Python's own objects.
 """
 
-from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -60,7 +59,6 @@ class MemoryLedger:
         self.replay, self.wants_float32 = replay, float32
         self.memory: Memory | None = None
         self.float32: Memory | None = None
-        self.inside: Counter = Counter()  # see rerun.workspaces
         self.always: list[Held] = []
 
     def __enter__(self) -> "MemoryLedger":
@@ -73,7 +71,7 @@ class MemoryLedger:
     def begin(self) -> None:
         """Watch from now on: before the step's forward."""
         self.account = Account(named_weights(self.model), root_of(self.model))
-        self.memory, self.inside, self.always = None, Counter(), []
+        self.memory, self.always = None, []
         mixed.observers.append(self)
         tape.observers.append(self.account)
         if not is_on_device(self.optimizer.parameters[0].array):  # there it would change the update
@@ -95,7 +93,7 @@ class MemoryLedger:
         if is_on_device(optimizer.parameters[0].array):
             return
         if self.replay:
-            self.inside = workspaces(known)
+            self.account.add_workspaces(workspaces(known))
         if self.wants_float32 and known:
             with suppress(MinifpError):  # of an operation that float32 is nothing for
                 self.float32 = beside_float32(known, self.model, optimizer)
@@ -106,11 +104,8 @@ class MemoryLedger:
         if self in mixed.observers:
             mixed.observers.remove(self)
         if self.memory is None:
-            account = self.account
-            for event, (of, _) in zip(account.events, account.marks):
-                event.bytes[WORKSPACE] += self.inside[event.phase, of]
             always = self.always or held_always(self.model, self.optimizer)
-            self.memory = summary(account, always, str(self.optimizer.precision))
+            self.memory = summary(self.account, always, str(self.optimizer.precision))
         return self.memory
 
     def _before_update(self):
@@ -209,6 +204,7 @@ def beside_float32(backwards: list[Recorded], model: Any, optimizer: MixedOptimi
     all_again(Unseen())  # in which kernels for other formats than those recorded are loaded
     with tracing():
         account = Account(named_weights(model), root_of(model))
+        account.trained = []  # but copies, of which `began` tells
         account.inside = Inside()
         all_again(account)
     return summary(account, held_always(model, optimizer, in_float32=True), str(Precision()))

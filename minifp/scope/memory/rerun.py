@@ -6,6 +6,7 @@ meanwhile is what the step held. What an operation holds inside, beyond its argu
 is read from tracemalloc, to which NumPy reports the memory of every array.
 """
 
+import gc
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -73,13 +74,17 @@ def _forward(recorded, observer, leaves, precision, entering):
 
 @contextmanager
 def tracing() -> Iterator[None]:
-    """Let tracemalloc trace in the `with` block, if it does not already."""
-    started = not tracemalloc.is_tracing()
+    """Let tracemalloc trace in the `with` block, if it does not already, and garbage be collected
+    afterwards: what is freed in the middle of an operation would count as held inside of it."""
+    started, collects = not tracemalloc.is_tracing(), gc.isenabled()
+    gc.disable()
     if started:
         tracemalloc.start()
     try:
         yield
     finally:
+        if collects:
+            gc.enable()
         if started:
             tracemalloc.stop()
 
