@@ -106,8 +106,8 @@ def plural(n: int, word: str) -> str:
 
 
 def listed(items) -> str:
-    """a, b and c."""
-    *first, last = items
+    """a, b and c; nothing for nothing."""
+    *first, last = [*items] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 

@@ -1,7 +1,9 @@
 """The gallery: what is trained for a claim, and what is said of it."""
 
 import json
+import math
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -12,15 +14,18 @@ import minifp as fp
 from minifp.cli import main
 from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import Exhibit, Published, showing
+from minifp.lab.exhibits import Exhibit, Published, bathtub_shown, fates, showing
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
 from minifp.lab.exhibits.exhibit import SCALES
+from minifp.lab.exhibits.fates import NOTHING
+from minifp.lab.exhibits.finding import finding
 from minifp.lab.exhibits.showing import Line
-from minifp.lab.exhibits.shown import finding
+from minifp.lab.run import Run
 from minifp.lab.task_info import TaskInfo
 from minifp.lab.workers.travel import ticket
+from minifp.numerics.policy import as_precision
 
 LIMIT = 6e6  # multiply-adds a picture
 
@@ -41,7 +46,7 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     words = ["gallery", "--quick", "-q", "--out", str(tmp_path), "--figures", "none", "--seeds"]
     for seeds in ("2", "3"):
         result = CliRunner().invoke(main, [*words, seeds], catch_exceptions=False)
-        assert result.exit_code == 0 and "70.00 / 70.10" in result.output
+        assert result.exit_code == 0 and "70.0 / 70.1" in result.output
     held = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))
     (blob,) = held["exhibits"]
     assert blob["seeds"] == [0, 1, 2] and blob["results"].keys() == {
@@ -50,7 +55,7 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     lines = (tmp_path / "gallery.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 3 * 3
     assert 'href="blobs/report.html"' in (tmp_path / "gallery.html").read_text(encoding="utf-8")
-    assert "| Blobs | 70.00 / 70.10 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
+    assert "| Blobs | 70.0 / 70.1 |" in (tmp_path / "gallery.md").read_text(encoding="utf-8")
     dry = CliRunner().invoke(main, [*words, "4", "--dry-run"]).output
     assert "12 runs, 9 of which are there" in dry
 
@@ -71,7 +76,7 @@ def test_doses_and_their_responses_stand_beside_other_exhibits(wing, monkeypatch
     first, *_, last = responses(doses, shown.comparisons[1])
     assert first.dose == 2 and 0.2 < first.share <= 1 / 3 and last.share <= 1 / 40
     text = shown.table()
-    assert "70.00 / 70.10" in text and "growth interval" in text
+    assert "70.0 / 70.1" in text and "growth interval" in text
     held = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
     assert [e["name"] for e in held] == ["blobs", "doses"]
     assert [r["skipped"] for r in held[1]["responses"]][0] == first.share
@@ -162,19 +167,65 @@ def test_networks_are_as_small_as_is_said(exhibit):
     assert found.multiply_adds <= LIMIT and found.layers[0].output == (1, 10)
 
 
+SCALED = EXHIBITS[0]
+FAILING = replace(SCALED, needs_scaling=True)
+
+
 @pytest.mark.parametrize(
-    "without, scaled, said",
+    "exhibit, without, scaled, said",
     [
-        ("EQUIVALENT", "EQUIVALENT", "as in the paper"),
-        ("DIFFERENT", "EQUIVALENT", "not as in the paper: without .* with a dynamic scale it does"),
-        ("DIVERGED", "INCONCLUSIVE", "nor, so far, with it"),
-        (
-            "INCONCLUSIVE",
-            "EQUIVALENT",
-            "about 7 seeds would decide; with a .* it matches",
-        ),
+        (SCALED, "EQUIVALENT", "EQUIVALENT", "^as in the paper"),
+        (SCALED, "DIFFERENT", "EQUIVALENT", "not as in .* with dynamic S it does$"),
+        (SCALED, "DIVERGED", "INCONCLUSIVE", "nor, so far, with it"),
+        (SCALED, "INCONCLUSIVE", "EQUIVALENT", "about 7 seeds .*; with dynamic S it matches"),
+        (FAILING, "DIFFERENT", "EQUIVALENT", r"^as in .* \(2 of 5 learned nothing\), and with dyn"),
+        (FAILING, "DIVERGED", "INCONCLUSIVE", "^as in .*; undecided with dynamic S: about 7"),
+        (FAILING, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* matches float32$"),
+        (FAILING, "INCONCLUSIVE", "EQUIVALENT", "^not as in .* is undecided: about 7 seeds"),
     ],
 )
-def test_a_finding_is_what_the_verdicts_say(without, scaled, said):
-    rows = [Row("mixed", n=5, verdict=verdict, needed=7) for verdict in (without, scaled)]
-    assert re.search(said, finding(Line(EXHIBITS[0], Row("float32", n=5), *rows, 1.0)))
+def test_a_finding_is_what_the_verdicts_say(exhibit, without, scaled, said):
+    arms = dict(zip(exhibit.tested, (without, scaled)))
+    rows = {
+        arm: Row(arm, n=5, verdict=verdict, needed=7, difference=-9.0)
+        for arm, verdict in arms.items()
+    }
+    came = {exhibit.tested[0]: Counter({NOTHING: 2})}
+    assert re.search(said, finding(Line(exhibit, Row("float32", n=5), rows, came, 1.0)))
+
+
+def test_runs_that_come_to_nothing_do_so_in_different_ways():
+    base = Run("float32", 0, metric=80.0)
+    losses = {"loss": [1.0, 2.0]}
+    runs = {
+        None: Run("mixed", 0, metric=21.0),
+        NOTHING: Run("mixed", 0, metric=19.0),
+        fates.GAVE_UP: Run("mixed", 0, status="stopped", metric=80.0),
+        fates.NOT_FINITE: Run("mixed", 0, status="diverged", history={"loss": [math.nan]}),
+        fates.ROSE: Run("mixed", 0, status="diverged", history=losses, metric=80.0),
+    }
+    assert [fates.fate(run, base) for run in runs.values()] == [*runs]
+    assert fates.fates_text(Counter({NOTHING: 2}), 3) == "2 of 3 learned nothing"
+
+
+SCALES_OF_S = {s: str(as_precision(f"mixed,loss_scale={s}")) for s in (1024, 2**100)}
+
+
+def test_a_bathtub_has_a_floor_and_walls(wing, monkeypatch, tmp_path):
+    """With 2^100 all gradients overflow, and training gives up."""
+    tub = replace(
+        showing.WINGS["classification"][0], name="tub", published=None, kind="bathtub",
+        arms=tuple(SCALES_OF_S.values()), doses={arm: s for s, arm in SCALES_OF_S.items()},
+        task=lambda scale: blobs(steps=60, margin=30.0),
+    )  # fmt: skip
+    monkeypatch.setattr(showing, "WINGS", {"classification": (tub,)})
+    shown = fp.gallery("tub", "quick", seeds=1, out=tmp_path, progress=False)
+    found = bathtub_shown.places(tub, shown.comparisons[0])
+    assert [(p.power, dict(p.came)) for p in found] == [(10.0, {}), (100.0, {fates.GAVE_UP: 1})]
+    assert found[1].skipped == 1.0
+    said = " ".join(shown.table().split())
+    assert "S = 2\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT ZERO} trains, to accuracy of at" in said
+    assert f"above: {fates.GAVE_UP}" in said
+    (told,) = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
+    assert told["scales"][1]["came_to_nothing"] == {fates.GAVE_UP: 1}
+    assert "<svg" in (tmp_path / "gallery.html").read_text(encoding="utf-8")

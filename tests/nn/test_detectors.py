@@ -16,7 +16,13 @@ SIZES = {  # weights and multiply-adds, of 21 classes; of Faster R-CNN with 128 
 }
 SMALL = {
     "SSD300": {"size": (32, 40), "stem": "smaller", "width": 1 / 8},
-    "FasterRCNN": {"pool": "align", "stem": "smaller", "width": 1 / 8, "dropout": 0.0, "anchor_sizes": (8, 16)},
+    "FasterRCNN": {
+        "pool": "align",
+        "stem": "smaller",
+        "width": 1 / 8,
+        "dropout": 0.0,
+        "anchor_sizes": (8, 16),
+    },
 }
 DETECTORS = ("SSD300", "FasterRCNN")
 

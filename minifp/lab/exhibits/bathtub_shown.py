@@ -61,11 +61,12 @@ def finding(exhibit, comparison) -> str:
     flat = floor(found)
     if not flat:
         return "no loss scale that was tried is good"
-    ends = [words.power_text(place.power) for place in (flat[0], flat[-1])]
+    low, high = (words.power_text(place.power) for place in (flat[0], flat[-1]))
+    which = f"every S from {low} to {high}" if len(flat) > 1 else f"of the tried, S = {low}"
     lowest = min(place.row.mean for place in flat)
     task, places_ = comparison.task, words.decimals(comparison.task.margin)
     text = (
-        f"every S from {ends[0]} to {ends[1]} trains, to {task.metric_name} of at least "
+        f"{which} trains, to {task.metric_name} of at least "
         f"{words.fixed(lowest, places_)} {task.metric_unit}".rstrip()
     )
     beside = [("below", [p for p in found if p.power < flat[0].power])]

@@ -16,6 +16,7 @@ from minifp.lab.metrics import Metric
 from minifp.lab.schedules import cosine
 from minifp.lab.task import Task
 from minifp.models import SSD300, FasterRCNN
+from minifp.numerics import policy
 
 WHERE = "Micikevicius et al. 2018, table 2"
 WHAT = "mAP on Pascal VOC 2007, %"
@@ -27,6 +28,7 @@ FASTER_NUMBERS = Published(69.1, 69.7, WHAT, WHERE, unscaled=68.6)
 DIAL = 14
 METRICS = {"AP": voc_map, "F1": detection_f1, "COCO AP": coco_map}
 POWERS = range(0, 41, 2)  # of two: the loss scales of the bathtub
+CONSTANT = {str(policy.as_precision(f"mixed,loss_scale={2**k}")): 2.0**k for k in POWERS}
 SEEDS = {"quick": 3, "evening": 5, "full": 10}
 SEARCHED_DIGITS = (
     "in float32, with one seed and 400 steps: SGD with momentum at rates of 0.003, 0.01, 0.03 and, "
@@ -147,10 +149,10 @@ BATHTUB = Exhibit(
     claim="any loss scale will do that is large enough and lets nothing overflow",
     published=None,
     task=partial(ssd_on_digits, steps={"quick": 300, "evening": 600, "full": 1_500}),
-    arms=tuple(f"mixed,loss_scale={2**k}" for k in POWERS),
+    arms=tuple(CONSTANT),
     seeds={"quick": 1, "evening": 3, "full": 5},
     searched=SEARCHED_DIGITS,
-    doses={f"mixed,loss_scale={2**k}": float(2**k) for k in POWERS},
+    doses=CONSTANT,
     dose="loss scale",
     kind="bathtub",
 )
