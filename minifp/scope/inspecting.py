@@ -78,8 +78,8 @@ def run_in(path) -> dict:
         raise
 
 
-def watched(task, precision, seed, data, every, path, bar) -> Microscope:
-    """The training itself."""
+def watched(task, precision, seed, data, every, path, bar, details=True) -> Microscope:
+    """The training itself, or a step of a checkpoint; details: whether one step is taken apart."""
     before = random.get_state()
     try:
         random.manual_seed(seed)
@@ -89,6 +89,7 @@ def watched(task, precision, seed, data, every, path, bar) -> Microscope:
                 take_up(path, training)
             step = min(DETAILS, 1 if path is not None else training.total)
             given = training.model, training.optimizer, every
+            step = step if details else None
             scope = microscope(*given, details=step, progress=not bar.disable)
             try:
                 with scope:

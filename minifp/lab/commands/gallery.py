@@ -8,6 +8,7 @@ from minifp import lab
 from minifp.lab.exhibits.showing import estimate
 from minifp.lab.exhibits.whole import NAME
 from minifp.lab.workers.cluster import connected
+from minifp.scope.beforehand import look
 from minifp.shell import options
 from minifp.shell.results import picture_format, where
 
@@ -22,14 +23,16 @@ from minifp.shell.results import picture_format, where
 @options.out("Keep everything in this folder, and go on from what is there.")
 @options.figures
 @options.keep_weights
+@click.option("--bathtub", is_flag=True, help="Beside detection: SSD at loss scales to 2^40.")
 @click.option("--dry-run", is_flag=True, help="Say how many runs there are, and about how long.")
 @options.device
 @options.jobs
 @options.scheduler
 @options.quiet
 def gallery(
-    names, scale, seeds, out, figures, keep_weights, dry_run, device, jobs, scheduler, quiet
-):
+    names, scale, seeds, out, figures, keep_weights, bathtub, dry_run, device, jobs, scheduler,
+    quiet,
+):  # fmt: skip
     """Test claims of the literature on small networks and data.
 
     NAME is "classification", the table of the paper that introduced mixed-precision training:
@@ -37,6 +40,11 @@ def gallery(
     at a fraction of their width; or one of them, such as vgg-d. Each is trained in float32, and in
     mixed precision without loss scaling and with a dynamic scale; the ResNet with controls too, and
     with every combination of the three techniques. That takes hours: --dry-run says how many.
+
+    Or it is "detection", table 2 of that paper, where loss scaling is needed: SSD on scenes of
+    digits, with gradients made smaller by the exponent dial, and at larger scales SSD and Faster
+    R-CNN on blood cells, with the dial and without. Beforehand the microscope looks at SSD in
+    float32. --bathtub, or the name bathtub, adds SSD at constant loss scales from 1 to 2^40.
 
     Or it is "skips": how often a dynamic loss scale skips a step for growth intervals from 20 to
     2,000, and what that does to where a small network ends.
@@ -46,9 +54,12 @@ def gallery(
       minifp gallery classification --dry-run --jobs 2
       minifp gallery classification --quick --jobs 2 --out runs/gallery
       minifp gallery vgg-d alexnet --seeds 3 --out runs/two
+      minifp gallery detection --quick --bathtub --jobs 2 --out runs/detection
       minifp gallery skips --quick --out runs/skips
     """
     chosen, scale = names or ("classification",), scale or "evening"
+    if bathtub and "bathtub" not in chosen:
+        chosen = (*chosen, "bathtub")
     if dry_run:
         told = estimate(chosen, scale, seeds, out, device, jobs, keep_weights=keep_weights)
         click.echo(told.text())
@@ -65,6 +76,7 @@ def gallery(
             jobs=jobs,
             client=client,
             keep_weights=keep_weights,
+            look=look,
         )
     click.echo(shown.table())
     click.echo("\n" + where(Path(out) / f"{NAME}.html" if out else None, figures))

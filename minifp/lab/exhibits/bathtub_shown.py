@@ -5,8 +5,10 @@ Below the floor gradients are flushed to zero, above it they overflow and all st
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.doses_shown import each, notes
@@ -26,8 +28,8 @@ class Place:
 
     power: float
     row: Row
-    came: dict
-    skipped: float | None
+    came: Counter
+    skipped: float
 
 
 def places(exhibit, comparison) -> list[Place]:
@@ -134,7 +136,7 @@ def told(gallery) -> list[dict]:
              **{name: getattr(p.row, name) for name in names}, "came_to_nothing": dict(p.came)}
             for p in places(exhibit, comparison)
         ]  # fmt: skip
-        said = {"claim": exhibit.claim, "searched": exhibit.searched}
+        said: dict[str, Any] = {"claim": exhibit.claim, "searched": exhibit.searched}
         said |= {"finding": finding(exhibit, comparison), "scales": numbers}
         ran = {"seeds": comparison.seeds, "settings": comparison.config}
         found.append({"name": exhibit.name, "title": exhibit.title, **said, **ran})

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -73,6 +73,7 @@ class Gallery:
     comparisons: list[Comparison]
     out: Path | None = None
     ablations: dict[str, Ablation] = field(default_factory=dict)
+    seen: dict[str, Any] = field(default_factory=dict)  # by exhibit: see minifp/scope/beforehand.py
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -120,6 +121,7 @@ def gallery(
     jobs: int = 1,
     client: Any = None,
     keep_weights: bool = False,
+    look: Callable | None = None,
 ) -> Gallery:
     """Test claims of the literature on small networks and data, and return the Gallery.
 
@@ -127,8 +129,9 @@ def gallery(
     some minutes that show how it is done; "evening", some hours; or "full", with all pictures and
     more seeds: `minifp gallery --dry-run` says how long that takes here. seeds: instead of the
     scale's. out: a folder that keeps a folder for each exhibit, as `compare` does, and
-    gallery.json, .csv, .md and .html; the same call goes on from there. The others are those of
-    `compare`.
+    gallery.json, .csv, .md and .html; the same call goes on from there. look: what looks at the
+    exhibits that ask for it before they are trained, as `minifp.scope.beforehand.look` does, and
+    `minifp gallery` lets it. The others are those of `compare`.
 
     Raises ArgumentError for what is not in the gallery.
     """
@@ -145,6 +148,11 @@ def gallery(
             begin(comparison, products)
     if out is not None:
         shown.save(out)
+    for exhibit in shown.exhibits:
+        if look is not None and exhibit.looked_at:
+            task, place = exhibit.task(scale), None if out is None else out / exhibit.name
+            sets = check_data(task.data())
+            shown.seen[exhibit.name] = look(exhibit.title, task, sets, place, progress)
     try:
         carry_out(f"{len(shown.exhibits)} exhibits", wanted, engine, progress)
     finally:

@@ -6,11 +6,14 @@ from statistics import median
 
 from minifp.lab.exhibits.fates import LEARNED, NOTHING, fates_text
 from minifp.lab.exhibits.finding import called, finding
+from minifp.lab.exhibits.lines_drawn import boxes_html, differences_html, pictures
 from minifp.lab.page.captions import metric_label
 from minifp.lab.statistics.power import seeds_needed
 from minifp.report import words
 from minifp.report.markup import paragraph, section, table
 from minifp.report.plain_text import columns, fill
+
+__all__ = ["findings", "markdown", "notes", "pictures", "sections", "text_table", "told"]
 
 
 def head(gallery) -> list[str]:
@@ -113,6 +116,7 @@ def text_table(gallery) -> str:
     parts = [fill(about(gallery)), columns(lines)]
     parts.append("\n".join(fill(text, hang="  ") for text in findings(gallery)))
     parts.append("\n".join(fill(text, hang="  ") for text in notes(gallery)))
+    parts += [fill(gallery.seen[e.name].text) for e in gallery.exhibits if e.name in gallery.seen]
     for name, ablation in gallery.ablations.items():
         if not ablation.comparison.missing():
             parts.append(f"Taken apart: {name}\n\n{ablation.table()}")
@@ -141,6 +145,8 @@ def told(gallery) -> list[dict]:
         exhibits.append(
             {**whole, "core_minutes": line.core_minutes, "seeds": c.seeds, "settings": c.config}
         )
+        if e.name in gallery.seen:
+            exhibits[-1]["beforehand"] = gallery.seen[e.name].told
     return exhibits
 
 
@@ -163,11 +169,9 @@ def sections(gallery) -> str:
                 paragraph(about(gallery)),
                 table("Paper and laptop", head(gallery), html),
             ),
+            differences_html(gallery),
             *(paragraph(text) for text in notes(gallery)),
+            boxes_html(gallery),
+            *(gallery.seen[e.name].html for e in gallery.exhibits if e.name in gallery.seen),
         ]
     )
-
-
-def pictures(gallery) -> dict:
-    """Figures by the names of their files: there are none beside those of the comparisons."""
-    return {}

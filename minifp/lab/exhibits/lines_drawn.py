@@ -1,0 +1,144 @@
+"""Pictures of exhibits that are lines of a table: differences with the margin, boxes found."""
+
+from html import escape
+
+from minifp.lab.detection.drawing import detections_figure, detections_text
+from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
+from minifp.lab.exhibits.finding import called
+from minifp.report import drawing, words
+
+SHOWN = 3  # pictures with their boxes
+LEAST = 0.4  # the score from which a box is drawn
+FAR = 4.0  # margins from 0 at which a mark becomes an arrow
+
+
+def pictures(gallery) -> dict:
+    """Figures by the names of their files."""
+    found = {f"differences-{gallery.exhibits[0].name}": differences(gallery)}
+    for exhibit, comparison in detectors(gallery):
+        found[f"{exhibit.name}-boxes"] = boxes(gallery, exhibit, comparison)[0]
+    for exhibit in gallery.exhibits:
+        if exhibit.name in gallery.seen:
+            found[f"{exhibit.name}-beforehand"] = gallery.seen[exhibit.name].figure()
+    return found
+
+
+def differences_html(gallery) -> str:
+    """The picture of the differences inside of a page; nothing without matplotlib."""
+    if not drawing.is_available():
+        return ""
+    name = f"l-{gallery.exhibits[0].name}"
+    svg = drawing.inline_svg(
+        differences(gallery), name, "Differences from float32", "See the table"
+    )
+    return f"<figure>\n{svg}\n</figure>"
+
+
+def boxes_html(gallery) -> str:
+    """What each precision sees in the same pictures."""
+    if not drawing.is_available():
+        return ""
+    found = []
+    for exhibit, comparison in detectors(gallery):
+        drawn, said = boxes(gallery, exhibit, comparison)
+        title = f"{exhibit.title}: what each precision sees, seed {comparison.seeds[0]}"
+        svg = drawing.inline_svg(drawn, f"x-{exhibit.name}", escape(title), escape(said))
+        text = f"{title}. Dashed: true boxes. Dotted: wrong ones. Scores from {LEAST:g}."
+        found.append(f"<figure>\n{svg}\n<figcaption>{escape(text)}</figcaption>\n</figure>")
+    return "\n".join(found)
+
+
+# ---- boxes ---------------------------------------------------------------------------------------
+
+
+def detectors(gallery) -> list[tuple]:
+    """The exhibits whose runs keep detections, with their comparisons."""
+    return [
+        (exhibit, comparison)
+        for exhibit, comparison in zip(gallery.exhibits, gallery.comparisons)
+        if any(KEPT in r.kept for r in comparison.runs if r.seed == comparison.seeds[0])
+    ]
+
+
+def boxes(gallery, exhibit, comparison) -> tuple:
+    """(figure, its text) of the first test pictures, in every precision, of the first seed."""
+    test_set = exhibit.task(gallery.scale).data()[1]
+    items = [test_set[i] for i in range(min(SHOWN, len(test_set)))]
+    rows = kept_in(comparison, comparison.seeds[0])
+    found = {called(p): None if r is None else from_rows(r, len(items)) for p, r in rows.items()}
+    images, targets = zip(*items)
+    classes = getattr(test_set, "classes", None)
+    drawn = detections_figure(images, targets, found, classes, least=LEAST)
+    return drawn, detections_text(targets, found, least=LEAST)
+
+
+# ---- differences ---------------------------------------------------------------------------------
+
+
+def differences(gallery):
+    """A matplotlib Figure: for each exhibit and arm the difference from float32 with its interval,
+    a small mark for each seed, the margin shaded, and the paper's difference as a ring."""
+    from matplotlib.figure import Figure
+
+    lines, task = gallery.lines, gallery.comparisons[0].task
+    arms = gallery.exhibits[0].tested
+    styles = dict(zip(arms, drawing.STYLES[1:]))
+    reach = FAR * task.margin
+    with drawing.settings():
+        drawn = Figure(figsize=(7.6, 1.1 + (0.3 + 0.2 * len(arms)) * len(lines)))
+        drawn.set_layout_engine("constrained")
+        axes = drawn.subplots()
+        axes.axvspan(-task.margin, task.margin, color=drawing.GRID, alpha=0.45, linewidth=0)
+        axes.axvline(0, color=drawing.MUTED, linewidth=0.8)
+        for i, (line, comparison) in enumerate(zip(lines, gallery.comparisons)):
+            for j, (arm, row) in enumerate(line.tested.items()):
+                y = i + (j - (len(arms) - 1) / 2) * 0.22
+                draw_row(axes, y, row, pairs(comparison, arm), styles[arm], reach)
+            draw_paper(axes, i + 0.22 * len(arms) / 2, line.exhibit.published, reach)
+        axes.set_yticks(range(len(lines)), [line.exhibit.title for line in lines])
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_xlim(-1.05 * reach, 1.05 * reach)
+        axes.grid(False, axis="y")
+        axes.set_xlabel(
+            f"{task.metric_name} less float32's, {task.difference_unit}; shaded: the margin of "
+            f"±{words.fixed(task.margin, words.decimals(task.margin))}; ring: the paper's"
+        )
+        for arm, style in styles.items():
+            look = {"color": style.color, "marker": style.marker, "linestyle": "none"}
+            axes.plot([], [], label=called(arm), **look)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(arms), fontsize=8)
+        drawing.settle(drawn)
+    return drawn
+
+
+def pairs(comparison, arm) -> list[float]:
+    """The difference of each seed whose both runs have a metric."""
+    base = {run.seed: run.metric for run in comparison.runs_of(comparison.baseline)}
+    return [
+        run.metric - base[run.seed]
+        for run in comparison.runs_of(arm)
+        if run.metric is not None and base.get(run.seed) is not None
+    ]
+
+
+def draw_row(axes, y, row, each, style, reach):
+    """The interval, the mean, and each seed; an arrow for a mean far outside."""
+    if row.difference is None:
+        return
+    if abs(row.difference) > reach:
+        edge = 1.02 * reach * (1 if row.difference > 0 else -1)
+        axes.plot(edge, y, marker=5 if edge > 0 else 4, color=style.color, markersize=9)
+        return
+    inside = [v for v in each if abs(v) <= reach]
+    axes.plot(inside, [y] * len(inside), "|", color=style.color, markersize=6, alpha=0.6)
+    if words.is_number(row.low):
+        ends = max(row.low, -reach), min(row.high, reach)
+        axes.hlines(y, *ends, color=style.color, linewidth=2.2)
+    axes.plot(row.difference, y, style.marker, color=style.color, markersize=6)
+
+
+def draw_paper(axes, y, published, reach):
+    """A ring at the difference that the paper has."""
+    if published is not None:
+        at = max(-reach, min(reach, published.mixed - published.float32))
+        axes.plot(at, y, "o", markerfacecolor="none", color=drawing.INK, markersize=6)

@@ -1,0 +1,132 @@
+"""What the microscope sees of a task in float32 before anything else is trained: which loss scales
+it advises, and where the gradients of activations lie (figure 3 of Micikevicius et al. 2018, which
+was gathered in float32 training too).
+"""
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from minifp.lab.run import total_steps
+from minifp.numerics import policy
+from minifp.report import drawing, words
+from minifp.report.markup import paragraph, section
+from minifp.saving import files
+from minifp.scope.findings import Findings
+from minifp.scope.inspecting import bar_of, watched
+from minifp.scope.observed import ACTIVATION_GRADIENTS
+from minifp.scope.page.figures import SMALLEST, color_of, new_figure, percents, window
+
+FILE, PICTURE = "beforehand.npz", "beforehand"
+LOOKS = 20  # steps that are looked at, about
+SEED = 0
+PUBLISHED = (
+    "Of the paper's SSD 67% are exact zeros, 2% lie from 2^-34 to 2^-32 and 2% from 2^-24 to "
+    "2^-23; what lies below 2^-27 was found not to matter, what lies from there to 2^-24 did."
+)
+
+
+@dataclass(frozen=True)
+class Beforehand:
+    """What was seen: findings of the microscope, and of which task."""
+
+    title: str
+    findings: Findings
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of all gradients of activations, as they are stored with S = 1: exact zeros; of those
+        that are not 0, what lies below 2^-27, from there to 2^-24, and above."""
+        total = self.findings.total(ACTIVATION_GRADIENTS)
+        found = {"zeros": total.zeros / max(total.total, 1)}
+        edges = {"below 2^-27": (-(10**6), -27), "2^-27 to 2^-24": (-27, SMALLEST)}
+        edges |= {"2^-24 and above": (SMALLEST, 10**6)}
+        for name, (low, high) in edges.items():
+            there = sum(n for e, n in total.exponents.items() if low <= e < high)
+            found[name] = there / max(total.nonzero, 1)
+        return found
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        s = {name: words.three_digits(100 * share) + "%" for name, share in self.shares.items()}
+        others = [f"{share} lie {name}" for name, share in list(s.items())[1:-1]]
+        return (
+            f"Before anything else was trained, the microscope looked at "
+            f"{len(self.findings.steps)} of {self.findings.count} steps in float32. Its advice: "
+            f"{self.findings.advice()} Of the gradients of activations {s['zeros']} are exact "
+            f"zeros; of the others, {words.listed(others)}."
+        )
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Its numbers."""
+        advice = self.findings.advice()
+        exponents = self.findings.total(ACTIVATION_GRADIENTS).exponents
+        return {
+            "advised": {"log2_low": advice.low, "log2_high": advice.high, "said": str(advice)},
+            "activation_gradients": {**self.shares, "by_exponent": exponents},
+            "steps": self.findings.count,
+        }
+
+    @property
+    def html(self) -> str:
+        """A section of a page."""
+        title = f"{self.title}: what the microscope saw beforehand"
+        parts = [paragraph(words.raised(self.text))]
+        if drawing.is_available():
+            said = escape(words.raised(f"{self.text} {PUBLISHED}"))
+            svg = drawing.inline_svg(self.figure(), PICTURE, escape(title), said)
+            parts.append(f"<figure>\n{svg}\n<figcaption>{words.raised(PUBLISHED)}</figcaption>"
+                         "\n</figure>")  # fmt: skip
+        return section(title, *parts)
+
+    def figure(self):
+        """A matplotlib Figure: gradients of activations by power of two, and float16's window."""
+        with drawing.settings():
+            drawn = new_figure(2.6)
+            axes = drawn.subplots()
+            total = self.findings.total(ACTIVATION_GRADIENTS)
+            bars = {e: n / max(total.nonzero, 1) for e, n in total.exponents.items()}
+            window(axes, 0)
+            axes.bar(list(bars), list(bars.values()), width=0.86, color=[*map(colored, bars)])
+            axes.yaxis.set_major_formatter(percents)
+            low, high = shown(bars)
+            axes.set_xlim(low - 0.7, high + 0.7)
+            ticks = [e for e in range(low, high + 1) if e % 8 == 0]
+            axes.set_xticks(ticks, [words.superscript(e) for e in ticks])
+            axes.set_xlabel("magnitude, with S = 1; shaded: what float16 holds")
+            axes.set_title(f"{self.title}: gradients of activations that are not 0, in float32")
+            drawing.settle(drawn)
+        return drawn
+
+
+def colored(exponent: int) -> str:
+    """Of what float16 would keep, or lose, without a loss scale."""
+    return color_of(exponent, 0)
+
+
+def shown(bars: dict[int, float]) -> tuple[int, int]:
+    """The exponents that the axis has room for: those of all but the rarest, and the window."""
+    common = [e for e, share in bars.items() if share >= 1e-4] or [SMALLEST]
+    return min(*common, SMALLEST) - 1, max(*common, -8) + 1
+
+
+def look(title: str, task, data, folder: Path | None, progress: bool) -> Beforehand:
+    """Train the task once in float32 under the microscope, or read what was seen before.
+
+    folder: where that is kept. Looks at some LOOKS steps of the whole training.
+    """
+    path = None if folder is None else folder / FILE
+    if path is not None and path.is_file():
+        return Beforehand(title, Findings.load(path))
+    total = total_steps(task, data[0])
+    with bar_of(task, total, progress) as bar:
+        bar.set_postfix_str("the microscope looks at float32")
+        every = max(1, total // LOOKS)
+        found = watched(task, policy.SINGLE, SEED, data, every, None, bar, details=False)
+    seen = Beforehand(title, found)
+    if path is not None:
+        files.write_all({path: found._npz()})
+    return seen
