@@ -8,13 +8,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from minifp.lab.run import total_steps
 from minifp.numerics import policy
 from minifp.report import drawing, words
 from minifp.report.markup import paragraph, section
 from minifp.saving import files
 from minifp.scope.findings import Findings
-from minifp.scope.inspecting import bar_of, watched
+from minifp.scope.inspecting import looked_at
 from minifp.scope.observed import ACTIVATION_GRADIENTS
 from minifp.scope.page.figures import SMALLEST, color_of, new_figure, percents, window
 
@@ -121,11 +120,7 @@ def look(title: str, task, data, folder: Path | None, progress: bool) -> Beforeh
     path = None if folder is None else folder / FILE
     if path is not None and path.is_file():
         return Beforehand(title, Findings.load(path))
-    total = total_steps(task, data[0])
-    with bar_of(task, total, progress) as bar:
-        bar.set_postfix_str("the microscope looks at float32")
-        every = max(1, total // LOOKS)
-        found = watched(task, policy.SINGLE, SEED, data, every, None, bar, details=False)
+    found = looked_at(task, policy.SINGLE, SEED, data, LOOKS, progress)
     seen = Beforehand(title, found)
     if path is not None:
         files.write_all({path: found._npz()})

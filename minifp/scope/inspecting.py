@@ -60,6 +60,14 @@ def inspect(
     return found
 
 
+def looked_at(task, precision, seed, data, looks, progress) -> Microscope:
+    """What is seen of a whole training, of which so many steps are looked at, none in detail."""
+    total = total_steps(task, data[0])
+    with bar_of(task, total, progress) as bar:
+        bar.set_postfix_str(f"the microscope looks at {precision}")
+        return watched(task, precision, seed, data, max(1, total // looks), None, bar, False)
+
+
 def bar_of(task, total, progress):
     """The progress bar."""
     from tqdm.auto import tqdm

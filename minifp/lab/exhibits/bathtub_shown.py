@@ -65,7 +65,7 @@ def finding(exhibit, comparison) -> str:
         return "no loss scale that was tried is good"
     low, high = (words.power_text(place.power) for place in (flat[0], flat[-1]))
     which = f"every S from {low} to {high}" if len(flat) > 1 else f"of the tried, S = {low}"
-    lowest = min(place.row.mean for place in flat)
+    lowest = min(p.row.mean for p in flat if p.row.mean is not None)
     task, places_ = comparison.task, words.decimals(comparison.task.margin)
     text = (
         f"{which} trains, to {task.metric_name} of at least "

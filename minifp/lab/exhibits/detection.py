@@ -47,7 +47,9 @@ def step(state, batch) -> dict:
     return {"loss": total, **losses}
 
 
-def detector(name, description, model, sets, lr, batch_size, steps, dial, transform=None) -> Task:
+def detector(
+    name, description, model, sets, *, lr, batch_size, steps, dial, transform=None
+) -> Task:  # fmt: skip
     """The Task of a detector."""
     return Task(
         name=name,
@@ -82,7 +84,8 @@ def ssd_on_digits(scale: str, dial: int = DIAL, steps=DIGIT_STEPS) -> Task:
         "ssd-digits", "SSD with the first stages of VGG-16 at a quarter of their width, on scenes "
         "of one or two digits, 32x32",
         partial(SSD300, 11, channels=1, size=32, stem="small", width=1 / 4),
-        partial(data.digit_scenes, 2_000, 300), 2e-3, 32, steps[scale], dial,
+        partial(data.digit_scenes, 2_000, 300),
+        lr=2e-3, batch_size=32, steps=steps[scale], dial=dial,
     )  # fmt: skip
 
 
@@ -100,8 +103,8 @@ def ssd_on_cells(scale: str, dial: int) -> Task:
     return detector(
         "ssd-cells", "SSD with the first stages of VGG-16 at a quarter of their width, on blood "
         "cells, 160x120",
-        partial(SSD300, 4, size=(120, 160), stem="smaller", width=1 / 4),
-        CELLS, 1e-3, 8, CELL_STEPS[scale], dial, flipped(),
+        partial(SSD300, 4, size=(120, 160), stem="smaller", width=1 / 4), CELLS,
+        lr=1e-3, batch_size=8, steps=CELL_STEPS[scale], dial=dial, transform=flipped(),
     )  # fmt: skip
 
 
@@ -110,8 +113,8 @@ def faster_on_cells(scale: str, dial: int) -> Task:
     return detector(
         "faster-rcnn-cells", "Faster R-CNN with the first stages of VGG-16 at an eighth of their "
         "width, on blood cells, 160x120",
-        partial(FasterRCNN, 4, stem="smaller", width=1 / 8),
-        CELLS, 1e-3, 4, CELL_STEPS[scale], dial, flipped(),
+        partial(FasterRCNN, 4, stem="smaller", width=1 / 8), CELLS,
+        lr=1e-3, batch_size=4, steps=CELL_STEPS[scale], dial=dial, transform=flipped(),
     )  # fmt: skip
 
 
