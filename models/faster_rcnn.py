@@ -11,7 +11,6 @@ from minifp.models.vgg16 import HIDDEN, STAGES, stages_of
 
 from minifp import nn
 from minifp.checks import check_choice, check_count, check_flag
-from minifp.nn import functional as F
 from minifp.nn.detection.anchors import AnchorGenerator
 from minifp.nn.detection.region_proposals import RegionProposalNetwork, RPNHead
 from minifp.nn.detection.roi_heads import FastRCNNPredictor, RoIHeads, TwoMLPHead
@@ -23,7 +22,7 @@ POOLED = 7  # cells of a region, in both directions
 SIDES = 600, 1000  # pixels of a picture's shorter and longer side, section 3.3
 ANCHORS = {"large": (128, 256, 512), "small": (16, 32, 64), "smaller": (16, 32, 64)}
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-POOLS = ("pool", "align")
+POOLS = {"pool": nn.RoIPool, "align": partial(nn.RoIAlign, sampling_ratio=2)}
 
 
 class FasterRCNN(nn.Module):
@@ -83,7 +82,7 @@ class FasterRCNN(nn.Module):
         )
         hidden = scaled(HIDDEN, width)
         self.roi_heads = RoIHeads(
-            partial(pooled, kind=pool, stride=stride),
+            POOLS[pool](POOLED, 1 / stride),
             TwoMLPHead(features * POOLED**2, hidden, dropout), FastRCNNPredictor(hidden, classes),
             batch_size_per_image=box_batch_size_per_image, score_thresh=score_thresh,
             nms_thresh=nms_thresh, detections_per_img=detections_per_img,
@@ -113,11 +112,3 @@ class FasterRCNN(nn.Module):
         somewhere = np.zeros((self.roi_heads.sampler.count, 4), np.float32)
         logits, deltas = self.roi_heads.predicted(features, [somewhere] * len(features))
         return (*self.rpn.head([features]), logits, deltas)
-
-
-def pooled(features, boxes, kind, stride):
-    """Regions of a map (N, C, H, W), of each picture (R, 4) in its pixels: (R, C, 7, 7)."""
-    if kind == "align":
-        settings = {"sampling_ratio": 2}
-        return F.roi_align(features, boxes, POOLED, spatial_scale=1 / stride, **settings)
-    return F.roi_pool(features, boxes, POOLED, spatial_scale=1 / stride)

@@ -30,6 +30,7 @@ from minifp.nn.attention import MultiheadAttention
 from minifp.nn.cells import GRUCell, LSTMCell, RNNCell
 from minifp.nn.container import ModuleDict, ModuleList, Sequential
 from minifp.nn.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from minifp.nn.detection import RoIAlign, RoIPool
 from minifp.nn.dropout import Dropout, Dropout1d, Dropout2d
 from minifp.nn.embedding import Embedding
 from minifp.nn.folding import Fold, PixelShuffle, PixelUnshuffle, Unfold
@@ -101,7 +102,8 @@ __all__ = [
     "MultiheadAttention", "NLLLoss", "PReLU", "PairwiseDistance", "Parameter", "ParameterDict",
     "ParameterList", "PixelShuffle", "PixelUnshuffle", "RMSNorm", "RNN", "RNNCell", "ReLU",
     "ReLU6", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d",
-    "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus",
-    "Softsign", "Tanh", "Tanhshrink", "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d",
-    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "detection", "functional", "init", "utils",
+    "RoIAlign", "RoIPool", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax",
+    "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Unflatten", "Unfold", "Upsample",
+    "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "detection",
+    "functional", "init", "utils",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from minifp.ops import (
 # losses
 from minifp.ops import (
     binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy,
-    ctc_loss, huber_loss, kl_div, l1_loss, mse_loss, nll_loss, smooth_l1_loss,
+    ctc_loss, huber_loss, kl_div, l1_loss, mse_loss, nll_loss, sigmoid_focal_loss, smooth_l1_loss,
 )  # fmt: skip
 
 # normalization
@@ -61,7 +61,7 @@ __all__ = [
     "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "nms", "normalize",
     "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
     "relu6", "remove_small_boxes", "rms_norm", "rnn", "roi_align", "roi_pool",
-    "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss", "softmax",
-    "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
+    "scaled_dot_product_attention", "selu", "sigmoid", "sigmoid_focal_loss", "silu",
+    "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
 ]  # fmt: skip
 # ---- written until here ----

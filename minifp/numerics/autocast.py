@@ -74,7 +74,7 @@ OPERATIONS: dict[str, str] = {
     "deviation": "group_norm layer_norm rms_norm",
     "loss": """
         binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss huber_loss
-        kl_div l1_loss mse_loss nll_loss smooth_l1_loss
+        kl_div l1_loss mse_loss nll_loss sigmoid_focal_loss smooth_l1_loss
     """,
     "blend": "interpolate",
     "coordinates": """

@@ -38,6 +38,7 @@ from minifp.ops.losses.ctc_loss import ctc_loss
 from minifp.ops.losses.kl_div import kl_div
 from minifp.ops.losses.nll_loss import nll_loss
 from minifp.ops.losses.regression_loss import huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from minifp.ops.losses.sigmoid_focal_loss import sigmoid_focal_loss
 from minifp.ops.normalization.batch_norm import batch_norm
 from minifp.ops.normalization.group_norm import group_norm, instance_norm
 from minifp.ops.normalization.layer_norm import layer_norm

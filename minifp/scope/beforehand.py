@@ -15,7 +15,7 @@ from minifp.saving import files
 from minifp.scope.findings import Findings
 from minifp.scope.inspecting import looked_at
 from minifp.scope.observed import ACTIVATION_GRADIENTS
-from minifp.scope.page.figures import SMALLEST, color_of, new_figure, percents, window
+from minifp.scope.page.figures import SMALLEST, WIDTH, color_of, percents, window
 
 FILE, PICTURE = "beforehand.npz", "beforehand"
 LOOKS = 20  # steps that are looked at, about
@@ -83,8 +83,11 @@ class Beforehand:
 
     def figure(self):
         """A matplotlib Figure: gradients of activations by power of two, and float16's window."""
+        from matplotlib.figure import Figure
+
         with drawing.settings():
-            drawn = new_figure(2.6)
+            drawn = Figure(figsize=(WIDTH, 2.6))
+            drawn.set_layout_engine("constrained")
             axes = drawn.subplots()
             total = self.findings.total(ACTIVATION_GRADIENTS)
             bars = {e: n / max(total.nonzero, 1) for e, n in total.exponents.items()}

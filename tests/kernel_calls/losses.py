@@ -33,6 +33,13 @@ def divergence(d):
     return x, t, None, None
 
 
+def certain_logits(d):
+    """Targets are from 0 to 1, among them both."""
+    x, *_ = difference(d)
+    t = np.clip(d.array(*x.shape, low=-1), 0, 1)
+    return x, np.asarray(t, d.dtype), None, None
+
+
 def each(draw, settings):
     return lambda d: (draw(d), settings, (d.dtype,))
 
@@ -60,6 +67,8 @@ LOSSES = {
     "huber_loss": (difference, {"delta": 0.7}),
     "binary_cross_entropy_with_logits": (logits, {}),
     "binary_cross_entropy": (probabilities, {}),
+    "sigmoid_focal_loss": (certain_logits, {"alpha": 0.25, "gamma": 2.0}),
+    "sigmoid_focal_loss of a power": (certain_logits, {"alpha": -1.0, "gamma": 0.7}),
     "kl_div": (divergence, {"log_target": False}),
     "kl_div of logs": (divergence, {"log_target": True}),
 }

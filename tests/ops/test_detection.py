@@ -1,4 +1,4 @@
-"""Boxes: what precision they are in, which are empty, what is refused; and the same as torchvision.
+"""Boxes and what lies in them: precision, empty ones, what is refused; the same as torchvision.
 
 Gradients, bounds and formats of the operations are tested with all others: see cases/detection.py.
 """
@@ -11,8 +11,10 @@ import pytest
 
 import minifp as fp
 import minifp.nn.functional as F
+from minifp import nn
 from minifp.numerics.formats import float16, float32, float64
 from minifp.numerics.policy import by_references, get_precision
+from minifp.ops.detection.roi_align import weights_of_boxes
 
 
 def random_boxes(n, seed=0, picture=300, largest=80):
@@ -279,6 +281,184 @@ def test_of_no_boxes_none_is_kept():
     assert F.batched_nms(*none, np.zeros(0, int), 0.5).shape == (0,)
 
 
+# ---- inside of boxes -----------------------------------------------------------------------------
+
+
+def random_regions(n, seed=0):
+    """Boxes of a picture of 80 x 60, some of them beyond its borders, and of any size."""
+    random = np.random.default_rng(seed)
+    corner = random.uniform(-15, 75, (n, 2))
+    return np.concatenate([corner, corner + random.uniform(0, 40, (n, 2))], axis=1).astype("f4")
+
+
+def pictures(dtype="f4", seed=0):
+    return np.random.default_rng(seed).normal(0, 1, (2, 3, 15, 20)).astype(dtype)
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("ratio, scale", [(-1, 0.25), (0, 0.6), (1, 0.25), (3, 1.0)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_what_is_aligned_is_torchvisions(torchvision, dtype, ratio, scale, aligned):
+    import torch
+
+    ops = torchvision.ops
+    regions = [random_regions(9).astype(dtype), random_regions(4, 1).astype(dtype)]
+    given = (3, 4), scale, ratio, aligned
+    with fp.precision("float64" if dtype == "f8" else "float32"):
+        both(
+            lambda x: F.roi_align(x, regions, *given),
+            lambda x: ops.roi_align(x, [torch.tensor(r) for r in regions], *given),
+            pictures(dtype),
+        )
+        numbered = np.concatenate([np.insert(r, 0, n, axis=1) for n, r in enumerate(regions)])
+        both(
+            lambda x: nn.RoIAlign(*given)(x, fp.tensor(numbered)),
+            lambda x: ops.RoIAlign(*given)(x, torch.tensor(numbered)),
+            pictures(dtype),
+        )
+
+
+@pytest.mark.parametrize("scale", [0.25, 0.3, 1.0])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_what_is_pooled_is_torchvisions(torchvision, dtype, scale):
+    """With equal numbers, and edges that lie on halves."""
+    import torch
+
+    ops, x = torchvision.ops, pictures(dtype).round(1)
+    regions = [(random_regions(n, n).round(n % 2)).astype(dtype) for n in (8, 5)]
+    with fp.precision("float64" if dtype == "f8" else "float32"):
+        both(
+            lambda x: nn.RoIPool((4, 3), scale)(x, [fp.tensor(r) for r in regions]),
+            lambda x: ops.RoIPool((4, 3), scale)(x, [torch.tensor(r) for r in regions]),
+            x,
+        )
+
+
+def test_layers_show_themselves_as_torchvisions(torchvision):
+    for name, given in (("RoIAlign", ((7, 7), 0.5, 2)), ("RoIPool", (3, 0.25))):
+        assert repr(getattr(nn, name)(*given)) == repr(getattr(torchvision.ops, name)(*given))
+
+
+def test_a_region_of_one_place_for_each_bin_is_the_picture_itself():
+    """aligned: the centers of pixels lie at halves."""
+    x = fp.tensor(pictures())
+    y = F.roi_align(x, [fp.tensor([[0.0, 0, 20, 15]])] * 2, (15, 20), aligned=True)
+    np.testing.assert_array_equal(y.array, x.array)
+    y = F.roi_pool(x, [fp.tensor([[0.0, 0, 19, 14]])] * 2, (15, 20))
+    np.testing.assert_array_equal(y.array, x.array)
+
+
+@pytest.mark.parametrize("pool", [F.roi_align, F.roi_pool])
+def test_half_precision_is_stored_and_float32_is_summed(pool):
+    """100 boxes that add 1 to the gradient of the same place, in float16; and coordinates that
+    float16 has not: a box from 2049 to 2050."""
+    box = fp.tensor([[2049.0, 0, 2050.0, 1]] * 100, dtype="float32")
+    with fp.precision("mixed"):
+        x = fp.tensor(np.arange(4.0).reshape(1, 1, 1, 4), requires_grad=True)
+        y = pool(x, [box], 1, 1 / 1024)
+        assert y.dtype == float16 and y.shape == (100, 1, 1, 1)
+        assert (y.array >= 2).all()  # near place 2
+        y.backward(gradient=np.ones(y.shape))
+        assert x.grad.dtype == float16
+        np.testing.assert_allclose(x.grad.array.astype(float64).sum(), 100, rtol=1e-3)
+
+
+@pytest.mark.parametrize("pool", [F.roi_align, F.roi_pool])
+def test_many_gradients_of_one_place_are_summed_before_they_are_rounded(pool):
+    """In float16 a sum of ones stops at 2048."""
+    with fp.precision("mixed"):
+        x = fp.tensor(np.ones((1, 2, 1, 1)), requires_grad=True)
+        boxes = fp.tensor([[0.0, 0, 1, 1]] * 3000, dtype="float32")
+        pool(x, [boxes], 1).backward(gradient=np.ones((3000, 2, 1, 1)))
+    assert x.grad.array.reshape(-1).tolist() == [3000, 3000]
+
+
+@pytest.mark.parametrize("pool", [F.roi_align, F.roi_pool])
+def test_boxes_outside_or_without_size_are_no_error(pool):
+    x = fp.tensor(pictures(), requires_grad=True)
+    outside, point = [500.0, 500, 600, 600], [3.0, 3, 3, 3]
+    huge, inverted = [-1e9, -1e9, 1e9, 1e9], [9.0, 9, 2, 2]
+    y = pool(x, [fp.tensor([outside, point, huge, inverted]), fp.zeros(0, 4)], 2)
+    assert np.isfinite(y.array).all() and not y.array[0].any()
+    y.sum().backward()
+    assert np.isfinite(x.grad.array).all() and not x.grad.array[1].any()
+
+
+@pytest.mark.parametrize("pool", [F.roi_align, F.roi_pool])
+def test_a_box_that_is_not_finite_makes_its_features_nan_and_no_others(pool):
+    x = fp.tensor(pictures())
+    for column in range(4):
+        for value in (np.nan, np.inf, -np.inf):
+            boxes = random_regions(3)
+            boxes[1, column] = value
+            y = pool(x, [fp.tensor(boxes), fp.zeros(0, 4)], (2, 3))
+            assert np.isnan(y.array[1]).all() and np.isfinite(y.array[[0, 2]]).all()
+
+
+@pytest.mark.parametrize("pool", [F.roi_align, F.roi_pool])
+def test_what_lies_beside_a_bin_is_not_seen_in_it(pool):
+    x = np.zeros((1, 1, 8, 8), "f4")
+    x[0, 0, 6, 6] = np.inf
+    y = pool(fp.tensor(x), [fp.tensor([[0.0, 0, 7, 7]])], 2)
+    assert np.isfinite(y.array).sum() == 3 and np.isposinf(y.array[0, 0, 1, 1])
+
+
+def test_a_window_with_nan_is_nan_and_gives_its_gradient_to_the_first():
+    x = fp.tensor(np.arange(9.0).reshape(1, 1, 3, 3), requires_grad=True)
+    x.array[0, 0, 1, :2] = np.nan
+    y = F.roi_pool(x, [fp.tensor([[0.0, 0, 2, 2]])], 1)
+    assert np.isnan(y.array).all()
+    y.backward(gradient=np.ones((1, 1, 1, 1)))
+    assert x.grad.array[0, 0].tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
+
+
+def test_without_boxes_features_are_empty_and_gradients_0():
+    for pool in (F.roi_align, F.roi_pool):
+        x = fp.tensor(pictures(), requires_grad=True)
+        y = pool(x, [fp.zeros(0, 4), fp.zeros(0, 4)], (3, 2))
+        assert y.shape == (0, 3, 3, 2)
+        y.sum().backward()
+        assert not x.grad.array.any()
+        assert pool(fp.zeros(0, 3, 4, 4), [], 2).shape == (0, 3, 2, 2)
+
+
+@pytest.mark.parametrize("wide", [None, "float64"])
+def test_weights_are_the_same_compiled_and_not(wide):
+    boxes = random_regions(40).astype(wide or "f4")
+    boxes[3, 1] = np.nan
+    for given in ((5, 0.25, 0, True), (2, 1.0, 3, False), (7, 0.6, 0, False)):
+        count, *rest = given
+        found = weights_of_boxes(boxes, (1, 1, 15, 20), (count, count), *rest)
+        with fp.precision(by_references(get_precision())):
+            expected = weights_of_boxes(boxes, (1, 1, 15, 20), (count, count), *rest)
+        for a, b in zip(found, expected):
+            assert a.dtype == boxes.dtype
+            np.testing.assert_allclose(a, b, atol=20 * 3 * 2.0**-24)
+
+
+# ---- focal loss ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_the_focal_loss_is_torchvisions(torchvision, reduction):
+    random, ops = np.random.default_rng(0), torchvision.ops
+    x, t = random.normal(0, 4, (20, 7)), random.integers(0, 2, (20, 7)).astype("f8")
+    for alpha, gamma in ((0.25, 2), (-1, 2), (0.5, 0), (0.9, 0.5)):
+        both(
+            lambda x, t, a=alpha, g=gamma: F.sigmoid_focal_loss(x, t, a, g, reduction),
+            lambda x, t, a=alpha, g=gamma: ops.sigmoid_focal_loss(x, t, a, g, reduction),
+            *(x, t),
+        )
+
+
+def test_the_focal_loss_of_what_is_certain_is_0_and_not_nan():
+    x = fp.tensor([200.0, -200.0, 200.0], requires_grad=True)
+    losses = F.sigmoid_focal_loss(x, fp.tensor([1.0, 0.0, 0.0]), alpha=-1)
+    assert losses.tolist() == [0, 0, 200]
+    losses.sum().backward()
+    assert x.grad.tolist() == [0, 0, 1]
+
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 BAD = [
@@ -331,6 +511,53 @@ BAD = [
         lambda: F.batched_nms(fp.zeros(2, 4), fp.zeros(2), np.zeros(3, int), 0.5),
         r"idxs of shape \(3,\) for scores of shape \(2,\): expected the same",
     ),
+    (lambda: F.roi_align(fp.zeros(3, 4, 4), [], 2), r"input of shape \(3, 4, 4\): expected \(N, C"),
+    (
+        lambda: F.roi_align(fp.zeros(2, 1, 4, 4), [fp.zeros(1, 4)], 2),
+        "roi_align: boxes for 1 pictures, input has 2: expected a tensor",
+    ),
+    (
+        lambda: F.roi_pool(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 5)], 2),
+        r"roi_pool: boxes\[0\] of shape \(1, 5\): expected \(L, 4\)",
+    ),
+    (
+        lambda: F.roi_align(fp.zeros(1, 1, 4, 4), fp.zeros(1, 4), 2),
+        r"boxes of shape \(1, 4\): expected \(K, 5\), with the picture's number in front",
+    ),
+    (lambda: F.roi_align(fp.zeros(1, 1, 4, 4), 7, 2), "boxes is a int: expected a list of tensors"),
+    (
+        lambda: F.roi_align(fp.zeros(1, 1, 4, 4), fp.ones(1, 5), 2),
+        r"roi_align: boxes\[0\] is in picture 1: expected 0 to 0",
+    ),
+    (
+        lambda: F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4, requires_grad=True)], 2),
+        r"boxes\[0\] requires a gradient, and none is given to it",
+    ),
+    (
+        lambda: F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 0),
+        "roi_align: output_size=0: expected an integer of at least 1",
+    ),
+    (
+        lambda: F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 2, float("nan")),
+        "spatial_scale=nan: expected a finite number",
+    ),
+    (
+        lambda: F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 2, 1, 2.5),
+        "sampling_ratio=2.5: expected an integer",
+    ),
+    (
+        lambda: F.roi_align(fp.zeros(1, 1, 4, 4), [fp.zeros(1, 4)], 2, 1, 2, aligned=1),
+        "aligned=1: expected True or False",
+    ),
+    (
+        lambda: F.sigmoid_focal_loss(fp.zeros(2), fp.zeros(2), 1.5),
+        "sigmoid_focal_loss: alpha=1.5: expected a finite number, from 0 to 1",
+    ),
+    (
+        lambda: F.sigmoid_focal_loss(fp.zeros(2), fp.zeros(3)),
+        r"input of shape \(2,\), target of shape \(3,\): expected the same",
+    ),
+    (lambda: F.sigmoid_focal_loss(fp.zeros(2), fp.zeros(2), gamma=-1), "gamma=-1: expected a fin"),
 ]
 
 

@@ -107,7 +107,8 @@ OTHER_NAN = {
     "scaled_dot_product_attention",  # whose masked keys it leaves out of sums, or multiplies by 0
     *("l1_loss", "smooth_l1_loss", "pairwise_distance"),  # by the sign of NaN
     *("elu", "celu", "selu", "hardswish"),
-    *("kl_div", "binary_cross_entropy_with_logits"),  # Inf here, Inf - Inf or 0 Inf there
+    # Inf here, Inf - Inf or 0 Inf there
+    *("kl_div", "binary_cross_entropy_with_logits", "sigmoid_focal_loss"),
 }
 
 

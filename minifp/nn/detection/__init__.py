@@ -11,6 +11,7 @@ from minifp.nn.detection.matching import Matcher, match_default_boxes
 from minifp.nn.detection.multibox_loss import MultiBoxLoss
 from minifp.nn.detection.region_proposals import RegionProposalNetwork, RPNHead
 from minifp.nn.detection.roi_heads import FastRCNNPredictor, RoIHeads, TwoMLPHead
+from minifp.nn.detection.roi_pooling import RoIAlign, RoIPool
 from minifp.nn.detection.sampling import BalancedSampler, hard_negatives
 from minifp.nn.detection.targets import Objects, as_objects
 from minifp.nn.detection.transform import DetectionTransform
@@ -18,6 +19,6 @@ from minifp.nn.detection.transform import DetectionTransform
 __all__ = [
     "AnchorGenerator", "BalancedSampler", "DefaultBoxes", "DetectionTransform",
     "FastRCNNPredictor", "Matcher", "MultiBoxLoss", "Objects", "RPNHead",
-    "RegionProposalNetwork", "RoIHeads", "TwoMLPHead", "as_objects", "hard_negatives",
-    "match_default_boxes",
+    "RegionProposalNetwork", "RoIAlign", "RoIHeads", "RoIPool", "TwoMLPHead", "as_objects",
+    "hard_negatives", "match_default_boxes",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ region of interest (RoI) what it is, and where exactly.
         + sum smooth l1 of the rows of those with an object, for its class / number of the sampled
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -68,9 +68,9 @@ class FastRCNNPredictor(Module):
 class RoIHeads(Module):
     """What the proposed regions are: losses in training, detected boxes in evaluation.
 
-    pool: of (features, list of boxes (P, 4)) -> (R, C, H, W), such as `F.roi_pool` with its
-        settings. box_head: of that -> (R, hidden). box_predictor: of that -> logits (R, classes)
-        and rows (R, 4 classes).
+    pool: of (features, list of boxes (P, 4)) -> (R, C, H, W): RoIPool or RoIAlign.
+    box_head: of that -> (R, hidden). box_predictor: of that -> logits (R, classes) and rows
+        (R, 4 classes).
     fg_iou_thresh, bg_iou_thresh: a region that overlaps with an object by at least the first is
         that; one that overlaps with all by less than the second is background; others do not count.
     batch_size_per_image, positive_fraction: how many regions of a picture count in the loss, and
@@ -80,7 +80,7 @@ class RoIHeads(Module):
     """
 
     def __init__(
-        self, pool: Callable, box_head: Module, box_predictor: Module, fg_iou_thresh: float = 0.5,
+        self, pool: Module, box_head: Module, box_predictor: Module, fg_iou_thresh: float = 0.5,
         bg_iou_thresh: float = 0.5, batch_size_per_image: int = 128,
         positive_fraction: float = 0.25, score_thresh: float = 0.05, nms_thresh: float = 0.5,
         detections_per_img: int = 100,

@@ -127,15 +127,17 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
                 if in_panels:
                     for k in range(0, K, KC):
                         kc = min(KC, K - k)
-                        gather_pixels(
-                            *(scratch, planes, steps, table + k, kc, f0, width, height),
-                            *(down, Q, n, panel),
-                        )
-                        multiply(
-                            *(address(a, packed + k * ROWS), ROWS * K, M),
-                            *(address(scratch, panel), 0, n, address(STEPS, 0), kc),
-                            *(address(scratch, total), block, k),
-                        )
+                        for i in range(0, n, COLUMNS):
+                            wide = min(COLUMNS, n - i)
+                            gather_pixels(
+                                *(scratch, planes, steps, table + k, kc, f0 + i, width, height),
+                                *(down, Q, wide, panel),
+                            )
+                            multiply(
+                                *(address(a, packed + k * ROWS), ROWS * K, M),
+                                *(address(scratch, panel), 0, wide, address(STEPS, 0), kc),
+                                *(address(scratch, total + i), block, k),
+                            )
                 elif K > 0:
                     multiply(
                         *(address(a, packed), ROWS * K, M),

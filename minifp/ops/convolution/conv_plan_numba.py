@@ -12,8 +12,14 @@ import numpy as np
 from minifp.runtime.cpu.tile import COLUMNS, LANES, PRODUCT, ROWS, up
 
 BUDGET = 2**17  # numbers of a chunk's planes: 512 KiB of float32, in the L2 cache
+CHUNKS = 8  # for as many threads there is work, where there can be
 DEEP = 256  # pixels that are worth to add their sums to those of others
 BLOCK = 4 * COLUMNS  # pixels whose sums wait to be stored
+LARGE = 5 * BUDGET  # numbers of planes that are gathered into panels
+HEAVY = 2**20  # weights: more do not stay in a cache from one panel to the next
+SUMS = 2**18  # sums of several panels that wait while heavy weights are read once
+PASS = 30  # pixels that are computed in the time that it takes to read them
+WIDENED = 0.01  # what it costs to widen what a pixel reads, of what it costs to compute it
 MANY = 48  # results that make it worth to gather what they read
 
 
@@ -112,17 +118,23 @@ class Planes(NamedTuple):
         return self.images * self.height * self.width
 
 
-def planes(N, channels, down, across, beside=0):
-    """Planes for N pictures. beside: planes of results that lie in the workspace as well."""
+def planes(N, channels, down, across, beside=0, block=0):
+    """Planes for N pictures. beside: planes of results that lie in the workspace as well.
+    block: pixels of panels whose sums wait to be stored; 0 where nothing is gathered in panels."""
     count = channels * down.stride * across.stride + beside
     height, width = down.length, across.length
     images, rows, parts = 1, down.windows, 1
     if count * height * width > 2 * BUDGET and rows > 1:
         rows = max(1, BUDGET // (count * width) - down.reach)
         rows = -(-down.windows // -(-down.windows // rows))  # equal parts
+        if block:
+            rows = rows_of_panels(N, count, down, across, rows, block)
+        elif beside:
+            rows = max(rows, min(down.windows, -(-DEEP // across.windows)))
+            rows = -(-down.windows // -(-down.windows // rows))
         parts, height = -(-down.windows // rows), rows + down.reach
     else:
-        images = max(1, min(BUDGET // max(count * height * width, 1), -(-N // 8)))
+        images = max(1, min(BUDGET // max(count * height * width, 1), -(-N // CHUNKS)))
         if beside:
             deep = -(-DEEP // (down.windows * across.windows))
             images = max(images, min(deep, N, 3 * BUDGET // (count * height * width)))
@@ -133,6 +145,27 @@ def planes(N, channels, down, across, beside=0):
         *(channels, down.n, across.n, down.stride, across.stride, down.before, across.before),
         *(images, rows, height, width, total, parts, -(-N // images) * parts),
     )
+
+
+def rows_of_panels(N, count, down, across, least, block):
+    """How many rows of results a chunk has: of those whose planes are not too large, and of which
+    there are chunks for CHUNKS threads, as many as waste least.
+
+    A panel of COLUMNS pixels takes as long if it is not full, heavy weights are read for every
+    block, and what rows read beside their own is widened by every chunk.
+    """
+    pixels, width = across.windows, across.length
+    most = min(down.windows // -(-CHUNKS // N), LARGE // (count * width) - down.reach)
+
+    def cost(rows):
+        """Of a picture, in pixels."""
+        whole, rest = divmod(down.windows, rows)
+        sizes = [rows * pixels] * whole + [rest * pixels] * (rest > 0)
+        computed = sum(up(n, COLUMNS) for n in sizes)
+        passes = sum(-(-n // block) for n in sizes) if block > COLUMNS else 0
+        return computed + PASS * passes + WIDENED * len(sizes) * (rows + down.reach) * width
+
+    return min(range(least, max(least, most) + 1), key=cost)
 
 
 def steps_of(laid, channels, taps_down, taps_across):
@@ -174,7 +207,11 @@ class Weights(NamedTuple):
 def plan(N, channels, groups, down, across, w):
     """The Plan of a call. w: its Weights."""
     M = w.results
-    laid, high = planes(N, channels, down, across), up(M, ROWS)
+    high, block = up(M, ROWS), 0
+    if M >= MANY:
+        heavy = M * channels // groups * most_taps(down) * most_taps(across) > HEAVY
+        block = COLUMNS * (max(1, SUMS // M // COLUMNS) if heavy else 1)
+    laid = planes(N, channels, down, across, block=block)
     steps, phases, packs, table, weights, work = [], [], [], 0, 0, 0
     rows = np.arange(M, dtype=np.int64) * w.result
     for h in down.phases:
@@ -193,7 +230,8 @@ def plan(N, channels, groups, down, across, w):
                     (rows + g * w.group, places, weights + g * high * K) for g in range(groups)
                 ]
             table, weights = table + K, weights + groups * high * K
-    block = COLUMNS if M >= MANY else min(BLOCK, up(laid.size, COLUMNS))
+    of_chunk = up(laid.images * laid.rows * across.windows if block else laid.size, COLUMNS)
+    block = min(block or BLOCK, of_chunk)
     return Plan(
         laid,
         np.concatenate([*steps, np.zeros(1, np.int32)]),
@@ -204,6 +242,11 @@ def plan(N, channels, groups, down, across, w):
         high,
         N * M * groups * work * PRODUCT,
     )
+
+
+def most_taps(axis):
+    """At how many places of the kernel a window of an Axis reads, of the phase with most."""
+    return max(len(p.taps) for p in axis.phases)
 
 
 @cache

@@ -232,6 +232,6 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
     check_boxes("remove_small_boxes", 2, boxes=boxes)
     check_range("remove_small_boxes: min_size", min_size)
     sizes = box_convert_op(array_of(boxes), matrix=((1, 0), (-1, 1))).array[:, 2:]
-    large = (sizes >= min_size).all(axis=1)
+    large = np.all(sizes >= min_size, axis=1)
     places = np.flatnonzero(to_host(large) if is_on_device(large) else large)
     return Tensor(placed(np.array(places, np.int64), like=large))
