@@ -168,14 +168,16 @@ def draw_trials(axes, limit, style):
 
 
 def draw_largest(axes, limits, styles):
-    """A bar for each precision, with its number."""
+    """A bar for each precision, with its number and what an example takes."""
     names, largest = [l.precision for l in limits], [l.best.batch if l.best else 0 for l in limits]
     axes.barh(names, largest, 0.55, color=[styles[name].color for name in names])
-    for at, batch in enumerate(largest):
+    for at, limit in enumerate(limits):
         beside = {"va": "center", "xytext": (4, 0), "textcoords": "offset points"}
-        axes.annotate(f"{batch:,}", (batch, at), **beside)
+        each = f"\n{words.bytes_text(limit.line[1])} each" if limit.line else ""
+        axes.annotate(f"{largest[at]:,}{each}", (largest[at], at), fontsize=8, **beside)
     axes.invert_yaxis()
-    axes.margins(x=0.22)
+    axes.margins(x=0.3)
+    axes.locator_params(axis="x", nbins=4)
     axes.grid(False, axis="y")
     axes.set_title("The largest batch")
     axes.set_xlabel("examples")

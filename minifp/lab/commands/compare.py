@@ -51,6 +51,7 @@ def compare(
     Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
     mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
     are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations.
+    A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100.
     Under autocast the name of an operation is a switch too: autocast,softmax=float16.
 
     \b

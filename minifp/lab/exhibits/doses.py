@@ -95,7 +95,7 @@ def together(comparison) -> str:
     if len(adjusted) < 2:
         return ""
     holds = all(p is not None and p <= LEVEL for p in adjusted)
-    return ", also for all of them together" if holds else ", though not for all of them together"
+    return f", {'also' if holds else 'but not'} for all of them together (Holm)"
 
 
 def slope_text(exhibit, comparison) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from minifp.data import Subset
 from minifp.errors import ArgumentError, CheckpointError
+from minifp.lab.results.origin import seen_from_here
 from minifp.lab.resume import checked_extra
 from minifp.lab.settings import check_data, told
 from minifp.lab.task import Task
@@ -54,7 +55,7 @@ def open_all(
     names = [trained.name for trained in found]
     for trained in found:
         if names.count(trained.name) > 1:
-            trained.notes.append(f"read from {trained.path}")
+            trained.notes.append(f"read from {seen_from_here(trained.path.absolute())}")
     return found
 
 
