@@ -77,8 +77,8 @@ class Beforehand:
         if drawing.is_available():
             said = escape(words.raised(f"{self.text} {PUBLISHED}"))
             svg = drawing.inline_svg(self.figure(), PICTURE, escape(title), said)
-            parts.append(f"<figure>\n{svg}\n<figcaption>{words.raised(PUBLISHED)}</figcaption>"
-                         "\n</figure>")  # fmt: skip
+            caption = f"<figcaption>{words.raised(PUBLISHED)}</figcaption>"
+            parts.append(f'<figure class="wide">\n{svg}\n{caption}\n</figure>')
         return section(title, *parts)
 
     def figure(self):

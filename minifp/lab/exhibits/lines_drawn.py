@@ -31,7 +31,7 @@ def differences_html(gallery) -> str:
     svg = drawing.inline_svg(
         differences(gallery), name, "Differences from float32", "See the table"
     )
-    return f"<figure>\n{svg}\n</figure>"
+    return f'<figure class="wide">\n{svg}\n</figure>'
 
 
 def boxes_html(gallery) -> str:
@@ -44,7 +44,9 @@ def boxes_html(gallery) -> str:
         title = f"{exhibit.title}: what each precision sees, seed {comparison.seeds[0]}"
         svg = drawing.inline_svg(drawn, f"x-{exhibit.name}", escape(title), escape(said))
         text = f"{title}. Dashed: true boxes. Dotted: wrong ones. Scores from {LEAST:g}."
-        found.append(f"<figure>\n{svg}\n<figcaption>{escape(text)}</figcaption>\n</figure>")
+        found.append(
+            f'<figure class="wide">\n{svg}\n<figcaption>{escape(text)}</figcaption>\n</figure>'
+        )
     return "\n".join(found)
 
 

@@ -170,7 +170,7 @@ def sections(gallery) -> str:
                 table("Paper and laptop", head(gallery), html),
             ),
             differences_html(gallery),
-            *(paragraph(text) for text in notes(gallery)),
+            *(paragraph(words.raised(text)) for text in notes(gallery)),
             boxes_html(gallery),
             *(gallery.seen[e.name].html for e in gallery.exhibits if e.name in gallery.seen),
         ]
