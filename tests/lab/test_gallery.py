@@ -5,6 +5,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,7 @@ import minifp as fp
 from minifp.cli import main
 from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import Exhibit, Published, bathtub_shown, fates, showing
+from minifp.lab.exhibits import Exhibit, Published, bathtub_shown, detection, fates, showing
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
@@ -26,6 +27,7 @@ from minifp.lab.run import Run
 from minifp.lab.task_info import TaskInfo
 from minifp.lab.workers.travel import ticket
 from minifp.numerics.policy import as_precision
+from minifp.scope import beforehand
 
 LIMIT = 6e6  # multiply-adds a picture
 
@@ -229,3 +231,33 @@ def test_a_bathtub_has_a_floor_and_walls(wing, monkeypatch, tmp_path):
     (told,) = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
     assert told["scales"][1]["came_to_nothing"] == {fates.GAVE_UP: 1}
     assert "<svg" in (tmp_path / "gallery.html").read_text(encoding="utf-8")
+
+
+def test_detectors_are_looked_at_trained_and_their_boxes_drawn(monkeypatch, tmp_path):
+    monkeypatch.setitem(detection.DIGIT_STEPS, "quick", 3)
+    few = partial(detection.data.digit_scenes, 64, 8)
+    monkeypatch.setattr(detection, "SCENES", few)
+    for _ in range(2):  # what was seen, and all runs, are read the second time
+        shown = fp.gallery(
+            "ssd-digits", "quick", seeds=1, out=tmp_path, progress=False, look=beforehand.look
+        )
+    assert shown.seen["ssd-digits"].findings.count == 3
+    assert shown.comparisons[0].runs_of("mixed")[0].history.keys() >= {"classification"}
+    shown.save(tmp_path, "png")
+    pictures = {path.name for path in tmp_path.glob("*.png")}
+    wanted = ("differences-ssd-digits", "ssd-digits-boxes", "ssd-digits-beforehand")
+    assert pictures == {f"{name}.png" for name in wanted}
+    (told,) = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
+    gradients = told["beforehand"]["activation_gradients"]
+    assert 0.3 < gradients["zeros"] < 0.9 and len(gradients["by_exponent"]) > 10
+    page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    assert "what the microscope saw beforehand" in page and page.count("<svg") == 3
+
+
+@pytest.mark.parametrize("exhibit", [*detection.EXHIBITS, detection.BATHTUB], ids=lambda e: e.name)
+def test_detectors_are_as_small_as_is_said(exhibit):
+    """Tasks of all scales are built without their pictures; published ones have 26 and 137 million
+    weights."""
+    tasks = [exhibit.task(scale) for scale in SCALES]
+    assert len({task.steps for task in tasks}) == 3 and len({task.dial for task in tasks}) == 1
+    assert sum(p.numel() for p in tasks[0].model().parameters()) < 1.5e6

@@ -75,6 +75,7 @@ def detector(
 
 
 MARGIN = 3.0  # points of AP
+SCENES = partial(data.digit_scenes, 2_000, 300)
 DIGIT_STEPS = {"quick": 600, "evening": 1_500, "full": 4_000}
 
 
@@ -84,7 +85,7 @@ def ssd_on_digits(scale: str, dial: int = DIAL, steps=DIGIT_STEPS) -> Task:
         "ssd-digits", "SSD with the first stages of VGG-16 at a quarter of their width, on scenes "
         "of one or two digits, 32x32",
         partial(SSD300, 11, channels=1, size=32, stem="small", width=1 / 4),
-        partial(data.digit_scenes, 2_000, 300),
+        SCENES,
         lr=2e-3, batch_size=32, steps=steps[scale], dial=dial,
     )  # fmt: skip
 
