@@ -62,4 +62,4 @@ def is_worse(line) -> bool:
 
 def seeds(row) -> str:
     """How many would decide, where that is known."""
-    return f": about {row.needed} seeds would decide" if row.needed else ""
+    return f" (about {row.needed} seeds would decide)" if row.needed else ""
