@@ -217,3 +217,140 @@ def test_boxes_that_cannot_be_are_refused_with_the_pictures_number(name):
 def test_what_cannot_be_built_is_refused(make, what):
     with pytest.raises(ArgumentError, match=what):
         make()
+
+
+# ---- the same as torchvision's ------------------------------------------------------------------
+
+
+def loaded(mine, their):
+    """Ours with the weights of theirs."""
+    mine.load_state_dict({key: value.numpy() for key, value in their.state_dict().items()})
+    return mine
+
+
+def drawn_scene(pictures, size, classes, seed=0):
+    """Pictures of noise with three objects each, in float64."""
+    rng, (height, width) = np.random.default_rng(seed), size
+    targets = []
+    for _ in range(pictures):
+        corner = rng.uniform(0, 0.6, (3, 2)) * [width, height]
+        sides = rng.uniform(0.15, 0.4, (3, 2)) * [width, height]
+        boxes = np.concatenate([corner, corner + sides], 1)
+        targets.append({"boxes": boxes, "labels": rng.integers(1, classes, 3)})
+    return rng.random((pictures, 3, *size)), targets
+
+
+def losses_alike(mine, their, images, targets, rtol):
+    """Hold losses and all gradients of ours against theirs, on the same weights, in float64."""
+    import torch
+
+    tensors = [{k: torch.from_numpy(v) for k, v in target.items()} for target in targets]
+    fp.manual_seed(1)
+    expected = their([torch.from_numpy(image) for image in images], tensors)
+    sum(expected.values()).backward()
+    fp.manual_seed(1)
+    found = mine(fp.tensor(images), targets)
+    sum(found.values()).backward()
+    assert found.keys() == expected.keys()
+    for name, loss in expected.items():
+        assert found[name].item() == pytest.approx(loss.item(), rel=rtol), name
+    weights = dict(mine.named_parameters())
+    for key, p in their.named_parameters():
+        atol = 1e-10 * p.grad.abs().max().item()
+        np.testing.assert_allclose(
+            weights[key].grad.numpy(), p.grad.numpy(), rtol=0, atol=atol, err_msg=key
+        )
+
+
+def detections_alike(mine, their, images):
+    """Hold what both detect against each other: their ratios of pictures' sizes are float32."""
+    import torch
+
+    mine.eval(), their.eval()
+    with fp.no_grad(), torch.no_grad():
+        pairs = list(zip(mine(fp.tensor(images)), their([torch.from_numpy(i) for i in images])))
+    for found, expected in pairs:
+        assert len(expected["boxes"])
+        for key, values in expected.items():
+            np.testing.assert_allclose(found[key].numpy(), values.numpy(), 2.0**-24, 1e-9)
+
+
+@pytest.mark.slow
+def test_ssd300_is_torchvisions(torchvision):
+    """Losses, gradients and, where it can, what is detected, with the same weights and targets."""
+    import torch
+
+    torch.manual_seed(0)
+    build = torchvision.models.detection.ssd300_vgg16
+    their = build(weights=None, weights_backbone=None, num_classes=21).double().train()
+    with fp.precision("float64"):
+        mine = loaded(models.SSD300(), their)
+        images, targets = drawn_scene(1, (300, 300), 21)
+        losses_alike(mine, their, images, targets, rtol=1e-12)
+        if torchvision.extension._has_ops():
+            mine.score_thresh = their.score_thresh = 0.2
+            detections_alike(mine, their, drawn_scene(1, (200, 260), 21)[0])
+
+
+class TheirSampler:
+    """Ours, called as theirs."""
+
+    def __init__(self, count, fraction, purpose):
+        self.sampler = detection.BalancedSampler(count, fraction, purpose)
+
+    def __call__(self, labels):
+        import torch
+
+        masks = ([], [])
+        for of_picture in labels:
+            for mask, places in zip(masks, self.sampler(of_picture.numpy())):
+                mask.append(torch.zeros(len(of_picture), dtype=torch.uint8))
+                mask[-1][places] = 1
+        return masks
+
+
+def their_faster_rcnn(torchvision, features, hidden):
+    """Theirs on the layers of a small VGG-16, that samples as ours does."""
+    import torch
+
+    rcnn, pool = torchvision.models.detection.faster_rcnn, torchvision.ops.MultiScaleRoIAlign
+    layers = [  # of PyTorch
+        torch.nn.Conv2d(a.in_channels, a.out_channels, 3, padding=1)
+        if isinstance(a, nn.Conv2d)
+        else torch.nn.ReLU()
+        if isinstance(a, nn.ReLU)
+        else torch.nn.MaxPool2d(2)
+        for a in features
+    ]
+    backbone = torch.nn.Sequential(*layers)
+    channels = backbone.out_channels = layers[-2].out_channels
+    their = rcnn.FasterRCNN(
+        backbone, min_size=96, max_size=128, box_roi_pool=pool(["0"], 7, 2),
+        rpn_anchor_generator=rcnn.AnchorGenerator(((16, 32, 64),), ((0.5, 1.0, 2.0),)),
+        box_head=rcnn.TwoMLPHead(channels * 49, hidden), rpn_pre_nms_top_n_train=12000,
+        box_predictor=rcnn.FastRCNNPredictor(hidden, 5), rpn_pre_nms_top_n_test=6000,
+        rpn_post_nms_top_n_test=300, box_score_thresh=0.2,
+    )  # fmt: skip
+    their.rpn.fg_bg_sampler = TheirSampler(64, 0.5, "rpn sampling")
+    their.roi_heads.fg_bg_sampler = TheirSampler(32, 0.25, "roi sampling")
+    return their.double().train()
+
+
+def test_faster_rcnn_is_torchvisions(torchvision):
+    """Losses, gradients and what is detected, on its weights, with the same anchors and regions
+    sampled. Its labels of anchors are float32, and so rounds it their entropy."""
+    import torch
+
+    if not torchvision.extension._has_ops():
+        pytest.skip("torchvision's own nms does not fit to the PyTorch there is")
+    torch.manual_seed(0)
+    settings = {"stem": "small", "width": 1 / 16, "pool": "align", "dropout": 0.0}
+    counts = {"rpn_batch_size_per_image": 64, "box_batch_size_per_image": 32}
+    with fp.precision("float64"):
+        mine = models.FasterRCNN(5, score_thresh=0.2, **settings, **counts)
+        hidden = mine.roi_heads.box_head.fc7.weight.shape[0]
+        their = their_faster_rcnn(torchvision, mine.backbone, hidden)
+        loaded(mine, their)
+        images, targets = drawn_scene(2, (96, 128), 5)
+        losses_alike(mine, their, images, targets, rtol=1e-7)
+        detections_alike(mine, their, images)
