@@ -21,6 +21,7 @@ import numpy as np
 
 from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import sum_over
+from minifp.ops.convolution import conv_depthwise_numba as depthwise
 from minifp.ops.convolution.conv_correlation_numba import (
     APART,
     KC,
@@ -32,7 +33,7 @@ from minifp.ops.convolution.conv_plan_numba import MANY, backward_plan, forward_
 from minifp.ops.convolution.conv_weights_numba import FAR, add_slots, weight_sums
 from minifp.runtime.cpu.half import flat
 from minifp.runtime.cpu.pool import aligned
-from minifp.runtime.cpu.tile import COLUMNS, LANES
+from minifp.runtime.cpu.tile import CHAIN, COLUMNS, LANES
 
 
 def as_pictures(shape):
@@ -71,6 +72,12 @@ def run(made, groups, x, w, b, shape, dtype, finite=False):
     return y
 
 
+def is_depthwise(N, w_shape, groups):
+    """Whether each channel has a kernel of its own, and there are planes for all lanes."""
+    is_one_to_one = w_shape[0] == groups and w_shape[1] == 1
+    return is_one_to_one and 1 < prod(w_shape[2:]) <= CHAIN and N * groups >= LANES
+
+
 # ---- the compiled kernels ------------------------------------------------------------------------
 
 
@@ -81,6 +88,10 @@ def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, to):
         return None
     counts = as_pictures((1, 1, *counts))[2:]
     given = geometry_of(stride, padding, dilation)
+    if is_depthwise(x.shape[0], w.shape, groups):
+        y = depthwise.forward(x, w, b, shape, counts, given, to[0])
+        if y is not None:
+            return y
     made = forward_plan(as_pictures(x.shape), as_pictures(w.shape), groups, counts, *given)
     return run(made, groups, x, w, b, shape, to[0])
 
@@ -92,6 +103,10 @@ def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, to, bias=None)
         return None
     sizes = as_pictures((1, 1, *x_sizes))[2:]
     given = geometry_of(stride, padding, dilation)
+    if is_depthwise(dy.shape[0], w.shape, groups):
+        dx = depthwise.backward(dy, w, bias, shape, sizes, given, to[0])
+        if dx is not None:
+            return dx
     made = backward_plan(as_pictures(dy.shape), as_pictures(w.shape), groups, sizes, *given)
     return run(made, groups, dy, w, bias, shape, to[0], finite=True)  # zeros around dy are not dy
 
@@ -102,6 +117,10 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
         return None
     counts = as_pictures(dy.shape)[2:]
     given = geometry_of(stride, padding, dilation)
+    if is_depthwise(x.shape[0], w_shape, groups):
+        dw = depthwise.weight_gradient(dy, x, w_shape, given, to[0])
+        if dw is not None:
+            return dw
     shape = as_pictures(w_shape)
     made = weight_plan(as_pictures(x.shape), shape, groups, counts, *given)
     (O, C, KH, KW), laid = shape, made.planes
