@@ -20,9 +20,9 @@ from minifp.ops.convolution.conv_depthwise_plan_numba import (
     sum_plan,
 )
 from minifp.runtime.cpu.compile import compiled, inline
-from minifp.runtime.cpu.half import flat, load, store
+from minifp.runtime.cpu.half import flat, load, store, view
 from minifp.runtime.cpu.lanes import OUTPUTS, TAPS, collect, spread, weighted, weighted_sums
-from minifp.runtime.cpu.pool import aligned, parallel, spans
+from minifp.runtime.cpu.pool import packed, parallel, spans
 from minifp.runtime.cpu.tile import CHAIN, LANES
 
 MOST = 2**19  # numbers of a workspace, 2 MiB; larger planes are taken in rows: see conv_numba.py
@@ -130,19 +130,18 @@ def fold_sums(sums, slots, C, K, ldw, dw):
 
 def correlation(plan, x, w, b, shape, dtype, finite=False):
     """The results, of a shape, of a LanePlan; finite: None if something in w is not finite."""
-    C, of_x, of_y = shape[1], prod(x.shape[2:]), prod(shape[2:])
-    ldw, K = C + LANES, len(plan.taps)
-    x, y, w = flat(x), np.empty(shape, dtype), flat(w)
-    packed, bias = aligned(max(K, 1) * ldw), np.zeros(ldw, np.float32)
-    repeat_weights(w, plan.taps, w.size // C, C, ldw, packed)
-    if finite and zero_of(packed, K * ldw) != 0:
+    C, of_x, of_y, K = shape[1], prod(x.shape[2:]), prod(shape[2:]), len(plan.taps)
+    x, y, w, ldw = flat(x), np.empty(shape, dtype), flat(w), C + LANES
+    weights, bias = packed(K * ldw), np.zeros(ldw, np.float32)
+    repeat_weights(w, plan.taps, w.size // C, C, ldw, weights)
+    if finite and zero_of(weights, K * ldw) != 0:
         return None
     if b is not None:
         repeat_weights(flat(b), ONLY, 1, C, ldw, bias)
     chunks, per = vectors(shape[0] * C, K * of_y)
     depthwise(
-        *(chunks, per, C, x, of_x, tuple(plan[:5]), plan.size, plan.results),
-        *(packed, ldw, bias, flat(y), of_y),
+        *(chunks, per, C, x, of_x, plan[:5], plan.size, plan.results, weights, ldw, bias),
+        *(view(y).reshape(-1), of_y),
         cost=y.size * K * NANOSECONDS, workspace=plan.size + LANES,
     )  # fmt: skip
     return y
@@ -153,42 +152,32 @@ def vectors(planes, work, most=64):
     return spans(-(-planes // LANES), -(-WORTH // (max(work, 1) * LANES)), most)
 
 
-def forward(x, w, b, shape, counts, geometry, dtype):
-    """y, of a shape, with planes of `counts`; None for planes that are too large."""
-    plan = forward_lanes(sizes_of(x), counts, sizes_of(w), *geometry)
+def forward(x, w, b, shape, geometry, dtype):
+    """y, of a shape; None for planes that are too large."""
+    plan = forward_lanes(x.shape, w.shape, shape[2:], *geometry)
     return correlation(plan, x, w, b, shape, dtype) if plan.size <= MOST else None
 
 
-def backward(dy, w, b, shape, sizes, geometry, dtype):
-    """dx, of a shape, with planes of `sizes`, or a transposed convolution with a bias; None for
-    planes that are too large and weights that are not finite."""
-    plan = backward_lanes(sizes_of(dy), sizes, sizes_of(w), *geometry)
+def backward(dy, w, b, shape, geometry, dtype):
+    """dx, of a shape, or a transposed convolution with a bias; None for planes that are too large
+    and weights that are not finite."""
+    plan = backward_lanes(dy.shape, w.shape, shape[2:], *geometry)
     return correlation(plan, dy, w, b, shape, dtype, finite=True) if plan.size <= MOST else None
 
 
 def weight_gradient(dy, x, w_shape, geometry, dtype):
     """dw; None for planes that are too large."""
-    sizes, counts, C, K = sizes_of(x), sizes_of(dy), w_shape[0], prod(w_shape[2:])
-    plan, steps, places_of_dy = sum_plan(sizes, counts, kernel_of(w_shape), *geometry)
+    plan, steps, places_of_dy = sum_plan(x.shape, w_shape, dy.shape[2:], *geometry)
     if plan.size > MOST:
         return None
-    of_x, of_y, ldw = prod(sizes), prod(counts), C + LANES
+    C, K, of_x, of_y = w_shape[0], *(prod(a[2:]) for a in (w_shape, x.shape, dy.shape))
+    ldw = C + LANES
     slots, per = vectors(x.shape[0] * C, K * of_y, most=16)
-    sums, dw = np.empty(slots * K * ldw, np.float32), np.empty(w_shape, dtype)
+    sums, dw = packed(slots * K * ldw), np.empty(w_shape, dtype)
     depthwise_sums(
         *(slots, per, C, flat(x), of_x, (plan.places, places_of_dy, steps, plan.starts)),
         *(plan.results, flat(dy), of_y, K, ldw, sums),
         cost=dy.size * K * NANOSECONDS, workspace=plan.size + (len(steps) + 1) * LANES,
     )  # fmt: skip
-    fold_sums(sums, slots, C, K, ldw, flat(dw))
+    fold_sums(sums, slots, C, K, ldw, view(dw).reshape(-1))
     return dw
-
-
-def kernel_of(shape):
-    """The last two of a shape (N, C, H, W), or of (N, C, W) with one row."""
-    return shape[2:] if len(shape) == 4 else (1, shape[2])
-
-
-def sizes_of(x):
-    """The same of an array."""
-    return kernel_of(x.shape)

@@ -7,11 +7,17 @@ LANES.
 
 from functools import cache
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from minifp.ops.convolution.conv_plan_numba import backward_axis, forward_axis
+from minifp.ops.convolution.conv_plan_numba import (
+    as_pictures,
+    backward_axis,
+    forward_axis,
+    geometry_of,
+)
 from minifp.runtime.cpu.lanes import OUTPUTS, TAPS
 from minifp.runtime.cpu.tile import LANES
 
@@ -93,23 +99,25 @@ def as_table(*parts):
 
 
 @cache
-def forward_lanes(sizes, counts, kernel, *geometry):
-    """The LanePlan of a forward call on planes of these sizes."""
-    down, across = map(forward_axis, sizes, counts, kernel, *geometry)
-    return lane_plan(down, across, counts, kernel[1])
+def forward_lanes(x_shape, w_shape, counts, *geometry):
+    """The LanePlan of a forward call."""
+    counts, *geometry = geometry_of(counts, *geometry)
+    sizes, kernel = as_pictures(x_shape)[2:], as_pictures(w_shape)[2:]
+    return lane_plan(*map(forward_axis, sizes, counts, kernel, *geometry), counts, kernel[1])
 
 
 @cache
-def backward_lanes(counts, sizes, kernel, *geometry):
-    """The LanePlan of a call for dx, of these sizes."""
-    down, across = map(backward_axis, sizes, counts, kernel, *geometry)
-    return lane_plan(down, across, sizes, kernel[1])
+def backward_lanes(dy_shape, w_shape, x_sizes, *geometry):
+    """The LanePlan of a call for dx."""
+    sizes, *geometry = geometry_of(x_sizes, *geometry)
+    counts, kernel = as_pictures(dy_shape)[2:], as_pictures(w_shape)[2:]
+    return lane_plan(*map(backward_axis, sizes, counts, kernel, *geometry), sizes, kernel[1])
 
 
 @cache
-def sum_plan(sizes, counts, kernel, *geometry):
+def sum_plan(x_shape, w_shape, counts, *geometry):
     """What a call for dw is told: the LanePlan of the forward call; its steps, in whole blocks of
     as many sums as are added up at once; and the places of dy, behind the planes of x."""
-    plan = forward_lanes(sizes, counts, kernel, *geometry)
-    places = np.arange(counts[0] * counts[1] + LANES) * LANES + plan.results
+    plan = forward_lanes(x_shape, w_shape, counts, *geometry)
+    places = np.arange(prod(counts) + LANES) * LANES + plan.results
     return plan, as_table(whole_blocks(plan.steps, TAPS)), as_table(places)
