@@ -2,6 +2,7 @@
 
     python scripts/bench.py                              (everything: about an hour)
     python scripts/bench.py --models mlp lstm --kernels none --threads 1
+    python scripts/bench.py --models gallery gallery-inference --kernels none --no-floor --no-memory
     python scripts/bench.py --profile resnet20
 
 How it is measured. Each model runs in a process of its own for each implementation: minifp in
@@ -10,8 +11,10 @@ them (last), and under bfloat16 and float16 autocast. They begin from the same w
 same batches, and their first losses must agree. Each is warmed up; then they take turns: in every
 round each takes as many steps as fit into --seconds, the others sleep, and the next round begins
 with another one. The time of a step is the median over rounds. OMP_WAIT_POLICY is passive, and all
-libraries get the same number of threads. PyTorch's float16 may take seconds for a step: then it
-takes no more than two, or it is ended after --limit seconds, which is then said, as errors are.
+libraries get the same number of threads. --clock processor counts the time that a process had a
+core, which other programs on the machine do not lengthen: for one thread. PyTorch's float16 may
+take seconds for a step: then it takes no more than two, or it is ended after --limit seconds, which
+is then said, as errors are.
 
 The floor beside each time is what the step's products take at the float32 rate of each shape (the
 fastest of NumPy's BLAS, minifp's own product and torch.mm, measured in the same run on as many
@@ -37,11 +40,14 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from benchmarks import child, picture, profile_report, report, workloads
+from benchmarks.child import CLOCKS
+from benchmarks.gallery import GROUPS
 from benchmarks.process import Failure, Process
 from benchmarks.rounds import COMPILING, IMPLEMENTATIONS, Bench, Settings
 
 HOW_TO_GET = "python -m pip install -e '.[bench]'"
 MODELS = [w.name for w in workloads.MODELS]
+KNOWN = [w.name for w in workloads.KNOWN["model"]]
 OPERATIONS = [w.name for w in workloads.OPERATIONS]
 
 
@@ -52,7 +58,10 @@ def options():
     )
     add = parser.add_argument
     some = {"nargs": "+", "metavar": "NAME"}
-    add("--models", **some, default=MODELS, help=f"{', '.join(MODELS)}, none (all)")
+    add(
+        "--models", **some, default=MODELS,
+        help=f"{', '.join(MODELS)} (all of these), {', '.join(GROUPS)}, one of those, none",
+    )  # fmt: skip
     add("--kernels", **some, default=OPERATIONS, help=f"{', '.join(OPERATIONS)}, none (all)")
     add(
         "--implementations", **some, default=list(IMPLEMENTATIONS),
@@ -63,13 +72,16 @@ def options():
     add("--seconds", type=float, default=0.25, help="of one implementation in one round (0.25)")
     add("--limit", type=float, default=60.0, help="seconds for a step in PyTorch's float16 (60)")
     add("--out", type=Path, default=Path("runs/bench"), help="a folder (runs/bench)")
+    add("--clock", default="wall", choices=CLOCKS, help="processor: where others work too (wall)")
     add("--tiny", action="store_true", help="small sizes, which measure nothing: to try this")
     add("--no-memory", action="store_true", help="leave the memory of processes out")
-    add("--profile", metavar="MODEL", choices=MODELS, help="say where the time of its step goes")
+    add("--no-floor", action="store_true", help="leave out the limit, and what the tape holds")
+    add("--profile", metavar="MODEL", choices=KNOWN, help="say where the time of its step goes")
     add("--precision", default="mixed", help="of the profile (mixed)")
     given = parser.parse_args()
+    given.models = [name for said in given.models for name in GROUPS.get(said, [said])]
     for name, known in (
-        ("models", MODELS),
+        ("models", KNOWN),
         ("kernels", OPERATIONS),
         ("implementations", IMPLEMENTATIONS),
     ):
@@ -84,6 +96,8 @@ def options():
     if not all(str(n).isdecimal() and int(n) > 0 for n in given.threads):
         parser.error(f"--threads {' '.join(map(str, given.threads))}: expected numbers, or all")
     given.threads = list(dict.fromkeys(int(n) for n in given.threads))
+    if given.clock == "processor" and given.threads != [1]:
+        parser.error("--clock processor adds up what threads take at once: expected --threads 1")
     return given
 
 
@@ -122,7 +136,8 @@ def run(given):
     with tqdm(total=sum(map(len, found.values())) * len(given.threads), unit="workload") as bar:
         settings = Settings(
             *(given.repeat, given.seconds, given.limit),
-            tiny=given.tiny, implementations=tuple(given.implementations), say=bar.set_description,
+            tiny=given.tiny, clock=given.clock, floors=not given.no_floor, say=bar.set_description,
+            implementations=tuple(given.implementations),
         )  # fmt: skip
 
         def done(bench):
@@ -151,7 +166,7 @@ def profile(given):
     with Process(f"minifp-{given.precision}", threads) as process:
         process.ask("make", COMPILING, **kind)
         process.ask("settle", COMPILING)
-        parts = process.ask("profile", COMPILING, steps=steps)["parts"]
+        parts = process.ask("profile", COMPILING, steps=steps, clock=given.clock)["parts"]
     of = report.threads_text(threads)
     title = f"{workloads.find('model', given.profile).title}: {given.precision}, {of}"
     text = profile_report.markdown(title, parts)

@@ -110,8 +110,13 @@ def format_of(dtype: DType) -> Format:
     return FORMATS[name]
 
 
+NATIVE = {float16, float32, float64}
+
+
 def as_dtype(dtype: Any) -> np.dtype:
     """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError otherwise."""
+    if isinstance(dtype, np.dtype) and dtype in NATIVE:
+        return dtype
     try:
         found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError, Warning):  # NumPy's, for odd texts

@@ -1,8 +1,37 @@
-"""What normalisations and losses are given, checked: errors name the function and the argument."""
+"""What operations are given, checked: errors name the function and the argument."""
+
+from functools import lru_cache, wraps
+from typing import cast
 
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import is_float
+from minifp.typing import F
+
+PLAIN = {int, str, type(None)}
+KEPT = 4096  # calls that are remembered
+
+
+def remembered(fn: F) -> F:
+    """Let a function of shapes and settings be called once for each kind of call.
+
+    Remembered are calls with integers, texts, None and tuples of integers alone: True and 1.0 equal
+    1, and may not be allowed.
+    """
+    known = lru_cache(KEPT)(fn)
+
+    @wraps(fn)
+    def call(*args):
+        for a in args:
+            if type(a) is tuple:
+                for n in a:
+                    if type(n) is not int:
+                        return fn(*args)
+            elif type(a) not in PLAIN:
+                return fn(*args)
+        return known(*args)
+
+    return cast(F, call)
 
 
 def check_tensors(function, **tensors):

@@ -13,6 +13,7 @@ from minifp.lab.memory import measure_bytes
 from minifp.runtime import cpu
 
 from . import workloads
+from .model import Model
 
 cpu.can_compile()  # imports numba now: what that takes is no memory of a step
 
@@ -30,8 +31,8 @@ class Side:
 
     def make(self, workload):
         """The workload as something that has steps."""
-        if isinstance(workload, workloads.Model):
-            return Training(workload)
+        if isinstance(workload, Model):
+            return (Training if workload.is_trained else Inference)(workload)
         kind = {"adam": Adam, "to_float16": Conversion, "to_float32": Conversion}
         return kind.get(workload.operation, Operation)(workload)
 
@@ -60,13 +61,19 @@ class Side:
 # A step is a generator that yields the name of each phase when it is over.
 
 
+def built(model):
+    """The architecture of a Model, with its initial weights."""
+    network = getattr(models, model.architecture)(*model.arguments, **model.keywords)
+    state = {n: workloads.initial(n, p.shape) for n, p in network.named_parameters()}
+    network.load_state_dict(state, strict=False)
+    return network
+
+
 class Training:
     """Steps of a model."""
 
     def __init__(self, model):
-        self.model = getattr(models, model.architecture)(*model.arguments)
-        state = {n: workloads.initial(n, p.shape) for n, p in self.model.named_parameters()}
-        self.model.load_state_dict(state, strict=False)
+        self.model = built(model)
         name, settings = model.optimizer
         plain = getattr(optim, name)(self.model.parameters(), **settings)
         self.optimizer = fp.MixedOptimizer(plain)
@@ -113,6 +120,26 @@ class Training:
         finally:
             tracemalloc.stop()
         return found
+
+
+class Inference:
+    """A model that is asked for the scores of its batches."""
+
+    def __init__(self, model):
+        self.model, self.count = built(model).eval(), 0
+        self.batches = [(fp.tensor(x), fp.tensor(t)) for x, t in model.batches()]
+
+    def step(self):
+        """Forward."""
+        self.x, self.t = self.batches[self.count % len(self.batches)]
+        self.count += 1
+        with fp.no_grad():
+            self.scores = self.model(self.x)
+        yield "forward"
+
+    def value(self):
+        """The loss of the last scores."""
+        return F.cross_entropy(self.scores, self.t).item()
 
 
 def moved_by_update(optimizer):

@@ -26,9 +26,13 @@ def zeros():
 
 
 class Profile:
-    """An observer that cuts steps into parts: (phase, operation, kernel) -> see `zeros`."""
+    """An observer that cuts steps into parts: (phase, operation, kernel) -> see `zeros`.
 
-    def __init__(self):
+    now: the clock.
+    """
+
+    def __init__(self, now=perf_counter):
+        self.now = now
         self.steps, self.pending, self.inside = [], [], defaultdict(zeros)
         self.nested, self.cut = [], 0.0  # nested: zeros of what is called within each open kernel
 
@@ -54,12 +58,12 @@ class Profile:
         """The method, with what it takes added to `inside`, or to the kernel it is called in."""
 
         def measured(callee, *args, **params):
-            start = perf_counter()
+            start = self.now()
             self.nested.append(zeros())
             try:
                 return call(callee, *args, **params)
             finally:
-                self.called(callee, is_kernel, perf_counter() - start, self.nested.pop())
+                self.called(callee, is_kernel, self.now() - start, self.nested.pop())
 
         return measured
 
@@ -89,21 +93,21 @@ class Profile:
 
     def close(self, operation, calls=1):
         """End a part."""
-        python = perf_counter() - self.cut - sum(s for s, _, _ in self.inside.values())
+        python = self.now() - self.cut - sum(s for s, _, _ in self.inside.values())
         self.pending.append((operation, PYTHON, (python, 0.0, calls)))
         self.pending += [(operation, kernel, found) for kernel, found in self.inside.items()]
         self.inside.clear()
-        self.cut = perf_counter()
+        self.cut = self.now()
 
     def run(self, step):
         """Profile one step, a generator that yields each phase's name when it is over."""
-        parts, self.cut = defaultdict(zeros), perf_counter()
+        parts, self.cut = defaultdict(zeros), self.now()
         for phase in step:
             self.close("optimizer" if phase == "update" else BETWEEN, calls=0)
             for operation, kernel, found in self.pending:
                 _add(parts[phase, operation, kernel], found)
             self.pending.clear()
-            self.cut = perf_counter()
+            self.cut = self.now()
         self.steps.append(parts)
 
     def found(self):

@@ -1,7 +1,7 @@
 """The same workloads in PyTorch. Only a child process imports this: see child.py.
 
-Models have the modules of minifp.models under the same names, so that both begin from the same
-weights. Where PyTorch has a faster way to the same numbers, it is taken.
+Models have the modules of minifp.models under the same names (see on_torch.py), so that both begin
+from the same weights. Where PyTorch has a faster way to the same numbers, it is taken.
 """
 
 import contextlib
@@ -12,6 +12,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from . import workloads
+from .model import Model
+from .on_torch import architectures
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -34,8 +36,8 @@ class Side:
 
     def make(self, workload):
         """The workload as something that has steps."""
-        if isinstance(workload, workloads.Model):
-            return Training(workload, self)
+        if isinstance(workload, Model):
+            return (Training if workload.is_trained else Inference)(workload, self)
         kind = {"adam": Adam, "to_float16": Conversion, "to_float32": Conversion}
         return kind.get(workload.operation, Operation)(workload, self)
 
@@ -44,6 +46,16 @@ class Side:
         if self.last and x.ndim == 4:
             return x.contiguous(memory_format=torch.channels_last)
         return x.contiguous()
+
+    def as_laid(self, network):
+        """A network whose weights of convolutions lie as pictures do here."""
+        return network.to(memory_format=torch.channels_last) if self.last else network
+
+    def autocast(self):
+        """What forward runs in."""
+        if self.format == torch.float32:
+            return contextlib.nullcontext()
+        return torch.autocast("cpu", self.format)
 
     def products(self):
         """What multiplies float32 matrices here."""
@@ -65,168 +77,57 @@ class Side:
 # ---- models -------------------------------------------------------------------------------------
 
 
-class MLP(nn.Module):
-    """As minifp.models.MLP."""
+def with_rows(kind):
+    """A language model whose logits are (T B, characters): as rows, PyTorch's cross entropy is the
+    faster for it."""
 
-    def __init__(self, *sizes):
-        super().__init__()
-        layers = [nn.Flatten()]
-        for inputs, outputs in zip(sizes, sizes[1:]):
-            layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-        self.layers = nn.Sequential(*layers[:-1])
+    class WithRows(kind):
+        """The same network."""
 
-    def forward(self, x):
-        """The logits."""
-        return self.layers(x)
+        def forward(self, codes):
+            """Its logits, one a row."""
+            return super().forward(codes).permute(2, 0, 1).flatten(0, 1)
 
-
-class LeNet(nn.Module):
-    """As minifp.models.LeNet."""
-
-    def __init__(self, classes=10, size=28, channels=1):
-        super().__init__()
-        kernel = 5 if size >= 16 else 3
-        self.conv1 = nn.Conv2d(channels, 16, kernel, padding=kernel // 2)
-        self.conv2 = nn.Conv2d(16, 32, kernel, padding=kernel // 2)
-        self.fc1 = nn.Linear(32 * (size // 4) ** 2, 128)
-        self.fc2 = nn.Linear(128, classes)
-
-    def forward(self, x):
-        """The logits."""
-        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
-        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
-        return self.fc2(F.relu(self.fc1(x.flatten(1))))
+    return WithRows
 
 
-class Block(nn.Module):
-    """As in minifp.models.CIFARResNet."""
-
-    def __init__(self, inputs, outputs, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.stride, self.added = stride, outputs - inputs
-
-    def forward(self, x):
-        """relu of the input and of two convolutions of it."""
-        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
-        if self.stride > 1 or self.added:
-            x = x[:, :, :: self.stride, :: self.stride]
-            x = F.pad(x, (0, 0, 0, 0, self.added // 2, self.added - self.added // 2))
-        return F.relu(y + x)
+ARCHITECTURES = architectures()
+ARCHITECTURES |= {name: with_rows(ARCHITECTURES[name]) for name in ("CharLSTM", "CharGRU")}
 
 
-class CIFARResNet(nn.Module):
-    """As minifp.models.CIFARResNet."""
-
-    def __init__(self, classes=10, depth=20, channels=3, width=16):
-        super().__init__()
-        self.conv1 = nn.Conv2d(channels, width, 3, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        n = depth // 6
-        self.layer1 = self.stage(width, width, n, 1)
-        self.layer2 = self.stage(width, 2 * width, n, 2)
-        self.layer3 = self.stage(2 * width, 4 * width, n, 2)
-        self.fc = nn.Linear(4 * width, classes)
-
-    @staticmethod
-    def stage(inputs, outputs, blocks, stride):
-        """So many blocks."""
-        rest = (Block(outputs, outputs, 1) for _ in range(blocks - 1))
-        return nn.Sequential(Block(inputs, outputs, stride), *rest)
-
-    def forward(self, x):
-        """The logits."""
-        x = F.relu(self.bn1(self.conv1(x)))
-        x = self.layer3(self.layer2(self.layer1(x)))
-        return self.fc(x.mean((2, 3)))
+def built(model):
+    """The architecture of a Model, with its initial weights."""
+    network = ARCHITECTURES[model.architecture](*model.arguments, **model.keywords)
+    with torch.no_grad():
+        for name, p in network.named_parameters():
+            p.copy_(torch.from_numpy(workloads.initial(name, tuple(p.shape))))
+    return network
 
 
-class VGG(nn.Module):
-    """As minifp.models.VGG."""
-
-    def __init__(self, classes=10, size=32, channels=3, widths=(64, 128, 256)):
-        super().__init__()
-        layers = []
-        for width in widths:
-            for inputs in (channels, width):
-                layers += [nn.Conv2d(inputs, width, 3, padding=1), nn.ReLU()]
-            layers.append(nn.MaxPool2d(2))
-            channels, size = width, size // 2
-        self.features = nn.Sequential(*layers)
-        self.classifier = nn.Linear(channels * size**2, classes)
-
-    def forward(self, x):
-        """The logits."""
-        return self.classifier(self.features(x).flatten(1))
+def batches(model, side):
+    """Its batches, laid as a side has them."""
+    return [
+        (side.laid(torch.from_numpy(x)), targets(torch.from_numpy(t))) for x, t in model.batches()
+    ]
 
 
-class CharLSTM(nn.Module):
-    """As minifp.models.CharLSTM."""
-
-    def __init__(self, characters, hidden=256, embedding=64, layers=1):
-        super().__init__()
-        self.embedding = nn.Embedding(characters, embedding)
-        self.lstm = nn.LSTM(embedding, hidden, num_layers=layers)
-        self.head = nn.Linear(hidden, characters)
-
-    def forward(self, codes):
-        """The logits (T B, characters): as rows, PyTorch's cross entropy is the faster for it."""
-        h, _ = self.lstm(self.embedding(codes.t()))
-        return self.head(h).flatten(0, 1)
-
-
-class CharGRU(nn.Module):
-    """As minifp.models.CharGRU."""
-
-    def __init__(self, characters, hidden=256, embedding=64, layers=1):
-        super().__init__()
-        self.embedding = nn.Embedding(characters, embedding)
-        self.gru = nn.GRU(embedding, hidden, num_layers=layers)
-        self.head = nn.Linear(hidden, characters)
-
-    def forward(self, codes):
-        """The logits (T B, characters)."""
-        h, _ = self.gru(self.embedding(codes.t()))
-        return self.head(h).flatten(0, 1)
-
-
-ARCHITECTURES = {c.__name__: c for c in (MLP, LeNet, CIFARResNet, VGG, CharLSTM, CharGRU)}
+def targets(t):
+    """Classes as rows of logits have them."""
+    return t.t().flatten() if t.ndim == 2 else t
 
 
 class Training:
     """Steps of a model; in the narrow formats under autocast, in float16 with its GradScaler."""
 
     def __init__(self, model, side):
-        self.model = ARCHITECTURES[model.architecture](*model.arguments)
-        with torch.no_grad():
-            for name, p in self.model.named_parameters():
-                p.copy_(torch.from_numpy(workloads.initial(name, tuple(p.shape))))
-        if side.last:
-            self.model.to(memory_format=torch.channels_last)
+        self.model = side.as_laid(built(model))
         name, settings = model.optimizer
         self.optimizer = getattr(torch.optim, name)(self.model.parameters(), **settings)
-        self.batches = [
-            (side.laid(torch.from_numpy(x)), self.targets(torch.from_numpy(t)))
-            for x, t in model.batches()
-        ]
+        self.batches = batches(model, side)
         self.side, self.count, self.loss = side, 0, None
         half = side.format == torch.float16  # with a scale that needs no steps to settle
         self.scaler = torch.amp.GradScaler("cpu", init_scale=1024.0) if half else None
         self.skipped = 0
-
-    @staticmethod
-    def targets(t):
-        """Classes as rows of logits have them."""
-        return t.t().flatten() if t.ndim == 2 else t
-
-    def autocast(self):
-        """What forward runs in."""
-        if self.side.format == torch.float32:
-            return contextlib.nullcontext()
-        return torch.autocast("cpu", self.side.format)
 
     def step(self):
         """zero_grad, forward with the loss, backward, update."""
@@ -234,7 +135,7 @@ class Training:
         self.count += 1
         self.optimizer.zero_grad()
         yield "zero_grad"
-        with self.autocast():
+        with self.side.autocast():
             self.loss = F.cross_entropy(self.model(x), t)
         yield "forward"
         if self.scaler is None:
@@ -253,6 +154,26 @@ class Training:
     def value(self):
         """The last loss."""
         return self.loss.item()
+
+
+class Inference:
+    """A model that is asked for the scores of its batches."""
+
+    def __init__(self, model, side):
+        self.model = side.as_laid(built(model)).eval()
+        self.batches, self.side, self.count = batches(model, side), side, 0
+
+    def step(self):
+        """Forward."""
+        self.x, self.t = self.batches[self.count % len(self.batches)]
+        self.count += 1
+        with torch.inference_mode(), self.side.autocast():
+            self.scores = self.model(self.x)
+        yield "forward"
+
+    def value(self):
+        """The loss of the last scores."""
+        return F.cross_entropy(self.scores, self.t).item()
 
 
 # ---- operations ---------------------------------------------------------------------------------

@@ -19,14 +19,14 @@ shipped.index = lambda path: {}  # as if there were none
 
 
 def listen():
-    """Note the types of every call that is compiled."""
-    resolve = compile.Kernel.resolve
+    """Note the types of every call of a kernel."""
+    call = compile.Kernel.__call__
 
-    def noted(kernel, args):
+    def noted(kernel, *args):
         note(kernel.path, kernel.py_func.__qualname__, entries.signature(args))
-        return resolve(kernel, args)
+        return call(kernel, *args)
 
-    compile.Kernel.resolve = noted
+    compile.Kernel.__call__ = noted
 
 
 def note(path, name, types):
@@ -78,6 +78,8 @@ def networks():
     train(BatchNormed(), *images(64, 1, 28), optim.Adam)
     train(models.CIFARResNet(10, 20), *images(16, 3, 32), optim.SGD)
     train(models.VGG(10, 32), *images(8, 3, 32), optim.SGD)
+    for network in (models.AlexNet, models.MobileNetV2, models.InceptionV2, models.ViTTiny):
+        train(network(10, stem="smaller", width=1 / 8), *images(4, 3, 32), optim.SGD)
     for model in (models.CharLSTM(65, 64, 64, 2), models.CharGRU(65, 64, 64, 2)):
         train(model, text[:, :-1], text[:, 1:], optim.Adam)
 

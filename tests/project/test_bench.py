@@ -17,15 +17,18 @@ import pytest
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, optim
+from minifp.lab.exhibits import classification
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from benchmarks import floor, memory, ours, profile_report, report, rounds, workloads
+from benchmarks import child, floor, memory, ours, profile_report, report, rounds, workloads
+from benchmarks.gallery import ASKED, GROUPS, TRAINED
 from benchmarks.process import Failure, Process
 from benchmarks.profiling import PYTHON, Profile
 from benchmarks.tracing import Trace
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench.py"
 MODELS = [w.name for w in workloads.MODELS]
+NETWORKS = [m.name for m in TRAINED if "-narrow" not in m.name]
 WITH_GRADIENTS = [w.name for w in workloads.OPERATIONS if w.operation in ours.CALLS]
 
 
@@ -91,7 +94,8 @@ def test_a_resnet_of_another_depth_is_refused(depth):
 # ---- both libraries do the same -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sampled(6, core=lambda name: name in (*MODELS, "mobilenetv2", "vittiny"))
+@pytest.mark.parametrize("name", [*MODELS, *NETWORKS])
 def test_loss_and_gradients_of_a_model_are_those_of_the_same_model_in_pytorch(name, theirs):
     torch = theirs.torch
     with fp.precision("float64"):
@@ -134,6 +138,24 @@ def test_an_operation_is_that_of_pytorch(name, theirs):
     np.testing.assert_allclose(y.array, z.detach().numpy(), atol=1e-10)
     for a, g in zip(args, gradients):
         np.testing.assert_allclose(a.grad.array, g.numpy(), atol=1e-10)
+
+
+def test_narrow_and_asked_networks_are_those_of_the_gallery():
+    assert [*GROUPS["gallery"]] == [m.name for m in TRAINED]
+    assert len(ASKED) == len(TRAINED) and not any(m.is_trained for m in ASKED)
+    widths = {m.architecture: m.keywords["width"] for m in TRAINED if "narrow" in m.name}
+    built = {e.task("quick").model.keywords["width"]: e.title for e in classification.PUBLISHED}
+    assert {*built} <= {*widths.values()} and widths["InceptionV3"] == 1 / 18
+
+
+def test_both_libraries_give_the_same_scores_when_they_are_asked(theirs):
+    workload = workloads.find("model", "vgg16bn-narrow-inference", tiny=True)
+    with fp.precision("float32"):
+        mine = ours.Side.make(None, workload)
+        assert list(mine.step()) == ["forward"] and mine.scores.node is None
+    other = theirs.Side("float32-last").make(workload)
+    assert list(other.step()) == ["forward"]
+    assert mine.value() == pytest.approx(other.value(), rel=1e-5)
 
 
 @pytest.mark.parametrize("format", ["float32-last", "bfloat16", "float16"])
@@ -285,6 +307,8 @@ def test_losses_that_differ_are_told():
     (told,) = rounds.disagreements([*alike, contestant("minifp-float32", 1.0, 2.31)])
     assert told == "the first loss of minifp-float32 is 2.3100, not 2.3000"
     assert rounds.disagreements([alike[0], contestant("minifp-mixed", 1.0, float("nan"))])
+    assert rounds.disagreements([alike[0], contestant("minifp-mixed", 1.0, 2.6)], drops=True) == []
+    assert rounds.disagreements([alike[0], contestant("minifp-mixed", 1.0, 3.0)], drops=True)
 
 
 # ---- processes ----------------------------------------------------------------------------------
@@ -302,6 +326,8 @@ def test_a_child_answers_says_what_failed_and_ends():
         assert process.ask("loss")["loss"] is None
         assert all(s > 0 for s in process.ask("multiply", shape=[2, 3, 4], seconds=0).values())
         assert all(r > 0 for r in process.ask("move", size=4096, seconds=0).values())
+        assert {*child.CLOCKS} == {"wall", "processor"}
+        assert len(process.ask("run", 100, steps=3, clock="processor")["steps"]) == 3
     assert process.child.poll() is not None
 
 
@@ -368,7 +394,7 @@ def test_the_parts_of_a_profile_are_named_and_add_up_to_the_step():
 # ---- the report ---------------------------------------------------------------------------------
 
 
-def result(**seconds):
+def result(name="lenet", **seconds):
     """A result of a model with these seconds, on one thread."""
     names = {"own": "minifp-float32", "mixed": "minifp-mixed", "nchw": "torch-float32"}
     names |= {"last": "torch-float32-last", "half": "torch-float16"}
@@ -376,7 +402,7 @@ def result(**seconds):
     each["torch-bfloat16"] = {"error": "RuntimeError: not here"}
     under = {"seconds": 1.0, "products": 0.9, "bytes": 0.1, "unknown": []}
     return {
-        **{"kind": "model", "name": "lenet", "title": "LeNet", "threads": 1, "notes": []},
+        **{"kind": "model", "name": name, "title": "LeNet", "threads": 1, "notes": []},
         **{"implementations": each, "ratios": {}, "floor": {"minifp-mixed": under}},
         "held": {
             "minifp-float32": {"activations": 90, "gradients": 10, "allocated": 0},
@@ -411,6 +437,20 @@ def test_a_bar_is_missed_when_it_is():
         "lenet, 1 thread: mixed / PyTorch float32",
         "lenet, 1 thread: PyTorch float16 / mixed",
     ]
+
+
+def test_the_gallery_is_held_against_its_mean_and_each_network_against_more():
+    found = [
+        result("resnet18", mixed=1.25, nchw=1), result("vgg16", mixed=0.8, nchw=1),
+        result("vgg16-narrow", mixed=3, nchw=1), result("resnet50-224", mixed=1.25, nchw=1),
+    ]  # fmt: skip
+    (row,) = [line for line in report.means_table(found).splitlines() if "full width" in line]
+    assert [cell.strip() for cell in row.split("|")][2:-1] == ["1", "2", "1.00", "1.25", "resnet18"]
+    bars = {
+        r["name"]: b for r in found for b in report.bars_of(r) if b.what.startswith("mixed / P")
+    }
+    missed = {name: bar.limit for name, bar in bars.items() if not bar.is_met}
+    assert missed == {"vgg16-narrow": 1.3, "resnet50-224": 1.2}
 
 
 def test_a_report_says_what_is_missing():
@@ -485,6 +525,7 @@ def test_the_script_profiles(tmp_path):
         (("--implementations", "jax"), "--implementations: jax"),
         (("--threads", "0"), "--threads 0: expected numbers"),
         (("--repeat", "0"), "--repeat 0"),
+        (("--clock", "processor", "--threads", "2"), "expected --threads 1"),
     ],
 )
 def test_what_is_not_known_is_refused(options, said):

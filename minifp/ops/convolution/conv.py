@@ -19,7 +19,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
-from minifp.ops.arguments import check_tensors
+from minifp.ops.arguments import check_tensors, remembered
 from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.public import public
 from minifp.ops.windows import as_sizes, padded, places, reach, window_count, windows
@@ -132,33 +132,40 @@ OPERATIONS = {n: op(convolved, name=f"conv{n}d", weights=("w", "b")) for n in AX
 
 def check_shapes(name, ndim, input, weight, bias, groups, transposed=False):
     """Raise DTypeError or ShapeError, naming the function, for tensors that do not fit."""
-    given = {"input": input, "weight": weight, **({} if bias is None else {"bias": bias})}
-    check_tensors(name, **given)
+    check_tensors(name, input=input, weight=weight)
+    if bias is not None:
+        check_tensors(name, bias=bias)
+    shapes = tuple(input.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape)
+    check_sizes(name, ndim, *shapes, groups, int(transposed))
+    return shapes
+
+
+@remembered
+def check_sizes(name, ndim, input, weight, bias, groups, transposed):
+    """The same for their shapes."""
     axes = ", ".join(AXES[ndim])
-    if input.ndim not in (ndim + 1, ndim + 2) or weight.ndim != ndim + 2:
+    if len(input) not in (ndim + 1, ndim + 2) or len(weight) != ndim + 2:
         channels = "C, O/groups" if transposed else "O, C/groups"
         kernel = ", ".join("K" + axis for axis in AXES[ndim]) if ndim > 1 else "K"
         raise ShapeError(
-            f"{name}: input of shape {input.shape} and weight of shape {weight.shape}: "
+            f"{name}: input of shape {input} and weight of shape {weight}: "
             f"expected (N, C, {axes}) or (C, {axes}), and ({channels}, {kernel})"
-            + (guess_axes(input.shape, ndim) if weight.ndim == ndim + 2 else "")
+            + (guess_axes(input, ndim) if len(weight) == ndim + 2 else "")
         )
-    if min(weight.shape[2:]) < 1:
-        raise ShapeError(f"{name}: a kernel of {weight.shape[2:]}: expected at least 1 place")
+    if min(weight[2:]) < 1:
+        raise ShapeError(f"{name}: a kernel of {weight[2:]}: expected at least 1 place")
     integer = isinstance(groups, (int, np.integer)) and not isinstance(groups, bool)
-    given, (first, second) = input.shape[-1 - ndim], weight.shape[:2]
+    given, (first, second) = input[-1 - ndim], weight[:2]
     taken = first if transposed else second * groups if integer else 0
     if not integer or groups < 1 or given != taken or first % groups:
         raise ShapeError(
-            f"{name}: input of shape {input.shape} has {given} channels; weight "
-            f"{weight.shape} with groups={groups!r} expects {taken}, and groups "
-            f"that divide {first}{guess_axes(input.shape, ndim, taken)}"
+            f"{name}: input of shape {input} has {given} channels; weight "
+            f"{weight} with groups={groups!r} expects {taken}, and groups "
+            f"that divide {first}{guess_axes(input, ndim, taken)}"
         )
     made = second * groups if transposed else first
-    if bias is not None and bias.shape != (made,):
-        raise ShapeError(
-            f"{name}: bias of shape {bias.shape} for weight {weight.shape}: expected ({made},)"
-        )
+    if bias not in (None, (made,)):
+        raise ShapeError(f"{name}: bias of shape {bias} for weight {weight}: expected ({made},)")
 
 
 def as_batch(input, ndim):
@@ -184,20 +191,25 @@ def as_padding(name, padding, sizes, kernel, stride, dilation):
 def convolve(ndim, input, weight, bias, stride, padding, dilation, groups):
     """Check the arguments of conv1d or conv2d, and do it."""
     name = f"conv{ndim}d"
-    check_shapes(name, ndim, input, weight, bias, groups)
+    shape, kernel, _ = check_shapes(name, ndim, input, weight, bias, groups)
+    geometry = geometry_of(name, ndim, shape, kernel[2:], stride, padding, dilation)
+    x, batched = as_batch(input, ndim)
+    y = OPERATIONS[ndim](x, weight, bias, groups=int(groups), **geometry)
+    return y if batched else y.reshape(y.shape[1:])
+
+
+@remembered
+def geometry_of(name, ndim, shape, kernel, stride, padding, dilation):
+    """Stride, padding, dilation, and how many windows there are, for an input of this shape."""
     stride = as_sizes(stride, f"{name}: stride", 1, ndim)
     dilation = as_sizes(dilation, f"{name}: dilation", 1, ndim)
-    sizes, kernel = input.shape[-ndim:], weight.shape[2:]
-    before, counts = as_padding(name, padding, sizes, kernel, stride, dilation)
+    before, counts = as_padding(name, padding, shape[-ndim:], kernel, stride, dilation)
     if min(counts) < 1:
         raise ShapeError(
             f"{name}: a kernel of {kernel} (dilation {dilation}) does not fit "
-            f"input of shape {input.shape} with padding {padding}"
+            f"input of shape {shape} with padding {padding}"
         )
-    geometry = {"stride": stride, "padding": before, "dilation": dilation, "groups": int(groups)}
-    x, batched = as_batch(input, ndim)
-    y = OPERATIONS[ndim](x, weight, bias, counts=counts, **geometry)
-    return y if batched else y.reshape(y.shape[1:])
+    return {"stride": stride, "padding": before, "dilation": dilation, "counts": counts}
 
 
 @public("fp F", autocast="product")

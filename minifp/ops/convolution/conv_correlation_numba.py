@@ -6,14 +6,13 @@ many results read the same, what they read is gathered into panels first.
 
 import numpy as np
 
+from minifp.ops.convolution.conv_plan_numba import APART, KC
 from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import load, store
 from minifp.runtime.cpu.packing import settle, widen
 from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
 
-KC = 128  # places in a panel, which stays in the L1 cache
-APART = COLUMNS + LANES  # rows of a panel
 STEPS = np.arange(KC, dtype=np.int32) * APART
 
 
@@ -57,13 +56,13 @@ def fill_run(chunk, N, x, how, out):
 
 
 @compiled
-def pack_weights(w, rows, ks, out):
-    """A[m, k] = w[rows[m] + ks[k]] in strips (M / ROWS, K, ROWS), zeros below M."""
+def pack_weights(w, rows, ks, out, where):
+    """A[m, k] = w[rows[m] + ks[k]] in strips (M / ROWS, K, ROWS) from `where` on, zeros below M."""
     M, K = len(rows), len(ks)
     for m in range(0, M, ROWS):
         for k in range(K):
             for r in range(ROWS):
-                at = m * K + k * ROWS + r
+                at = where + m * K + k * ROWS + r
                 out[at] = load(w, rows[m + r] + ks[k]) if m + r < M else 0
 
 

@@ -21,6 +21,9 @@ SUMS = 2**18  # sums of several panels that wait while heavy weights are read on
 PASS = 30  # pixels that are computed in the time that it takes to read them
 WIDENED = 0.01  # what it costs to widen what a pixel reads, of what it costs to compute it
 MANY = 48  # results that make it worth to gather what they read
+KC = 128  # places in a panel, which stays in the L1 cache
+APART = COLUMNS + LANES  # rows of a panel
+FAR = 128  # channels of pixels that are so far apart that few of them fit into the L1 cache
 
 
 class Phase(NamedTuple):
@@ -180,17 +183,30 @@ def steps_of(laid, channels, taps_down, taps_across):
 # ---- plans, worked out once for each kind of call ------------------------------------------------
 
 
+def as_pictures(shape):
+    """A shape (N, C, H, W), of pictures or of sequences."""
+    return tuple(shape) if len(shape) == 4 else (*shape[:2], 1, *shape[2:])
+
+
+def geometry_of(sizes, stride, padding, dilation):
+    """Two sizes along the axes of pictures, stride, padding and dilation."""
+    given = (sizes, 1), (stride, 1), (padding, 0), (dilation, 1)
+    return tuple(tuple(v) if len(v) == 2 else (one, *v) for v, one in given)
+
+
 class Plan(NamedTuple):
     """What a call of `correlations` is told, and how its weights are packed."""
 
-    planes: Planes
+    chunks: int
+    planes: tuple  # of a Planes
     steps: np.ndarray
     phases: np.ndarray
+    sizes: tuple
+    in_panels: bool
     packs: tuple  # (rows, ks, where): see `pack_weights`
     weights: int
-    block: int
-    high: int
     cost: float
+    workspace: int
 
 
 class Weights(NamedTuple):
@@ -204,8 +220,8 @@ class Weights(NamedTuple):
     row: int
 
 
-def plan(N, channels, groups, down, across, w):
-    """The Plan of a call. w: its Weights."""
+def plan(N, channels, groups, down, across, w, sizes):
+    """The Plan of a call. w: its Weights. sizes: of a plane of results."""
     M = w.results
     high, block = up(M, ROWS), 0
     if M >= MANY:
@@ -233,14 +249,10 @@ def plan(N, channels, groups, down, across, w):
     of_chunk = up(laid.images * laid.rows * across.windows if block else laid.size, COLUMNS)
     block = min(block or BLOCK, of_chunk)
     return Plan(
-        laid,
-        np.concatenate([*steps, np.zeros(1, np.int32)]),
-        np.array(phases, np.int64),
-        tuple(packs),
-        weights,
-        block,
-        high,
-        N * M * groups * work * PRODUCT,
+        *(laid.chunks, tuple(laid), np.concatenate([*steps, np.zeros(1, np.int32)])),
+        *(np.array(phases, np.int64), (M * groups, *sizes, groups, high, block), M >= MANY),
+        *(tuple(packs), weights, N * M * groups * work * PRODUCT),
+        laid.total + high * block + (KC + 1) * APART,
     )
 
 
@@ -252,34 +264,39 @@ def most_taps(axis):
 @cache
 def forward_plan(x_shape, w_shape, groups, counts, *geometry):
     """The Plan of a forward call."""
-    N, C, *sizes = x_shape
-    O, Cg, KH, KW = w_shape
+    N, C, *sizes = as_pictures(x_shape)
+    O, Cg, KH, KW = as_pictures(w_shape)
+    counts, *geometry = geometry_of(counts, *geometry)
     down, across = map(forward_axis, sizes, counts, (KH, KW), *geometry)
     row, M = Cg * KH * KW, O // groups
-    return plan(N, C, groups, down, across, Weights(M, row, M * row, KH * KW, KW))
+    return plan(N, C, groups, down, across, Weights(M, row, M * row, KH * KW, KW), counts)
 
 
 @cache
 def backward_plan(dy_shape, w_shape, groups, x_sizes, *geometry):
     """The Plan of a call for dx."""
-    N, O, *counts = dy_shape
-    _, Cg, KH, KW = w_shape
-    down, across = map(backward_axis, x_sizes, counts, (KH, KW), *geometry)
+    N, O, *counts = as_pictures(dy_shape)
+    _, Cg, KH, KW = as_pictures(w_shape)
+    sizes, *geometry = geometry_of(x_sizes, *geometry)
+    down, across = map(backward_axis, sizes, counts, (KH, KW), *geometry)
     row, of_group = Cg * KH * KW, O // groups
-    return plan(N, O, groups, down, across, Weights(Cg, KH * KW, of_group * row, row, KW))
+    weights = Weights(Cg, KH * KW, of_group * row, row, KW)
+    return plan(N, O, groups, down, across, weights, sizes)
 
 
 class WeightPlan(NamedTuple):
     """What a call of `weight_sums` is told, and how its sums lie."""
 
-    planes: Planes
+    chunks: int
+    planes: tuple  # of a Planes
     runs: np.ndarray
     pixels: np.ndarray
+    sizes: tuple
+    in_panels: bool
     places: np.ndarray
     per: int  # chunks of a slot
     slots: int
     of_slot: int
-    deep: int
     workspace: int
     cost: float
 
@@ -287,8 +304,9 @@ class WeightPlan(NamedTuple):
 @cache
 def weight_plan(x_shape, w_shape, groups, counts, *geometry):
     """The WeightPlan of a call for dw."""
-    N, channels, *sizes = x_shape
-    O, C, KH, KW = w_shape
+    N, channels, *sizes = as_pictures(x_shape)
+    O, C, KH, KW = as_pictures(w_shape)
+    counts, *geometry = geometry_of(counts, *geometry)
     down, across = map(forward_axis, sizes, counts, (KH, KW), *geometry)
     laid = planes(N, channels, down, across, beside=O + channels)
     high, runs, places, where = up(O // groups, ROWS), [], np.zeros((KH, KW, 2), np.int64), 0
@@ -312,10 +330,12 @@ def weight_plan(x_shape, w_shape, groups, counts, *geometry):
     workspace = laid.total + phases * deep * C + LANES * (C + LANES) + COLUMNS
     workspace += high * (laid.images * laid.rows * counts[1] + LANES)
     seen = ((groups - 1) * C + up(C, LANES)) * phases * laid.size  # whole blocks are transposed
-    workspace = max(workspace, seen + deep + LANES)
+    workspace = max(workspace, seen + deep + LANES) + LANES + KC * COLUMNS
+    of_slot = groups * where
     return WeightPlan(
-        *(laid, np.array(runs, np.int64), pixels.astype(np.int32), places.reshape(-1, 2)),
-        *(per, -(-laid.chunks // per), groups * where, deep, workspace),
+        *(laid.chunks, tuple(laid), np.array(runs, np.int64), pixels.astype(np.int32)),
+        *((O, *counts, groups, C, deep, of_slot), O // groups >= MANY and C >= FAR),
+        *(places.reshape(-1, 2), per, -(-laid.chunks // per), of_slot, workspace),
         N * work * counts[0] * counts[1] * PRODUCT,
     )
 

@@ -6,14 +6,14 @@ kernel and their channels: see conv_numba.py.
 
 import numpy as np
 
-from minifp.ops.convolution.conv_correlation_numba import KC, fill_run
+from minifp.ops.convolution.conv_correlation_numba import fill_run
+from minifp.ops.convolution.conv_plan_numba import KC
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import load, store
 from minifp.runtime.cpu.packing import pack_rows, transpose, widen
 from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
 
-FAR = 128  # channels of pixels that are so far apart that few of them fit into the L1 cache
 STEPS = np.arange(KC, dtype=np.int32) * COLUMNS  # where the rows of a panel begin
 
 

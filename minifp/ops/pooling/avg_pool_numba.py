@@ -1,5 +1,6 @@
 """Compiled kernels of avg_pool.py: a picture at a time."""
 
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -83,6 +84,7 @@ def window_means_one_by_one(chunk, scratch, each, A, H, W, rows, columns, by_row
                 store(y, (a * P + p) * Q + q, np.float32(total) / (by_row[p] * by_column[q]))
 
 
+@cache
 def divisors(axes, include_pad, override):
     """What the sum of each window is divided by, as two factors: of its row and its column."""
     by = [divisor([a], include_pad, None, SINGLE) for a in both(axes)]
@@ -161,6 +163,7 @@ def window_means_dx(chunk, scratch, each, A, rows, columns, by_row, by_column, d
                 store(dx, at + w, share)
 
 
+@cache
 def seen_by(axis):
     """int64 (n, 2): from which to before which window a place is seen."""
     starts, stops = zip(*((s.start, s.stop) for s in axis.slices()))

@@ -8,7 +8,7 @@ import numpy as np
 
 from minifp.checks import check_flag
 from minifp.errors import ShapeError
-from minifp.ops.arguments import check_tensors
+from minifp.ops.arguments import check_tensors, remembered
 from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.windows import as_sizes, padded, reach
 
@@ -107,20 +107,27 @@ def pool_axes(name, input, ndim, kernel_size, stride, padding, ceil_mode, dilati
     """An Axis for each axis that is pooled. Raises ShapeError where no window fits."""
     check_input(name, input, ndim)
     check_flag(f"{name}: ceil_mode", ceil_mode)
+    given = kernel_size, stride, padding, int(ceil_mode), dilation
+    return axes_of(name, tuple(input.shape), ndim, *given)
+
+
+@remembered
+def axes_of(name, shape, ndim, kernel_size, stride, padding, ceil_mode, dilation):
+    """The same for an input of this shape."""
     size = as_sizes(kernel_size, f"{name}: kernel_size", 1, ndim)
     padding = as_sizes(padding, f"{name}: padding", 0, ndim)
     dilation = as_sizes(dilation, f"{name}: dilation", 1, ndim)
     stride = size if stride is None else as_sizes(stride, f"{name}: stride", 1, ndim)
     if any(2 * p > k for p, k in zip(padding, size)):
         raise ShapeError(f"{name}: padding={padding} must be at most half of kernel_size={size}")
-    given = zip(input.shape[-ndim:], size, stride, padding, dilation)
+    given = zip(shape[-ndim:], size, stride, padding, dilation)
     axes = tuple(Axis(n, _count(n, k, s, p, d, ceil_mode), k, s, p, d) for n, k, s, p, d in given)
     if min(a.count for a in axes) < 1:
-        raise ShapeError(f"{name}: a window of {size} does not fit input of shape {input.shape}")
+        raise ShapeError(f"{name}: a window of {size} does not fit input of shape {shape}")
     if any(s.start >= s.stop for a in axes if a.padding for s in a.slices()):
         raise ShapeError(
             f"{name}: with dilation={dilation} and padding={padding}, a window of {size} would see "
-            f"nothing but padding of input of shape {input.shape}"
+            f"nothing but padding of input of shape {shape}"
         )
     return axes
 

@@ -6,6 +6,7 @@ side are worked on LANES at once; what that writes beyond the end of a row of th
 the next one.
 """
 
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -38,6 +39,7 @@ def side_by_side(axes):
     return all(a.stride is not None for a in axes) and axes[-1].count >= NARROW
 
 
+@cache
 def borders(axis):
     """int64 (3, count): the first place of each window, below 0 in the padding; and from which to
     before which of its places it sees no padding."""
@@ -47,6 +49,7 @@ def borders(axis):
     return np.array([first, low, high], np.int64)
 
 
+@cache
 def room(down, across):
     """(width, size) of a picture in the workspace: of its rows, and of all that may be read."""
     reach = across.stride * (across.count - 1) + across.dilation * (across.size - 1) + 1

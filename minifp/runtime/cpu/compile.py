@@ -119,6 +119,7 @@ class Kernel:
 
     def __init__(self, fn, options):
         self.py_func, self.options, self.entries, self.by_types = fn, options, [], {}
+        self.is_numbas = False  # whether none was lowered, whatever the types
         self.path, self.__name__, self.__doc__ = fn.__code__.co_filename, fn.__name__, fn.__doc__
 
     def __call__(self, *args):
@@ -126,7 +127,7 @@ class Kernel:
             result = entry(*args)
             if result is not NotImplemented:
                 return result
-        return self.resolve(args)(*args)
+        return self.of_numba(*args) if self.is_numbas else self.resolve(args)(*args)
 
     def resolve(self, args):
         """What computes these arguments: an entry, now loaded, or numba's kernel."""
@@ -135,6 +136,7 @@ class Kernel:
             if types not in self.by_types:
                 entry = self.load(types)
                 self.by_types[types] = entry or self.of_numba
+                self.is_numbas = not (entry or self.entries or self.is_lowered())
                 self.entries = [*self.entries, entry] if entry else self.entries
             return self.by_types[types]
 
@@ -145,6 +147,11 @@ class Kernel:
         name = self.py_func.__qualname__
         address = shipped.address(self.path, name, types, shipped.ENTRY, NATIVES)
         return address and machine.callable_at(name, address, entries.table())
+
+    def is_lowered(self):
+        """Whether there are entries for any types."""
+        name = self.py_func.__qualname__
+        return entries.can_enter() and bool(shipped.index(self.path).get(name))
 
     @cached_property
     def of_numba(self):

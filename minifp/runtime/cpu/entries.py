@@ -39,6 +39,7 @@ OBJECTS: dict[str, Any] = {
     **{f"numpy.{name}": getattr(np, name) for name in NUMBERS},
 }  # fmt: skip
 DTYPES = {name: np.dtype(name) for name in FORMATS}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
 PLACES = {
     name: k for k, name in enumerate((*OBJECTS, *FUNCTIONS, *(f"{n}[" for n in DTYPES), "error"))
 }
@@ -85,9 +86,9 @@ def described(x: Any) -> str:
     """The type of an argument; "" for what entries take nothing of."""
     kind = type(x)
     if kind is np.ndarray:
-        same = DTYPES.get(str(x.dtype))
-        fits = same and same.num == x.dtype.num and x.flags.num & ORDERLY == ORDERLY
-        return f"{same}[{x.ndim}]" if fits else ""
+        name = NAMES.get(x.dtype)
+        fits = name and x.dtype.num == DTYPES[name].num and x.flags.num & ORDERLY == ORDERLY
+        return f"{name}[{x.ndim}]" if fits else ""
     if kind is tuple:
         return f"({', '.join(parts)})" if all(parts := [described(y) for y in x]) else ""
     if kind in (int, float, bool, type(None)):

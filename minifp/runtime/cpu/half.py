@@ -15,7 +15,7 @@ from minifp.runtime.cpu.machine import F32, I32
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
 VIEWED = {"uint16": "float16", "float32": "float32", "bool": "bool"}
 FORMATS = {kind: formats_ir.FORMATS[name] for kind, name in VIEWED.items()}
-HALF = np.dtype("float16")
+HALF, BITS = np.dtype("float16"), np.dtype("uint16")
 VIEWS = {np.dtype("float16"): np.dtype("uint16"), np.dtype("float32"): np.dtype("float32")}
 
 
@@ -34,12 +34,14 @@ def view(x):
     """
     if not x.flags.writeable:
         x = np.asarray(_Memory(x))
-    return x.view(np.uint16) if x.dtype == HALF else x
+    return x.view(BITS) if x.dtype == HALF else x
 
 
 def flat(x):
     """A stored array as kernels take it, a copy only if it is not contiguous."""
-    return view(x if x.flags.c_contiguous else np.ascontiguousarray(x)).reshape(-1)
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
+    return view(x).reshape(-1)
 
 
 # ---- in kernels ---------------------------------------------------------------------------------

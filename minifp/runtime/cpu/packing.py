@@ -75,6 +75,22 @@ def settle(typing, source, i, bias, target, j):
     return types.void(source, i, types.float32, target, j), generate
 
 
+def transposed(builder, rows):
+    """LANES vectors, of which the r-th has what was the r-th in each."""
+    half = 1
+    while half < LANES:  # exchange the off-diagonal blocks of `half` rows and columns
+        mixed = list(rows)
+        low = [c if not c & half else c - half + LANES for c in range(LANES)]
+        high = [c + half if not c & half else c + LANES for c in range(LANES)]
+        for r in range(LANES):
+            if not r & half:
+                for mask, to in ((low, r), (high, r + half)):
+                    mask = ir.Constant(ir.VectorType(I32, LANES), mask)
+                    mixed[to] = builder.shuffle_vector(rows[r], rows[r + half], mask)
+        rows, half = mixed, 2 * half
+    return rows
+
+
 @intrinsic
 def transpose(typing, source, i, lds, target, j, ldt):
     """target[j + c ldt + r] = source[i + r lds + c] in float32, for r and c from 0 to LANES - 1."""
@@ -88,17 +104,7 @@ def transpose(typing, source, i, lds, target, j, ldt):
             where = builder.add(at, builder.mul(step, I64(r)))
             pointer = place(context, builder, source, args[0], where, types.intp)
             rows.append(read(builder, source, pointer, LANES))
-        half = 1
-        while half < LANES:  # exchange the off-diagonal blocks of `half` rows and columns
-            mixed = list(rows)
-            low = [c if not c & half else c - half + LANES for c in range(LANES)]
-            high = [c + half if not c & half else c + LANES for c in range(LANES)]
-            for r in range(LANES):
-                if not r & half:
-                    for mask, to in ((low, r), (high, r + half)):
-                        mask = ir.Constant(ir.VectorType(I32, LANES), mask)
-                        mixed[to] = builder.shuffle_vector(rows[r], rows[r + half], mask)
-            rows, half = mixed, 2 * half
+        rows = transposed(builder, rows)
         for c in range(LANES):
             where = builder.add(into, builder.mul(far, I64(c)))
             store_vector(builder, rows[c], builder.gep(data, [where]))

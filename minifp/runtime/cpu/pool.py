@@ -135,8 +135,17 @@ def aligned(size):
     across two lines are read at half the speed.
     """
     space = np.empty(size + 16, np.float32)
-    start = -space.ctypes.data % 64 // 4
+    start = -space.__array_interface__["data"][0] % 64 // 4
     return space[start : start + size]
+
+
+def packed(size):
+    """A float32 array of this thread of at least `size` numbers, with anything in it, for what a
+    call packs before its chunks, on all threads, read it: until the next such call."""
+    held = getattr(_own, "packed", None)
+    if held is None or held.size < size:
+        held = _own.packed = aligned(size)
+    return held
 
 
 # ---- kernels in chunks --------------------------------------------------------------------------

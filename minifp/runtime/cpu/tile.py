@@ -62,7 +62,8 @@ def store_vector(builder, x, pointer):
     builder.store(x, builder.bitcast(pointer, x.type.as_pointer())).align = 4
 
 
-def _multiply_add(builder, x, y, z):
+def multiply_add(builder, x, y, z):
+    """x y + z, rounded once where the CPU can."""
     return builder.fadd(builder.fmul(x, y, flags=FUSED), z, flags=FUSED)
 
 
@@ -133,7 +134,7 @@ def _outer(vectors, rows=ROWS):
             for m in range(rows):
                 x = all_lanes(builder, builder.load(builder.gep(column, [I64(m)])))
                 for v in range(vectors):
-                    following.append(_multiply_add(builder, x, bs[v], sums[m * vectors + v]))
+                    following.append(multiply_add(builder, x, bs[v], sums[m * vectors + v]))
             last = loop.end(following)
             kept, first = list(lines(n["c"], n["ic"], n["ldc"])), builder.block
             with builder.if_then(builder.icmp_signed("!=", n["more"], I64(0))):

@@ -64,7 +64,8 @@ def _try_compiler(found):
 
 def is_on_device(a: Any) -> bool:
     """Whether `a` is an array in a GPU's memory."""
-    return hasattr(type(a), "__cuda_array_interface__")
+    kind = type(a)
+    return kind is not np.ndarray and hasattr(kind, "__cuda_array_interface__")
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> Any:

@@ -1,0 +1,53 @@
+"""A model that is measured: what it is built of, and the batches it gets. NumPy only."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+BATCHES = 4  # different ones, in turn
+
+
+@dataclass(frozen=True)
+class Model:
+    """A training step. architecture: a class in minifp.models, called with `arguments`.
+
+    shape: of a batch of pictures (N, ...), or of character codes (B, T) where `codes` (how many
+    different ones) is given. The targets are classes, or codes. optimizer: its name and settings.
+    keywords: further arguments, by name. is_trained: whether a step is one of training; otherwise
+    it is inference, forward alone. drops: whether it has dropout, so that first losses are alike
+    only roughly. tiny: what is other in a size for trying the tools.
+    """
+
+    name: str
+    title: str
+    architecture: str
+    arguments: tuple[Any, ...]
+    shape: tuple[int, ...]
+    optimizer: tuple[str, dict[str, float]]
+    codes: int = 0
+    tiny: dict[str, Any] = field(default_factory=dict)
+    keywords: dict[str, Any] = field(default_factory=dict)
+    is_trained: bool = True
+    drops: bool = False
+
+    inner = 1
+
+    @property
+    def pictures(self):
+        """Whether batches have pixels, which can lie before channels or behind them."""
+        return len(self.shape) == 4
+
+    def batches(self):
+        """The batches (x, t), on which all implementations are trained."""
+        random = np.random.default_rng(0)
+        for _ in range(BATCHES):
+            if self.codes:
+                text = random.integers(0, self.codes, (self.shape[0], self.shape[1] + 1))
+                yield text[:, :-1], text[:, 1:]
+            else:
+                x = random.normal(0, 1, self.shape).astype(np.float32)
+                yield x, random.integers(0, 10, self.shape[0])
+
+
+ADAM, SGD = ("Adam", {"lr": 1e-4}), ("SGD", {"lr": 0.01, "momentum": 0.9})
