@@ -108,7 +108,7 @@ def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, sum):
     return np.where(np.isposinf(losses), 0, losses) if zero_infinity else losses
 
 
-def _divisors(lengths, reduction, dtype):
+def divisors(lengths, reduction, dtype):
     """By what each loss is divided: in a mean by its labels, and all by the batch."""
     counts = np.maximum(lengths, 1) * len(lengths) if reduction == "mean" else lengths * 0 + 1
     return np.asarray(counts, dtype)
@@ -119,7 +119,7 @@ def ctc_loss_total(x, labels, steps, lengths, *, blank, zero_infinity, reduction
     losses = ctc_loss_each.reference(
         x, labels, steps, lengths, blank=blank, zero_infinity=zero_infinity, sum=sum
     )
-    return sum(losses / _divisors(lengths, reduction, x.dtype))
+    return sum(losses / divisors(lengths, reduction, x.dtype))
 
 
 @kernel("loss", GIVEN)
@@ -132,7 +132,7 @@ def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reductio
     in_states = gamma.transpose(1, 2, 0).reshape(N * S, T)
     in_classes = add_rows(in_states, rows.reshape(-1), N * x.shape[2], sum)
     dx = np.exp(x) - in_classes.reshape(N, x.shape[2], T).transpose(2, 0, 1)
-    dx = dx * (dl / _divisors(lengths, reduction, x.dtype))[:, None]
+    dx = dx * (dl / divisors(lengths, reduction, x.dtype))[:, None]
     impossible = np.isposinf(losses)
     dx = np.where(impossible[:, None], 0 if zero_infinity else np.nan, dx)
     return np.where((np.arange(T)[:, None] < steps)[:, :, None], dx, 0)
