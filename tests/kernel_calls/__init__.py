@@ -4,9 +4,9 @@ CALLS: what is called, the name of the kernel first -> a function that draws one
 keywords, format of each result), from a `Draw`.
 """
 
-from kernel_calls import elementwise, losses, places, rows
+from kernel_calls import ctc, elementwise, losses, places, rows
 from kernel_calls.draw import Draw
 from kernel_calls.named import NAMED
 
-CALLS = {**elementwise.CALLS, **losses.CALLS, **places.CALLS, **rows.CALLS}
+CALLS = {**ctc.CALLS, **elementwise.CALLS, **losses.CALLS, **places.CALLS, **rows.CALLS}
 __all__ = ["CALLS", "NAMED", "Draw"]
