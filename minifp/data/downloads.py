@@ -36,6 +36,18 @@ def cached(dataset: str, checksums: dict, mirrors) -> dict:
     }
 
 
+def archive(dataset: str, name: str, checksum: str, mirrors, instead) -> Path:
+    """Return the path of an archive in the user's cache, downloaded if it is not there yet.
+
+    instead: the names of the files that people may put into a folder of their own. Raises DataError
+    as `cached` does.
+    """
+    by_hand = _by_hand(instead)
+    pooch = _pooch(dataset, by_hand)
+    folder = Path(pooch.os_cache("minifp")) / dataset
+    return _retrieve(pooch, dataset, folder, name, checksum, mirrors, by_hand)
+
+
 def unpacked(dataset: str, archive: str, checksum: str, inside: str, names, mirrors) -> dict:
     """Return the paths of files from a compressed tar archive in the user's cache, by name.
 
