@@ -3,7 +3,7 @@
 
 # ---- written by scripts/write_listings.py: do not edit ----
 # convolution
-from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold, unfold
+from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold, row_conv, unfold
 
 # losses
 from minifp.ops import (
@@ -52,7 +52,8 @@ __all__ = [
     "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "local_response_norm", "log_softmax",
     "logsigmoid", "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize",
     "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
-    "relu6", "rms_norm", "rnn", "scaled_dot_product_attention", "selu", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
+    "relu6", "rms_norm", "rnn", "row_conv", "scaled_dot_product_attention", "selu", "sigmoid",
+    "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink",
+    "unfold",
 ]  # fmt: skip
 # ---- written until here ----

@@ -12,6 +12,7 @@ again: of arrays, with all settings said.
 from minifp.ops.convolution.conv import conv1d, conv2d
 from minifp.ops.convolution.conv_transpose import conv_transpose1d, conv_transpose2d
 from minifp.ops.convolution.folding import fold, unfold
+from minifp.ops.convolution.row_conv import row_conv
 from minifp.ops.creation import as_tensor, from_numpy, tensor
 from minifp.ops.factories.full import (
     arange, empty, empty_like, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like,

@@ -62,9 +62,7 @@ class Framing:
         check_flag(f"{asked}: normalized", normalized)
         check_choice(f"{asked}: pad_mode", pad_mode, PAD_MODES)
         if self.win_length > n_fft:
-            raise ArgumentError(
-                f"{asked}: win_length={win_length}: expected at most n_fft={n_fft}"
-            )
+            raise ArgumentError(f"{asked}: win_length={win_length}: expected at most n_fft={n_fft}")
         window = np.ones(self.win_length) if window is None else np.asarray(window, np.float64)
         if window.shape != (self.win_length,):
             raise ShapeError(
