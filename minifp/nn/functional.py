@@ -8,7 +8,8 @@ from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold,
 # losses
 from minifp.ops import (
     binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy,
-    ctc_loss, huber_loss, kl_div, l1_loss, mse_loss, nll_loss, smooth_l1_loss,
+    ctc_beam_search_decode, ctc_greedy_decode, ctc_loss, huber_loss, kl_div, l1_loss, mse_loss,
+    nll_loss, smooth_l1_loss,
 )  # fmt: skip
 
 # normalization
@@ -46,14 +47,14 @@ __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d", "conv_transpose1d",
-    "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss",
-    "dropout", "dropout1d", "dropout2d", "elu", "embedding", "fold", "gelu", "glu", "group_norm",
-    "gru", "hardsigmoid", "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate",
-    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "local_response_norm", "log_softmax",
-    "logsigmoid", "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize",
-    "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
-    "relu6", "rms_norm", "rnn", "row_conv", "scaled_dot_product_attention", "selu", "sigmoid",
-    "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink",
-    "unfold",
+    "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
+    "ctc_beam_search_decode", "ctc_greedy_decode", "ctc_loss", "dropout", "dropout1d", "dropout2d",
+    "elu", "embedding", "fold", "gelu", "glu", "group_norm", "gru", "hardsigmoid", "hardswish",
+    "hardtanh", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
+    "leaky_relu", "linear", "local_response_norm", "log_softmax", "logsigmoid", "lstm",
+    "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6", "rms_norm",
+    "rnn", "row_conv", "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss",
+    "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
 ]  # fmt: skip
 # ---- written until here ----

@@ -27,6 +27,7 @@ from minifp.ops.losses.binary_cross_entropy import (
 )  # fmt: skip
 from minifp.ops.losses.cosine_embedding_loss import cosine_embedding_loss
 from minifp.ops.losses.cross_entropy import cross_entropy
+from minifp.ops.losses.ctc_decode import ctc_beam_search_decode, ctc_greedy_decode
 from minifp.ops.losses.ctc_loss import ctc_loss
 from minifp.ops.losses.kl_div import kl_div
 from minifp.ops.losses.nll_loss import nll_loss
