@@ -20,6 +20,7 @@ there, each of `hidden` units.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +31,11 @@ from minifp.errors import ArgumentError, ShapeError
 from minifp.nn import functional as F
 from minifp.nn.utils.rnn import (
     PackedSequence,
-    as_integers,
+    as_lengths,
     pack_padded_sequence,
     pad_packed_sequence,
 )
+from minifp.runtime.device import placed
 
 HIGHEST = 20.0  # of the activation
 Pair = tuple[int, int]
@@ -109,7 +111,7 @@ class DeepSpeech2(nn.Module):
         inputs, width, self.features = 1, features, features
         convs = []
         for outputs, kernel, stride in zip(channels, kernels, strides):
-            convs.append(SpeechConv(inputs, outputs, tuple(kernel), tuple(stride)))
+            convs.append(SpeechConv(inputs, outputs, kernel, stride))
             inputs, width = outputs, convs[-1].sizes(1, width)
         self.convs = nn.ModuleList(convs)
         sizes = [inputs * width] + [hidden] * (layers - 1)
@@ -126,15 +128,21 @@ class DeepSpeech2(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """(logits (T', N, classes), their lengths (N)) of features x (N, T, F).
 
-        lengths: of each utterance, N integers from 1 to T; None where all have T. Logits are 0
-        behind an utterance's end. Raises ShapeError for another number of features.
+        lengths: of each utterance, N integers from 1 to T; None where all have T. What x holds
+        behind an utterance's end is not read, and logits are 0 there. Raises ShapeError for another
+        number of features, and as `pack_padded_sequence` does for other lengths.
         """
         if getattr(x, "ndim", 0) != 3 or x.shape[2] != self.features:
             raise ShapeError(
                 f"DeepSpeech2 on a tensor of shape {getattr(x, 'shape', ())}: expected "
                 f"(N, T, {self.features})"
             )
-        steps = np.full(len(x), x.shape[1]) if lengths is None else as_integers("lengths", lengths)
+        if lengths is None:
+            steps = np.full(len(x), x.shape[1])
+        else:
+            steps = as_lengths("DeepSpeech2", lengths, *x.shape[:2])
+            behind = np.arange(x.shape[1]) >= steps[:, None, None]
+            x = x.masked_fill(Tensor(placed(behind.swapaxes(1, 2), like=x.array)), 0.0)
         y = self.convolved(x.unsqueeze(1), steps)
         for i, gru in enumerate(self.grus):
             y = gru(y._replace(data=self.dropout(y.data)) if i else y)
@@ -146,12 +154,13 @@ class DeepSpeech2(nn.Module):
 
     def convolved(self, x: Tensor, lengths: np.ndarray) -> PackedSequence:
         """What the convolutions make of (N, 1, T, F): rows (C F')."""
-        for i, conv in enumerate(self.convs):
-            if i:
-                x, _ = pad_packed_sequence(packed)
-                x = x.permute(1, 2, 0, 3)
-            packed = conv(x, lengths)
-            lengths = conv.sizes(0, lengths)
+        convs: list[Any] = list(self.convs)
+        first, *others = convs
+        packed = first(x, lengths)
+        for before, conv in zip(convs, others):
+            lengths = before.sizes(0, lengths)
+            steps, _ = pad_packed_sequence(packed)
+            packed = conv(steps.permute(1, 2, 0, 3), lengths)
         return packed._replace(data=packed.data.flatten(1))
 
 

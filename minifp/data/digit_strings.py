@@ -25,15 +25,16 @@ def digit_strings(
         between two, in seconds, of samples that are 0.
 
     Speaker, length, digits, recordings and pauses are drawn independently, each equally likely, and
-    depend on the seed and the string's index alone: not on how many strings are drawn. The labels
-    are digits + 1, and `.alphabet` has what they stand for. Raises ArgumentError for other numbers
-    than these, and where a speaker lacks a digit.
+    depend on the seed, the name of the recordings and the string's index alone: not on how many
+    strings are drawn, and those of a training and a test set are others under the same seed. The
+    labels are digits + 1, and `.alphabet` has what they stand for.
+    Raises ArgumentError for other numbers than these, and where a speaker lacks a digit.
     """
     check_count("digit_strings: count", count)
     least, most = ends("length", length, whole=True)
     shortest, longest = ends("silence", silence, whole=False)
     of_speaker = by_speaker_and_digit(recordings)
-    draw = Draw(seed, count, most)
+    draw = Draw(seed, recordings.name, (count, most))
     speakers = [*of_speaker]
     spoken, labels, names = [], [], []
     for i in range(count):
@@ -72,14 +73,15 @@ def spoken_digit_strings(
 class Draw:
     """The random numbers of strings: one for each purpose, string and place in it."""
 
-    def __init__(self, seed: int, count: int, most: int) -> None:
-        self.streams, self.shape = random.Streams(seed), (count, most)
+    def __init__(self, seed: int, name: str, shape: tuple[int, int]) -> None:
+        self.streams, self.name, self.shape = random.Streams(seed), name, shape
         self.known: dict[str, np.ndarray] = {}
 
     def share(self, purpose: str, i: int, k: int) -> float:
         """A number from 0 to 1."""
         if purpose not in self.known:
-            drawn = self.streams.uniform(self.shape, purpose=f"digit strings: {purpose}", call=0)
+            whole = f"strings of {self.name}: {purpose}"
+            drawn = self.streams.uniform(self.shape, purpose=whole, call=0)
             self.known[purpose] = drawn.astype(np.float64)
         return self.known[purpose][i, k]
 

@@ -71,8 +71,10 @@ class Utterances(Dataset):
         return self._with([self.inputs[i] for i in chosen], labels, speakers, name)
 
     def _with(self, inputs, labels, speakers, name):
-        known = {"alphabet": self.alphabet, "classes": self.classes, "rate": self.rate}
-        return Utterances(inputs, labels, name=name, speakers=speakers, **known)
+        return Utterances(
+            inputs, labels, name=name, alphabet=self.alphabet, classes=self.classes,
+            rate=self.rate, speakers=speakers,
+        )  # fmt: skip
 
     def text(self, labels: Data) -> str:
         """Return what a sequence of labels says; blanks, such as padding, say nothing. Raises

@@ -3,6 +3,13 @@
 from minifp.lab.ablation import Ablation, ablate
 from minifp.lab.comparison import Comparison, compare
 from minifp.lab.conclusions.rows import Row
+from minifp.lab.error_rates import (
+    ErrorRate,
+    character_error_rate,
+    edit_distance,
+    error_rate,
+    word_error_rate,
+)
 from minifp.lab.exhibits import Gallery, gallery
 from minifp.lab.grids.sweeping import Sweep, sweep
 from minifp.lab.kept import Audio, Picture
@@ -17,6 +24,7 @@ __all__ = [
     "Audio",
     "Comparison",
     "EarlyStopping",
+    "ErrorRate",
     "Gallery",
     "Metric",
     "Picture",
@@ -25,10 +33,14 @@ __all__ = [
     "Run",
     "Sweep",
     "ablate",
+    "character_error_rate",
     "compare",
+    "edit_distance",
+    "error_rate",
     "gallery",
     "plan",
     "merge",
     "sweep",
     "train",
+    "word_error_rate",
 ]

@@ -26,7 +26,7 @@ class SequenceBatchNorm(BatchNorm1d):
     Arguments, parameters and running statistics are those of BatchNorm1d.
     """
 
-    def forward(
+    def forward(  # type: ignore[override]
         self, input: Tensor | PackedSequence, lengths: Lengths = None
     ) -> Tensor | PackedSequence:
         """A PackedSequence of rows (C) or (C, L), or a padded batch (T, B, C) or (T, B, C, L).

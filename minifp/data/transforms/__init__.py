@@ -13,7 +13,8 @@ without `prefetch`, and after resuming in the middle of an epoch. That holds for
 Most change the first field, pictures (n, C, H, W), and leave the others, but for `MixUp` and
 `CutMix`, which change the second as well, the classes. Those of sounds, `LogSpectrogram`,
 `LogMelSpectrogram` and `SpecAugment`, take utterances with their lengths, as `Utterances` gives
-them. Any function of the same three arguments will do. Label smoothing is the loss's: `F.cross_entropy(z, t, label_smoothing=0.1)`.
+them. Any function of the same three arguments will do. Label smoothing is the loss's:
+`F.cross_entropy(z, t, label_smoothing=0.1)`.
 """
 
 from minifp.data.transforms.draws import Compose, Draws

@@ -28,12 +28,11 @@ class SpecAugment:
         self, freq_mask: int = 8, freq_masks: int = 1, time_mask: int = 20, time_masks: int = 1,
         time_share: float = 0.2, time_warp: int = 0, value: float = 0.0,
     ) -> None:  # fmt: skip
-        counts = {
-            "freq_mask": freq_mask, "freq_masks": freq_masks, "time_mask": time_mask,
-            "time_masks": time_masks, "time_warp": time_warp,
-        }  # fmt: skip
-        for name, count in counts.items():
-            setattr(self, name, check_count(f"SpecAugment: {name}", count, least=0))
+        self.freq_mask = check_count("SpecAugment: freq_mask", freq_mask, least=0)
+        self.freq_masks = check_count("SpecAugment: freq_masks", freq_masks, least=0)
+        self.time_mask = check_count("SpecAugment: time_mask", time_mask, least=0)
+        self.time_masks = check_count("SpecAugment: time_masks", time_masks, least=0)
+        self.time_warp = check_count("SpecAugment: time_warp", time_warp, least=0)
         check_range("SpecAugment: time_share", time_share, high=1.0)
         check_range("SpecAugment: value", value, low=-np.inf)
         self.time_share, self.value = float(time_share), float(value)

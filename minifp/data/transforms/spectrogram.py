@@ -128,8 +128,8 @@ def mel_filters(
 
     The names and results are those of torchaudio's `melscale_fbanks`: n_freqs frequencies from 0 to
     sample_rate // 2; the tops of triangles are equally far apart in mels, and each goes down to 0
-    at its neighbours'. norm="slaney" gives all the same area. Raises ArgumentError for settings that
-    cannot be, and where a triangle is so narrow that it holds no frequency.
+    at its neighbours'. norm="slaney" gives all the same area. Raises ArgumentError for settings
+    that cannot be, and where a triangle is so narrow that it holds no frequency.
     """
     for name, count in (("n_freqs", n_freqs), ("n_mels", n_mels), ("sample_rate", sample_rate)):
         check_count(f"mel_filters: {name}", count)

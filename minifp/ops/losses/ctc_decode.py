@@ -110,8 +110,8 @@ def ctc_greedy_decode(
     """The labels of the likeliest class of each step, repetitions once, without blanks.
 
     log_probs: (T, N, C), or (T, C) without a batch, as `ctc_loss` takes it; input_lengths: (N)
-    integers, or of one sequence a number. Of classes that are alike the first counts. Raises DTypeError,
-    ShapeError or ArgumentError for anything else, and for NaN.
+    integers, or of one sequence a number. Of classes that are alike the first counts. Raises
+    DTypeError, ShapeError or ArgumentError for anything else, and for NaN.
     """
     x, steps = as_rows("ctc_greedy_decode", log_probs, input_lengths, blank)
     best, inside = x.argmax(-1), np.arange(len(x))[:, None] < steps

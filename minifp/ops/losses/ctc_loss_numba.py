@@ -14,7 +14,7 @@ from minifp.ops.losses.ctc_loss import divisors, states
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.elementary import exp, log
 from minifp.runtime.cpu.half import as_bits, as_float, flat, load, store
-from minifp.runtime.cpu.pool import parallel, spans
+from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.sums import single
 
 EDGE = 16  # numbers at both ends of a row: a vector
@@ -272,7 +272,7 @@ def sequence_gradients(
 def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reduction, to):
     dx = np.empty(x.shape, to[0] or x.dtype)
     told = sequences(x, labels, steps, lengths, blank)
-    T, N, C, stride = len(x), *told[:3]
+    (T, N, C), stride = x.shape, told[2]
     shares = np.empty(N, float32)
     with np.errstate(all="ignore"):
         shares[:] = single(dl) / divisors(lengths, reduction, float32)
