@@ -6,13 +6,13 @@ Importing this reads and downloads nothing; calling `digits()` and the others do
 from minifp.data import transforms
 from minifp.data.cifar import cifar10, cifar100
 from minifp.data.dataset import Dataset, TensorDataset, fingerprint
-from minifp.data.digit_strings import digit_strings, spoken_digit_strings
 from minifp.data.folder import ImageFolder
+from minifp.data.fsdd import spoken_digits
 from minifp.data.images import digits, fashion_mnist, mnist
 from minifp.data.loader import DataLoader
 from minifp.data.parts import ConcatDataset, Subset, random_split
 from minifp.data.sound import read_wav
-from minifp.data.spoken_digits import spoken_digits
+from minifp.data.strings import digit_strings, spoken_digit_strings
 from minifp.data.structure import default_collate
 from minifp.data.text import TextDataset, shakespeare
 from minifp.data.utterances import Utterances, collate_utterances

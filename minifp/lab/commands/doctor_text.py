@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import minifp
-from minifp.data.whereabouts import SETS, whereabouts
+from minifp.data.whereabouts import SETS, SOUNDS, whereabouts
 from minifp.errors import ArgumentError, DeviceError
 from minifp.lab import environment
 from minifp.numerics import accumulate, kernels
@@ -205,7 +205,8 @@ def sequential_text(dtype) -> str:
 
 def data_places() -> list:
     """What is bundled, and where the others would be found."""
-    return [("digits, shakespeare", "bundled"), *((name, whereabouts(name)) for name in SETS)]
+    others = ((name, whereabouts(name)) for name in (*SETS, SOUNDS))
+    return [("digits, shakespeare", "bundled"), *others]
 
 
 def variables() -> list:

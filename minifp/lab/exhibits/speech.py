@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp import data
 from minifp.data import DataLoader
-from minifp.data.digit_strings import DIGITS
+from minifp.data.strings import DIGITS
 from minifp.data.transforms import LogMelSpectrogram
 from minifp.data.utterances import text_of
 from minifp.lab.error_rates import character_error_rate, error_rate

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minifp.checks import check_count, check_range
-from minifp.data.spoken_digits import spoken_digits
+from minifp.data.fsdd import spoken_digits
 from minifp.data.utterances import Utterances
 from minifp.errors import ArgumentError
 from minifp.runtime import random
