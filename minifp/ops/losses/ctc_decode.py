@@ -24,8 +24,7 @@ from minifp.checks import check_count
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.compiled import compilable
 from minifp.ops.arguments import check_tensors
-from minifp.ops.losses.ctc_targets import as_lengths
-from minifp.ops.normalization.batch_norm import as_array
+from minifp.ops.losses.ctc_targets import as_array, as_lengths
 from minifp.ops.public import public
 
 

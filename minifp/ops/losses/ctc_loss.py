@@ -29,9 +29,9 @@ from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.losses.ctc_targets import as_labels
 from minifp.ops.losses.loss import check_reduction
-from minifp.ops.on_host import on_host
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
+from minifp.runtime.device import placed
 
 
 def states(labels, blank):
@@ -154,7 +154,6 @@ def ctc_loss_op(x, labels, steps, lengths, *, blank, zero_infinity, reduction):
 
 
 @public("fp F", autocast="loss")
-@on_host
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor | np.ndarray,
@@ -187,7 +186,8 @@ def ctc_loss(
         )
     blank = check_count("ctc_loss: blank", blank, least=0)
     x = log_probs if log_probs.ndim == 3 else log_probs.reshape(len(log_probs), 1, -1)
-    labels, steps, lengths = as_labels(log_probs, targets, input_lengths, target_lengths, blank)
+    indices = as_labels(log_probs, targets, input_lengths, target_lengths, blank)
+    labels, steps, lengths = (placed(a, like=x.array) for a in indices)
     settings = {"blank": blank, "zero_infinity": bool(zero_infinity), "reduction": reduction}
     losses = ctc_loss_op(x, labels, steps, lengths, **settings)
     return losses if log_probs.ndim == 3 or losses.ndim == 0 else losses.reshape()

@@ -2,8 +2,15 @@
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.normalization.batch_norm import as_array
+from minifp.runtime.device import moved
+
+
+def as_array(values):
+    """The array of a tensor, on the CPU, or the array itself."""
+    array = values.array if isinstance(values, Tensor) else values
+    return moved(array, "cpu") if hasattr(array, "ndim") else array
 
 
 def as_labels(log_probs, targets, input_lengths, target_lengths, blank):
