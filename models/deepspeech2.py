@@ -35,7 +35,7 @@ from minifp.nn.utils.rnn import (
     pack_padded_sequence,
     pad_packed_sequence,
 )
-from minifp.runtime.device import placed
+from minifp.ops import tensor
 
 HIGHEST = 20.0  # of the activation
 Pair = tuple[int, int]
@@ -98,7 +98,7 @@ class DeepSpeech2(nn.Module):
 
     def __init__(
         self, classes: int = 29, features: int = 161, hidden: int = 2560, layers: int = 3,
-        bidirectional: bool = False, context: int = 80, fully_connected: int | None = None,
+        bidirectional: bool = False, *, context: int = 80, fully_connected: int | None = None,
         channels: Sequence[int] = (32, 32), kernels: Sequence[Pair] = ((11, 41), (11, 21)),
         strides: Sequence[Pair] = ((2, 2), (1, 2)), dropout: float = 0.0,
     ) -> None:  # fmt: skip
@@ -142,7 +142,7 @@ class DeepSpeech2(nn.Module):
         else:
             steps = as_lengths("DeepSpeech2", lengths, *x.shape[:2])
             behind = np.arange(x.shape[1]) >= steps[:, None, None]
-            x = x.masked_fill(Tensor(placed(behind.swapaxes(1, 2), like=x.array)), 0.0)
+            x = x.masked_fill(tensor(behind.swapaxes(1, 2), device=x.device), 0.0)
         y = self.convolved(x.unsqueeze(1), steps)
         for i, gru in enumerate(self.grus):
             y = gru(y._replace(data=self.dropout(y.data)) if i else y)

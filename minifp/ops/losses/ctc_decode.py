@@ -117,7 +117,7 @@ def ctc_greedy_decode(
     begins = np.ones(best.shape, bool)
     begins[1:] = best[1:] != best[:-1]
     said = begins & inside & (best != blank)
-    labels = [best[said[:, n], n].astype(np.int64) for n in range(len(steps))]
+    labels = [np.asarray(best[said[:, n], n], np.int64) for n in range(len(steps))]
     return Decoded(labels, np.where(inside, x.max(-1), 0).sum(0))
 
 

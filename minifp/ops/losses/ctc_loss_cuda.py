@@ -16,7 +16,7 @@ INTEGER = np.dtype("int64")
 def started(x, labels, steps, lengths, blank, kept):
     """(sizes, what all kernels read, rows of alpha, offsets, losses), the last being computed."""
     (T, N, C), L = x.shape, labels.shape[1]
-    read = [contiguous(x), *(contiguous(as_integers(a)) for a in (labels, steps, lengths))]
+    read = [contiguous(x), *map(contiguous, (labels, steps, lengths))]
     rows, offsets = empty((N, kept, 2 * L + 1), float32), empty((N, T), float64)
     losses, sizes = empty((N,), float64), (T, N, C, L, blank)
     TEXT(X=x.dtype, D=float32, Y=float32, THREADS=THREADS).launch(
@@ -25,14 +25,14 @@ def started(x, labels, steps, lengths, blank, kept):
     return sizes, read, rows, offsets, losses
 
 
-def as_integers(a):
-    """Indices as kernels read them."""
-    return a if a.dtype == INTEGER else a.astype(INTEGER)
+def are_ours(indices, *formats):
+    """Whether all numbers are of formats that kernels read and write, and indices of 64 bits."""
+    return FLOATS.issuperset(formats) and all(a.dtype == INTEGER for a in indices)
 
 
 @compiled_kernel
 def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, to):
-    if not FLOATS.issuperset((x.dtype, to[0])):
+    if not are_ours((labels, steps, lengths), x.dtype, to[0]):
         return None
     N = x.shape[1]
     y = empty((N,), to[0])
@@ -46,7 +46,7 @@ def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, to):
 
 @compiled_kernel
 def ctc_loss_total(x, labels, steps, lengths, *, blank, zero_infinity, reduction, to):
-    if not FLOATS.issuperset((x.dtype, to[0])) or not x.shape[1]:
+    if not are_ours((labels, steps, lengths), x.dtype, to[0]) or not x.shape[1]:
         return None
     _, (*_, counts), *_, losses = started(x, labels, steps, lengths, blank, 2)
     y, how = empty((), to[0]), (int(zero_infinity), int(reduction == "mean"))
@@ -59,7 +59,7 @@ def ctc_loss_total(x, labels, steps, lengths, *, blank, zero_infinity, reduction
 @compiled_kernel
 def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reduction, to):
     dtype = to[0] or x.dtype
-    if not FLOATS.issuperset((dl.dtype, x.dtype, dtype)):
+    if not are_ours((labels, steps, lengths), dl.dtype, x.dtype, dtype):
         return None
     dx = empty(x.shape, dtype)
     if not dx.size:
