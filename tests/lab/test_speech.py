@@ -20,7 +20,8 @@ def tones(tmp_path, monkeypatch):
     """Strings of tones for a small network, a few of them at each scale."""
     monkeypatch.setenv("MINIFP_DATA", str(recordings.write_folder(tmp_path / "tones")))
     monkeypatch.setattr(speech, "SIZES", {**speech.SIZES, **TINY})
-    monkeypatch.setattr(speech, "LENGTHS", dict.fromkeys(SCALES, (24, 10, 1)))
+    for lengths in ("KNOWN", "NEW"):
+        monkeypatch.setattr(speech, lengths, dict.fromkeys(SCALES, (24, 10, 1)))
     monkeypatch.setattr(speech, "LEFT_OUT", "bert")
 
 

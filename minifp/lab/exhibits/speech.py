@@ -32,13 +32,16 @@ ARMS = ("mixed,loss_scale=1", "mixed")
 CONTROLS = ("float32@order", "float32@ulp")
 SEARCHED = (
     "Adam's rate among 0.001, 0.002 and 0.003, batches of 16 and 32, with and without SpecAugment, "
-    "1,000 to 3,000 strings, in float32 with one seed; half of the claimed gain is the margin, of "
-    "the error rate that float32 had then"
+    "for 1,000 to 3,000 strings, in float32 with one seed. With 3,000 strings of known speakers no "
+    "digit of 1,200 was wrong, and nothing could have been compared: they are 1,000, as many as "
+    "make about 2% errors. The margin is 5%, half of the claimed gain at most, of the error rate "
+    "that float32 had then"
 )
-LEFT_OUT = "theo"  # the speaker of whom nothing is learned, in the exhibit that leaves one out
+LEFT_OUT = "theo"  # the new speaker
 SEEDS = {"quick": 3, "evening": 8, "full": 20}
 # By scale: strings to train with and to test on, and epochs.
-LENGTHS = {"quick": (1_000, 300, 6), "evening": (3_000, 1_000, 6), "full": (8_000, 1_000, 15)}
+KNOWN = {"quick": (1_000, 300, 6), "evening": (1_000, 2_000, 6), "full": (1_000, 2_000, 8)}
+NEW = {"quick": (1_000, 300, 6), "evening": (3_000, 1_000, 6), "full": (8_000, 2_000, 12)}
 FEATURES = 40
 SIZES = {
     "features": FEATURES, "hidden": 128, "context": 5, "channels": (16, 16),
@@ -93,7 +96,7 @@ def recognised(state, test_set) -> dict[str, Any]:
 def recogniser(scale: str, *, name: str, margin: float, is_new: bool = False) -> Task:
     """Deep Speech 2 on strings of digits, for one of the scales. is_new: of a speaker who is not
     among those of the strings that it learns."""
-    train, test, epochs = LENGTHS[scale]
+    train, test, epochs = (NEW if is_new else KNOWN)[scale]
     others = f" of {LEFT_OUT}, who is not among those of {train:,}" if is_new else ""
     return Task(
         name=name,
@@ -133,7 +136,7 @@ def exhibit(name, title, margin, is_new=False, seeds=None, controls=()) -> Exhib
 
 
 EXHIBITS = (
-    exhibit("spoken-digits", "DeepSpeech 2, known speakers", 0.05, controls=CONTROLS),
+    exhibit("spoken-digits", "DeepSpeech 2, known speakers", 0.1, controls=CONTROLS),
     exhibit(
         *("spoken-digits-new-speaker", "DeepSpeech 2, a new speaker", 0.3, True),
         seeds={**SEEDS, "quick": 0},
