@@ -13,11 +13,15 @@ from minifp.data.detection.collating import detection_collate
 from minifp.data.detection.scenes import digit_scenes
 from minifp.data.detection.voc import VOCDetection
 from minifp.data.folder import ImageFolder
+from minifp.data.fsdd import spoken_digits
 from minifp.data.images import digits, fashion_mnist, mnist
 from minifp.data.loader import DataLoader
 from minifp.data.parts import ConcatDataset, Subset, random_split
+from minifp.data.sound import read_wav
+from minifp.data.strings import digit_strings, spoken_digit_strings
 from minifp.data.structure import default_collate
 from minifp.data.text import TextDataset, shakespeare
+from minifp.data.utterances import Utterances, collate_utterances
 
 __all__ = [
     "BoxedPictures",
@@ -31,16 +35,22 @@ __all__ = [
     "TextDataset",
     "VOCDetection",
     "bccd",
+    "Utterances",
     "cifar10",
     "cifar100",
+    "collate_utterances",
     "default_collate",
     "detection_collate",
     "digit_scenes",
+    "digit_strings",
     "digits",
     "fashion_mnist",
     "fingerprint",
     "mnist",
     "random_split",
+    "read_wav",
     "shakespeare",
+    "spoken_digit_strings",
+    "spoken_digits",
     "transforms",
 ]

@@ -36,16 +36,16 @@ def cached(dataset: str, checksums: dict, mirrors) -> dict:
     }
 
 
-def retrieved(dataset: str, archive: str, checksum: str, mirrors, called: str) -> Path:
-    """Return the path of one file in the user's cache, downloaded if it is not there.
+def archive(dataset: str, name: str, checksum: str, mirrors, instead) -> Path:
+    """Return the path of an archive in the user's cache, downloaded if it is not there yet.
 
-    called: another name, by which it may lie in a folder of the user's. Raises DataError as
-    `cached` does.
+    instead: the names of the files that people may put into a folder of their own. Raises DataError
+    as `cached` does.
     """
-    by_hand = _by_hand([called])
+    by_hand = _by_hand(instead)
     pooch = _pooch(dataset, by_hand)
     folder = Path(pooch.os_cache("minifp")) / dataset
-    return _retrieve(pooch, dataset, folder, archive, checksum, mirrors, by_hand)
+    return _retrieve(pooch, dataset, folder, name, checksum, mirrors, by_hand)
 
 
 def unpacked(dataset: str, archive: str, checksum: str, inside: str, names, mirrors) -> dict:

@@ -1,6 +1,6 @@
 """Where the data sets that are not bundled would be read from, without downloading any."""
 
-from minifp.data import cifar, downloads, files, images, packed
+from minifp.data import cifar, downloads, files, fsdd, images, packed
 from minifp.data.detection import blood_cells
 from minifp.errors import DataError
 
@@ -13,13 +13,16 @@ SETS = {
     "cifar100": (cifar.CIFAR100.files, cifar.CIFAR100.folder, "{}", 169),
 }
 BCCD = "bccd"  # which lies in a folder, or in an archive of it
-ALL = (*SETS, BCCD)
+SOUNDS = fsdd.DATASET
+ALL = (*SETS, BCCD, SOUNDS)
 
 
 def whereabouts(dataset: str) -> str:
     """Say it of one of ALL, or what is wrong with what is there."""
     if dataset == BCCD:
         return of_blood_cells()
+    if dataset == SOUNDS:
+        return of_sounds()
     names, inside, called, megabytes = SETS[dataset]
     try:
         paths = files.local(dataset, names, inside=[inside] if inside else [])
@@ -30,10 +33,26 @@ def whereabouts(dataset: str) -> str:
         return f"in {next(iter(paths.values())).parent}"
     if jpegs:
         return f"in {jpegs[0].parent}, packed as JPEG"
+    return downloaded(dataset, [called.format(name) for name in names], inside, megabytes)
+
+
+def of_sounds() -> str:
+    """The same of the recordings, which may be a folder of files or an archive."""
+    try:
+        place = fsdd.local()
+    except DataError as error:
+        return str(error)
+    if place is not None:
+        return f"in {place if place.is_dir() else place.parent}"
+    return downloaded(SOUNDS, [fsdd.ARCHIVE], "", 16)
+
+
+def downloaded(dataset, names, inside, megabytes) -> str:
+    """Say where in the user's cache the files are, or will be."""
     kept = downloads.cache(dataset)
     if kept is None:
         return "not in MINIFP_DATA, and pooch, which downloads it, is not installed"
-    if all((kept / inside / called.format(name)).is_file() for name in names):
+    if all((kept / inside / name).is_file() for name in names):
         return f"in {kept / inside}"
     return f"will be downloaded into {kept} ({megabytes} MB)"
 

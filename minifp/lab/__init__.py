@@ -8,6 +8,13 @@ from minifp.lab.detection.coco import CocoEvaluation, coco_map
 from minifp.lab.detection.drawing import draw_comparison, draw_detections
 from minifp.lab.detection.evaluating import DetectionEvaluation
 from minifp.lab.detection.voc import detection_f1, voc_average_precision, voc_map
+from minifp.lab.error_rates import (
+    ErrorRate,
+    character_error_rate,
+    edit_distance,
+    error_rate,
+    word_error_rate,
+)
 from minifp.lab.exhibits import Gallery, gallery
 from minifp.lab.grids.sweeping import Sweep, sweep
 from minifp.lab.inference.evaluating import Inference, evaluate
@@ -26,6 +33,7 @@ __all__ = [
     "Comparison",
     "DetectionEvaluation",
     "EarlyStopping",
+    "ErrorRate",
     "Gallery",
     "Inference",
     "Metric",
@@ -41,6 +49,10 @@ __all__ = [
     "detection_f1",
     "draw_comparison",
     "draw_detections",
+    "character_error_rate",
+    "compare",
+    "edit_distance",
+    "error_rate",
     "gallery",
     "largest_batch",
     "plan",
@@ -49,4 +61,5 @@ __all__ = [
     "train",
     "voc_average_precision",
     "voc_map",
+    "word_error_rate",
 ]

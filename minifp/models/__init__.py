@@ -10,6 +10,7 @@ from minifp.models.alexnet import AlexNet
 from minifp.models.chargru import CharGRU
 from minifp.models.charlstm import CharLSTM
 from minifp.models.cifar_resnet import CIFARResNet
+from minifp.models.deepspeech2 import DeepSpeech2, DeepSpeech2Mandarin
 from minifp.models.densenet import DenseNet121
 from minifp.models.faster_rcnn import FasterRCNN
 from minifp.models.googlenet import GoogLeNet
@@ -26,7 +27,8 @@ from minifp.models.vgg16 import VGG16, VGG16BN
 from minifp.models.vit import ViTTiny
 
 __all__ = [
-    "AlexNet", "CIFARResNet", "CharGRU", "CharLSTM", "DenseNet121", "FasterRCNN", "GoogLeNet",
-    "InceptionV2", "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18",
-    "ResNet34", "ResNet50", "SSD300", "VGG", "VGG16", "VGG16BN", "ViTTiny",
+    "AlexNet", "CIFARResNet", "CharGRU", "CharLSTM", "DeepSpeech2", "DeepSpeech2Mandarin",
+    "DenseNet121", "FasterRCNN", "GoogLeNet", "InceptionV2", "InceptionV3", "LeNet", "MLP",
+    "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34", "ResNet50", "SSD300", "VGG", "VGG16",
+    "VGG16BN", "ViTTiny",
 ]  # fmt: skip

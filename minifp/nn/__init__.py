@@ -86,6 +86,7 @@ from minifp.nn.pooling import (
     MaxPool2d,
 )
 from minifp.nn.recurrent import GRU, LSTM, RNN
+from minifp.nn.sequences import RowConv, SequenceBatchNorm
 from minifp.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
@@ -102,8 +103,9 @@ __all__ = [
     "MultiheadAttention", "NLLLoss", "PReLU", "PairwiseDistance", "Parameter", "ParameterDict",
     "ParameterList", "PixelShuffle", "PixelUnshuffle", "RMSNorm", "RNN", "RNNCell", "ReLU",
     "ReLU6", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d",
-    "RoIAlign", "RoIPool", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax",
-    "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Unflatten", "Unfold", "Upsample",
-    "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "detection",
+    "RoIAlign", "RoIPool", "RowConv", "SELU", "SequenceBatchNorm", "Sequential", "SiLU", "Sigmoid",
+    "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Unflatten",
+    "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d",
+    "detection",
     "functional", "init", "utils",
 ]  # fmt: skip

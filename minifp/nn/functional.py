@@ -3,7 +3,7 @@
 
 # ---- written by scripts/write_listings.py: do not edit ----
 # convolution
-from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold, unfold
+from minifp.ops import conv1d, conv2d, conv_transpose1d, conv_transpose2d, fold, row_conv, unfold
 
 # detection
 from minifp.ops import (
@@ -14,7 +14,8 @@ from minifp.ops import (
 # losses
 from minifp.ops import (
     binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy,
-    ctc_loss, huber_loss, kl_div, l1_loss, mse_loss, nll_loss, sigmoid_focal_loss, smooth_l1_loss,
+    ctc_beam_search_decode, ctc_greedy_decode, ctc_loss, huber_loss, kl_div, l1_loss, mse_loss,
+    nll_loss, sigmoid_focal_loss, smooth_l1_loss,
 )  # fmt: skip
 
 # normalization
@@ -53,15 +54,16 @@ __all__ = [
     "avg_pool1d", "avg_pool2d", "batch_norm", "batched_nms", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "box_area", "box_convert", "box_iou", "celu",
     "clip_boxes_to_image", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d",
-    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss", "decode_boxes",
-    "dropout", "dropout1d", "dropout2d", "elu", "embedding", "encode_boxes", "fold", "gelu",
-    "generalized_box_iou", "generalized_box_iou_loss", "glu", "group_norm", "gru", "hardsigmoid",
-    "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss",
-    "layer_norm", "leaky_relu", "linear", "local_response_norm", "log_softmax", "logsigmoid",
-    "lstm", "max_pool1d", "max_pool2d", "mish", "mse_loss", "nll_loss", "nms", "normalize",
-    "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu",
-    "relu6", "remove_small_boxes", "rms_norm", "rnn", "roi_align", "roi_pool",
-    "scaled_dot_product_attention", "selu", "sigmoid", "sigmoid_focal_loss", "silu",
-    "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign", "tanh", "tanhshrink", "unfold",
+    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_beam_search_decode",
+    "ctc_greedy_decode", "ctc_loss", "decode_boxes", "dropout", "dropout1d", "dropout2d", "elu",
+    "embedding", "encode_boxes", "fold", "gelu", "generalized_box_iou", "generalized_box_iou_loss",
+    "glu", "group_norm", "gru", "hardsigmoid", "hardswish", "hardtanh", "huber_loss",
+    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear",
+    "local_response_norm", "log_softmax", "logsigmoid", "lstm", "max_pool1d", "max_pool2d", "mish",
+    "mse_loss", "nll_loss", "nms", "normalize", "one_hot", "pad", "pairwise_distance",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6", "remove_small_boxes", "rms_norm",
+    "rnn", "roi_align", "roi_pool", "row_conv", "scaled_dot_product_attention", "selu", "sigmoid",
+    "sigmoid_focal_loss", "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "softsign",
+    "tanh", "tanhshrink", "unfold",
 ]  # fmt: skip
 # ---- written until here ----

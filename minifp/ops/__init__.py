@@ -12,6 +12,7 @@ again: of arrays, with all settings said.
 from minifp.ops.convolution.conv import conv1d, conv2d
 from minifp.ops.convolution.conv_transpose import conv_transpose1d, conv_transpose2d
 from minifp.ops.convolution.folding import fold, unfold
+from minifp.ops.convolution.row_conv import row_conv
 from minifp.ops.creation import as_tensor, from_numpy, tensor
 from minifp.ops.detection.box_coding import decode_boxes, encode_boxes
 from minifp.ops.detection.box_iou import box_iou, generalized_box_iou, generalized_box_iou_loss
@@ -34,6 +35,7 @@ from minifp.ops.losses.binary_cross_entropy import (
 )  # fmt: skip
 from minifp.ops.losses.cosine_embedding_loss import cosine_embedding_loss
 from minifp.ops.losses.cross_entropy import cross_entropy
+from minifp.ops.losses.ctc_decode import ctc_beam_search_decode, ctc_greedy_decode
 from minifp.ops.losses.ctc_loss import ctc_loss
 from minifp.ops.losses.kl_div import kl_div
 from minifp.ops.losses.nll_loss import nll_loss

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from cases.case import drawn
 from cases.losses import REDUCTION, in_minifp, with_constants
 from minifp.ops.losses.ctc_loss import alphas, betas, states
+from minifp.ops.losses.ctc_loss import ctc_loss_each as kernel_of_each
 
 
 def ctc(shape, targets, steps, lengths, blank=0, reduction="mean", zero_infinity=False):
@@ -78,6 +79,7 @@ def parts(x, labels, steps, lengths, blank):
     losses = -np.logaddexp.reduce(alpha[0] + beta[0], axis=-1)
     losses = np.where(np.isfinite(losses), losses, 0)
     inside = (np.arange(len(x))[:, None] < steps)[:, :, None]
+    inside = inside & (alpha > -np.inf) & (beta > -np.inf)  # and none of them NaN
     gamma = np.where(inside, np.exp(alpha + beta + losses[:, None]), 0)
     return alpha, beta, losses, np.minimum(gamma, 1)
 
@@ -117,4 +119,9 @@ def ctc_loss_dx(dl, x, labels, steps, lengths, *, exact, blank, zero_infinity, r
     dx, path = np.exp(x), states(labels, blank)[0]
     for n, s in np.ndindex(*path.shape):
         dx[:, n, path[n, s]] += gamma[:, n, s]
-    return dx * np.abs(dl / shares(lengths, reduction))[:, None]
+    dx = dx * np.abs(dl / shares(lengths, reduction))[:, None]
+    of_each = kernel_of_each.reference(
+        x, labels, steps, lengths, blank=blank, zero_infinity=False, sum=np.sum
+    )
+    chosen = ~inside | np.isposinf(of_each)
+    return np.where(chosen[:, :, None], 0, dx)  # 0 or NaN, whatever was computed

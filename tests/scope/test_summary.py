@@ -38,6 +38,13 @@ def test_layers_are_told_as_they_are_called():
     assert "Linear (layer)" in lines[4] and "again" in lines[4]
 
 
+@pytest.mark.parametrize(("layer", "gates"), [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])
+def test_products_of_a_recurrent_layer_are_those_of_each_step(layer, gates):
+    """Of 2 sequences of 6 steps: 5 inputs and 3 states for each of the 3 units of a gate."""
+    found = fp.summary(lambda: layer(5, 3, batch_first=True), (6, 5), 2, precisions=["mixed"])
+    assert found.multiply_adds == 2 * 6 * gates * 3 * (5 + 3)
+
+
 def test_nothing_is_drawn_and_nothing_written(monkeypatch):
     for name in ("uniform", "normal"):
         monkeypatch.setattr(f"minifp.runtime.random.{name}", None)

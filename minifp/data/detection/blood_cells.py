@@ -86,7 +86,7 @@ def downloaded() -> Path:
     place = in_cache()
     if downloads.is_whole(place, None):
         return place
-    archive = downloads.retrieved("bccd", PUBLISHED, CHECKSUM, MIRRORS, called=ALSO)
+    archive = downloads.archive("bccd", PUBLISHED, CHECKSUM, MIRRORS, [ALSO])
     place = archives.unpacked("bccd", archive, WANTED, CHECKSUM)
     archive.unlink()
     return place

@@ -39,7 +39,8 @@ def gallery(
     AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation ResNet-50, here on CIFAR-10
     at a fraction of their width; or one of them, such as vgg-d. Each is trained in float32, and in
     mixed precision without loss scaling and with a dynamic scale; the ResNet with controls too, and
-    with every combination of the three techniques. That takes hours: --dry-run says how many.
+    with every combination of the three techniques. That takes hours: --dry-run says how many. NAME
+    may also be "speech": Deep Speech 2 on strings of spoken digits.
 
     Or it is "detection", table 2 of that paper, where loss scaling is needed: SSD on scenes of
     digits, with gradients made smaller by the exponent dial, and at larger scales SSD and Faster

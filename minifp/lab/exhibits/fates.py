@@ -15,8 +15,8 @@ ROSE = "diverged (the loss rose)"
 
 
 def fate(run, base) -> str | None:
-    """What became of a run beside the baseline's of its seed, if that one ended; None for a run
-    that learned."""
+    """What became of a run beside the baseline's of its seed, if that one ended and more of the
+    metric is better; None for a run that learned."""
     if run.status == STOPPED:
         return GAVE_UP
     if not run.finished:
@@ -28,10 +28,9 @@ def fate(run, base) -> str | None:
 
 
 def fates(comparison, arm) -> Counter:
-    """How many runs of an arm came to nothing, by how. Only where more of the metric is better."""
-    if comparison.task.goal != "max":
-        return Counter()
-    base = {run.seed: run for run in comparison.runs_of(comparison.baseline) if ended(run)}
+    """How many runs of an arm came to nothing, by how."""
+    is_share = comparison.task.goal == "max"
+    base = {r.seed: r for r in comparison.runs_of(comparison.baseline) if is_share and ended(r)}
     found = (fate(run, base.get(run.seed)) for run in comparison.runs_of(arm))
     return Counter(how for how in found if how is not None)
 

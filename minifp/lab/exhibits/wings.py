@@ -1,12 +1,13 @@
 """The wings of the gallery, and finding what hangs in them by name."""
 
-from minifp.lab.exhibits import classification, detection, skips
+from minifp.lab.exhibits import classification, detection, skips, speech
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.task import Task
 
 WINGS = {
     "classification": classification.EXHIBITS,
     "detection": detection.EXHIBITS,
+    "speech": speech.EXHIBITS,
     "scaling": (*skips.EXHIBITS, detection.BATHTUB),
 }
 UNASKED = "evening"  # the scale where none is given

@@ -29,9 +29,9 @@ from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.losses.ctc_targets import as_labels
 from minifp.ops.losses.loss import check_reduction
-from minifp.ops.on_host import on_host
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
+from minifp.runtime.device import placed
 
 
 def states(labels, blank):
@@ -108,7 +108,7 @@ def ctc_loss_each(x, labels, steps, lengths, *, blank, zero_infinity, sum):
     return np.where(np.isposinf(losses), 0, losses) if zero_infinity else losses
 
 
-def _divisors(lengths, reduction, dtype):
+def divisors(lengths, reduction, dtype):
     """By what each loss is divided: in a mean by its labels, and all by the batch."""
     counts = np.maximum(lengths, 1) * len(lengths) if reduction == "mean" else lengths * 0 + 1
     return np.asarray(counts, dtype)
@@ -119,7 +119,7 @@ def ctc_loss_total(x, labels, steps, lengths, *, blank, zero_infinity, reduction
     losses = ctc_loss_each.reference(
         x, labels, steps, lengths, blank=blank, zero_infinity=zero_infinity, sum=sum
     )
-    return sum(losses / _divisors(lengths, reduction, x.dtype))
+    return sum(losses / divisors(lengths, reduction, x.dtype))
 
 
 @kernel("loss", GIVEN)
@@ -132,7 +132,7 @@ def ctc_loss_dx(dl, x, labels, steps, lengths, *, blank, zero_infinity, reductio
     in_states = gamma.transpose(1, 2, 0).reshape(N * S, T)
     in_classes = add_rows(in_states, rows.reshape(-1), N * x.shape[2], sum)
     dx = np.exp(x) - in_classes.reshape(N, x.shape[2], T).transpose(2, 0, 1)
-    dx = dx * (dl / _divisors(lengths, reduction, x.dtype))[:, None]
+    dx = dx * (dl / divisors(lengths, reduction, x.dtype))[:, None]
     impossible = np.isposinf(losses)
     dx = np.where(impossible[:, None], 0 if zero_infinity else np.nan, dx)
     return np.where((np.arange(T)[:, None] < steps)[:, :, None], dx, 0)
@@ -154,7 +154,6 @@ def ctc_loss_op(x, labels, steps, lengths, *, blank, zero_infinity, reduction):
 
 
 @public("fp F", autocast="loss")
-@on_host
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor | np.ndarray,
@@ -187,7 +186,8 @@ def ctc_loss(
         )
     blank = check_count("ctc_loss: blank", blank, least=0)
     x = log_probs if log_probs.ndim == 3 else log_probs.reshape(len(log_probs), 1, -1)
-    labels, steps, lengths = as_labels(log_probs, targets, input_lengths, target_lengths, blank)
+    indices = as_labels(log_probs, targets, input_lengths, target_lengths, blank)
+    labels, steps, lengths = (placed(a, like=x.array) for a in indices)
     settings = {"blank": blank, "zero_infinity": bool(zero_infinity), "reduction": reduction}
     losses = ctc_loss_op(x, labels, steps, lengths, **settings)
     return losses if log_probs.ndim == 3 or losses.ndim == 0 else losses.reshape()

@@ -2,8 +2,15 @@
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.ops.normalization.batch_norm import as_array
+from minifp.runtime.device import moved
+
+
+def as_array(values):
+    """The array of a tensor, on the CPU, or the array itself."""
+    array = values.array if isinstance(values, Tensor) else values
+    return moved(array, "cpu") if hasattr(array, "ndim") else array
 
 
 def as_labels(log_probs, targets, input_lengths, target_lengths, blank):
@@ -15,17 +22,17 @@ def as_labels(log_probs, targets, input_lengths, target_lengths, blank):
     (T, *batch, C), N = log_probs.shape, log_probs.shape[1] if log_probs.ndim == 3 else 1
     if blank >= C:
         raise ArgumentError(f"ctc_loss: blank={blank}: expected a class, 0 to {C - 1}")
-    steps = _as_lengths("input_lengths", input_lengths, N, T)
+    steps = as_lengths("ctc_loss: input_lengths", input_lengths, N, T)
     if not hasattr(targets, "ndim"):
         raise DTypeError(f"ctc_loss: targets is a {type(targets).__name__}: expected a tensor")
-    given = _as_indices("targets", as_array(targets))
+    given = _as_indices("ctc_loss: targets", as_array(targets))
     fits = given.ndim == 1 or (given.ndim == 2 and batch and len(given) == N)
     if not fits:
         raise ShapeError(
             f"ctc_loss: targets of shape {given.shape} for log_probs of shape {log_probs.shape}: "
             "expected (N, S) or (sum of target_lengths)"
         )
-    lengths = _as_lengths("target_lengths", target_lengths, N, given.shape[-1])
+    lengths = as_lengths("ctc_loss: target_lengths", target_lengths, N, given.shape[-1])
     if given.ndim == 1 and lengths.sum() != given.size:
         raise ShapeError(
             f"ctc_loss: targets of shape {given.shape}, target_lengths {lengths.tolist()}: "
@@ -46,19 +53,20 @@ def as_labels(log_probs, targets, input_lengths, target_lengths, blank):
 
 def _as_indices(name, values):
     if values.dtype.kind not in "iu":
-        raise DTypeError(f"ctc_loss: {name} of {values.dtype}: expected integers")
+        raise DTypeError(f"{name} of {values.dtype}: expected integers")
     return np.asarray(values, np.intp)
 
 
-def _as_lengths(name, lengths, count, largest):
-    """(count) integers from 0 to `largest`."""
+def as_lengths(name, lengths, count, largest):
+    """(count) integers from 0 to `largest`, of a tensor, array or list, or one number. Raises
+    DTypeError, ShapeError or ArgumentError, which `name` begins."""
     try:
         values = np.asarray(as_array(lengths))
     except ValueError:
-        raise DTypeError(f"ctc_loss: {name}={lengths!r}: expected integers") from None
+        raise DTypeError(f"{name}={lengths!r}: expected integers") from None
     values = _as_indices(name, values) if values.size else np.zeros(values.shape, np.intp)
     if values.shape != (count,) and (values.ndim or count != 1):
-        raise ShapeError(f"ctc_loss: {name} of shape {values.shape}: expected ({count},)")
+        raise ShapeError(f"{name} of shape {values.shape}: expected ({count},)")
     if values.size and not (0 <= values.min() and values.max() <= largest):
-        raise ArgumentError(f"ctc_loss: {name} {values.tolist()}: expected 0 to {largest}")
+        raise ArgumentError(f"{name} {values.tolist()}: expected 0 to {largest}")
     return values.reshape(count)
