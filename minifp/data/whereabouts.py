@@ -1,6 +1,6 @@
 """Where the data sets that are not bundled would be read from, without downloading any."""
 
-from minifp.data import cifar, downloads, files, images, packed
+from minifp.data import cifar, downloads, files, images, packed, translations
 from minifp.errors import DataError
 
 # The names of the files, the folder they may lie in, how the cache calls them, and the megabytes
@@ -10,6 +10,7 @@ SETS = {
     "fashion-mnist": ([*images.FASHION_CHECKSUMS], "", "{}.gz", 31),
     "cifar10": (cifar.CIFAR10.files, cifar.CIFAR10.folder, "{}", 170),
     "cifar100": (cifar.CIFAR100.files, cifar.CIFAR100.folder, "{}", 169),
+    "multi30k": ([*translations.CHECKSUMS], "", "{}.gz", 2),
 }
 
 
