@@ -21,8 +21,8 @@ FORWARD = ("forward", "scores", "projected", "number")  # what names of forward 
 
 
 def steps(args) -> int:
-    """Of a recurrent layer: steps times sequences, from its input (steps, sequences, size)."""
-    return prod(args[0].shape[:2])
+    """Of a recurrent layer: steps of all sequences, from the rows (steps, size) that it reads."""
+    return args[0].shape[0]
 
 
 class Counter:
