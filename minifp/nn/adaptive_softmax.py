@@ -88,15 +88,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ops.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each row, (N) integers: of the cluster that the head takes, or
-        of the head's own classes, as in PyTorch."""
+        """The most probable class of each row, (N) integers, as PyTorch takes it: of the head's own
+        classes where one of them has its highest score, else of all."""
         best = ops.argmax(self.head(input), 1).numpy().copy()
-        for i, (module, low) in enumerate(zip(self.tail, self.cutoffs)):
-            rows = np.flatnonzero(best == self.cutoffs[0] + i)
-            if len(rows):
-                best[rows] = -1 - (low + ops.argmax(module(input[rows]), 1).numpy())
-        found = np.where(best < 0, -1 - best, best)
-        return ops.tensor(found, device=device_of(input.array))
+        rows = np.flatnonzero(best >= self.cutoffs[0])
+        if len(rows):
+            best[rows] = ops.argmax(self.log_prob(input[rows]), 1).numpy()
+        return ops.tensor(best, device=device_of(input.array))
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.n_classes}, cutoffs={self.cutoffs[:-1]}"

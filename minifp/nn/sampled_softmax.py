@@ -89,9 +89,9 @@ class SampledSoftmaxLoss(Module):
         self, input: Tensor, target: Tensor, samples: np.ndarray, tries: int
     ) -> Tensor:
         """The loss where these classes (n_samples) came out of so many draws."""
-        place = device_of(input.array)
         rows_of_features("SampledSoftmaxLoss", input, self.in_features)
         classes = class_numbers("SampledSoftmaxLoss", input, target, self.n_classes)
+        place = device_of(input.array)
         log_odds = self._log_expected(np.concatenate([classes, samples]), tries)
         both = ops.tensor(np.concatenate([classes, samples]), device=place)
         w = F.embedding(both, self.weight)
