@@ -16,6 +16,7 @@ from minifp.data.sentence_pairs import EncodedPairs, SentencePairs, collate_pair
 from minifp.data.structure import default_collate
 from minifp.data.text import TextDataset, shakespeare
 from minifp.data.translations import multi30k
+from minifp.data.words import WordDataset, shakespeare_words
 
 __all__ = [
     "BucketSampler",
@@ -30,6 +31,7 @@ __all__ = [
     "Subset",
     "TensorDataset",
     "TextDataset",
+    "WordDataset",
     "cifar10",
     "cifar100",
     "collate_pairs",
@@ -41,5 +43,6 @@ __all__ = [
     "multi30k",
     "random_split",
     "shakespeare",
+    "shakespeare_words",
     "transforms",
 ]

@@ -26,7 +26,7 @@ from minifp.models.vgg16 import VGG16, VGG16BN
 from minifp.models.vit import ViTTiny
 
 __all__ = [
-    "AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DenseNet121", "GoogLeNet", "InceptionV2",
-    "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34",
-    "ResNet50", "Seq2Seq", "VGG", "VGG16", "VGG16BN", "ViTTiny",
+    "AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DenseNet121", "GoogLeNet",
+    "InceptionV2", "InceptionV3", "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18",
+    "ResNet34", "ResNet50", "Seq2Seq", "VGG", "VGG16", "VGG16BN", "ViTTiny",
 ]  # fmt: skip

@@ -62,9 +62,7 @@ class SampledSoftmaxLoss(Module):
     Raises ArgumentError unless n_samples is less than n_classes.
     """
 
-    def __init__(
-        self, in_features: int, n_classes: int, n_samples: int, bias: bool = True
-    ) -> None:
+    def __init__(self, in_features: int, n_classes: int, n_samples: int, bias: bool = True) -> None:
         positive(in_features=in_features, n_classes=n_classes, n_samples=n_samples)
         if n_samples >= n_classes:
             raise ArgumentError(

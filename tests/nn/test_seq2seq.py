@@ -134,7 +134,9 @@ def test_scores_and_gradients_are_those_of_pytorchs_parts():
         scores = model(fp.tensor(SOURCE), LENGTHS, fp.tensor(TARGET))
         F.cross_entropy(scores.reshape(-1, 9), fp.tensor(labels.reshape(-1))).backward()
     expected = theirs(torch, w)
-    torch.nn.functional.cross_entropy(expected.reshape(-1, 9), torch.tensor(labels.ravel())).backward()
+    torch.nn.functional.cross_entropy(
+        expected.reshape(-1, 9), torch.tensor(labels.ravel())
+    ).backward()
     np.testing.assert_allclose(scores.numpy(), expected.detach().numpy(), rtol=1e-10, atol=1e-12)
     for name, p in model.named_parameters():
         np.testing.assert_allclose(
