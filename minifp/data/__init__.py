@@ -4,6 +4,7 @@ Importing this reads and downloads nothing; calling `digits()` and the others do
 """
 
 from minifp.data import transforms
+from minifp.data.byte_pairs import BytePairs
 from minifp.data.cifar import cifar10, cifar100
 from minifp.data.dataset import Dataset, TensorDataset, fingerprint
 from minifp.data.detection.blood_cells import bccd
@@ -17,27 +18,38 @@ from minifp.data.fsdd import spoken_digits
 from minifp.data.images import digits, fashion_mnist, mnist
 from minifp.data.loader import DataLoader
 from minifp.data.parts import ConcatDataset, Subset, random_split
+from minifp.data.samplers import BucketSampler, StreamSampler
+from minifp.data.sentence_pairs import EncodedPairs, SentencePairs, collate_pairs
 from minifp.data.sound import read_wav
 from minifp.data.strings import digit_strings, spoken_digit_strings
 from minifp.data.structure import default_collate
 from minifp.data.text import TextDataset, shakespeare
+from minifp.data.translations import multi30k
 from minifp.data.utterances import Utterances, collate_utterances
+from minifp.data.words import WordDataset, shakespeare_words
 
 __all__ = [
     "BoxedPictures",
+    "BucketSampler",
+    "BytePairs",
     "CocoDetection",
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "EncodedPairs",
     "ImageFolder",
+    "SentencePairs",
+    "StreamSampler",
     "Subset",
     "TensorDataset",
     "TextDataset",
-    "VOCDetection",
-    "bccd",
     "Utterances",
+    "VOCDetection",
+    "WordDataset",
+    "bccd",
     "cifar10",
     "cifar100",
+    "collate_pairs",
     "collate_utterances",
     "default_collate",
     "detection_collate",
@@ -47,9 +59,11 @@ __all__ = [
     "fashion_mnist",
     "fingerprint",
     "mnist",
+    "multi30k",
     "random_split",
     "read_wav",
     "shakespeare",
+    "shakespeare_words",
     "spoken_digit_strings",
     "spoken_digits",
     "transforms",

@@ -11,7 +11,26 @@ from minifp.errors import ArgumentError, DataError
 from minifp.ops.creation import Data
 
 
-class TextDataset(Dataset):
+class Pieces(Dataset):
+    """A long row of codes in pieces of `length`, each with the codes that follow.
+
+    Item i is (x, t), both (length,) int64: codes i * length onwards, and the same one further on.
+    What is left at the end is not used.
+    """
+
+    length: int
+    codes: np.ndarray
+
+    def __len__(self) -> int:
+        return max(0, (len(self.codes) - 1) // self.length)
+
+    def __getitem__(self, index: Any) -> Fields:
+        start = np.arange(len(self))[index] * self.length
+        x = np.expand_dims(start, -1) + np.arange(self.length)
+        return self.codes[x], self.codes[x + 1]
+
+
+class TextDataset(Pieces):
     """A text in pieces of `length` characters, each with the characters that follow.
 
     Item i is (x, t), both (length,) int64 codes: characters i * length onwards, and the same one
@@ -30,14 +49,6 @@ class TextDataset(Dataset):
         if len(self._codes) != len(self.vocabulary):
             raise ArgumentError(f"TextDataset: vocabulary repeats characters: {vocabulary!r}")
         self.codes = self.encode(text)
-
-    def __len__(self) -> int:
-        return max(0, (len(self.codes) - 1) // self.length)
-
-    def __getitem__(self, index: Any) -> Fields:
-        start = np.arange(len(self))[index] * self.length
-        x = np.expand_dims(start, -1) + np.arange(self.length)
-        return self.codes[x], self.codes[x + 1]
 
     def encode(self, text: str) -> np.ndarray:
         """Return the codes of a text, (n,) int64. Raises DataError for a character without one."""

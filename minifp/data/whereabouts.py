@@ -1,6 +1,6 @@
 """Where the data sets that are not bundled would be read from, without downloading any."""
 
-from minifp.data import cifar, downloads, files, fsdd, images, packed
+from minifp.data import cifar, downloads, files, fsdd, images, packed, translations
 from minifp.data.detection import blood_cells
 from minifp.errors import DataError
 
@@ -11,6 +11,7 @@ SETS = {
     "fashion-mnist": ([*images.FASHION_CHECKSUMS], "", "{}.gz", 31),
     "cifar10": (cifar.CIFAR10.files, cifar.CIFAR10.folder, "{}", 170),
     "cifar100": (cifar.CIFAR100.files, cifar.CIFAR100.folder, "{}", 169),
+    "multi30k": ([*translations.CHECKSUMS], "", "{}.gz", 2),
 }
 BCCD = "bccd"  # which lies in a folder, or in an archive of it
 SOUNDS = fsdd.DATASET

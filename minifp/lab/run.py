@@ -125,10 +125,12 @@ class Training:
     def __init__(self, task, run, data, graph=None, snapshots=False):
         self.task, self.run, arm = task, run, as_arm(run.precision)
         self.train_set, self.test_set = data
+        sampler = task.sampler and task.sampler(self.train_set, task.batch_size)
         self.loader = DataLoader(
-            self.train_set, task.batch_size, shuffle=True, seed=arm.order_seed(run.seed),
-            collate_fn=task.collate, transform=task.transform,
+            self.train_set, task.batch_size, shuffle=sampler is None, sampler=sampler,
+            seed=arm.order_seed(run.seed), collate_fn=task.collate, transform=task.transform,
         )  # fmt: skip
+        check_whole(task, self.train_set, self.loader)
         self.total, self.epoch = (
             total_steps(task, self.train_set),
             epoch_steps(task, self.train_set),
@@ -366,6 +368,16 @@ def total_steps(task: Task, train_set) -> int:
 def epoch_steps(task: Task, train_set) -> int:
     """How many steps an epoch takes."""
     return -(-len(train_set) // (task.batch_size * task.accumulate))
+
+
+def check_whole(task: Task, train_set, loader) -> None:
+    """Raise ArgumentError where a task's sampler does not take each item of an epoch once."""
+    expected, found = -(-len(train_set) // task.batch_size), len(loader)
+    if found != expected:
+        raise ArgumentError(
+            f"task {task.name!r}: its sampler makes {found} batches of an epoch, expected "
+            f"{expected}: an order of all {len(train_set)} items of the training set"
+        )
 
 
 def evaluation_steps(total: int, epoch: int) -> set:

@@ -97,6 +97,7 @@ def others(task) -> dict:
         "evaluation": name_of(task.evaluate),
         "collating": name_of(task.collate),
         "augmentation": name_of(task.transform),
+        "order": name_of(task.sampler),
         "accumulated batches": task.accumulate,
         "early stopping": task.early_stopping and str(task.early_stopping),
     }

@@ -14,7 +14,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.metrics import Metric, accuracy, is_finite, is_positive
 
 OPTIONAL = (  # functions that may be None
-    *("metric", "schedule", "step", "evaluate", "collate", "transform"),
+    *("metric", "schedule", "step", "evaluate", "collate", "transform", "sampler"),
 )
 
 
@@ -84,6 +84,8 @@ class Task:
     transform: changes the batches that are trained with, as the loader's does, such as
         `fp.data.transforms.RandomCrop(32, padding=4)`: in every precision alike. With collate it
         changes the items, before.
+    sampler: sampler(training set, batch_size) returns what the loader takes as `sampler`: an order
+        of the items, such as a BucketSampler's, instead of a shuffled one.
     accumulate: how many batches are added up to one step.
     early_stopping: an EarlyStopping, or None to train to the end.
     target: of the metric; then the steps are told after which a run first reaches it, as MLPerf
@@ -125,6 +127,7 @@ class Task:
     target: float | None = None
     loss_margin: float | None = None
     transform: Callable | None = None
+    sampler: Callable | None = None
     origin: ClassVar[tuple[str, str | None] | None] = None
 
     def __post_init__(self):

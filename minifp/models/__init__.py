@@ -7,6 +7,7 @@ if not (_here / "mlp.py").exists():  # a checkout
     __path__.append(str(_here.parents[1] / "models"))
 
 from minifp.models.alexnet import AlexNet
+from minifp.models.biglstm import BigLSTM
 from minifp.models.chargru import CharGRU
 from minifp.models.charlstm import CharLSTM
 from minifp.models.cifar_resnet import CIFARResNet
@@ -21,14 +22,15 @@ from minifp.models.mlp import MLP
 from minifp.models.mobilenet_v2 import MobileNetV2
 from minifp.models.preact_resnet import PreActResNet50
 from minifp.models.resnet import ResNet18, ResNet34, ResNet50
+from minifp.models.seq2seq import Seq2Seq
 from minifp.models.ssd import SSD300
 from minifp.models.vgg import VGG
 from minifp.models.vgg16 import VGG16, VGG16BN
 from minifp.models.vit import ViTTiny
 
 __all__ = [
-    "AlexNet", "CIFARResNet", "CharGRU", "CharLSTM", "DeepSpeech2", "DeepSpeech2Mandarin",
-    "DenseNet121", "FasterRCNN", "GoogLeNet", "InceptionV2", "InceptionV3", "LeNet", "MLP",
-    "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34", "ResNet50", "SSD300", "VGG", "VGG16",
-    "VGG16BN", "ViTTiny",
+    "AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DeepSpeech2",
+    "DeepSpeech2Mandarin", "DenseNet121", "FasterRCNN", "GoogLeNet", "InceptionV2", "InceptionV3",
+    "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34", "ResNet50", "SSD300",
+    "Seq2Seq", "VGG", "VGG16", "VGG16BN", "ViTTiny",
 ]  # fmt: skip

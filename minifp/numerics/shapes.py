@@ -1,8 +1,9 @@
 """Results without numbers: what kernels return where only shapes are asked for.
 
 A kernel's result has its shape and format, in memory that nobody has written to: the system gives
-addresses for it and no pages. Shapes of convolutions and products are known beforehand; all other
-kernels cost little beside them, and their references are asked, on whatever numbers there are.
+addresses for it and no pages. Shapes of convolutions, products and recurrent layers are known
+beforehand; all other kernels cost little beside them, and their references are asked, on whatever
+numbers there are.
 """
 
 from collections.abc import Callable
@@ -35,6 +36,31 @@ SHAPES: dict[str, Callable[..., tuple]] = {
     "linear_dw": lambda dy, x, **_: (dy.shape[-1], x.shape[-1]),
     "matmul_forward": lambda x, y: of_product(x, y),
     "attention_scores": lambda q, k, mask, **_: of_product(q, np.swapaxes(k, -1, -2)),
+    "embedding_dw": lambda dy, i, *, rows, **_: (rows, dy.shape[-1]),
+}
+
+# The same of kernels with several results. Of recurrent layers: N rows, B sequences, H units.
+SEVERAL: dict[str, Callable[..., list[tuple]]] = {
+    "lstm_forward": lambda x, h, c, *_, **__: [
+        *((len(x), n * c.shape[1]) for n in (1, 1, 4)),  # h, c and gates of every row
+        *(h.shape, c.shape),
+    ],
+    "lstm_projected": lambda x, h, c, *_, **__: [
+        (len(x), h.shape[1]),
+        *((len(x), n * c.shape[1]) for n in (1, 1, 4)),  # c, q and gates
+        *(h.shape, c.shape),
+    ],
+    "lstm_dz": lambda dy, dh, dc, before, cs, gates, *_, **__: [gates.shape, dh.shape, dc.shape],
+    "lstm_projected_dz": lambda dy, dh, dc, before, cs, gates, *_, **__: [
+        *(gates.shape, dy.shape, dh.shape, dc.shape),
+    ],
+    "gru_forward": lambda x, h, *_, **__: [
+        *((len(x), n * h.shape[1]) for n in (1, 4)),
+        h.shape,
+    ],
+    "gru_da": lambda dy, dh, *_, **__: [*[(len(dy), 3 * dh.shape[1])] * 2, dh.shape],
+    "rnn_forward": lambda x, h, *_, **__: [(len(x), h.shape[1]), h.shape],
+    "rnn_dz": lambda dy, dh, *_, **__: [dy.shape, dh.shape],
 }
 
 
@@ -42,7 +68,11 @@ def shaped(kernel: Any, formats: Any, *args: Any, to: Any, **params: Any) -> Any
     """What a compiled kernel would return (see Kernel.compiled), without its numbers."""
     known = SHAPES.get(kernel.reference.__name__)
     if known is not None:
-        return np.empty(known(*args, **params), as_dtype(to[0]))
+        dtype = dtypes_of(args)[0] if to[0] is None else to[0]  # of a sum: that of its argument
+        return np.empty(known(*args, **params), as_dtype(dtype))
+    several = SEVERAL.get(kernel.reference.__name__)
+    if several is not None:
+        return tuple(np.empty(s, as_dtype(d)) for s, d in zip(several(*args, **params), to))
     if kernel.rule.role == "map" and len(formats.out) == 1 and "shape" not in kernel.keywords:
         formulas = getattr(kernel.derived, "formulas", None)
         _, arrays = (None, ()) if formulas is None else formulas.of_call(args, dict(params))
@@ -52,6 +82,11 @@ def shaped(kernel: Any, formats: Any, *args: Any, to: Any, **params: Any) -> Any
     if isinstance(results, tuple):
         return tuple(map(untouched, results))
     return untouched(results)
+
+
+def dtypes_of(args) -> list:
+    """Of the floating arrays among the arguments, in their order."""
+    return [a.dtype for a in args if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
 
 
 def untouched(result: Any) -> Any:

@@ -223,7 +223,17 @@ def test_installing_upgrades_no_working_numpy_and_caps_nothing(metadata):
 def test_the_extras_are_there(metadata):
     extras = set(metadata.get_all("Provides-Extra"))
     assert extras == {"cuda12", "cuda13", "cudnn12", "cudnn13", "cudnn-frontend", "cuda-test"} | {
-        *("cluster", "plot", "images", "tensorboard", "test", "parity", "bench", "dev"),
+        *(
+            "cluster",
+            "plot",
+            "images",
+            "tensorboard",
+            "translation",
+            "test",
+            "parity",
+            "bench",
+            "dev",
+        ),
     }
     texts = metadata.get_all("Requires-Dist")
     named = {e: {r.name for r in requirements(texts, e)} for e in extras}

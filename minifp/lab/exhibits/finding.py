@@ -41,7 +41,7 @@ def needing(line) -> str:
         how = "matches float32" if verdict == EQUIVALENT else f"is undecided{seeds(line.without)}"
         return f"not as in the paper: without loss scaling mixed precision {how}"
     how = fates_text(line.fates[line.without.precision], line.without.n)
-    began = f"without loss scaling it fails ({how or 'it ends lower'})"
+    began = f"without loss scaling it fails ({how or 'it ends worse'})"
     others = [row for row in line.scaled if row.verdict != EQUIVALENT]
     if not others:
         return f"as in the paper, {began}, and with {matching} it matches float32"
@@ -56,8 +56,9 @@ def matches(line) -> str:
 
 
 def is_worse(line) -> bool:
-    """Whether it ends lower without loss scaling; the metric is one of which more is better."""
-    return line.without.difference is not None and line.without.difference < 0
+    """Whether it ends worse without loss scaling."""
+    difference = line.without.difference or 0.0
+    return difference < 0 if line.goal == "max" else difference > 0
 
 
 def seeds(row) -> str:

@@ -44,7 +44,7 @@ class Line:
     """What came out of one exhibit: rows of its comparison, and what follows for the claim.
 
     tested: the Row of each arm but the controls, by its text. fates: of each, how many runs came to
-    nothing, by how. core_minutes: that all of its runs took of one core.
+    nothing, by how. core_minutes: that all of its runs took of one core. goal: the metric's.
     """
 
     exhibit: Exhibit
@@ -52,6 +52,7 @@ class Line:
     tested: dict[str, Row]
     fates: dict[str, Counter]
     core_minutes: float
+    goal: str = "max"
 
     @property
     def without(self) -> Row:
@@ -84,7 +85,7 @@ class Gallery:
             minutes = sum(run.processor_seconds for run in c.runs) / 60
             tested = {arm: rows[arm] for arm in exhibit.tested}
             came = {arm: fates(c, arm) for arm in tested}
-            found.append(Line(exhibit, rows[c.baseline], tested, came, minutes))
+            found.append(Line(exhibit, rows[c.baseline], tested, came, minutes, c.task.goal))
         return found
 
     def table(self) -> str:

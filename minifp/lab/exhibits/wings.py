@@ -1,6 +1,13 @@
 """The wings of the gallery, and finding what hangs in them by name."""
 
-from minifp.lab.exhibits import classification, detection, skips, speech
+from minifp.lab.exhibits import (
+    classification,
+    detection,
+    language,
+    skips,
+    speech,
+    translation,
+)
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.task import Task
 
@@ -8,6 +15,8 @@ WINGS = {
     "classification": classification.EXHIBITS,
     "detection": detection.EXHIBITS,
     "speech": speech.EXHIBITS,
+    "translation": translation.EXHIBITS,
+    "language": language.EXHIBITS,
     "scaling": (*skips.EXHIBITS, detection.BATHTUB),
 }
 UNASKED = "evening"  # the scale where none is given

@@ -1,0 +1,146 @@
+"""A language model of projected LSTMs: Micikevicius et al. 2018 (arXiv:1710.03740), figure 5.
+
+There bigLSTM, 2 x 8,192 units projected to 1,024 over 793,471 words, diverged late without loss
+scaling (after 300,000 steps) and matched float32 with S = 128. Here one layer of 512 units
+projected to 128 reads the words of Shakespeare as one stream, with a softmax over a sample of
+words. As gradients of so small a network are larger than theirs, the exponent dial makes them as
+small.
+"""
+
+import math
+from functools import cache, partial
+
+import numpy as np
+
+from minifp import data, nn, optim
+from minifp.data import StreamSampler, Subset
+from minifp.lab.exhibits.exhibit import Exhibit
+from minifp.lab.task import Task
+from minifp.models import BigLSTM
+from minifp.ops import tensor, zeros
+
+LENGTH, LANES = 20, 32  # words of a piece, after which gradients end, and rows of a batch
+LEAST = 2  # times that a word must occur to have a number
+HIDDEN, PROJECTION, LAYERS = 512, 128, 1
+SAMPLES = 512
+LR, FIRST_SUM, CLIP = 0.2, 0.1, 1.0  # of Adagrad, and the largest norm
+MARGIN = 3.0  # of perplexity
+# In float32, after 600 steps the median gradient of the scores of words that were not meant is
+# 2^-19.3, after 1,800 it is 2^-20.5. With this dial it passes 2^-25 on the way, below which float16
+# has no number.
+DIAL = 5
+STEPS = {"quick": 600, "evening": 2_500, "full": 6_000}
+CLAIM = "without loss scaling it dies late; with S = 128 it ends where float32 does"
+ARMS = ("mixed,loss_scale=1", "mixed,loss_scale=128", "mixed")
+SEARCHED = (
+    "Adagrad's rate at 0.2 and 0.5, its sums beginning at 0.1 and 1: three float32 runs of one seed"
+)
+
+
+class Carried(nn.Module):
+    """A model that begins each batch with the state after the batch before.
+
+    h, c: that state, of as many rows as a batch has: buffers, so that a checkpoint has them. In
+    training they are taken over without their gradients: backward ends at the beginning of a batch.
+    """
+
+    def __init__(self, model: BigLSTM, lanes: int) -> None:
+        self.model, lstm = model, model.lstm
+        first = (zeros(lstm.num_layers, lanes, size) for size in lstm.state_sizes)
+        self.h, self.c = map(nn.Buffer, first)
+
+    def loss(self, codes, targets):
+        """The mean loss of a batch (lanes, T)."""
+        loss, state = self.model.loss(codes, targets, (self.h, self.c))
+        for buffer, after in zip((self.h, self.c), state):
+            buffer.array = after.array
+        return loss
+
+
+def network(words: int) -> Carried:
+    """The model over so many words."""
+    model = BigLSTM(
+        words, hidden=HIDDEN, projection=PROJECTION, layers=LAYERS, output="sampled",
+        samples=min(SAMPLES, words // 2),
+    )  # fmt: skip
+    return Carried(model, LANES)
+
+
+pieces = cache(data.shakespeare_words)
+
+
+def words():
+    """Shakespeare's words in pieces, of which whole batches are kept to train with."""
+    train, test = pieces(LENGTH, LEAST)
+    whole = len(train) // LANES * LANES
+    return Subset(train, range(whole), name=train.name), test
+
+
+def stream(train_set, lanes: int) -> StreamSampler:
+    """The text in its order, each row of a batch from another place on."""
+    return StreamSampler(len(train_set), lanes)
+
+
+def step(state, batch) -> dict:
+    """One step on the batch that follows; and which share of the recurrent weights' gradient is 0,
+    which in float16 tells of what was lost on the way."""
+    loss = state.model.loss(*batch)
+    state.optimizer.backward(loss)
+    gradient = state.model.model.lstm.weight_hh_l0.grad
+    lost = np.mean(gradient.numpy() == 0)
+    state.optimizer.step()
+    state.optimizer.zero_grad()
+    return {"loss": loss, "zeros": float(lost)}
+
+
+def evaluate(state, test_set) -> dict:
+    """The perplexity of the whole test text, over all words, with the state carried along."""
+    model, (x, t) = state.model.model, test_set[np.arange(len(test_set))]
+    lanes = min(LANES, len(x))
+    steps = len(x) // lanes
+    x, t = (a[: lanes * steps].reshape(lanes, steps, -1) for a in (x, t))
+    total, carried = 0.0, None
+    for k in range(steps):
+        loss, carried = model.loss(tensor(x[:, k]), tensor(t[:, k]), carried)
+        total += loss.item()
+    mean = total / steps
+    return {"perplexity": math.exp(min(mean, 700.0)), "loss": mean}
+
+
+def language(scale: str) -> Task:
+    """The model on the words of Shakespeare, for one of the scales."""
+    train, _ = pieces(LENGTH, LEAST)
+    return Task(
+        name="language-shakespeare",
+        description=f"an LSTM of {HIDDEN} units projected to {PROJECTION}, on Shakespeare's words",
+        model=partial(network, len(train.words)),
+        data=words,
+        loss=None,
+        optimizer=partial(optim.Adagrad, lr=LR, initial_accumulator_value=FIRST_SUM),
+        metric=None,
+        metric_name="perplexity",
+        metric_unit="",
+        goal="min",
+        margin=MARGIN,
+        step=step,
+        evaluate=evaluate,
+        sampler=stream,
+        batch_size=LANES,
+        steps=STEPS[scale],
+        clip_norm=CLIP,
+        dial=DIAL,
+    )
+
+
+EXHIBITS = (
+    Exhibit(
+        name="language-words",
+        title="Words of Shakespeare",
+        claim=CLAIM,
+        published=None,
+        task=language,
+        arms=ARMS,
+        searched=SEARCHED,
+        needs_scaling=True,
+    ),
+)
