@@ -9,6 +9,8 @@ from minifp.errors import ArgumentError
 
 def check_range(name, value, low=0.0, high=inf, open_above=False):
     """Raise ArgumentError unless low <= value <= high (< high if open above) and it is finite."""
+    if type(value) is float and low <= value < high:
+        return
     is_number = isinstance(value, (int, float, np.integer, np.floating))
     inside = is_number and not isinstance(value, bool) and isfinite(value) and low <= value <= high
     if not inside or (open_above and value == high):

@@ -199,10 +199,11 @@ def _backward_through(order, firsts, seeds, retain_graph):
     between, one after the other; what nobody keeps is freed on the way.
     """
     reached: set = set(order)
-    goes_on = {v for v in order if any(parent in reached for parent, _ in v.parents)}
+    # What each node's backward makes gradients for; of a leaf, and where fp.grad ends, nothing.
+    goes_to = {v: [parent in reached for parent, _ in v.parents] for v in order}
     sums: dict = {}
-    for node in order:
-        if node in goes_on:
+    for node, wanted in goes_to.items():
+        if True in wanted:
             _check_before_backward(node)
     for observer in observers:
         if hasattr(observer, "on_seed"):
@@ -215,17 +216,17 @@ def _backward_through(order, firsts, seeds, retain_graph):
         dys = {i: s.rounded(format_of(node, i)) for i, s in sums.pop(node).items()}
         if node.hooks and not (seeds.are_taken_out and type(node) is not Node):
             dys = {i: _after_hooks(node, i, dy, seeds) for i, dy in dys.items()}
-        for gradient in dys.values():
-            for observer in observers:
+        for observer in observers:
+            for gradient in dys.values():
                 observer.on_gradient(node, gradient)
         if seeds.are_taken_out and type(node) is not Node:  # before anyone reads the gradient
             dys = {i: seeds.taken_out(dy) for i, dy in dys.items()}
             if node.hooks:
                 dys = {i: _after_hooks(node, i, dy, UNSEEDED) for i, dy in dys.items()}
         yield node, dys
-        if node not in goes_on:  # a leaf, or where fp.grad ends
+        wanted = goes_to[node]
+        if True not in wanted:
             continue
-        wanted = [parent in reached for parent, _ in node.parents]
         # Not named, so that they are freed before the next node's are made.
         for (parent, i), g, go in zip(node.parents, run_backward(node, dys, wanted), wanted):
             if go:
@@ -249,20 +250,27 @@ def run_backward(node, dys, wanted=None):
     dys: the gradients of its outputs, by index. wanted: for each argument whether its gradient
     is (by default wherever it has one).
     """
-    wanted = [v is not None for v, _ in node.parents] if wanted is None else wanted
-    to = tuple(format_of(v, i) if go else None for (v, i), go in zip(node.parents, wanted))
-    all_dys = tuple(
-        dys[i] if i in dys else full(shape, 0, format, like=any_of(dys))
-        for i, (shape, format) in enumerate(zip(node.shapes, node.formats))
-    )
-    with policy.precision(node.precision):
+    parents = node.parents
+    wanted = [v is not None for v, _ in parents] if wanted is None else wanted
+    to = tuple([format_of(v, i) if go else None for (v, i), go in zip(parents, wanted)])
+    if len(dys) < len(node.shapes):
+        given = zip(node.shapes, node.formats)
+        dys = {
+            i: dys[i] if i in dys else full(shape, 0, format, like=any_of(dys))
+            for i, (shape, format) in enumerate(given)
+        }
+    all_dys = [dys[i] for i in range(len(dys))]
+    if node.precision is policy.get_precision():
         gradients = node.backward(*all_dys, *node.saved, to=to, **node.params)
+    else:
+        with policy.precision(node.precision):
+            gradients = node.backward(*all_dys, *node.saved, to=to, **node.params)
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
-    for (parent, i), format, g in zip(node.parents, to, gradients):
+    for (parent, i), format, g in zip(parents, to, gradients):
         if format is not None:
-            shape = parent.shape if isinstance(parent, Tensor) else parent.shapes[i]
-            if g is None or (g.shape, g.dtype) != (shape, format):
+            shape = parent.shapes[i] if type(parent) is Node else parent.shape
+            if g is None or g.shape != shape or g.dtype != format:
                 got = "none" if g is None else f"one of shape {g.shape}, {g.dtype}"
                 raise TapeError(
                     f"backward of {node.op}: expected a gradient of shape {shape}, {format}; "
@@ -278,7 +286,7 @@ def any_of(dys):
 
 def format_of(node, index):
     """The format in which a gradient of this value is stored."""
-    return node.gradient_dtype if isinstance(node, Tensor) else node.formats[index]
+    return node.formats[index] if type(node) is Node else node.gradient_dtype
 
 
 def _check_before_backward(node):

@@ -41,6 +41,8 @@ class GradientSum:
 
     def rounded(self, dtype):
         """The sum, in the format in which it is stored."""
+        if self.second is None and self.first.dtype == dtype:
+            return self.first
         if self.second is not None and dtype.itemsize <= float32.itemsize:
             return add(self.first, self.second, dtype)
         return downcast(self.total, dtype)

@@ -155,9 +155,13 @@ def _shared(out, args):
 def _enter(name, args, are_weights):
     """The arguments, cast where the precision says so; the casts are recorded."""
     precision = policy.get_precision()
-    dtypes = tuple(a.dtype if hasattr(a, "dtype") and a.dtype.kind == "f" else None for a in args)
+    dtypes = tuple([getattr(a, "dtype", None) for a in args])
+    dtypes = tuple([d if d is not None and d.kind == "f" else None for d in dtypes])
     if precision.operations is None:
-        wanted = policy.entry(dtypes, are_weights, precision)
+        key = dtypes, are_weights
+        if key not in precision.resolved:
+            precision.resolved[key] = policy.entry(dtypes, are_weights, precision)
+        wanted = precision.resolved[key]
     else:
         floating = [(d, a.ndim) for d, a in zip(dtypes, args) if d is not None]
         strong = [d for d, ndim in floating if ndim] or [d for d, _ in floating]

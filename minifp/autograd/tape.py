@@ -201,7 +201,7 @@ class Node:
 
     def watch(self, *groups: Iterable[Any]) -> None:
         """Remember the version of each tensor whose array is among the saved ones."""
-        saved = {id(a) for a in self.saved if is_array(a)}
+        saved = [id(a) for a in self.saved if type(a) is np.ndarray or is_array(a)]
         if saved:
             self.watched = tuple(
                 [

@@ -116,7 +116,8 @@ class _BatchNorm(_Norm):
             *(0.0 if momentum is None else momentum, self.eps),
         )
         if self.track_running_stats and self.running_mean.storage.version != before:
-            self.num_batches_tracked.data = self.num_batches_tracked.array + 1
+            count = self.num_batches_tracked
+            count.storage.write(count.array, count.array + 1)
         return y
 
 

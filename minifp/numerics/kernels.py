@@ -332,15 +332,18 @@ def _formats_of(targets, by_rule):
     """For each result the dtype that a compiled kernel shall store it in."""
     return tuple(
         [
-            rule if t is None else t.dtype if is_array(t) else as_dtype(t)
+            rule if t is None
+            else as_dtype(t) if isinstance(t, np.dtype)
+            else t.dtype if is_array(t)
+            else as_dtype(t)
             for t, rule in zip(targets, by_rule)
         ]
-    )
+    )  # fmt: skip
 
 
 def _into(results, targets):
     """Results, each written into the array that the caller gave for it, if any."""
-    if not any(map(is_array, targets)):
+    if all(t is None or isinstance(t, np.dtype) or not is_array(t) for t in targets):
         return results
     several = isinstance(results, tuple)
     written = []

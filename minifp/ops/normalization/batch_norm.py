@@ -10,6 +10,7 @@ The sums are in `reduce`; y and dx are rounded once. In evaluation m and v are c
 """
 
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import downcast, upcast
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
@@ -95,18 +97,20 @@ def batch_norm(
     ArgumentError for a momentum outside of 0 to 1, an eps that is not above 0, and in evaluation
     without running statistics.
     """
-    check_tensors("batch_norm", input=input)
     check_positive("batch_norm: eps", eps)
-    if input.ndim < 2:
-        raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
-    check_running("batch_norm", input, running_mean, running_var, momentum)
-    check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
+    check_range("batch_norm: momentum", momentum, high=1.0)
+    if not all_fit(input, running_mean, running_var, weight, bias):
+        check_tensors("batch_norm", input=input)
+        if input.ndim < 2:
+            raise ShapeError(f"batch_norm: input of shape {input.shape}: expected (N, C, ...)")
+        check_running("batch_norm", input, running_mean, running_var, momentum)
+        check_parameters("batch_norm", input.shape[1:2], input.shape, weight=weight, bias=bias)
     constant = not training
     if constant and running_mean is None:
         raise ArgumentError(
             "batch_norm: running statistics must be given in evaluation (training=False)"
         )
-    count = input.shape[0] * int(np.prod(input.shape[2:]))
+    count = input.shape[0] * prod(input.shape[2:])
     mean: Any = running_mean
     var: Any = running_var
     if not constant:
@@ -132,6 +136,18 @@ def as_array(x):
     return x.array if isinstance(x, Tensor) else x
 
 
+def all_fit(x, *of_channels):
+    """Whether all are tensors of floating numbers, x of at least two axes and the others (C): then
+    there is nothing to be refused."""
+    if type(x) is not Tensor or x.array.dtype.kind != "f" or x.array.ndim < 2:
+        return False
+    shape = x.array.shape[1:2]
+    for t in of_channels:
+        if not isinstance(t, Tensor) or t.array.dtype.kind != "f" or t.array.shape != shape:
+            return False
+    return True
+
+
 def check_running(function, input, running_mean, running_var, momentum):
     """Raise for running statistics that do not fit, or are not both there, and bad momentum."""
     check_range(f"{function}: momentum", momentum, high=1.0)
@@ -154,12 +170,21 @@ def mix_in(running_mean, running_var, mean, var, factor, momentum):
         device = import_module("minifp.ops.normalization.running_cuda")
         if device.mix_in(running_mean, running_var, mean, var, factor, momentum):
             return
-    pairs, mixed = ((running_mean, mean), (running_var, var * factor)), []
-    for running, new in pairs:
+    running = running_mean.array, running_var.array
+    mixed, are_finite = mixtures(*running, mean, var, float(factor), float(momentum))
+    if are_finite:
+        running_mean.storage.write(running[0], mixed[0])
+        running_var.storage.write(running[1], mixed[1])
+
+
+@compilable
+def mixtures(running_mean, running_var, mean, var, factor, momentum):
+    """Both running statistics with the new ones mixed in, rounded to their formats; and whether all
+    are finite."""
+    mixed = []
+    for running, new in ((running_mean, mean), (running_var, var * factor)):
         wide = np.promote_types(running.dtype, new.dtype)
         with np.errstate(all="ignore"):
-            sums = (1 - momentum) * upcast(running.array, wide) + momentum * upcast(new, wide)
+            sums = (1 - momentum) * upcast(running, wide) + momentum * upcast(new, wide)
         mixed.append(downcast(sums, running.dtype))
-    if all(np.isfinite(moved(values, "cpu")).all() for values in mixed):
-        for (running, _), values in zip(pairs, mixed):
-            running.data = values
+    return mixed, all(bool(np.isfinite(moved(values, "cpu")).all()) for values in mixed)

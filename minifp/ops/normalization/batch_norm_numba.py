@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.numerics.formats import downcast, float32
-from minifp.runtime.cpu.compile import inline
+from minifp.numerics.formats import downcast, float16, float32
+from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import flat, load, store
 from minifp.runtime.cpu.pool import parallel, spans
 from minifp.runtime.cpu.sums import add_rows, single, sum_of_block
@@ -205,6 +205,26 @@ def batch_norm_gradients(chunk, scratch, per, N, C, L, eps, constant, dy, x, w, 
         spread_over_columns(of_b, 0, L, columns, plain)
         spread_over_columns(scales, 0, L, columns, of_w)
         dx_of_rows(dy, x, first * L, C * L, N, columns, shift, inverse, of_w, along, plain, dx)
+
+
+@compiled
+def mix(factor, momentum, running_mean, running_var, m, v, mean, var):
+    """See `mixtures`; 0 if all that is stored is finite, else NaN."""
+    kept, taken, lost = np.float32(1 - momentum), np.float32(momentum), ZERO
+    for c in range(len(m)):
+        store(mean, c, kept * load(running_mean, c) + taken * m[c])
+        store(var, c, kept * load(running_var, c) + taken * (v[c] * np.float32(factor)))
+        lost += (load(mean, c) + load(var, c)) * ZERO
+    return lost
+
+
+@compiled_kernel
+def mixtures(running_mean, running_var, mean, var, factor, momentum):
+    if not {running_mean.dtype, running_var.dtype} <= {float16, float32} or mean.dtype != float32:
+        return None
+    mixed = np.empty_like(running_mean), np.empty_like(running_var)
+    arrays = [flat(a) for a in (running_mean, running_var, mean, var, *mixed)]
+    return mixed, mix(factor, momentum, *arrays) == 0
 
 
 def blocks_of(C, L):

@@ -39,9 +39,10 @@ def view(x):
 
 def flat(x):
     """A stored array as kernels take it, a copy only if it is not contiguous."""
-    if not x.flags.c_contiguous:
-        x = np.ascontiguousarray(x)
-    return view(x).reshape(-1)
+    flags = x.flags
+    if not (flags.c_contiguous and flags.writeable):
+        return view(np.ascontiguousarray(x)).reshape(-1)
+    return (x.view(BITS) if x.dtype == HALF else x).reshape(-1)
 
 
 # ---- in kernels ---------------------------------------------------------------------------------
