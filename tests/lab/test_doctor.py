@@ -47,7 +47,8 @@ def test_it_says_which_kernels_are_live_for_which_device():
     text = doctor.doctor_text()
     for device, name in (("cpu", "in NumPy"), ("cuda", "run on the CPU")):
         ways = [implementation_of(kernel, device) for kernel in kernels.KERNELS]
-        assert f"{sum(way.how == 'reference' for way in ways)} {name}" in row(text, device)
+        left = sum(way.how == "reference" for way in ways)
+        assert f"{left} {name}" in row(text, device) if left else name not in row(text, device)
     assert not cpu.can_compile() or re.search(
         r"^\d+ compiled by numba, \d+ derived by LLVM", row(text, "cpu")
     )

@@ -58,8 +58,10 @@ class SpecAugment:
         changed = np.where(hidden & inside[:, :, None], np.asarray(self.value, x.dtype), x)
         return (changed, lengths, *others)
 
-    def warped(self, x, lengths, indices, draws):
-        """Each utterance with a point of it moved in time, and its ends left where they are."""
+    def warped(
+        self, x: np.ndarray, lengths: np.ndarray, indices: np.ndarray, draws: Draws
+    ) -> np.ndarray:
+        """Return each utterance with a point of it moved in time, its ends left where they are."""
         where, by = (draws.uniform(indices, f"warp: {what}") for what in ("where", "by"))
         out = x.copy()
         for i, n in enumerate(lengths.tolist()):
