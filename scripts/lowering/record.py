@@ -90,12 +90,15 @@ def operations():
         for shape in ((2, 8, 12, 12), (8, 8, 3, 3), (16, 144))
     )
     places = fp.tensor(np.arange(16) % 3)
+    boxes = fp.tensor([[1.0, 2, 6, 7], [0, 1, 3, 9]], dtype="float32")
+    F.batched_nms(boxes, fp.tensor([0.3, 0.7]), places[:2], 0.5)
     for y in (
         *(F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3), F.max_pool2d(x, 3, 2, padding=1)),
         *(F.conv2d(x, w), F.conv2d(x, w, stride=2), F.conv_transpose2d(x, w)),
         *(F.interpolate(x, scale_factor=2), F.interpolate(x, scale_factor=2, mode="bilinear")),
         *(x @ x.transpose(-1, -2), rows @ rows.T, rows[:3], rows[[0, 2, 2]], rows.sum(0)),
         *(x.sum((0, 2, 3)), x.sum(-1), F.embedding(places, rows), F.local_response_norm(x, 5)),
+        *(F.roi_align(x, [boxes, boxes], 3), F.roi_pool(x, [boxes, boxes], 3)),
     ):
         y.sum().backward()
         x.grad = w.grad = rows.grad = None
