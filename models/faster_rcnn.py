@@ -3,7 +3,7 @@ pixels, is looked at by a network that proposes regions, and at each region, poo
 by two layers of 4,096. Names as in torchvision's FasterRCNN with vgg16().features[:-1] as backbone.
 """
 
-from functools import partial
+from typing import Any
 
 import numpy as np
 from minifp.models.parts import check_stem, drawn_normal, scaled
@@ -12,17 +12,18 @@ from minifp.models.vgg16 import HIDDEN, STAGES, stages_of
 from minifp import nn
 from minifp.checks import check_choice, check_count, check_flag
 from minifp.nn.detection.anchors import AnchorGenerator
-from minifp.nn.detection.region_proposals import RegionProposalNetwork, RPNHead
-from minifp.nn.detection.roi_heads import FastRCNNPredictor, RoIHeads, TwoMLPHead
+from minifp.nn.detection.coordinates import are_only_shapes
+from minifp.nn.detection.heads import FastRCNNPredictor, RPNHead, TwoMLPHead
+from minifp.nn.detection.region_proposals import RegionProposalNetwork
+from minifp.nn.detection.roi_heads import RoIHeads
 from minifp.nn.detection.targets import as_objects
 from minifp.nn.detection.transform import DetectionTransform, rescaled_objects
-from minifp.numerics.policy import get_precision
 
 POOLED = 7  # cells of a region, in both directions
 SIDES = 600, 1000  # pixels of a picture's shorter and longer side, section 3.3
 ANCHORS = {"large": (128, 256, 512), "small": (16, 32, 64), "smaller": (16, 32, 64)}
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-POOLS = {"pool": nn.RoIPool, "align": partial(nn.RoIAlign, sampling_ratio=2)}
+SAMPLES = 2  # of RoIAlign, along each axis of a cell
 
 
 class FasterRCNN(nn.Module):
@@ -58,7 +59,7 @@ class FasterRCNN(nn.Module):
 
     def __init__(
         self, classes: int = 21, channels: int = 3, stem: str = "large", width: float = 1.0,
-        norm: bool = False, min_size: int | None = None, max_size: int | None = None,
+        norm: bool = False, *, min_size: int | None = None, max_size: int | None = None,
         anchor_sizes: tuple[float, ...] | None = None,
         aspect_ratios: tuple[float, ...] = (0.5, 1.0, 2.0), pool: str = "pool",
         dropout: float = 0.5, image_mean: tuple[float, ...] | None = None,
@@ -68,7 +69,7 @@ class FasterRCNN(nn.Module):
     ) -> None:  # fmt: skip
         check_stem(stem)
         check_flag("FasterRCNN: norm", norm)
-        check_choice("FasterRCNN: pool", pool, POOLS)
+        check_choice("FasterRCNN: pool", pool, ("pool", "align"))
         self.classes = check_count("FasterRCNN: classes", classes, least=2)
         is_large = stem == "large"
         stages = stages_of(channels, stem, width, norm, count=5 if is_large else 4)
@@ -80,9 +81,10 @@ class FasterRCNN(nn.Module):
         self.rpn = RegionProposalNetwork(
             anchors, RPNHead(features, count), batch_size_per_image=rpn_batch_size_per_image
         )
-        hidden = scaled(HIDDEN, width)
+        hidden, scale = scaled(HIDDEN, width), 1 / stride
+        align = nn.RoIAlign(POOLED, scale, SAMPLES)
         self.roi_heads = RoIHeads(
-            POOLS[pool](POOLED, 1 / stride),
+            align if pool == "align" else nn.RoIPool(POOLED, scale),
             TwoMLPHead(features * POOLED**2, hidden, dropout), FastRCNNPredictor(hidden, classes),
             batch_size_per_image=box_batch_size_per_image, score_thresh=score_thresh,
             nms_thresh=nms_thresh, detections_per_img=detections_per_img,
@@ -94,10 +96,10 @@ class FasterRCNN(nn.Module):
             mean, std, None, min_size or shorter, max_size or longer, multiple=stride
         )
 
-    def forward(self, images, targets=None):
+    def forward(self, images: Any, targets: Any = None) -> Any:
         batch = self.transform(images)
         features = self.backbone(batch.images)
-        if get_precision().shapes_only:  # there are no numbers to propose regions by
+        if are_only_shapes():
             return self._shapes(features)
         objects = None
         if self.training:

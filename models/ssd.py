@@ -6,9 +6,10 @@ before it a dilated fc6, and four more. 8,732 default boxes. Names and weights a
 """
 
 import math
+from typing import Any
 
 import numpy as np
-from minifp.models.parts import check_stem, drawn_normal, scaled
+from minifp.models.parts import check_stem, drawn_normal, fill_bias, scaled
 from minifp.models.vgg16 import STAGES, stages_of
 
 from minifp import nn
@@ -16,6 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_flag, check_range
 from minifp.errors import ArgumentError
 from minifp.nn import functional as F
+from minifp.nn.detection.coordinates import are_only_shapes
 from minifp.nn.detection.default_boxes import DefaultBoxes
 from minifp.nn.detection.multibox_loss import WEIGHTS, MultiBoxLoss
 from minifp.nn.detection.predictions import (
@@ -28,8 +30,7 @@ from minifp.nn.detection.predictions import (
     without_repeats,
 )
 from minifp.nn.detection.targets import as_objects
-from minifp.nn.detection.transform import DetectionTransform, rescaled_objects
-from minifp.numerics.policy import get_precision
+from minifp.nn.detection.transform import DetectionTransform, rescaled_objects, size_of
 
 SCALE, COLUMN = 20.0, 512  # of conv4_3's normalised columns at first, and how long these are
 FC = 1024  # channels of fc6 and fc7
@@ -100,7 +101,7 @@ def drawn_xavier(module: nn.Module) -> nn.Module:
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d):
             nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+            fill_bias(layer, 0.0)
     return module
 
 
@@ -160,7 +161,7 @@ class SSD300(nn.Module):
 
     def __init__(
         self, classes: int = 21, channels: int = 3, size: int | tuple[int, int] = 300,
-        stem: str = "large", width: float = 1.0, norm: bool = False,
+        stem: str = "large", width: float = 1.0, norm: bool = False, *,
         scales: tuple[float, ...] | None = None,
         aspect_ratios: tuple[tuple[float, ...], ...] | None = None,
         image_mean: tuple[float, ...] | None = None, image_std: tuple[float, ...] | None = None,
@@ -194,13 +195,13 @@ class SSD300(nn.Module):
         self.topk_candidates = check_count("SSD300: topk_candidates", topk_candidates)
         self.detections_per_img = check_count("SSD300: detections_per_img", detections_per_img)
 
-    def forward(self, images, targets=None):
+    def forward(self, images: Any, targets: Any = None) -> Any:
         batch = self.transform(images)
         maps = self.backbone(batch.images)
         logits, deltas = self.head(maps)
-        if get_precision().shapes_only:  # there are no numbers to find boxes by
+        if are_only_shapes():
             return logits, deltas
-        boxes = self.default_boxes(self.size, [x.shape[2:] for x in maps])
+        boxes = self.default_boxes(self.size, [size_of(x) for x in maps])
         if self.training:
             objects = as_objects(targets, batch.original, self.classes)
             return self.loss(logits, deltas, boxes, rescaled_objects(objects, batch))

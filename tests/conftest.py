@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from types import ModuleType
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before NumPy is imported; see minifp/runtime/cpu/blas.py
@@ -42,6 +43,14 @@ def pytest_collection_modifyitems(items):
 def children_are_not_warned():
     """Processes that tests start import libraries whose EncodingWarnings would be errors there."""
     os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
+
+
+@pytest.fixture(scope="session")
+def torchvision():
+    """torchvision's sources, also where what it compiled does not fit to the PyTorch there is."""
+    pytest.importorskip("torch", reason="PyTorch is not installed (pip install minifp[parity])")
+    sys.modules.setdefault("torchvision._meta_registrations", ModuleType("unused"))
+    return pytest.importorskip("torchvision", reason="parity is with torchvision")
 
 
 @pytest.fixture

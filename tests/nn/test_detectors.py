@@ -204,6 +204,32 @@ def test_boxes_that_cannot_be_are_refused_with_the_pictures_number(name):
 
 
 @pytest.mark.parametrize(
+    "size, stem, cells",
+    [
+        ((32, 32), "smaller", [(8, 8), (4, 4), (2, 2)]),
+        ((120, 160), "small", [(30, 40), (15, 20), (8, 10)]),
+    ],
+)
+def test_small_pictures_have_cells_of_4_8_and_16_pixels(size, stem, cells):
+    model = models.SSD300(3, 1, size, stem, 1 / 16, norm=True, scales=(0.1, 0.2, 0.4, 0.6))
+    assert [x.shape[2:] for x in model.backbone(fp.zeros(2, 1, *size))] == cells
+    losses = model(fp.randn(2, 1, *size), [{"boxes": [[4, 4, 20, 24]], "labels": [1]}] * 2)
+    sum(losses.values()).backward()
+    assert all(np.isfinite(p.grad.array).all() for p in model.parameters())
+    assert model.default_boxes.scales == (0.1, 0.2, 0.4, 0.6)
+
+
+def test_a_small_faster_rcnn_takes_pictures_as_large_as_they_are_unless_it_is_told():
+    images = [fp.randn(1, 50, 41), fp.randn(1, 30, 64)]
+    model = models.FasterRCNN(3, 1, "small", 1 / 16, norm=True)
+    batch = model.transform(images)
+    assert batch.sizes == batch.original and batch.images.shape == (2, 1, 56, 64)
+    assert model.backbone(batch.images).shape == (2, 32, 7, 8)
+    told = models.FasterRCNN(3, 1, "small", 1 / 16, min_size=100, max_size=160).transform
+    assert told(images).sizes == [(121, 100), (75, 160)]
+
+
+@pytest.mark.parametrize(
     "make, what",
     [
         (lambda: models.SSD300(stem="tiny"), "'large', 'small', 'smaller'"),

@@ -7,10 +7,11 @@ which boxes are moved and scaled.
 
 from minifp.nn.detection.anchors import AnchorGenerator
 from minifp.nn.detection.default_boxes import DefaultBoxes
+from minifp.nn.detection.heads import FastRCNNPredictor, RPNHead, TwoMLPHead
 from minifp.nn.detection.matching import Matcher, match_default_boxes
 from minifp.nn.detection.multibox_loss import MultiBoxLoss
-from minifp.nn.detection.region_proposals import RegionProposalNetwork, RPNHead
-from minifp.nn.detection.roi_heads import FastRCNNPredictor, RoIHeads, TwoMLPHead
+from minifp.nn.detection.region_proposals import RegionProposalNetwork
+from minifp.nn.detection.roi_heads import RoIHeads
 from minifp.nn.detection.roi_pooling import RoIAlign, RoIPool
 from minifp.nn.detection.sampling import BalancedSampler, hard_negatives
 from minifp.nn.detection.targets import Objects, as_objects

@@ -23,6 +23,11 @@ def coordinate_format() -> np.dtype:
     return np.promote_types(float32, FORMATS[get_precision().activations].dtype)
 
 
+def are_only_shapes() -> bool:
+    """Whether nothing is computed here (see policy.shapes_only): no numbers to find boxes by."""
+    return get_precision().shapes_only
+
+
 def beside(array: Any, tensor: Tensor) -> Tensor:
     """An array of the host as a tensor where another one is."""
     return Tensor(placed(array, tensor.array))

@@ -16,17 +16,13 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_range
 from minifp.nn import functional as F
-from minifp.nn import init
-from minifp.nn.activation import ReLU
-from minifp.nn.container import Sequential
-from minifp.nn.conv import Conv2d
 from minifp.nn.detection.anchors import AnchorGenerator
 from minifp.nn.detection.coordinates import beside, coordinate_format
 from minifp.nn.detection.matching import BETWEEN, NOTHING, Matcher, batch_overlaps
-from minifp.nn.detection.predictions import clipped, decoded, encoded, rows_of, without_repeats
+from minifp.nn.detection.predictions import clipped, decoded, encoded, without_repeats
 from minifp.nn.detection.sampling import BalancedSampler
 from minifp.nn.detection.targets import Objects
-from minifp.nn.detection.transform import ImageBatch
+from minifp.nn.detection.transform import ImageBatch, size_of
 from minifp.nn.module import Module
 
 WEIGHTS = (1.0, 1.0, 1.0, 1.0)  # of a row's x, y, w and h
@@ -39,28 +35,6 @@ class Counts(NamedTuple):
 
     training: int
     testing: int
-
-
-class RPNHead(Module):
-    """A 3x3 convolution with ReLU, and behind it 1x1 convolutions for logits and rows.
-
-    Weights are drawn from N(0, 0.01^2), as in the paper. Names as in torchvision.
-    """
-
-    def __init__(self, channels: int, anchors: int) -> None:
-        self.conv = Sequential(Sequential(Conv2d(channels, channels, 3, padding=1), ReLU()))
-        self.cls_logits = Conv2d(channels, anchors, 1)
-        self.bbox_pred = Conv2d(channels, 4 * anchors, 1)
-        for layer in self.modules():
-            if isinstance(layer, Conv2d):
-                init.normal_(layer.weight, std=0.01)
-                init.zeros_(layer.bias)
-
-    def forward(self, features: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """features: maps (N, channels, H, W). Logits (N, A) and rows (N, A, 4) of all anchors."""
-        hidden = [self.conv(x) for x in features]
-        logits = rows_of([self.cls_logits(h) for h in hidden], 1)
-        return logits.squeeze(2), rows_of([self.bbox_pred(h) for h in hidden], 4)
 
 
 class RegionProposalNetwork(Module):
@@ -103,8 +77,8 @@ class RegionProposalNetwork(Module):
         gradient.
         """
         logits, deltas = self.head(features)
-        grids = [x.shape[2:] for x in features]
-        anchors = self.anchors(batch.images.shape[2:], grids)
+        grids = [size_of(x) for x in features]
+        anchors = self.anchors(size_of(batch.images), grids)
         per_map = [h * w * n for (h, w), n in zip(grids, self.anchors.num_anchors_per_location())]
         proposals = self._proposals(logits, deltas, anchors, per_map, batch)
         if not self.training or objects is None:

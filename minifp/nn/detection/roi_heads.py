@@ -12,7 +12,6 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_range
 from minifp.nn import functional as F
-from minifp.nn import init
 from minifp.nn.detection.coordinates import beside, overlaps
 from minifp.nn.detection.matching import BETWEEN, NOTHING, Matcher
 from minifp.nn.detection.predictions import (
@@ -26,43 +25,11 @@ from minifp.nn.detection.predictions import (
 from minifp.nn.detection.sampling import BalancedSampler
 from minifp.nn.detection.targets import Objects
 from minifp.nn.detection.transform import ImageBatch
-from minifp.nn.dropout import Dropout
-from minifp.nn.linear import Linear
 from minifp.nn.module import Module
 
 WEIGHTS = (10.0, 10.0, 5.0, 5.0)  # of a row's x, y, w and h
 BETA = 1 / 9  # below it smooth l1 is a square
 SMALLEST = 1e-2  # pixels of a detected box's sides
-
-
-class TwoMLPHead(Module):
-    """Two linear layers with ReLU and dropout: (R, C, H, W) -> (R, hidden). Names: torchvision."""
-
-    def __init__(self, inputs: int, hidden: int, dropout: float = 0.5) -> None:
-        self.fc6, self.fc7 = Linear(inputs, hidden), Linear(hidden, hidden)
-        self.dropout = Dropout(dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x: what was pooled of R regions, (R, C, H, W)."""
-        x = self.dropout(F.relu(self.fc6(x.flatten(1))))
-        return self.dropout(F.relu(self.fc7(x)))
-
-
-class FastRCNNPredictor(Module):
-    """Logits (R, classes) and, for each class, rows (R, 4 classes) of R regions.
-
-    Weights are drawn from N(0, 0.01^2) and N(0, 0.001^2) (Girshick 2015, section 2.3).
-    """
-
-    def __init__(self, inputs: int, classes: int) -> None:
-        self.cls_score, self.bbox_pred = Linear(inputs, classes), Linear(inputs, 4 * classes)
-        for layer, std in ((self.cls_score, 0.01), (self.bbox_pred, 0.001)):
-            init.normal_(layer.weight, std=std)
-            init.zeros_(layer.bias)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """x: (R, inputs)."""
-        return self.cls_score(x), self.bbox_pred(x)
 
 
 class RoIHeads(Module):

@@ -17,6 +17,11 @@ from minifp.ops import cat, stack
 Size = tuple[int, int]  # height, width
 
 
+def size_of(images: Tensor) -> Size:
+    """(height, width) of pictures or maps (..., H, W)."""
+    return images.shape[-2], images.shape[-1]
+
+
 class ImageBatch(NamedTuple):
     """images: (N, C, H, W). sizes: of each picture in it, without the zeros beside it. original:
     their sizes before."""
@@ -64,7 +69,7 @@ class DetectionTransform:
         resized = [self._resized(part) for part in parts]
         counts = [len(part) for part in parts]
         original, sizes = (
-            [tuple(part.shape[2:]) for part, n in zip(some, counts) for _ in range(n)]
+            [size_of(part) for part, n in zip(some, counts) for _ in range(n)]
             for some in (parts, resized)
         )
         return ImageBatch(self._padded(resized, sizes), sizes, original)
@@ -98,8 +103,8 @@ class DetectionTransform:
             for v in (self.mean, self.std)
         )
         images = (images - mean) / std
-        wanted = self.size or self._size_of(*images.shape[2:])
-        if wanted == tuple(images.shape[2:]):
+        wanted = self.size or self._size_of(*size_of(images))
+        if wanted == size_of(images):
             return images
         return F.interpolate(images, wanted, mode="bilinear", align_corners=False)
 
