@@ -138,7 +138,7 @@ def exhibit(name, title, margin, is_new=False, seeds=None, controls=()) -> Exhib
 EXHIBITS = (
     exhibit("spoken-digits", "DeepSpeech 2, known speakers", 0.1, controls=CONTROLS),
     exhibit(
-        *("spoken-digits-new-speaker", "DeepSpeech 2, a new speaker", 0.3, True),
+        *("spoken-digits-new-speaker", "DeepSpeech 2, a new speaker", 0.25, True),
         seeds={**SEEDS, "quick": 0},
     ),
 )
