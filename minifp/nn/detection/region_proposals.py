@@ -105,23 +105,23 @@ class RegionProposalNetwork(Module):
     def _losses(self, logits, deltas, anchors, objects):
         matches = self.matcher(batch_overlaps([o.boxes for o in objects], anchors))
         labels = np.where(matches == NOTHING, 0, np.where(matches == BETWEEN, -1, 1))
-        found, wanted, nothing = [], [], []
+        found, boxes, nothing = [], [], []
         for i, (of_picture, its_matches, its_objects) in enumerate(zip(labels, matches, objects)):
             positives, negatives = self.sampler(of_picture)
             found.append(positives + i * len(anchors))
             nothing.append(negatives + i * len(anchors))
-            boxes = its_objects.boxes[its_matches[positives]]
-            wanted.append(encoded(boxes, anchors[positives], WEIGHTS))
-        places = np.concatenate([*found, *nothing])
-        is_object = np.arange(len(places)) < sum(map(len, found))
+            boxes.append(its_objects.boxes[its_matches[positives]])
+        positives, places = np.concatenate(found), np.concatenate([*found, *nothing])
+        wanted = encoded(np.concatenate(boxes), anchors[positives % len(anchors)], WEIGHTS)
+        is_object = np.arange(len(places)) < len(positives)
         n = max(1, len(places))
         entropy = F.binary_cross_entropy_with_logits(
             logits.reshape(-1)[beside(places, logits)],
             beside(is_object.astype(coordinate_format()), logits), reduction="sum",
         )  # fmt: skip
         regression = F.smooth_l1_loss(
-            deltas.reshape(-1, 4)[beside(np.concatenate(found), deltas)],
-            beside(np.concatenate(wanted), deltas), reduction="sum", beta=BETA,
+            deltas.reshape(-1, 4)[beside(positives, deltas)],
+            beside(wanted, deltas), reduction="sum", beta=BETA,
         )  # fmt: skip
         return {"loss_objectness": entropy / n, "loss_rpn_box_reg": regression / n}
 

@@ -71,14 +71,12 @@ class RoIHeads(Module):
         """
         if not self.training or objects is None:
             return self._detected(batch, proposals, *self.predicted(features, proposals))
-        regions, labels, wanted = [], [], []
-        for its_proposals, its_objects in zip(proposals, objects):
-            chosen, its_labels, rows = self._chosen(its_proposals, its_objects)
-            regions.append(chosen)
-            labels.append(its_labels)
-            wanted.append(rows)
+        chosen = [self._chosen(*of_picture) for of_picture in zip(proposals, objects)]
+        regions, labels, boxes = zip(*chosen)
         logits, deltas = self.predicted(features, regions)
-        return losses(logits, deltas, np.concatenate(labels), np.concatenate(wanted))
+        labels = np.concatenate(labels)
+        wanted = encoded(np.concatenate(boxes), np.concatenate(regions)[labels > 0], WEIGHTS)
+        return losses(logits, deltas, labels, wanted)
 
     def predicted(self, features: Tensor, regions: Sequence[np.ndarray]) -> tuple[Tensor, Tensor]:
         """Logits (R, classes) and rows (R, classes, 4) of all pictures' regions."""
@@ -87,7 +85,7 @@ class RoIHeads(Module):
         return logits, deltas.reshape(len(deltas), -1, 4)
 
     def _chosen(self, proposals, objects):
-        """(regions (R, 4) that count, their labels, rows of those with labels above 0)."""
+        """(regions (R, 4) that count, their labels, the objects of those with labels above 0)."""
         regions = np.concatenate([proposals, objects.boxes])
         matches = self.matcher(overlaps(objects.boxes, regions))
         labels = np.where(matches == BETWEEN, -1, np.zeros(len(regions), np.int64))
@@ -95,8 +93,7 @@ class RoIHeads(Module):
         labels[is_object] = objects.labels[matches[is_object]]
         positives, negatives = self.sampler(labels)
         places = np.concatenate([positives, negatives])
-        rows = encoded(objects.boxes[matches[positives]], regions[positives], WEIGHTS)
-        return regions[places], labels[places], rows
+        return regions[places], labels[places], objects.boxes[matches[positives]]
 
     def _detected(self, batch, proposals, logits, deltas):
         """Of each picture the boxes that are likely enough."""

@@ -42,13 +42,12 @@ def as_objects(targets: Any, image_sizes: Sequence[tuple[int, int]], classes: in
         raise ArgumentError(
             f"{number} for {len(image_sizes)} images: expected a list with a dict for each image"
         )
-    return [
-        objects_of(target, i, size, classes)
-        for i, (target, size) in enumerate(zip(targets, image_sizes))
-    ]
+    objects = [objects_of(target, i) for i, target in enumerate(targets)]
+    check_numbers(objects, image_sizes, classes)
+    return objects
 
 
-def objects_of(target: Any, i: int, size: tuple[int, int], classes: int) -> Objects:
+def objects_of(target: Any, i: int) -> Objects:
     """Those of picture i."""
     missing = [n for n in ("boxes", "labels") if not isinstance(target, Mapping) or n not in target]
     if missing:
@@ -68,11 +67,6 @@ def objects_of(target: Any, i: int, size: tuple[int, int], classes: int) -> Obje
         )
     if labels.size and labels.dtype.kind not in "iu":
         raise DTypeError(f"targets[{i}]: labels of {labels.dtype}: expected integers")
-    check_places(boxes, i, size)
-    for label in labels[(labels < 1) | (labels >= classes)]:
-        raise ArgumentError(
-            f"targets[{i}]: label {label}: expected 1 to {classes - 1}, as 0 is the background"
-        )
     return Objects(boxes.astype(coordinate_format()), labels.astype(np.int64))
 
 
@@ -81,18 +75,28 @@ def numbers(values: Any) -> np.ndarray:
     return moved(values.array if isinstance(values, Tensor) else as_array(values), "cpu")
 
 
-def check_places(boxes: np.ndarray, i: int, size: tuple[int, int]) -> None:
-    """Raise ArgumentError for a box that is empty, not finite, or outside of the picture."""
-    height, width = size
-    limits = np.array([width, height, width, height]) + OUTSIDE
-    inside = ((boxes >= -OUTSIDE) & (boxes <= limits)).all(1)
-    for box in boxes[~inside]:
-        raise ArgumentError(
-            f"targets[{i}]: box {box.tolist()} is not inside of its picture, {width} wide and "
-            f"{height} high: expected x1, y1, x2, y2 in pixels; F.clip_boxes_to_image cuts boxes"
-        )
-    for box in boxes[(boxes[:, 2:] <= boxes[:, :2]).any(1)]:
-        raise ArgumentError(
-            f"targets[{i}]: box {box.tolist()} has no area: expected x1 < x2 and y1 < y2; "
-            "F.remove_small_boxes finds those that have"
-        )
+def check_numbers(
+    objects: Sequence[Objects], image_sizes: Sequence[tuple[int, int]], classes: int
+) -> None:
+    """Raise ArgumentError for a box that is empty, not finite or outside of its picture, and for a
+    label that is no class: of all pictures at once."""
+    pictures = np.repeat(np.arange(len(objects)), [len(o.labels) for o in objects])
+    boxes, labels = (np.concatenate(arrays) for arrays in zip(*objects))
+    limits = np.array(image_sizes)[pictures][:, [1, 0, 1, 0]] + OUTSIDE
+    is_edge_inside = (boxes >= -OUTSIDE) & (boxes <= limits)  # and a number
+    outside = np.logical_not(np.all(is_edge_inside, axis=1))
+    empty: np.ndarray = np.any(boxes[:, 2:] <= boxes[:, :2], axis=1)
+    for k in np.flatnonzero(outside | empty | (labels < 1) | (labels >= classes)):
+        height, width = image_sizes[pictures[k]]
+        problem = f"label {labels[k]}: expected 1 to {classes - 1}, as 0 is the background"
+        if outside[k]:
+            problem = (
+                f"box {boxes[k].tolist()} is not inside of its picture, {width} wide and {height} "
+                "high: expected x1, y1, x2, y2 in pixels; F.clip_boxes_to_image cuts boxes"
+            )
+        elif empty[k]:
+            problem = (
+                f"box {boxes[k].tolist()} has no area: expected x1 < x2 and y1 < y2; "
+                "F.remove_small_boxes finds those that have"
+            )
+        raise ArgumentError(f"targets[{pictures[k]}]: {problem}")
