@@ -24,7 +24,8 @@ class State:
     """What the `step` and the `evaluate` of a task work on.
 
     model: what the task's `model` built: a Module, or a dict of them. optimizer: a MixedOptimizer
-    around each optimizer that the task built, one or a dict as the task has it. epoch: the number
+    around each optimizer that the task built, one or a dict as the task has it; where it built a
+    list, one around all of them, on one scale. epoch: the number
     of the epoch under way; steps: how many were begun, this one included.
     """
 
@@ -35,10 +36,13 @@ class State:
         arm.disturb(self.models, seed)
         alone = "" in self.models
         made = task.optimizer(self.model.parameters() if alone else self.model)
+        on_one_scale = isinstance(made, (list, tuple))
+        made = {str(i): o for i, o in enumerate(made)} if on_one_scale else made
         self.plain = named(task, "optimizer", made, Optimizer)
+        together = {"": [*self.plain.values()]} if on_one_scale else self.plain
         self.optimizers = {
-            name: MixedOptimizer(o, dial=task.dial, clip_norm=task.clip_norm)
-            for name, o in self.plain.items()
+            name: MixedOptimizer(o, dial=task.dial, clip_norm=task.clip_norm, skip=task.skip)
+            for name, o in together.items()
         }
         self.optimizer: Any = self.optimizers.get("", self.optimizers)
         self.schedulers: dict = {}
