@@ -103,7 +103,7 @@ class Generator128(nn.Module):
 
 
 class Discriminator128(nn.Module):
-    """Six convolutions, from 128 pixels to 2, and two linear layers; all but the last normalised."""
+    """Six convolutions, from 128 pixels to 2, two linear layers; all but the last normalised."""
 
     def __init__(self, channels: int, width: float) -> None:
         sizes = [channels, *(scaled(n, width) for n in NARROW)]

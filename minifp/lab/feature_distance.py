@@ -2,9 +2,9 @@
 
 Two distances of samples x (m, d) and y (n, d) of features:
 
-    kernel    MMD^2 = mean_{i /= j} k(x_i, x_j) + mean_{i /= j} k(y_i, y_j) - 2 mean_{i, j} k(x_i, y_j)
-              with k(a, b) = (a b / d + 1)^3: expected to be 0 where both are drawn alike, whatever
-              m and n are (Binkowski et al. 2018, arXiv:1801.01401)
+    kernel    MMD^2 = mean of k(x_i, x_j), i /= j, + mean of k(y_i, y_j), i /= j,
+              - 2 mean of k(x_i, y_j), with k(a, b) = (a b / d + 1)^3: expected to be 0 where both
+              are drawn alike, whatever m and n are (Binkowski et al. 2018, arXiv:1801.01401)
     Frechet   |mu_x - mu_y|^2 + tr(S_x + S_y - 2 (S_x S_y)^(1/2)), of means and covariances, which
               is above 0 by about 1/m + 1/n even then (Heusel et al. 2017, arXiv:1706.08500)
 """

@@ -7,8 +7,6 @@ and how many of them that network is sure of. Both networks are updated at once,
 on one loss scale.
 """
 
-from functools import partial
-
 import numpy as np
 
 from minifp import data, optim
@@ -19,6 +17,7 @@ from minifp.lab.feature_distance import feature_distance
 from minifp.lab.kept import Picture
 from minifp.lab.metrics import Metric
 from minifp.lab.task import Task
+from minifp.lab.tasks import cosine
 from minifp.models import DCGAN
 from minifp.nn import functional as F
 from minifp.ops import full, rand, tensor, zeros
@@ -29,11 +28,14 @@ LR, BETAS = 2e-4, (0.5, 0.999)  # Radford's
 REAL = 0.9  # what the discriminator is to say of real pictures (Salimans et al. 2016)
 MADE, SHOWN = 1000, 32  # pictures that are scored, and that are kept to be looked at
 SURE = 0.9  # a probability
-MARGIN = 0.1
+MARGIN = 0.05  # real digits are at about 0.01 from each other
 EPOCHS = {"quick": 20, "evening": 100, "full": 200}
 CLAIM = "mixed precision makes pictures as float32 does, without loss scaling"
 ARMS = ("mixed,loss_scale=1", "mixed")
-SEARCHED = "nothing"
+SEARCHED = (
+    "pictures of 8 and of 16 pixels, Adam's rate at 0.0002 and 0.001: five float32 runs of one "
+    "seed, of 10 to 60 epochs"
+)
 
 
 def digits() -> tuple[TensorDataset, TensorDataset]:
@@ -60,6 +62,11 @@ def optimizers(parameters_of) -> list:
         optim.Adam(network.parameters(), lr=LR, betas=BETAS)
         for network in (parameters_of["gan"].generator, parameters_of["gan"].discriminator)
     ]
+
+
+def schedules(made: dict, steps: int) -> dict:
+    """Both rates fall to 0 along a cosine, so that the end is no accident of the last steps."""
+    return {name: cosine(optimizer, steps) for name, optimizer in made.items()}
 
 
 def step(state, batch) -> dict:
@@ -101,11 +108,12 @@ def evaluate(state, test_set) -> dict:
         "kernel distance": found.kernel, "low": found.low, "high": found.high,
         "Frechet distance": found.frechet, "sure": 100 * float(np.mean(p.max(1) > SURE)),
     }  # fmt: skip
-    return {**numbers, f"samples after {state.steps} steps": Picture(grid(pictures[:SHOWN] / 2 + 0.5))}
+    shown = Picture(grid(pictures[:SHOWN] / 2 + 0.5))
+    return {**numbers, f"samples after {state.steps} steps": shown}
 
 
 def grid(pictures: np.ndarray, columns: int = 8, zoom: int = 4, gap: int = 1) -> np.ndarray:
-    """Pictures (N, 1, H, W) beside and below each other, each pixel `zoom` wide, (rows, columns)."""
+    """Pictures (N, 1, H, W) as one, of pixels that are `zoom` wide and high."""
     n, _, height, width = pictures.shape
     rows = -(-n // columns)
     field = np.zeros((rows * (height + gap) - gap, columns * (width + gap) - gap), np.float32)
@@ -124,13 +132,15 @@ def gan(scale: str, skip: str = "each") -> Task:
         data=digits,
         loss=None,
         optimizer=optimizers,
+        schedule=schedules,
         metric=None,
         metric_name="kernel distance",
         metric_unit="",
         goal="min",
         margin=MARGIN,
         metrics=[
-            Metric("Frechet distance", goal="min"), Metric("sure", unit="%", margin=5.0),
+            Metric("Frechet distance", goal="min"),
+            Metric("sure", unit="%", margin=5.0),
         ],  # fmt: skip
         step=step,
         evaluate=evaluate,

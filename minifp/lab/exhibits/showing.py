@@ -14,7 +14,7 @@ from minifp.lab.ablation.ablating import Ablation
 from minifp.lab.ablation.factors import DEFAULT, as_base, as_factors, combinations
 from minifp.lab.comparison import Comparison, opened
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import classification
+from minifp.lab.exhibits import classification, gan, language, translation
 from minifp.lab.exhibits.exhibit import SCALES, Exhibit
 from minifp.lab.grids.estimate import Estimate, estimate_of
 from minifp.lab.results import store
@@ -30,7 +30,12 @@ from minifp.numerics import policy
 from minifp.runtime.nearest import nearest
 from minifp.saving import files
 
-WINGS = {"classification": classification.EXHIBITS}
+WINGS = {
+    "classification": classification.EXHIBITS,
+    "translation": translation.EXHIBITS,
+    "language": language.EXHIBITS,
+    "gan": gan.EXHIBITS,
+}
 BASE = "mixed"  # whose techniques are taken away where an exhibit is ablated
 UNSCALED = "mixed,loss_scale=1"
 
