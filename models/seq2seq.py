@@ -122,14 +122,15 @@ class Seq2Seq(nn.Module):
         for p in self.parameters():
             nn.init.uniform_(p, -FIRST, FIRST)
 
-    def forward(self, source: Tensor, lengths: Any, target: Tensor) -> Tensor:
-        """Scores (B, T, words) of what comes after each code of the target.
+    def forward(self, source: Tensor, lengths: Any, decoder_input: Tensor) -> Tensor:
+        """Scores (B, T, words) of what comes after each code of a translation.
 
-        source: (B, S) codes, padded behind their `lengths` (B). target: (B, T) codes, each row with
-        the code of the beginning first; what stands behind its end does not matter.
+        source: (B, S) codes, padded behind their `lengths` (B). decoder_input: (B, T) codes of the
+        translation, each row with the code of the beginning first; what stands behind its end does
+        not matter.
         """
         states, memory = self.read(source, lengths)
-        return self.decoder.head(self.decoder(target, states, memory))
+        return self.decoder.head(self.decoder(decoder_input, states, memory))
 
     def read(self, source: Tensor, lengths: Any) -> tuple[list[Tensor], list]:
         """What the decoder begins with, h and c of each layer, and what it looks at."""

@@ -108,10 +108,10 @@ class EncodedPairs(Dataset):
 def collate_pairs(items: Sequence[tuple[Data, Data]]) -> dict[str, np.ndarray]:
     """A batch of encoded pairs, (source, target) each: a dict of arrays of integers.
 
-    source: (B, S), padded with 0. lengths: (B), of the sources without padding. target: (B, T), all
-    but the last code of each, padded with 0: what a decoder reads. labels: (B, T), all but the
-    first: what it is to write, with -100 in the padding. Raises DataError for an empty source, or a
-    target of fewer than two codes.
+    source: (B, S), padded with 0. lengths: (B), of the sources without padding. decoder_input:
+    (B, T), all but the last code of each target, padded with 0: what a decoder reads. labels:
+    (B, T), all but the first: what it is to write, with -100 in the padding. Raises DataError for
+    an empty source, or a target of fewer than two codes.
     """
     sources, targets = ([np.asarray(part) for part in parts] for parts in zip(*items))
     for name, parts, least in (("source", sources, 1), ("target", targets, 2)):
@@ -125,7 +125,7 @@ def collate_pairs(items: Sequence[tuple[Data, Data]]) -> dict[str, np.ndarray]:
     return {
         "source": padded(sources, 0),
         "lengths": np.array([len(s) for s in sources], np.int64),
-        "target": padded([t[:-1] for t in targets], 0),
+        "decoder_input": padded([t[:-1] for t in targets], 0),
         "labels": padded([t[1:] for t in targets], IGNORED),
     }
 

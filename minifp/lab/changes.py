@@ -8,7 +8,7 @@
 refused, with those that are meant perhaps.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,8 @@ class Setting:
 
     def __call__(self, parameters):
         made = self.build(parameters)
-        for optimizer in made.values() if isinstance(made, Mapping) else [made]:
+        several = made.values() if isinstance(made, Mapping) else made
+        for optimizer in several if isinstance(several, Iterable) else [several]:
             for group in optimizer.param_groups:
                 if self.name in group:
                     group[self.name] = self.value

@@ -52,8 +52,8 @@ class Run:
         for whatever else the task's own step returns.
     evaluations: (step, metric, test loss), about once an epoch; the last is the final one.
     metrics: of each metric by its name, the primary first, the value at each evaluation.
-    kept: what the task's own `evaluate` returned last beside numbers, by name; of a run that was
-        read from a folder, the names of the files.
+    kept: what the task's own `evaluate` returned beside numbers, by name: of each name the last; of
+        a run that was read from a folder, the names of the files.
     snapshots: weights and outputs after some steps, for distances: see snapshots.py; {} where they
         were not asked for.
     weights: those at its end, unrounded, and buffers, by name, for each model by its name; {} where
@@ -317,7 +317,7 @@ class Training:
         self.run.evaluations.append((self.run.steps, metric, found.loss))
         for name, value in found.metrics.items():
             self.run.metrics.setdefault(name, []).append(value)
-        self.run.kept = found.kept
+        self.run.kept = {**self.run.kept, **found.kept}
 
     def is_stopped_early(self) -> bool:
         """Whether the metric has not become better for long enough; says so in the note."""

@@ -93,6 +93,7 @@ def others(task) -> dict:
     """The fields of a task that most have not, if they are not the default."""
     found = {
         "schedule by": task.schedule_by,
+        "skipping": task.skip,
         "step function": name_of(task.step),
         "evaluation": name_of(task.evaluate),
         "collating": name_of(task.collate),
@@ -101,7 +102,7 @@ def others(task) -> dict:
         "accumulated batches": task.accumulate,
         "early stopping": task.early_stopping and str(task.early_stopping),
     }
-    return {k: v for k, v in found.items() if v not in (None, 1, "step")}
+    return {k: v for k, v in found.items() if v not in (None, 1, "step", "each")}
 
 
 def shapes(models) -> dict:

@@ -24,9 +24,10 @@ class State:
     """What the `step` and the `evaluate` of a task work on.
 
     model: what the task's `model` built: a Module, or a dict of them. optimizer: a MixedOptimizer
-    around each optimizer that the task built, one or a dict as the task has it. epoch: the number
-    of the epoch under way; steps: how many were begun, this one included. trains: whether
-    optimizers are built; to judge models they are not needed, nor are masters.
+    around each optimizer that the task built, one or a dict as the task has it; where it built a
+    list, one around all of them, on one scale. epoch: the number of the epoch under way; steps: how
+    many were begun, this one included. trains: whether optimizers are built; to judge models they
+    are not needed, nor are masters.
     """
 
     def __init__(self, task, arm, seed: int, trains: bool = True) -> None:
@@ -34,18 +35,22 @@ class State:
         self.model = task.model()
         self.models = named(task, "model", self.model, Module)
         arm.disturb(self.models, seed)
-        self.plain = self._optimizers() if trains else {}
+        self.plain, together = self._optimizers() if trains else ({}, {})
         self.optimizers = {
-            name: MixedOptimizer(o, dial=task.dial, clip_norm=task.clip_norm)
-            for name, o in self.plain.items()
+            name: MixedOptimizer(o, dial=task.dial, clip_norm=task.clip_norm, skip=task.skip)
+            for name, o in together.items()
         }
         self.optimizer: Any = self.optimizers.get("", self.optimizers)
         self.schedulers: dict = {}
 
     def _optimizers(self):
+        """Those that the task builds, by name; and what each MixedOptimizer is around."""
         alone = "" in self.models
         made = self.task.optimizer(self.model.parameters() if alone else self.model)
-        return named(self.task, "optimizer", made, Optimizer)
+        on_one_scale = isinstance(made, (list, tuple))
+        made = {str(i): o for i, o in enumerate(made)} if on_one_scale else made
+        plain = named(self.task, "optimizer", made, Optimizer)
+        return plain, {"": [*plain.values()]} if on_one_scale else plain
 
     def schedule(self, length: int) -> None:
         """Make the schedules, of so many steps or epochs."""

@@ -17,6 +17,10 @@ OPTIONAL = (  # functions that may be None
     *("metric", "schedule", "step", "evaluate", "collate", "transform", "sampler"),
 )
 
+CHOICES = {
+    "goal": ("max", "min"), "schedule_by": ("step", "epoch"), "skip": ("each", "together"),
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class EarlyStopping:
@@ -61,7 +65,8 @@ class Task:
         longer tuple, of which all but the last are the model's arguments, or a dict with an entry
         "targets", whose others are its keywords. None where `step` and `evaluate` are given.
     optimizer: builds the optimizer from the model's parameters. Where there are several models, it
-        is called with the dict of them and builds a dict of optimizers by name, or one.
+        is called with the dict of them and builds a dict of optimizers by name, or one. A list of
+        optimizers shares one loss scale.
     metric: metric(outputs, targets) of the whole test set as NumPy arrays (outputs in float32), or
         lists of batches where shapes differ; None: the mean test loss, for which the outputs are
         not kept, or what `evaluate` returns as metric_name.
@@ -86,6 +91,7 @@ class Task:
         changes the items, before.
     sampler: sampler(training set, batch_size) returns what the loader takes as `sampler`: an order
         of the items, such as a BucketSampler's, instead of a shuffled one.
+    skip: of a list of optimizers, whether "each" skips a step for itself or all "together".
     accumulate: how many batches are added up to one step.
     early_stopping: an EarlyStopping, or None to train to the end.
     target: of the metric; then the steps are told after which a run first reaches it, as MLPerf
@@ -128,13 +134,14 @@ class Task:
     loss_margin: float | None = None
     transform: Callable | None = None
     sampler: Callable | None = None
+    skip: str = "each"
     origin: ClassVar[tuple[str, str | None] | None] = None
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
             raise ArgumentError(f"Task: name is {self.name!r}, expected a text that is not empty")
         self._check_functions()
-        for field, known in (("goal", ("max", "min")), ("schedule_by", ("step", "epoch"))):
+        for field, known in CHOICES.items():
             if not isinstance(getattr(self, field), str) or getattr(self, field) not in known:
                 self._refuse(field, "expected " + " or ".join(f'"{word}"' for word in known))
         if self.metric is None and self.evaluate is None and self.goal == "max":

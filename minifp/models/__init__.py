@@ -11,6 +11,7 @@ from minifp.models.biglstm import BigLSTM
 from minifp.models.chargru import CharGRU
 from minifp.models.charlstm import CharLSTM
 from minifp.models.cifar_resnet import CIFARResNet
+from minifp.models.dcgan import DCGAN, DCGAN128
 from minifp.models.deepspeech2 import DeepSpeech2, DeepSpeech2Mandarin
 from minifp.models.densenet import DenseNet121
 from minifp.models.faster_rcnn import FasterRCNN
@@ -29,7 +30,7 @@ from minifp.models.vgg16 import VGG16, VGG16BN
 from minifp.models.vit import ViTTiny
 
 __all__ = [
-    "AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DeepSpeech2",
+    "AlexNet", "BigLSTM", "CIFARResNet", "CharGRU", "CharLSTM", "DCGAN", "DCGAN128", "DeepSpeech2",
     "DeepSpeech2Mandarin", "DenseNet121", "FasterRCNN", "GoogLeNet", "InceptionV2", "InceptionV3",
     "LeNet", "MLP", "MobileNetV2", "PreActResNet50", "ResNet18", "ResNet34", "ResNet50", "SSD300",
     "Seq2Seq", "VGG", "VGG16", "VGG16BN", "ViTTiny",

@@ -101,9 +101,9 @@ def test_a_batch_has_lengths_and_what_a_decoder_reads_and_writes(encoded):
     assert batch["lengths"].tolist() == [first, len(source) + 1]
     assert batch["source"][1].tolist() == [*source, 2]
     assert (batch["source"][0, first:] == 0).all() and batch["source"][0, first - 1] == 2
-    assert batch["target"][1].tolist() == [1, *target]
+    assert batch["decoder_input"][1].tolist() == [1, *target]
     assert batch["labels"][1].tolist() == [*target, 2]
-    assert (batch["labels"][0] == -100).sum() == (batch["target"][0] == 0).sum() > 0
+    assert (batch["labels"][0] == -100).sum() == (batch["decoder_input"][0] == 0).sum() > 0
     loader = DataLoader(encoded, 2, collate_fn=data.collate_pairs)
     assert [len(b["lengths"]) for b in loader] == [2, 1]
 

@@ -78,7 +78,7 @@ def evaluate(state, test_set) -> dict:
     surprise, pieces = 0.0, 0
     written, references = [], []
     for batch in batches:
-        scores = state.model(batch["source"], batch["lengths"], batch["target"])
+        scores = state.model(batch["source"], batch["lengths"], batch["decoder_input"])
         count = int((batch["labels"].numpy() != IGNORED).sum())
         surprise += count * loss(scores, batch["labels"], 0.0).item()
         pieces += count

@@ -3,6 +3,7 @@
 from minifp.lab.exhibits import (
     classification,
     detection,
+    gan,
     language,
     skips,
     speech,
@@ -17,6 +18,7 @@ WINGS = {
     "speech": speech.EXHIBITS,
     "translation": translation.EXHIBITS,
     "language": language.EXHIBITS,
+    "gan": gan.EXHIBITS,
     "scaling": (*skips.EXHIBITS, detection.BATHTUB),
 }
 UNASKED = "evening"  # the scale where none is given
