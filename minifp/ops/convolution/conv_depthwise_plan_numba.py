@@ -65,12 +65,16 @@ def whole_blocks(table, unit):
     return np.append(table, table[-1:].repeat(-len(table) % unit))
 
 
-def lane_plan(down, across, sizes, row):
+def lane_plan(down, across, sizes, row) -> LanePlan:
     """The LanePlan of correlations along two Axes. sizes: of a plane of results; row: of the
     kernel."""
     height, width = length_of(down), length_of(across)
     results = (height * width + 1) * LANES
-    phases, steps, taps, starts, targets = [], [], [], [], []
+    phases: list[tuple] = []
+    steps: list[np.ndarray] = []
+    taps: list[np.ndarray] = []
+    starts: list[np.ndarray] = []
+    targets: list[np.ndarray] = []
     for h, v in product(down.phases, across.phases):
         if not (h.taps and v.taps):
             continue  # whose results are 0
@@ -81,15 +85,20 @@ def lane_plan(down, across, sizes, row):
         start = (down.stride * p * width + across.stride * q).reshape(-1)
         target = ((h.first + h.step * p) * sizes[1] + v.first + v.step * q).reshape(-1)
         count = len(whole_blocks(start, OUTPUTS))
-        phases.append((step.size, sum(map(len, steps)), sum(map(len, starts)), count))
+        phases.append((step.size, sum(a.size for a in steps), sum(a.size for a in starts), count))
         steps.append(step.reshape(-1) * LANES)
         taps.append((i * row + j).reshape(-1))
         starts.append(whole_blocks(start, OUTPUTS) * LANES)
         targets.append(whole_blocks(target, OUTPUTS) * LANES + results)
     return LanePlan(
-        *(as_table(places_of(down, across)), np.array(phases, np.int64).reshape(-1, 4)),
-        *(as_table(*parts) for parts in (steps, starts, targets, taps)),
-        *(results, results + sizes[0] * sizes[1] * LANES),
+        places=as_table(places_of(down, across)),
+        phases=np.array(phases, np.int64).reshape(-1, 4),
+        steps=as_table(*steps),
+        starts=as_table(*starts),
+        targets=as_table(*targets),
+        taps=as_table(*taps),
+        results=results,
+        size=results + sizes[0] * sizes[1] * LANES,
     )
 
 
@@ -103,7 +112,8 @@ def forward_lanes(x_shape, w_shape, counts, *geometry):
     """The LanePlan of a forward call."""
     counts, *geometry = geometry_of(counts, *geometry)
     sizes, kernel = as_pictures(x_shape)[2:], as_pictures(w_shape)[2:]
-    return lane_plan(*map(forward_axis, sizes, counts, kernel, *geometry), counts, kernel[1])
+    down, across = map(forward_axis, sizes, counts, kernel, *geometry)
+    return lane_plan(down, across, counts, kernel[1])
 
 
 @cache
@@ -111,7 +121,8 @@ def backward_lanes(dy_shape, w_shape, x_sizes, *geometry):
     """The LanePlan of a call for dx."""
     sizes, *geometry = geometry_of(x_sizes, *geometry)
     counts, kernel = as_pictures(dy_shape)[2:], as_pictures(w_shape)[2:]
-    return lane_plan(*map(backward_axis, sizes, counts, kernel, *geometry), sizes, kernel[1])
+    down, across = map(backward_axis, sizes, counts, kernel, *geometry)
+    return lane_plan(down, across, sizes, kernel[1])
 
 
 @cache

@@ -333,10 +333,18 @@ def weight_plan(x_shape, w_shape, groups, counts, *geometry):
     workspace = max(workspace, seen + deep + LANES) + LANES + KC * COLUMNS
     of_slot = groups * where
     return WeightPlan(
-        *(laid.chunks, tuple(laid), np.array(runs, np.int64), pixels.astype(np.int32)),
-        *((O, *counts, groups, C, deep, of_slot), O // groups >= MANY and C >= FAR),
-        *(places.reshape(-1, 2), per, -(-laid.chunks // per), of_slot, workspace),
-        N * work * counts[0] * counts[1] * PRODUCT,
+        chunks=laid.chunks,
+        planes=tuple(laid),
+        runs=np.array(runs, np.int64),
+        pixels=pixels.astype(np.int32),
+        sizes=(O, *counts, groups, C, deep, of_slot),
+        in_panels=O // groups >= MANY and C >= FAR,
+        places=places.reshape(-1, 2),
+        per=per,
+        slots=-(-laid.chunks // per),
+        of_slot=of_slot,
+        workspace=workspace,
+        cost=N * work * counts[0] * counts[1] * PRODUCT,
     )
 
 
