@@ -193,10 +193,11 @@ def roi_pool_dx(d):
     return (d.array(*chosen.shape), d.laid(chosen), pictures), {"shape": shape}, d.dtype
 
 
-KERNELS = [
+OF_EDGES = [  # element by element
     box_area_forward, box_area_dx, box_convert_forward, box_convert_dx, clip_edge, clip_edge_dx,
     box_iou_forward, box_iou_slope, box_iou_dx, encode_shift, encode_growth, encode_dx,
-    encode_dreference, decode_edge, decode_dt, decode_du, decode_dreference, roi_align_forward,
-    roi_align_dx, roi_pool_forward, roi_pool_dx,
+    encode_dreference, decode_edge, decode_dt, decode_du, decode_dreference,
 ]  # fmt: skip
-CALLS = {kernel.__name__: kernel for kernel in KERNELS}
+OF_PICTURES = [roi_align_forward, roi_align_dx, roi_pool_forward, roi_pool_dx]
+CALLS = {f"{kernel.__name__} of edges": kernel for kernel in OF_EDGES}
+CALLS |= {kernel.__name__: kernel for kernel in OF_PICTURES}
