@@ -56,7 +56,7 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
         first = embedding + hidden if input_feeding else embedding
         sizes = [first, *[hidden] * (layers - 1)]
-        self.cells = nn.ModuleList([nn.LSTMCell(size, hidden) for size in sizes])
+        self.cells: Any = nn.ModuleList([nn.LSTMCell(size, hidden) for size in sizes])
         self.attention: Any = (
             nn.LuongAttention(hidden, hidden)
             if attention == "luong"

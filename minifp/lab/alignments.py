@@ -42,8 +42,8 @@ def figure(weights, source, target):
     from matplotlib.figure import Figure
 
     with drawing.settings(**{"axes.grid": False}):
-        sizes = [1.3 + OF_A_PIECE * len(pieces) for pieces in (source, target)]
-        drawn = Figure(figsize=sizes, dpi=100)
+        wide, high = (1.3 + OF_A_PIECE * len(pieces) for pieces in (source, target))
+        drawn = Figure(figsize=(wide, high), dpi=100)
         drawn.set_layout_engine("constrained")
         axes = drawn.subplots()
         axes.imshow(weights, cmap="gray_r", vmin=0, vmax=1, aspect="equal")

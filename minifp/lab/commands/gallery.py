@@ -29,17 +29,20 @@ from minifp.shell.results import picture_format, where
 def gallery(names, scale, seeds, out, figures, dry_run, device, jobs, scheduler, quiet):
     """Test claims of the literature on small networks and data.
 
-    NAME is "classification", the table of the paper that introduced mixed-precision training:
-    AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation ResNet-50, here on CIFAR-10
-    at a fraction of their width; or one of them, such as vgg-d. Each is trained in float32, and in
-    mixed precision without loss scaling and with a dynamic scale; the ResNet with controls too, and
-    with every combination of the three techniques. That takes hours: --dry-run says how many.
+    NAME is a part of the paper that introduced mixed-precision training, or one exhibit of it, such
+    as vgg-d. "classification": AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation
+    ResNet-50, here on CIFAR-10 at a fraction of their width. "translation": LSTMs with attention on
+    short sentences of Multi30k. "language": a projected LSTM on the words of Shakespeare. "gan": a
+    DCGAN of digits. Each is trained in float32, and in mixed precision without loss scaling and
+    with a dynamic scale; the ResNet with controls too, and with every combination of the three
+    techniques. That takes hours: --dry-run says how many.
 
     \b
     Examples:
       minifp gallery classification --dry-run --jobs 2
       minifp gallery classification --quick --jobs 2 --out runs/gallery
       minifp gallery vgg-d alexnet --seeds 3 --out runs/two
+      minifp gallery language --out runs/language
     """
     chosen, scale = names or ("classification",), scale or "evening"
     if dry_run:
