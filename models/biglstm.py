@@ -29,7 +29,7 @@ class BigLSTM(nn.Module):
     """
 
     def __init__(
-        self, words: int = WORDS, hidden: int = 8192, projection: int = 1024, layers: int = 2,
+        self, words: int = WORDS, hidden: int = 8192, projection: int = 1024, layers: int = 2, *,
         embedding: int | None = None, output: str = "sampled", samples: int = SAMPLES,
         cutoffs: tuple[int, ...] = (), tied: bool = False, dropout: float = 0.0,
     ) -> None:  # fmt: skip

@@ -35,20 +35,22 @@ def gallery(
 ):  # fmt: skip
     """Test claims of the literature on small networks and data.
 
-    NAME is "classification", the table of the paper that introduced mixed-precision training:
-    AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation ResNet-50, here on CIFAR-10
-    at a fraction of their width; or one of them, such as vgg-d. Each is trained in float32, and in
-    mixed precision without loss scaling and with a dynamic scale; the ResNet with controls too, and
-    with every combination of the three techniques. That takes hours: --dry-run says how many. NAME
-    may also be "speech": Deep Speech 2 on strings of spoken digits.
+    NAME is a part of the paper that introduced mixed-precision training, or one exhibit of it, such
+    as vgg-d. "classification": AlexNet, VGG-D, GoogLeNet, Inception v2 and v3 and a pre-activation
+    ResNet-50, here on CIFAR-10 at a fraction of their width. "speech": Deep Speech 2 on strings of
+    spoken digits. "translation": LSTMs with attention on short sentences of Multi30k. "language": a
+    projected LSTM on the words of Shakespeare. "gan": a DCGAN of digits. Each is trained in
+    float32, and in mixed precision without loss scaling and with a dynamic scale; the ResNet with
+    controls too, and with every combination of the three techniques. That takes hours: --dry-run
+    says how many.
 
-    Or it is "detection", table 2 of that paper, where loss scaling is needed: SSD on scenes of
-    digits, with gradients made smaller by the exponent dial, and at larger scales SSD and Faster
-    R-CNN on blood cells, with the dial and without. Beforehand the microscope looks at SSD in
-    float32. --bathtub, or the name bathtub, adds SSD at constant loss scales from 1 to 2^40.
+    "detection" is table 2 of that paper, where loss scaling is needed: SSD on scenes of digits,
+    with gradients made smaller by the exponent dial, and at larger scales SSD and Faster R-CNN on
+    blood cells, with the dial and without. Beforehand the microscope looks at SSD in float32.
+    --bathtub, or the name bathtub, adds SSD at constant loss scales from 1 to 2^40.
 
-    Or it is "skips": how often a dynamic loss scale skips a step for growth intervals from 20 to
-    2,000, and what that does to where a small network ends.
+    "skips": how often a dynamic loss scale skips a step for growth intervals from 20 to 2,000, and
+    what that does to where a small network ends.
 
     \b
     Examples:
@@ -57,6 +59,7 @@ def gallery(
       minifp gallery vgg-d alexnet --seeds 3 --out runs/two
       minifp gallery detection --quick --bathtub --jobs 2 --out runs/detection
       minifp gallery skips --quick --out runs/skips
+      minifp gallery language --out runs/language
     """
     chosen, scale = names or ("classification",), scale or "evening"
     if bathtub and "bathtub" not in chosen:
