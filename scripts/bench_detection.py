@@ -102,12 +102,12 @@ def milliseconds(call):
 
 def main():
     """Print a row for each operation."""
+    given = options()
     import torch
     import torchvision.ops as ops
 
     torch.set_num_threads(1)
     fp.set_num_threads(1)
-    given = options()
     print("| operation | of | ms | torchvision, ms | ratio |")
     print("|---|---|---|---|---|")
     for rows in (suppressions, overlaps, regions):

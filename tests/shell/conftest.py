@@ -8,7 +8,8 @@ from lab_blobs import blobs
 
 from minifp.data import TensorDataset
 from minifp.lab import demo
-from minifp.lab.exhibits import classification, showing
+from minifp.lab.exhibits import showing
+from minifp.lab.exhibits.wings import WINGS
 from minifp.lab.page import figures
 from minifp.lab.tasks import BUILT_IN
 from minifp.models import CharLSTM
@@ -43,8 +44,8 @@ def short_demo(monkeypatch):
 
 @pytest.fixture
 def little_tasks(monkeypatch):
-    """The built-in tasks on little data, for one epoch of two steps; a small LSTM; and two small
-    exhibits of the gallery."""
+    """The built-in tasks on little data, for one epoch of two steps; a small LSTM; and small
+    exhibits of each wing of the gallery."""
 
     def of(build, sizes):
         return lambda name: little(build(name), **sizes)
@@ -54,8 +55,13 @@ def little_tasks(monkeypatch):
         if name == "charlstm":
             sizes = {"steps": 2, "model": lambda: CharLSTM(65, hidden=8)}
         monkeypatch.setitem(BUILT_IN, name, (of(build, sizes), sets))
-    shown = [
-        replace(e, task=lambda scale: blobs(steps=2), arms=e.arms[-2:], ablated=False)
-        for e in classification.EXHIBITS[:2]
-    ]
-    monkeypatch.setattr(showing, "WINGS", {"classification": tuple(shown)})
+    shown = {wing: tuple(map(little_exhibit, exhibits[:2])) for wing, exhibits in WINGS.items()}
+    monkeypatch.setattr(showing, "WINGS", shown)
+
+
+def little_exhibit(e):
+    """An exhibit with its first and last arm, of a task that trains in no time."""
+    arms = (e.tested[0], e.tested[-1])
+    doses = {arm: dose for arm, dose in e.doses.items() if arm in arms}
+    small = {"task": lambda scale: blobs(steps=2), "ablated": False, "looked_at": False}
+    return replace(e, arms=arms, doses=doses, seeds=dict.fromkeys(e.seeds, 1), **small)

@@ -68,8 +68,8 @@ def evaluate(
     Examples:
       minifp train lenet --save runs/lenet.safetensors
       minifp evaluate runs/lenet.safetensors --precision float32 mixed --out runs/evaluated
-      minifp evaluate runs/gallery --precision float16 float32 --out runs/formats
-      minifp evaluate resnet.safetensors --task mytask.py:task
+      minifp compare lenet --seeds 3 --keep-weights --out runs/lenet
+      minifp evaluate runs/lenet --precision float16 float32 --out runs/formats
     """
     found = lab.evaluate(
         checkpoints,

@@ -37,7 +37,7 @@ def largest_batch(task, data, memory, precisions, out, figures, device, quiet):
     \b
     Examples:
       minifp largest-batch lenet --memory 200MB
-      minifp largest-batch vgg-d --memory 2GB --precision float32 mixed --out runs/largest
+      minifp largest-batch mlp --memory 50MB --precision float32 mixed --out runs/largest
     """
     found = lab.largest_batch(
         load_task(task, data),
