@@ -8,6 +8,8 @@ from lab_blobs import blobs
 
 from minifp.data import TensorDataset
 from minifp.lab import demo
+from minifp.lab.capacity import searching
+from minifp.lab.capacity.trial import attempt
 from minifp.lab.exhibits import showing
 from minifp.lab.exhibits.wings import WINGS
 from minifp.lab.page import figures
@@ -57,6 +59,7 @@ def little_tasks(monkeypatch):
         monkeypatch.setitem(BUILT_IN, name, (of(build, sizes), sets))
     shown = {wing: tuple(map(little_exhibit, exhibits[:2])) for wing, exhibits in WINGS.items()}
     monkeypatch.setattr(showing, "WINGS", shown)
+    monkeypatch.setattr(searching, "outcome", attempt)  # trials need no process of their own here
 
 
 def little_exhibit(e):

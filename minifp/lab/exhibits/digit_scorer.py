@@ -1,6 +1,6 @@
 """A fixed network that scores pictures of digits: what a GAN's are judged by, in place of eyes.
 
-It was trained on the bundled digits to train with (`python scripts/train_digit_scorer.py`), in
+It was trained on the bundled digits to train with (`python scripts/write_digit_scorer.py`), in
 float32; its weights lie beside this file. What it sees as features are the 32 numbers before its
 last layer, each divided by its deviation on the digits it was trained on.
 """

@@ -1,11 +1,12 @@
 """Train the network that scores the gallery's digits, and write its weights beside its source.
 
-    python scripts/train_digit_scorer.py
+    python scripts/write_digit_scorer.py
 
 In float32; weights are stored in float16. Prints how many of the digits to test with it names
 right, and of how many it is sure.
 """
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,9 @@ def trained() -> DigitScorer:
 
 def main() -> None:
     """Train, write, and say how good it is as it is read again."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     network = trained()
     state = {name: t.numpy().astype(np.float16) for name, t in network.state_dict().items()}
     (x, _), (y, t) = (part[np.arange(len(part))] for part in data.digits())
