@@ -1,6 +1,6 @@
 """Sentences with their translations: as texts, as codes, and as padded batches with lengths."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,7 +65,7 @@ class SentencePairs(Dataset):
         pairs = [self[i] for i in indices]
         return SentencePairs([s for s, _ in pairs], [t for _, t in pairs], name)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(zip(self.sources, self.targets))
 
     def encoded(self, source: Vocabulary, target: Vocabulary) -> "EncodedPairs":

@@ -1,6 +1,7 @@
 """The files of lowered kernels: what is in them, and writing them."""
 
 import importlib
+import inspect
 import io
 import json
 import zipfile
@@ -10,18 +11,26 @@ import minifp
 from minifp.runtime.cpu import compile, shipped
 from minifp.runtime.cpu.kernel_cache import digest_of
 
+from . import entry
+
 ROOT = Path(minifp.__file__).resolve().parent
 DATE = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same kernels make the same file
 
 
 def calls():
-    """{path: {kernel: [types]}} of all files that there are; paths are relative to minifp/."""
-    found = {}
+    """{path: {kernel: [types]}} of all files that there are; paths are relative to minifp/.
+
+    Kernels that are gone are left out, and types of calls that one does not take any more.
+    """
+    found: dict = {}
     for path in sources():
         if path.is_file():
             place = path.relative_to(ROOT).as_posix()
-            kernels = read(path)["kernels"].items()
-            found[place] = {n: sorted(types) for n, types in kernels if kernel_of(place, n)}
+            found[place] = {}
+            for name, types in read(path)["kernels"].items():
+                kernel = kernel_of(place, name)
+                if still := [t for t in sorted(types) if kernel and takes(kernel, t)]:
+                    found[place][name] = still
     return found
 
 
@@ -51,6 +60,13 @@ def kernel_of(path, name):
     kernel = getattr(module, name.partition(".")[0], None)
     kernel = compile.NATIVES.get(name) or getattr(kernel, "kernel", kernel)
     return kernel if isinstance(kernel, (compile.Kernel, compile.Native)) else None
+
+
+def takes(kernel, types) -> bool:
+    """Whether a kernel still takes as many arguments as a list of types from before has."""
+    if isinstance(kernel, compile.Native):
+        return True
+    return len(inspect.signature(kernel.py_func).parameters) == len(entry.parse(types))
 
 
 def united(*all_calls):
