@@ -51,7 +51,7 @@ def of_each_picture(function: str, n: int, boxes: Sequence[Any]) -> tuple[Any, A
     counts = [len(some) for some in boxes]
     arrays = [array_of(some) for some in boxes if len(some)]  # those of no boxes decide no format
     edges = np.concatenate(arrays) if arrays else np.empty((0, 4), float32)
-    return edges, np.repeat(np.arange(n), counts)
+    return edges, np.repeat(np.arange(n, dtype=np.int64), counts)
 
 
 def with_numbers(function: str, n: int, boxes: Any) -> tuple[Any, Any]:
