@@ -62,6 +62,8 @@ class Arm:
         if self.control != "ulp":
             return
         parameters = [p for m in models.values() for p in m.parameters() if p.numel()]
+        # Next to 0 is a number so small that the first sum loses it.
+        parameters = [p for p in parameters if p.numpy().any()] or parameters
         draw = np.random.default_rng(seed)
         parameter = parameters[draw.integers(len(parameters))]
         stored = parameter.numpy().ravel()

@@ -280,7 +280,10 @@ def test_what_a_gan_keeps_is_in_its_folder(tmp_path):
     assert (tmp_path / run.kept["tone"]).read_bytes()[:4] == b"RIFF"
     assert len(run.metrics["spread"]) == len(run.evaluations)
     unsaved = compare(gan(steps=6), ("float32", "mixed"), 1, progress=False)
-    for shown in (page(Comparison.load(tmp_path)), page(unsaved)):
+    unsaved.save(tmp_path / "later")
+    later = Comparison.load(tmp_path / "later")
+    assert np.load(later.out / later.runs[0].kept["points"]).shape == (64, 2)
+    for shown in map(page, (Comparison.load(tmp_path), unsaved, later)):
         assert shown.count('alt="samples, ') == shown.count('aria-label="tone, ') == 2
         assert shown.count('src="data:image/png;base64,') == 2 and ">a line</pre>" in shown
     (tmp_path / run.kept["samples"]).unlink()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lab_blobs import blobs
 
+from minifp import nn
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.lab import Comparison, compare, divergence
 from minifp.lab.arms import CONTROLS, as_arm
@@ -57,6 +58,15 @@ def test_one_weight_moves_by_one_unit_in_its_last_place(monkeypatch):
     before, after = (np.concatenate([w.ravel() for w in weights]) for weights in built)
     (where,) = np.flatnonzero(before != after)
     assert after[where] == np.nextafter(before[where], np.float16(np.inf))
+
+
+def test_a_weight_that_moves_is_none_of_those_that_are_all_0():
+    """Next to 0 is a number that no sum would notice."""
+    for seed in range(8):
+        model = nn.Linear(3, 2)
+        nn.init.zeros_(model.bias)
+        as_arm("float32@ulp").disturb({"": model}, seed)
+        assert not model.bias.numpy().any()
 
 
 def test_the_references_of_one_run_are_those_of_a_process_without_compiled_kernels():

@@ -154,7 +154,7 @@ def test_what_is_not_there_is_refused():
         fp.gallery("vgg-d", seeds=0)
     with pytest.raises(ArgumentError, match="expected vgg-d"):
         fp.gallery("vgg-e")
-    with pytest.raises(ArgumentError, match="nothing of this at the scale 'quick'"):
+    with pytest.raises(ArgumentError, match="'quick', expected evening or full: on"):
         fp.gallery("preact-resnet-50-techniques", scale="quick")
     with pytest.raises(ArgumentError, match="'quick', 'evening', 'full'"):
         fp.gallery("vgg-d", scale="large")
@@ -170,7 +170,7 @@ def test_networks_are_as_small_as_is_said(exhibit):
 
 
 SCALED = EXHIBITS[0]
-FAILING = replace(SCALED, needs_scaling=True)
+FAILING, BETTER = replace(SCALED, expects="fails"), replace(SCALED, expects="better")
 
 
 @pytest.mark.parametrize(
@@ -183,6 +183,9 @@ FAILING = replace(SCALED, needs_scaling=True)
         (FAILING, "DIFFERENT", "EQUIVALENT", r"^as in .* \(2 of 5 learned nothing\), and with dyn"),
         (FAILING, "DIVERGED", "INCONCLUSIVE", "^as in .*; undecided with dynamic S .about 7"),
         (FAILING, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* matches float32$"),
+        (BETTER, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* is no better"),
+        (BETTER, "DIFFERENT", "EQUIVALENT", "^not as in the paper: .* ends worse$"),
+        (BETTER, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds"),
         (FAILING, "INCONCLUSIVE", "EQUIVALENT", "^not as in .* is undecided .about 7 seeds"),
     ],
 )

@@ -55,9 +55,10 @@ class Exhibit:
     combination of master weights, loss scaling and float32 sums is trained as well. doses: where
     the claim is that something does nothing up to some amount, that amount for each arm, by its
     canonical text; dose: what it is called. kind: how it is shown: "lines" of a table; "doses" and
-    their responses; "bathtub", where the doses are loss scales. needs_scaling: whether the claim is
-    that without loss scaling the training fails, and not that it needs none. looked_at: whether the
-    microscope watches a training of its own in float32 beforehand: see minifp/scope/beforehand.py.
+    their responses; "bathtub", where the doses are loss scales. expects: what is claimed of mixed
+    precision without loss scaling: that it "matches" float32, "fails", or is "better". looked_at:
+    whether the microscope watches a training of its own in float32 beforehand: see
+    minifp/scope/beforehand.py.
     """
 
     name: str
@@ -72,7 +73,7 @@ class Exhibit:
     doses: Mapping[str, float] = field(default_factory=dict)
     dose: str = ""
     kind: str = "lines"
-    needs_scaling: bool = False
+    expects: str = "matches"
     looked_at: bool = False
 
     @property

@@ -17,7 +17,7 @@ def finding(line) -> str:
     """Whether it is as in the paper; without a full stop."""
     if line.without.n == 0:
         return "nothing was trained yet"
-    return needing(line) if line.exhibit.needs_scaling else unneeded(line)
+    return {"matches": unneeded, "fails": needing, "better": bettering}[line.exhibit.expects](line)
 
 
 def unneeded(line) -> str:
@@ -48,6 +48,18 @@ def needing(line) -> str:
     left = words.listed([f"{called(row.precision)}{seeds(row)}" for row in others])
     also = f"with {matching} it matches float32, and " if matching else ""
     return f"as in the paper, {began}; {also}undecided with {left}"
+
+
+def bettering(line) -> str:
+    """Of the claim that without loss scaling it ends better than float32."""
+    verdict = line.without.verdict
+    if verdict == DIFFERENT and not is_worse(line):
+        return "as in the paper, without loss scaling mixed precision ends better than float32"
+    if verdict == EQUIVALENT:
+        return "not as in the paper: without loss scaling mixed precision is no better: it matches"
+    if verdict in (DIFFERENT, DIVERGED):
+        return "not as in the paper: without loss scaling mixed precision ends worse"
+    return f"undecided without loss scaling{seeds(line.without)}"
 
 
 def matches(line) -> str:

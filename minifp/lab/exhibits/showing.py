@@ -180,7 +180,12 @@ def found(
     check_choice("scale", scale, SCALES)
     chosen = [e for e in exhibits_of(names) if seeds is not None or e.seeds[scale]]
     if not chosen:
-        raise ArgumentError(f"{names}: nothing of this at the scale {scale!r}: choose another one")
+        named = names if isinstance(names, str) else ", ".join(names)
+        scales = [s for s in SCALES if any(e.seeds[s] for e in exhibits_of(names))]
+        raise ArgumentError(
+            f"{named}: nothing of this at the scale {scale!r}, expected {' or '.join(scales)}: on "
+            "the command line the evening is without --quick and --full"
+        )
     shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:
         task, spec = exhibit.task(scale), spec_of(exhibit, scale)

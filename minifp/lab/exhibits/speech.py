@@ -132,6 +132,7 @@ def exhibit(name, title, margin, is_new=False, seeds=None, controls=()) -> Exhib
         arms=(*controls, *ARMS),
         seeds=SEEDS if seeds is None else seeds,
         searched=SEARCHED,
+        expects="better",
     )
 
 

@@ -69,9 +69,11 @@ def merge(
     for path, run in places.values():
         tell_machine(run, parts[0][1], dict(parts)[path])
     whole = united([part for _, part in parts], [run for _, run in places.values()])
-    if out is None:
+    if out is None:  # files that runs keep lie in several folders
+        whole.runs = [replace(run, kept={}) for run in whole.runs]
         return whole
     with files.new_folder(out) as folder:
+        whole.out = folder
         contents: dict = {}
         for path, run in places.values():
             named = store.run_path(folder, run.precision, run.seed)

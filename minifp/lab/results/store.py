@@ -79,18 +79,23 @@ def save_run(folder: Path, run: Run, config: dict, origin: Origin = NOWHERE) -> 
     if run.weights:
         final_weights.save(weights_path(path), run, config, origin)
         run.weights = {}
-    beside = path.with_name(path.name.removesuffix(".json"))
-    found = {name: kept.contents(name, value) for name, value in run.kept.items()}
-    written: dict = {beside / file: content for file, content in found.values()}
-    run.kept = {
-        name: (beside / file).relative_to(folder).as_posix() for name, (file, _) in found.items()
-    }
+    found = kept_files(run)
+    written: dict = {folder / file: content for file, content in found.values()}
+    run.kept = {name: file for name, (file, _) in found.items()}
     if run.snapshots:
         out = BytesIO()
         arrays: Any = run.snapshots  # whose names the types of savez do not expect
         np.savez(out, **arrays)
         written[snapshots_path(path)] = out.getvalue()
     files.write_all({**written, path: text_of(run, config)})
+
+
+def kept_files(run: Run) -> dict[str, tuple[str, bytes]]:
+    """What a run keeps in memory, by name: its file, seen from the folder, and the content."""
+    path = run_path(Path(), run.precision, run.seed)
+    beside = path.with_name(path.name.removesuffix(".json"))
+    found = {name: kept.contents(name, value) for name, value in run.kept.items()}
+    return {name: ((beside / file).as_posix(), content) for name, (file, content) in found.items()}
 
 
 def text_of(run: Run, config: dict) -> str:

@@ -39,14 +39,15 @@ def summary(comparison) -> dict:
         "controls": [answer.told() for answer in comparison.answers()],
         "divergence": [divergence.told(d, comparison.baseline) for d in comparison.distances()],
         "not_repeatable": comparison.unrepeatable(),
-        "runs": [told(run) for run in comparison.runs],
+        "runs": [told(run, comparison.out is None) for run in comparison.runs],
     }
 
 
-def told(run) -> dict:
-    """A run without its history, snapshots and weights, and what it keeps in memory."""
+def told(run, in_memory: bool) -> dict:
+    """A run without its history, snapshots and weights; of what it keeps the names of the files."""
     left_out: dict = {"history": {}, "snapshots": {}, "weights": {}}
-    small = replace(run, **left_out, kept={n: str(v) for n, v in run.kept.items()})
+    names = {n: file for n, (file, _) in store.kept_files(run).items()} if in_memory else run.kept
+    small = replace(run, **left_out, kept=names)
     return {k: v for k, v in asdict(small).items() if k not in left_out}
 
 
