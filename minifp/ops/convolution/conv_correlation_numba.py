@@ -9,7 +9,7 @@ import numpy as np
 from minifp.ops.convolution.conv_plan_numba import APART, KC
 from minifp.runtime.cpu.compile import compiled, inline
 from minifp.runtime.cpu.half import load, store
-from minifp.runtime.cpu.packing import settle, widen
+from minifp.runtime.cpu.packing import settle, widen, widen_second
 from minifp.runtime.cpu.pool import parallel
 from minifp.runtime.cpu.tile import COLUMNS, LANES, ROWS, address, multiply
 
@@ -17,40 +17,49 @@ STEPS = np.arange(KC, dtype=np.int32) * APART
 
 
 @inline
-def fill_run(chunk, N, x, how, out):
+def fill_row(x, source, step, n, out, to):
+    """out[to + i] = x[source + i step] for i below n, and anything in less than a vector behind."""
+    if step == 1 and source + n + LANES <= x.size:
+        for i in range(0, n, LANES):
+            widen(x, source + i, out, to + i)
+    elif step == 2 and source + 2 * (n + LANES) <= x.size:
+        for i in range(0, n, LANES):
+            widen_second(x, source + 2 * i, out, to + i)
+    else:
+        for i in range(n):
+            store(out, to + i, load(x, source + i * step))
+
+
+@inline
+def fill_run(chunk, N, x, how, pairs, out):
     """Widen what a chunk reads of x into planes."""
     C, H, W, sh, sw, top, left, images, rows, height, width, total, parts, _ = how
     first, row0 = chunk // parts * images, chunk % parts * rows
+    in_one = sh == 1 and sw == 1 and top == 0 and left == 0 and height == H and width == W
     at = 0
     for c in range(C):
-        for a in range(sh):
-            for b in range(sw):
-                start = max(0, (left - b + sw - 1) // sw)
-                inside = max(0, min((W + left - b + sw - 1) // sw, width) - start)
-                for image in range(first, first + images):
-                    for r in range(height):
-                        h = (row0 + r) * sh + a - top
-                        if image >= N or h < 0 or h >= H:
-                            for q in range(width):
-                                store(out, at + q, 0)
-                        else:
-                            source = ((image * C + c) * H + h) * W + start * sw + b - left
-                            for q in range(start):
-                                store(out, at + q, 0)
-                            to = at + start
-                            if sw == 1:
-                                q = 0
-                                while q + LANES <= inside:
-                                    widen(x, source + q, out, to + q)
-                                    q += LANES
-                                for i in range(q, inside):
-                                    store(out, to + i, load(x, source + i))
-                            else:
-                                for q in range(inside):
-                                    store(out, to + q, load(x, source + q * sw))
-                            for q in range(start + inside, width):
-                                store(out, at + q, 0)
-                        at += width
+        for pair in range(len(pairs)):
+            a, b = pairs[pair]
+            start = max(0, (left - b + sw - 1) // sw)
+            inside = max(0, min((W + left - b + sw - 1) // sw, width) - start)
+            for image in range(first, first + images):
+                if in_one and image < N:
+                    fill_row(x, (image * C + c) * H * W, 1, H * W, out, at)
+                    at += H * W
+                    continue
+                for r in range(height):
+                    h = (row0 + r) * sh + a - top
+                    if image >= N or h < 0 or h >= H:
+                        for q in range(width):
+                            store(out, at + q, 0)
+                    else:
+                        for q in range(start):
+                            store(out, at + q, 0)
+                        source = ((image * C + c) * H + h) * W + start * sw + b - left
+                        fill_row(x, source, sw, inside, out, at + start)
+                        for q in range(start + inside, width):
+                            store(out, at + q, 0)
+                    at += width
     for i in range(at, total):
         out[i] = 0
 
@@ -97,7 +106,7 @@ def gather_pixels(scratch, planes, steps, table, K, f, width, height, down, Q, n
 
 
 @parallel
-def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in_panels):
+def correlations(chunk, scratch, N, x, how, pairs, a, steps, phases, bias, y, sizes, in_panels):
     """y = bias + the correlation of x with packed weights, for every phase of the result.
 
     Either the sums read the planes as they are, and some are for nothing, those between the rows;
@@ -105,11 +114,11 @@ def correlations(chunk, scratch, N, x, how, a, steps, phases, bias, y, sizes, in
     """
     O, OH, OW, groups, high, block = sizes
     images, rows, height, width, total, parts = how[7:13]
-    fill_run(chunk, N, x, how, scratch)
+    fill_run(chunk, N, x, how, pairs, scratch)
     first, row0 = chunk // parts * images, chunk % parts * rows
     last = min(first + images, N)
     M = O // groups
-    of_group = how[0] * how[3] * how[4] * images * height * width // groups
+    of_group = how[0] * len(pairs) * images * height * width // groups
     panel = total + high * block
     for phase in range(len(phases)):
         K, weights, table, P, Q, h0, w0, dh, dw = phases[phase]

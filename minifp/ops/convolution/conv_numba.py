@@ -41,7 +41,7 @@ def run(made, x, w, b, shape, dtype, finite=False):
     if finite and zero_of(weights, made.weights) != 0:
         return None
     correlations(
-        *(made.chunks, shape[0], x, made.planes, weights, made.steps, made.phases),
+        *(made.chunks, shape[0], x, made.planes, made.pairs, weights, made.steps, made.phases),
         *(NO_BIAS[y.itemsize] if b is None else flat(b), view(y).reshape(-1)),
         *(made.sizes, made.in_panels), cost=made.cost, workspace=made.workspace,
     )  # fmt: skip
@@ -94,8 +94,8 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
     made = weight_plan(x.shape, w_shape, groups, dy.shape[2:], stride, padding, dilation)
     dw, sums = np.empty(w_shape, to[0]), packed(made.slots * made.of_slot)
     weight_sums(
-        *(made.slots, x.shape[0], flat(x), made.planes, flat(dy), made.runs, made.pixels),
-        *(made.sizes, sums, made.chunks, made.per, made.in_panels),
+        *(made.slots, x.shape[0], flat(x), made.planes, made.pairs, flat(dy), made.runs),
+        *(made.pixels, made.sizes, sums, made.chunks, made.per, made.in_panels),
         cost=made.cost, workspace=made.workspace,
     )  # fmt: skip
     O, C = w_shape[:2]

@@ -21,6 +21,7 @@ SUMS = 2**18  # sums of several panels that wait while heavy weights are read on
 PASS = 30  # pixels that are computed in the time that it takes to read them
 WIDENED = 0.01  # what it costs to widen what a pixel reads, of what it costs to compute it
 MANY = 48  # results that make it worth to gather what they read
+LIGHT = 2**16  # weights that stay in the L2 cache
 KC = 128  # places in a panel, which stays in the L1 cache
 APART = COLUMNS + LANES  # rows of a panel
 FAR = 128  # channels of pixels that are so far apart that few of them fit into the L1 cache
@@ -49,6 +50,11 @@ class Axis(NamedTuple):
     stride: int
     before: int
     phases: tuple
+
+    @property
+    def read(self):
+        """The phases of a plane that are read, in their order."""
+        return sorted({a for phase in self.phases for _, a, _ in phase.taps})
 
     @property
     def windows(self):
@@ -98,7 +104,10 @@ def backward_axis(n, count, size, stride, padding, dilation):
 
 
 class Planes(NamedTuple):
-    """The planes of a chunk: of `images` pictures, or of `rows` rows of one; see `fill_run`."""
+    """The planes of a chunk: of `images` pictures, or of `rows` rows of one; see `fill_run`.
+
+    Of each channel there is a plane for each pair of phases that is read, down and across.
+    """
 
     channels: int
     n_down: int
@@ -121,10 +130,16 @@ class Planes(NamedTuple):
         return self.images * self.height * self.width
 
 
-def planes(N, channels, down, across, beside=0, block=0):
+def pairs_of(down, across):
+    """The pairs of phases that are read, (count, 2); phases of no taps are read by none."""
+    return np.array([(a, b) for a in down.read for b in across.read], np.int64).reshape(-1, 2)
+
+
+def planes(N, channels, down, across, beside=0, block=0, deep=0):
     """Planes for N pictures. beside: planes of results that lie in the workspace as well.
-    block: pixels of panels whose sums wait to be stored; 0 where nothing is gathered in panels."""
-    count = channels * down.stride * across.stride + beside
+    block: pixels of panels whose sums wait to be stored; 0 where nothing is gathered in panels.
+    deep: pixels that a chunk should have, where there are two of them."""
+    count = channels * len(down.read) * len(across.read) + beside
     height, width = down.length, across.length
     images, rows, parts = 1, down.windows, 1
     if count * height * width > 2 * BUDGET and rows > 1:
@@ -138,9 +153,10 @@ def planes(N, channels, down, across, beside=0, block=0):
         parts, height = -(-down.windows // rows), rows + down.reach
     else:
         images = max(1, min(BUDGET // max(count * height * width, 1), -(-N // CHUNKS)))
-        if beside:
-            deep = -(-DEEP // (down.windows * across.windows))
-            images = max(images, min(deep, N, 3 * BUDGET // (count * height * width)))
+        if deep:
+            enough = -(-deep // (down.windows * across.windows))
+            most = N if beside else -(-N // 2)
+            images = max(images, min(enough, most, 3 * BUDGET // (count * height * width)))
         images = -(-N // -(-N // images))
     total = (count - beside) * images * height * width
     total = up(total + down.reach * width + across.reach + COLUMNS + 2 * LANES, LANES)
@@ -171,13 +187,20 @@ def rows_of_panels(N, count, down, across, least, block):
     return min(range(least, max(least, most) + 1), key=cost)
 
 
-def steps_of(laid, channels, taps_down, taps_across):
+def steps_of(laid, channels, pairs, taps_down, taps_across):
     """Where the sum over (c, i, j) begins to read, for each of them, in C order."""
-    c = np.arange(channels)[:, None, None] * (laid.stride_down * laid.stride_across)
+    c = np.arange(channels)[:, None, None] * len(pairs)
     _, i, shift_i = (np.array(x)[:, None] for x in zip(*taps_down))
     _, j, shift_j = (np.array(x) for x in zip(*taps_across))
-    plane = c + i * laid.stride_across + j
+    plane = c + number_of_pair(pairs)[i, j]
     return (plane * laid.size + shift_i * laid.width + shift_j).reshape(-1).astype(np.int32)
+
+
+def number_of_pair(pairs):
+    """The number of each pair among those that are read, by its phases."""
+    numbers = np.zeros(pairs.max(0, initial=0) + 1, np.int64)
+    numbers[tuple(pairs.T)] = np.arange(len(pairs))
+    return numbers
 
 
 # ---- plans, worked out once for each kind of call ------------------------------------------------
@@ -199,6 +222,7 @@ class Plan(NamedTuple):
 
     chunks: int
     planes: tuple  # of a Planes
+    pairs: np.ndarray
     steps: np.ndarray
     phases: np.ndarray
     sizes: tuple
@@ -222,12 +246,13 @@ class Weights(NamedTuple):
 
 def plan(N, channels, groups, down, across, w, sizes):
     """The Plan of a call. w: its Weights. sizes: of a plane of results."""
-    M = w.results
-    high, block = up(M, ROWS), 0
+    M, pairs = w.results, pairs_of(down, across)
+    high, block, deep = up(M, ROWS), 0, 0
     if M >= MANY:
-        heavy = M * channels // groups * most_taps(down) * most_taps(across) > HEAVY
-        block = COLUMNS * (max(1, SUMS // M // COLUMNS) if heavy else 1)
-    laid = planes(N, channels, down, across, block=block)
+        size = M * channels // groups * most_taps(down) * most_taps(across)
+        deep = BLOCK if size > LIGHT else 0
+        block = max(deep, SUMS // M // COLUMNS * COLUMNS) if size > HEAVY else deep or COLUMNS
+    laid = planes(N, channels, down, across, block=block, deep=deep)
     steps, phases, packs, table, weights, work = [], [], [], 0, 0, 0
     rows = np.arange(M, dtype=np.int64) * w.result
     for h in down.phases:
@@ -238,7 +263,7 @@ def plan(N, channels, groups, down, across, w, sizes):
             )
             work += K * h.windows * v.windows
             if K:
-                steps.append(steps_of(laid, channels // groups, h.taps, v.taps))
+                steps.append(steps_of(laid, channels // groups, pairs, h.taps, v.taps))
                 places = np.arange(channels // groups, dtype=np.int64)[:, None, None] * w.channel
                 places = places + np.array([i * w.row for i, _, _ in h.taps])[:, None]
                 places = (places + np.array([j for j, _, _ in v.taps])).reshape(-1)
@@ -249,7 +274,7 @@ def plan(N, channels, groups, down, across, w, sizes):
     of_chunk = up(laid.images * laid.rows * across.windows if block else laid.size, COLUMNS)
     block = min(block or BLOCK, of_chunk)
     return Plan(
-        *(laid.chunks, tuple(laid), np.concatenate([*steps, np.zeros(1, np.int32)])),
+        *(laid.chunks, tuple(laid), pairs, np.concatenate([*steps, np.zeros(1, np.int32)])),
         *(np.array(phases, np.int64), (M * groups, *sizes, groups, high, block), M >= MANY),
         *(tuple(packs), weights, N * M * groups * work * PRODUCT),
         laid.total + high * block + (KC + 1) * APART,
@@ -289,6 +314,7 @@ class WeightPlan(NamedTuple):
 
     chunks: int
     planes: tuple  # of a Planes
+    pairs: np.ndarray
     runs: np.ndarray
     pixels: np.ndarray
     sizes: tuple
@@ -308,15 +334,16 @@ def weight_plan(x_shape, w_shape, groups, counts, *geometry):
     O, C, KH, KW = as_pictures(w_shape)
     counts, *geometry = geometry_of(counts, *geometry)
     down, across = map(forward_axis, sizes, counts, (KH, KW), *geometry)
-    laid = planes(N, channels, down, across, beside=O + channels)
+    laid = planes(N, channels, down, across, beside=O + channels, deep=DEEP)
+    pairs = pairs_of(down, across)
+    numbers = number_of_pair(pairs)
     high, runs, places, where = up(O // groups, ROWS), [], np.zeros((KH, KW, 2), np.int64), 0
     for i, a, shift_i in down.phases[0].taps:
         for beside in side_by_side(across.phases[0].taps):
             j, b, shift_j = beside[0]
             wide = len(beside) * C
             apart = up(wide, LANES)
-            phase = a * laid.stride_across + b
-            runs.append((phase, shift_i * laid.width + shift_j, wide, where))
+            runs.append((numbers[a, b], shift_i * laid.width + shift_j, wide, where))
             for n in range(len(beside)):
                 places[i, beside[n][0]] = where + n * C, apart
             where += high * apart
@@ -325,7 +352,7 @@ def weight_plan(x_shape, w_shape, groups, counts, *geometry):
     work = O * C * KH * KW
     slots = max(1, min(laid.chunks, 16, 2**22 // work))
     per = -(-laid.chunks // slots)
-    phases = laid.stride_down * laid.stride_across
+    phases = len(pairs)
     deep = up(laid.size + down.reach * laid.width + across.reach, LANES)
     workspace = laid.total + phases * deep * C + LANES * (C + LANES) + COLUMNS
     workspace += high * (laid.images * laid.rows * counts[1] + LANES)
@@ -335,6 +362,7 @@ def weight_plan(x_shape, w_shape, groups, counts, *geometry):
     return WeightPlan(
         chunks=laid.chunks,
         planes=tuple(laid),
+        pairs=pairs,
         runs=np.array(runs, np.int64),
         pixels=pixels.astype(np.int32),
         sizes=(O, *counts, groups, C, deep, of_slot),

@@ -63,7 +63,9 @@ def depthwise_sums(scratch, dy, source, images, height, width, down, Q, far, beg
 
 
 @parallel
-def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks, per, in_panels):
+def weight_sums(
+    slot, scratch, N, x, how, pairs, dy, runs, pixels, sizes, sums, chunks, per, in_panels
+):
     """A slot's part of dw: the sum over some chunks, lanes along a row of the kernel's places.
 
     runs: (phase, shift, wide, where) of places side by side: of `wide` numbers, (j, c), of a pixel
@@ -73,12 +75,12 @@ def weight_sums(slot, scratch, N, x, how, dy, runs, pixels, sizes, sums, chunks,
     """
     O, P, Q, groups, C, deep, of_slot = sizes
     images, rows, height, width, total, parts = how[7:13]
-    phases, size = how[3] * how[4], images * height * width
+    phases, size = len(pairs), images * height * width
     M = O // groups
     panel = (total + phases * deep * C + LANES * (C + LANES) + LANES - 1) // LANES * LANES
     strips = panel + (KC * COLUMNS if in_panels else 0)
     for chunk in range(slot * per, min((slot + 1) * per, chunks)):
-        fill_run(chunk, N, x, how, scratch)
+        fill_run(chunk, N, x, how, pairs, scratch)
         first, row0 = chunk // parts * images, chunk % parts * rows
         last, down = min(first + images, N), min(rows, P - row0)
         K = (last - first) * down * Q

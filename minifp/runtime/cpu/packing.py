@@ -30,6 +30,22 @@ widen, widen_rows = _widen(LANES), _widen(ROWS)  # as many numbers as a vector, 
 
 
 @intrinsic
+def widen_second(typing, source, i, target, j):
+    """target[j + c] = source[i + 2 c] in float32, for all lanes c; as many are read again behind
+    them."""
+
+    def generate(context, builder, signature, args):
+        pointer = place(context, builder, source, args[0], args[1], i)
+        x = read(builder, source, pointer, 2 * LANES)
+        mask = ir.Constant(ir.VectorType(I32, LANES), [2 * c for c in range(LANES)])
+        x = builder.shuffle_vector(x, x, mask)
+        store_vector(builder, x, place(context, builder, target, args[2], args[3], j))
+        return context.get_dummy_value()
+
+    return types.void(source, i, target, j), generate
+
+
+@intrinsic
 def interleave(typing, source, i, lds, last, target, j):
     """target[j + c ROWS + r] = source[i + r lds + c] in float32, for r below ROWS, c below LANES.
 
