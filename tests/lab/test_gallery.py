@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from lab_blobs import blobs
@@ -15,7 +17,15 @@ import minifp as fp
 from minifp.cli import main
 from minifp.errors import ArgumentError
 from minifp.lab.conclusions.rows import Row
-from minifp.lab.exhibits import Exhibit, Published, bathtub_shown, detection, fates, showing
+from minifp.lab.exhibits import (
+    Exhibit,
+    Published,
+    bathtub_shown,
+    detection,
+    fates,
+    parting,
+    showing,
+)
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
 from minifp.lab.exhibits.doses import Response, responses, slope, slope_text
@@ -248,13 +258,34 @@ def test_detectors_are_looked_at_trained_and_their_boxes_drawn(monkeypatch, tmp_
     assert shown.comparisons[0].runs_of("mixed")[0].history.keys() >= {"classification"}
     shown.save(tmp_path, "png")
     pictures = {path.name for path in tmp_path.glob("*.png")}
-    wanted = ("differences-ssd-digits", "ssd-digits-boxes", "ssd-digits-beforehand")
-    assert pictures == {f"{name}.png" for name in wanted}
+    wanted = ("differences-ssd-digits", *(f"ssd-digits-{n}" for n in ("boxes", "losses")))
+    assert pictures == {f"{name}.png" for name in (*wanted, "ssd-digits-beforehand")}
     (told,) = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
     gradients = told["beforehand"]["activation_gradients"]
     assert 0.3 < gradients["zeros"] < 0.9 and len(gradients["by_exponent"]) > 10
     page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
-    assert "what the microscope saw beforehand" in page and page.count("<svg") == 3
+    assert "what the microscope saw beforehand" in page and page.count("<svg") == 4
+
+
+def test_a_run_parts_where_its_loss_leaves_the_range_for_good():
+    """Windows of 3 steps, of 300: one that comes back, one that stays, one that is lost at once."""
+    steps = np.arange(1, 301)
+    fine, wild = np.full(300, 1.0), np.where((steps > 30) & (steps < 60), 9.0, 0.9)
+    parted, late = np.where(steps > 150, 2.0, 1.0), np.where(steps > 290, 2.0, 1.0)
+    lost = np.where(steps > 2, np.nan, 1.0)[:4]
+
+    def run(loss, finished=True):
+        history = {"step": [*steps[: len(loss)]], "loss": [*loss]}
+        return SimpleNamespace(history=history, finished=finished)
+
+    base, others = [run(fine), run(fine - 0.1)], [*map(run, (wild, parted, late)), run(lost, False)]
+    arms = {"float32": base, "mixed": others}
+    c = SimpleNamespace(baseline="float32", runs=[*base, *others], runs_of=arms.get)
+    assert [parting.parts_at(c, r) for r in others] == [None, 151, None, 1]
+    assert parting.partings(c, ["mixed"]) == {"mixed": [1, 151]}
+    exhibit = SimpleNamespace(title="A net", tested=["mixed"])
+    assert parting.note(exhibit, c).endswith("with dynamic S 2 of 4 runs at step 1 and 151.")
+    assert not parting.note(SimpleNamespace(title="", tested=["float32"]), c)
 
 
 @pytest.mark.parametrize("exhibit", [*detection.EXHIBITS, detection.BATHTUB], ids=lambda e: e.name)

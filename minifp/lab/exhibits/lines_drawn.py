@@ -1,9 +1,10 @@
-"""Pictures of exhibits that are lines of a table: differences with the margin, boxes found."""
+"""Pictures of exhibits that are lines of a table: differences and losses, boxes that are found."""
 
 from html import escape
 
 from minifp.lab.detection.drawing import detections_figure, detections_text
 from minifp.lab.detection.evaluating import KEPT, from_rows, kept_in
+from minifp.lab.exhibits import parting
 from minifp.lab.exhibits.finding import called
 from minifp.report import drawing, words
 
@@ -17,6 +18,8 @@ def pictures(gallery) -> dict:
     found = {f"differences-{gallery.exhibits[0].name}": differences(gallery)}
     for exhibit, comparison in detectors(gallery):
         found[f"{exhibit.name}-boxes"] = boxes(gallery, exhibit, comparison)[0]
+    for exhibit, comparison in parting.failing(gallery):
+        found[f"{exhibit.name}-losses"] = parting.figure(exhibit, comparison)
     for exhibit in gallery.exhibits:
         if exhibit.name in gallery.seen:
             found[f"{exhibit.name}-beforehand"] = gallery.seen[exhibit.name].figure()

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from html import escape
 from statistics import median
 
+from minifp.lab.exhibits import parting
 from minifp.lab.exhibits.fates import LEARNED, NOTHING, fates_text
 from minifp.lab.exhibits.finding import called, finding
 from minifp.lab.exhibits.lines_drawn import boxes_html, differences_html, pictures
@@ -91,6 +92,7 @@ def notes(gallery) -> list[str]:
             f"{gallery.comparisons[0].task.metric_name} of float32's run with the same seed."
         )
     told += dials(gallery)
+    told += filter(None, (parting.note(e, c) for e, c in parting.failing(gallery)))
     sd = [line.without.paired.sd for line in gallery.lines if line.without.paired is not None]
     if sd:
         typical, task = median(sd), gallery.comparisons[0].task
@@ -170,6 +172,7 @@ def sections(gallery) -> str:
                 table("Paper and laptop", head(gallery), html),
             ),
             differences_html(gallery),
+            *(parting.html(e, c) for e, c in parting.failing(gallery)),
             *(paragraph(words.raised(text)) for text in notes(gallery)),
             boxes_html(gallery),
             *(gallery.seen[e.name].html for e in gallery.exhibits if e.name in gallery.seen),
