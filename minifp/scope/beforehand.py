@@ -20,18 +20,15 @@ from minifp.scope.page.figures import SMALLEST, WIDTH, color_of, percents, windo
 FILE, PICTURE = "beforehand.npz", "beforehand"
 LOOKS = 20  # steps that are looked at, about
 SEED = 0
-PUBLISHED = (
-    "Of the paper's SSD 67% are exact zeros, 2% lie from 2^-34 to 2^-32 and 2% from 2^-24 to "
-    "2^-23; what lies below 2^-27 was found not to matter, what lies from there to 2^-24 did."
-)
 
 
 @dataclass(frozen=True)
 class Beforehand:
-    """What was seen: findings of the microscope, and of which task."""
+    """What was seen: findings of the microscope, of which task, and what was published of it."""
 
     title: str
     findings: Findings
+    published: str = ""
 
     @property
     def shares(self) -> dict[str, float]:
@@ -75,9 +72,9 @@ class Beforehand:
         title = f"{self.title}: what the microscope saw beforehand"
         parts = [paragraph(words.raised(self.text))]
         if drawing.is_available():
-            said = escape(words.raised(f"{self.text} {PUBLISHED}"))
+            said = escape(words.raised(f"{self.text} {self.published}"))
             svg = drawing.inline_svg(self.figure(), PICTURE, escape(title), said)
-            caption = f"<figcaption>{words.raised(PUBLISHED)}</figcaption>"
+            caption = f"<figcaption>{words.raised(self.published)}</figcaption>"
             parts.append(f'<figure class="wide">\n{svg}\n{caption}\n</figure>')
         return section(title, *parts)
 
@@ -115,16 +112,19 @@ def shown(bars: dict[int, float]) -> tuple[int, int]:
     return min(*common, SMALLEST) - 1, max(*common, -8) + 1
 
 
-def look(title: str, task, data, folder: Path | None, progress: bool) -> Beforehand:
+def look(
+    title: str, task, data, folder: Path | None, progress: bool, published: str = ""
+) -> Beforehand:
     """Train the task once in float32 under the microscope, or read what was seen before.
 
-    folder: where that is kept. Looks at some LOOKS steps of the whole training.
+    folder: where that is kept. published: what stands below the picture. Looks at some LOOKS steps
+    of the whole training.
     """
     path = None if folder is None else folder / FILE
     if path is not None and path.is_file():
-        return Beforehand(title, Findings.load(path))
+        return Beforehand(title, Findings.load(path), published)
     found = looked_at(task, policy.SINGLE, SEED, data, LOOKS, progress)
-    seen = Beforehand(title, found)
+    seen = Beforehand(title, found, published)
     if path is not None:
         files.write_all({path: found._npz()})
     return seen

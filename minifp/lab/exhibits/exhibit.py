@@ -57,8 +57,8 @@ class Exhibit:
     canonical text; dose: what it is called. kind: how it is shown: "lines" of a table; "doses" and
     their responses; "bathtub", where the doses are loss scales. expects: what is claimed of mixed
     precision without loss scaling: that it "matches" float32, "fails", or is "better". looked_at:
-    whether the microscope watches a training of its own in float32 beforehand: see
-    minifp/scope/beforehand.py.
+    whether the microscope watches a training of its own in float32 beforehand, see
+    minifp/scope/beforehand.py; published_look: what the paper says of such a picture.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Exhibit:
     kind: str = "lines"
     expects: str = "matches"
     looked_at: bool = False
+    published_look: str = ""
 
     @property
     def tested(self) -> list[str]:

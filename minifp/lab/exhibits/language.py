@@ -142,5 +142,6 @@ EXHIBITS = (
         arms=ARMS,
         searched=SEARCHED,
         expects="fails",
+        looked_at=True,
     ),
 )

@@ -153,7 +153,9 @@ def gallery(
         if look is not None and exhibit.looked_at:
             task, place = exhibit.task(scale), None if out is None else out / exhibit.name
             sets = check_data(task.data())
-            shown.seen[exhibit.name] = look(exhibit.title, task, sets, place, progress)
+            shown.seen[exhibit.name] = look(
+                exhibit.title, task, sets, place, progress, exhibit.published_look
+            )
     try:
         carry_out(f"{len(shown.exhibits)} exhibits", wanted, engine, progress)
     finally:
