@@ -5,6 +5,7 @@ cut at the same places, and that of a piece is 0 outside of it.
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def check_tensors(name, tensors):
 
 
 def cat_backward(dy, axis, ends, to, dim):
-    parts = np.split(dy, ends, axis=axis)
+    before, borders = (slice(None),) * axis, (0, *ends, dy.shape[axis])
+    parts = [dy[(*before, slice(*pair))] for pair in zip(borders, borders[1:])]
     return tuple(None if t is None else pass_to(p, p.shape, t) for p, t in zip(parts, to))
 
 
@@ -49,8 +51,8 @@ def cat_op(*xs, dim):
     rest = {x.shape[:axis] + x.shape[axis + 1 :] for x in xs if x.ndim == xs[0].ndim}
     if len(rest) > 1 or any(x.ndim != xs[0].ndim for x in xs):
         raise ShapeError(f"expected the same sizes, except along axis {axis}")
-    ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
-    floating = [x.dtype for x in xs if is_float(x.dtype)]
+    ends = tuple(accumulate([x.shape[axis] for x in xs]))[:-1]
+    floating = {x.dtype for x in xs if is_float(x.dtype)}
     dtype = promote(floating) if floating else None
     return joined(xs, axis, dtype), (axis, ends), cat_backward
 

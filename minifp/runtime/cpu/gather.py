@@ -13,25 +13,28 @@ BLOCK = 1024  # elements that are gathered at a time
 WIDTH = 2 * 64 + 1  # numbers that say where the elements of one array lie: NumPy has 64 axes
 
 
-def places_of(arrays: list, forms: str, shape: tuple[int, ...]) -> np.ndarray:
+def places_of(lie: list, forms: str, shape: tuple[int, ...]) -> np.ndarray:
     """Where the elements of arrays lie that are gathered ("g" in forms): WIDTH numbers for each.
 
     The number of axes; then for each, the last one first, its size and its step, in elements.
+    lie: of each array its shape, its strides, and the bytes of an element.
     """
-    places = np.zeros(len(arrays) * WIDTH, np.int64)
-    for k, (a, form) in enumerate(zip(arrays, forms)):
+    places = np.zeros(len(lie) * WIDTH, np.int64)
+    for k, (of, form) in enumerate(zip(lie, forms)):
         if form == "g":
-            axes = [number for axis in reversed(_axes(a, shape)) for number in axis]
+            sizes, strides, itemsize = of
+            axes = _axes(sizes, strides, itemsize, shape)
+            axes = [number for axis in reversed(axes) for number in axis]
             places[k * WIDTH] = len(axes) // 2
             places[k * WIDTH + 1 : k * WIDTH + 1 + len(axes)] = axes
     return places
 
 
-def _axes(a, shape):
-    """[size, step] of the axes of a stretched to `shape`; neighbours that are one axis in memory
-    are joined."""
-    steps = (0,) * (len(shape) - a.ndim) + tuple(
-        0 if n == 1 else s // a.itemsize for n, s in zip(a.shape, a.strides)
+def _axes(sizes, strides, itemsize, shape):
+    """[size, step] of the axes of an array stretched to `shape`; neighbours that are one axis in
+    memory are joined."""
+    steps = (0,) * (len(shape) - len(sizes)) + tuple(
+        0 if n == 1 else s // itemsize for n, s in zip(sizes, strides)
     )
     axes: list[list[int]] = []
     for n, s in zip(shape, steps):

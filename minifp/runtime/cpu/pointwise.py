@@ -4,6 +4,7 @@ What kernels consist of, and the letters of their forms, is in pointwise_text.py
 """
 
 import math
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -63,16 +64,18 @@ class Pointwise:
     def run(self, formula: Formula, arrays: list, outs: tuple, settings: dict) -> tuple:
         """The results of a formula, in these dtypes."""
         shape = arrays[0].shape
-        forms = "a" * len(arrays)
+        forms, places = "a" * len(arrays), UNCOUNTED
         if not all(a.shape == shape and a.flags.carray for a in arrays):
-            shape = np.broadcast_shapes(*(a.shape for a in arrays))
+            if any(a.shape != shape for a in arrays):
+                shape = np.broadcast_shapes(*[a.shape for a in arrays])
             arrays = [_simpler(a, shape) for a in arrays]
-            forms = "".join([_form(a, shape) for a in arrays])
+            lie = [(a.shape, a.strides, a.itemsize, a.flags.carray) for a in arrays]
+            forms, places = layout(shape, *lie)
         results = tuple([np.empty(shape, d) for d in outs])
         if results[0].size:
             numbers = formula.told(settings)
             kernel, cost = self.kernel(formula, forms, outs)
-            launch(kernel, cost, forms, arrays, results, numbers)
+            launch(kernel, cost, forms, arrays, places, results, numbers)
         return results
 
     def kernel(self, formula: Formula, forms: str, outs: tuple) -> tuple:
@@ -159,13 +162,13 @@ def cost_of(formula: Formula) -> float:
     return NANOSECONDS * (10 + sum(DEAR.get(n.op, 1) for n in nodes))
 
 
-def launch(kernel, cost, forms, arrays, results, numbers) -> None:
-    """Run a kernel on as many threads as it is worth."""
-    n, shape = results[0].size, results[0].shape
-    cost, workspace, places = n * cost, 0, UNCOUNTED
+def launch(kernel, cost, forms, arrays, places, results, numbers) -> None:
+    """Run a kernel on as many threads as it is worth. places: of arrays that are gathered."""
+    n = results[0].size
+    cost, workspace = n * cost, 0
     if forms != "a" * len(forms):
         if "g" in forms:
-            places, workspace = places_of(arrays, forms, shape), BLOCK * len(arrays)
+            workspace = BLOCK * len(arrays)
             cost += n * forms.count("g") * GATHERING
         arrays = [float(a.item()) if f == "n" else a for a, f in zip(arrays, forms)]
     if cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
@@ -177,10 +180,18 @@ def launch(kernel, cost, forms, arrays, results, numbers) -> None:
         kernel(UNCOUNTED, 1, pool.scratch(workspace), n, n, places, *arrays, *results, *numbers)
 
 
-def _form(a, shape):
-    if a.shape == shape and a.flags.carray:
+@lru_cache(512)
+def layout(shape: tuple[int, ...], *lie: tuple) -> tuple[str, np.ndarray]:
+    """(forms, places) of arrays that are stretched to a shape. lie: of each its shape, its strides,
+    the bytes of an element, and whether it is dense, aligned and writeable."""
+    forms = "".join([_form(sizes, is_dense, shape) for sizes, _, _, is_dense in lie])
+    return forms, places_of([of[:3] for of in lie], forms, shape)
+
+
+def _form(sizes, is_dense, shape):
+    if sizes == shape and is_dense:
         return "a"
-    return "n" if a.size == 1 else "g"
+    return "n" if math.prod(sizes) == 1 else "g"
 
 
 def _simpler(a, shape):
