@@ -72,6 +72,30 @@ def test_the_command_trains_keeps_and_goes_on(wing, tmp_path):
     assert "12 runs, 9 of which are there" in dry
 
 
+def test_what_is_taken_apart_has_a_table_of_its_own(monkeypatch, tmp_path):
+    """Beside lines, whose controls are told; the wing's seeds do not bring what a scale lacks."""
+    arms = ("mixed,loss_scale=1", "mixed")
+    one = Exhibit("blobs", "Blobs", "it matches", None, small, ("float32@order", *arms))
+    apart = replace(one, name="apart", title="Apart", claim="", kind="ablation", arms=arms)
+    late = replace(apart, name="late", seeds={"quick": 0, "evening": 3, "full": 5})
+    monkeypatch.setattr(showing, "WINGS", {"classification": (one, apart, late)})
+    shown = fp.gallery(scale="quick", seeds=2, out=tmp_path, figures="svg", progress=False)
+    assert [e.name for e in shown.exhibits] == ["blobs", "apart"]
+    text = " ".join(shown.table().split())
+    assert "1 exhibit at the scale 'quick', 2 seeds" in text
+    assert "Blobs, controls: runs that are disturbed a little differ from those" in text
+    assert text.count("float32@order") == 1 and "minifp gallery blobs --quick" in text
+    assert "Apart: master weights: no verdict from 2 pairs" in text
+    written = (tmp_path / "gallery.md").read_text(encoding="utf-8")
+    assert "| technique | with all others |" in written and "| master_weights |" in written
+    told = json.loads((tmp_path / "gallery.json").read_text(encoding="utf-8"))["exhibits"]
+    assert len(told[1]["effects"]) == 9
+    assert all(one["registered"][0]["runs"] == 0 for one in told)  # before any
+    assert {"apart-effects.svg", "differences-blobs.svg"} <= {p.name for p in tmp_path.iterdir()}
+    page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    assert "Effects, with 90% intervals" in page and "apart/effects.html" in page
+
+
 INTERVALS = {f"mixed,loss_scale=dynamic+growth_interval={n}": n for n in (2, 4, 40)}
 
 
@@ -164,8 +188,11 @@ def test_what_is_not_there_is_refused():
         fp.gallery("vgg-d", seeds=0)
     with pytest.raises(ArgumentError, match="expected vgg-d"):
         fp.gallery("vgg-e")
-    with pytest.raises(ArgumentError, match="'quick', expected evening or full: on"):
-        fp.gallery("preact-resnet-50-techniques", scale="quick")
+    for names in ("preact-resnet-50-techniques", ["vgg-d", "preact-resnet-50-techniques"]):
+        with pytest.raises(ArgumentError, match="'quick', expected evening or full: on"):
+            fp.gallery(names, scale="quick")
+    with pytest.raises(ArgumentError, match="no exhibit is named: expected one of class"):
+        fp.gallery([])
     with pytest.raises(ArgumentError, match="'quick', 'evening', 'full'"):
         fp.gallery("vgg-d", scale="large")
 
@@ -189,14 +216,27 @@ FAILING, BETTER = replace(SCALED, expects="fails"), replace(SCALED, expects="bet
         (SCALED, "EQUIVALENT", "EQUIVALENT", "^as in the paper"),
         (SCALED, "DIFFERENT", "EQUIVALENT", "not as in .* with dynamic S it does$"),
         (SCALED, "DIVERGED", "INCONCLUSIVE", "nor, so far, with it"),
-        (SCALED, "INCONCLUSIVE", "EQUIVALENT", "about 7 seeds .*; with dynamic S it matches"),
+        (SCALED, "INCONCLUSIVE", "EQUIVALENT", "about 7 seeds .*; with dynamic S it matches$"),
         (FAILING, "DIFFERENT", "EQUIVALENT", r"^as in .* \(2 of 5 learned nothing\), and with dyn"),
         (FAILING, "DIVERGED", "INCONCLUSIVE", "^as in .*; undecided with dynamic S .about 7"),
         (FAILING, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* matches float32$"),
         (BETTER, "EQUIVALENT", "EQUIVALENT", "^not as in the paper: .* is no better"),
         (BETTER, "DIFFERENT", "EQUIVALENT", "^not as in the paper: .* ends worse$"),
         (BETTER, "INCONCLUSIVE", "EQUIVALENT", "^undecided .* .about 7 seeds"),
-        (FAILING, "INCONCLUSIVE", "EQUIVALENT", "^not as in .* is undecided .about 7 seeds"),
+        (
+            FAILING,
+            "INCONCLUSIVE",
+            "EQUIVALENT",
+            "^undecided .* .about 7 seeds .*; with dyn.* matches$",
+        ),
+        (FAILING, None, "EQUIVALENT", "^undecided .* .at least 7 seeds are needed"),
+        (
+            FAILING,
+            "DIFFERENT",
+            "DIVERGED",
+            "^not as in .* it fails .*, but with dynamic S it does not",
+        ),
+        (FAILING, "DIVERGED", "DIFFERENT", "^not as in .*, but with dynamic S it does not match"),
     ],
 )
 def test_a_finding_is_what_the_verdicts_say(exhibit, without, scaled, said):
@@ -207,6 +247,13 @@ def test_a_finding_is_what_the_verdicts_say(exhibit, without, scaled, said):
     }
     came = {exhibit.tested[0]: Counter({NOTHING: 2})}
     assert re.search(said, finding(Line(exhibit, Row("float32", n=5), rows, came, 1.0)))
+
+
+def test_a_finding_says_when_its_verdict_rests_on_little():
+    arms = SCALED.tested
+    row = Row(arms[0], n=3, verdict="EQUIVALENT", weak=True, pairs=3, decided_by="test loss")
+    line = Line(SCALED, Row("float32", n=3), {arms[0]: row, arms[1]: row}, {}, 1.0, "accuracy")
+    assert finding(line).endswith("loss scaling (weak, of 3 pairs, by its test loss)")
 
 
 def test_runs_that_come_to_nothing_do_so_in_different_ways():

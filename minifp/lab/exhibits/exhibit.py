@@ -51,13 +51,13 @@ class Exhibit:
     published: numbers of a paper, where the claim has some. task: builds the Task of one of SCALES.
     seeds: how many, by scale; 0 where it is left out. arms: precisions and controls after float32,
     among them, but where there are doses, mixed precision without loss scaling (S = 1) and with a
-    dynamic scale. searched: what was tried before the settings were fixed. ablated: whether every
-    combination of master weights, loss scaling and float32 sums is trained as well. doses: where
+    dynamic scale. searched: what was tried before the settings were fixed. doses: where
     the claim is that something does nothing up to some amount, that amount for each arm, by its
     canonical text; dose: what it is called. kind: how it is shown: "lines" of a table; "doses" and
-    their responses; "bathtub", where the doses are loss scales. expects: what is claimed of mixed
-    precision without loss scaling: that it "matches" float32, "fails", or is "better". looked_at:
-    whether the microscope watches a training of its own in float32 beforehand, see
+    their responses; "bathtub", where the doses are loss scales; "ablation", where every combination
+    of master weights, loss scaling and float32 sums is trained as well. expects: what is claimed of
+    mixed precision without loss scaling: that it "matches" float32, "fails", or is "better".
+    looked_at: whether the microscope watches a training of its own in float32 beforehand, see
     minifp/scope/beforehand.py; published_look: what the paper says of such a picture.
     """
 
@@ -69,7 +69,6 @@ class Exhibit:
     arms: tuple[str, ...]
     seeds: dict[str, int] = field(default_factory=lambda: {"quick": 3, "evening": 5, "full": 10})
     searched: str = "nothing"
-    ablated: bool = False
     doses: Mapping[str, float] = field(default_factory=dict)
     dose: str = ""
     kind: str = "lines"

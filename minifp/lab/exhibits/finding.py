@@ -17,7 +17,19 @@ def finding(line) -> str:
     """Whether it is as in the paper; without a full stop."""
     if line.without.n == 0:
         return "nothing was trained yet"
-    return {"matches": unneeded, "fails": needing, "better": bettering}[line.exhibit.expects](line)
+    said = {"matches": unneeded, "fails": needing, "better": bettering}[line.exhibit.expects](line)
+    return f"{said}{basis(line)}"
+
+
+def basis(line) -> str:
+    """What the verdict without loss scaling rests on, where that is less than one would think."""
+    row = line.without
+    if row.verdict not in (EQUIVALENT, DIFFERENT):
+        return ""
+    told = [f"weak, of {words.plural(row.pairs, 'pair')}"] if row.weak else []
+    if row.decided_by not in ("", line.metric):
+        told.append(f"by its {row.decided_by}")
+    return f" ({', '.join(told)})" if told else ""
 
 
 def unneeded(line) -> str:
@@ -29,6 +41,12 @@ def unneeded(line) -> str:
     if verdict in (DIFFERENT, DIVERGED):
         more = f"with {matching} it does" if matching else "nor, so far, with it"
         return f"not as in the paper: without loss scaling it does not match float32; {more}"
+    return undecided(line)
+
+
+def undecided(line) -> str:
+    """There is no verdict without loss scaling."""
+    matching = matches(line)
     also = f"; with {matching} it matches" if matching else ""
     return f"undecided without loss scaling{seeds(line.without)}{also}"
 
@@ -36,15 +54,23 @@ def unneeded(line) -> str:
 def needing(line) -> str:
     """Of the claim that without loss scaling training fails, and that with it it does not."""
     verdict, matching = line.without.verdict, matches(line)
-    fails = verdict == DIVERGED or (verdict == DIFFERENT and is_worse(line))
-    if not fails:
-        how = "matches float32" if verdict == EQUIVALENT else f"is undecided{seeds(line.without)}"
-        return f"not as in the paper: without loss scaling mixed precision {how}"
+    if verdict not in (EQUIVALENT, DIFFERENT, DIVERGED):
+        return undecided(line)
+    if verdict == EQUIVALENT or (verdict == DIFFERENT and not is_worse(line)):
+        how = "matches" if verdict == EQUIVALENT else "ends better than"
+        return f"not as in the paper: without loss scaling mixed precision {how} float32"
     how = fates_text(line.fates[line.without.precision], line.without.n)
     began = f"without loss scaling it fails ({how or 'it ends worse'})"
     others = [row for row in line.scaled if row.verdict != EQUIVALENT]
     if not others:
         return f"as in the paper, {began}, and with {matching} it matches float32"
+    broken = [called(row.precision) for row in others if row.verdict in (DIFFERENT, DIVERGED)]
+    if broken:
+        also = f"; with {matching} it does" if matching else ""
+        return (
+            f"not as in the paper: {began}, but with {words.listed(broken)} it does not match "
+            f"float32 either{also}"
+        )
     left = words.listed([f"{called(row.precision)}{seeds(row)}" for row in others])
     also = f"with {matching} it matches float32, and " if matching else ""
     return f"as in the paper, {began}; {also}undecided with {left}"
@@ -59,7 +85,7 @@ def bettering(line) -> str:
         return "not as in the paper: without loss scaling mixed precision is no better: it matches"
     if verdict in (DIFFERENT, DIVERGED):
         return "not as in the paper: without loss scaling mixed precision ends worse"
-    return f"undecided without loss scaling{seeds(line.without)}"
+    return undecided(line)
 
 
 def matches(line) -> str:
@@ -75,4 +101,8 @@ def is_worse(line) -> bool:
 
 def seeds(row) -> str:
     """How many would decide, where that is known."""
-    return f" (about {row.needed} seeds would decide)" if row.needed else ""
+    if not row.needed:
+        return ""
+    if row.verdict is None:
+        return f" (at least {row.needed} seeds are needed)"
+    return f" (about {row.needed} seeds would decide, if there is no difference)"

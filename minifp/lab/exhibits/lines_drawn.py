@@ -128,7 +128,7 @@ def pairs(comparison, arm) -> list[float]:
 
 def draw_row(axes, y, row, each, style, reach):
     """The interval, the mean, and each seed; an arrow for a mean far outside."""
-    if row.difference is None:
+    if row.difference is None or row.diverged:  # the difference of survivors would flatter
         return
     if abs(row.difference) > reach:
         edge = 1.02 * reach * (1 if row.difference > 0 else -1)

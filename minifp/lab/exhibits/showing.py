@@ -44,7 +44,8 @@ class Line:
     """What came out of one exhibit: rows of its comparison, and what follows for the claim.
 
     tested: the Row of each arm but the controls, by its text. fates: of each, how many runs came to
-    nothing, by how. core_minutes: that all of its runs took of one core. goal: the metric's.
+    nothing, by how. core_minutes: that all of its runs took of one core. metric, goal: which one,
+    and of which more is better, or less.
     """
 
     exhibit: Exhibit
@@ -52,6 +53,7 @@ class Line:
     tested: dict[str, Row]
     fates: dict[str, Counter]
     core_minutes: float
+    metric: str = ""
     goal: str = "max"
 
     @property
@@ -85,7 +87,10 @@ class Gallery:
             minutes = sum(run.processor_seconds for run in c.runs) / 60
             tested = {arm: rows[arm] for arm in exhibit.tested}
             came = {arm: fates(c, arm) for arm in tested}
-            found.append(Line(exhibit, rows[c.baseline], tested, came, minutes, c.task.goal))
+            task = c.task
+            found.append(
+                Line(exhibit, rows[c.baseline], tested, came, minutes, task.metric_name, task.goal)
+            )
         return found
 
     def table(self) -> str:
@@ -180,14 +185,7 @@ def found(
 ) -> tuple[Gallery, list[Wanted]]:
     """The gallery as its folder holds it, and the runs that are missing. Nothing is written."""
     check_choice("scale", scale, SCALES)
-    chosen = [e for e in exhibits_of(names) if seeds is not None or e.seeds[scale]]
-    if not chosen:
-        named = names if isinstance(names, str) else ", ".join(names)
-        scales = [s for s in SCALES if any(e.seeds[s] for e in exhibits_of(names))]
-        raise ArgumentError(
-            f"{named}: nothing of this at the scale {scale!r}, expected {' or '.join(scales)}: on "
-            "the command line the evening is without --quick and --full"
-        )
+    chosen = chosen_of(names, scale, seeds)
     shown, wanted = Gallery(scale, chosen, [], out), []
     for exhibit in shown.exhibits:
         task, spec = exhibit.task(scale), spec_of(exhibit, scale)
@@ -210,26 +208,40 @@ def found(
     return shown, wanted
 
 
+def chosen_of(names, scale, seeds) -> list[Exhibit]:
+    """The exhibits that names mean and that a scale has: of wings those with seeds of their own,
+    and what is named by itself. Raises ArgumentError where nothing is left of a name."""
+    names, chosen = [names] if isinstance(names, str) else list(names), []
+    if not names:
+        raise ArgumentError(f"no exhibit is named: expected one of {', '.join(WINGS)}")
+    for name in names:
+        meant = meant_by(name)
+        found = [e for e in meant if e.seeds[scale] or (seeds is not None and e.name == name)]
+        if not found:
+            scales = [s for s in SCALES if any(e.seeds[s] for e in meant)]
+            raise ArgumentError(
+                f"{name}: nothing of this at the scale {scale!r}, expected {' or '.join(scales)}: "
+                "on the command line the evening is without --quick and --full"
+            )
+        chosen += found
+    return list({e.name: e for e in chosen}.values())
+
+
 def cells_of(exhibit) -> dict:
     """The precisions of an ablation, where an exhibit has one."""
-    if not exhibit.ablated:
+    if exhibit.kind != "ablation":
         return {}
     base = as_base(BASE)
     return combinations(base, as_factors(DEFAULT, base))
 
 
-def exhibits_of(names) -> list[Exhibit]:
-    """The exhibits that names mean. Raises ArgumentError for what is not there."""
+def meant_by(name) -> list[Exhibit]:
+    """The exhibits of a wing, or one. Raises ArgumentError for what is not there."""
     known = {e.name: e for wing in WINGS.values() for e in wing}
-    chosen: dict[str, Exhibit] = {}
-    for name in [names] if isinstance(names, str) else list(names):
-        if name not in WINGS and name not in known:
-            near = " or ".join(nearest(name, [*WINGS, *known])) or ", ".join([*WINGS, *known])
-            raise ArgumentError(f"nothing in the gallery is called {name!r}: expected {near}")
-        chosen |= {e.name: e for e in WINGS.get(name, (known.get(name),)) if e is not None}
-    if not chosen:
-        raise ArgumentError(f"no exhibit is named: expected {', '.join([*WINGS, *known])}")
-    return list(chosen.values())
+    if name not in WINGS and name not in known:
+        near = " or ".join(nearest(name, [*WINGS, *known])) or ", ".join([*WINGS, *known])
+        raise ArgumentError(f"nothing in the gallery is called {name!r}: expected {near}")
+    return list(WINGS[name]) if name in WINGS else [known[name]]
 
 
 def keep(shown: Gallery, products, out: Path) -> None:

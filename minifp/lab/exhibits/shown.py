@@ -21,7 +21,7 @@ def head(gallery) -> list[str]:
     """Of the table."""
     task, tested = gallery.comparisons[0].task, gallery.exhibits[0].tested
     less = [f"{called(arm)} less float32" for arm in tested]
-    return ["network", "paper", f"float32, {metric_label(task)}", *less, "core minutes"]
+    return ["network", "paper", f"float32, {metric_label(task)}", *less, "core minutes", "command"]
 
 
 def about(gallery) -> str:
@@ -37,9 +37,9 @@ def about(gallery) -> str:
     return (
         f"{words.plural(len(gallery.exhibits), 'exhibit')} at the scale {gallery.scale!r}, "
         f"{words.plural(len(c.seeds), 'seed')}{left}.{paper} "
-        f"Here: {c.task.metric_name} in {c.task.metric_unit}, "
-        "mean ± standard deviation over seeds; differences of mixed precision, paired by seed, "
-        f"with 90% intervals; the margin is {c.task.margin:g} {c.task.difference_unit}."
+        f"Here: {metric_label(c.task)}, mean ± standard deviation over seeds; differences of mixed "
+        "precision, paired by seed, with 90% intervals; the margin is "
+        f"{f'{c.task.margin:g} {c.task.difference_unit}'.strip()}."
     )
 
 
@@ -54,22 +54,30 @@ def rows(gallery) -> list[list[str]]:
         if words.is_number(line.baseline.sd):
             base += f" ± {words.fixed(line.baseline.sd, places)}"
         each = [difference(row, places, line.fates[arm]) for arm, row in line.tested.items()]
-        found.append([line.exhibit.title, paper, base, *each, f"{line.core_minutes:.1f}"])
+        cells = [line.exhibit.title, paper, base, *each, f"{line.core_minutes:.1f}"]
+        found.append([*cells, command(line.exhibit, gallery.scale)])
     return found
+
+
+def command(exhibit, scale) -> str:
+    """What trains this line alone."""
+    return f"minifp gallery {exhibit.name}{'' if scale == 'evening' else f' --{scale}'}"
 
 
 def typeset(cells) -> list[str]:
     """With real minus signs where there are numbers alone, behind the title."""
-    return [cells[0], *map(words.typeset, cells[1:])]
+    return [cells[0], *map(words.typeset, cells[1:-1]), cells[-1]]
 
 
 def difference(row, places, came) -> str:
-    """A difference with its interval, and what became of runs that came to nothing."""
+    """A difference with its interval, its verdict, and what became of runs that came to nothing."""
     told = []
     if words.is_number(row.difference) and not row.diverged:
         told.append(words.signed(row.difference, places))
         if words.is_number(row.low):
             told[0] += f" [{words.signed(row.low, places)}, {words.signed(row.high, places)}]"
+    if row.verdict is not None:
+        told.append(f"{row.verdict}{' (weak)' if row.weak else ''}")
     told += [fates_text(came, row.n)] if came else []
     return "; ".join(told) or "-"
 
@@ -93,6 +101,7 @@ def notes(gallery) -> list[str]:
         )
     told += dials(gallery)
     told += filter(None, (parting.note(e, c) for e, c in parting.failing(gallery)))
+    told += controls(gallery)
     sd = [line.without.paired.sd for line in gallery.lines if line.without.paired is not None]
     if sd:
         typical, task = median(sd), gallery.comparisons[0].task
@@ -104,6 +113,24 @@ def notes(gallery) -> list[str]:
     searched = dict.fromkeys(e.searched for e in gallery.exhibits)
     told += [f"Tried before the settings were fixed: {text}." for text in searched]
     return told
+
+
+def controls(gallery) -> list[str]:
+    """What disturbing float32 does, where an exhibit has controls."""
+    found = []
+    for exhibit, comparison in zip(gallery.exhibits, gallery.comparisons):
+        places = words.decimals(comparison.task.margin)
+        each = [
+            f"{row.precision} {difference(row, places, {})}"
+            for row in comparison.rows()
+            if row.is_control and row.n
+        ]
+        if each:
+            found.append(
+                f"{exhibit.title}, controls: runs that are disturbed a little differ from those "
+                f"that are not by {words.listed(each)}."
+            )
+    return found
 
 
 def dials(gallery) -> list[str]:
@@ -119,9 +146,6 @@ def text_table(gallery) -> str:
     parts.append("\n".join(fill(text, hang="  ") for text in findings(gallery)))
     parts.append("\n".join(fill(text, hang="  ") for text in notes(gallery)))
     parts += [fill(gallery.seen[e.name].text) for e in gallery.exhibits if e.name in gallery.seen]
-    for name, ablation in gallery.ablations.items():
-        if not ablation.comparison.missing():
-            parts.append(f"Taken apart: {name}\n\n{ablation.table()}")
     return "\n\n".join(parts)
 
 
@@ -143,6 +167,7 @@ def told(gallery) -> list[dict]:
         }
         published = None if e.published is None else asdict(e.published)
         said = {"claim": e.claim, "published": published, "searched": e.searched}
+        said["registered"] = c.registered
         whole = {"name": e.name, "title": e.title, **said, "finding": text, "results": results}
         exhibits.append(
             {**whole, "core_minutes": line.core_minutes, "seeds": c.seeds, "settings": c.config}

@@ -10,7 +10,7 @@ from html import escape
 from io import StringIO
 from urllib.parse import quote
 
-from minifp.lab.exhibits import bathtub_shown, doses_shown, shown
+from minifp.lab.exhibits import ablation_shown, bathtub_shown, doses_shown, shown
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.results import store
 from minifp.lab.results.tidy import TIMED
@@ -18,12 +18,17 @@ from minifp.report import document, words
 from minifp.report.markup import paragraph, section
 
 NAME = "gallery"  # of the files in a folder
-KINDS = {"lines": shown, "doses": doses_shown, "bathtub": bathtub_shown}
+KINDS = {
+    "lines": shown,
+    "doses": doses_shown,
+    "bathtub": bathtub_shown,
+    "ablation": ablation_shown,
+}
 
 
 def parts(gallery) -> list[tuple]:
     """(kind, Gallery of the exhibits of that kind, which have one table), in the order of their
-    first ones: lines are of one table where their arms, metric and margin are the same."""
+    first ones: lines are of one table where arms, seeds, metric and margin are the same."""
     kinds = [alike(e, c) for e, c in zip(gallery.exhibits, gallery.comparisons)]
     found = []
     for key in dict.fromkeys(kinds):
@@ -43,7 +48,8 @@ def alike(exhibit, comparison) -> tuple:
     if exhibit.kind != "lines":
         return (exhibit.kind,)
     task = comparison.task
-    return exhibit.kind, *exhibit.tested, task.metric_name, task.metric_unit, task.margin
+    arms, seeds = tuple(exhibit.tested), tuple(comparison.seeds)
+    return exhibit.kind, arms, seeds, task.metric_name, task.metric_unit, task.margin
 
 
 def text_table(gallery) -> str:
@@ -96,7 +102,7 @@ def page(gallery) -> str:
     """A page that needs no network, with links to the pages of the exhibits beside it."""
     found = parts(gallery)
     listed = "".join(f"<li>{escape(t)}</li>" for kind, part in found for t in kind.findings(part))
-    claims = words.listed(list(dict.fromkeys(e.claim for e in gallery.exhibits)))
+    claims = words.listed(list(dict.fromkeys(e.claim for e in gallery.exhibits if e.claim)))
     content = "\n".join(
         [
             f"<header>\n<h1>The gallery</h1>\n{paragraph(f'The claim: {claims}.')}\n</header>",
