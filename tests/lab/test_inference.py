@@ -84,6 +84,9 @@ def test_the_command_needs_nothing_but_the_file(tmp_path):
     sizes = [held["results"][p]["bytes"]["weights"] for p in ("float32", "mixed")]
     assert sizes[0] == 2 * sizes[1]
     assert held["results"]["mixed"]["seconds_per_example"] > 0
+    with pytest.raises(ArgumentError, match="'letters'"):  # which its task does not have
+        fp.evaluate(path, "float32", data="letters", **QUIET)
+    assert (out / "evaluation.csv").read_text(encoding="utf-8").count("\nm.safetensors,mlp") == 2
 
 
 # ---- what is measured ---------------------------------------------------------------------------

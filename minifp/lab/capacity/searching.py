@@ -122,7 +122,9 @@ def largest_batch(
     most, names, task = as_bytes(memory), canonical(precisions), load_task(task)
     if any("@" in name for name in names):
         raise ArgumentError(f"precisions={names}: expected precisions, not controls")
-    check_room(memory, most)
+    on = as_device(None) if device is None else device
+    if on == "cpu":
+        check_room(memory, most)
     if figures is not None:
         check(figures)
         if out is None:
@@ -130,7 +132,6 @@ def largest_batch(
     if out is not None:
         files.check_writable(files.as_path(out) / "largest-batch.json")
     examples, sent = len(check_data(task.data())[0]), ticket(task, {}, task)
-    on = as_device(None) if device is None else device
     limits = []
     with bar_of(task.name, progress) as bar:
         for name in names:

@@ -16,9 +16,12 @@ from minifp.shell.results import picture_format, where
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", "scale", flag_value="quick", help="Some minutes: how it is done.")
-@click.option("--full", "scale", flag_value="full", help="All pictures, ten seeds.")
+@click.option("--full", "scale", flag_value="full", help="All pictures and more seeds.")
 @click.option(
-    "--seeds", callback=options.seeds_of, metavar="N", help="How many, or which.  [default: 5]"
+    "--seeds",
+    callback=options.seeds_of,
+    metavar="N",
+    help="How many, or which, instead of the scale's.",
 )
 @options.out("Keep everything in this folder, and go on from what is there.")
 @options.figures

@@ -83,7 +83,8 @@ def opened(path: Path, task: Any, data: str | None, loaded: dict) -> Trained:
     extra: Any = tree.get("extra") if isinstance(tree, dict) else None
     ours = isinstance(extra, dict) and "run" in extra
     told_by_file = checked_extra(path, tree) if ours else {"run": {}, "settings": {}, "origin": {}}
-    spec = (task, data) if task is not None else spec_of(path, told_by_file, ours)
+    name, its_data = (task, None) if task is not None else spec_of(path, told_by_file, ours)
+    spec = name, its_data if data is None else data
     key = spec if isinstance(spec[0], str) else id(spec[0])
     if key not in loaded:
         one = load_task(*spec)

@@ -1,6 +1,7 @@
 """What `evaluate` found, as files of numbers."""
 
 import csv
+import os
 from dataclasses import asdict
 from io import StringIO
 
@@ -58,7 +59,7 @@ def to_csv(found) -> str:
         ["checkpoint", "task", "precision", "metric", "value", "change", "loss", "changed"]
         + ["gained", "lost", "p", "seconds_per_example", "weights_bytes", "activations_bytes"]
     ]
-    for judged in found.judged:
+    for judged, path in zip(found.judged, names_of(found)):
         name = judged.trained.task.metric_name
         for precision, result in judged.results.items():
             is_base = result is judged.base
@@ -71,7 +72,7 @@ def to_csv(found) -> str:
             difference = "" if is_base else judged.difference(precision)
             sizes = [result.bytes.get(kind, "") for kind in ("weights", "activations")]
             rows.append(
-                [judged.trained.path.name, judged.trained.task.name, precision, name]
+                [path, judged.trained.task.name, precision, name]
                 + [result.metrics[name], difference, result.loss, *numbers, result.seconds, *sizes]
             )
     return lines_of(rows)
@@ -83,12 +84,19 @@ def changed_csv(found) -> str:
         ["checkpoint", "task", "precision", "example", "place", "true", "before", "share_before"]
         + ["now", "share_now"]
     ]
-    for judged in found.judged:
+    for judged, path in zip(found.judged, names_of(found)):
         for precision in found.others:
             for change in each_change(judged, precision):
-                names = [judged.trained.path.name, judged.trained.task.name, precision]
+                names = [path, judged.trained.task.name, precision]
                 rows.append([*names, *change])
     return lines_of(rows)
+
+
+def names_of(found) -> list[str]:
+    """The file of each checkpoint, seen from the innermost folder that holds them all."""
+    paths = [judged.trained.path.resolve() for judged in found.judged]
+    root = os.path.commonpath([path.parent for path in paths])
+    return [path.relative_to(root).as_posix() for path in paths]
 
 
 def lines_of(rows) -> str:
