@@ -222,7 +222,7 @@ class SSD300(nn.Module):
 
 def as_size(size: int | tuple[int, int]) -> tuple[int, int]:
     """(height, width). Raises ArgumentError for what is neither a number nor two."""
-    pair = (size, size) if isinstance(size, int) else tuple(size)
+    pair: Any = (size, size) if np.ndim(size) == 0 else size
     if len(pair) != 2:
         raise ArgumentError(f"SSD300: size={size!r}: expected a number, or (height, width)")
     return check_count("SSD300: size", pair[0]), check_count("SSD300: size", pair[1])

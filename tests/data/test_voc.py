@@ -49,7 +49,7 @@ def test_files_that_count_from_0_are_read_as_they_are(root):
     )
     boxes = voc(root, first_pixel=0)[0][1]["boxes"]
     assert boxes.tolist() == [[0, 0, 40, 30], [10.5, 5, 20, 15.25]]
-    with pytest.raises(DataError, match=r"one.xml: box 0 is \(-1, -1, 40, 30\), outside"):
+    with pytest.raises(DataError, match=r"one.xml: .* at pixel 0, 0, .*: give first_pixel=0 if"):
         voc(root)
 
 
@@ -116,7 +116,7 @@ BOMB = (
         (of((7, 5, 5, 9)), r"box 1 is \(7, 5, 5, 9\), expected left < right"),
         (of((6, 5, 5, 9)), r"box 1 is \(6, 5, 5, 9\), expected left < right"),
         (of((3, 3, 41, 9)), r"box 1 is \(2, 2, 41, 9\), outside of a picture of 40 x 30 pixels"),
-        (of((0, 3, 4, 9)), r"box 1 is \(-1, 2, 4, 9\), outside"),
+        (of((0, 3, 4, 9)), r"begins at pixel 0, 3, where VOC counts from 1: give first_pixel=0"),
         (
             of((3, 3, 4, 9), "cow"),
             "is a 'cow', which is no class: expected cat, dog. Give classes=",
@@ -234,6 +234,16 @@ PICTURE = np.zeros((1, 4, 4), np.float32)
 def test_targets_that_do_not_fit_their_pictures_are_refused(pictures, targets, message):
     with pytest.raises(DataError, match=message):
         BoxedPictures(pictures, targets, classes=("__background__", "a", "b"))
+
+
+def test_targets_may_be_lists_and_empty():
+    box = {"boxes": [[0, 0, 2, 2]], "labels": [1], "image_id": 3}
+    held = BoxedPictures([PICTURE] * 2, [box, {"boxes": [], "labels": []}])
+    shapes = [{name: (a.dtype.str, a.shape) for name, a in held[i][1].items()} for i in (0, 1)]
+    assert shapes[0] | {"image_id": 0} == {
+        "boxes": ("<f4", (1, 4)), "labels": ("<i8", (1,)), "image_id": 0,
+    }  # fmt: skip
+    assert shapes[1] == {"boxes": ("<f4", (0, 4)), "labels": ("<i8", (0,))}
 
 
 def test_without_pillow_the_error_says_how_to_install_it(root, monkeypatch):

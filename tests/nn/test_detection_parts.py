@@ -289,6 +289,14 @@ def test_targets_are_tensors_arrays_or_lists_and_may_be_empty():
     assert none.boxes.shape == (0, 4) and none.labels.shape == (0,)
 
 
+def test_crowds_teach_nothing():
+    targets = [{"boxes": np.array([BOX[0]] * 2), "labels": [2, 3], "iscrowd": [True, False]}]
+    (found,) = detection.as_objects(targets, [(60, 50)], classes=4)
+    assert found.labels.tolist() == [3] and found.boxes.shape == (1, 4)
+    with pytest.raises(ShapeError, match=r"iscrowd of shape \(1,\): expected \(2,\)"):
+        detection.as_objects([{**targets[0], "iscrowd": [True]}], [(60, 50)], classes=4)
+
+
 # ---- pictures -----------------------------------------------------------------------------------
 
 
@@ -327,9 +335,9 @@ def test_a_batch_of_the_wanted_size_is_only_normalised():
         ([], DTypeError, "an empty list"),
         (np.zeros((3, 8, 8)), DTypeError, "ndarray"),
         ([np.zeros((3, 8, 8))], DTypeError, "pictures are a ndarray"),
-        (fp.zeros(3, 8, 8), ShapeError, r"expected \(C, H, W\)"),
+        (fp.zeros(3, 8, 8), ShapeError, r"of shape \(3, 8, 8\): expected a list"),
         ([fp.zeros(1, 8, 8)], ShapeError, "C = 3 channels"),
-        ([fp.tensor(np.zeros((3, 8, 8), np.uint8))], DTypeError, "uint8"),
+        ([fp.tensor(np.zeros((3, 8, 8), np.uint8))], DTypeError, r"uint8.* / 255"),
     ],
 )
 def test_pictures_that_are_none_are_refused(images, error, what):

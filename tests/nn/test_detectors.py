@@ -183,10 +183,12 @@ def test_what_is_detected_lies_in_the_picture_that_was_given_and_is_sorted(name)
 
 
 @pytest.mark.parametrize("name", DETECTORS)
-def test_a_network_of_nan_detects_nothing_and_says_so(name):
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_network_of_nan_detects_nothing_and_says_so(name, whole):
+    """In the last layers, or in all, where no region is proposed either."""
     model = small(name).eval()
     head = model.head if name == "SSD300" else model.roi_heads.box_predictor
-    for p in head.parameters():
+    for p in (model if whole else head).parameters():
         p.data = np.full(p.shape, np.nan, np.float32)
     with pytest.warns(UserWarning, match="logits are NaN"):
         found = model(fp.tensor(scenes(1)[0]))

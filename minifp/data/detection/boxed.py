@@ -10,7 +10,14 @@ import numpy as np
 
 from minifp.checks import check_count
 from minifp.data.dataset import Dataset, fingerprint
-from minifp.data.detection.targets import Target, check_boxes, check_labels, check_target, scaled
+from minifp.data.detection.targets import (
+    Target,
+    check_boxes,
+    check_labels,
+    check_target,
+    is_target,
+    scaled,
+)
 from minifp.data.folder import decoded
 from minifp.data.pictures import leveled, pixel_levels
 from minifp.data.pillow import need_pillow
@@ -74,6 +81,7 @@ class BoxedPictures(ItemsWithBoxes):
                 f"BoxedPictures: {len(pictures)} pictures with {len(targets)} targets, expected as "
                 "many"
             )
+        targets = [as_arrays(target) for target in targets]
         for i, (picture, target) in enumerate(zip(pictures, targets)):
             asked = f"BoxedPictures {name!r}: picture {i}"
             if picture.ndim != 3 or not (picture.dtype.kind == "f" or picture.dtype == np.uint8):
@@ -98,6 +106,21 @@ class BoxedPictures(ItemsWithBoxes):
     def __repr__(self):
         boxes = sum(len(target["boxes"]) for target in self.targets)
         return f"BoxedPictures({len(self)} pictures, {boxes} boxes, name={self.name!r})"
+
+
+def as_arrays(target: Any) -> Any:
+    """A target with the boxes float32, the labels int64, where they are numbers of these kinds;
+    lists without anything are (0, 4) and (0,)."""
+    if not is_target(target):
+        return target
+    found = {name: np.asarray(values) for name, values in target.items()}
+    if found["boxes"].size == 0:
+        found["boxes"] = np.zeros((0, 4), np.float32)
+    for name, kinds, dtype in (("boxes", "fiu", np.float32), ("labels", "iu", np.int64)):
+        values = found.get(name)
+        if values is not None and (values.dtype.kind in kinds or not values.size):
+            found[name] = values.astype(dtype)
+    return found
 
 
 class PictureFiles(ItemsWithBoxes):

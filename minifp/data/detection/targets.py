@@ -57,7 +57,8 @@ def check_target(asked: str, target: Any, size: tuple[int, int] | None = None) -
                 f"{asked}: expected {name} of shape ({len(boxes)},), one for each box, got "
                 f"{np.shape(target[name])}"
             )
-    if np.asarray(target.get("labels", 0.5)).dtype.kind not in "iu":
+    labels = np.asarray(target.get("labels", 0.5))
+    if labels.dtype.kind not in "iu" and (labels.size or "labels" not in target):
         raise DataError(f"{asked}: expected labels, integers (n,), one for each box")
     check_boxes(asked, boxes, size)
 

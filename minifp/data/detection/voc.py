@@ -138,6 +138,11 @@ class Annotations:
         left, top, right, bottom = (number_in(path, found, f"bndbox/{edge}") for edge in EDGES)
         if self.first_pixel == 0 or left >= right or top >= bottom:
             return [left, top, right, bottom]
+        if 0 in (left, top):
+            raise DataError(
+                f"{path}: an object begins at pixel {left:g}, {top:g}, where VOC counts from 1: "
+                "give first_pixel=0 if this data set counts from 0"
+            )
         return [left - 1, top - 1, right, bottom]
 
 

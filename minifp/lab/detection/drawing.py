@@ -58,7 +58,8 @@ def draw_comparison(
     The task's `evaluate` is a DetectionEvaluation(keep=...), which has kept the detections. seed:
     of the runs; None: the first. Otherwise as `draw_detections`.
     """
-    rows = kept_in(comparison, comparison.seeds[0] if seed is None else seed)
+    seed = comparison.seeds[0] if seed is None else seed
+    rows = kept_in(comparison, seed)
     if all(of_run is None for of_run in rows.values()):
         raise ArgumentError(
             f"{comparison.task.name}: no run with the seed {seed} has kept detections: give the "

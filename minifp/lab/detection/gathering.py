@@ -73,6 +73,8 @@ def fields(name: str, i: int, item: Mapping, keys: tuple) -> list[np.ndarray]:
     if missing:
         raise ArgumentError(f"{name}[{i}] has {', '.join(item)}, expected {', '.join(keys)}")
     boxes, labels, *scores = (as_array(item[key]) for key in keys)
+    if boxes.size == 0 and labels.size == 0:  # as lists without anything are
+        boxes, labels = boxes.reshape(0, 4), labels.reshape(0)
     shapes = [a.shape for a in (boxes, labels, *scores)]
     n = len(boxes) if boxes.ndim else 0
     if shapes != [(n, 4), *[(n,)] * (len(keys) - 1)] or (n and labels.dtype.kind not in "iu"):

@@ -22,6 +22,7 @@ WHERE = "Micikevicius et al. 2018, table 2"
 WHAT = "mAP on Pascal VOC 2007, %"
 ARMS = ("mixed,loss_scale=1", "mixed,loss_scale=8", "mixed")
 FAILS = "SSD fails in mixed precision without loss scaling, and matches float32 with it"
+DIALLED = "with gradients that are 2^14 times as small, Faster R-CNN needs loss scaling too"
 TRAINS = "Faster R-CNN matches float32 in mixed precision, without loss scaling too"
 SSD_NUMBERS = Published(76.9, 77.1, WHAT, WHERE, unscaled="diverges")
 FASTER_NUMBERS = Published(69.1, 69.7, WHAT, WHERE, unscaled=68.6)
@@ -39,7 +40,7 @@ SEARCHED_DIGITS = (
     "with batch normalisation, 0.02, Adam at 0.001 and 0.003; the dial among 10 and 14, with S = 1 "
     "and S = 8 and one seed: at 10, as in an earlier sketch of another detector, S = 1 trained"
 )
-SEARCHED_CELLS = "nothing: the optimizer is that of the scenes"
+SEARCHED_CELLS = "nothing: Adam as for the scenes, its rate halved for the smaller batches"
 
 
 def step(state, batch) -> dict:
@@ -123,18 +124,19 @@ def faster_on_cells(scale: str, dial: int) -> Task:
     )  # fmt: skip
 
 
-def on_cells(name, title, task, published, fails, dial) -> Exhibit:
+def on_cells(name, title, task, claim, published=None, dial=0) -> Exhibit:
     """A detector on blood cells, with or without the dial."""
     return Exhibit(
         name=f"{name}-dial" if dial else name,
         title=f"{title}, dial {dial}" if dial else title,
-        claim=FAILS if fails else TRAINS,
+        claim=claim,
         published=published,
         task=partial(task, dial=dial),
         arms=ARMS,
         seeds={"quick": 0, "evening": 3, "full": 5},
         searched=SEARCHED_CELLS,
-        expects="fails" if fails else "matches",
+        expects="matches" if claim == TRAINS else "fails",
+        is_own=claim == DIALLED,
     )
 
 
@@ -168,10 +170,10 @@ BATHTUB = Exhibit(
 
 EXHIBITS = (
     DIGITS,
-    on_cells("ssd-cells", "SSD on blood cells", ssd_on_cells, SSD_NUMBERS, True, 0),
-    on_cells("ssd-cells", "SSD on blood cells", ssd_on_cells, SSD_NUMBERS, True, DIAL),
-    on_cells("faster-rcnn-cells", "Faster R-CNN on blood cells", faster_on_cells, FASTER_NUMBERS,
-             False, 0),
-    on_cells("faster-rcnn-cells", "Faster R-CNN on blood cells", faster_on_cells, FASTER_NUMBERS,
-             False, DIAL),
+    on_cells("ssd-cells", "SSD on blood cells", ssd_on_cells, FAILS, SSD_NUMBERS),
+    on_cells("ssd-cells", "SSD on blood cells", ssd_on_cells, FAILS, SSD_NUMBERS, DIAL),
+    on_cells("faster-rcnn-cells", "Faster R-CNN on blood cells", faster_on_cells, TRAINS,
+             FASTER_NUMBERS),
+    on_cells("faster-rcnn-cells", "Faster R-CNN on blood cells", faster_on_cells, DIALLED,
+             dial=DIAL),
 )  # fmt: skip

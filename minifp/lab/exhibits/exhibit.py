@@ -51,14 +51,15 @@ class Exhibit:
     published: numbers of a paper, where the claim has some. task: builds the Task of one of SCALES.
     seeds: how many, by scale; 0 where it is left out. arms: precisions and controls after float32,
     among them, but where there are doses, mixed precision without loss scaling (S = 1) and with a
-    dynamic scale. searched: what was tried before the settings were fixed. doses: where
-    the claim is that something does nothing up to some amount, that amount for each arm, by its
-    canonical text; dose: what it is called. kind: how it is shown: "lines" of a table; "doses" and
-    their responses; "bathtub", where the doses are loss scales; "ablation", where every combination
-    of master weights, loss scaling and float32 sums is trained as well. expects: what is claimed of
+    dynamic scale. searched: what was tried before the settings were fixed. doses: where the claim
+    is that something does nothing up to some amount, that amount for each arm, by its canonical
+    text; dose: what it is called. kind: how it is shown: "lines" of a table; "doses" and their
+    responses; "bathtub", where the doses are loss scales; "ablation", where every combination of
+    master weights, loss scaling and float32 sums is trained as well. expects: what is claimed of
     mixed precision without loss scaling: that it "matches" float32, "fails", or is "better".
-    looked_at: whether the microscope watches a training of its own in float32 beforehand, see
-    minifp/scope/beforehand.py; published_look: what the paper says of such a picture.
+    is_own: whether the claim is ours and no paper's. looked_at: whether the microscope watches a
+    training of its own in float32 beforehand, see minifp/scope/beforehand.py; published_look: what
+    the paper says of such a picture.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Exhibit:
     dose: str = ""
     kind: str = "lines"
     expects: str = "matches"
+    is_own: bool = False
     looked_at: bool = False
     published_look: str = ""
 

@@ -9,7 +9,7 @@ from minifp.report import words
 
 LEARNED = 0.25  # of what the baseline's run of the same seed reaches: below, it learned nothing
 NOTHING = "learned nothing"
-GAVE_UP = "stopped, as all steps were skipped"
+GAVE_UP = "gave up, as too many steps in a row were skipped"
 NOT_FINITE = "diverged (Inf or NaN)"
 ROSE = "diverged (the loss rose)"
 

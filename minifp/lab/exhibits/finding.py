@@ -18,6 +18,8 @@ def finding(line) -> str:
     if line.without.n == 0:
         return "nothing was trained yet"
     said = {"matches": unneeded, "fails": needing, "better": bettering}[line.exhibit.expects](line)
+    if line.exhibit.is_own:
+        said = said.replace("as in the paper", "as claimed", 1)
     return f"{said}{basis(line)}"
 
 

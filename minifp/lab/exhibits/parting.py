@@ -20,7 +20,7 @@ def failing(gallery) -> list[tuple]:
 
 def parts_at(comparison, run) -> float | None:
     """The step from which on a run's loss is above those of all of the baseline's runs, or not
-    finite, to its end; None for one that parts in the last tenth, or never.
+    finite, to its end; None for one that trained to its end and parts in the last tenth, or never.
 
     Losses are means of windows of steps, as many as `curves.window_of` says.
     """
@@ -33,7 +33,9 @@ def parts_at(comparison, run) -> float | None:
     highest = np.max([values[:n] for values in base], axis=0)
     within = np.flatnonzero(loss[:n] <= highest)
     first = within[-1] + 1 if within.size else 0
-    if first == n or n - first < LASTING * n and run.finished:
+    if not run.finished and first == n:  # it is lost in a window that is not full
+        return curves.lost_at(run)
+    if first == n or (run.finished and n - first < LASTING * n):
         return None
     return float(steps[first] - (width - 1) / 2)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 
@@ -61,8 +62,10 @@ def pairs(y: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def check_positives(name: str, values: Sequence[float], count: int | None = None) -> None:
     """Raise ArgumentError unless these are so many finite numbers above 0."""
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
+        raise ArgumentError(f"{name}: {values!r}: expected a list of numbers for each feature map")
     if count is not None and len(values) != count:
         raise ArgumentError(f"{name}: {len(values)} numbers, expected {count}")
     for value in values:
-        if not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        if not isinstance(value, Real) or not 0 < value < math.inf:
             raise ArgumentError(f"{name}: {value!r}: expected numbers above 0")

@@ -34,13 +34,18 @@ def decoded(deltas: Tensor, boxes: np.ndarray, weights: tuple[float, ...]) -> np
 def probabilities(logits: Tensor) -> np.ndarray:
     """Of each class (..., classes), not rounded to less than float32. Warns once of NaN."""
     shares = F.softmax(unrounded(logits), -1).numpy()
-    if np.isnan(shares).any():
+    warn_of_nan(shares)
+    return shares
+
+
+def warn_of_nan(scores: np.ndarray) -> None:
+    """Warn once where a detector's scores are not finite."""
+    if not np.isfinite(scores).all():
         warn_once(
             "classes of NaN",
             "a detector's logits are NaN or Inf: nothing is detected there. Look for where the "
             "first one arose, as by fp.microscope",
         )
-    return shares
 
 
 def encoded(objects: np.ndarray, boxes: np.ndarray, weights: tuple[float, ...]) -> np.ndarray:

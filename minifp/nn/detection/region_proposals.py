@@ -19,7 +19,13 @@ from minifp.nn import functional as F
 from minifp.nn.detection.anchors import AnchorGenerator
 from minifp.nn.detection.coordinates import beside, coordinate_format
 from minifp.nn.detection.matching import BETWEEN, NOTHING, Matcher, batch_overlaps
-from minifp.nn.detection.predictions import clipped, decoded, encoded, without_repeats
+from minifp.nn.detection.predictions import (
+    clipped,
+    decoded,
+    encoded,
+    warn_of_nan,
+    without_repeats,
+)
 from minifp.nn.detection.sampling import BalancedSampler
 from minifp.nn.detection.targets import Objects
 from minifp.nn.detection.transform import ImageBatch, size_of
@@ -90,13 +96,15 @@ class RegionProposalNetwork(Module):
         looked_at, left = (getattr(n, mode) for n in (self.pre_nms_top_n, self.post_nms_top_n))
         maps = np.repeat(np.arange(len(per_map)), per_map)
         scores = logits.detach().numpy().astype(coordinate_format())
+        if not self.training:  # in training the loss says what is not finite
+            warn_of_nan(scores)
         boxes = decoded(deltas.detach(), anchors, WEIGHTS)
         proposals = []
         for of_picture, its_scores, size in zip(boxes, scores, batch.sizes):
             best = best_of_each(its_scores, per_map, looked_at)
             found = clipped(of_picture[best], size)
             large = (found[:, 2:] - found[:, :2] >= SMALLEST).all(1)
-            large &= np.isfinite(its_scores[best])  # the loss says what is not
+            large &= np.isfinite(its_scores[best])
             found, best = found[large], best[large]
             kept = without_repeats(found, its_scores[best], maps[best], self.nms_thresh, left)
             proposals.append(found[kept])

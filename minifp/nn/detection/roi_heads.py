@@ -82,7 +82,7 @@ class RoIHeads(Module):
         """Logits (R, classes) and rows (R, classes, 4) of all pictures' regions."""
         pooled = self.pool(features, [beside(boxes, features) for boxes in regions])
         logits, deltas = self.box_predictor(self.box_head(pooled))
-        return logits, deltas.reshape(len(deltas), -1, 4)
+        return logits, deltas.reshape(len(deltas), deltas.shape[1] // 4, 4)
 
     def _chosen(self, proposals, objects):
         """(regions (R, 4) that count, their labels, the objects of those with labels above 0)."""

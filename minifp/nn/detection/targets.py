@@ -1,6 +1,7 @@
 """The objects in pictures as a detector is given them, checked: of each picture a dict with
 
 "boxes", (K, 4) as x1, y1, x2, y2 in pixels, and "labels", (K) integers from 1 on: 0 is background.
+Boxes around crowds ("iscrowd" of COCO) teach nothing and are left out; "difficult" ones are taught.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,7 +68,10 @@ def objects_of(target: Any, i: int) -> Objects:
         )
     if labels.size and labels.dtype.kind not in "iu":
         raise DTypeError(f"targets[{i}]: labels of {labels.dtype}: expected integers")
-    return Objects(boxes.astype(coordinate_format()), labels.astype(np.int64))
+    taught = np.logical_not(numbers(target.get("iscrowd", np.zeros(len(boxes), bool))))
+    if taught.shape != labels.shape:
+        raise ShapeError(f"targets[{i}]: iscrowd of shape {taught.shape}: expected {labels.shape}")
+    return Objects(boxes.astype(coordinate_format())[taught], labels.astype(np.int64)[taught])
 
 
 def numbers(values: Any) -> np.ndarray:

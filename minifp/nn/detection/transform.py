@@ -89,11 +89,15 @@ class DetectionTransform:
     def _check(self, part):
         if not isinstance(part, Tensor) or not is_float(part.dtype):
             kind = part.dtype if isinstance(part, Tensor) else f"a {type(part).__name__}"
-            raise DTypeError(f"images: pictures are {kind}: expected tensors of floating numbers")
+            raise DTypeError(
+                f"images: pictures are {kind}: expected tensors of floating numbers from 0 to 1; "
+                "of bytes make them by x.float() / 255"
+            )
         if part.ndim != 4 or part.shape[1] != len(self.mean):
+            shape = part.shape[1:] if part.ndim == 4 else part.shape
             raise ShapeError(
-                f"images: pictures of shape {part.shape[1:]}: expected (C, H, W) with "
-                f"C = {len(self.mean)} channels, as many as image_mean has"
+                f"images: pictures of shape {shape}: expected a list of (C, H, W), or a batch "
+                f"(N, C, H, W), with C = {len(self.mean)} channels, as many as image_mean has"
             )
 
     def _resized(self, images):
