@@ -21,6 +21,15 @@ class Scores:
     signatures: str
 
 
+def need_sacrebleu():
+    """sacrebleu's metrics. Raises MinifpError where it is missing."""
+    try:
+        import sacrebleu.metrics as metrics
+    except ImportError as error:
+        raise MinifpError(f"{HOW_TO_GET} ({error})") from error
+    return metrics
+
+
 def scores_of(translations: Sequence[str], references: Sequence[str]) -> Scores:
     """Scores of translations as people would read them, with a reference each.
 
@@ -33,12 +42,9 @@ def scores_of(translations: Sequence[str], references: Sequence[str]) -> Scores:
             f"{len(translations)} translations and {len(references)} references: expected as many, "
             "and at least one"
         )
-    try:
-        from sacrebleu.metrics import BLEU, CHRF
-    except ImportError as error:
-        raise MinifpError(f"{HOW_TO_GET} ({error})") from error
+    metrics = need_sacrebleu()
     found = []
-    for metric in (BLEU(), CHRF()):
+    for metric in (metrics.BLEU(), metrics.CHRF()):
         score = metric.corpus_score([*translations], [[*references]]).score
         found.append((float(score), str(metric.get_signature())))
     (bleu, first), (chrf, second) = found

@@ -22,6 +22,7 @@ from minifp.nn.linear import Linear
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
 from minifp.ops.products.attention import attend
+from minifp.runtime.device import device_of, moved
 
 SCORES = ("dot", "general")
 
@@ -54,7 +55,7 @@ class _Alignment(Module):
         any position for one of the batch.
         """
         self._check(query, keys)
-        seen = None if mask is None else _as_seen(type(self).__name__, mask, keys.shape[:2])
+        seen = None if mask is None else _as_seen(type(self).__name__, mask, keys)
         one_step = query.ndim == 2
         query = ops.unsqueeze(query, 1) if one_step else query
         projected = self.projected(keys) if projected is None else projected
@@ -75,9 +76,10 @@ class _Alignment(Module):
             )
 
 
-def _as_seen(name, mask, shape):
-    """A mask as an array (B, 1, S)."""
-    seen = np.asarray(mask.array if isinstance(mask, Tensor) else mask)
+def _as_seen(name, mask, keys):
+    """A mask as a tensor (B, 1, S) where the keys (B, S, K) are."""
+    seen = moved(mask.array if isinstance(mask, Tensor) else np.asarray(mask), "cpu")
+    shape = keys.shape[:2]
     if seen.dtype.kind != "b":
         raise DTypeError(f"{name}: mask of {seen.dtype}: expected booleans")
     if seen.shape != shape:
@@ -86,7 +88,7 @@ def _as_seen(name, mask, shape):
         raise ArgumentError(
             f"{name}: the mask of row {seen.any(1).argmin()} has no position: expected one or more"
         )
-    return seen[:, None]
+    return ops.tensor(seen[:, None], device=device_of(keys.array))
 
 
 class LuongAttention(_Alignment):
@@ -113,7 +115,7 @@ class LuongAttention(_Alignment):
 
     def _attended(self, query, keys, seen, projected):
         context, weights = attend(
-            query, projected, keys, None if seen is None else Tensor(seen), 0.0, scale=1.0,
+            query, projected, keys, seen, 0.0, scale=1.0,
             need_weights=True,
         )  # fmt: skip
         return context, weights
@@ -144,7 +146,7 @@ class BahdanauAttention(_Alignment):
         q = ops.unsqueeze(self.query_projection(query), 2)
         scores = ops.tanh(q + ops.unsqueeze(projected, 1)) @ self.weight
         if seen is not None:
-            scores = ops.where(Tensor(np.broadcast_to(seen, scores.shape)), scores, -math.inf)
+            scores = ops.where(ops.broadcast_to(seen, scores.shape), scores, -math.inf)
         weights = F.softmax(scores, -1)
         return weights @ keys, weights
 

@@ -20,7 +20,8 @@ class SpecAugment:
     How wide a mask is, from 0 on, and where it lies, is equally likely. time_warp: W, the most
     frames that a point of the utterance at least W from its ends is moved by; 0 for none. Masks
     never go beyond an utterance's end. value: what is put there: 0, the mean of normalized
-    features. Defaults: half of the paper's policy LB, for utterances of some seconds. Raises
+    features. The paper's policy LB has F = 27 and T = 100; the
+    defaults, 8 and 20, are for fewer bands and utterances of some seconds. Raises
     ArgumentError for other settings, and DTypeError for what are no floating features.
     """
 

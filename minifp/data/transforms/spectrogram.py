@@ -13,6 +13,7 @@ from minifp.checks import check_choice, check_count, check_flag, check_range
 from minifp.data.dataset import Fields
 from minifp.data.transforms.draws import Draws
 from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.runtime.callers import warn_once
 
 PAD_MODES = ("reflect", "constant")
 SCALES = ("htk", "slaney")
@@ -129,7 +130,7 @@ def mel_filters(
     The names and results are those of torchaudio's `melscale_fbanks`: n_freqs frequencies from 0 to
     sample_rate // 2; the tops of triangles are equally far apart in mels, and each goes down to 0
     at its neighbours'. norm="slaney" gives all the same area. Raises ArgumentError for settings
-    that cannot be, and where a triangle is so narrow that it holds no frequency.
+    that cannot be; warns once where a triangle is so narrow that it holds no frequency.
     """
     for name, count in (("n_freqs", n_freqs), ("n_mels", n_mels), ("sample_rate", sample_rate)):
         check_count(f"mel_filters: {name}", count)
@@ -146,9 +147,12 @@ def mel_filters(
     gaps, slopes = np.diff(points), points - at[:, None]
     filters = np.maximum(0, np.minimum(-slopes[:, :-2] / gaps[:-1], slopes[:, 2:] / gaps[1:]))
     if not filters.any(0).all():
-        raise ArgumentError(
-            f"mel_filters: filter {int((~filters.any(0)).argmax())} of {n_mels} holds none of "
-            f"{n_freqs} frequencies: expected fewer filters, or more frequencies"
+        empty = np.flatnonzero(~filters.any(0))
+        warn_once(
+            f"mel filters {n_freqs} {n_mels}",
+            f"mel_filters: {len(empty)} of {n_mels} filters, filter {empty[0]} first, hold none of "
+            f"{n_freqs} frequencies: their features are constant; take fewer filters, or a larger "
+            "n_fft",
         )
     return filters * 2 / (points[2:] - points[:-2]) if norm == "slaney" else filters
 

@@ -19,7 +19,7 @@ from minifp.lab.exhibits.exhibit import Exhibit
 from minifp.lab.metrics import Metric
 from minifp.lab.schedules import cosine
 from minifp.lab.task import Task
-from minifp.lab.translation_scores import scores_of
+from minifp.lab.translation_scores import need_sacrebleu, scores_of
 from minifp.models import Seq2Seq
 from minifp.nn import functional as F
 from minifp.ops import tensor
@@ -50,6 +50,7 @@ def sentences(source: str, target: str, pairs: int, tested: int):
 
     Vocabularies are those of the sentences to train with.
     """
+    need_sacrebleu()
     train, _, test = data.multi30k(source, target)
     train, test = train.at_most(LONGEST).first(pairs), test.at_most(LONGEST).first(tested)
     vocabularies = [BytePairs.train(texts, CODES) for texts in (train.sources, train.targets)]
