@@ -92,7 +92,8 @@ def evaluate(state, test_set) -> dict:
         references += [whole.target.decode(row[row != IGNORED]) for row in batch["labels"].numpy()]
     scores = scores_of(written, references)
     mean = surprise / pieces
-    numbers = {"BLEU": scores.bleu, "chrF": scores.chrf, "perplexity": math.exp(min(mean, 700.0))}
+    perplexity = math.exp(mean) if mean < 700 else math.inf
+    numbers = {"BLEU": scores.bleu, "chrF": scores.chrf, "perplexity": perplexity}
     return {**numbers, "loss": mean, "signatures": scores.signatures, **of_ours(state.model, whole)}
 
 
