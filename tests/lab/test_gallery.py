@@ -254,6 +254,8 @@ def test_a_finding_says_when_its_verdict_rests_on_little():
     row = Row(arms[0], n=3, verdict="EQUIVALENT", weak=True, pairs=3, decided_by="test loss")
     line = Line(SCALED, Row("float32", n=3), {arms[0]: row, arms[1]: row}, {}, 1.0, "accuracy")
     assert finding(line).endswith("loss scaling (weak, of 3 pairs, by its test loss)")
+    line.baseline.mean = 14.0  # of ten classes
+    assert finding(line).startswith("float32 itself has learned nothing")
 
 
 def test_runs_that_come_to_nothing_do_so_in_different_ways():

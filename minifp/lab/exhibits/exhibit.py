@@ -57,9 +57,10 @@ class Exhibit:
     responses; "bathtub", where the doses are loss scales; "ablation", where every combination of
     master weights, loss scaling and float32 sums is trained as well. expects: what is claimed of
     mixed precision without loss scaling: that it "matches" float32, "fails", or is "better".
-    is_own: whether the claim is ours and no paper's. looked_at: whether the microscope watches a
-    training of its own in float32 beforehand, see minifp/scope/beforehand.py; published_look: what
-    the paper says of such a picture.
+    chance: the metric of who knows nothing, where float32 may not get beyond it. is_own: whether
+    the claim is ours and no paper's. looked_at: whether the microscope watches a training of its
+    own in float32 beforehand, see minifp/scope/beforehand.py; published_look: what the paper says
+    of such a picture.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Exhibit:
     dose: str = ""
     kind: str = "lines"
     expects: str = "matches"
+    chance: float | None = None
     is_own: bool = False
     looked_at: bool = False
     published_look: str = ""

@@ -4,6 +4,8 @@ from minifp.lab.exhibits.fates import fates_text
 from minifp.lab.statistics.paired import DIFFERENT, DIVERGED, EQUIVALENT
 from minifp.report import words
 
+LEARNED = 1.5  # times what knowing nothing reaches
+
 
 def called(arm: str) -> str:
     """An arm of mixed precision by its loss scale."""
@@ -17,6 +19,9 @@ def finding(line) -> str:
     """Whether it is as in the paper; without a full stop."""
     if line.without.n == 0:
         return "nothing was trained yet"
+    chance, reached = line.exhibit.chance, line.baseline.mean
+    if chance is not None and words.is_number(reached) and reached < LEARNED * chance:
+        return "float32 itself has learned nothing, so that nothing is compared"
     said = {"matches": unneeded, "fails": needing, "better": bettering}[line.exhibit.expects](line)
     if line.exhibit.is_own:
         said = said.replace("as in the paper", "as claimed", 1)
