@@ -61,7 +61,11 @@ def test_the_task_of_the_gallery_trains_on_any_sentences_and_keeps_what_it_says(
     assert run.metric == run.metrics["BLEU"][-1] >= 0
     assert run.evaluations[-1][2] == pytest.approx(np.log(run.metrics["perplexity"][-1]))
     assert "case:mixed" in run.kept["signatures"] and isinstance(run.kept["alignment"], Picture)
-    assert run.kept["our sentence"].startswith(translation.OURS)
+    assert run.kept["our sentence"].startswith(translation.OURS["en"])
     train_set, test_set = small.data()
     assert len(train_set) == 15 and test_set.target.decode(test_set[0][1]) == FRENCH[0]
-    assert {e.task(scale).name for e in translation.EXHIBITS for scale in ("quick", "full")}
+
+
+def test_exhibits_are_of_other_sentences_each():
+    tasks = [exhibit.task("evening") for exhibit in translation.EXHIBITS]
+    assert len({task.name for task in tasks}) == len({t.description for t in tasks}) == 3

@@ -5,11 +5,10 @@ the same architectures see 32x32 pictures through a stem that halves them, at a 
 width: at most 6 million multiply-adds a picture.
 """
 
-from dataclasses import replace
 from functools import partial
 
 from minifp import data, optim
-from minifp.lab.exhibits.exhibit import Exhibit, Published
+from minifp.lab.exhibits.exhibit import Exhibit, Published, taken_apart
 from minifp.lab.schedules import cosine
 from minifp.lab.task import Task
 from minifp.models import (
@@ -80,23 +79,6 @@ def exhibit(name, title, network, published, width, lr, controls=(), settings=No
         arms=(*controls, *ARMS),
         searched=SEARCHED,
         chance=100 / 10,
-    )
-
-
-def taken_apart(of: Exhibit) -> Exhibit:
-    """The same with every combination of techniques, for fewer steps: float16 sums are slow here,
-    as every partial sum is rounded."""
-    shorter = {"quick": "quick", "evening": "quick", "full": "evening"}
-    return replace(
-        of,
-        name=f"{of.name}-techniques",
-        title=f"{of.title}, taken apart",
-        task=lambda scale: of.task(shorter[scale]),
-        seeds={"quick": 0, "evening": 3, "full": 5},
-        arms=ARMS,
-        kind="ablation",
-        claim="",
-        published=None,
     )
 
 

@@ -1,7 +1,7 @@
 """What is in the gallery: for each claim a task, the arms that test it, published numbers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minifp.lab.arms import is_control
 from minifp.lab.settings import canonical
@@ -84,3 +84,21 @@ class Exhibit:
     def tested(self) -> list[str]:
         """Its arms without controls, by their canonical texts."""
         return [arm for arm in canonical(self.arms) if not is_control(arm)]
+
+
+def taken_apart(of: Exhibit) -> Exhibit:
+    """The same with every combination of techniques, at the next smaller scale: float16 sums are
+    slow here, as every partial sum is rounded."""
+    smaller = {"quick": "quick", "evening": "quick", "full": "evening"}
+    return replace(
+        of,
+        name=f"{of.name}-techniques",
+        title=f"{of.title}, taken apart",
+        claim="",
+        published=None,
+        task=lambda scale: of.task(smaller[scale]),
+        seeds={"quick": 0, "evening": 3, "full": 5},
+        arms=("mixed,loss_scale=1", "mixed"),
+        kind="ablation",
+        looked_at=False,
+    )

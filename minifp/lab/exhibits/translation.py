@@ -15,7 +15,7 @@ from minifp import data, optim
 from minifp.data import BucketSampler, BytePairs, DataLoader
 from minifp.data.sentence_pairs import IGNORED, collate_pairs
 from minifp.lab.alignments import alignment
-from minifp.lab.exhibits.exhibit import Exhibit
+from minifp.lab.exhibits.exhibit import Exhibit, taken_apart
 from minifp.lab.metrics import Metric
 from minifp.lab.schedules import cosine
 from minifp.lab.task import Task
@@ -27,7 +27,7 @@ from minifp.ops import tensor
 CODES = 2000  # of each vocabulary
 HIDDEN, LAYERS, DROPOUT = 256, 2, 0.2
 SMOOTHING = 0.1
-LONGEST = 12  # words
+SHORT = 12  # words
 BEAM = 4
 LR, CLIP = 2e-3, 5.0
 DIAL = 8  # as a sketch of this figure had it, before anything was trained
@@ -39,20 +39,26 @@ SEARCHED = (
     "0.004 with batches of 32 and vocabularies of 2,000: four float32 runs of one seed, of one to "
     "three epochs"
 )
+EVERY = 10**6  # more than there are
 # By scale: pairs to train with and to test on, and epochs.
-LENGTHS = {"quick": (4_000, 200, 3), "evening": (15_106, 557, 8), "full": (15_106, 557, 16)}
-OURS = "A small dog runs along the beach with a red ball."  # not of Multi30k
+LENGTHS = {"quick": (4_000, 200, 2), "evening": (EVERY, EVERY, 8), "full": (EVERY, EVERY, 16)}
+OURS = {  # not of Multi30k, by language
+    "en": "A small dog runs along the beach with a red ball.",
+    "de": "Ein kleiner Hund rennt mit einem roten Ball am Strand entlang.",
+}
 STOP = "(end)"  # how the code of an end is shown
 
 
-def sentences(source: str, target: str, pairs: int, tested: int):
-    """The first pairs of at most LONGEST words of Multi30k, as codes: to train and to test with.
+def sentences(source: str, target: str, longest: int | None, pairs: int, tested: int):
+    """The first pairs of Multi30k, of at most so many words, as codes: to train and to test with.
 
     Vocabularies are those of the sentences to train with.
     """
     need_sacrebleu()
     train, _, test = data.multi30k(source, target)
-    train, test = train.at_most(LONGEST).first(pairs), test.at_most(LONGEST).first(tested)
+    if longest is not None:
+        train, test = train.at_most(longest), test.at_most(longest)
+    train, test = train.first(pairs), test.first(tested)
     vocabularies = [BytePairs.train(texts, CODES) for texts in (train.sources, train.targets)]
     return train.encoded(*vocabularies), test.encoded(*vocabularies)
 
@@ -74,9 +80,9 @@ def loss(scores, labels, smoothing: float = SMOOTHING):
 # ---- what comes out -----------------------------------------------------------------------------
 
 
-def evaluate(state, test_set) -> dict:
+def evaluate(state, test_set, language: str) -> dict:
     """BLEU and chrF of translations by beam search, the perplexity of pieces, and, of a sentence of
-    our own, its translation with the attention drawn."""
+    our own in the language that is read, its translation with the attention drawn."""
     batches, whole = [*batches_by_length(test_set)], test_set
     while not hasattr(whole, "target"):  # a part of the data set
         whole = whole.dataset
@@ -94,7 +100,8 @@ def evaluate(state, test_set) -> dict:
     mean = surprise / pieces
     perplexity = math.exp(mean) if mean < 700 else math.inf
     numbers = {"BLEU": scores.bleu, "chrF": scores.chrf, "perplexity": perplexity}
-    return {**numbers, "loss": mean, "signatures": scores.signatures, **of_ours(state.model, whole)}
+    found = of_ours(state.model, whole, OURS[language])
+    return {**numbers, "loss": mean, "signatures": scores.signatures, **found}
 
 
 def batches_by_length(test_set, size: int = 64):
@@ -104,14 +111,14 @@ def batches_by_length(test_set, size: int = 64):
     return DataLoader(test_set, size, sampler=order, collate_fn=collate_pairs)
 
 
-def of_ours(model, dataset) -> dict:
-    """The translation of OURS, and which pieces of it each of its own was made from."""
-    codes = np.append(dataset.source.encode(OURS), dataset.source.end)
+def of_ours(model, dataset, text: str) -> dict:
+    """The translation of a sentence, and which pieces of it each of its own was made from."""
+    codes = np.append(dataset.source.encode(text), dataset.source.end)
     (found,) = model.translate(tensor(codes[None]), [len(codes)], width=BEAM)
     source = [*dataset.source.pieces(codes[:-1]), STOP]
     target = [*dataset.target.pieces(found.codes), STOP][: len(found.attention)]
     return {
-        "our sentence": f"{OURS}\n{dataset.target.decode(found.codes)}\n",
+        "our sentence": f"{text}\n{dataset.target.decode(found.codes)}\n",
         "alignment": alignment(found.attention, source, target),
     }
 
@@ -119,15 +126,18 @@ def of_ours(model, dataset) -> dict:
 # ---- the exhibits -------------------------------------------------------------------------------
 
 
-def translation(scale: str, *, name: str, source: str, target: str) -> Task:
+def translation(
+    scale: str, *, name: str, source: str, target: str, longest: int | None = SHORT, dial: int = 0
+) -> Task:
     """The network on sentences of two languages, for one of the scales."""
     pairs, tested, epochs = LENGTHS[scale]
+    which = "sentences of any length" if longest is None else f"at most {longest} words"
     return Task(
         name=f"{name}-multi30k",
         description=f"an LSTM encoder-decoder of {LAYERS} x {HIDDEN} units with attention, "
-        f"{source} to {target}",
+        f"{source} to {target}, {which}",
         model=partial(Seq2Seq, CODES, CODES, HIDDEN, LAYERS, dropout=DROPOUT),
-        data=partial(sentences, source, target, pairs, tested),
+        data=partial(sentences, source, target, longest, pairs, tested),
         loss=loss,
         optimizer=partial(optim.Adam, lr=LR),
         schedule=partial(cosine, warm_up=100),
@@ -137,26 +147,39 @@ def translation(scale: str, *, name: str, source: str, target: str) -> Task:
         goal="max",
         margin=MARGIN,
         metrics=[Metric("chrF"), Metric("perplexity", goal="min")],
-        evaluate=evaluate,
+        evaluate=partial(evaluate, language=source),
         collate=collate_pairs,
         sampler=by_length,
         batch_size=32,
         epochs=epochs,
         clip_norm=CLIP,
-        dial=DIAL,
+        dial=dial,
     )
 
 
-EXHIBITS = (
-    Exhibit(
-        name="translation-en-fr",
-        title="English to French",
-        claim=CLAIM,
+def exhibit(name, title, source, target, **others) -> Exhibit:
+    """One pair of languages, with the dial and S = 128 as in figure 4, or besides."""
+    is_figure = not others
+    task = partial(translation, name=name, source=source, target=target)
+    return Exhibit(
+        name=name,
+        title=title,
+        claim=CLAIM if is_figure else "mixed precision translates as float32 does",
         published=None,
-        task=partial(translation, name="translation-en-fr", source="en", target="fr"),
-        arms=ARMS,
-        seeds={"quick": 3, "evening": 3, "full": 5},
+        task=partial(task, dial=DIAL) if is_figure else partial(task, **others),
+        arms=ARMS if is_figure else (ARMS[0], ARMS[-1]),
+        seeds={"quick": 3, "evening": 3, "full": 5} if is_figure else ONE,
         searched=SEARCHED,
-        expects="fails",
-    ),
+        expects="fails" if is_figure else "matches",
+        is_own=not is_figure,
+    )
+
+
+ONE = {"quick": 0, "evening": 1, "full": 3}  # seeds of what is trained besides
+FIGURE_4 = exhibit("translation-en-fr", "English to French", "en", "fr")
+EXHIBITS = (
+    FIGURE_4,
+    exhibit("translation-en-fr-all", "English to French, all lengths", "en", "fr", longest=None),
+    exhibit("translation-de-en", "German to English", "de", "en", longest=SHORT),
+    taken_apart(FIGURE_4),
 )
