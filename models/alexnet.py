@@ -6,6 +6,8 @@ two groups, local response normalisation after the first two, weights drawn with
 0.01, biases of 1 where it says so. Pooling windows overlap in both.
 """
 
+import math
+
 from minifp.models.parts import check_stem, drawn_normal, fill_bias, scaled
 
 from minifp import nn
@@ -51,11 +53,15 @@ class AlexNet(nn.Module):
             nn.Linear(hidden, classes),
         )  # fmt: skip
         if original:
-            self._draw_as_in_2012()
+            self._draw_as_in_2012(width)
 
-    def _draw_as_in_2012(self):
-        """Section 5: N(0, 0.01^2); biases of convolutions 2, 4, 5 and of hidden layers are 1."""
-        drawn_normal(self, linear=0.01, conv=0.01)
+    def _draw_as_in_2012(self, width):
+        """Section 5: N(0, 0.01^2); biases of convolutions 2, 4, 5 and of hidden layers are 1.
+
+        At a fraction of the width the deviation is as many times larger as keeps that of sums.
+        """
+        deviation = 0.01 / math.sqrt(width)
+        drawn_normal(self, linear=deviation, conv=deviation)
         convolutions = [m for m in self.features if isinstance(m, nn.Conv2d)]
         hidden = [m for m in self.classifier if isinstance(m, nn.Linear)][:-1]
         for layer in [*convolutions[1::2], convolutions[4], *hidden]:

@@ -75,7 +75,9 @@ class GoogLeNet(nn.Module):
 
     auxiliary: whether there are auxiliary classifiers; by default the original's only. In training
     the result is GoogLeNetOutputs then, for a loss such as `with_auxiliary(F.cross_entropy)`.
-    dropout: before the last layer, 0.4 in the paper and 0.2 in torchvision.
+    dropout: before the last layer, 0.4 in the paper and 0.2 in torchvision. torchvision's published
+    weights have auxiliary classifiers, auxiliary=True takes them, and expect pictures with channels
+    from -1 to 1 (its transform_input), which is left to whoever makes the pictures.
     """
 
     def __init__(

@@ -88,7 +88,7 @@ def markdown(gallery) -> str:
             cells = [head, ["---"] * len(head), *([*map(words.typeset, row)] for row in lines)]
             parts.append("\n".join(f"| {' | '.join(row)} |" for row in cells))
     said = [*findings(gallery), *notes(gallery)]
-    return "\n\n".join([*parts, "\n".join(f"- {words.typeset(text)}" for text in said)]) + "\n"
+    return "\n\n".join([*parts, "\n".join(f"- {text}" for text in said)]) + "\n"
 
 
 def sections(gallery) -> str:
