@@ -227,18 +227,23 @@ def test_the_scratch_of_every_thread_is_asked_once():
     assert [ask_threads() for _ in range(5)] == [first] * 5
 
 
-def test_the_same_step_holds_the_same_each_time():
+@pytest.fixture
+def undisturbed():
+    """What other tests have dropped may have threads, which hold something; nor may what they have
+    left be found in the middle of a step."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_the_same_step_holds_the_same_each_time(undisturbed):
     step, layers, optimizer = trained(lambda: CharLSTM(65, hidden=128), "mixed", texts, steps=2)
-    gc.collect()  # what other tests have dropped may have threads, which hold something
-    gc.disable()  # nor may what they have left be found in the middle of a step
     peaks = []
-    try:
-        for _ in range(7):
-            with MemoryLedger(layers, optimizer) as ledger:
-                step()
-            peaks.append(ledger.memory.peak)
-    finally:
-        gc.enable()
+    for _ in range(7):
+        with MemoryLedger(layers, optimizer) as ledger:
+            step()
+        peaks.append(ledger.memory.peak)
     peaks = peaks[3:]  # Python's own caches are filled
     assert max(peaks) - min(peaks) <= OBJECTS
 
@@ -251,7 +256,7 @@ def test_the_same_step_holds_the_same_each_time():
     (lambda: LeNet(size=8), pictures),
     (lambda: CharLSTM(65, hidden=32), texts),
 ])  # fmt: skip
-def test_the_step_done_again_in_float32_holds_what_a_float32_run_holds(model, batch):
+def test_the_step_done_again_in_float32_holds_what_a_float32_run_holds(undisturbed, model, batch):
     true = ledger_of(model, "float32", batch).memory
     redone = ledger_of(model, "mixed", batch, float32=True).float32
     kinds = [k for k in KINDS if k != WORKSPACE]
