@@ -12,7 +12,7 @@ from typing import Any
 
 from minifp.lab.conclusions.rows import Row
 from minifp.lab.exhibits.doses_shown import each, notes
-from minifp.lab.exhibits.fates import GAVE_UP, LEARNED, NOTHING, fates, fates_text
+from minifp.lab.exhibits.fates import LEARNED, NOTHING, fates, fates_text
 from minifp.lab.page.captions import mean_text, metric_label
 from minifp.report import drawing, words
 from minifp.report.markup import paragraph, section, table
@@ -88,7 +88,7 @@ def about(exhibit, comparison) -> str:
         f"{exhibit.title}. {task.name}, {c.config['steps']:,} steps, "
         f"{words.plural(len(c.seeds), 'seed')}{left}, at constant loss scales S. "
         f"{metric_label(task)}: mean over seeds. {NOTHING[:1].upper() + NOTHING[1:]}: less than "
-        f"{LEARNED:.0%} of float32's; {GAVE_UP} so many times in a row that training gave up. "
+        f"{LEARNED:.0%} of float32's. "
         f"{c.dial_note()}"
     ).rstrip()
 
