@@ -19,7 +19,7 @@ from minifp.checks import check_choice
 from minifp.nn import functional as F
 from minifp.nn.utils.rnn import as_lengths
 from minifp.ops import cat, stack, tensor, zeros
-from minifp.runtime.device import device_of, moved, placed
+from minifp.runtime.device import moved, placed
 
 ATTENTION = ("luong", "bahdanau")
 FIRST = 0.1  # the largest weight to begin with
@@ -90,7 +90,7 @@ class Decoder(nn.Module):
                 weights = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
                 x = self.dropout(cell.operation(x, states[2 * i : 2 * i + 2], weights)[0])
             return self.look(x.transpose(0, 1), memory)[0]
-        fed, outputs = zeros(codes.shape[0], self.hidden, device=device_of(x.array)), []
+        fed, outputs = zeros(codes.shape[0], self.hidden, device=x.device), []
         for t in range(codes.shape[1]):
             h, states = self.step(cat([x[t], fed], -1), states)
             fed, _ = self.look(h, memory)
@@ -138,7 +138,7 @@ class Seq2Seq(nn.Module):
         keys, (h, c) = self.encoder(source, lengths)
         seen = np.arange(source.shape[1]) < lengths[:, None]
         states = [s[i] for i in range(h.shape[0]) for s in (h, c)]
-        there = tensor(seen, device=device_of(keys.array))
+        there = tensor(seen, device=keys.device)
         return states, [keys, self.decoder.attention.projected(keys), there]
 
     def translate(
@@ -160,7 +160,7 @@ class Seq2Seq(nn.Module):
         try:
             with no_grad():
                 states, memory = self.read(source, lengths)
-                fed = zeros(len(source), self.decoder.hidden, device=device_of(states[0].array))
+                fed = zeros(len(source), self.decoder.hidden, device=states[0].device)
                 return beam_search(self._next, [fed, *states], memory, len(source), settings)
         finally:
             self.train(training)

@@ -3,6 +3,7 @@
     python scripts/bench.py                              (everything: about an hour)
     python scripts/bench.py --models mlp lstm --kernels none --threads 1
     python scripts/bench.py --models gallery gallery-inference --kernels none --no-floor --no-memory
+    python scripts/bench.py --models detectors sequences --kernels ctc --no-floor --no-memory
     python scripts/bench.py --profile resnet20
 
 How it is measured. Each model runs in a process of its own for each implementation: minifp in
@@ -41,9 +42,9 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from benchmarks import child, picture, profile_report, report, workloads
 from benchmarks.child import CLOCKS
-from benchmarks.gallery import GROUPS
 from benchmarks.process import Failure, Process
 from benchmarks.rounds import COMPILING, IMPLEMENTATIONS, Bench, Settings
+from benchmarks.workloads import GROUPS
 
 HOW_TO_GET = "python -m pip install -e '.[bench]'"
 MODELS = [w.name for w in workloads.MODELS]

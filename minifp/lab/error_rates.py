@@ -21,7 +21,8 @@ CONFIDENCE = 0.9  # as of the lab's other intervals
 @dataclass(frozen=True)
 class ErrorRate:
     """rate: in %, with its interval from low to high: of the utterances drawn again and again with
-    replacement (bootstrap, BCa). None of one utterance. errors, tokens: what it is the ratio of.
+    replacement (bootstrap, BCa), too narrow where utterances share recordings or speakers. None of
+    one utterance. errors, tokens: what it is the ratio of.
     With no error at all the interval is of no width, which does not mean that there are none."""
 
     rate: float

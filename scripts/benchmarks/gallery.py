@@ -57,7 +57,7 @@ ASKED = [
     replace(m, name=f"{m.name}-inference", title=f"{m.title}, inference", is_trained=False)
     for m in TRAINED
 ]
-GROUPS = {  # what a list of names may say instead of all of them
+GROUPS = {
     "gallery": [m.name for m in TRAINED],
     "gallery-inference": [m.name for m in ASKED],
 }

@@ -1,5 +1,6 @@
 """A model that is measured: what it is built of, and the batches it gets. NumPy only."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +14,12 @@ class Model:
     """A training step. architecture: a class in minifp.models, called with `arguments`.
 
     shape: of a batch of pictures (N, ...), or of character codes (B, T) where `codes` (how many
-    different ones) is given. The targets are classes, or codes. optimizer: its name and settings.
-    keywords: further arguments, by name. is_trained: whether a step is one of training; otherwise
-    it is inference, forward alone. drops: whether it has dropout, so that first losses are alike
-    only roughly. tiny: what is other in a size for trying the tools.
+    different ones) is given. The targets are classes, or codes. task: another one, by its name in
+    ours_tasks.py and theirs_tasks.py; draw: what draws its batches then, of the shape, from a
+    random generator. optimizer: its name and settings. keywords: further arguments, by name.
+    is_trained: whether a step is one of training; otherwise it is inference, forward alone. drops:
+    whether it drops or samples at random, so that first losses are alike only roughly. tiny: what
+    is other in a size for trying the tools.
     """
 
     name: str
@@ -30,6 +33,8 @@ class Model:
     keywords: dict[str, Any] = field(default_factory=dict)
     is_trained: bool = True
     drops: bool = False
+    task: str = ""
+    draw: Callable[[np.random.Generator, tuple[int, ...]], tuple] | None = None
 
     inner = 1
 
@@ -39,10 +44,12 @@ class Model:
         return len(self.shape) == 4
 
     def batches(self):
-        """The batches (x, t), on which all implementations are trained."""
+        """The batches, (x, t) or what the task has, on which all implementations are trained."""
         random = np.random.default_rng(0)
         for _ in range(BATCHES):
-            if self.codes:
+            if self.draw is not None:
+                yield self.draw(random, self.shape)
+            elif self.codes:
                 text = random.integers(0, self.codes, (self.shape[0], self.shape[1] + 1))
                 yield text[:, :-1], text[:, 1:]
             else:

@@ -10,9 +10,12 @@ from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from . import layers_on_torch
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 IN_PLACE = ("ReLU", "ReLU6")  # what they are given is read by nothing else in any architecture
@@ -31,7 +34,8 @@ class Module(nn.Module):
 
 
 class Unchecked:
-    """Functions that check arguments, which minifp has done, and errors, which there are none."""
+    """Functions that check arguments, which minifp has done, those that nobody calls here, and
+    errors, which there are none."""
 
     def __getattr__(self, name):
         return ValueError if name.endswith("Error") else lambda *_: None
@@ -42,17 +46,26 @@ def with_names_of(library, **names):
     return SimpleNamespace(**{**vars(library), **names})
 
 
+OWN = (
+    *("LSTM", "LuongAttention", "RowConv", "SampledSoftmaxLoss", "SequenceBatchNorm"),
+)  # of layers_on_torch.py
 layers = with_names_of(
-    nn, Module=Module, **{name: partial(getattr(nn, name), inplace=True) for name in IN_PLACE}
-)
+    nn, Module=Module,
+    **{name: partial(getattr(nn, name), inplace=True) for name in IN_PLACE},
+    **{name: getattr(layers_on_torch, name) for name in OWN},
+)  # fmt: skip
 functional = with_names_of(F, relu=F.relu_)
+recurrent = with_names_of(nn.utils.rnn, as_lengths=lambda name, lengths, *_: np.asarray(lengths))
 KNOWN = {
     "minifp": SimpleNamespace(nn=layers),
+    "minifp.autograd.grad_mode": torch,
     "minifp.autograd.tape": SimpleNamespace(Tensor=torch.Tensor),
     "minifp.checks": Unchecked(),
     "minifp.errors": Unchecked(),
     "minifp.nn": SimpleNamespace(functional=functional),
+    "minifp.nn.utils.rnn": recurrent,
     "minifp.ops": torch,
+    "minifp.runtime.device": Unchecked(),
 }
 
 

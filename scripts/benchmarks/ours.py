@@ -32,6 +32,10 @@ class Side:
     def make(self, workload):
         """The workload as something that has steps."""
         if isinstance(workload, Model):
+            if workload.task:
+                from .ours_tasks import TASKS
+
+                return TASKS[workload.task](workload)
             return (Training if workload.is_trained else Inference)(workload)
         kind = {"adam": Adam, "to_float16": Conversion, "to_float32": Conversion}
         return kind.get(workload.operation, Operation)(workload)
@@ -77,16 +81,24 @@ class Training:
         name, settings = model.optimizer
         plain = getattr(optim, name)(self.model.parameters(), **settings)
         self.optimizer = fp.MixedOptimizer(plain)
-        self.batches = [(fp.tensor(x), fp.tensor(t)) for x, t in model.batches()]
+        self.batches = [self.taken(*batch) for batch in model.batches()]
         self.count, self.skipped, self.loss = 0, 0, None
+
+    def taken(self, x, t):
+        """A batch as tensors."""
+        return fp.tensor(x), fp.tensor(t)
+
+    def loss_of(self, x, t):
+        """The loss of a batch."""
+        return F.cross_entropy(self.model(x), t)
 
     def step(self):
         """zero_grad, forward with the loss, backward, update."""
-        x, t = self.batches[self.count % len(self.batches)]
+        batch = self.batches[self.count % len(self.batches)]
         self.count += 1
         self.optimizer.zero_grad()
         yield "zero_grad"
-        self.loss = F.cross_entropy(self.model(x), t)
+        self.loss = self.loss_of(*batch)
         yield "forward"
         self.optimizer.backward(self.loss)
         yield "backward"
@@ -165,6 +177,13 @@ def _cross_entropy(z):
     return F.cross_entropy(z, np.arange(len(z.array)) % z.shape[1])
 
 
+def _ctc(x):
+    T, N, C = x.shape
+    log_probs = F.log_softmax(x, -1, dtype=np.promote_types(x.dtype, np.float32))
+    labels = workloads.labels_of_ctc(T, N, C)
+    return F.ctc_loss(log_probs, labels, np.full(N, T), np.full(N, labels.shape[1]))
+
+
 def _lstm(x, *weights):
     state = fp.zeros(x.shape[1], weights[1].shape[1])
     return ops.lstm(x, state, state, *weights)[0]
@@ -183,6 +202,7 @@ CALLS = {
     "max_pool": lambda x: F.max_pool2d(x, 2),
     "softmax": lambda x: F.softmax(x, dim=1),
     "cross_entropy": _cross_entropy,
+    "ctc": _ctc,
     "lstm": _lstm,
     "gru": _gru,
 }

@@ -37,6 +37,10 @@ class Side:
     def make(self, workload):
         """The workload as something that has steps."""
         if isinstance(workload, Model):
+            if workload.task:
+                from .theirs_tasks import TASKS
+
+                return TASKS[workload.task](workload, self)
             return (Training if workload.is_trained else Inference)(workload, self)
         kind = {"adam": Adam, "to_float16": Conversion, "to_float32": Conversion}
         return kind.get(workload.operation, Operation)(workload, self)
@@ -97,18 +101,15 @@ ARCHITECTURES |= {name: with_rows(ARCHITECTURES[name]) for name in ("CharLSTM", 
 
 def built(model):
     """The architecture of a Model, with its initial weights."""
-    network = ARCHITECTURES[model.architecture](*model.arguments, **model.keywords)
+    return begun(ARCHITECTURES[model.architecture](*model.arguments, **model.keywords))
+
+
+def begun(network):
+    """A network with the weights that all implementations begin from."""
     with torch.no_grad():
         for name, p in network.named_parameters():
             p.copy_(torch.from_numpy(workloads.initial(name, tuple(p.shape))))
     return network
-
-
-def batches(model, side):
-    """Its batches, laid as a side has them."""
-    return [
-        (side.laid(torch.from_numpy(x)), targets(torch.from_numpy(t))) for x, t in model.batches()
-    ]
 
 
 def targets(t):
@@ -120,23 +121,35 @@ class Training:
     """Steps of a model; in the narrow formats under autocast, in float16 with its GradScaler."""
 
     def __init__(self, model, side):
-        self.model = side.as_laid(built(model))
+        self.model, self.side = side.as_laid(self.built(model)), side
         name, settings = model.optimizer
         self.optimizer = getattr(torch.optim, name)(self.model.parameters(), **settings)
-        self.batches = batches(model, side)
-        self.side, self.count, self.loss = side, 0, None
+        self.batches = [self.taken(*batch) for batch in model.batches()]
+        self.count, self.loss = 0, None
         half = side.format == torch.float16  # with a scale that needs no steps to settle
         self.scaler = torch.amp.GradScaler("cpu", init_scale=1024.0) if half else None
         self.skipped = 0
 
+    def built(self, model):
+        """The network, with its initial weights."""
+        return built(model)
+
+    def taken(self, x, t):
+        """A batch as tensors."""
+        return self.side.laid(torch.from_numpy(x)), targets(torch.from_numpy(t))
+
+    def loss_of(self, x, t):
+        """The loss of a batch."""
+        return F.cross_entropy(self.model(x), t)
+
     def step(self):
         """zero_grad, forward with the loss, backward, update."""
-        x, t = self.batches[self.count % len(self.batches)]
+        batch = self.batches[self.count % len(self.batches)]
         self.count += 1
         self.optimizer.zero_grad()
         yield "zero_grad"
         with self.side.autocast():
-            self.loss = F.cross_entropy(self.model(x), t)
+            self.loss = self.loss_of(*batch)
         yield "forward"
         if self.scaler is None:
             self.loss.backward()
@@ -161,7 +174,11 @@ class Inference:
 
     def __init__(self, model, side):
         self.model = side.as_laid(built(model)).eval()
-        self.batches, self.side, self.count = batches(model, side), side, 0
+        self.batches = [
+            (side.laid(torch.from_numpy(x)), targets(torch.from_numpy(t)))
+            for x, t in model.batches()
+        ]
+        self.side, self.count = side, 0
 
     def step(self):
         """Forward."""
@@ -184,6 +201,13 @@ def _batch_norm(x, w, b):
     return F.batch_norm(x, *statistics, w, b, training=True)
 
 
+def _ctc(x):
+    T, N, C = x.shape
+    labels = torch.from_numpy(workloads.labels_of_ctc(T, N, C))
+    lengths = torch.full((N,), T), torch.full((N,), labels.shape[1])
+    return F.ctc_loss(F.log_softmax(x, -1), labels, *lengths)
+
+
 def _recurrent(run, states):
     def call(x, *weights):
         state = torch.zeros(1, x.shape[1], weights[1].shape[1], dtype=x.dtype)
@@ -202,6 +226,7 @@ CALLS = {
     "max_pool": lambda x: F.max_pool2d(x, 2),
     "softmax": lambda x: F.softmax(x, dim=1),
     "cross_entropy": lambda z: F.cross_entropy(z, torch.arange(len(z)) % z.shape[1]),
+    "ctc": _ctc,
     "lstm": _recurrent(torch.lstm, 2),
     "gru": _recurrent(torch.gru, 1),
 }

@@ -12,8 +12,10 @@ from zlib import crc32
 
 import numpy as np
 
+from . import gallery, tasks
 from .gallery import ASKED, TRAINED
 from .model import ADAM, SGD, Model
+from .tasks import DETECTORS, SEQUENCES
 
 TINY_TEXT = {"shape": (2, 3), "codes": 5}
 
@@ -137,6 +139,10 @@ OPERATIONS = [
         *("cross-entropy", "cross entropy, 700x10,000", "cross_entropy", ((700, 10_000),)),
         tiny={"shapes": ((4, 6),)},
     ),
+    Operation(
+        *("ctc", "CTC loss, T 200, batch 32, 29 characters, 40 labels", "ctc", ((200, 32, 29),)),
+        tiny={"shapes": ((9, 2, 5),)},
+    ),
     _recurrent("lstm", 4),
     _recurrent("gru", 3),
     Operation(
@@ -163,13 +169,22 @@ OPERATIONS = [
 ]
 
 
-KNOWN = {"model": [*MODELS, *TRAINED, *ASKED], "operation": OPERATIONS}
+KNOWN = {
+    "model": [*MODELS, *TRAINED, *ASKED, *DETECTORS, *SEQUENCES],
+    "operation": OPERATIONS,
+}
+GROUPS = {**gallery.GROUPS, **tasks.GROUPS}  # what a list of names may say instead of all of them
 
 
 def find(kind, name, tiny=False):
     """The Model ("model") or Operation ("operation") of this name; tiny: in its small size."""
     (found,) = (w for w in KNOWN[kind] if w.name == name)
     return replace(found, **found.tiny) if tiny else found
+
+
+def labels_of_ctc(steps, batch, classes):
+    """Labels (batch, steps / 5) for so many steps, none of them the blank, which is 0."""
+    return np.random.default_rng(3).integers(1, classes, (batch, max(steps // 5, 1)))
 
 
 def initial(name, shape):

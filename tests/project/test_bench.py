@@ -8,6 +8,7 @@ import mmap
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -17,10 +18,10 @@ import pytest
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, optim
-from minifp.lab.exhibits import classification
+from minifp.lab.exhibits import classification, gan, language, speech, translation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from benchmarks import child, floor, memory, ours, profile_report, report, rounds, workloads
+from benchmarks import child, floor, memory, ours, profile_report, report, rounds, tasks, workloads
 from benchmarks.gallery import ASKED, GROUPS, TRAINED
 from benchmarks.process import Failure, Process
 from benchmarks.profiling import PYTHON, Profile
@@ -28,6 +29,7 @@ from benchmarks.tracing import Trace
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench.py"
 MODELS = [w.name for w in workloads.MODELS]
+SEQUENCES = tasks.GROUPS["sequences"]
 NETWORKS = [m.name for m in TRAINED if "-narrow" not in m.name]
 WITH_GRADIENTS = [w.name for w in workloads.OPERATIONS if w.operation in ours.CALLS]
 
@@ -119,6 +121,19 @@ def test_loss_and_gradients_of_a_model_are_those_of_the_same_model_in_pytorch(na
         np.testing.assert_allclose(p.grad.array, there[path].grad.numpy(), atol=1e-10, err_msg=path)
 
 
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_networks_of_sequences_are_the_same_in_pytorch(name, theirs):
+    """Begun alike, they have one loss; a language model samples other words in each."""
+    with fp.precision("float32"):
+        mine = ours.Side.make(None, tiny("model", name))
+        phases = list(mine.step())
+    other = theirs.Side("float32").make(tiny("model", name))
+    assert list(other.step()) == phases
+    there = {n: tuple(p.shape) for n, p in other.model.named_parameters()}
+    assert {n: p.shape for n, p in mine.model.named_parameters()} == there
+    assert mine.value() == pytest.approx(other.value(), rel=1.0 if name == "biglstm" else 1e-5)
+
+
 @pytest.mark.parametrize("name", WITH_GRADIENTS)
 def test_an_operation_is_that_of_pytorch(name, theirs):
     torch, workload = theirs.torch, tiny("operation", name)
@@ -146,6 +161,16 @@ def test_narrow_and_asked_networks_are_those_of_the_gallery():
     widths = {m.architecture: m.keywords["width"] for m in TRAINED if "narrow" in m.name}
     built = {e.task("quick").model.keywords["width"]: e.title for e in classification.PUBLISHED}
     assert {*built} <= {*widths.values()} and widths["InceptionV3"] == 1 / 18
+    speech_, seq2seq, biglstm, dcgan = (
+        (m.arguments, m.keywords) for m in map(partial(workloads.find, "model"), SEQUENCES)
+    )
+    assert speech_ == ((len(speech.DIGITS) + 1,), speech.SIZES)
+    sizes = (translation.CODES, translation.CODES, translation.HIDDEN, translation.LAYERS)
+    assert seq2seq == (sizes, {"dropout": translation.DROPOUT})
+    assert biglstm[0][1:] == (language.HIDDEN, language.PROJECTION, language.LAYERS)
+    assert biglstm[1] == {"samples": language.SAMPLES}
+    small = {"channels": 1, "noise": gan.NOISE, "width": gan.WIDTH}
+    assert dcgan == ((gan.SIZE,), small)
 
 
 def test_both_libraries_give_the_same_scores_when_they_are_asked(theirs):

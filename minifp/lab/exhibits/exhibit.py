@@ -60,7 +60,8 @@ class Exhibit:
     chance: the metric of who knows nothing, where float32 may not get beyond it. is_own: whether
     the claim is ours and no paper's. looked_at: whether the microscope watches a training of its
     own in float32 beforehand, see minifp/scope/beforehand.py; published_look: what the paper says
-    of such a picture.
+    of such a picture. warns: a column of histories, a share of what is lost, which is to warn of a
+    failure before the loss moves: see parting.py.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Exhibit:
     is_own: bool = False
     looked_at: bool = False
     published_look: str = ""
+    warns: str = ""
 
     @property
     def tested(self) -> list[str]:

@@ -1,4 +1,5 @@
-"""Where a training parts from float32's: its loss leaves the range of float32's runs for good."""
+"""Where a training parts from float32's: its loss leaves the range of float32's runs for good; and
+where it could have been known before."""
 
 from html import escape
 
@@ -10,6 +11,7 @@ from minifp.lab.page.precision_styles import styles_of
 from minifp.report import drawing, words
 
 LASTING = 0.1  # of the windows, at the end: what leaves the range later may come back
+MOST = 0.5  # a rule fixed before any run was judged by it: it warns where most of a window is lost
 
 
 def failing(gallery) -> list[tuple]:
@@ -40,6 +42,15 @@ def parts_at(comparison, run) -> float | None:
     return float(steps[first] - (width - 1) / 2)
 
 
+def warned_at(comparison, run, column: str) -> float | None:
+    """The step at which it is known that more than half of a column's share is lost: the end of the
+    first window whose mean is above; None without one. Of nothing but this run."""
+    width = curves.window_of(comparison)
+    steps, share = curves.windowed(*curves.series(run, column), width)
+    above = np.flatnonzero(share > MOST)
+    return float(steps[above[0]] + (width - 1) / 2) if above.size else None
+
+
 def baseline(comparison) -> list:
     """The baseline's runs that trained to their end."""
     return [run for run in comparison.runs_of(comparison.baseline) if run.finished]
@@ -56,29 +67,59 @@ def partings(comparison, arms) -> dict[str, list[float]]:
 
 def note(exhibit, comparison) -> str:
     """Which arms part, and when, in words; empty where none does."""
-    told = []
-    for arm, steps in partings(comparison, exhibit.tested).items():
-        which = words.listed([f"{step:.0f}" for step in dict.fromkeys(steps)])
-        count = f"{len(steps)} of {len(comparison.runs_of(arm))} runs"
-        told.append(f"with {called(arm)} {count} at step {which}")
+    parted = partings(comparison, exhibit.tested)
+    told = [at_steps(comparison, arm, steps) for arm, steps in parted.items()]
     if not told:
         return ""
+    said = f"the loss leaves the range of float32's runs for good {words.listed(told)}."
+    return f"{exhibit.title}: {said}{warning(exhibit, comparison)}"
+
+
+def at_steps(comparison, arm, steps) -> str:
+    """In how many of an arm's runs something is found, and at which steps."""
+    which = words.listed([f"{step:,.0f}" for step in dict.fromkeys(steps)])
+    return f"with {called(arm)} {len(steps)} of {len(comparison.runs_of(arm))} runs at step {which}"
+
+
+def warning(exhibit, comparison) -> str:
+    """Which runs the exhibit's column would have warned of, float32's among them, and whether in
+    time; empty where there is no such column."""
+    if not exhibit.warns:
+        return ""
+    told, early, parted = [], 0, 0
+    for arm in (comparison.baseline, *exhibit.tested):
+        warned = []
+        for run in comparison.runs_of(arm):
+            step, parts = warned_at(comparison, run, exhibit.warns), parts_at(comparison, run)
+            warned += [] if step is None else [step]
+            if arm != comparison.baseline and parts is not None:
+                parted += 1
+                early += step is not None and step <= parts
+        told += [at_steps(comparison, arm, sorted(warned))] if warned else []
+    found = words.listed(told) if told else "in none"
     return (
-        f"{exhibit.title}: the loss leaves the range of float32's runs for good "
-        f"{words.listed(told)}."
+        f" The share of {exhibit.warns} is above one half {found}: known before the loss parts in "
+        f"{early} of the {parted} runs that part."
     )
 
 
 def figure(exhibit, comparison):
-    """A matplotlib Figure: the losses of all arms over the steps, and where they part."""
+    """A matplotlib Figure: the losses of all arms over the steps, and where they part; below them
+    the share that warns, where there is one."""
     from matplotlib.figure import Figure
 
     arms = [comparison.baseline, *exhibit.tested]
     styles = styles_of(arms, comparison.baseline)
+    panels = 2 if exhibit.warns else 1
     with drawing.settings():
-        drawn = Figure(figsize=(7.6, 3.6))
+        drawn = Figure(figsize=(7.6, 1.6 + 2 * panels))
         drawn.set_layout_engine("constrained")
-        axes = drawn.subplots()
+        axes, *below = drawn.subplots(panels, squeeze=False)[:, 0]
+        for lower in below:
+            over_steps.draw_history(lower, comparison, styles, exhibit.warns)
+            lower.axhline(MOST, color=drawing.MUTED, linewidth=0.8)
+            lower.set_ylim(0, 1)
+            lower.set_ylabel(exhibit.warns)
         over_steps.draw_loss(axes, comparison, styles)
         for arm, steps in partings(comparison, exhibit.tested).items():
             look = {"color": styles[arm].color, "linestyle": ":", "linewidth": 1.1}
