@@ -37,9 +37,9 @@ CLAIM = "without loss scaling it dies late; with S = 128 it ends where float32 d
 ARMS = ("mixed,loss_scale=1", "mixed,loss_scale=128", "mixed")
 SEARCHED = (
     "Adagrad's rate at 0.2 and 0.5, its sums beginning at 0.1 and 1: three float32 runs of one "
-    "seed; the dial among 5, 6, 7, 8 and 11, with S = 1 and, at 5 and 11, S = 128, of a seed that "
-    "is none of these: at 5 it ended near float32 with either, at 6 it rose again after 1,500 steps "
-    "with S = 1, from 7 on after 300"
+    "seed; the dial among 5, 6, 7, 8 and 11, with S = 1 and, at 5 and 11, S = 128, of another seed "
+    "than these: at 5 it ended near float32 with either, at 6 the loss rose again after 1,500 "
+    "steps with S = 1, from 7 on after 300"
 )
 LOST = "zero gradients of scores"
 
