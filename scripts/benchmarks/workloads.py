@@ -15,7 +15,7 @@ import numpy as np
 from . import gallery, tasks
 from .gallery import ASKED, TRAINED
 from .model import ADAM, SGD, Model
-from .tasks import DETECTORS, SEQUENCES
+from .tasks import DETECTORS, SEQUENCES, WHOLE
 
 TINY_TEXT = {"shape": (2, 3), "codes": 5}
 
@@ -170,7 +170,7 @@ OPERATIONS = [
 
 
 KNOWN = {
-    "model": [*MODELS, *TRAINED, *ASKED, *DETECTORS, *SEQUENCES],
+    "model": [*MODELS, *TRAINED, *ASKED, *DETECTORS, *SEQUENCES, *WHOLE],
     "operation": OPERATIONS,
 }
 GROUPS = {**gallery.GROUPS, **tasks.GROUPS}  # what a list of names may say instead of all of them

@@ -30,6 +30,7 @@ from benchmarks.tracing import Trace
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench.py"
 MODELS = [w.name for w in workloads.MODELS]
 SEQUENCES = tasks.GROUPS["sequences"]
+OTHERS = [m.name for m in (*tasks.DETECTORS, *tasks.SEQUENCES, *tasks.WHOLE)]
 NETWORKS = [m.name for m in TRAINED if "-narrow" not in m.name]
 WITH_GRADIENTS = [w.name for w in workloads.OPERATIONS if w.operation in ours.CALLS]
 
@@ -123,7 +124,7 @@ def test_loss_and_gradients_of_a_model_are_those_of_the_same_model_in_pytorch(na
 
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_networks_of_sequences_are_the_same_in_pytorch(name, theirs):
-    """Begun alike, they have one loss; a language model samples other words in each."""
+    """Begun alike, they have one loss; but a language model samples other words in each."""
     with fp.precision("float32"):
         mine = ours.Side.make(None, tiny("model", name))
         phases = list(mine.step())
@@ -131,7 +132,8 @@ def test_networks_of_sequences_are_the_same_in_pytorch(name, theirs):
     assert list(other.step()) == phases
     there = {n: tuple(p.shape) for n, p in other.model.named_parameters()}
     assert {n: p.shape for n, p in mine.model.named_parameters()} == there
-    assert mine.value() == pytest.approx(other.value(), rel=1.0 if name == "biglstm" else 1e-5)
+    if name != "biglstm":
+        assert mine.value() == pytest.approx(other.value(), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", WITH_GRADIENTS)
@@ -191,7 +193,7 @@ def test_pytorchs_other_formats_take_steps(kind, name, format, theirs):
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
-@pytest.mark.parametrize("kind, name", [("model", n) for n in MODELS] + [
+@pytest.mark.parametrize("kind, name", [("model", n) for n in (*MODELS, *OTHERS)] + [
     ("operation", w.name) for w in workloads.OPERATIONS
 ])  # fmt: skip
 def test_every_workload_takes_steps(kind, name, precision):
