@@ -37,7 +37,8 @@ class RowConv(nn.Module):
     def __init__(self, features, context):
         super().__init__()
         self.features, self.context = features, context
-        self.weight = nn.Parameter(torch.empty(features, context + 1))
+        bound = (context + 1) ** -0.5
+        self.weight = nn.Parameter(torch.empty(features, context + 1).uniform_(-bound, bound))
 
     def forward(self, packed):
         """Of a PackedSequence."""
@@ -76,8 +77,9 @@ class SampledSoftmaxLoss(nn.Module):
         super().__init__()
         self.n_classes, self.n_samples = n_classes, n_samples
         self.random = np.random.default_rng(0)
-        self.weight = nn.Parameter(torch.empty(n_classes, in_features))
-        self.bias = nn.Parameter(torch.empty(n_classes))
+        bound = in_features**-0.5
+        self.weight = nn.Parameter(torch.empty(n_classes, in_features).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.zeros(n_classes))
 
     def drawn(self):
         """Different classes, by falling frequency, and how many draws it took."""
@@ -91,7 +93,9 @@ class SampledSoftmaxLoss(nn.Module):
         return torch.from_numpy(found[: self.n_samples]), tries
 
     def forward(self, x, target):
-        """The mean loss."""
+        """The mean loss; in evaluation mode it is over all classes."""
+        if not self.training:
+            return F.cross_entropy(F.linear(x, self.weight, self.bias), target)
         samples, tries = self.drawn()
         both = torch.cat([target, samples])
         p = torch.log1p(1 / (both + 1.0)) / np.log(self.n_classes + 1)

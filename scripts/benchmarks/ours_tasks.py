@@ -3,7 +3,7 @@
 import minifp as fp
 import minifp.nn.functional as F
 
-from .ours import Training
+from .ours_training import Training
 from .tasks import REAL
 
 

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from .on_torch import module
 from .tasks import REAL
-from .theirs import NotThere, Training, begun
+from .theirs_training import NotThere, Training, begun
 
 
 class Detection(Training):
