@@ -5,7 +5,7 @@ import contextlib
 import torch
 from torch.nn import functional as F
 
-from . import theirs
+from .theirs_training import ARCHITECTURES, targets
 from .workloads import initial_once
 
 
@@ -18,7 +18,7 @@ class Training:
     """
 
     def __init__(self, model, how, device="cuda", layout="NCHW"):
-        self.model = theirs.ARCHITECTURES[model.architecture](*model.arguments, **model.keywords)
+        self.model = ARCHITECTURES[model.architecture](*model.arguments, **model.keywords)
         with torch.no_grad():
             for name, p in self.model.named_parameters():
                 p.copy_(torch.from_numpy(initial_once(name, tuple(p.shape))))
@@ -30,7 +30,7 @@ class Training:
         self.batches = [
             (
                 torch.from_numpy(x.copy()).to(device, memory_format=form),
-                theirs.targets(torch.from_numpy(t.copy())).contiguous().to(device),
+                targets(torch.from_numpy(t.copy())).contiguous().to(device),
             )
             for x, t in model.batches()
         ]
