@@ -1,79 +1,21 @@
-"""The table of number formats: their bits, their limits, and rounding into them.
+"""The table of number formats, and rounding into those that tensors are stored in.
 
-A format with e exponent bits and m mantissa bits (IEEE 754) holds, with bias b = 2^(e-1) - 1,
-normal numbers from 2^(1-b) to (2 - 2^-m) 2^b and, below them, subnormal multiples of 2^(1-b-m).
-Rounding is to nearest, ties to even. A further format is one more entry of FORMATS, and a way to
-round into it where NumPy's own cast is not good enough. DESCRIBED has, besides, formats that can be
-looked at (minifp/scope/) and not trained in.
+number_format.py says what a format is, format_codes.py has the reference of all conversions.
+Rounding here is to nearest, ties to even. A further format is one more entry of FORMATS, and a way
+to round into it where NumPy's own cast is not good enough. DESCRIBED has, besides, formats that can
+be looked at (minifp/scope/) and not trained in.
 """
 
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 
 from minifp.errors import PrecisionError
+from minifp.numerics.number_format import Format
 from minifp.runtime import cpu
 from minifp.typing import DType
-
-
-@dataclass(frozen=True)
-class Format:
-    """One number format. Limits are Python floats; `eps` is the gap between 1 and the next.
-
-    has_inf: whether the highest exponent is that of Inf and NaN, as in IEEE 754. In a format
-    without Inf it is one of numbers too, and only all ones, in both fields, are NaN.
-    """
-
-    name: str
-    exponent_bits: int
-    mantissa_bits: int
-    has_inf: bool = True
-
-    @property
-    def dtype(self) -> np.dtype:
-        """The dtype that stores it, on NumPy and on CuPy, of the formats in FORMATS."""
-        return np.dtype(self.name)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes an element takes."""
-        return (1 + self.exponent_bits + self.mantissa_bits) // 8
-
-    @property
-    def bias(self) -> int:
-        """What is subtracted from the stored exponent."""
-        return 2 ** (self.exponent_bits - 1) - 1
-
-    @property
-    def max(self) -> float:
-        """The largest finite number."""
-        if self.has_inf:
-            return (2.0 - 2.0**-self.mantissa_bits) * 2.0**self.bias
-        return (2.0 - 2.0 ** (1 - self.mantissa_bits)) * 2.0 ** (self.bias + 1)
-
-    @property
-    def smallest_normal(self) -> float:
-        """The smallest number with the full mantissa."""
-        return 2.0 ** (1 - self.bias)
-
-    @property
-    def smallest_subnormal(self) -> float:
-        """The smallest positive number. Half of it, and less, rounds to 0."""
-        return 2.0 ** (1 - self.bias - self.mantissa_bits)
-
-    @property
-    def eps(self) -> float:
-        """The gap between 1 and the next number: twice the largest relative rounding error."""
-        return 2.0**-self.mantissa_bits
-
-    def ulp(self, x: Any) -> np.ndarray:
-        """The gap between the format's numbers at the magnitude of x (float64 array)."""
-        x = np.maximum(np.abs(np.asarray(x, np.float64)), self.smallest_normal)
-        return np.ldexp(1.0, np.frexp(x)[1] - 1 - self.mantissa_bits)
-
 
 FORMATS = {
     f.name: f
@@ -86,7 +28,7 @@ DESCRIBED = {
     for f in (
         *reversed(FORMATS.values()),
         Format("bfloat16", 8, 7),
-        Format("float8_e4m3fn", 4, 3, has_inf=False),
+        Format("float8_e4m3fn", 4, 3, nan="last"),
         Format("float8_e5m2", 5, 2),
     )
 }

@@ -11,19 +11,6 @@ from minifp.numerics.formats import Format
 from minifp.scope.explaining.exact import NAN, Exact
 
 
-def infinity(format: Format) -> int:
-    """The code of Inf; of a format without Inf, the one of NaN, which stands there instead."""
-    if not format.has_inf:
-        return 2 ** (format.exponent_bits + format.mantissa_bits) - 1
-    return (2**format.exponent_bits - 1) << format.mantissa_bits
-
-
-def not_a_number(format: Format) -> int:
-    """The code of NaN: a quiet one, its mantissa 100..., or all ones where that is the only one."""
-    quiet = 2 ** (format.mantissa_bits - 1) if format.has_inf else 0
-    return infinity(format) | quiet
-
-
 @dataclass(frozen=True)
 class Stored:
     """A number in a format. bits: its code, as an unsigned integer."""
@@ -68,8 +55,8 @@ class Stored:
     @property
     def kind(self) -> str:
         """ "zero", "subnormal", "normal", "inf" or "nan"."""
-        if self.code >= infinity(self.format):
-            return "inf" if self.format.has_inf and self.code == infinity(self.format) else "nan"
+        if self.code >= self.format.beyond:
+            return "inf" if self.format.has_inf and self.code == self.format.beyond else "nan"
         if self.exponent_field:
             return "normal"
         return "subnormal" if self.code else "zero"
@@ -77,7 +64,7 @@ class Stored:
     @property
     def is_finite(self) -> bool:
         """Whether it is neither Inf nor NaN."""
-        return self.code < infinity(self.format)
+        return self.code < self.format.beyond
 
     @property
     def exponent(self) -> int:

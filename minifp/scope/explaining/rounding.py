@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from minifp.numerics.formats import Format
-from minifp.scope.explaining.bit_fields import Stored, infinity, not_a_number
+from minifp.scope.explaining.bit_fields import Stored
 from minifp.scope.explaining.exact import Exact, power
 
 HALF = Fraction(1, 2)
@@ -99,11 +99,12 @@ def rounded(x: Exact, format: Format) -> Rounded:
     """An exact number as the format stores it."""
     sign = x.negative << (format.exponent_bits + format.mantissa_bits)
     if x.special == "nan":
-        return Rounded(format, not_a_number(format), x)
+        assert format.quiet_nan is not None  # of those in DESCRIBED
+        return Rounded(format, format.quiet_nan, x)
     if x.special:
-        return Rounded(format, sign | infinity(format), x)
+        return Rounded(format, sign | format.beyond, x)
     e = binade(x, format)
     n, r = divmod(x.magnitude / Fraction(2) ** (e - format.mantissa_bits), 1)
     n += r > HALF or (r == HALF and n % 2)  # a carry goes on into the exponent, as it should
     code = ((e + format.bias - 1) << format.mantissa_bits) + int(n)
-    return Rounded(format, sign | min(code, infinity(format)), x)
+    return Rounded(format, sign | min(code, format.beyond), x)

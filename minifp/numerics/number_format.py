@@ -1,0 +1,137 @@
+"""A number format, described by its bits and by what it does at its ends.
+
+With e exponent bits, m mantissa bits and the bias b, 2^(e-1) - 1 unless given, it holds normal
+numbers (1 + k/2^m) 2^(x-b) and, where x = 0, subnormal ones (k/2^m) 2^(1-b). Which codes of the
+highest exponent are numbers depends on how NaN is stored:
+
+    nan = "ieee"    the highest exponent is that of Inf and NaN alone (IEEE 754)
+    nan = "last"    all ones, in both fields, are NaN, and there is no Inf (float8_e4m3fn: OFP8)
+    nan = "none"    all codes are numbers (float6 and float4: OCP Microscaling Formats 1.0)
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minifp.checks import check_choice, check_count
+from minifp.errors import ArgumentError, PrecisionError
+
+NANS = ("ieee", "last", "none")
+BITS = re.compile(r"e(\d+)m(\d+)")
+LIMITS = {"exponent_bits": (2, 11), "mantissa_bits": (0, 52)}  # float64's, in which it is computed
+
+
+@dataclass(frozen=True)
+class Format:
+    """One number format. Limits are Python floats; `eps` is the gap between 1 and the next.
+
+    Format("e5m7") has 5 bits of exponent and 7 of mantissa. name: of the format, or those bits.
+    exponent_bits, mantissa_bits: None where the name says them. nan: see above. own_bias: another
+    bias than 2^(e-1) - 1. subnormals: whether there are some; without, what is smaller than the
+    smallest normal number is 0. saturates: whether what is too large becomes the largest number,
+    and not Inf, or NaN where there is no Inf.
+
+    Raises PrecisionError for a name that says no bits where none are given, and ArgumentError for
+    bits that float64 does not have.
+    """
+
+    name: str
+    exponent_bits: Any = None
+    mantissa_bits: Any = None
+    nan: str = "ieee"
+    own_bias: int | None = None
+    subnormals: bool = True
+    saturates: bool = False
+
+    def __post_init__(self) -> None:
+        if self.exponent_bits is None and self.mantissa_bits is None:
+            said = BITS.fullmatch(str(self.name))
+            if said is None:
+                raise PrecisionError(
+                    f"Format({self.name!r}): expected how many bits exponent and mantissa have, "
+                    "as in 'e5m7'"
+                )
+            for field, text in zip(LIMITS, said.groups()):
+                object.__setattr__(self, field, int(text))
+        for field, (least, most) in LIMITS.items():
+            what = f"Format {self.name!r}: {field}"
+            if check_count(what, getattr(self, field), least) > most:
+                raise ArgumentError(f"{what}={getattr(self, field)}: expected at most {most}")
+        check_choice(f"Format {self.name!r}: nan", self.nan, NANS)
+        if self.nan == "ieee" and not self.mantissa_bits:
+            raise ArgumentError(
+                f"Format {self.name!r}: no mantissa bits to tell Inf from NaN: expected "
+                "nan='last' or 'none'"
+            )
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype that stores it, on NumPy and on CuPy, of the formats in FORMATS."""
+        return np.dtype(self.name)
+
+    @property
+    def has_inf(self) -> bool:
+        """Whether it has Inf."""
+        return self.nan == "ieee"
+
+    @property
+    def bits(self) -> int:
+        """Of a code: the sign's, the exponent's and the mantissa's."""
+        return 1 + self.exponent_bits + self.mantissa_bits
+
+    @property
+    def bytes(self) -> int:
+        """Bytes an element takes: of the smallest unsigned integer that holds a code."""
+        return next(n for n in (1, 2, 4, 8) if self.bits <= 8 * n)
+
+    @property
+    def bias(self) -> int:
+        """What is subtracted from the stored exponent."""
+        return 2 ** (self.exponent_bits - 1) - 1 if self.own_bias is None else self.own_bias
+
+    @property
+    def largest_code(self) -> int:
+        """That of the largest finite number, without its sign."""
+        if self.nan == "ieee":
+            return ((2**self.exponent_bits - 1) << self.mantissa_bits) - 1
+        return 2 ** (self.bits - 1) - (2 if self.nan == "last" else 1)
+
+    @property
+    def beyond(self) -> int:
+        """The code of what is too large, without its sign: Inf, NaN, or the largest number."""
+        return self.largest_code + (self.nan != "none" and not self.saturates)
+
+    @property
+    def quiet_nan(self) -> int | None:
+        """The code of NaN, without its sign; None where there is none."""
+        if self.nan == "none":
+            return None
+        return self.largest_code + 1 + (2 ** (self.mantissa_bits - 1) if self.has_inf else 0)
+
+    @property
+    def max(self) -> float:
+        """The largest finite number."""
+        exponent, mantissa = divmod(self.largest_code, 2**self.mantissa_bits)
+        return (1 + mantissa * self.eps) * 2.0 ** (exponent - self.bias)
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest number with the full mantissa."""
+        return 2.0 ** (1 - self.bias)
+
+    @property
+    def smallest_subnormal(self) -> float:
+        """The smallest positive number. Half of it, and less, rounds to 0."""
+        return self.smallest_normal * (self.eps if self.subnormals else 1.0)
+
+    @property
+    def eps(self) -> float:
+        """The gap between 1 and the next number: twice the largest relative rounding error."""
+        return 2.0**-self.mantissa_bits
+
+    def ulp(self, x: Any) -> np.ndarray:
+        """The gap between the format's numbers at the magnitude of x (float64 array)."""
+        x = np.maximum(np.abs(np.asarray(x, np.float64)), self.smallest_normal)
+        return np.ldexp(1.0, np.frexp(x)[1] - 1 - self.mantissa_bits)
