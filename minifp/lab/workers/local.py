@@ -33,6 +33,9 @@ from minifp.runtime.cpu import blas
 BOARD = "steps"  # the file in which a process writes how many steps it has done
 GLANCE = 0.5  # seconds between two looks at it
 TRIES = 2  # of a run whose process dies
+# What runs have freed stays with the process, see runtime/cpu/heap.py; loky would take that for a
+# leak, say so, and begin another process.
+NO_LEAK = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"}
 
 
 def checked_jobs(jobs) -> int:
@@ -99,7 +102,7 @@ class Lane:
         self.pool = ProcessPoolExecutor(
             max_workers=1,
             context=get_context("loky"),
-            env={**self.variables, **dict.fromkeys(blas.THREADS, "1")},
+            env={**self.variables, **dict.fromkeys(blas.THREADS, "1"), **NO_LEAK},
             initializer=begin,
             initargs=(self.folder, os.getpid()),
         )
