@@ -25,6 +25,7 @@ from minifp.lab.exhibits import (
     fates,
     parting,
     showing,
+    spread,
 )
 from minifp.lab.exhibits import doses as doses_module
 from minifp.lab.exhibits.classification import EXHIBITS
@@ -344,6 +345,21 @@ def test_a_run_parts_where_its_loss_leaves_the_range_for_good():
         "The share of zeros is above one half with dynamic S 2 of 4 runs at step 102: known before "
         "the loss parts in 1 of the 2 runs that part."
     )
+
+
+def test_it_is_counted_who_ends_within_the_range_of_float32():
+    """A run that came to nothing has no end, and one float32 run no range."""
+    arms = {"float32": [30.0, 31.5, 30.2], "mixed": [31.4, 29.9, math.nan], "mixed@order": [30.5]}
+    runs = {arm: [SimpleNamespace(metric=m) for m in metrics] for arm, metrics in arms.items()}
+    task = SimpleNamespace(metric_name="BLEU", margin=1.0)
+    c = SimpleNamespace(baseline="float32", runs_of=lambda arm: runs[arm], task=task)
+    exhibit = SimpleNamespace(title="French", tested=["mixed"])
+    assert spread.note(exhibit, c) == (
+        "French: float32's runs end at a BLEU from 30.0 to 31.5; within that range end 1 of 3 with "
+        "dynamic S."
+    )
+    del runs["float32"][1:]
+    assert spread.note(exhibit, c) == ""
 
 
 @pytest.mark.parametrize("exhibit", [*detection.EXHIBITS, detection.BATHTUB], ids=lambda e: e.name)

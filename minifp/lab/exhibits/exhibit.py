@@ -61,7 +61,8 @@ class Exhibit:
     the claim is ours and no paper's. looked_at: whether the microscope watches a training of its
     own in float32 beforehand, see minifp/scope/beforehand.py; published_look: what the paper says
     of such a picture. warns: a column of histories, a share of what is lost, which is to warn of a
-    failure before the loss moves: see parting.py.
+    failure before the loss moves: see parting.py. is_of_spread: whether the claim is about the
+    range of float32's own runs: see spread.py.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Exhibit:
     looked_at: bool = False
     published_look: str = ""
     warns: str = ""
+    is_of_spread: bool = False
 
     @property
     def tested(self) -> list[str]:

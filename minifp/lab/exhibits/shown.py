@@ -4,7 +4,7 @@ from dataclasses import asdict
 from html import escape
 from statistics import median
 
-from minifp.lab.exhibits import parting
+from minifp.lab.exhibits import parting, spread
 from minifp.lab.exhibits.fates import LEARNED, NOTHING, fates_text
 from minifp.lab.exhibits.finding import called, finding
 from minifp.lab.exhibits.lines_drawn import boxes_html, differences_html, pictures
@@ -101,6 +101,8 @@ def notes(gallery) -> list[str]:
         )
     told += dials(gallery)
     told += filter(None, (parting.note(e, c) for e, c in parting.failing(gallery)))
+    both = zip(gallery.exhibits, gallery.comparisons)
+    told += filter(None, (spread.note(e, c) for e, c in both if e.is_of_spread))
     told += controls(gallery)
     sd = [line.without.paired.sd for line in gallery.lines if line.without.paired is not None]
     if sd:

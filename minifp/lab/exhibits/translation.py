@@ -172,6 +172,7 @@ def exhibit(name, title, source, target, **others) -> Exhibit:
         searched=SEARCHED,
         expects="fails" if is_figure else "matches",
         is_own=not is_figure,
+        is_of_spread=is_figure,
     )
 
 
