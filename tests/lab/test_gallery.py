@@ -334,7 +334,7 @@ def test_a_run_parts_where_its_loss_leaves_the_range_for_good():
     assert [parting.parts_at(c, r) for r in others] == [None, 151, None, 1]
     assert parting.partings(c, ["mixed"]) == {"mixed": [1, 151]}
     exhibit = SimpleNamespace(title="A net", tested=["mixed"], warns="")
-    assert parting.note(exhibit, c).endswith("with dynamic S 2 of 4 runs at step 1 and 151.")
+    assert parting.note(exhibit, c).endswith("with dynamic S in 2 of 4 runs, at step 1 and 151.")
     assert not parting.note(SimpleNamespace(title="", tested=["float32"], warns="zeros"), c)
     shares = (steps > 100) & (steps < 110), steps > 99, steps < 0, np.zeros(4)
     for run, share in zip(others, shares):  # a false alarm, one in time, none, and none in time
@@ -342,8 +342,8 @@ def test_a_run_parts_where_its_loss_leaves_the_range_for_good():
     assert [parting.warned_at(c, r, "zeros") for r in others] == [102, 102, None, None]
     exhibit.warns = "zeros"
     assert parting.note(exhibit, c).endswith(
-        "The share of zeros is above one half with dynamic S 2 of 4 runs at step 102: known before "
-        "the loss parts in 1 of the 2 runs that part."
+        "The share of zeros is above one half with dynamic S in 2 of 4 runs, at step 102: known "
+        "before the loss parts in 1 of the 2 runs that part."
     )
 
 

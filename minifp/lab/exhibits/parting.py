@@ -78,7 +78,8 @@ def note(exhibit, comparison) -> str:
 def at_steps(comparison, arm, steps) -> str:
     """In how many of an arm's runs something is found, and at which steps."""
     which = words.listed([f"{step:,.0f}" for step in dict.fromkeys(steps)])
-    return f"with {called(arm)} {len(steps)} of {len(comparison.runs_of(arm))} runs at step {which}"
+    runs = words.plural(len(comparison.runs_of(arm)), "run")
+    return f"with {called(arm)} in {len(steps)} of {runs}, at step {which}"
 
 
 def warning(exhibit, comparison) -> str:

@@ -104,7 +104,12 @@ def notes(gallery) -> list[str]:
     both = zip(gallery.exhibits, gallery.comparisons)
     told += filter(None, (spread.note(e, c) for e, c in both if e.is_of_spread))
     told += controls(gallery)
-    sd = [line.without.paired.sd for line in gallery.lines if line.without.paired is not None]
+    compared = [
+        row
+        for line in gallery.lines
+        for row in (line.scaled if line.exhibit.expects == "fails" else [line.without])
+    ]
+    sd = [row.paired.sd for row in compared if row.paired is not None]
     if sd:
         typical, task = median(sd), gallery.comparisons[0].task
         count = seeds_needed(typical, task.margin / 2)
