@@ -12,7 +12,7 @@ import numpy as np
 from .model import ADAM, Model
 
 CODES = 2000  # of each language
-WORDS = 12_000  # about as many of Shakespeare's occur twice
+WORDS = 7_115  # of Shakespeare, that occur twice
 NOISE, REAL = 32, 0.9  # numbers of a sample; what is to be said of real pictures
 ADAGRAD = "Adagrad", {"lr": 0.2, "initial_accumulator_value": 0.1}
 SPEECH = {

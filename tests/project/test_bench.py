@@ -170,7 +170,8 @@ def test_narrow_and_asked_networks_are_those_of_the_gallery():
     assert speech_ == ((len(speech.DIGITS) + 1,), speech.SIZES)
     sizes = (translation.CODES, translation.CODES, translation.HIDDEN, translation.LAYERS)
     assert seq2seq == (sizes, {"dropout": translation.DROPOUT})
-    assert biglstm[0][1:] == (language.HIDDEN, language.PROJECTION, language.LAYERS)
+    words = len(language.pieces(language.LENGTH, language.LEAST)[0].words)
+    assert biglstm[0] == (words, language.HIDDEN, language.PROJECTION, language.LAYERS)
     assert biglstm[1] == {"samples": language.SAMPLES}
     small = {"channels": 1, "noise": gan.NOISE, "width": gan.WIDTH}
     assert dcgan == ((gan.SIZE,), small)
