@@ -37,6 +37,20 @@ rng = np.random.default_rng(0)
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
+@pytest.fixture(autouse=True)
+def undisturbed(monkeypatch):
+    """A pool without the workers that other tests have started: one that has answered what it was
+    asked lets go of up to 3 kB of Python's objects when it pleases, under coverage, which decides
+    what the peak is of a network that holds little more. Nor may what tests have left be found in
+    the middle of a step."""
+    pool = sys.modules.get("minifp.runtime.cpu.pool")
+    if pool is not None:
+        monkeypatch.setattr(pool, "POOL", pool.Pool())
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def perceptron():
     return nn.Sequential(nn.Linear(I, H), nn.Tanh(), nn.Linear(H, C))
 
@@ -144,9 +158,15 @@ def test_it_agrees_with_the_lab_on_what_backward_needs():
         step()
     with MemoryLedger(layers, optimizer) as ledger:
         step()
-    now = ledger.memory.now
-    assert [found[k] for k in KINDS[:3]] == [now[k] for k in KINDS[:3]]
-    assert now["activations"] >= found["activations"]
+    memory = ledger.memory
+    assert [found[k] for k in KINDS[:3]] == [memory.now[k] for k in KINDS[:3]]
+    assert most(memory, "activations") >= found["activations"]
+
+
+def most(memory, kind):
+    """The most that is held of a kind: at the peak of all kinds, it may be less, and which event
+    that is may be decided by what else the process allocates for itself."""
+    return max(event.bytes[kind] for event in memory.timeline)
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
@@ -227,21 +247,7 @@ def test_the_scratch_of_every_thread_is_asked_once():
     assert [ask_threads() for _ in range(5)] == [first] * 5
 
 
-@pytest.fixture
-def undisturbed(monkeypatch):
-    """A pool without the workers that other tests have started: one that has answered what it was
-    asked lets go of up to 3 kB of Python's objects when it pleases, under coverage. Nor may what
-    tests have left be found in the middle of a step."""
-    pool = sys.modules.get("minifp.runtime.cpu.pool")
-    if pool is not None:
-        monkeypatch.setattr(pool, "POOL", pool.Pool())
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def test_the_same_step_holds_the_same_each_time(undisturbed):
+def test_the_same_step_holds_the_same_each_time():
     step, layers, optimizer = trained(lambda: CharLSTM(65, hidden=128), "mixed", texts, steps=2)
     peaks = []
     for _ in range(7):
@@ -260,20 +266,19 @@ def test_the_same_step_holds_the_same_each_time(undisturbed):
     (lambda: LeNet(size=8), pictures),
     (lambda: CharLSTM(65, hidden=32), texts),
 ])  # fmt: skip
-def test_the_step_done_again_in_float32_holds_what_a_float32_run_holds(undisturbed, model, batch):
+def test_the_step_done_again_in_float32_holds_what_a_float32_run_holds(model, batch):
     true = ledger_of(model, "float32", batch).memory
     redone = ledger_of(model, "mixed", batch, float32=True).float32
-    kinds = [k for k in KINDS if k != WORKSPACE]
-    assert {k: redone.now[k] for k in kinds} == {k: true.now[k] for k in kinds}
-    assert abs(redone.now[WORKSPACE] - true.now[WORKSPACE]) <= OBJECTS
-    assert redone.at == true.at
+    for kind in (k for k in KINDS if k != WORKSPACE):
+        assert most(redone, kind) == most(true, kind)
+    assert abs(redone.peak - true.peak) <= OBJECTS
 
 
 def test_mixed_halves_activations_and_adds_masters():
     ledger = ledger_of(lambda: CharLSTM(65, hidden=32), "mixed", texts, float32=True)
     mixed, single = ledger.memory, ledger.float32
     assert single.now["masters"] == 0 < mixed.now["masters"]
-    assert 0.5 <= mixed.now["activations"] / single.now["activations"] < 0.55  # codes stay
+    assert 0.5 <= most(mixed, "activations") / most(single, "activations") < 0.55  # codes stay
     text = beside([mixed, single])
     assert "mixed" in text and "float32" in text
     assert max(map(len, text.splitlines())) <= 100
