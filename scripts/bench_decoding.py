@@ -20,7 +20,10 @@ def options():
     add("--count", type=int, default=1000, help="utterances, and sentences (1000)")
     add("--threads", default="1", help="how many (1)")
     add("--precision", default="mixed", help="of the networks (mixed)")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.count < 1:
+        parser.error(f"--count {given.count}: expected at least 1")
+    return given
 
 
 def utterances(count):

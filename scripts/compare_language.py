@@ -34,7 +34,10 @@ def options():
     parser.add_argument("--seeds", type=int, default=3, help="how many of each (3)")
     parser.add_argument("--scale", default="evening", choices=tuple(language.STEPS), help="evening")
     parser.add_argument("--out", type=Path, default=Path("runs/language"), help="a folder")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.seeds < 1:
+        parser.error(f"--seeds {given.seeds}: expected at least 1")
+    return given
 
 
 def theirs(task, sets, seed):

@@ -102,8 +102,20 @@ def goes_up(kept, rest, shift, rounding, random):
 
 
 def values_of(codes: Any, format: Format) -> np.ndarray:
-    """The numbers that codes stand for: float32, or float64 where that cannot hold them."""
-    codes = np.asarray(codes).astype(np.int64)
+    """The numbers that codes stand for: float32, or float64 where that cannot hold them.
+
+    Raises DTypeError for what are no integers, and ArgumentError for one that is no code.
+    """
+    codes = np.asarray(codes)
+    if codes.dtype.kind not in "iu":
+        raise DTypeError(f"values_of: an array of {codes.dtype}: expected integers, codes")
+    whole = codes.view(codes.dtype.str.replace("i", "u"))  # of 64 bits all are codes of some format
+    if codes.size and int(whole.max()) >= 2**format.bits:
+        raise ArgumentError(
+            f"values_of: {int(codes.max())} as a code of {format.name}: expected codes from 0 to "
+            f"{2**format.bits - 1}"
+        )
+    codes = whole.astype(np.int64)
     code = codes & (2 ** (format.bits - 1) - 1)
     field = code >> format.mantissa_bits
     mantissa = code & (2**format.mantissa_bits - 1)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.checks import check_choice, check_count
+from minifp.checks import check_choice, check_count, check_flag
 from minifp.errors import ArgumentError, PrecisionError
 
 NANS = ("ieee", "last", "none")
@@ -34,7 +34,7 @@ class Format:
     and not Inf, or NaN where there is no Inf.
 
     Raises PrecisionError for a name that says no bits where none are given, and ArgumentError for
-    bits that float64 does not have.
+    bits that float64 does not have, and for a bias with which it cannot hold all numbers.
     """
 
     name: str
@@ -60,15 +60,30 @@ class Format:
             if check_count(what, getattr(self, field), least) > most:
                 raise ArgumentError(f"{what}={getattr(self, field)}: expected at most {most}")
         check_choice(f"Format {self.name!r}: nan", self.nan, NANS)
+        check_flag(f"Format {self.name!r}: subnormals", self.subnormals)
+        check_flag(f"Format {self.name!r}: saturates", self.saturates)
+        if self.own_bias is not None:
+            self._check_bias()
         if self.nan == "ieee" and not self.mantissa_bits:
             raise ArgumentError(
                 f"Format {self.name!r}: no mantissa bits to tell Inf from NaN: expected "
                 "nan='last' or 'none'"
             )
 
+    def _check_bias(self):
+        """Its normal numbers must be normal ones of float64: from 2^-1022 to below 2^1024."""
+        low, high = 2**self.exponent_bits - 1024, 1023
+        bias: Any = self.own_bias
+        is_whole = isinstance(bias, (int, np.integer)) and not isinstance(bias, bool)
+        if not is_whole or not low <= bias <= high:
+            raise ArgumentError(
+                f"Format {self.name!r}: own_bias={bias!r}: expected an integer from {low} to "
+                f"{high}, with which float64 holds all of its numbers"
+            )
+
     @property
     def dtype(self) -> np.dtype:
-        """The dtype that stores it, on NumPy and on CuPy, of the formats in FORMATS."""
+        """The dtype that stores it, on NumPy and on CuPy, of the formats that NumPy has."""
         return np.dtype(self.name)
 
     @property

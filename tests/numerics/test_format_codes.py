@@ -135,6 +135,14 @@ def test_a_name_may_say_the_bits():
     assert format.max == 2.0**15 * (2 - 2**-7) and format.eps == 2**-7
 
 
+def test_the_farthest_biases_are_held():
+    for bias in (-1008, 1023):
+        format = Format("a", 4, 3, "none", own_bias=bias)
+        numbers = values_of(np.arange(128), format)
+        assert np.isfinite(numbers).all() and (np.diff(numbers) > 0).all()
+        np.testing.assert_array_equal(codes_of(numbers, format), np.arange(128))
+
+
 @pytest.mark.parametrize(
     "make, error, words",
     [
@@ -144,6 +152,15 @@ def test_a_name_may_say_the_bits():
         (lambda: Format("e5m53"), ArgumentError, "mantissa_bits=53: expected at most 52"),
         (lambda: Format("e5m0"), ArgumentError, "nan='last' or 'none'"),
         (lambda: Format("a", 4, 3, "first"), ArgumentError, "expected one of 'ieee', 'last'"),
+        (lambda: Format("a", 4, 3, own_bias=1024), ArgumentError, "integer from -1008 to 1023"),
+        (
+            lambda: Format("a", 4, 3, own_bias="7"),
+            ArgumentError,
+            "own_bias='7': expected an integer",
+        ),
+        (lambda: Format("a", 4, 3, saturates=2), ArgumentError, "expected True or False"),
+        (lambda: values_of([0.5], Format("e5m2")), DTypeError, "expected integers"),
+        (lambda: values_of([256], Format("e5m2")), ArgumentError, "256 as a code of e5m2"),
         (lambda: codes_of([1], Format("e5m2")), DTypeError, "an array of int64: expected float16"),
         (lambda: codes_of([1.0], Format("e5m2"), "up"), ArgumentError, "expected one of 'nearest"),
         (lambda: codes_of([1.0], Format("e5m2"), "stochastic"), ArgumentError, "random: nothing"),
