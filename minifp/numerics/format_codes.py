@@ -59,11 +59,9 @@ def codes_of(
     fraction |= np.where(exponent == -BIAS, 0, 1 << MANTISSA)
     lowest = 1 - format.bias
     binade = np.maximum(np.maximum(exponent, 1 - BIAS), lowest)
-    shift = np.minimum(
-        MANTISSA - format.mantissa_bits + binade - np.maximum(exponent, 1 - BIAS), FAR
-    )
-    kept = fraction >> shift
-    rest = fraction - (kept << shift)
+    shift = MANTISSA - format.mantissa_bits + binade - np.maximum(exponent, 1 - BIAS)
+    kept = fraction >> np.minimum(shift, FAR)
+    rest = fraction - (kept << np.minimum(shift, FAR))
     kept += goes_up(kept, rest, shift, rounding, random)
     code = ((binade - lowest) << format.mantissa_bits) + kept  # a carry goes into the exponent
     if not format.subnormals:
@@ -93,9 +91,9 @@ def goes_up(kept, rest, shift, rounding, random):
                 "stochastic rounding needs"
             )
         wide = np.maximum(shift - RANDOM, 0)
-        scaled = (rest >> wide) << np.maximum(RANDOM - shift, 0)
+        scaled = (rest >> np.minimum(wide, FAR)) << np.maximum(RANDOM - shift, 0)
         return (scaled > drawn).astype(np.int64)
-    half = np.where(shift > 0, 1 << np.maximum(shift - 1, 0), 1)
+    half = np.where(shift > 0, 1 << np.clip(shift - 1, 0, FAR - 1), 1)
     ties = rest == half
     up = (rest > half) | (ties & ((kept & 1 == 1) if rounding == "nearest-even" else True))
     return up.astype(np.int64)
