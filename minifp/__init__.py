@@ -93,7 +93,12 @@ from minifp import data, models, nn, optim
 from minifp.nn import functional
 
 # Mixed precision: the loss scale, and the optimizer that joins it with master weights.
-from minifp.training.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
+from minifp.training.loss_scale import (
+    DynamicLossScale,
+    LogNormalLossScale,
+    NoLossScale,
+    StaticLossScale,
+)
 from minifp.training.mixed import MixedOptimizer
 from minifp.training.step_result import StepResult
 from minifp.training.graphs import capture
@@ -141,7 +146,7 @@ from minifp.compat import unknown_names  # refuses names that are not there
 __all__ = [
     "ArgumentError", "Capacity", "CaptureError", "CheckpointError", "Comparison", "DTypeError",
     "DataError", "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings",
-    "GradScaler", "GradcheckError", "Inference", "Metric", "Microscope", "MinifpError",
+    "GradScaler", "GradcheckError", "Inference", "LogNormalLossScale", "Metric", "Microscope", "MinifpError",
     "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Plan", "Precision",
     "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale", "StepResult", "Summary",
     "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError", "ablate", "amp", "autocast",

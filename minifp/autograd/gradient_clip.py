@@ -226,6 +226,36 @@ def squared_norm(*arrays):
         return sum((float(part @ part) for a in arrays for part in _parts(a)), 0.0)
 
 
+@compilable
+def largest_magnitude(*arrays):
+    """The largest |element| of the arrays, in float64: 0 for none, NaN where an element is.
+
+    Without their sign, floating-point numbers are in the order of their bits read as integers, and
+    NaN is the largest. Of integers with a sign the negative ones are less, and without, greater.
+    """
+    largest = [0.0]
+    for a in arrays:
+        a = moved(a, "cpu").reshape(-1)
+        if a.size:
+            signed, unsigned = (a.view(f"{kind}{a.itemsize}") for kind in "iu")
+            bits = max(int(signed.max()), int(unsigned.max()) & np.iinfo(signed.dtype).max)
+            largest.append(float(np.array(bits, signed.dtype).view(a.dtype)))
+    return float(np.max(largest))
+
+
+def largest_gradient(parameters):
+    """The largest |element| of the parameters' gradients, each without its seed."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    return max(
+        (
+            largest_magnitude(*(g.array for g in gradients if g.seed is seed or g.seed == seed))
+            / float(seed)
+            for seed in dict.fromkeys(g.seed for g in gradients)
+        ),
+        default=0.0,
+    )
+
+
 def total_norm(arrays, norm_type):
     """The p-norm of all elements of the arrays, in float64."""
     p = math.inf if norm_type == "inf" else norm_type
@@ -235,10 +265,10 @@ def total_norm(arrays, norm_type):
             raise ArgumentError('norm_type=0: expected a number above 0, or "inf"')
     if p == 2:
         return math.sqrt(squared_norm(*arrays))
-    parts = [np.abs(part) for a in arrays for part in _parts(a)]
-    largest = float(np.max([part.max(initial=0.0) for part in parts], initial=0.0))
+    largest = largest_magnitude(*arrays)
     if p == math.inf or largest == 0 or not math.isfinite(largest):
         return largest
+    parts = [np.abs(part) for a in arrays for part in _parts(a)]
     with np.errstate(under="ignore"):  # dividing by the largest: no power overflows
         return largest * sum(float(((part / largest) ** p).sum()) for part in parts) ** (1 / p)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
-from minifp.runtime.cuda.arrays import empty, to_host
+from minifp.runtime.cuda.arrays import empty, to_host, zeros
 from minifp.runtime.cuda.pointwise import FLOATS
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 
@@ -27,3 +27,16 @@ def squared_norm(*arrays):
         done += n
     TEXT(X=SINGLE, THREADS=THREADS).launch("sum_of_parts", 1, THREADS, parts, done, sum)
     return float(to_host(sum)[0])
+
+
+@compiled_kernel
+def largest_magnitude(*arrays):
+    """The largest |element|, NaN where one is; None for formats that float32 does not hold."""
+    if any(a.dtype not in FLOATS or a.dtype == DOUBLE for a in arrays):
+        return None
+    bits = zeros((1,), np.int32)
+    for a in arrays:
+        a = a if a.flags.c_contiguous else a.copy()
+        n = min(MOST, blocks_for(a.size, each=8))
+        TEXT(X=a.dtype, THREADS=THREADS).launch("largest_magnitude", n, THREADS, a, a.size, bits)
+    return float(to_host(bits).view(SINGLE)[0])

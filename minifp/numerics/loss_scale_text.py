@@ -1,7 +1,8 @@
-"""How a precision names its loss scale: none, a number, or "dynamic", perhaps with settings.
+"""How a precision names its loss scale: none, a number, or an adaptive one, perhaps with settings.
 
     dynamic                                       as DynamicLossScale is by default
     dynamic+growth_interval=20+init_scale=1024    with these of its arguments
+    lognormal+max_overflow=0.01                   a LogNormalLossScale
 
 Written with a plus, so that the text of a precision needs no quotes in a shell and can be the name
 of a file. What the settings mean is told in training/loss_scale.py.
@@ -18,53 +19,68 @@ from minifp.errors import PrecisionError
 from minifp.runtime.nearest import nearest
 
 DYNAMIC = "dynamic"
-# Its arguments with their defaults: integers are counts of steps.
-SETTINGS: dict[str, float] = {
-    "init_scale": 2.0**16,
-    "growth_factor": 2.0,
-    "backoff_factor": 0.5,
-    "growth_interval": 2000,
-    "min_scale": 1.0,
-    "max_scale": 2.0**24,
-    "patience": 50,
-    "backoff_interval": 1,
+BOUNDS: dict[str, float] = {"min_scale": 1.0, "max_scale": 2.0**24, "patience": 50}
+# The adaptive kinds: arguments with their defaults. Integers are counts of steps.
+KINDS: dict[str, dict[str, float]] = {
+    DYNAMIC: {
+        "init_scale": 2.0**16,
+        "growth_factor": 2.0,
+        "backoff_factor": 0.5,
+        "growth_interval": 2000,
+        **BOUNDS,
+        "backoff_interval": 1,
+    },
+    "lognormal": {
+        "init_scale": 2.0**16,
+        "max_overflow": 0.001,
+        "beta1": 0.99,
+        "beta2": 0.999,
+        **BOUNDS,
+    },
 }
+NAMES = " or ".join(f'"{kind}"' for kind in KINDS)
 
 
 def checked_loss_scale(value):
-    """A loss scale as a precision keeps it: None, a positive finite float, or the text of a dynamic
-    one, canonical. Raises PrecisionError for anything else."""
+    """A loss scale as a precision keeps it: None, a positive finite float, or the text of an
+    adaptive one, canonical. Raises PrecisionError for anything else."""
     if value is None or value is False:
         return None
-    if isinstance(value, str) and value.partition("+")[0].strip() == DYNAMIC:
-        return dynamic_text(dynamic_settings(value))
+    if isinstance(value, str) and kind_of(value) in KINDS:
+        return adaptive_text(*kind_and_settings(value))
     if isinstance(value, (int, float, np.number)) and value is not True:
         if 0 < value <= sys.float_info.max:
             return float(value)
     raise PrecisionError(
-        f'loss_scale={value!r}: expected "{DYNAMIC}", perhaps with settings as in '
+        f"loss_scale={value!r}: expected {NAMES}, perhaps with settings as in "
         f'"{DYNAMIC}+growth_interval=100", a positive finite number, or None for none'
     )
 
 
-def dynamic_settings(text: str) -> dict[str, Any]:
-    """The settings that a text names, of which only those that are not the default.
+def kind_of(text: str) -> str:
+    """What stands before the settings."""
+    return text.partition("+")[0].strip()
+
+
+def kind_and_settings(text: str) -> tuple[str, dict[str, Any]]:
+    """The kind that a text names, and its settings, of which only those that are not the default.
 
     Raises PrecisionError for a name that is none, or a value that cannot be.
     """
-    settings: dict[str, Any] = {}
+    kind, settings = kind_of(text), {}
+    defaults = KINDS[kind]
     for part in re.split(r"\+(?! *\d)", text)[1:]:  # not within 1e+20
         name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in SETTINGS:
-            near = " or ".join(nearest(name, SETTINGS)) or ", ".join(SETTINGS)
+        if name not in defaults:
+            near = " or ".join(nearest(name, defaults)) or ", ".join(defaults)
             raise PrecisionError(f"loss_scale={text!r}: no setting {name!r}, expected {near}")
-        settings[name] = setting(text, name, value)
-    return {name: value for name, value in settings.items() if value != SETTINGS[name]}
+        settings[name] = setting(text, name, value, defaults[name])
+    return kind, {name: value for name, value in settings.items() if value != defaults[name]}
 
 
-def setting(text: str, name: str, value: str) -> float:
-    """One value. Raises PrecisionError unless it is a number of its kind."""
-    counts = isinstance(SETTINGS[name], int)
+def setting(text: str, name: str, value: str, default: float) -> float:
+    """One value. Raises PrecisionError unless it is a number of the default's kind."""
+    counts = isinstance(default, int)
     try:
         number = int(value) if counts else float(value)
     except ValueError:
@@ -75,8 +91,8 @@ def setting(text: str, name: str, value: str) -> float:
     return number
 
 
-def dynamic_text(settings: dict[str, float]) -> str:
-    """The text of these settings, in the order of SETTINGS."""
-    named = [f"{name}={settings[name]:.17g}" for name in SETTINGS if name in settings]
+def adaptive_text(kind: str, settings: dict[str, float]) -> str:
+    """The text of a kind with these settings, in the order of its row in KINDS."""
+    named = [f"{name}={settings[name]:.17g}" for name in KINDS[kind] if name in settings]
     named = [text.replace("e+", "e") for text in named]
-    return "+".join([DYNAMIC, *named])
+    return "+".join([kind, *named])

@@ -16,7 +16,7 @@ import numpy as np
 from minifp.errors import PrecisionError
 from minifp.numerics import autocast
 from minifp.numerics.formats import FORMATS, as_dtype, float16, float32, float64
-from minifp.numerics.loss_scale_text import DYNAMIC, checked_loss_scale
+from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
 from minifp.numerics.precision_names import meant
 from minifp.runtime.contexts import Context, Entry
 
@@ -58,7 +58,8 @@ class Precision:
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
     optimizer_state: the format of momentum and moments.
-    loss_scale: "dynamic", with settings as in loss_scale_text.py; a number (static), or None.
+    loss_scale: "dynamic" or "lognormal", perhaps with settings as in loss_scale_text.py; a number
+        (static), or None.
     operations: None, or for autocast the changes of its table (see autocast.py), {} for none:
         operations cast their inputs as their rows say, `activations` is what tensors are made in.
 
@@ -163,7 +164,7 @@ def _read_value(key, value, text):
         if value in ("on", "off"):
             on = DYNAMIC if key == "loss_scale" else True
             return on if value == "on" else (None if key == "loss_scale" else False)
-        if key == "loss_scale" and value.startswith(DYNAMIC):
+        if key == "loss_scale" and value.startswith(tuple(KINDS)):
             return checked_loss_scale(value)
         if key == "loss_scale":
             try:
@@ -172,7 +173,7 @@ def _read_value(key, value, text):
                 pass
     elif value in FORMATS:
         return value
-    kind = {"loss_scale": f"{DYNAMIC}, a positive number or off"}
+    kind = {"loss_scale": f"{', '.join(KINDS)}, a positive number or off"}
     kind |= dict.fromkeys(("master_weights", "operations"), "on or off")
     raise PrecisionError(
         f"{key}={value!r} in precision {text!r}: expected {kind.get(key, ', '.join(FORMATS))}"

@@ -6,7 +6,7 @@
 extern "C" __global__ void numbers(const double *state, int optimizer, const double *settings,
                                    double base, float sign, float *control) {
   if (threadIdx.x || blockIdx.x) return;
-  const double *own = state + 7 + optimizer * 4;
+  const double *own = state + 11 + optimizer * 4;
   control[0] = (float)own[0];
   if (own[0] == 0.0) return;
   double step = base + own[2], inverse_scale = sign * own[1];

@@ -107,7 +107,7 @@ class Diagnosis:
 
 
 LOOK = "Look at the data and the learning rate"
-LOWER = "lower the loss scale (its init_scale and min_scale, where it is dynamic)"
+LOWER = "lower the loss scale (its init_scale and min_scale, where it adapts)"
 
 
 class Recorded(NamedTuple):

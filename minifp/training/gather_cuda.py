@@ -29,10 +29,11 @@ class Gathered:
         self.squares = empty((max(1, count),), np.float64)
         self.is_empty = not count
 
-    def take(self, blocks: Sequence[Gradients], not_finite: Any) -> None:
+    def take(self, blocks: Sequence[Gradients], not_finite: Any, largest: Any) -> None:
         """Copy these gradients, sum up their squares, and flag those that are not finite.
 
         not_finite: (all parameters), integers; those of other optimizers' lie behind these.
+        largest: (1), the bits of the largest |element| so far, as float32, in an integer.
         """
         if self.is_empty:
             self.squares.fill(0)
@@ -43,7 +44,7 @@ class Gathered:
                 some = block.arrays[k : k + MOST]
                 threads, arguments = _arguments(some, start)
                 if threads:
-                    places = flat, self.squares[done:], not_finite[first + k :]
+                    places = flat, self.squares[done:], not_finite[first + k :], largest
                     module.launch("gather", threads, THREADS, *places, *arguments)
                 done, start = done + threads, start + sum(a.size for a in some)
             first += len(block.arrays)

@@ -1,20 +1,24 @@
 """The loss scale S: gradients are made S times larger, so that small ones survive float16.
 
-S enters as the seed of backward and leaves in float32 when gradients are unscaled. Three objects
+S enters as the seed of backward and leaves in float32 when gradients are unscaled. Four objects
 with the same two verbs; "no scaling" is one of them, not a flag.
 
     scale.value            S
     scale.update(finite)   told after each step whether all gradients were finite
 
-(Micikevicius et al. 2018, arXiv:1710.03740, section 3.2; the dynamic rule is NVIDIA's.)
+One whose `reads_largest` is True is told the largest |gradient| too. (Micikevicius et al. 2018,
+arXiv:1710.03740, section 3.2; the dynamic rule is NVIDIA's, the log-normal one OpenSeq2Seq's.)
 """
 
+import math
 from numbers import Real
+from statistics import NormalDist
 from typing import Any
 
-from minifp.checks import check_count
+from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics.loss_scale_text import checked_loss_scale, dynamic_settings
+from minifp.numerics.formats import float16, format_of
+from minifp.numerics.loss_scale_text import checked_loss_scale, kind_and_settings
 
 PATIENCE = 50  # skipped steps in a row before training stops
 SMALLEST, LARGEST = 2.0**-126, 2.0**126  # S and 1/S are ordinary float32 numbers
@@ -31,6 +35,8 @@ class StaticLossScale:
         "patience": "patience",
     }  # of the constructor -> attribute
     counters: tuple[str, ...] = ("skipped_in_a_row",)
+    statistics: tuple[str, ...] = ()  # what else it keeps: finite numbers
+    reads_largest = False  # whether `update` is told the largest |gradient|
 
     def __init__(self, scale: float, patience: int = PATIENCE) -> None:
         self.value, self.patience = (
@@ -39,13 +45,13 @@ class StaticLossScale:
         )
         self.skipped_in_a_row = 0
 
-    def update(self, finite: bool) -> None:
-        """Take note of a step."""
+    def update(self, finite: bool, largest: float | None = None) -> None:
+        """Take note of a step. finite: whether all gradients were."""
         self.skipped_in_a_row = 0 if finite else self.skipped_in_a_row + 1
 
     def state_dict(self) -> dict[str, Any]:
-        """The kind, the settings and the counters."""
-        names = (*self.arguments.values(), *self.counters)
+        """The kind, the settings, the counters and the statistics."""
+        names = (*self.arguments.values(), *self.counters, *self.statistics)
         return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}
 
     def restored(self, state: dict[str, Any]) -> "StaticLossScale":
@@ -61,6 +67,9 @@ class StaticLossScale:
             new = type(self)(**{name: state[value] for name, value in self.arguments.items()})
             for name in self.counters:
                 setattr(new, name, check_count(name, state[name], least=0))
+            for name in self.statistics:
+                check_range(name, state[name], -math.inf)
+                setattr(new, name, float(state[name]))
         except (ArgumentError, PrecisionError) as error:
             raise ArgumentError(f"loss scale: state {state!r}: {error}") from error
         return new
@@ -119,13 +128,9 @@ class DynamicLossScale(StaticLossScale):
                 f"growth_factor={growth_factor!r}, backoff_factor={backoff_factor!r}: "
                 "expected one above 1, and one between 0 and 1"
             )
-        if not self.min_scale <= self.value <= self.max_scale:
-            raise PrecisionError(
-                f"init_scale={init_scale:g}: expected it between min_scale={min_scale:g} "
-                f"and max_scale={max_scale:g}"
-            )
+        _check_order(self.min_scale, self.value, self.max_scale)
 
-    def update(self, finite: bool) -> None:
+    def update(self, finite: bool, largest: float | None = None) -> None:
         """Back off or grow, after as many steps of a kind in a row as the intervals say."""
         super().update(finite)
         self.good_steps = self.good_steps + 1 if finite else 0
@@ -136,14 +141,123 @@ class DynamicLossScale(StaticLossScale):
             self.value, self.good_steps = min(self.value * self.growth_factor, self.max_scale), 0
 
 
+class LogNormalLossScale(StaticLossScale):
+    """S as large as leaves an overflow in the next step less likely than max_overflow.
+
+    Of each step's largest |gradient|, divided by S, x = log2 is taken for normally distributed:
+
+        mean, variance <- moving averages of x, and of the square of what x was off the mean before
+        S <- 2^floor(log2 65504 - mean - z sqrt(variance)),  of which 1 - max_overflow is below z
+
+    beta1, beta2: of the averages of mean and variance, whose bias is removed. The first step has
+    nothing to be off from: it counts as off by one power of two. min_scale, max_scale, init_scale:
+    powers of two, which change no gradient's mantissa.
+
+    An overflow says that the statistics are wrong: a step changed the gradients, or others than
+    the weights' are larger. They begin anew, and S is halved at once, its limit from then on; the
+    limit doubles after 1/max_overflow good steps in a row, so that what the statistics do not see
+    is kept from overflowing more often, too. Before there are any, an overflow only halves S.
+    Gradients that are all zero teach nothing.
+
+    (OpenSeq2Seq's LogMaxScaler, Kuchaiev et al. 2018, arXiv:1805.10387: the model, both betas, z =
+    3.09. It begins with S = 1, rounds to no power of two, has the variance about a slow mean, so
+    that a lasting change of the mean counts as variance, and at an overflow averages 65536 as x.)
+    """
+
+    settings = "max_overflow", "beta1", "beta2", "min_scale", "max_scale", "patience"
+    arguments = {"init_scale": "value", **dict(zip(settings, settings))}
+    counters = ("skipped_in_a_row", "good_steps", "observed")
+    statistics = ("mean", "variance", "limit")
+    reads_largest = True
+    cutoff = math.log2(format_of(float16).max)
+
+    def __init__(
+        self, init_scale: float = 2.0**16, max_overflow: float = 0.001, beta1: float = 0.99,
+        beta2: float = 0.999, min_scale: float = 1.0, max_scale: float = 2.0**24,
+        patience: int = PATIENCE,
+    ) -> None:  # fmt: skip
+        super().__init__(_power_of_two("init_scale", init_scale), patience)
+        self.min_scale = _power_of_two("min_scale", min_scale)
+        self.max_scale = _power_of_two("max_scale", max_scale)
+        _check_order(self.min_scale, self.value, self.max_scale)
+        self.max_overflow = _between("max_overflow", max_overflow, 0.5)
+        self.beta1, self.beta2 = _between("beta1", beta1, 1), _between("beta2", beta2, 1)
+        self.limit = self.max_scale
+        self._forget()
+
+    @property
+    def deviations(self) -> float:
+        """z: how many standard deviations above its mean x overflows."""
+        return -NormalDist().inv_cdf(self.max_overflow)
+
+    @property
+    def limit_interval(self) -> int:
+        """After how many good steps in a row the limit doubles."""
+        return round(1 / self.max_overflow)
+
+    def update(self, finite: bool, largest: float | None = None) -> None:
+        """Learn from a step. largest: its largest |gradient| as stored, divided by S.
+
+        Raises ArgumentError for a finite step without it, or where it is no number."""
+        if finite:
+            if largest is None:
+                raise ArgumentError("LogNormalLossScale.update(True): expected `largest` as well")
+            check_range("LogNormalLossScale.update: largest", largest)
+        super().update(finite)
+        if not finite:
+            self.value = max(self.value / 2, self.min_scale)
+            if self.observed or self.limit < self.max_scale:
+                self.limit = self.value
+            self._forget()
+            return
+        self.good_steps += 1
+        if self.good_steps == self.limit_interval:
+            self.limit, self.good_steps = min(self.limit * 2, self.max_scale), 0
+        if largest:
+            self._learn(math.log2(largest))
+            self.value = self._proposal()
+
+    def restored(self, state: dict[str, Any]) -> "StaticLossScale":
+        """As of every kind; a state that no steps lead to is refused, too."""
+        new: Any = super().restored(state)
+        is_limit = math.frexp(new.limit)[0] == 0.5 and new.value <= new.limit <= new.max_scale
+        if new.variance < 0 or not is_limit:
+            raise ArgumentError(
+                f"loss scale: state {state!r}: expected a variance of at least 0, and as limit a "
+                "power of two from the scale's value to max_scale"
+            )
+        return new
+
+    def _forget(self):
+        self.observed, self.mean, self.variance, self.good_steps = 0, 0.0, 0.0, 0
+
+    def _learn(self, x):
+        """Averages without bias are those whose newest number weighs (1 - beta)/(1 - beta^n)."""
+        self.observed += 1
+        off = x - self.mean if self.observed > 1 else 1.0
+        newest = (1 - self.beta2) / (1 - self.beta2**self.observed)
+        self.variance += newest * (off * off - self.variance)
+        newest = (1 - self.beta1) / (1 - self.beta1**self.observed)
+        self.mean += newest * (x - self.mean)
+
+    def _proposal(self):
+        power = math.floor(self.cutoff - self.mean - self.deviations * math.sqrt(self.variance))
+        power = max(power, math.log2(self.min_scale))
+        return 2.0 ** min(power, math.log2(self.limit))
+
+
+ADAPTIVE = {"dynamic": DynamicLossScale, "lognormal": LogNormalLossScale}
+
+
 def as_loss_scale(scale: Any) -> StaticLossScale:
-    """A loss scale object from one, a number, "dynamic" (perhaps with settings, as in
-    "dynamic+growth_interval=100") or None."""
+    """A loss scale object from one, a number, "dynamic" or "lognormal" (perhaps with settings, as
+    in "dynamic+growth_interval=100") or None."""
     if hasattr(scale, "value") and hasattr(scale, "update"):
         return scale
     scale = checked_loss_scale(scale)
     if isinstance(scale, str):
-        return DynamicLossScale(**dynamic_settings(scale))
+        kind, settings = kind_and_settings(scale)
+        return ADAPTIVE[kind](**settings)
     return NoLossScale() if scale is None else StaticLossScale(scale)
 
 
@@ -154,3 +268,26 @@ def _positive(name, value):
             f"{name}={value!r}: expected a positive finite number, {SMALLEST:g} to {LARGEST:g}"
         )
     return float(value)
+
+
+def _power_of_two(name, value):
+    if math.frexp(_positive(name, value))[0] != 0.5:
+        raise PrecisionError(
+            f"{name}={value!r}: expected a power of two, such as 1, 1024 or 2.0**16"
+        )
+    return float(value)
+
+
+def _between(name, value, high):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and 0 < value < high):
+        raise PrecisionError(f"{name}={value!r}: expected a number between 0 and {high:g}")
+    return float(value)
+
+
+def _check_order(min_scale, init_scale, max_scale):
+    if not min_scale <= init_scale <= max_scale:
+        raise PrecisionError(
+            f"init_scale={init_scale:g}: expected it between min_scale={min_scale:g} "
+            f"and max_scale={max_scale:g}"
+        )

@@ -13,7 +13,12 @@ from typing import Any
 
 from minifp.autograd import loss_seed
 from minifp.autograd.backward import propagate
-from minifp.autograd.gradient_clip import in_one_seed, multiply_gradient, seeds_of
+from minifp.autograd.gradient_clip import (
+    in_one_seed,
+    largest_gradient,
+    multiply_gradient,
+    seeds_of,
+)
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.numerics.policy import as_trained
@@ -49,7 +54,7 @@ class MixedOptimizer:
 
     optimizer: an Optimizer or a list of them. Under the precision `float32` it behaves as the plain
         optimizer does, and under every precision it refuses a non-finite step.
-    loss_scale: "dynamic", a number, None, or a loss scale object; by default the precision's, but
+    loss_scale: "dynamic", "lognormal", a number, None, or a loss scale object; by default the precision's, but
         "dynamic" for weights that Module.half() has narrowed.
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
         precision's; and weights that Module.half() has narrowed do. The precision is that in which
@@ -84,6 +89,7 @@ class MixedOptimizer:
         self.skip, self.skip_nonfinite, self.diagnose = skip, skip_nonfinite, bool(diagnose)
         self.backwards: list[Recorded] = []  # whose gradients the next step uses
         self.last_seed: Any = 1.0  # of the gradients that the last step used
+        self.largest = 0.0  # |gradient| of the next step, without S, as far as it was looked for
         for o in self.optimizers:
             o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
         self._first = self.parameters[0]
@@ -169,9 +175,17 @@ class MixedOptimizer:
         Optional: step() does it as part of the update. A second call does nothing.
         """
         seeds_of([p.grad for p in self.parameters], "unscale_()")
+        self.look_for_largest()  # before somebody clips
         for p in self.parameters:
             if p.grad is not None:
                 multiply_gradient(p, 1 / p.grad.seed)
+
+    def look_for_largest(self) -> None:
+        """Take note of the largest |gradient| as it is stored, divided by S, if it is finite and
+        the loss scale reads it."""
+        if getattr(self.loss_scale, "reads_largest", False):
+            largest = math.ldexp(largest_gradient(self.parameters), -self.dial)
+            self.largest = max(self.largest, largest if math.isfinite(largest) else 0.0)
 
     def step(self, closure: None = None) -> StepResult:
         """Unscale, check, clip, update, and adapt the scale; or skip. Returns what it did.
@@ -230,7 +244,7 @@ class MixedOptimizer:
     def _forget(self):
         """Let go of the graphs of this step; their losses."""
         losses = [backward.let_go().loss for backward in self.backwards]
-        self.backwards = []
+        self.backwards, self.largest = [], 0.0
         return losses
 
     def minimize(self, loss: Tensor) -> StepResult:

@@ -11,7 +11,7 @@ import numpy as np
 
 from minifp.optim.block import Gradients
 from minifp.runtime.cuda.source import THREADS, Text
-from minifp.training.loss_scale import DynamicLossScale
+from minifp.training.loss_scale import DynamicLossScale, LogNormalLossScale, StaticLossScale
 from minifp.training.step_memory import Outcome, StepMemory
 from minifp.training.step_result import PendingResult, StepResult
 
@@ -37,7 +37,7 @@ class DeviceStep:
         memory.flags.fill(0)
         for n, blocks in enumerate(self.gradients):
             gathered = memory.gathered_of(n, blocks)
-            gathered.take(blocks, memory.flags[first:])
+            gathered.take(blocks, memory.flags[first:], memory.flags[-1:])
             parts = gathered.squares
             self._launch("total", THREADS, parts, parts.size, memory.state, np.int32(n))
             self.flats.append(gathered.flats)
@@ -69,17 +69,27 @@ class DeviceStep:
         self.memory.check_patience()
 
     def _decide(self):
-        owner, scale = self.memory.owner, self.memory.owner.loss_scale
-        rule = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
-        if isinstance(scale, DynamicLossScale):
-            rule = [scale.growth_factor, scale.backoff_factor, scale.growth_interval]
-            rule += [scale.backoff_interval, scale.min_scale, scale.max_scale]
+        owner, memory = self.memory.owner, self.memory
+        rule, numbers = rule_of(owner.loss_scale)
         switches = owner.skip == "together", not owner.skip_nonfinite
         self._launch(
-            *("decide", 1, self.memory.state, np.int32(len(owner.optimizers))),
-            *(np.float64(self.memory.dial), np.float64(owner.clip_norm or 0.0)),
-            *(*map(np.int32, switches), *map(np.float64, rule)),
+            *("decide", 1, memory.state, np.int32(len(owner.optimizers))),
+            *(np.float64(memory.dial), np.float64(owner.clip_norm or 0.0)),
+            *(*map(np.int32, switches), memory.flags[-1:]),
+            *(np.int32(rule), *map(np.float64, numbers)),
         )
 
     def _launch(self, kernel, threads, *arguments):
         STEP(THREADS=THREADS).launch(kernel, 1, threads, *arguments)
+
+
+def rule_of(scale: StaticLossScale) -> tuple[int, list[float]]:
+    """How step.cu adapts a loss scale: the rule's number there, and its seven numbers."""
+    if isinstance(scale, DynamicLossScale):
+        intervals: list[float] = [scale.growth_interval, scale.backoff_interval, 0.0]
+        numbers = [scale.growth_factor, scale.backoff_factor, *intervals]
+        return 1, [*numbers, scale.min_scale, scale.max_scale]
+    if isinstance(scale, LogNormalLossScale):
+        numbers = [scale.beta1, scale.beta2, scale.deviations, scale.limit_interval, scale.cutoff]
+        return 2, [*numbers, scale.min_scale, scale.max_scale]
+    return 0, [0.0] * 7

@@ -46,7 +46,9 @@ class HostStep:
         if any(self.updates):
             self.factor = self.inverse * self._clipping(squares)
         self.scale_before = self.owner.scale
-        if not self.all_finite:
+        if self.all_finite:
+            self.owner.look_for_largest()
+        else:
             self._explain()
 
     def update_or_skip(self) -> None:
@@ -59,8 +61,12 @@ class HostStep:
                 o.apply(self.factor, blocks)
 
     def adapt_scale(self) -> None:
-        """Let S shrink where a gradient was not finite, and grow after enough good steps."""
-        self.owner.loss_scale.update(self.all_finite)
+        """Let S shrink where a gradient was not finite, and else grow as its rule says."""
+        scale = self.owner.loss_scale
+        if getattr(scale, "reads_largest", False):
+            scale.update(self.all_finite, self.owner.largest)
+        else:
+            scale.update(self.all_finite)
 
     def result(self) -> StepResult:
         """What the step did."""

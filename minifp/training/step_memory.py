@@ -16,14 +16,26 @@ from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host, zeros
 from minifp.runtime.cuda.capturing import beside_the_step
 from minifp.training.gather_cuda import Gathered
-from minifp.training.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale
+from minifp.training.loss_scale import (
+    DynamicLossScale,
+    LogNormalLossScale,
+    NoLossScale,
+    StaticLossScale,
+)
 from minifp.training.patience import check_patience
 from minifp.training.seed_cuda import Seed
 from minifp.training.step_result import PendingResult
 from minifp.training.update_cuda import BlockUpdate, are_alike, can_update
 
-FIRST, EACH = 7, 4  # where the numbers of optimizers begin, and how many there are: see step.cu
-KNOWN_SCALES = StaticLossScale, DynamicLossScale, NoLossScale  # whose rule step.cu has
+# Places of numbers in `state`: see step.cu. Those of each optimizer are EACH, from FIRST on.
+SCALE, GOOD, SKIPPED, OBSERVED, MEAN, VARIANCE, LIMIT, ATTEMPTS, BEFORE, NORM = range(10)
+FIRST, EACH = 11, 4
+# Of loss scales, where step.cu has the rule: what those that have it call these numbers.
+ADAPTED = {
+    **{"good_steps": GOOD, "observed": OBSERVED},
+    **{"mean": MEAN, "variance": VARIANCE, "limit": LIMIT},
+}
+KNOWN_SCALES = StaticLossScale, DynamicLossScale, LogNormalLossScale, NoLossScale
 
 
 class StepMemory:
@@ -32,7 +44,8 @@ class StepMemory:
     def __init__(self, owner: Any) -> None:
         self.owner, self.dial = owner, 2.0**-owner.dial
         self.state = zeros((FIRST + EACH * len(owner.optimizers),), np.float64)
-        self.flags = zeros((len(owner.parameters),), np.int32)  # of gradients that are not finite
+        # Of gradients that are not finite; the last, not a flag, has the bits of the largest one.
+        self.flags = zeros((len(owner.parameters) + 1,), np.int32)
         self.known: list | None = None  # of the host's numbers, those that are in `state`
         self.is_ahead, self.since = False, 0  # of the host; steps since it was brought up to date
         self.seed = self._new_seed()
@@ -76,9 +89,9 @@ class StepMemory:
 
     def _of_host(self):
         scale, optimizers = self.owner.loss_scale, self.owner.optimizers
-        good = getattr(scale, "good_steps", 0)
+        adapted = [getattr(scale, name, 0) for name in ADAPTED]
         counts = [o.counted for o in optimizers]
-        return [scale.value, good, scale.skipped_in_a_row, *counts, *map(id, optimizers)]
+        return [scale.value, scale.skipped_in_a_row, *adapted, *counts, *map(id, optimizers)]
 
     def take_up(self) -> None:
         """Bring to the device what was changed on the host since, such as by loading a state."""
@@ -89,7 +102,7 @@ class StepMemory:
             self.seed.fix(self.known[0])
             self.seed = self._new_seed()
         values = np.zeros(self.state.size)
-        values[:3] = now[:3]
+        values[[SCALE, SKIPPED, *ADAPTED.values()]] = now[: 2 + len(ADAPTED)]
         for n, o in enumerate(self.owner.optimizers):
             values[FIRST + n * EACH + 2] = o.counted[0]
         self.state[...] = to_device(values)
@@ -105,15 +118,16 @@ class StepMemory:
         capturing.refuse("asks an optimizer for its loss scale or its steps")
         self.is_ahead, self.since = False, 0
         values, scale = to_host(self.state), self.owner.loss_scale
-        scale.value, scale.skipped_in_a_row = float(values[0]), int(values[2])
-        if hasattr(scale, "good_steps"):
-            scale.good_steps = int(values[1])
+        scale.value, scale.skipped_in_a_row = float(values[SCALE]), int(values[SKIPPED])
+        for name, place in ADAPTED.items():
+            if hasattr(scale, name):
+                setattr(scale, name, type(getattr(scale, name))(values[place]))
         for n, o in enumerate(self.owner.optimizers):
             steps = int(values[FIRST + n * EACH + 2])
-            o.counted = steps, o.counted[1] + int(values[3])
+            o.counted = steps, o.counted[1] + int(values[ATTEMPTS])
             for block, base in zip(o.blocks, self.bases[n]):
                 block.steps[:] = [base + steps] * len(block.steps)
-        self.state[3:4] = 0
+        self.state[ATTEMPTS : ATTEMPTS + 1] = 0
         self.known = self._of_host()
 
     # ---- what the host does around steps ----
@@ -196,7 +210,7 @@ class Outcome:
     @property
     def scale(self) -> float:
         """The loss scale of the gradients that the step used. Waits for the device."""
-        return float(to_host(self.state)[4])
+        return float(to_host(self.state)[BEFORE])
 
     def read(self) -> dict[str, Any]:
         """The fields of a StepResult. Waits for the device."""
@@ -209,9 +223,9 @@ class Outcome:
         return {
             "stepped": all(each),
             "reason": None if all(each) else reason,
-            "scale_before": float(values[4]),
-            "scale_after": float(values[0]),
-            "grad_norm": float(values[5]),
+            "scale_before": float(values[BEFORE]),
+            "scale_after": float(values[SCALE]),
+            "grad_norm": float(values[NORM]),
             "parameters": culprits,
             "each": each,
         }

@@ -145,7 +145,7 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("mixed,weights", "'weights' in precision .*switch=value"),
         ("mixed,weights=float8", "weights='float8' .*expected float16, float32, float64"),
         ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),
-        ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, a positive number or off"),
+        ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, lognormal, a positive number or off"),
         ("mixed,loss_scale=nan", "loss_scale='nan'"),
         (
             "mixed,loss_scale=dynamic+growth_intervall=9",
@@ -154,7 +154,11 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("mixed,loss_scale=dynamic+patience=0", "patience='0' .*whole number of steps"),
         ("mixed,loss_scale=dynamic+growth_interval=2.5", "growth_interval='2.5' .*whole number"),
         ("mixed,loss_scale=dynamic+min_scale=inf", "min_scale='inf' .*positive finite number"),
-        ("mixed,loss_scale=dynamics", "loss_scale='dynamics': expected .dynamic., perhaps with"),
+        ("mixed,loss_scale=lognormal+max_overflw=0.1", "no setting .max_overflw.*max_overflow"),
+        (
+            "mixed,loss_scale=dynamics",
+            "loss_scale='dynamics': expected .dynamic. or .lognormal., perhaps with",
+        ),
         ("mixed,loss_scale=1e999", "loss_scale='1e999'"),
         ("", "no precision ''"),
     ],

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import minifp as fp
-from minifp.numerics.loss_scale_text import SETTINGS
-from minifp.training.loss_scale import DynamicLossScale, NoLossScale, StaticLossScale, as_loss_scale
+from minifp.numerics.loss_scale_text import KINDS
+from minifp.training.loss_scale import (
+    ADAPTIVE,
+    DynamicLossScale,
+    NoLossScale,
+    StaticLossScale,
+    as_loss_scale,
+)
 
 
 def expected_scale(history, a):
@@ -175,11 +181,13 @@ def test_a_scale_is_named_by_a_number_a_word_or_nothing():
     assert str(precision.parse("mixed,loss_scale=dynamic+growth_interval=2000")) == "mixed"
 
 
-def test_texts_and_constructor_have_the_same_settings_and_defaults():
-    parameters = inspect.signature(DynamicLossScale).parameters.values()
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_and_constructor_have_the_same_settings_and_defaults(kind):
+    parameters = inspect.signature(ADAPTIVE[kind]).parameters.values()
     assert {p.name: (type(p.default), p.default) for p in parameters} == {
-        name: (type(value), value) for name, value in SETTINGS.items()
+        name: (type(value), value) for name, value in KINDS[kind].items()
     }
+    assert list(KINDS) == list(ADAPTIVE) and type(as_loss_scale(kind)) is ADAPTIVE[kind]
 
 
 NO_SCALE = [0, 0.0, -1, -0.5, float("inf"), -float("inf"), float("nan"), 1e39, 1e-300, True, [2.0]]

@@ -183,10 +183,20 @@ def disable_mixed_precision() -> None:
 
 
 def start(precision: str, loss_scale: Any = "dynamic") -> Automatic:
-    """Make `precision` the default and seed every backward; replaces what was started before."""
+    """Make `precision` the default and seed every backward; replaces what was started before.
+
+    Raises PrecisionError for a loss scale that reads gradients as they are stored: the guard sees
+    them divided by S, and perhaps clipped.
+    """
     if loss_scale == "dynamic":
         loss_scale = DynamicLossScale(FIRST_SCALE)
-    active = Automatic(precision, as_loss_scale(loss_scale))
+    loss_scale = as_loss_scale(loss_scale)
+    if getattr(loss_scale, "reads_largest", False):
+        raise PrecisionError(
+            f"automatic mixed precision: a {type(loss_scale).__name__} reads gradients before they "
+            'are divided by S, which only a MixedOptimizer does: expected "dynamic" or a number'
+        )
+    active = Automatic(precision, loss_scale)
     policy.set_precision(precision)
     loss_seed.automatic[:] = [active]
     Optimizer.guard = active

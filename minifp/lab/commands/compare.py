@@ -51,7 +51,8 @@ def compare(
     Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
     mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
     are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations.
-    A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100.
+    A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100; another that
+    adapts is lognormal, by the statistics of gradients: mixed,loss_scale=lognormal.
     Under autocast the name of an operation is a switch too: autocast,softmax=float16.
 
     \b
