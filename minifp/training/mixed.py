@@ -54,8 +54,8 @@ class MixedOptimizer:
 
     optimizer: an Optimizer or a list of them. Under the precision `float32` it behaves as the plain
         optimizer does, and under every precision it refuses a non-finite step.
-    loss_scale: "dynamic", "lognormal", a number, None, or a loss scale object; by default the precision's, but
-        "dynamic" for weights that Module.half() has narrowed.
+    loss_scale: "dynamic", "lognormal", a number, None, or a loss scale object; by default the
+        precision's, but "dynamic" for weights that Module.half() has narrowed.
     master_weights: whether weights stored in less than float32 have float32 masters; by default the
         precision's; and weights that Module.half() has narrowed do. The precision is that in which
         the parameters' modules were made; a MisuseWarning says so where another one is entered.

@@ -81,13 +81,12 @@ def test_losses_are_the_same_as_without_a_graph_over_1000_steps(precision):
     assert captured[2].graphs == 1
 
 
-def test_the_scale_adapts_inside_of_a_graph():
-    scale = {"init_scale": 2.0**24, "growth_interval": 3}
-    found = [
-        trained(c, 30, loss_scale=fp.DynamicLossScale(**scale), clip_norm=0.5)
-        for c in (False, True)
-    ]
+@pytest.mark.parametrize("scale", ["dynamic+growth_interval=3", "lognormal+max_overflow=0.1"])
+def test_the_scale_adapts_inside_of_a_graph(scale):
+    scale += "+init_scale=16777216"
+    found = [trained(c, 30, loss_scale=scale, clip_norm=0.5) for c in (False, True)]
     assert_same(*found)
+    assert found[1][2].graphs == 1
 
 
 def test_a_learning_rate_may_change_between_repetitions():

@@ -144,6 +144,53 @@ def test_the_scale_grows_and_shrinks_as_on_the_cpu(interval, expected):
     assert {s for s, _, _ in found[0]} == expected
 
 
+@pytest.mark.parametrize("dial", [0, 3])
+def test_the_log_normal_scale_is_that_of_the_cpu(dial):
+    """Of the same gradients, saved and loaded in the middle. log2 and pow may differ by an ulp."""
+    found, states = [], []
+    for device in ("cpu", "cuda"):
+        scale = fp.LogNormalLossScale(max_overflow=0.2, max_scale=2.0**30)
+        model, optimizer = made(device, RULES["SGD"], loss_scale=scale, dial=dial)
+        random = np.random.default_rng(1)
+        results = []
+        for i in range(16):
+            if i == 9:
+                optimizer.load_state_dict(optimizer.state_dict())
+            seed = optimizer.scale * 2.0**-dial
+            if device == "cuda":
+                memory = optimizer._step_memory()
+                memory.prepare()
+            for p in model.parameters():
+                g = random.normal(size=p.shape) * 2.0 ** random.normal(-9, 1) * seed
+                g[(0,) * g.ndim] = np.nan if i in (0, 5, 6) else g[(0,) * g.ndim]
+                p.grad = fp.tensor(g, p.gradient_dtype, device=device)
+                p.grad.seed = memory.seed if device == "cuda" else seed
+            result = optimizer.step()
+            optimizer.zero_grad()
+            results.append((result.scale_before, result.scale_after, result.stepped))
+        assert (optimizer._memory is not None) == (device == "cuda")
+        found.append(results)
+        states.append(optimizer.state_dict()["loss_scale"])
+    assert found[0] == found[1] and len({before for before, _, _ in found[0]}) > 4
+    assert all(state.pop("kind") == "LogNormalLossScale" for state in states)
+    assert states[0] == pytest.approx(states[1], rel=2.0**-48)
+    assert states[0]["observed"] == 9 and states[0]["limit"] < 2.0**30
+
+
+def test_the_largest_gradient_is_found_on_the_gpu_before_it_is_clipped():
+    means = []
+    for device in ("cpu", "cuda"):
+        model, optimizer = made(device, RULES["SGD"], loss_scale="lognormal")
+        x = fp.tensor(np.ones((2, 6), np.float32), device=device)
+        optimizer.backward(model(x).square().mean())
+        largest = max(np.abs(p.grad.numpy()).max() for p in model.parameters())
+        optimizer.unscale_()
+        nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+        optimizer.step()
+        means.append(optimizer.loss_scale.mean)
+        assert means[-1] == np.log2(np.float64(largest) / 2.0**16)
+
+
 @pytest.mark.parametrize("settings", [
     {"clip_norm": 0.1}, {"dial": 5}, {"loss_scale": 128.0}, {"loss_scale": None},
 ])  # fmt: skip
