@@ -1,8 +1,10 @@
 // Gradients, each where backward left it, in one array, and what there is to know of them.
 // Copy up to COUNT gradients, each to its place in `flat`; add up squares, a double for each block;
-// note which are not finite, and the bits of the largest |element|. A block takes CHUNK elements of one gradient, which gather_cuda.py
-// lets it find by comparisons: gradient k has those from block b_k on.
-extern "C" __global__ void gather(G *flat, double *squares, int *not_finite, int *largest$POINTERS) {
+// note which are not finite, and the bits of the largest |element|. A block takes CHUNK elements of
+// one gradient, which gather_cuda.py lets it find by comparisons: gradient k has those from block
+// b_k on.
+extern "C" __global__ void gather(G *flat, double *squares, int *not_finite,
+                                  int *largest$POINTERS) {
   size block = blockIdx.x, chunk = 0, start = 0, n = 0;
   const G *x = x_0;
   int k = 0;

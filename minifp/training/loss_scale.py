@@ -17,7 +17,7 @@ from typing import Any
 
 from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics.formats import float16, format_of
+from minifp.numerics.formats import FORMATS
 from minifp.numerics.loss_scale_text import checked_loss_scale, kind_and_settings
 
 PATIENCE = 50  # skipped steps in a row before training stops
@@ -169,7 +169,7 @@ class LogNormalLossScale(StaticLossScale):
     counters = ("skipped_in_a_row", "good_steps", "observed")
     statistics = ("mean", "variance", "limit")
     reads_largest = True
-    cutoff = math.log2(format_of(float16).max)
+    cutoff = math.log2(min(f.max for f in FORMATS.values()))  # of what may store gradients
 
     def __init__(
         self, init_scale: float = 2.0**16, max_overflow: float = 0.001, beta1: float = 0.99,
@@ -182,7 +182,7 @@ class LogNormalLossScale(StaticLossScale):
         _check_order(self.min_scale, self.value, self.max_scale)
         self.max_overflow = _between("max_overflow", max_overflow, 0.5)
         self.beta1, self.beta2 = _between("beta1", beta1, 1), _between("beta2", beta2, 1)
-        self.limit = self.max_scale
+        self.limit, self.good_steps = self.max_scale, 0
         self._forget()
 
     @property
@@ -198,7 +198,8 @@ class LogNormalLossScale(StaticLossScale):
     def update(self, finite: bool, largest: float | None = None) -> None:
         """Learn from a step. largest: its largest |gradient| as stored, divided by S.
 
-        Raises ArgumentError for a finite step without it, or where it is no number."""
+        Raises ArgumentError for a finite step without it, or where it is no number.
+        """
         if finite:
             if largest is None:
                 raise ArgumentError("LogNormalLossScale.update(True): expected `largest` as well")

@@ -10,7 +10,7 @@ from snapshots import frozen, gradients
 
 import minifp as fp
 from minifp import nn, optim
-from minifp.autograd.gradient_clip import squared_norm, total_norm
+from minifp.autograd.gradient_clip import largest_magnitude, squared_norm, total_norm
 
 clip_grad_norm_, clip_grad_value_ = nn.utils.clip_grad_norm_, nn.utils.clip_grad_value_
 
@@ -224,3 +224,13 @@ def test_an_impossible_kind_of_norm_is_refused_by_name(bad):
         *([p], fp.ArgumentError, "error_if_nonfinite"),
         call=lambda: clip_grad_norm_([p], 1.0, error_if_nonfinite=1),
     )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "values", [[], [0.0, -0.0], [1.0, -3.0], [-2.0, -1.0], [1e-7], [-np.inf, 1], [np.inf, np.nan]]
+)
+def test_the_largest_magnitude_is_read_from_the_bits(values, dtype):
+    a = np.array(values, dtype)
+    expected = np.max(np.abs(a.astype(np.float64)), initial=0.5)
+    np.testing.assert_equal(largest_magnitude(a, np.array([[0.5], [-0.25]])), expected)
