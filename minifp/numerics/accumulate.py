@@ -6,7 +6,8 @@
     prod(x, axis=None, keepdims=False)    y[kept] = product over the reduced axes of x
     cumprod(x, axis)                      y[k] = product over i <= k of x[i] along the axis
 
-`primitives(dtype)` gives them for a format that a precision names in `reduce` or `accumulate`.
+`primitives(sums)` gives them for what a precision names in `reduce` or `accumulate`: a format, or
+chunks (see sum_format.py).
 
 In float32 and float64 they are *plain*: as accurate as sums of that format get, in any order.
 
@@ -17,6 +18,11 @@ ascending. A product (prod) starts at 1, and every factor and partial product is
 gives Inf, NaN stays NaN. Results are float32 arrays of numbers of the format. NumPy cannot be asked
 for this: float16 sums are float32 inside along a contiguous axis and in `@`, and float16 along the
 others.
+
+In chunks, "chunked:32", 32 addends at a time are such a sequential sum, and the sums of the chunks
+are added one after the other in float32. Running sums (cumsum) are those of the chunk, added to the
+sum of the chunks before, so that the last one is the sum. Products (prod, cumprod) are likewise
+those of chunks in the narrow format, multiplied in float32. A sequential sum is one chunk.
 
 Sequential steps are taken in float32 and then rounded. Of two float16 numbers the product is exact
 in float32 (2 x 11 bits), and the sum is as if it had been rounded once, because 24 >= 2 x 11 + 2
@@ -36,8 +42,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minifp.errors import PrecisionError, ShapeError
-from minifp.numerics.formats import as_dtype, downcast, float16, float32, round_to, upcast
+from minifp.errors import ShapeError
+from minifp.numerics.formats import downcast, float16, float32, round_to, upcast
+from minifp.numerics.sum_format import as_sum_format
 from minifp.runtime import cpu
 
 COMPILED = {float16: "minifp.numerics.accumulate_numba"}  # by the format of sequential sums
@@ -54,19 +61,18 @@ class Primitives(NamedTuple):
 
 
 @cache
-def primitives(dtype) -> Primitives:
-    """The primitives that sum in `dtype`, a floating format given as a dtype or by name.
+def primitives(sums) -> Primitives:
+    """The primitives that sum as a SumFormat or its text says, or in a floating format, given as a
+    dtype or by name.
 
     Raises PrecisionError for a dtype that is no floating format.
     """
-    return _primitives(as_dtype(dtype))  # float16, "float16" and its dtype are one entry
+    return _primitives(as_sum_format(sums))  # float16, "float16" and its dtype are one entry
 
 
 @cache
-def _primitives(dtype):
-    if dtype.kind != "f":
-        raise PrecisionError(f"sums in {dtype.name}: expected a floating format")
-    if dtype.itemsize >= float32.itemsize:
+def _primitives(sums):
+    if sums.chunk is None and sums.dtype.itemsize >= float32.itemsize:
         return Primitives(
             sum=plain_sum,
             dot=partial(checked_dot, np.matmul),
@@ -75,11 +81,11 @@ def _primitives(dtype):
             cumprod=plain_cumprod,
         )
     return Primitives(
-        sum=partial(sequential_sum, dtype),
-        dot=partial(checked_dot, partial(sequential_dot, dtype)),
-        cumsum=partial(directed, partial(sequential_cumsum, dtype)),
-        prod=partial(sequential_prod, dtype),
-        cumprod=partial(sequential_cumprod, dtype),
+        sum=partial(sequential_sum, sums),
+        dot=partial(checked_dot, partial(sequential_dot, sums)),
+        cumsum=partial(directed, partial(sequential_cumsum, sums)),
+        prod=partial(sequential_prod, sums),
+        cumprod=partial(sequential_cumprod, sums),
     )
 
 
@@ -250,59 +256,109 @@ def plain_cumprod(x, axis):
     return np.cumprod(_at_least_single(x), axis)
 
 
-# ---- sequential: narrower formats ---------------------------------------------------------------
+# ---- sequential: narrower formats, whole or in chunks -------------------------------------------
+
+CACHED = 2**15  # float32 numbers that stay in the L2 cache
 
 
-def sequential_sum(dtype, x, axis=None, keepdims=False):
-    """The sum of x over `axis` with every addend and every partial sum rounded to `dtype`."""
+def sequential_sum(sums, x, axis=None, keepdims=False):
+    """The sum of x over `axis` with every addend and every partial sum of a chunk rounded to
+    `sums.dtype`, and the chunks' sums added in float32."""
     axes = reduced_axes(x, axis)
-    kept = tuple(i for i in range(x.ndim) if i not in axes)
-    shape = prod(x.shape[i] for i in axes), prod(x.shape[i] for i in kept)
-    columns = _as_single(x, dtype).transpose(axes + kept).reshape(shape)
-    return _kernels(dtype).sum_columns(columns).reshape(_without(x.shape, axes, keepdims))
+    columns = _columns(_as_single(x, sums.dtype), axes)
+    K, N = columns.shape
+    y = np.zeros(N, float32)
+    for part, count, n in _chunks(sums, K, N):
+        rows = columns[part].reshape(count, n, N).swapaxes(0, 1).reshape(n, count * N)
+        y = _add_up(float32, y, _kernels(sums.dtype).sum_columns(rows).reshape(count, N))
+    return y.reshape(_without(x.shape, axes, keepdims))
 
 
-def sequential_dot(dtype, a, b):
-    """a @ b with every operand, product and partial sum rounded to `dtype`, k ascending."""
+def sequential_dot(sums, a, b):
+    """a @ b with every operand, product and partial sum of a chunk rounded to `sums.dtype`, k
+    ascending, and the chunks' sums added in float32."""
     leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    y = _kernels(dtype).dot_matrices(
-        *(_matrices(_as_single(x, dtype)) for x in (a, b)),
-        *(_which_matrix(x.shape[:-2], leading) for x in (a, b)),
-    )
-    return y.reshape(*leading, a.shape[-2], b.shape[-1])
+    ia, ib = (_which_matrix(x.shape[:-2], leading) for x in (a, b))
+    a, b = (_matrices(_as_single(x, sums.dtype)) for x in (a, b))
+    (A, M, K), (B, _, N) = a.shape, b.shape
+    y = np.zeros((len(ia), M, N), float32)
+    for part, count, n in _chunks(sums, K, y.size):  # each a matrix of its own
+        products = _kernels(sums.dtype).dot_matrices(
+            a[:, :, part].reshape(A, M, count, n).swapaxes(1, 2).reshape(A * count, M, n),
+            b[:, part].reshape(B * count, n, N),
+            *((i[:, None] * count + np.arange(count)).reshape(-1) for i in (ia, ib)),
+        )
+        y = _add_up(float32, y, products.reshape(len(ia), count, M, N).swapaxes(0, 1))
+    return y.reshape(*leading, M, N)
 
 
-def sequential_cumsum(dtype, x, axis):
-    """The running sums of x along one axis, every addend and partial sum rounded to `dtype`."""
-    return _running(np.add, dtype, x + float32.type(0), axis)  # no -0: a sum starts at +0
+def sequential_cumsum(sums, x, axis):
+    """The running sums of x along one axis, as sequential_sum adds them up."""
+    return _running(np.add, sums, x + float32.type(0), axis)  # no -0: a sum starts at +0
 
 
-def sequential_prod(dtype, x, axis=None, keepdims=False):
-    """The product of x over `axis`, every factor and partial product rounded to `dtype`."""
+def sequential_prod(sums, x, axis=None, keepdims=False):
+    """The product of x over `axis`, every factor and partial product of a chunk rounded to
+    `sums.dtype`, and the chunks' products multiplied in float32."""
     axes = reduced_axes(x, axis)
-    kept = tuple(i for i in range(x.ndim) if i not in axes)
-    factors = _as_single(x, dtype).transpose(axes + kept)
-    factors = factors.reshape(prod(x.shape[i] for i in axes), prod(x.shape[i] for i in kept))
-    factors = np.concatenate([np.ones((1, factors.shape[1]), float32), factors])
-    products = _partial_results(np.multiply, dtype, factors)
+    factors = _columns(_as_single(x, sums.dtype), axes)
+    products = _running_results(np.multiply, sums, factors)
     return products[-1].reshape(_without(x.shape, axes, keepdims))
 
 
-def sequential_cumprod(dtype, x, axis):
-    """The running products of x along one axis, every factor and partial product rounded."""
-    return _running(np.multiply, dtype, x, axis)
+def sequential_cumprod(sums, x, axis):
+    """The running products of x along one axis, as sequential_prod multiplies them."""
+    return _running(np.multiply, sums, x, axis)
 
 
-def _running(operation, dtype, x, axis):
+def _columns(x, axes):
+    """x with the reduced axes as rows, in C order, and the others as columns."""
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    shape = prod(x.shape[i] for i in axes), prod(x.shape[i] for i in kept)
+    return x.transpose(axes + kept).reshape(shape)
+
+
+def _length(sums, K):
+    """Of how many addends a chunk is, at most all K."""
+    return max(1, K if sums.chunk is None else min(sums.chunk, K))
+
+
+def _chunks(sums, K, size):
+    """Slices of K addends as (slice, how many chunks it has, their length): as many whole chunks as
+    have results, each of `size` numbers, that stay in the cache; and then what is left."""
+    n = _length(sums, K)
+    whole, most = K - K % n, max(1, CACHED // max(1, size))
+    for start in range(0, whole, most * n):
+        stop = min(start + most * n, whole)
+        yield slice(start, stop), (stop - start) // n, n
+    if whole < K:
+        yield slice(whole, K), 1, K - whole
+
+
+def _running(operation, sums, x, axis):
     (axis,) = reduced_axes(x, axis)
-    results = _partial_results(operation, dtype, np.moveaxis(_as_single(x, dtype), axis, 0))
-    return np.moveaxis(results, 0, axis)
+    x = np.moveaxis(_as_single(x, sums.dtype), axis, 0)
+    return np.moveaxis(_running_results(operation, sums, x)[: len(x)], 0, axis)
 
 
-def _partial_results(operation, dtype, x):
-    """All results along the first axis: NumPy's running sums and products round each one."""
+def _running_results(operation, sums, x):
+    """All results along the first axis of x (K, ...), and that of all again to fill the last chunk,
+    or for K = 0 the one of nothing."""
+    n = _length(sums, len(x))
+    count = max(1, -(-len(x) // n))
+    chunks = np.full((count * n, *x.shape[1:]), operation.identity, float32)
+    chunks[: len(x)] = x
+    results = _partial_results(operation, sums.dtype, chunks.reshape(count, n, *x.shape[1:]), 1)
+    with np.errstate(all="ignore"):
+        before = operation.accumulate(results[:-1, -1], axis=0)
+        results[1:] = operation(before[:, None], results[1:])
+    return results.reshape(chunks.shape)
+
+
+def _partial_results(operation, dtype, x, axis=0):
+    """All results along an axis: NumPy's running sums and products round each one."""
     with np.errstate(all="ignore"):  # Inf and NaN are values here
-        return upcast(operation.accumulate(downcast(x, dtype), axis=0), float32)
+        return upcast(operation.accumulate(downcast(x, dtype), axis=axis), float32)
 
 
 def _as_single(x, dtype):
@@ -355,7 +411,7 @@ def dot_matrices(dtype, a, b, ia, ib):
     with np.errstate(all="ignore"):
         a, b = round_to(a, dtype)[ia], round_to(b, dtype)[ib]
         y = np.zeros((len(ia), a.shape[1], b.shape[2]), float32)
-        step = max(1, 2**15 // max(1, y.size))  # products of some k at once, in the L2 cache
+        step = max(1, CACHED // max(1, y.size))  # products of some k at once
         for k in range(0, a.shape[2], step):
             column = np.moveaxis(a[:, :, k : k + step], 2, 0)[:, :, :, None]
             row = np.moveaxis(b[:, k : k + step], 1, 0)[:, :, None, :]

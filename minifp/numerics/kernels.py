@@ -22,6 +22,7 @@ from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_
 from minifp.numerics.guarded import Guarded
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.numerics.shapes import shaped
+from minifp.numerics.sum_format import SumFormat
 from minifp.runtime.cpu import NumbaError, can_derive
 from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
@@ -35,6 +36,7 @@ observers: list[Any] = []
 ran_on_host: set[str] = set()
 
 PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store")
+SINGLE = SumFormat(float32)  # the sums of compiled kernels
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
 
 
@@ -47,7 +49,8 @@ class Kernel:
 
     sum, dot:   how to sum, and how to sum products (see accumulate.py);
     cumsum, prod, cumprod: how to add up and multiply along an axis, in the format of sums;
-    accumulate: rounds what is added to a dot product, such as a bias, as its partial sums are;
+    accumulate: rounds what is added to a dot product, such as a bias, as its partial sums are, or
+                where these are of chunks, as the sum of the chunks is: not beyond float32;
     store:      rounds an array to the first result's format: for what is stored between the steps
                 of a sequence.
     """
@@ -114,17 +117,18 @@ class Kernel:
         if not any(found):
             return None, None, None
         formats = resolve(self.rule, self.names, found, precision)
-        computed = {formats.compute, *((formats.sum_in, formats.dot_in) if self.wants else ())}
+        sums = {formats.sum_in, formats.dot_in} if self.wants else set()
+        is_single = formats.compute == float32 and sums <= {SINGLE}
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
         if precision.shapes_only:
             return formats, partial(shaped, self, formats), by_rule
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
             compiled = None if precision.by_references else self.device_kernel
-            if computed != {float32} and not precision.by_references:
+            if not is_single and not precision.by_references:
                 compiled = self._with_half_sums(formats, found)
             return formats, partial(self._on_device, compiled), by_rule
-        compiles = computed == {float32} and not precision.by_references
+        compiles = is_single and not precision.by_references
         return formats, (self.compiled if compiles else None), by_rule
 
     @cached_property
@@ -176,9 +180,9 @@ class Kernel:
         own; None where it has none, or something else is summed in float16 or computed in
         float64."""
         single = formats.compute == float32 and (
-            formats.sum_in == float32 or "sum" not in self.wants
+            formats.sum_in == SINGLE or "sum" not in self.wants
         )
-        halves = {dtype for dtype, _ in filter(None, found)} == {formats.dot_in}
+        halves = {SumFormat(dtype) for dtype, _ in filter(None, found)} == {formats.dot_in}
         compiled = self.device_kernel
         if compiled is None or not (single and halves and getattr(compiled, "sums_in_half", False)):
             return None
@@ -247,7 +251,7 @@ class Kernel:
             sums_in = formats.dot_in if want == "dot" else formats.sum_in
             return getattr(primitives(sums_in), want)
         if want == "accumulate":
-            return lambda x: round_to(x, formats.dot_in)
+            return lambda x: round_to(x, formats.dot_in.whole)
         stored = _format_of_target(targets[0], formats.out[0])
         return lambda x: round_to(x, stored)
 

@@ -18,6 +18,7 @@ from minifp.numerics import autocast
 from minifp.numerics.formats import FORMATS, as_dtype, float16, float32, float64
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
 from minifp.numerics.precision_names import meant
+from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.runtime.contexts import Context, Entry
 
 COMPUTE = "compute"  # a result that stays in the format the kernel works in: at least float32
@@ -54,7 +55,8 @@ class Precision:
 
     weights, activations, gradients: formats of what is stored; `storage=` sets all three.
     accumulate: the format of partial sums inside dot products; reduce: inside reductions. In
-        float16 every addend and every partial sum is rounded, one after the other.
+        float16 every addend and every partial sum is rounded, one after the other. "chunked:32":
+        in float16 over chunks of 32 addends, whose sums are added in float32 (sum_format.py).
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
     optimizer_state: the format of momentum and moments.
@@ -88,7 +90,9 @@ class Precision:
             )
             if not isinstance(value, str):
                 value = as_dtype(value).name
-            if value not in FORMATS:
+            if name in SUM_FIELDS:
+                value = sum_format(value, name).name
+            elif value not in FORMATS:
                 raise PrecisionError(f"{name}={value!r}: expected one of {', '.join(FORMATS)}")
             object.__setattr__(self, name, value)
         if not isinstance(self.master_weights, (bool, np.bool_)):
@@ -156,7 +160,8 @@ class Precision:
 
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init)
 STORAGE_FIELDS = ("weights", "activations", "gradients")
-FORMAT_FIELDS = (*STORAGE_FIELDS, "accumulate", "reduce", "norm_parameters", "optimizer_state")
+SUM_FIELDS = ("accumulate", "reduce")
+FORMAT_FIELDS = (*STORAGE_FIELDS, *SUM_FIELDS, "norm_parameters", "optimizer_state")
 
 
 def _read_value(key, value, text):
@@ -171,6 +176,8 @@ def _read_value(key, value, text):
                 return checked_loss_scale(float(value))
             except ValueError:
                 pass
+    elif key in SUM_FIELDS:
+        return sum_format(value, key).name
     elif value in FORMATS:
         return value
     kind = {"loss_scale": f"{', '.join(KINDS)}, a positive number or off"}
@@ -296,8 +303,8 @@ class Formats:
     """What one call of a kernel works in, sums in, and stores its results in."""
 
     compute: np.dtype
-    sum_in: np.dtype
-    dot_in: np.dtype
+    sum_in: SumFormat
+    dot_in: SumFormat
     out: tuple
 
 
@@ -313,9 +320,9 @@ def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
     """
     dtypes = {name: kind[0] for name, kind in zip(names, kinds) if kind is not None}
     strong = {name for name, kind in zip(names, kinds) if kind is not None and not kind[1]}
-    sums = FORMATS[p.reduce].dtype, FORMATS[p.accumulate].dtype
-    compute = promote([float32, *dtypes.values(), *(s for s in sums if s != float16)])
-    sum_in, dot_in = (s if s == float16 and compute == float32 else compute for s in sums)
+    sums = sum_format(p.reduce), sum_format(p.accumulate)
+    compute = promote([float32, *dtypes.values(), *(s.dtype for s in sums)])
+    sum_in, dot_in = (s if compute == float32 else SumFormat(compute) for s in sums)
 
     def out(spec):
         if spec in (COMPUTE, GIVEN):
@@ -386,6 +393,8 @@ def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | fl
 
 
 def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:
-    """In which format gradients that meet at one value are summed before they are rounded."""
-    summed_in = FORMATS[p.reduce].dtype
-    return promote([dtype, summed_in]) if summed_in != float16 else promote([dtype, float16])
+    """In which format gradients that meet at one value are summed before they are rounded.
+
+    Each is the sum of an operation of its own, so of sums in chunks it is that of the whole.
+    """
+    return promote([dtype, sum_format(p.reduce).whole])

@@ -1,7 +1,7 @@
 """Claims about the two primitives through which every kernel sums: plain, and sequential float16.
 
-The oracle of the sequential ones is a Python loop over NumPy's float16 numbers. Both the reference
-and its compiled kernel must agree with it bit for bit.
+The oracle of the sequential ones, whole and in chunks, is a Python loop over NumPy's float16
+numbers. Both the reference and its compiled kernel must agree with it bit for bit.
 """
 
 import importlib.util
@@ -28,12 +28,12 @@ pytestmark = pytest.mark.references
 half, single, double = np.float16, np.float32, np.float64
 
 
-def sum_in(dtype):
-    return primitives(dtype).sum
+def sum_in(sums):
+    return primitives(sums).sum
 
 
-def dot_in(dtype):
-    return primitives(dtype).dot
+def dot_in(sums):
+    return primitives(sums).dot
 
 
 sequential_sum, sequential_dot = sum_in("float16"), dot_in("float16")
@@ -59,32 +59,38 @@ def assert_same(y, expected):
     assert equal.all(), (y[~equal][:5], expected[~equal][:5])
 
 
-def loop_sum(addends):
-    """Add one after the other to a float16 accumulator. addends (K) of any format."""
-    total = half(0)
+def loop_sum(addends, chunk=None):
+    """Add one after the other to a float16 accumulator, of each chunk, and these to a float32 one.
+
+    addends (K) of any format.
+    """
+    addends, whole = np.asarray(addends), single(0)
     with np.errstate(all="ignore"):
-        for addend in np.asarray(addends).astype(half):
-            total = half(total + addend)
-    return total
+        for start in range(0, len(addends), chunk or len(addends) or 1):
+            total = half(0)
+            for addend in addends[start:][:chunk].astype(half):
+                total = half(total + addend)
+            whole = whole + single(total)
+    return whole
 
 
-def loop_dot(a, b):
+def loop_dot(a, b, chunk=None):
     """a (M, K) @ b (K, N), number by number."""
     with np.errstate(all="ignore"):
         a, b = a.astype(half), b.astype(half)
-        rows = [[loop_sum(a[m] * b[:, n]) for n in range(b.shape[1])] for m in range(len(a))]
-    return np.array(rows, half).reshape(len(a), b.shape[1])
+        rows = [[loop_sum(a[m] * b[:, n], chunk) for n in range(b.shape[1])] for m in range(len(a))]
+    return np.array(rows, single).reshape(len(a), b.shape[1])
 
 
-def loop_sums(x, axes):
+def loop_sums(x, axes, chunk=None):
     """The loop over the reduced axes in C order, for each place of the kept ones."""
     kept = [i for i in range(x.ndim) if i not in axes]
-    y = np.empty([x.shape[i] for i in kept], half)
+    y = np.empty([x.shape[i] for i in kept], single)
     for place in np.ndindex(*y.shape):
         index = [slice(None)] * x.ndim
         for i, n in zip(kept, place):
             index[i] = n
-        y[place] = loop_sum(x[tuple(index)].reshape(-1))
+        y[place] = loop_sum(x[tuple(index)].reshape(-1), chunk)
     return y
 
 
@@ -107,6 +113,13 @@ def as_single(x):
 
 def arrays_of(shape, elements=wider):
     return arrays(single, shape, elements=elements.map(as_single), fill=st.nothing())
+
+
+chunks = st.none() | st.integers(1, 6)
+
+
+def sums_of(chunk):
+    return "float16" if chunk is None else f"chunked:{chunk}"
 
 
 # ---- sequential sums ----------------------------------------------------------------------------
@@ -155,10 +168,11 @@ def test_sequential_sum_is_the_loop_over_halves(which, data):
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis)
     if axis is not None:
         axis = tuple(data.draw(st.sampled_from([i, i - x.ndim])) for i in axis)
-    expected, before = loop_sums(x, axes), x.copy()
+    chunk = data.draw(chunks)
+    expected, before = loop_sums(x, axes, chunk), x.copy()
     with using(which):
-        assert_same(sequential_sum(x, axis), expected)
-        kept = sequential_sum(x, axis, keepdims=True)
+        assert_same(sum_in(sums_of(chunk))(x, axis), expected)
+        kept = sum_in(sums_of(chunk))(x, axis, keepdims=True)
     assert_same(kept, expected.reshape([1 if i in axes else n for i, n in enumerate(x.shape)]))
     np.testing.assert_array_equal(x, before)
 
@@ -175,12 +189,13 @@ def test_sequential_dot_is_the_loop_over_halves(which, data):
     b = data.draw(arrays_of((*leading.input_shapes[1], N, K))).swapaxes(-1, -2)
     result = leading.result_shape
     a_all, b_all = (np.broadcast_to(x, (*result, *x.shape[-2:])) for x in (a, b))
-    expected = np.empty((*result, M, N), half)
+    expected, chunk = np.empty((*result, M, N), single), data.draw(chunks)
     for i in np.ndindex(*result):
-        expected[i] = loop_dot(a_all[i], b_all[i])
+        expected[i] = loop_dot(a_all[i], b_all[i], chunk)
     with using(which):
-        assert_same(sequential_dot(a, b), expected)
-        assert_same(sequential_dot(a_all, b_all), expected)  # broadcast by strides of 0
+        dot = dot_in(sums_of(chunk))
+        assert_same(dot(a, b), expected)
+        assert_same(dot(a_all, b_all), expected)  # broadcast by strides of 0
 
 
 SHAPES = [
@@ -293,6 +308,55 @@ def test_products_below_the_smallest_subnormal_are_lost(which):
         assert sequential_dot(tiny, ones * single(2**-11)) == 64 * 2**-24
 
 
+def chunk_by_chunk(fn, K, n):
+    """The float32 sum of fn(start, stop) over chunks of n of K addends."""
+    parts = [fn(start, start + n) for start in range(0, K, n)]
+    return np.add.accumulate([np.zeros_like(parts[0]), *parts])[-1]
+
+
+@both
+@pytest.mark.parametrize("M, K, N", [(3, 1000, 2), (100, 50, 90), (190, 9, 180)])
+@pytest.mark.parametrize("n", [1, 8, 32])
+def test_chunks_are_sequential_sums_that_are_added_in_float32(which, M, K, N, n):
+    """However many results of them stay in the cache at once: all, some, or those of one."""
+    rng = np.random.default_rng(7)
+    a, b = rng.standard_normal((M, K), single), rng.standard_normal((K, N), single)
+    with using(which):
+        products = chunk_by_chunk(lambda i, j: sequential_dot(a[:, i:j], b[i:j]), K, n)
+        assert_same(dot_in(f"chunked:{n}")(a, b), products)
+        sums = chunk_by_chunk(lambda i, j: sequential_sum(b[i:j], 0), K, n)
+        assert_same(sum_in(f"chunked:{n}")(b, 0), sums)
+
+
+@both
+def test_chunks_of_one_are_float32_sums_of_products_rounded_to_float16(which):
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((5, 900)).astype(half), rng.standard_normal((900, 4)).astype(half)
+    rounded = (a.T[:, :, None] * b[:, None, :]).astype(single)
+    with using(which):
+        assert_same(dot_in("chunked:1")(a, b), np.add.accumulate(rounded)[-1])
+        assert_same(sum_in("chunked:1")(a, 1), np.add.accumulate(a.astype(single), axis=1)[:, -1])
+
+
+@both
+@pytest.mark.parametrize("n", [70, 71, 10**18 - 1])
+def test_chunks_of_all_addends_are_float16_sums(which, n):
+    a, b = random_halves(9, 30, 70), np.random.default_rng(9).standard_normal((70, 40), single)
+    whole, chunked = primitives("float16"), primitives(f"chunked:{n}")
+    with using(which):
+        assert_same(chunked.dot(a, b), whole.dot(a, b))
+        for name in ("sum", "cumsum", "prod", "cumprod"):
+            assert_same(getattr(chunked, name)(b, 0), getattr(whole, name)(b, 0))
+
+
+def test_what_float16_cannot_hold_float32_can_beyond_a_chunk():
+    large, twos = np.full((8, 1), 20000, half), np.full(64, 2.0, single)
+    assert sum_in("float16")(large) == np.inf and sum_in("chunked:3")(large) == 160000
+    assert sum_in("chunked:4")(large) == np.inf  # 4 x 20000 > 65504 in the first chunk
+    assert primitives("chunked:8").prod(twos) == 2.0**64
+    assert primitives("chunked:8").cumprod(twos, 0)[40] == 2.0**41
+
+
 @both
 def test_r12_error_of_a_sequential_dot_of_positive_terms_grows_with_its_depth(which):
     rng = np.random.default_rng(0)
@@ -300,18 +364,18 @@ def test_r12_error_of_a_sequential_dot_of_positive_terms_grows_with_its_depth(wh
     for K in (64, 256, 1024, 4096, 16384):
         a, b = rng.random((8, 1, K)).astype(half), rng.random((8, K, 1)).astype(half)
         exact = a.astype(double) @ b.astype(double)
-        parts = a.reshape(8, K // 64, 1, 64), b.reshape(8, K // 64, 64, 1)
 
         def error(y, exact=exact):
             return np.abs(y / exact - 1).mean()
 
         with using(which):
             errors[K] = error(sequential_dot(a, b))
-            chunked[K] = error(sequential_sum(sequential_dot(*parts), axis=1))
+            chunked[K] = error(dot_in("chunked:64")(a, b))
         wide[K] = error(dot_in("float32")(a, b).astype(half))
     assert errors[64] < 2e-3 and 4e-3 < errors[1024] < 3e-2
     assert 0.03 < errors[4096] < 0.2 and errors[16384] > 0.3
-    assert max(chunked.values()) < 1e-2 and max(wide.values()) < 4e-4
+    assert chunked[64] == errors[64] == max(chunked.values())  # a chunk's error, whatever the depth
+    assert max(wide.values()) < 4e-4
 
 
 # ---- plain sums ---------------------------------------------------------------------------------

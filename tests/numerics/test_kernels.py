@@ -122,6 +122,9 @@ def test_a_reference_gets_the_primitives_it_names_in_the_formats_of_the_precisio
         ("mixed", [3000, 3000, 1]),
         ("mixed,reduce=float16", [2048, 3000, 1]),
         ("mixed,accumulate=float16", [3000, 2048, 1]),
+        ("mixed,reduce=chunked:2990", [2058, 3000, 1]),  # 10 beyond a chunk that stops at 2048
+        ("mixed,accumulate=chunked:2990", [3000, 2058, 1]),
+        ("mixed,accumulate=chunked:32", [3000, 3000, 1]),
     ):
         with fp.precision(text):
             assert steps(x).tolist() == expected

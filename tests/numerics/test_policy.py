@@ -16,6 +16,7 @@ from minifp.numerics import policy
 from minifp.numerics.autocast import CHOICES, TABLE
 from minifp.numerics.formats import FORMATS, float16, float32, float64
 from minifp.numerics.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
+from minifp.numerics.sum_format import SumFormat
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,9 +25,11 @@ scales = st.none() | st.just("dynamic") | st.floats(1e-300, 1e300) | st.integers
 scales |= st.builds(
     "dynamic+growth_interval={}+max_scale={!r}".format, st.integers(1, 9999), st.floats(1, 1e30)
 )
+chunked = st.integers(1, 10**18 - 1).map("chunked:{}".format)
 precisions = st.builds(
     Precision,
-    **dict.fromkeys(policy.FORMAT_FIELDS, formats),
+    **dict.fromkeys(policy.FORMAT_FIELDS, formats)
+    | dict.fromkeys(policy.SUM_FIELDS, formats | chunked),
     **{"master_weights": st.booleans(), "loss_scale": scales},
     operations=st.none()
     | st.dictionaries(st.sampled_from(sorted(TABLE)), st.sampled_from(CHOICES), max_size=3),
@@ -101,6 +104,7 @@ words = st.sampled_from(
         "dynamic",
         "+",
         "growth_interval",
+        "chunked:",
         "none",
         "True",
         "1",
@@ -143,6 +147,12 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("autocast,operations=off,softmax=float16", "under .autocast. only"),
         ("autocast,operations=some", "operations='some' .*on or off"),
         ("mixed,weights", "'weights' in precision .*switch=value"),
+        *(
+            (f"mixed,{switch}={value}", f"{switch}='{value}': expected one of float16, .*chunked:N")
+            for switch in policy.SUM_FIELDS
+            for value in ("chunked", "chunked:", "chunked:0", "chunked:x", "chunked:-1", "float8")
+        ),
+        ("mixed,weights=chunked:32", "weights='chunked:32' .*expected float16, float32, float64"),
         ("mixed,weights=float8", "weights='float8' .*expected float16, float32, float64"),
         ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),
         ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, lognormal, a positive number or off"),
@@ -306,11 +316,16 @@ def test_sums_are_in_what_the_precision_says_but_never_below_what_they_add():
     for reduce, accumulate in ((float16, float32), (float32, float16), (float16, float16)):
         p = Precision(storage="float16", reduce=reduce, accumulate=accumulate)
         formats = resolve(rule, ("x",), (F16,), p)
-        assert (formats.sum_in, formats.dot_in) == (reduce, accumulate)
+        assert (formats.sum_in, formats.dot_in) == (SumFormat(reduce), SumFormat(accumulate))
         formats = resolve(rule, ("x",), (F64,), p)
-        assert formats.sum_in == formats.dot_in == float64
+        assert formats.sum_in == formats.dot_in == SumFormat(float64)
     wide = resolve(rule, ("x",), (F16,), Precision(storage="float16", accumulate="float64"))
-    assert wide.compute == wide.dot_in == float64
+    assert (wide.compute, wide.dot_in) == (float64, SumFormat(float64))
+    p = Precision(accumulate="chunked:032")
+    for kind, compute, dot in ((F16, float32, (float16, 32)), (F64, float64, (float64, None))):
+        formats = resolve(rule, ("x",), (kind,), p)
+        assert (formats.compute, formats.dot_in, formats.sum_in.dtype) == (compute, dot, compute)
+    assert p.accumulate == "chunked:32"
 
 
 @pytest.mark.parametrize(

@@ -551,6 +551,42 @@ def test_an_lstm_adds_in_float16():
     assert found[1][0].item() != h
 
 
+CHUNKED = [
+    ("accumulate", fp.matmul, (30, 40), (40, 20)),
+    ("accumulate", F.linear, (30, 40), (20, 40), (20,)),
+    ("accumulate", F.conv2d, (2, 3, 7, 7), (4, 3, 3, 3), (4,)),
+    ("accumulate", F.conv_transpose1d, (2, 3, 9), (3, 4, 5)),
+    ("accumulate", lambda *a: fp.einsum("bij,bjk->bik", *a), (2, 6, 30), (2, 30, 5)),
+    ("accumulate", lambda x, w: fp.ops.lstm(x, *np.zeros((2, 5, 8)), w / 64, np.zeros((32, 8)))[0],
+     (1, 5, 60), (32, 60)),
+    ("accumulate", F.scaled_dot_product_attention, *[(2, 2, 40, 50)] * 3),
+    ("reduce", F.scaled_dot_product_attention, *[(2, 2, 40, 50)] * 3),
+    ("reduce", lambda x: x.sum(1), (5, 200)),
+    ("reduce", lambda x: x.cumsum(0), (200, 3)),
+    ("reduce", lambda x: x.var(0), (200, 3)),
+    ("reduce", lambda x: F.softmax(x, 1), (4, 200)),
+    ("reduce", lambda x, w, b: F.layer_norm(x, (90,), w, b), (40, 90), (90,), (90,)),
+    ("reduce", lambda w: F.embedding(np.arange(400) % 3, w), (4, 8)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("switch, fn, shapes", [(s, fn, shapes) for s, fn, *shapes in CHUNKED])
+def test_every_operation_sums_in_chunks(switch, fn, shapes):
+    """Of more addends than there are it is float16; of fewer, neither that nor float32."""
+    arrays = [random_halves(*s, seed=i, low=0.0) for i, s in enumerate(shapes)]
+    found = {}
+    for sums in ("float16", "chunked:100000", "chunked:16", "float32"):
+        with fp.precision(f"mixed,{switch}={sums}"):
+            xs = [fp.tensor(a, dtype="float16", requires_grad=True) for a in arrays]
+            y = fn(*xs)
+            y.backward(gradient=random_halves(*y.shape, seed=9, low=0.0))
+            found[sums] = [y.array, *(x.grad.array for x in xs)]
+    for a, b in zip(found["float16"], found["chunked:100000"], strict=True):
+        np.testing.assert_array_equal(a, b)
+    for sums in ("float16", "float32"):
+        assert any((a != b).any() for a, b in zip(found[sums], found["chunked:16"])), sums
+
+
 # ---- each switch --------------------------------------------------------------------------------
 
 

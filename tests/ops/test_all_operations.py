@@ -143,7 +143,8 @@ def test_in_float32_nothing_is_ever_stored_or_summed_in_less(case):
     for call in calls:
         given = [a for a in (*call.args, *call.results) if isinstance(a, np.ndarray)]
         assert not any(a.dtype == float16 for a in given), call.kernel
-        assert {call.formats.compute, call.formats.sum_in, call.formats.dot_in} == {float32}
+        assert call.formats.compute == float32
+        assert call.formats.sum_in == call.formats.dot_in == kernels.SINGLE
         assert call.excess() <= 1, call.kernel
 
 

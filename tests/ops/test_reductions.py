@@ -115,16 +115,22 @@ rows = hnp.arrays(
 
 @given(rows, st.data())
 def test_running_sums_and_products_in_float16_round_every_step(x, data):
-    axis = data.draw(st.integers(0, x.ndim - 1))
+    """And go on in float32 from the end of a chunk."""
+    axis, chunk = data.draw(st.integers(0, x.ndim - 1)), data.draw(st.none() | st.integers(1, 4))
     sums, products = np.empty_like(x), np.ones_like(np.take(x, 0, axis))
-    sums_so_far = np.zeros_like(products)
+    of_chunk, of_factors = np.zeros_like(products), np.ones_like(products)
+    before, factors_before = of_chunk, of_factors
     for k in range(x.shape[axis]):
         part = np.take(x, k, axis)
-        sums_so_far = (sums_so_far + part).astype(float16).astype(float32)
+        if chunk and k % chunk == 0:
+            before, factors_before = before + of_chunk, factors_before * of_factors
+            of_chunk, of_factors = np.zeros_like(part), np.ones_like(part)
+        of_chunk = (of_chunk + part).astype(float16).astype(float32)
         with np.errstate(over="ignore"):
-            products = (products * part).astype(float16).astype(float32)
-        np.moveaxis(sums, axis, 0)[k] = sums_so_far
-    found = primitives("float16")
+            of_factors = (of_factors * part).astype(float16).astype(float32)
+        np.moveaxis(sums, axis, 0)[k] = before + of_chunk
+        products = factors_before * of_factors
+    found = primitives(f"chunked:{chunk}" if chunk else "float16")
     np.testing.assert_array_equal(found.cumsum(x, axis), sums)
     np.testing.assert_array_equal(found.prod(x, axis), products)
     np.testing.assert_array_equal(found.prod(x, axis, True), np.expand_dims(products, axis))

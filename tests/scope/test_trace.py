@@ -137,6 +137,15 @@ def test_sums_in_float16_are_told():
     assert dot.dot_in == "float16" and "in float16 (accumulate=float16)" in dot.why
 
 
+def test_sums_in_chunks_are_told():
+    found, _ = step_of("mixed,accumulate=chunked:8,reduce=chunked:32")
+    dot = rows_of(found, kernel="linear.linear_dw")[0]
+    told = "in float16 in chunks of 8, and these in float32 (accumulate=chunked:8), rounded once"
+    assert dot.dot_in == "chunked:8" and told in dot.why
+    bias = rows_of(found, kernel="linear.linear_db")[0]
+    assert bias.sums_in == "chunked:32" and "chunks of 32, and these in float32" in bias.why
+
+
 def test_under_autocast_the_row_of_its_table_is_told_also_of_casts():
     found, _ = step_of("autocast")
     reason = fp.op_list("autocast")["linear"].reason

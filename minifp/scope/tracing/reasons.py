@@ -4,6 +4,7 @@ from typing import Any
 
 from minifp.numerics import autocast
 from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule, promote
+from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores
 from minifp.training.diagnosis import FORWARD
 
@@ -25,11 +26,11 @@ def why(kernel: Any, formats: Formats, results: list, precision: Precision, phas
     sums = {"dot", "sum", "cumsum", "prod"} & {*kernel.wants}
     text = SUMMED[rule.role] if sums else PLAIN.get(rule.role, SUMMED[rule.role])
     words = text.format(
-        dot=formats.dot_in.name,
-        sum=formats.sum_in.name,
+        dot=formats.dot_in.words,
+        sum=formats.sum_in.words,
         compute=formats.compute.name,
-        accumulate=switch("accumulate", precision.accumulate, formats.dot_in),
-        reduce=switch("reduce", precision.reduce, formats.sum_in),
+        accumulate=switch("accumulate", precision, formats.dot_in),
+        reduce=switch("reduce", precision, formats.sum_in),
     )
     ends = [ending(rule, spec, r, formats, precision, phase) for spec, r in zip(rule.out, results)]
     return f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))
@@ -44,8 +45,9 @@ def on_a_gpu(rule: Rule, dtypes: list) -> str:
     return f"on a GPU {how} tensor cores ({get_gpu_math()})"
 
 
-def switch(name: str, value: str, used: Any) -> str:
-    """A switch of the precision; and what an argument's wider format has made of it."""
+def switch(name: str, precision: Precision, used: SumFormat) -> str:
+    """A switch of the precision for sums; and what an argument's wider format has made of it."""
+    value = getattr(precision, name)
     if used.name == value:
         return f"{name}={value}"
     return f"{name}={value}, but {used.name} as an argument is"
@@ -98,7 +100,9 @@ def of_cast(reader: str, stored: str, precision: Precision) -> str:
 
 def of_sum(summed_in: Any, stored: Any, precision: Precision) -> str:
     """Why gradients that meet are summed as they are."""
+    named = sum_format(precision.reduce)
+    used = named if summed_in == named.whole else SumFormat(summed_in)
     return (
         f"gradients that meet: summed in {summed_in.name} "
-        f"({switch('reduce', precision.reduce, summed_in)}), rounded once to {stored.name}"
+        f"({switch('reduce', precision, used)}), rounded once to {stored.name}"
     )

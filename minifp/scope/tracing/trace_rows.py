@@ -26,8 +26,9 @@ class TraceRow:
     number: in the order of the step, from 1 on. phase: "forward", "backward". operation: its name,
     "sum of gradients" where they meet. module: the path of the module that called it. line:
     "file:line: text". inputs, outputs: "float16 (32, 128)" of each array. computes_in, sums_in,
-    dot_in: formats; "" for one that has no meaning here. why: the rule that decided. bytes_read,
-    bytes_written: each argument and each result once. products: (M, N, K, how often).
+    dot_in: formats, of sums also "chunked:32"; "" for one that has no meaning here. why: the rule
+    that decided. bytes_read, bytes_written: each argument and each result once. products:
+    (M, N, K, how often).
     """
 
     number: int
