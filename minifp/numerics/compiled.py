@@ -20,7 +20,7 @@ def compiled_kernel(fn: Any = None, **abilities: bool) -> Any:
     """Mark the compiled kernel of a reference: see `Kernel.compiled` for how it is called.
 
     abilities of one for a GPU: takes_integers, as well as floating numbers; sums_in_half, that is
-    it takes compute="float16" and then sums products in that format.
+    it takes compute="float16", and chunk=, and then sums products in that format, or in chunks.
     """
     if fn is None:
         return partial(compiled_kernel, **abilities)

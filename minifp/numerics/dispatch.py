@@ -114,18 +114,16 @@ def sum_over(x: Any, axes: tuple, dtype: Any, factor: float = 1.0) -> Any:
 # ---- products -----------------------------------------------------------------------------------
 
 
-def product(
-    a: Any, b: Any, dtype: Any, bias: Any = None, *, compute: str = "float32", alpha: float = 1.0
-) -> Any:
-    """alpha a b + bias, rounded once to `dtype`. a: (..., M, K), b: (..., K, N), bias: (N) or None.
+def product(a: Any, b: Any, dtype: Any, bias: Any = None, **how: Any) -> Any:
+    """a b + bias, rounded once to `dtype`. a: (..., M, K), b: (..., K, N), bias: (N) or None.
 
-    compute, alpha: on a GPU alone: see minifp/runtime/cuda/product.py.
+    how: compute, chunk and alpha, on a GPU alone: see minifp/runtime/cuda/product.py.
     """
     if not is_on_device(a):
         return products("cpu.gemm")(a, b, dtype, bias)
     if a.dtype != b.dtype:  # as where a product is kept in float32
         a, b = a.astype(float32), b.astype(float32)
-    return products("cuda.product")(a, b, dtype, bias, compute=compute, alpha=alpha)
+    return products("cuda.product")(a, b, dtype, bias, **how)
 
 
 @cache

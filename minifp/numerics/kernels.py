@@ -182,11 +182,12 @@ class Kernel:
         single = formats.compute == float32 and (
             formats.sum_in == SINGLE or "sum" not in self.wants
         )
-        halves = {SumFormat(dtype) for dtype, _ in filter(None, found)} == {formats.dot_in}
+        dtype, chunk = formats.dot_in
+        halves = {given for given, _ in filter(None, found)} == {dtype}
         compiled = self.device_kernel
         if compiled is None or not (single and halves and getattr(compiled, "sums_in_half", False)):
             return None
-        return partial(compiled, compute=formats.dot_in.name)
+        return partial(compiled, compute=dtype.name, chunk=chunk)
 
     def _check_places(self, kinds):
         for kind in map(_dtype_of, kinds):

@@ -1,6 +1,7 @@
 """Tensors, modules and batches that go to a GPU and come back."""
 
 import copy
+import itertools
 import re
 import sys
 import warnings
@@ -15,8 +16,10 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.models import LeNet
 from minifp.numerics import kernels
+from minifp.numerics.accumulate import primitives
 from minifp.numerics.formats import float16
 from minifp.runtime.cuda import arrays
+from minifp.runtime.cuda.product import product
 from minifp.runtime.cuda.transfer import Upload
 
 
@@ -182,6 +185,33 @@ def test_accumulate_float16_sums_products_in_float16():
             y = F.linear(fp.tensor(x, device="cuda"), fp.tensor(w, device="cuda"))
         if IMITATED or accumulate == "float32":  # a GPU sums in blocks
             assert y.tolist() == [[expected] * 3] * 2
+
+
+def test_sums_in_chunks_are_those_of_the_cpu():
+    """cuBLAS sums each chunk in float16, and minifp adds these in float32."""
+    x, w, b, dy = (np.random.default_rng(0).normal(0, 1, s) for s in ((7, 90), (5, 90), 5, (7, 5)))
+    found = {}
+    for device, n in itertools.product(("cpu", "cuda"), (1, 32, 90)):
+        with fp.precision(f"mixed,accumulate=chunked:{n}"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            x_, w_ = (fp.tensor(a, device=device, requires_grad=True) for a in (x, w))
+            F.linear(x_, w_).backward(gradient=dy)
+            with fp.no_grad():
+                y = F.linear(x_, w_, fp.tensor(b, device=device)), x_ @ w_.T
+            found[device, n] = [a.tolist() for a in (x_.grad, w_.grad, *y)]
+    for n in (1, 32, 90):  # a GPU sums a chunk in blocks
+        assert not IMITATED or found["cpu", n] == found["cuda", n]
+    assert found["cuda", 32] != found["cuda", 90]
+
+
+@pytest.mark.parametrize("shape", [(6, 0), (6, 1), (2, 3, 6, 8), (6, 21)])
+def test_a_product_in_chunks_is_scaled_and_takes_its_bias_in_float32(shape):
+    a, b, bias = (fp.randn(*s, device="cuda", dtype=float16) for s in (shape, (shape[-1], 5), (5,)))
+    y = product(a.array, b.array, "float32", bias.array, compute="float16", chunk=8, alpha=0.5)
+    a, b, bias = (t.numpy().astype("float32") for t in (a, b, bias))
+    expected = primitives("chunked:8").dot(a, b) * np.float32(0.5) + bias
+    assert y.dtype == "float32" and y.shape == expected.shape
+    assert not IMITATED or np.array_equal(arrays.to_host(y), expected)
 
 
 def test_what_runs_on_the_cpu_says_so_once():

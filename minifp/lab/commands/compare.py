@@ -53,6 +53,7 @@ def compare(
     are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations.
     A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100; another that
     adapts is lognormal, by the statistics of gradients: mixed,loss_scale=lognormal.
+    accumulate and reduce can be chunked:32, too: 32 addends in float16, and these sums in float32.
     Under autocast the name of an operation is a switch too: autocast,softmax=float16.
 
     \b

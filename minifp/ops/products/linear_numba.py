@@ -6,18 +6,18 @@ from minifp.numerics.dispatch import product, sum_over
 
 
 @any_device(sums_in_half=True)
-def linear_forward(x, w, b, *, to, compute="float32"):
-    return product(x, w.T, to[0], b, compute=compute)
+def linear_forward(x, w, b, *, to, **sums):
+    return product(x, w.T, to[0], b, **sums)
 
 
 @any_device(sums_in_half=True)
-def linear_dx(dy, w, *, to, compute="float32"):
-    return product(dy, w, to[0], compute=compute)
+def linear_dx(dy, w, *, to, **sums):
+    return product(dy, w, to[0], **sums)
 
 
 @any_device(sums_in_half=True)
-def linear_dw(dy, x, *, to, compute="float32"):
-    return product(dy.T, x, to[0], compute=compute)
+def linear_dw(dy, x, *, to, **sums):
+    return product(dy.T, x, to[0], **sums)
 
 
 @any_device

@@ -80,15 +80,16 @@ def times_vector(a, b, dtype):
 # ---- with matrices ------------------------------------------------------------------------------
 
 
-def times(x, y, dtype, alpha=1.0, compute="float32"):
+def times(x, y, dtype, alpha=1.0, **sums):
     """alpha times the products (..., M, N) of matrices (..., M, K) and (..., K, N).
 
-    compute: on a GPU, in what products are summed. None for what are no floating numbers.
+    sums: on a GPU, in what products are summed, compute and chunk. None for what are no floating
+    numbers.
     """
     if not VIEWS.keys() >= {x.dtype, y.dtype}:
         return None
     if is_on_device(x):
-        return product(x, y, dtype, compute=compute, alpha=alpha)
+        return product(x, y, dtype, alpha=alpha, **sums)
     if alpha != 1:
         return scaled(times(x, y, SINGLE), alpha=alpha, to=(dtype,))
     if y.shape[-1] == 1:
@@ -117,8 +118,8 @@ def summed_to(a, b, shape, dtype, alpha=1.0):
 
 
 @any_device(sums_in_half=True)
-def matmul_forward(x, y, *, to, compute="float32"):
-    return times(x, y, to[0], compute=compute)
+def matmul_forward(x, y, *, to, **sums):
+    return times(x, y, to[0], **sums)
 
 
 @any_device

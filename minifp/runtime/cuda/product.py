@@ -258,6 +258,7 @@ def product(
     bias: Any = None,
     *,
     compute: str = "float32",
+    chunk: int | None = None,
     alpha: float = 1.0,
 ) -> Any:
     """alpha a b + bias as a new array (..., M, N) of `dtype`, rounded once.
@@ -265,7 +266,8 @@ def product(
     a: (..., M, K). b: (..., K, N). bias: (N), or None. compute: as of `multiply`; with "float16"
     the bias is rounded to float16 and added as the sums are. Where cuBLAS does not round to `dtype`
     from there, or the bias has another format, the sums are stored in the format they are in, and
-    then cast. Raises what `multiply` does.
+    then cast. chunk: None, or of how many products such a sum is, before it is added, as the bias
+    is, in float32. Raises what `multiply` does.
     """
     dtype = np.dtype(dtype)
     shape = result_shape(a.shape, b.shape)
@@ -275,6 +277,12 @@ def product(
             f"matrix product of shapes {a.shape} and {b.shape}{given}: expected (..., M, K), "
             f"(..., K, N) and (N), with leading axes that broadcast"
         )
+    if chunk is not None:
+        total = sum_of_chunks(a, b, shape, compute, chunk)
+        total *= alpha
+        if bias is not None:
+            total += bias
+        return arrays.cast(total, dtype)
     direct = supported(a.dtype, b.dtype, dtype, computed_in(compute_type(compute), a.dtype))
     if direct and (bias is None or bias.dtype == dtype):
         stored = dtype
@@ -285,3 +293,13 @@ def product(
         out[...] = bias
     multiply(a, b, out, compute=compute, alpha=alpha, accumulate=bias is not None)
     return out if stored == dtype else arrays.cast(out, dtype)
+
+
+def sum_of_chunks(a, b, shape, compute, chunk):
+    """a b in float32: products of `chunk` columns of a with as many rows of b, of which each is
+    summed in `compute` and stored in its format, added up first to last."""
+    total, part = arrays.zeros(shape, "float32"), arrays.empty(shape, SUMS.get(compute, "float32"))
+    for start in range(0, a.shape[-1], chunk):
+        ks = slice(start, start + chunk)
+        total += multiply(a[..., ks], b[..., ks, :], part, compute=compute)
+    return total
