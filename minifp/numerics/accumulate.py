@@ -324,8 +324,8 @@ def _length(sums, K):
 
 
 def _chunks(sums, K, size):
-    """Slices of K addends as (slice, how many chunks it has, their length): as many whole chunks as
-    have results, each of `size` numbers, that stay in the cache; and then what is left."""
+    """K addends as (slice, how many chunks are in it, their length): as many whole chunks at once
+    as their results, of `size` numbers each, stay in the cache; and last what is left."""
     n = _length(sums, K)
     whole, most = K - K % n, max(1, CACHED // max(1, size))
     for start in range(0, whole, most * n):
@@ -342,8 +342,8 @@ def _running(operation, sums, x, axis):
 
 
 def _running_results(operation, sums, x):
-    """All results along the first axis of x (K, ...), and that of all again to fill the last chunk,
-    or for K = 0 the one of nothing."""
+    """All results along the first axis of x (K, ...), and behind them the last again until a chunk
+    is full; of K = 0 that of nothing."""
     n = _length(sums, len(x))
     count = max(1, -(-len(x) // n))
     chunks = np.full((count * n, *x.shape[1:]), operation.identity, float32)
@@ -402,8 +402,7 @@ def references(dtype):
 
 def sum_columns(dtype, x):
     """The sequential sum of each column of x (K, N) float32: (N) float32."""
-    with np.errstate(all="ignore"):  # Inf and NaN are values here
-        return _add_up(dtype, np.zeros(x.shape[1], float32), round_to(x, dtype))
+    return _add_up(dtype, np.zeros(x.shape[1], float32), round_to(x, dtype))
 
 
 def dot_matrices(dtype, a, b, ia, ib):
@@ -423,6 +422,7 @@ def _add_up(dtype, start, addends):
     """start (...) plus addends (K, ...), one after the other, each partial sum rounded."""
     if start.size < 2048:  # too short for a Python step each
         return _partial_results(np.add, dtype, np.concatenate([start[None], addends]))[-1]
-    for addend in addends:
-        start = round_to(start + addend, dtype)
+    with np.errstate(all="ignore"):  # Inf and NaN are values here
+        for addend in addends:
+            start = round_to(start + addend, dtype)
     return start

@@ -176,9 +176,9 @@ class Kernel:
         return make() if is_ours(self.reference) else Guarded(make, self)
 
     def _with_half_sums(self, formats, found):
-        """The compiled kernel that leaves sums of products in float16 to cuBLAS, whose order is its
-        own; None where it has none, or something else is summed in float16 or computed in
-        float64."""
+        """The compiled kernel that leaves sums of products in float16, of all or of chunks, to
+        cuBLAS, whose order is its own; None where it has none, or something else is summed in
+        float16 or computed in float64."""
         single = formats.compute == float32 and (
             formats.sum_in == SINGLE or "sum" not in self.wants
         )

@@ -623,7 +623,10 @@ def test_backward_uses_the_precision_of_forward_wherever_it_runs():
             assert (x.grad.dtype, x.grad.tolist()) == (float16, [[expected, expected]])
 
 
-@pytest.mark.parametrize("text, last", [("mixed", 2049), ("mixed,reduce=float16", 2048)])
+@pytest.mark.parametrize(
+    "text, last",
+    [("mixed", 2049), ("mixed,reduce=float16", 2048), ("mixed,reduce=chunked:32", 2049)],
+)
 def test_a_parameter_adds_gradients_up_in_its_own_precision_wherever_backward_runs(text, last):
     with fp.precision(text):
         model = nn.Linear(1, 1, bias=False)

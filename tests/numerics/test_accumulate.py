@@ -22,6 +22,7 @@ from hypothesis.extra.numpy import arrays, mutually_broadcastable_shapes
 from minifp.errors import PrecisionError, ShapeError
 from minifp.numerics import accumulate
 from minifp.numerics.accumulate import primitives
+from minifp.numerics.sum_format import sum_format
 
 pytestmark = pytest.mark.references
 
@@ -311,7 +312,8 @@ def test_products_below_the_smallest_subnormal_are_lost(which):
 def chunk_by_chunk(fn, K, n):
     """The float32 sum of fn(start, stop) over chunks of n of K addends."""
     parts = [fn(start, start + n) for start in range(0, K, n)]
-    return np.add.accumulate([np.zeros_like(parts[0]), *parts])[-1]
+    with np.errstate(invalid="ignore"):
+        return np.add.accumulate([np.zeros_like(parts[0]), *parts])[-1]
 
 
 @both
@@ -321,6 +323,7 @@ def test_chunks_are_sequential_sums_that_are_added_in_float32(which, M, K, N, n)
     """However many results of them stay in the cache at once: all, some, or those of one."""
     rng = np.random.default_rng(7)
     a, b = rng.standard_normal((M, K), single), rng.standard_normal((K, N), single)
+    a[0, [0, -1]] = np.inf, -np.inf
     with using(which):
         products = chunk_by_chunk(lambda i, j: sequential_dot(a[:, i:j], b[i:j]), K, n)
         assert_same(dot_in(f"chunked:{n}")(a, b), products)
@@ -458,9 +461,10 @@ def test_the_format_chooses_and_may_be_spelled_in_any_way():
     assert primitives("float16").sum is sum_in(np.dtype(half)) is not sum_in("float32")
     assert sum_in("float32") is sum_in(double) and dot_in(single) is dot_in("float32")
     assert sum_in(half) is sum_in(half) and dot_in(half) is dot_in(half)
+    assert primitives("chunked:032") is primitives(sum_format("chunked:32"))
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float12", bool])
+@pytest.mark.parametrize("dtype", ["int32", "float12", bool, "chunked:0"])
 def test_no_sums_in_what_is_no_floating_format(dtype):
     with pytest.raises(PrecisionError, match="expected"):
         sum_in(dtype)

@@ -223,7 +223,8 @@ def test_identity_gives_back_what_it_is_given():
 
 @pytest.mark.parametrize("product", ["linear", "conv2d", "conv_transpose2d", "addmm"])
 def test_with_accumulate_float16_the_bias_is_one_addend_more(product):
-    """4096 + 1 is 4096 in float16, though the result is stored in float32."""
+    """4096 + 1 is 4096 in float16, though the result is stored in float32. To chunks it is added in
+    float32, also to one that has room for it."""
     ones, bias = fp.ones(1, 1), fp.ones(1)
     one = ones.reshape(1, 1, 1, 1)
     calls = {
@@ -234,6 +235,8 @@ def test_with_accumulate_float16_the_bias_is_one_addend_more(product):
     }
     with fp.precision("float32,accumulate=float16"):
         assert calls[product](fp.full((1, 1), 4096.0)).item() == 4096
+    with fp.precision("float32,accumulate=chunked:2"):
+        assert calls[product](fp.full((1, 1), 4096.0)).item() == 4097
     assert calls[product](fp.full((1, 1), 4096.0)).item() == 4097
 
 

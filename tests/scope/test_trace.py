@@ -144,6 +144,8 @@ def test_sums_in_chunks_are_told():
     assert dot.dot_in == "chunked:8" and told in dot.why
     bias = rows_of(found, kernel="linear.linear_db")[0]
     assert bias.sums_in == "chunked:32" and "chunks of 32, and these in float32" in bias.why
+    (meeting,) = rows_of(found, operation=SUM)
+    assert "summed in float32 (reduce=chunked:32), rounded once" in meeting.why
 
 
 def test_under_autocast_the_row_of_its_table_is_told_also_of_casts():
