@@ -59,13 +59,18 @@ class Precision:
         in float16 over chunks of 32 addends, whose sums are added in float32 (sum_format.py).
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
+    update_rounding: without that copy, how updated weights are rounded to what is stored:
+        "nearest", or "stochastic", up with the probability of the distance (Gupta et al. 2015).
+    compensated: without that copy, whether what rounding leaves over of a weight is kept, in the
+        weight's format, and added to the next update (Kahan summation; Zamirai et al. 2020).
     optimizer_state: the format of momentum and moments.
     loss_scale: "dynamic" or "lognormal", perhaps with settings as in loss_scale_text.py; a number
         (static), or None.
     operations: None, or for autocast the changes of its table (see autocast.py), {} for none:
         operations cast their inputs as their rows say, `activations` is what tensors are made in.
 
-    Raises PrecisionError for a format that does not exist or a loss scale that is not positive.
+    Raises PrecisionError for a format that does not exist or a loss scale that is not positive,
+    and for an update_rounding or a compensation that would do nothing.
     """
 
     weights: str = "float32"
@@ -75,6 +80,8 @@ class Precision:
     reduce: str = "float32"
     norm_parameters: str = "float32"
     master_weights: bool = False
+    update_rounding: str = "nearest"
+    compensated: bool = False
     optimizer_state: str = "float32"
     loss_scale: str | float | None = None
     operations: tuple | dict | None = None
@@ -95,10 +102,36 @@ class Precision:
             elif value not in FORMATS:
                 raise PrecisionError(f"{name}={value!r}: expected one of {', '.join(FORMATS)}")
             object.__setattr__(self, name, value)
-        if not isinstance(self.master_weights, (bool, np.bool_)):
-            raise PrecisionError(f"master_weights={self.master_weights!r}: expected True or False")
+        for name in FLAGS:
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise PrecisionError(f"{name}={getattr(self, name)!r}: expected True or False")
+        if self.update_rounding not in UPDATE_ROUNDINGS:
+            raise PrecisionError(
+                f"update_rounding={self.update_rounding!r}: expected {' or '.join(UPDATE_ROUNDINGS)}"
+            )
+        self._check_small_updates()
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
+
+    def _check_small_updates(self):
+        """Refuse ways to keep small updates that would do nothing."""
+        ways = {"update_rounding=stochastic": self.update_rounding == "stochastic"}
+        ways["compensated=on"] = self.compensated
+        asked = [way for way, is_asked in ways.items() if is_asked]
+        if not asked:
+            return
+        if len(asked) > 1:
+            problem = "what is kept of a rounding leaves nothing to chance: expected one of both"
+        elif self.master_weights:
+            problem = "with master_weights=on, which lose no update: expected master_weights=off"
+        elif not any(FORMATS[name].bytes < 4 for name in (self.weights, self.norm_parameters)):
+            problem = (
+                f"with weights in {self.weights}, which are not rounded after an update: expected "
+                f"weights in fewer bits, such as weights={HALF}"
+            )
+        else:
+            return
+        raise PrecisionError(f"{' and '.join(asked)}: {problem}")
 
     def __deepcopy__(self, memo):
         return self  # frozen; a copied module computes in the very same precision
@@ -161,11 +194,13 @@ class Precision:
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init)
 STORAGE_FIELDS = ("weights", "activations", "gradients")
 SUM_FIELDS = ("accumulate", "reduce")
+FLAGS = ("master_weights", "compensated")
+UPDATE_ROUNDINGS = ("nearest", "stochastic")
 FORMAT_FIELDS = (*STORAGE_FIELDS, *SUM_FIELDS, "norm_parameters", "optimizer_state")
 
 
 def _read_value(key, value, text):
-    if key in ("master_weights", "loss_scale", "operations"):
+    if key in (*FLAGS, "loss_scale", "operations"):
         if value in ("on", "off"):
             on = DYNAMIC if key == "loss_scale" else True
             return on if value == "on" else (None if key == "loss_scale" else False)
@@ -178,10 +213,11 @@ def _read_value(key, value, text):
                 pass
     elif key in SUM_FIELDS:
         return sum_format(value, key).name
-    elif value in FORMATS:
+    elif value in (UPDATE_ROUNDINGS if key == "update_rounding" else FORMATS):
         return value
     kind = {"loss_scale": f"{', '.join(KINDS)}, a positive number or off"}
-    kind |= dict.fromkeys(("master_weights", "operations"), "on or off")
+    kind |= dict.fromkeys((*FLAGS, "operations"), "on or off")
+    kind["update_rounding"] = " or ".join(UPDATE_ROUNDINGS)
     raise PrecisionError(
         f"{key}={value!r} in precision {text!r}: expected {kind.get(key, ', '.join(FORMATS))}"
     )

@@ -102,6 +102,11 @@ class Block:
             flat = self.weights.flat
             self.state[name] = full(flat.shape, initial, self.state_format, like=flat)
 
+    def all_state(self):
+        """All arrays of state, with what compensates for rounding."""
+        compensation = self.weights.compensation
+        return [*self.state.values(), *([] if compensation is None else [compensation])]
+
     def gradients(self):
         """The parameters' Gradients, as they are now."""
         compiled = compiled_kernel_of(Gradients, device_of(self.weights.flat))
@@ -138,6 +143,9 @@ class Block:
 
     def take_over(self, i, other, j):
         """Let parameter i begin with the state and the counts of number j of another block."""
+        kept = {n: a[other.weights.slices[j]] for n, a in other.weights.kept.items()}
+        if kept.keys() == self.weights.kept.keys():
+            self.weights.take_up(i, kept)
         self.steps[i] = other.steps[j]
         for name, values in self.numbers.items():
             values[i] = other.numbers[name][j]

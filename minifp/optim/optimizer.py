@@ -16,6 +16,7 @@ from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import get_precision, resolve
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients
+from minifp.optim.narrow_weights import Draw
 from minifp.optim.update_rule import UpdateRule
 from minifp.optim.weights import Weights
 from minifp.runtime.cuda.arrays import is_on_device
@@ -48,6 +49,7 @@ class Optimizer:
     not_negative: tuple[str, ...] = ()
     flags: tuple[str, ...] = ("maximize",)
     param_groups: list[dict[str, Any]]
+    number = 0  # among the optimizers of one step
     scheduled: dict[int, tuple[float, float]]
     schedulers: list
     _blocks: Any  # a list of Block, or None before the first use
@@ -134,7 +136,7 @@ class Optimizer:
     @property
     def has_masters(self) -> bool:
         """Whether weights that are stored in less than float32 have masters."""
-        return self._held[0] is not Weights
+        return self._held[0].is_master
 
     # ---- counts ----
 
@@ -176,7 +178,7 @@ class Optimizer:
         return {
             "weights": sum(w.stored.nbytes for w in held),
             "masters": sum(w.flat.nbytes for w in held if w.is_master),
-            "optimizer_state": sum(a.nbytes for b in self.blocks for a in b.state.values()),
+            "optimizer_state": sum(a.nbytes for b in self.blocks for a in b.all_state()),
             "gradients": sum(a.nbytes for a in gradients),
         }
 
@@ -292,26 +294,29 @@ class Optimizer:
 
         gradients: what `gradients()` has just returned.
         """
-        for block, of_block in zip(self.blocks, gradients):
+        for k, (block, of_block) in enumerate(zip(self.blocks, gradients)):
             block.weights.take_up_assigned()
             scale = -inverse_scale if block.group.get("maximize") else inverse_scale
             for first, last in block.runs(of_block, self.alone):
                 run = block.begin_step(first, last)
-                self._update_run(block, run, of_block, scale)
+                draw = Draw(f"{self.number}.{k}", run.step)
+                self._update_run(block, run, of_block, scale, draw)
                 block.end_step(run)
             of_block.consume()
         self.counted = self.steps + 1, self.attempts
 
-    def _update_run(self, block, run, gradients, scale):
+    def _update_run(self, block, run, gradients, scale, draw):
         """Update one run of parameters, and what is stored of them: by the rule's compiled kernel
         in one pass over memory, or else one thing after the other."""
         first, last, part, step, state = run
         weights, compiled = block.weights, self._compiled_rule(block, gradients.arrays[first].dtype)
-        w = weights.flat[part]
-        if compiled is None:
+        if compiled is None or weights.is_stochastic or weights.compensation is not None:
+            w = weights.opened(part)
             self.update(block.group, w, gradients.flat(first, last), state, step, scale)
+            weights.close(part, w, draw)
             weights.publish(first, last)
         else:
+            w = weights.flat[part]
             arrays, keywords = self._arguments(block.group, state, step)
             copy = weights.stored[part] if weights.is_master else None
             together = gradients.flat if is_on_device(w) else gradients.scattered

@@ -13,15 +13,13 @@ COUNTERS = ("steps", "attempts")
 
 
 def state_dict(optimizer):
-    """Settings, step counts, masters and state of every parameter, as plain copies."""
+    """Settings, step counts, masters or compensation, and state of every parameter, as copies."""
     state = {}
     for n, (block, i) in enumerate(places(optimizer)):
         s, shape = block.weights.slices[i], block.parameters[i].shape
         state[n] = {"step": block.steps[i]}
         state[n].update((name, values[i]) for name, values in block.numbers.items())
-        if block.weights.is_master:
-            state[n]["master"] = to_cpu(block.weights.flat[s].reshape(shape))
-        for name, array in block.state.items():
+        for name, array in {**block.weights.kept, **block.state}.items():
             state[n][name] = to_cpu(array[s].reshape(shape))
     groups, start = [], 0
     for group in optimizer.param_groups:
@@ -49,8 +47,7 @@ def load(optimizer, state_dict):
             block.add_state(name, 0.0)
             given = np.asarray(found[name]).reshape(-1).astype(block.state_format)
             block.state[name][block.weights.slices[i]] = placed(given, like=block.weights.flat)
-        if block.weights.is_master:
-            block.weights.assign(i, found["master"])
+        block.weights.take_up(i, found)
     optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
 
 
@@ -124,7 +121,7 @@ def _check_parameter(what, optimizer, group, found, block, i):
     names = {*optimizer.needed(group)}
     if isinstance(found, dict):
         names |= _state_names(optimizer, found)
-    arrays = {*names, *(["master"] if block.weights.is_master else [])}
+    arrays = {*names, *block.weights.kept}
     expected = {"step", *arrays, *block.numbers}
     if not isinstance(found, dict) or set(found) != expected:
         raise ArgumentError(f"{what} has {_told(found)}, expected {sorted(expected)}")

@@ -1,5 +1,7 @@
 """Weights: the numbers of several parameters as one flat buffer that an optimizer updates."""
 
+from typing import Any
+
 import numpy as np
 
 from minifp.errors import DeviceError, PrecisionError
@@ -14,7 +16,8 @@ class Weights:
     the parameters are views of; the same. slices, starts, sizes: where each parameter lies in it.
     """
 
-    is_master = False
+    is_master = is_stochastic = False
+    compensation: Any = None  # (n), what the last rounding left over of each weight
 
     def __init__(self, parameters):
         self.parameters = list(parameters)
@@ -77,6 +80,21 @@ class Weights:
 
     def _assigned(self, i):
         pass  # the flat buffer is what was assigned to
+
+    @property
+    def kept(self):
+        """What an optimizer's state has of them besides the rule's: name -> (n) array."""
+        return {}
+
+    def take_up(self, i, kept):
+        """Go on with what was kept of parameter i: name -> array."""
+
+    def opened(self, part):
+        """The weights of this part as a rule is to update them."""
+        return self.flat[part]
+
+    def close(self, part, w, draw):
+        """Keep what a rule made of opened weights. draw: the random numbers of the step."""
 
     def publish(self, first, last):
         """Store what the optimizer wrote for the parameters from `first` up to `last`."""

@@ -148,13 +148,16 @@ class Streams:
         with self._lock:
             self._calls[purpose] = self._calls.get(purpose, 0) + calls
 
-    def bits(self, n: int, *, purpose: str, call: int | None = None) -> np.ndarray:
-        """Draw n words of 32 random bits, (n,) uint32."""
+    def bits(
+        self, n: int, *, purpose: str, call: int | None = None, first: int = 0
+    ) -> np.ndarray:
+        """Draw n words of 32 random bits, (n,) uint32: numbers `first` to `first` + n - 1."""
         n = _integer("bits", "n", n, 2**63 - 1)
-        out = np.empty(_whole(n), np.uint32)
-        for part, words in self._words("bits", n, purpose, call):
+        block, skipped = divmod(_integer("bits", "first", first, 2**63 - 1), 4)
+        out = np.empty(_whole(skipped + n), np.uint32)
+        for part, words in self._words("bits", skipped + n, purpose, call, block):
             out[part] = words
-        return out[:n]
+        return out[skipped : skipped + n]
 
     def uniform(
         self, shape: Ints, low: float = 0.0, high: float = 1.0, *, purpose: str,
@@ -242,9 +245,10 @@ class Streams:
             wide |= words[1::2]
         return out[:n]
 
-    def _words(self, name, n, purpose, call):
-        """Count the call, then return the chunks of (a slice, its words as (m,) uint32)."""
-        return _chunks(_whole(n) // 4, *self._take(name, purpose, call))
+    def _words(self, name, n, purpose, call, block=0):
+        """Count the call, then return the chunks of (a slice, its words as (m,) uint32), which
+        begin with those of a block."""
+        return _chunks(_whole(n) // 4, *self._take(name, purpose, call), block)
 
     def _take(self, name, purpose, call=None):
         purpose = _purpose(name, purpose)
@@ -256,12 +260,12 @@ class Streams:
             return _key(self._seed, purpose), call
 
 
-def _chunks(blocks, key, call):
+def _chunks(blocks, key, call, first=0):
     buffers = np.empty((3, 2, min(blocks, CHUNK)), np.uint64)
     for start in range(0, blocks, CHUNK):
         stop = min(start + CHUNK, blocks)
         even, odd, product = buffers[:, :, : stop - start]
-        index = np.arange(start, stop, dtype=np.uint64)
+        index = np.arange(first + start, first + stop, dtype=np.uint64)
         np.bitwise_and(index, LOW_WORD, out=even[0])
         np.right_shift(index, WORD, out=odd[0])
         even[1], odd[1] = call & 0xFFFFFFFF, call >> 32

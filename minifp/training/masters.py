@@ -46,6 +46,13 @@ class MasterWeights(Weights):
         p = self.parameters[i]
         p.storage.keep(p.array, self.masters[i])
 
+    @property
+    def kept(self):
+        return {"master": self.flat}
+
+    def take_up(self, i, kept):
+        self.assign(i, kept["master"])
+
     def publish(self, first, last):
         """Round the masters of these parameters into their working copies."""
         s = slice(self.starts[first], self.starts[last])

@@ -23,13 +23,11 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.numerics.policy import as_trained
 from minifp.optim.optimizer import Optimizer
-from minifp.optim.weights import Weights
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.interrupts import uninterrupted
 from minifp.training.diagnosis import Recorded
 from minifp.training.loss_scale import StaticLossScale, as_loss_scale
-from minifp.training.masters import MasterWeights
 from minifp.training.mixed_checks import (
     check_alike,
     check_distinct,
@@ -38,7 +36,12 @@ from minifp.training.mixed_checks import (
     check_state,
     optimizers_in,
 )
-from minifp.training.model_precision import precision_of, warn_of_another, warn_of_unscaled
+from minifp.training.model_precision import (
+    precision_of,
+    warn_of_another,
+    warn_of_unscaled,
+    weights_for,
+)
 from minifp.training.step_host import HostStep
 from minifp.training.step_result import StepResult
 
@@ -90,8 +93,10 @@ class MixedOptimizer:
         self.backwards: list[Recorded] = []  # whose gradients the next step uses
         self.last_seed: Any = 1.0  # of the gradients that the last step used
         self.largest = 0.0  # |gradient| of the next step, without S, as far as it was looked for
-        for o in self.optimizers:
-            o.bind(MasterWeights if masters else Weights, self.precision.optimizer_state)
+        kind = weights_for(self.precision, self.master_weights, self.parameters)
+        for n, o in enumerate(self.optimizers):
+            o.number = n
+            o.bind(kind, self.precision.optimizer_state)
         self._first = self.parameters[0]
         if is_on_device(self._first.array):
             arrays.holders.add(self)

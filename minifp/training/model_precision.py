@@ -5,7 +5,10 @@ from collections.abc import Iterable
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import PrecisionError
 from minifp.numerics.policy import Precision, entered_precision, get_precision
+from minifp.optim.narrow_weights import CompensatedWeights, StochasticWeights
+from minifp.optim.weights import Weights
 from minifp.runtime.callers import warn_once
+from minifp.training.masters import MasterWeights
 
 
 def precision_of(parameters: Iterable[Tensor]) -> Precision:
@@ -17,6 +20,35 @@ def precision_of(parameters: Iterable[Tensor]) -> Precision:
             "use one MixedOptimizer for each"
         )
     return next(iter(by_name.values()), None) or get_precision()
+
+
+def weights_for(
+    precision: Precision, masters: bool, parameters: Iterable[Tensor]
+) -> type[Weights]:
+    """What holds weights that are stored in less than float32.
+
+    Raises PrecisionError for a precision that rounds updates by chance, or compensates for rounding
+    them, where there are masters; warns where no parameter is stored in so few bits.
+    """
+    asked = {
+        "update_rounding=stochastic": precision.update_rounding == "stochastic",
+        "compensated=on": precision.compensated,
+    }
+    switch = next((name for name, is_asked in asked.items() if is_asked), None)
+    if switch is None:
+        return MasterWeights if masters else Weights
+    if masters:
+        raise PrecisionError(
+            f'precision "{precision}" has {switch}, which masters leave nothing to do: leave '
+            "master_weights=True out, or the switch"
+        )
+    if all(p.dtype.itemsize >= 4 for p in parameters):
+        warn_once(
+            f"nothing to round: {switch}",
+            f"{switch} does nothing here: all parameters are stored in float32 or wider; make the "
+            f'model inside of fp.precision("{precision}")',
+        )
+    return CompensatedWeights if precision.compensated else StochasticWeights
 
 
 def warn_of_another(precision: Precision) -> None:

@@ -26,29 +26,35 @@ scales |= st.builds(
     "dynamic+growth_interval={}+max_scale={!r}".format, st.integers(1, 9999), st.floats(1, 1e30)
 )
 chunked = st.integers(1, 10**18 - 1).map("chunked:{}".format)
+of_updates = st.sampled_from([{}, {"update_rounding": "stochastic"}, {"compensated": True}])
+narrow = {"weights": "float16", "master_weights": False}  # else these would do nothing
 precisions = st.builds(
-    Precision,
-    **dict.fromkeys(policy.FORMAT_FIELDS, formats)
-    | dict.fromkeys(policy.SUM_FIELDS, formats | chunked),
-    **{"master_weights": st.booleans(), "loss_scale": scales},
-    operations=st.none()
-    | st.dictionaries(st.sampled_from(sorted(TABLE)), st.sampled_from(CHOICES), max_size=3),
+    lambda p, ways: dataclasses.replace(p, **narrow, **ways) if ways else p,
+    st.builds(
+        Precision,
+        **dict.fromkeys(policy.FORMAT_FIELDS, formats)
+        | dict.fromkeys(policy.SUM_FIELDS, formats | chunked),
+        **{"master_weights": st.booleans(), "loss_scale": scales},
+        operations=st.none()
+        | st.dictionaries(st.sampled_from(sorted(TABLE)), st.sampled_from(CHOICES), max_size=3),
+    ),
+    of_updates,
 )
 
 # ---- switches -----------------------------------------------------------------------------------
 
 
 def test_the_named_precisions_are_those_of_the_table():
-    single = ("float32",) * 6
+    single, plain = ("float32",) * 6, ("nearest", False)
     table = {
-        "float32": (*single, False, "float32", None, None),
-        "mixed": (*("float16",) * 3, *single[:3], True, "float32", "dynamic", None),
-        "autocast": (*single, False, "float32", "dynamic", ()),
-        "float16": (*("float16",) * 6, False, "float32", None, None),
-        "float64": (*("float64",) * 6, False, "float64", None, None),
+        "float32": (*single, False, *plain, "float32", None, None),
+        "mixed": (*("float16",) * 3, *single[:3], True, *plain, "float32", "dynamic", None),
+        "autocast": (*single, False, *plain, "float32", "dynamic", ()),
+        "float16": (*("float16",) * 6, False, *plain, "float32", None, None),
+        "float64": (*("float64",) * 6, False, *plain, "float64", None, None),
     }
     order = "weights activations gradients accumulate reduce norm_parameters master_weights"
-    order = f"{order} optimizer_state loss_scale operations".split()
+    order = f"{order} update_rounding compensated optimizer_state loss_scale operations".split()
     for name, values in table.items():
         assert {s: getattr(NAMED[name], s) for s in order} == dict(zip(order, values))
         assert (str(NAMED[name]), Precision.parse(name)) == (name, NAMED[name])
@@ -156,6 +162,11 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("mixed,weights=float8", "weights='float8' .*expected float16, float32, float64"),
         ("mixed,master_weights=maybe", "master_weights='maybe' .*on or off"),
         ("mixed,loss_scale=0", "loss_scale='0' .*dynamic, lognormal, a positive number or off"),
+        ("float16,compensated=maybe", "compensated='maybe' .*on or off"),
+        ("float16,update_rounding=up", "update_rounding='up' .*expected nearest or stochastic"),
+        ("mixed,update_rounding=stochastic", "update_rounding=stochastic: .*master_weights=off"),
+        ("autocast,compensated=on", "compensated=on: with weights in float32.*weights=float16"),
+        ("float16,compensated=on,update_rounding=stochastic", "nothing to chance: .*one of both"),
         ("mixed,loss_scale=nan", "loss_scale='nan'"),
         (
             "mixed,loss_scale=dynamic+growth_intervall=9",
@@ -187,6 +198,8 @@ def test_a_loss_scale_is_dynamic_or_positive_and_finite_or_none(scale):
         Precision(loss_scale=scale)
     with pytest.raises(fp.PrecisionError, match="master_weights='yes': expected True or False"):
         Precision(master_weights="yes")
+    with pytest.raises(fp.PrecisionError, match="update_rounding=None: expected nearest or"):
+        Precision(update_rounding=None)
     with pytest.raises(fp.PrecisionError, match="not NoneType"):
         Precision.parse(None)
 

@@ -112,6 +112,7 @@ def test_a_compiled_kernel_gives_the_bits_of_its_reference(kernel, size, formats
 # ---- whole steps --------------------------------------------------------------------------------
 
 PRECISIONS = ["mixed", "float16", "mixed,optimizer_state=float16"]
+PRECISIONS += ["float16,update_rounding=stochastic", "float16,compensated=on"]
 SHAPES = [(3,), (2, 70), (), (0, 2), (5, 4, 3), (1,)]
 
 

@@ -153,7 +153,7 @@ def held_always(model: Any, optimizer: MixedOptimizer, in_float32: bool = False)
     for block in (b for o in optimizer.optimizers for b in o.blocks):
         for p in block.parameters:
             name, size = names.get(id(p), "a parameter"), p.array.size
-            state = sum(a.dtype.itemsize for a in block.state.values())
+            state = sum(a.dtype.itemsize for a in block.all_state())
             found.append(Held(STATE, name, size * state))
             if block.weights.is_master and not in_float32:
                 found.append(Held(MASTERS, name, size * block.weights.flat.dtype.itemsize))
