@@ -310,7 +310,7 @@ class Optimizer:
         in one pass over memory, or else one thing after the other."""
         first, last, part, step, state = run
         weights, compiled = block.weights, self._compiled_rule(block, gradients.arrays[first].dtype)
-        if compiled is None or weights.is_stochastic or weights.compensation is not None:
+        if compiled is None:
             w = weights.opened(part)
             self.update(block.group, w, gradients.flat(first, last), state, step, scale)
             weights.close(part, w, draw)
@@ -320,7 +320,9 @@ class Optimizer:
             arrays, keywords = self._arguments(block.group, state, step)
             copy = weights.stored[part] if weights.is_master else None
             together = gradients.flat if is_on_device(w) else gradients.scattered
-            compiled.in_place(w, copy, together(first, last), arrays, scale, keywords)
+            rest = None if weights.compensation is None else weights.compensation[part]
+            drawn = draw.numbers(part) if weights.is_stochastic else ()
+            compiled.in_place(w, copy, together(first, last), arrays, scale, keywords, rest, drawn)
             weights.written(first, last)
 
     def _compiled_rule(self, block, format):

@@ -7,6 +7,7 @@ from typing import Any
 
 from minifp.derive.trace import Formula
 from minifp.numerics.dispatch import pointwise
+from minifp.numerics.formats import format_of
 from minifp.runtime.cpu import updates
 from minifp.runtime.cuda.arrays import is_on_device
 
@@ -18,7 +19,7 @@ class Update:
         self.kernel = pointwise(reference, is_fused=False)
         self.__name__ = reference.__name__
         self.formulas = self.kernel.formulas
-        self.kernels: dict = {}  # by formula and the format of the copy
+        self.kernels: dict = {}  # by formula, and how weights are stored
 
     @cached_property
     def on_device(self) -> Any:
@@ -37,20 +38,25 @@ class Update:
 
     def in_place(
         self, w: Any, copy: Any, gradients: Any, states: list, inverse_scale: float, settings: Any,
+        compensation: Any = None, draw: tuple = (),
     ) -> None:  # fmt: skip
         """Update w and states (None for one that is not kept), all (n), with Scattered gradients.
 
-        copy: (n), into which w is rounded, or None. On a GPU all are device arrays, and gradients
-        one flat one.
+        copy: (n), into which w is rounded, or None. compensation: (n), what is kept of rounding w,
+        or None. draw: the numbers from which those are drawn that w is rounded by, none to the
+        nearest. On a GPU all are device arrays, and gradients one flat one.
         """
         formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
         if is_on_device(w):
             return self.on_device.update_in_place(formula, w, copy, gradients, states, settings)
-        key = formula, None if copy is None else copy.dtype
+        is_compensated, stochastic = compensation is not None, format_of(w.dtype) if draw else None
+        key = formula, None if copy is None else copy.dtype, is_compensated, stochastic
         if key not in self.kernels:
-            self.kernels[key] = updates.kernel_for(formula, [w, *states], copy)
-        arrays = [a for a in (w, *states, copy) if a is not None]
-        updates.run(self.kernels[key], gradients, arrays, formula.told(settings))
+            self.kernels[key] = updates.kernel_for(
+                formula, [w, *states], copy, is_compensated, stochastic
+            )
+        arrays = [a for a in (w, *states, copy, compensation) if a is not None]
+        updates.run(self.kernels[key], gradients, arrays, (*formula.told(settings), *draw))
 
     def __call__(self, *args: Any, to: Any, **settings: Any) -> Any:
         """New weights and states, in the formats `to`."""
