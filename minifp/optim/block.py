@@ -81,7 +81,7 @@ class Block:
     """Weights, state and step counts of parameters that lie one after the other.
 
     state: name -> (n) array, in `state_format`. numbers: name -> one number for each parameter.
-    steps: how many updates each parameter has had.
+    steps: how many updates each parameter has had. number: its own, among its optimizer's.
     """
 
     group: dict
@@ -89,6 +89,7 @@ class Block:
     state_format: np.dtype
     numbers: dict
     steps: list
+    number: int = 0
     state: dict = field(default_factory=dict)
 
     @property

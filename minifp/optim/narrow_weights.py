@@ -22,7 +22,7 @@ from minifp.numerics.format_codes import codes_of
 from minifp.numerics.formats import downcast, float32, format_of, upcast
 from minifp.optim.weights import Weights
 from minifp.runtime import random
-from minifp.runtime.device import full, placed
+from minifp.runtime.device import full, moved, placed
 
 
 class Draw(NamedTuple):
@@ -40,6 +40,11 @@ class Draw(NamedTuple):
         """What random.py knows them by."""
         return f"rounding of updates {self.place}"
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """That of these random numbers, two words."""
+        return random.key(self.purpose)
+
     def words(self, part: slice) -> np.ndarray:
         """Those of a part of the block, (n) uint32."""
         n = part.stop - part.start
@@ -47,7 +52,7 @@ class Draw(NamedTuple):
 
     def numbers(self, part: slice) -> tuple[int, int, int, int]:
         """What kernels draw them from: the key, the step, and where the part begins."""
-        return *random.key(self.purpose), self.step, part.start
+        return *self.key, self.step, part.start
 
 
 class StochasticWeights(Weights):
@@ -59,8 +64,9 @@ class StochasticWeights(Weights):
         return upcast(self.flat[part], float32)
 
     def close(self, part, w, draw):
-        codes = codes_of(w, format_of(self.flat.dtype), "stochastic", draw.words(part))
-        self.flat[part] = codes.view(self.flat.dtype)
+        dtype, on_host = self.flat.dtype, moved(w, "cpu")  # a GPU's own kernel: see block_cuda.py
+        codes = codes_of(on_host, format_of(dtype), "stochastic", draw.words(part))
+        self.flat[part] = placed(codes.view(dtype), like=self.flat)
 
 
 class CompensatedWeights(Weights):

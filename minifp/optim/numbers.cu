@@ -1,4 +1,5 @@
-// The numbers of an update rule, computed once for all elements, in double: see update.cu.
+// The numbers of an update rule, computed once for all elements, in double, and those from which
+// random ones are drawn: see update.cu.
 //
 // settings: those of the group. base: how many updates its parameters had before the optimizer's
 // STEPS were counted from 0. In place of the name with a dollar minifp/optim/block_cuda.py puts what

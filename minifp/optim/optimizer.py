@@ -189,14 +189,17 @@ class Optimizer:
         """
         before: list = [] if self._blocks is None else saving.places(self)
         self._held = masters, state_format
-        self._blocks = [block for group in self.param_groups for block in self._laid_out(group)]
+        self._blocks = []
+        for group in self.param_groups:
+            self._blocks += self._laid_out(group)
         for (block, i), place in zip(saving.places(self), before):
             block.take_over(i, *place)
 
     def _laid_out(self, group):
         """The blocks of one group, one for each format of its parameters."""
         masters, state_format = self._held
-        for dtype in dict.fromkeys(p.dtype for p in group["params"]):
+        dtypes = dict.fromkeys(p.dtype for p in group["params"])
+        for number, dtype in enumerate(dtypes, len(self._blocks)):
             alike = [p for p in group["params"] if p.dtype == dtype]
             wide = np.promote_types(dtype, float32)
             stored = as_dtype(state_format)
@@ -204,7 +207,7 @@ class Optimizer:
                 stored = np.promote_types(stored, dtype)
             weights = Weights(alike) if dtype == wide else masters(alike)
             numbers = {name: [first] * len(alike) for name, first in self.numbers.items()}
-            yield Block(group, weights, stored, numbers, [0] * len(alike))
+            yield Block(group, weights, stored, numbers, [0] * len(alike), number)
 
     def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The names of the state that the settings of a group call for."""
@@ -294,21 +297,25 @@ class Optimizer:
 
         gradients: what `gradients()` has just returned.
         """
-        for k, (block, of_block) in enumerate(zip(self.blocks, gradients)):
+        for block, of_block in zip(self.blocks, gradients):
             block.weights.take_up_assigned()
             scale = -inverse_scale if block.group.get("maximize") else inverse_scale
             for first, last in block.runs(of_block, self.alone):
                 run = block.begin_step(first, last)
-                draw = Draw(f"{self.number}.{k}", run.step)
-                self._update_run(block, run, of_block, scale, draw)
+                self._update_run(block, run, of_block, scale)
                 block.end_step(run)
             of_block.consume()
         self.counted = self.steps + 1, self.attempts
 
-    def _update_run(self, block, run, gradients, scale, draw):
+    def draw(self, block: Block, step: int) -> Draw:
+        """The random numbers of a step of a block's weights."""
+        return Draw(f"{self.number}.{block.number}", step)
+
+    def _update_run(self, block, run, gradients, scale):
         """Update one run of parameters, and what is stored of them: by the rule's compiled kernel
         in one pass over memory, or else one thing after the other."""
         first, last, part, step, state = run
+        draw = self.draw(block, step)
         weights, compiled = block.weights, self._compiled_rule(block, gradients.arrays[first].dtype)
         if compiled is None:
             w = weights.opened(part)

@@ -48,7 +48,8 @@ class Update:
         """
         formula = self.formula((w, gradients, *states), float(inverse_scale), settings)
         if is_on_device(w):
-            return self.on_device.update_in_place(formula, w, copy, gradients, states, settings)
+            arrays = w, copy, gradients, states
+            return self.on_device.update_in_place(formula, *arrays, settings, compensation, draw)
         is_compensated, stochastic = compensation is not None, format_of(w.dtype) if draw else None
         key = formula, None if copy is None else copy.dtype, is_compensated, stochastic
         if key not in self.kernels:

@@ -38,9 +38,10 @@ class BlockUpdate:
         return [held[name] if name in self.names else None for name in names]
 
     def _begin(self, formula):
-        self.numbers = Numbers(formula)
+        by_chance = self.block.weights.is_stochastic
+        self.numbers = Numbers(formula, by_chance)
         self.values = np.empty(0)  # of the settings, those that are on the device
-        self.settings = empty((max(1, len(self.numbers.settings)),), np.float64)
+        self.settings = empty((max(1, len(self.numbers.settings) + 2 * by_chance),), np.float64)
         self.control = empty((self.numbers.count,), np.float32)
 
     def _keywords(self):
@@ -51,7 +52,8 @@ class BlockUpdate:
         return self.compiled.formula((self.block.weights.flat, g, *self.states), 1.0, keywords)
 
     def refresh(self) -> None:
-        """Bring the group's settings to the device if they have changed, as a learning rate has.
+        """Bring the group's settings to the device if they have changed, as a learning rate has, and
+        the key of its random numbers, as a seed has.
 
         Raises CaptureError for one of which a graph has another kernel, such as `nesterov`.
         """
@@ -64,7 +66,8 @@ class BlockUpdate:
                     "after a step was captured, which a graph cannot follow: capture it anew"
                 )
             self._begin(formula)
-        values = self.numbers.values(keywords)
+        is_stochastic, draw = self.block.weights.is_stochastic, self.optimizer.draw(self.block, 0)
+        values = self.numbers.values(keywords, draw.key if is_stochastic else ())
         if not np.array_equal(values, self.values):
             self.settings[...] = to_device(values)
             self.values = values
@@ -80,8 +83,11 @@ class BlockUpdate:
         self.numbers.launch(state, number, self.settings, base, sign, self.control)
         copy = weights.stored if weights.is_master else None
         formula = self._formula(self._keywords(), g)
-        on_device = self.compiled.on_device
-        on_device.in_place(formula, weights.flat, copy, g, self.states, self.control)
+        on_device, first = self.compiled.on_device, 0 if weights.is_stochastic else None
+        on_device.in_place(
+            *(formula, weights.flat, copy, g, self.states, self.control),
+            *(weights.compensation, first),
+        )
         self.is_captured |= capturing.now is not None and capturing.now.captures
         weights.written(0, len(block.steps))
 

@@ -62,7 +62,11 @@ def assert_close(one, other, ulps):
         assert np.allclose(a, b, rtol=0, atol=ulps * 2.0**-24 * np.abs(a).max()), name
 
 
-@pytest.mark.parametrize("precision", ["mixed", "float32", "mixed,master_weights=off"])
+BARE = "mixed,master_weights=off"
+OF_UPDATES = [f"{BARE},update_rounding=stochastic", f"{BARE},compensated=on"]
+
+
+@pytest.mark.parametrize("precision", ["mixed", "float32", BARE, *OF_UPDATES])
 @pytest.mark.parametrize("name", RULES)
 def test_a_step_is_that_of_the_cpu(name, precision):
     """From the same gradients; what products and sums err, on each device, is not of interest."""
@@ -88,7 +92,7 @@ def test_a_step_is_that_of_the_cpu(name, precision):
             optimizer.zero_grad()
         assert optimizer.optimizer.steps == 4 and optimizer.optimizer.attempts == 5
         models.append(model)
-    assert_close(*models, ulps=64 if precision != "mixed,master_weights=off" else 2.0**14)
+    assert_close(*models, ulps=64 if not precision.startswith(BARE) else 2.0**14)
 
 
 @pytest.mark.parametrize("name", BY_THE_HOST)

@@ -1,24 +1,7 @@
-// Philox 4x32-10 (Salmon et al., SC'11), as minifp/runtime/random.py has it, and what dropout does with it.
+// What dropout does with the random numbers of random.cuh.
 //
 // k0, k1: the key. call: the number of the call. stream: null, or memory in which a graph has the
 // key and the number of the first call of its step, to which `call` is added.
-__device__ inline void philox(unsigned k0, unsigned k1, unsigned long long block,
-                              unsigned long long call, unsigned *c) {
-  c[0] = (unsigned)block;
-  c[1] = (unsigned)(block >> 32);
-  c[2] = (unsigned)call;
-  c[3] = (unsigned)(call >> 32);
-  for (int round = 0; round < 10; round++) {
-    unsigned high0 = __umulhi(0xD2511F53u, c[0]), low0 = 0xD2511F53u * c[0];
-    unsigned high1 = __umulhi(0xCD9E8D57u, c[2]), low1 = 0xCD9E8D57u * c[2];
-    c[0] = high1 ^ c[1] ^ k0;
-    c[1] = low1;
-    c[2] = high0 ^ c[3] ^ k1;
-    c[3] = low0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-}
 
 __device__ inline float uniform(unsigned word) { return (word >> 8) * 5.9604644775390625e-8f; }
 

@@ -13,7 +13,7 @@ from minifp.runtime.cuda.arrays import empty, lasting, to_device
 from minifp.runtime.cuda.capturing import Uncounted
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 
-TEXT = Text(__name__, "dropout.cu")
+TEXT = Text(__name__, "dropout.cu", "random.cuh")
 BYTE = np.dtype("bool")
 
 

@@ -93,15 +93,20 @@ def module_of(text: str) -> Module:
 
 
 class Text:
-    """A `.cu` file beside the Python module that launches it: Text(__name__, "conv.cu")."""
+    """A `.cu` file beside the Python module that launches it: Text(__name__, "conv.cu").
 
-    def __init__(self, module: str, name: str) -> None:
-        self.package, self.name = module.rpartition(".")[0], name
+    headers: names of files beside this one with what it uses.
+    """
+
+    def __init__(self, module: str, name: str, *headers: str) -> None:
+        self.package, self.name, self.headers = module.rpartition(".")[0], name, headers
         self.modules: dict = {}
 
     def read(self) -> str:
-        """What is in the file."""
-        return (files(self.package) / self.name).read_text(encoding="utf-8")
+        """What is in the headers and in the file."""
+        own = (files(self.package) / self.name).read_text(encoding="utf-8")
+        folder = files("minifp.runtime.cuda")
+        return "".join([*((folder / h).read_text(encoding="utf-8") for h in self.headers), own])
 
     def __call__(self, **types: Any) -> Module:
         """The module with these types: dtypes, or numbers, which become constants."""
