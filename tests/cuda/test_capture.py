@@ -73,6 +73,16 @@ def assert_same(one, other):
         assert value.tobytes() == other[1][name].tobytes(), name
 
 
+@pytest.mark.parametrize("way", ["update_rounding=stochastic", "compensated=on"])
+def test_a_graph_keeps_small_updates_as_steps_without_one_do_also_with_another_seed(way):
+    def between(i, optimizer):
+        if i == 8:
+            fp.manual_seed(5)
+
+    precision = f"mixed,master_weights=off,{way}"
+    assert_same(*(trained(c, 12, precision, between) for c in (False, True)))
+
+
 @pytest.mark.sampled(4, core=lambda precision: precision == "mixed")
 @pytest.mark.parametrize("precision", ["float32", "mixed"])
 def test_losses_are_the_same_as_without_a_graph_over_1000_steps(precision):

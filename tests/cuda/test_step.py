@@ -95,6 +95,39 @@ def test_a_step_is_that_of_the_cpu(name, precision):
     assert_close(*models, ulps=64 if not precision.startswith(BARE) else 2.0**14)
 
 
+@pytest.mark.parametrize("precision", OF_UPDATES)
+@pytest.mark.parametrize("decided", ["by the host", "on the GPU"])
+def test_small_updates_are_kept_by_the_same_bits_as_on_the_cpu(decided, precision, monkeypatch):
+    """Of updates that both compute exactly: in the key, the step and the place of each weight."""
+    if decided == "by the host":
+        monkeypatch.setattr(step_memory, "can_update", lambda o: False)
+    found = []
+    for device in ("cpu", "cuda"):
+        fp.manual_seed(3)
+        with fp.precision(f"{precision},loss_scale=1"):
+            layers = [nn.Linear(6, 9).to(device), nn.Linear(9, 4).to(device)]
+        for layer in layers:
+            layer.weight.data = fp.tensor(np.ones(layer.weight.shape), device=device)
+        rules = [optim.SGD(layer.parameters(), lr=2.0**-14) for layer in layers]
+        optimizer, random = fp.MixedOptimizer(rules), np.random.default_rng(0)
+        for _ in range(4):
+            for p in optimizer.parameters:
+                g = random.integers(-16, 16, p.shape)
+                p.grad = fp.tensor(g, p.gradient_dtype, device=device)
+            if device == "cuda" and decided == "on the GPU":
+                memory = optimizer._step_memory()
+                memory.prepare()
+                for p in optimizer.parameters:
+                    p.grad.seed = memory.seed
+            optimizer.step()
+            optimizer.zero_grad()
+        found.append([weights_of(layer) for layer in layers])
+    for one, other in zip(*found):
+        assert len(np.unique(one["weight"])) > 4
+        for name, value in one.items():
+            assert value.tobytes() == other[name].tobytes(), name
+
+
 @pytest.mark.parametrize("name", BY_THE_HOST)
 def test_a_rule_that_only_the_host_knows_steps_too(name):
     models = []

@@ -112,13 +112,17 @@ def test_a_short_draw_is_the_beginning_of_a_long_one(draw):
         np.testing.assert_array_equal(draw(n, purpose="x", call=0), long[:n])
 
 
-def test_blocks_beyond_2_to_the_32_count_on_in_the_second_word(monkeypatch):
-    chunks = random._chunks(2, np.zeros((2, 1), np.uint64), 0)
-    expected = random.philox([(1, 7, 0, 0)], (0, 0))
-    monkeypatch.setattr(
-        random.np, "arange", lambda *_, dtype: np.array([7 * 2**32, 7 * 2**32 + 1], dtype)
-    )
-    np.testing.assert_array_equal(next(chunks)[1][4:], expected[0])
+def test_a_draw_may_begin_anywhere():
+    long = random.bits(70_003, purpose="x", call=0)
+    for first in (0, 1, 3, 4, 65_537, 70_003):
+        part = random.bits(70_003 - first, purpose="x", call=0, first=first)
+        np.testing.assert_array_equal(part, long[first:])
+
+
+def test_blocks_beyond_2_to_the_32_count_on_in_the_second_word():
+    expected = random.philox([(1, 7, 5, 0)], random.key("x"))
+    words = random.bits(3, purpose="x", call=5, first=4 * (7 * 2**32 + 1) + 1)
+    np.testing.assert_array_equal(words, expected[0][1:])
 
 
 # ---- purposes, calls and state ------------------------------------------------------------------
