@@ -18,6 +18,7 @@ from minifp.numerics import autocast
 from minifp.numerics.formats import FORMATS, as_dtype, float16, float32, float64
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
 from minifp.numerics.precision_names import meant
+from minifp.numerics.small_updates import UPDATE_ROUNDINGS, check_small_updates
 from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.runtime.contexts import Context, Entry
 
@@ -105,33 +106,9 @@ class Precision:
         for name in FLAGS:
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise PrecisionError(f"{name}={getattr(self, name)!r}: expected True or False")
-        if self.update_rounding not in UPDATE_ROUNDINGS:
-            raise PrecisionError(
-                f"update_rounding={self.update_rounding!r}: expected {' or '.join(UPDATE_ROUNDINGS)}"
-            )
-        self._check_small_updates()
+        check_small_updates(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
-
-    def _check_small_updates(self):
-        """Refuse ways to keep small updates that would do nothing."""
-        ways = {"update_rounding=stochastic": self.update_rounding == "stochastic"}
-        ways["compensated=on"] = self.compensated
-        asked = [way for way, is_asked in ways.items() if is_asked]
-        if not asked:
-            return
-        if len(asked) > 1:
-            problem = "what is kept of a rounding leaves nothing to chance: expected one of both"
-        elif self.master_weights:
-            problem = "with master_weights=on, which lose no update: expected master_weights=off"
-        elif not any(FORMATS[name].bytes < 4 for name in (self.weights, self.norm_parameters)):
-            problem = (
-                f"with weights in {self.weights}, which are not rounded after an update: expected "
-                f"weights in fewer bits, such as weights={HALF}"
-            )
-        else:
-            return
-        raise PrecisionError(f"{' and '.join(asked)}: {problem}")
 
     def __deepcopy__(self, memo):
         return self  # frozen; a copied module computes in the very same precision
@@ -195,7 +172,6 @@ SWITCHES = tuple(f.name for f in fields(Precision) if f.init)
 STORAGE_FIELDS = ("weights", "activations", "gradients")
 SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
-UPDATE_ROUNDINGS = ("nearest", "stochastic")
 FORMAT_FIELDS = (*STORAGE_FIELDS, *SUM_FIELDS, "norm_parameters", "optimizer_state")
 
 

@@ -148,8 +148,8 @@ class Numbers:
         self.module = module_of(filled(NUMBERS.read(), {"NUMBERS": "\n".join(lines)}))
 
     def values(self, settings: dict, key: tuple = ()) -> np.ndarray:
-        """The settings as the kernel reads them: float64, one after the other, and the key of random
-        numbers."""
+        """The settings as the kernel reads them: float64, one after the other, and the key of
+        random numbers."""
         values = []
         for name, *places in (node.value for node in self.settings):
             value = settings[name]

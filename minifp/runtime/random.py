@@ -148,9 +148,7 @@ class Streams:
         with self._lock:
             self._calls[purpose] = self._calls.get(purpose, 0) + calls
 
-    def bits(
-        self, n: int, *, purpose: str, call: int | None = None, first: int = 0
-    ) -> np.ndarray:
+    def bits(self, n: int, *, purpose: str, call: int | None = None, first: int = 0) -> np.ndarray:
         """Draw n words of 32 random bits, (n,) uint32: numbers `first` to `first` + n - 1."""
         n = _integer("bits", "n", n, 2**63 - 1)
         block, skipped = divmod(_integer("bits", "first", first, 2**63 - 1), 4)
@@ -248,7 +246,8 @@ class Streams:
     def _words(self, name, n, purpose, call, block=0):
         """Count the call, then return the chunks of (a slice, its words as (m,) uint32), which
         begin with those of a block."""
-        return _chunks(_whole(n) // 4, *self._take(name, purpose, call), block)
+        key, call = self._take(name, purpose, call)
+        return _chunks(_whole(n) // 4, key, call, block)
 
     def _take(self, name, purpose, call=None):
         purpose = _purpose(name, purpose)

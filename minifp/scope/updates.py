@@ -21,8 +21,9 @@ class Updates:
     """What became of one parameter's updates in one step: counts of elements.
 
     count: all. wanted: those whose update a float32 weight would have felt. lost: of these, those
-    that did not change where weights are kept (in float32 masters, or else as they are stored).
-    waiting: changed in the masters, but not (yet) in the stored copy. lost_in_half: those that
+    that did not change where weights are kept (in float32 masters, with what compensates for
+    rounding, or else as they are stored). waiting: changed there, but not (yet) in what is stored.
+    lost_in_half: those that
     would be lost, or are, if float16 weights were kept alone. zero_gradients: those whose gradient
     was 0. ratio: the norm of the update over that of the weights.
     """
@@ -80,7 +81,7 @@ def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list
     for first, last in block.runs(given, o.alone):
         slices = block.weights.slices[first:last]
         at, start = slice(slices[0].start, slices[-1].stop), slices[0].start
-        kept, stored = (copied(a[at]) for a in (block.weights.flat, block.weights.stored))
+        kept, stored = (copied(a) for a in (block.weights.opened(at), block.weights.stored[at]))
         gradient = moved(given.flat(first, last), "cpu")
         state: dict = {name: copied(array[at]) for name, array in block.state.items()}
         state |= {name: values[first] for name, values in block.numbers.items()}
@@ -116,7 +117,8 @@ def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
 
 def masks_of(run: Wanted, update: np.ndarray) -> tuple:
     """For each element whether it counts as what Updates names, in its order."""
-    kept_now, stored_now = (moved(a[run.at], "cpu") for a in (run.weights.flat, run.weights.stored))
+    arrays = run.weights.opened(run.at), run.weights.stored[run.at]
+    kept_now, stored_now = (moved(a, "cpu") for a in arrays)
     wants, stays = run.updated != run.wide, kept_now == run.kept
     with np.errstate(all="ignore"):
         half = downcast(run.wide, float16)

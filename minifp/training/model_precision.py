@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import PrecisionError
 from minifp.numerics.policy import Precision, entered_precision, get_precision
+from minifp.numerics.small_updates import way_of
 from minifp.optim.narrow_weights import CompensatedWeights, StochasticWeights
 from minifp.optim.weights import Weights
 from minifp.runtime.callers import warn_once
@@ -22,26 +23,18 @@ def precision_of(parameters: Iterable[Tensor]) -> Precision:
     return next(iter(by_name.values()), None) or get_precision()
 
 
-def weights_for(
-    precision: Precision, masters: bool, parameters: Iterable[Tensor]
-) -> type[Weights]:
+def weights_for(precision: Precision, masters: bool, parameters: Iterable[Tensor]) -> type[Weights]:
     """What holds weights that are stored in less than float32.
 
     Raises PrecisionError for a precision that rounds updates by chance, or compensates for rounding
     them, where there are masters; warns where no parameter is stored in so few bits.
     """
-    asked = {
-        "update_rounding=stochastic": precision.update_rounding == "stochastic",
-        "compensated=on": precision.compensated,
-    }
-    switch = next((name for name, is_asked in asked.items() if is_asked), None)
-    if switch is None:
-        return MasterWeights if masters else Weights
     if masters:
-        raise PrecisionError(
-            f'precision "{precision}" has {switch}, which masters leave nothing to do: leave '
-            "master_weights=True out, or the switch"
-        )
+        check_masters(precision)
+        return MasterWeights
+    switch = way_of(precision)
+    if switch is None:
+        return Weights
     if all(p.dtype.itemsize >= 4 for p in parameters):
         warn_once(
             f"nothing to round: {switch}",
@@ -49,6 +42,16 @@ def weights_for(
             f'model inside of fp.precision("{precision}")',
         )
     return CompensatedWeights if precision.compensated else StochasticWeights
+
+
+def check_masters(precision: Precision) -> None:
+    """Raise PrecisionError for a precision with a switch that masters leave nothing to do."""
+    switch = way_of(precision)
+    if switch is not None:
+        raise PrecisionError(
+            f'precision "{precision}" has {switch}, which masters leave nothing to do: use '
+            "fp.MixedOptimizer without master_weights=True, or leave the switch out"
+        )
 
 
 def warn_of_another(precision: Precision) -> None:

@@ -52,8 +52,8 @@ class BlockUpdate:
         return self.compiled.formula((self.block.weights.flat, g, *self.states), 1.0, keywords)
 
     def refresh(self) -> None:
-        """Bring the group's settings to the device if they have changed, as a learning rate has, and
-        the key of its random numbers, as a seed has.
+        """Bring the group's settings to the device if they have changed, as a learning rate has,
+        and the key of its random numbers, as a seed has.
 
         Raises CaptureError for one of which a graph has another kernel, such as `nesterov`.
         """

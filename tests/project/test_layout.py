@@ -44,7 +44,8 @@ WORDS = {"errors", "typing", "checks"}
 SHELL = {"cli", "__main__"}  # and every folder of COMMANDS, which stands beside what they run
 COMMANDS = "commands"
 NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms' things
-DRAW_NUMBERS = {"ops", "nn", "data", "lab", "scope", "saving"}  # what may import random itself
+# What may import random itself.
+DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving"}
 DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
 NAME_PRECISIONS = {"lab", "scope", "report", "shell"}  # "float16" is the name of one
 COMPILED = {"parallel", "compiled", "native", "pointwise"}  # each kernel by itself

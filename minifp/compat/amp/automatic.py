@@ -29,6 +29,7 @@ from minifp.runtime.callers import warn_once
 from minifp.training.fault_search import is_finite
 from minifp.training.loss_scale import DynamicLossScale, StaticLossScale, as_loss_scale
 from minifp.training.masters import MasterWeights
+from minifp.training.model_precision import check_masters
 from minifp.training.patience import check_patience
 from minifp.training.step_host import not_finite
 from minifp.training.step_result import StepResult
@@ -125,6 +126,8 @@ class Automatic:
         if optimizer.has_masters:
             return
         if any(p.dtype != np.promote_types(p.dtype, float32) for p in optimizer.parameters):
+            for p in optimizer.parameters:
+                check_masters(p.precision or policy.get_precision())
             optimizer.bind(MasterWeights)
 
     def apply(self, optimizer: Optimizer, gradients: list) -> None:

@@ -50,7 +50,8 @@ def compare(
       float64   everything in float64
     Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
     mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
-    are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations.
+    are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations,
+    and where masters are off update_rounding=stochastic and compensated=on.
     A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100; another that
     adapts is lognormal, by the statistics of gradients: mixed,loss_scale=lognormal.
     accumulate and reduce can be chunked:32, too: 32 addends in float16, and these sums in float32.

@@ -1,4 +1,4 @@
-"""Random numbers in LLVM's terms, and rounding by them: as random.py and format_codes.py have them."""
+"""Random numbers in LLVM's terms (see random.py), and rounding by them (see format_codes.py)."""
 
 from typing import Any
 

@@ -11,8 +11,8 @@ from minifp.derive.graph import Node
 from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import Formula
 from minifp.runtime.cpu import pool
-from minifp.runtime.cpu.loops import Code, new_module
 from minifp.runtime.cpu.formats_ir import BYTES, FORMATS
+from minifp.runtime.cpu.loops import Code, new_module
 from minifp.runtime.cpu.machine import I64, kernel_of
 from minifp.runtime.cpu.random_ir import stochastic_code, word_of
 from minifp.runtime.cpu.scattered import Scattered, parts_of
@@ -31,7 +31,10 @@ def target_of(k: int) -> int:
 
 
 def update_text(
-    formula: Formula, dtypes: dict[int, str], copy: str | None, is_compensated: bool = False,
+    formula: Formula,
+    dtypes: dict[int, str],
+    copy: str | None,
+    is_compensated: bool = False,
     stochastic: Any = None,
 ) -> str:
     """LLVM's text of a kernel, NAME. dtypes: of the arrays that there are, by the result that each

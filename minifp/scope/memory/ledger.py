@@ -153,7 +153,8 @@ def held_always(model: Any, optimizer: MixedOptimizer, in_float32: bool = False)
     for block in (b for o in optimizer.optimizers for b in o.blocks):
         for p in block.parameters:
             name, size = names.get(id(p), "a parameter"), p.array.size
-            state = sum(a.dtype.itemsize for a in block.all_state())
+            arrays = block.state.values() if in_float32 else block.all_state()
+            state = sum(a.dtype.itemsize for a in arrays)
             found.append(Held(STATE, name, size * state))
             if block.weights.is_master and not in_float32:
                 found.append(Held(MASTERS, name, size * block.weights.flat.dtype.itemsize))

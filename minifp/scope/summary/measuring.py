@@ -231,7 +231,8 @@ def _bytes(module, precision, peak, states):
     return {
         "weights": sum(t.array.nbytes for t in stored),
         "masters": sum(4 * p.numel() for p in narrow) if precision.master_weights else 0,
-        "optimizer_state": states * state * sum(p.numel() for p in weights),
+        "optimizer_state": states * state * sum(p.numel() for p in weights)
+        + precision.compensated * sum(p.array.nbytes for p in narrow),
         "activations": peak.get(ACTIVATIONS, 0),
         "gradients": sum(peak.get(kind, 0) for kind in GRADIENTS),
     }
