@@ -83,6 +83,15 @@ def test_narrow_weights_get_masters(process):
     np.testing.assert_allclose(before - model.weight.exact, 3e-5, rtol=2e-2)
 
 
+def test_masters_that_a_precision_asks_to_do_without_are_refused(process):
+    with fp.precision("mixed,master_weights=off,update_rounding=stochastic"):
+        model = fp.nn.Linear(4, 2)
+    optimizer = fp.amp.enable_mixed_precision(fp.optim.SGD(model.parameters(), lr=1e-5))
+    model.weight.sum().backward()
+    with pytest.raises(fp.PrecisionError, match="update_rounding=stochastic, which masters"):
+        optimizer.step()
+
+
 def test_nan_that_nobody_looked_for_is_told_of(process):
     w = fp.ones(2, requires_grad=True)
     (w * math.inf).sum().backward()

@@ -111,8 +111,8 @@ def test_a_compiled_kernel_gives_the_bits_of_its_reference(kernel, size, formats
 
 # ---- whole steps --------------------------------------------------------------------------------
 
-PRECISIONS = ["mixed", "float16", "mixed,optimizer_state=float16"]
-PRECISIONS += ["float16,update_rounding=stochastic", "float16,compensated=on"]
+OF_UPDATES = ["float16,update_rounding=stochastic", "float16,compensated=on"]
+PRECISIONS = ["mixed", "float16", "mixed,optimizer_state=float16", *OF_UPDATES]
 SHAPES = [(3,), (2, 70), (), (0, 2), (5, 4, 3), (1,)]
 
 
@@ -185,20 +185,21 @@ def test_an_observer_sees_the_kernels_and_changes_no_bit(rule):
     assert len(observer.seen) >= 8 and watched == alone
 
 
-def test_bits_do_not_depend_on_the_number_of_threads():
+@pytest.mark.parametrize("precision", ["mixed", *OF_UPDATES])
+def test_bits_do_not_depend_on_the_number_of_threads(precision):
     from minifp.runtime.cpu.threads import get_num_threads, set_num_threads
 
     before, found = get_num_threads(), []
     try:
         for count in (1, 2, 3):
             set_num_threads(count)
-            found.append(train("Adam", "mixed", [(70_001,), (3,), (50, 4001)], clip_norm=5.0)[0])
+            found.append(train("Adam", precision, [(70_001,), (3,), (50, 4001)], clip_norm=5.0)[0])
     finally:
         set_num_threads(before)
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("precision", ["mixed", "float32", "mixed,master_weights=off"])
+@pytest.mark.parametrize("precision", ["mixed", "float32", "mixed,master_weights=off", *OF_UPDATES])
 @pytest.mark.parametrize("rule", ["SGD", "Adam", "RMSprop"])
 def test_a_step_makes_no_temporary_arrays(rule, precision):
     with fp.precision(precision):

@@ -102,13 +102,19 @@ def ledger_of(model, precision, batch, **settings):
 # ---- what is held -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("precision, size, masters", [("float32", 4, 0), ("mixed", 2, 4)])
-def test_what_is_always_held_is_counted_by_its_format(precision, size, masters):
+COMPENSATED = "mixed,master_weights=off,compensated=on"
+
+
+@pytest.mark.parametrize(
+    "precision, size, masters, rest",
+    [("float32", 4, 0, 0), ("mixed", 2, 4, 0), (COMPENSATED, 2, 0, 2)],
+)
+def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, rest):
     memory = ledger_of(perceptron, precision, rows).memory
     assert set(memory.now) == set(KINDS)
     assert memory.always["weights"] == size * NUMBERS
     assert memory.always["masters"] == masters * NUMBERS
-    assert memory.always["optimizer_state"] == 2 * 4 * NUMBERS
+    assert memory.always["optimizer_state"] == (2 * 4 + rest) * NUMBERS
     assert memory.always[WORKSPACE] == ask_threads()
 
 

@@ -393,6 +393,8 @@ def test_without_masters_nine_of_ten_updates_are_lost_and_with_them_none():
     assert lost > 0.9 and lost == in_half
     lost, in_half = lost_share("mixed,loss_scale=1024")
     assert lost == 0 and in_half > 0.9
+    lost, in_half = lost_share("mixed,loss_scale=1024,master_weights=off,compensated=on")
+    assert lost < 0.1 and in_half > 0.9  # what is left over has a smallest number
 
 
 def test_an_update_is_lost_below_half_a_gap_and_not_above():

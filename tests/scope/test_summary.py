@@ -1,6 +1,7 @@
 """A model at a glance: what is counted, and that nothing is computed for it."""
 
 import json
+from functools import partial
 
 import cases
 import numpy as np
@@ -52,7 +53,10 @@ def test_nothing_is_drawn_and_nothing_written(monkeypatch):
     assert found.parameters == 21_797_672
 
 
-@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast"])
+COMPENSATED = "mixed,master_weights=off,compensated=on"
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED])
 def test_bytes_are_those_that_are_measured_in_training(precision):
     """Of all kinds, at the peak of a step."""
     with fp.precision(precision):
@@ -64,7 +68,8 @@ def test_bytes_are_those_that_are_measured_in_training(precision):
             optimizer.zero_grad()
             optimizer.backward(model(x).sum())
             optimizer.step()
-    found = fp.summary(lambda: models.LeNet(size=8), (1, 8, 8), 16).bytes[precision]
+    lenet = partial(models.LeNet, size=8)
+    found = fp.summary(lenet, (1, 8, 8), 16, precisions=[precision]).bytes[precision]
     assert found == measured
 
 
