@@ -11,7 +11,7 @@ from minifp.errors import ShapeError
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.formats import downcast
 from minifp.optim.weights import Weights
-from minifp.runtime.device import device_of, full
+from minifp.runtime.device import device_of, full, moved
 
 
 class Gradients:
@@ -144,7 +144,8 @@ class Block:
 
     def take_over(self, i, other, j):
         """Let parameter i begin with the state and the counts of number j of another block."""
-        kept = {n: a[other.weights.slices[j]] for n, a in other.weights.kept.items()}
+        part = other.weights.slices[j]
+        kept = {name: moved(a[part], "cpu") for name, a in other.weights.kept.items()}
         if kept.keys() == self.weights.kept.keys():
             self.weights.take_up(i, kept)
         self.steps[i] = other.steps[j]

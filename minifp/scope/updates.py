@@ -23,9 +23,9 @@ class Updates:
     count: all. wanted: those whose update a float32 weight would have felt. lost: of these, those
     that did not change where weights are kept (in float32 masters, with what compensates for
     rounding, or else as they are stored). waiting: changed there, but not (yet) in what is stored.
-    lost_in_half: those that
-    would be lost, or are, if float16 weights were kept alone. zero_gradients: those whose gradient
-    was 0. ratio: the norm of the update over that of the weights.
+    lost_in_half: those that would be lost, or are, if float16 weights were kept alone.
+    zero_gradients: those whose gradient was 0. ratio: the norm of the update over that of the
+    weights.
     """
 
     count: int
