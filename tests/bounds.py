@@ -23,7 +23,7 @@ import numpy as np
 
 from minifp.numerics import kernels
 from minifp.numerics.accumulate import directed
-from minifp.numerics.formats import FORMATS, downcast, float16, float32, float64
+from minifp.numerics.formats import downcast, float32, float64, format_of, is_float, upcast
 
 UNIT = 2.0**-24  # the unit roundoff of float32
 ELEMENTARY = 16  # roundings of one element: at most 8 operations, or functions with 2 ulp or more
@@ -36,28 +36,28 @@ def growth(addends):
 
 def half_ulp(dtype, x):
     """Half the gap between numbers of a format at x."""
-    return FORMATS[np.dtype(dtype).name].ulp(x) / 2
+    return format_of(dtype).ulp(x) / 2
 
 
 def excess(stored, exact, magnitude, addends=1):
     """The error in units of the bound: at most 1 everywhere, or what is stored is wrong.
 
-    What overflows must be Inf, with its sign, and NaN must be NaN.
+    What overflows must be Inf, with its sign, or NaN where the format has no Inf, and NaN NaN.
     """
-    stored, exact = np.asarray(stored), np.asarray(exact, float64)
+    exact, format = np.asarray(exact, float64), format_of(stored.dtype)
     slack = growth(addends) * UNIT * np.asarray(magnitude, float64)
     bound = np.broadcast_to(slack, exact.shape)
-    if stored.dtype == float16:
-        bound = bound + half_ulp(float16, np.abs(exact) + bound)
+    if format.bits < 32:
+        bound = bound + half_ulp(format, np.abs(exact) + bound)
     else:
         bound = bound + UNIT * np.abs(exact) + 2.0**-149
-    largest = FORMATS[stored.dtype.name].max
     with np.errstate(all="ignore"):
-        rounded = downcast(exact, stored.dtype).astype(float64)
-        error = np.abs(stored.astype(float64) - exact) / bound
+        rounded = upcast(downcast(exact, stored.dtype), float64)
+        stored = upcast(stored, float64)
+        error = np.abs(stored - exact) / bound
     lost = ~np.isfinite(stored) | ~np.isfinite(rounded)
-    near = np.abs(np.abs(exact) - largest) <= bound + half_ulp(stored.dtype, largest)
-    same = (stored == rounded) | (np.isnan(stored) & np.isnan(exact)) | near
+    near = np.abs(np.abs(exact) - format.max) <= bound + half_ulp(format, format.max)
+    same = (stored == rounded) | (np.isnan(stored) & np.isnan(rounded)) | near
     error = np.where(lost, np.where(same, 0.0, np.inf), error)
     return float(error.max(initial=0.0))
 
@@ -78,8 +78,8 @@ class Call:
     def wide(self):
         """The arguments in float64; Python numbers as they enter float32."""
         return [
-            a.astype(float64)
-            if isinstance(a, np.ndarray) and a.dtype.kind == "f"
+            upcast(a, float64)
+            if isinstance(a, np.ndarray) and is_float(a.dtype)
             else float(float32.type(a))
             if type(a) is float
             else a
@@ -137,7 +137,7 @@ class Call:
             return max(
                 excess(r, e, m, addends)
                 for r, e, m in zip(self.results, exact, self.magnitudes(exact))
-                if r.dtype.kind == "f"
+                if is_float(r.dtype)
             )
 
 
@@ -215,13 +215,14 @@ class Interval:
 
     def __init__(self, value, error, dtype):
         low, high = downcast(value - error, dtype), downcast(value + error, dtype)
-        self.low, self.high = low.astype(float64), high.astype(float64)
+        self.low, self.high = upcast(low, float64), upcast(high, float64)
 
     value = property(lambda self: (self.low + self.high) / 2)
     error = property(lambda self: (self.high - self.low) / 2)
 
     def excess(self, stored):
         """0 where it is inside, Inf where not. What comes of Inf and NaN is Inf or NaN."""
+        stored = upcast(stored, float64)
         inside = (self.low <= stored) & (stored <= self.high)
         lost = np.isnan(self.low) | np.isnan(self.high)
         return 0.0 if np.where(lost, ~np.isfinite(stored), inside).all() else np.inf

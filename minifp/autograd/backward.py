@@ -18,9 +18,10 @@ from minifp.autograd.loss_seed import UNSEEDED, seeds_in
 from minifp.autograd.tape import PARTLY, Node, Tensor, observers
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
-from minifp.numerics.formats import downcast
+from minifp.numerics.formats import as_stored, downcast
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import full, placed
+from minifp.runtime.dtypes import name_of
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 
@@ -144,7 +145,7 @@ def first_gradient(y, gradient, seed):
     if gradient is None and hasattr(seed, "gradient"):  # one that only the GPU knows
         return seed.gradient(y.shape, format)
     if gradient is None:
-        return full(y.shape, seed, format, like=y.array)
+        return full(y.shape, as_stored(seed, format), format, like=y.array)
     first: Any = gradient
     if is_on_device(getattr(first, "array", first)):
         first = to_host(getattr(first, "array", first))
@@ -271,7 +272,7 @@ def run_backward(node, dys, wanted=None):
         if format is not None:
             shape = parent.shapes[i] if type(parent) is Node else parent.shape
             if g is None or g.shape != shape or g.dtype != format:
-                got = "none" if g is None else f"one of shape {g.shape}, {g.dtype}"
+                got = "none" if g is None else f"one of shape {g.shape}, {name_of(g.dtype)}"
                 raise TapeError(
                     f"backward of {node.op}: expected a gradient of shape {shape}, {format}; "
                     f"got {got}"
@@ -385,9 +386,9 @@ def _after_hooks(node, index, gradient, seeds):
         if new is None:
             continue
         new = placed(new.array if isinstance(new, Tensor) else new, like=gradient)
-        if new.shape != gradient.shape or new.dtype.kind not in "fiu":
+        if new.shape != gradient.shape or new.dtype.kind not in "fiuV":
             raise TapeError(
-                f"a gradient hook returned {new.dtype} of shape {new.shape}, expected a "
+                f"a gradient hook returned {name_of(new.dtype)} of shape {new.shape}, expected a "
                 f"gradient of shape {gradient.shape}, or None"
             )
         gradient = downcast(new, gradient.dtype)

@@ -14,7 +14,7 @@ from minifp.autograd.tape import PARTLY, Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.numerics.compiled import compilable
-from minifp.numerics.formats import float32, float64, upcast
+from minifp.numerics.formats import float32, float64, upcast, wider
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import full, moved
@@ -208,7 +208,7 @@ def multiplied(array, factor):
 
 
 def _wide(array):
-    return upcast(array, np.promote_types(array.dtype, float32))
+    return upcast(array, wider(array.dtype, float32))
 
 
 # ---- norms --------------------------------------------------------------------------------------

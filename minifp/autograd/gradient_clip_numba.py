@@ -14,6 +14,7 @@ from minifp.runtime.cpu.loops import Code, new_module
 from minifp.runtime.cpu.machine import F64, I64, kernel_of
 from minifp.runtime.cpu.scattered import DTYPES, Scattered, parts_of
 from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.dtypes import name_of
 
 NANOSECONDS = 0.4  # an element
 LANES, TURN = 16, 32  # numbers in a vector, and in a turn of the loop over them
@@ -84,7 +85,7 @@ def squares(dtype: str) -> Any:
 
 def sum_of_squares(scattered: Scattered) -> float:
     """The sum of squares of all numbers of Scattered arrays, in float64."""
-    kernel, size = squares(scattered.dtype.name), int(scattered.starts[-1])
+    kernel, size = squares(name_of(scattered.dtype)), int(scattered.starts[-1])
     chunks, length = pool.spans(size, RUN)
     parts = np.zeros(chunks)
     rest = length, size, scattered.starts, scattered.addresses, parts

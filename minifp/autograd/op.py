@@ -20,8 +20,10 @@ from minifp.autograd.promoted import where_promoted
 from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.numerics import autocast, policy
+from minifp.numerics.formats import is_float
 from minifp.runtime.callers import PACKAGE, warn_once
 from minifp.runtime.cuda.arrays import to_device
+from minifp.runtime.dtypes import name_of
 from minifp.typing import F
 
 
@@ -135,7 +137,7 @@ def takes_tensor(fn: F) -> F:
 
 
 def _is_host(a):
-    return type(a) is np.ndarray and (a.ndim > 0 or a.dtype.kind != "f")
+    return type(a) is np.ndarray and (a.ndim > 0 or not is_float(a.dtype))
 
 
 NONE = (None, 0)  # the parent of an argument without gradient
@@ -156,7 +158,7 @@ def _enter(name, args, are_weights):
     """The arguments, cast where the precision says so; the casts are recorded."""
     precision = policy.get_precision()
     dtypes = tuple([getattr(a, "dtype", None) for a in args])
-    dtypes = tuple([d if d is not None and d.kind == "f" else None for d in dtypes])
+    dtypes = tuple([d if d is not None and is_float(d) else None for d in dtypes])
     if precision.operations is None:
         key = dtypes, are_weights
         if key not in precision.resolved:
@@ -179,13 +181,13 @@ def warn_of_wide(name: str, args: Any, narrow: np.dtype) -> None:
         node = getattr(a, "node", None)
         at = None if node is None or a.dtype == narrow else where_promoted(node)
         if at is not None:
-            line = line_of(at)
+            line, wide, own = line_of(at), name_of(a.dtype), name_of(narrow)
             warn_once(
                 f"wide at {line}",
-                f"{at.op} of activations in {narrow} and an array in {a.dtype}, at {line} : what "
-                f"follows is in {a.dtype}, in memory and in time too, until {name} rounds it to "
-                f"{narrow} again. Make the array in the model's format, as fp.tensor(array) in "
-                f"its precision does, or x.to(activations); where {a.dtype} is meant say x.float()",
+                f"{at.op} of activations in {own} and an array in {wide}, at {line} : what "
+                f"follows is in {wide}, in memory and in time too, until {name} rounds it to "
+                f"{own} again. Make the array in the model's format, as fp.tensor(array) in "
+                f"its precision does, or x.to(activations); where {wide} is meant say x.float()",
             )
 
 
@@ -197,4 +199,4 @@ def explained(error, name, arrays):
 
 
 def _describe(a):
-    return f"{a.dtype} {a.shape}" if hasattr(a, "shape") else repr(a)
+    return f"{name_of(a.dtype)} {a.shape}" if hasattr(a, "shape") else repr(a)

@@ -1,6 +1,7 @@
 """Where activations became wide: the operation in which a wider array met them."""
 
 from minifp.autograd.tape import Node
+from minifp.numerics.formats import is_float
 from minifp.runtime.device import is_array
 
 MOST = 64  # operations that are looked at: each time, where nothing is wrong
@@ -30,4 +31,4 @@ def where_promoted(node: Node) -> Node | None:
 
 
 def _is_wide(a, wide):
-    return is_array(a) and a.ndim > 0 and a.dtype.kind == "f" and a.dtype.itemsize >= wide
+    return is_array(a) and a.ndim > 0 and is_float(a.dtype) and a.dtype.itemsize >= wide

@@ -15,6 +15,7 @@ from minifp.autograd.grad_mode import enable_grad
 from minifp.autograd.tape import Node, Tensor, module_path
 from minifp.errors import TapeError
 from minifp.numerics import kernels, policy
+from minifp.numerics.formats import is_float
 from minifp.numerics.policy import Precision
 from minifp.runtime.device import is_array
 
@@ -79,4 +80,4 @@ def arguments_of(node: Node, outputs: Outputs, entering: Callable | None = None)
 def arrays_among(values: Any) -> list:
     """The floating arrays among arguments or results."""
     arrays = [getattr(v, "array", v) for v in values]
-    return [a for a in arrays if is_array(a) and a.dtype.kind == "f"]
+    return [a for a in arrays if is_array(a) and is_float(a.dtype)]

@@ -13,7 +13,9 @@ import numpy as np
 from minifp.autograd.storage import Storage
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
+from minifp.numerics.formats import is_float
 from minifp.runtime.device import as_array, checked_array, is_array
+from minifp.runtime.dtypes import shown
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers
@@ -80,7 +82,8 @@ class Tensor:
     @property
     def dtype(self) -> np.dtype:
         """The format of the numbers."""
-        return self.array.dtype
+        dtype = self.array.dtype
+        return dtype if dtype.kind != "V" else shown(dtype)
 
     @property
     def ndim(self) -> int:
@@ -106,7 +109,7 @@ class Tensor:
         """Make this leaf collect a gradient, or (False) no more. Raises TapeError for others."""
         if self.node is not None:
             raise TapeError(f"requires_grad_() is for leaves; this one was made by {self.node.op}")
-        if self.dtype.kind != "f" and requires_grad:
+        if not is_float(self.dtype) and requires_grad:
             raise TapeError(f"only floating tensors have gradients, not {self.dtype}")
         precision = self.precision or policy.get_precision()
         here = policy.gradient_format(self.dtype, self.ndim == 0, precision)
@@ -126,7 +129,7 @@ class Tensor:
 
     @grad.setter
     def grad(self, value: "Tensor | None") -> None:
-        if value is not None and not (isinstance(value, Tensor) and value.dtype.kind == "f"):
+        if value is not None and not (isinstance(value, Tensor) and is_float(value.dtype)):
             kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
             raise DTypeError(f".grad = a {kind}: expected a floating tensor, or None")
         self._grad = value

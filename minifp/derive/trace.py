@@ -19,8 +19,16 @@ from minifp.derive.host import host_condition, host_function
 from minifp.derive.numpy_functions import FUNCTIONS, UFUNCS
 from minifp.derive.outside import check_repeats
 from minifp.derive.symbol import WHOLE, Symbol, Untraceable
+from minifp.runtime.dtypes import name_of
 
-STORED = ("float16", "float32", "bool")  # what arrays may be of
+STORED = (
+    "float16",
+    "float32",
+    "bool",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+)  # what arrays may be of
 NUMBERS = (int, float)  # of which a call has any; a bool is a setting that is known
 SCALARS = {int, float, bool}
 
@@ -211,9 +219,9 @@ def _entered(trace, k, kind, name, settings):
         return None
     if kind is float:
         return trace.setting(settings[name], name)
-    if not isinstance(kind, np.dtype) or kind.name not in STORED or not kind.isnative:
+    if not isinstance(kind, np.dtype) or name_of(kind) not in STORED or not kind.isnative:
         raise Untraceable(f"argument {name} is of {kind}")
-    return trace.argument(k, kind.name)
+    return trace.argument(k, name_of(kind))
 
 
 def _result(trace, result):

@@ -11,6 +11,7 @@ from minifp.derive.arrays import SCANS, WHOLE_NUMBERS, Array, ArrayTrace
 from minifp.derive.rows import Rows
 from minifp.derive.symbol import Untraceable
 from minifp.derive.trace import STORED, Variants
+from minifp.runtime.dtypes import name_of
 
 
 class RowFormulas(Variants):
@@ -49,7 +50,7 @@ class RowFormulas(Variants):
             return None
         if type(a) in (int, float):
             return trace.setting(a, self.arguments[k])
-        name = a.dtype.name if a.dtype.kind not in "iu" else WHOLE_NUMBERS
+        name = name_of(a.dtype) if a.dtype.kind not in "iu" else WHOLE_NUMBERS
         if name not in (*STORED, WHOLE_NUMBERS):
             raise Untraceable(f"argument {self.arguments[k]} is of {a.dtype}")
         return trace.array(k, name, a.shape)

@@ -7,6 +7,7 @@ import numpy as np
 
 from minifp.data.structure import leaves
 from minifp.errors import DataError
+from minifp.numerics.formats import is_float
 
 TARGETS = ("targets", "target", "labels", "label")  # what a dict may call them
 
@@ -36,7 +37,7 @@ def checked(loader, where: str):
     """The batches of one epoch as Tensors. Raises DataError for NaN or Inf, naming the batch."""
     for number, batch in enumerate(loader.arrays()):
         for path, values in leaves(batch):
-            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            if isinstance(values, np.ndarray) and is_float(values.dtype):
                 _check_finite(values, f"{_name(batch, path)} of batch {number} of {where}")
         yield loader.placed(batch)
 

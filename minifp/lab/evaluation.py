@@ -15,6 +15,7 @@ from minifp.data.structure import leaves, mapped
 from minifp.errors import ArgumentError
 from minifp.lab.batches import called, checked
 from minifp.lab.metrics import Metric
+from minifp.numerics.formats import is_float
 
 LOSS = "loss"  # what a task's own `evaluate` calls the test loss, if it has one
 
@@ -107,7 +108,7 @@ def wide(leaf):
     if not isinstance(leaf, Tensor):
         return leaf
     array = leaf.numpy()
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
+    return array.astype(np.float32) if is_float(array.dtype) else array
 
 
 def together(batches):

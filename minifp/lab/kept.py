@@ -10,6 +10,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
+from minifp.numerics.formats import is_float
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Picture:
             raise ArgumentError(
                 f"Picture: pixels of shape {pixels.shape}, expected (H, W) or (H, W, 3)"
             )
-        if pixels.dtype.kind == "f":
+        if is_float(pixels.dtype):
             pixels = np.nan_to_num(pixels.astype(np.float32)).clip(0, 1) * 255 + 0.5
         object.__setattr__(self, "pixels", pixels.clip(0, 255).astype(np.uint8))
 
@@ -40,7 +41,7 @@ class Audio:
 
     def __post_init__(self):
         samples = as_array(self.samples)
-        if samples.ndim != 1 or samples.dtype.kind != "f":
+        if samples.ndim != 1 or not is_float(samples.dtype):
             raise ArgumentError(
                 f"Audio: samples are {samples.dtype}{list(samples.shape)}, expected floats (n)"
             )

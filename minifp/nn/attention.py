@@ -15,7 +15,7 @@ from minifp.nn.checks import positive, probability
 from minifp.nn.linear import Linear
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import downcast, is_float
 from minifp.ops.products.attention import attend
 
 
@@ -183,4 +183,4 @@ def _as_added(mask, dtype):
     """A mask as numbers to be added."""
     if mask.dtype.kind != "b":
         return mask
-    return Tensor(np.where(mask.array, 0, -np.inf).astype(dtype))
+    return Tensor(downcast(np.where(mask.array, 0, -np.inf), dtype))

@@ -22,6 +22,7 @@ from minifp.ops.creation import warn_of_overflow
 from minifp.ops.methods import wanted
 from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
+from minifp.runtime.dtypes import name_of
 
 M = TypeVar("M", bound="Module")
 
@@ -360,9 +361,9 @@ class Module:
             if n in given and given[n].shape != t.shape
         ]
         problems += [
-            f"{n}: {v.dtype}, expected numbers"
+            f"{n}: {name_of(v.dtype)}, expected numbers"
             for n, v in given.items()
-            if v.dtype.kind not in "fiub" and (strict or n in mine)
+            if v.dtype.kind not in "fiubV" and (strict or n in mine)
         ]
         if problems:
             raise ArgumentError(f"load_state_dict of {type(self).__name__}: " + "; ".join(problems))
@@ -403,7 +404,7 @@ class Module:
         """A line on how it is stored and trained; "" where that is float32, as elsewhere."""
         stored = {p.dtype for _, p in self._named(Parameter)} or {policy.float32}
         masters, scale = policy.as_trained(self.precision, stored)
-        formats = " and ".join(sorted(d.name for d in stored))
+        formats = " and ".join(sorted(name_of(d) for d in stored))
         if str(self.precision) == formats == policy.SINGLE:
             return ""
         kept = f"masters in {policy.SINGLE}" if masters else "no masters"

@@ -13,7 +13,7 @@ from minifp.nn.checks import positive
 from minifp.nn.function_layer import FunctionLayer
 from minifp.nn.module import Module
 from minifp.nn.parameter import Buffer, Parameter
-from minifp.numerics.formats import FORMATS
+from minifp.numerics.formats import as_dtype, downcast
 from minifp.ops.arguments import check_positive
 from minifp.ops.missing_axes import guess_axes
 from minifp.ops.normalization.layer_norm import as_normalized_shape
@@ -64,9 +64,9 @@ class _Norm(Module):
         self.bias = _shift(self, (num_features,), affine and bias)
         self.running_mean = self.running_var = self.num_batches_tracked = None
         if track_running_stats:
-            dtype = FORMATS[self.precision.norm_parameters].dtype
+            dtype = as_dtype(self.precision.norm_parameters)
             self.running_mean = Buffer(np.zeros(num_features, dtype))
-            self.running_var = Buffer(np.ones(num_features, dtype))
+            self.running_var = Buffer(downcast(np.ones(num_features), dtype))
             self.num_batches_tracked = Buffer(np.zeros((), np.int64))
 
     def check(self, x: Any, channels: int) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.numerics.formats import FORMATS, downcast, float32, is_float, upcast
+from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
 from minifp.numerics.policy import Precision, get_precision, gradient_format
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
@@ -35,7 +35,7 @@ class Parameter(Tensor):
             raise DTypeError(f"Parameter: requires_grad={requires_grad!r}: expected True or False")
         data = as_array(data.array if isinstance(data, Tensor) else data)
         self.precision, self.name = get_precision(), None
-        stored = FORMATS[dtype or self.precision.weights].dtype
+        stored = as_dtype(dtype or self.precision.weights)
         place = device_of(data) if is_on_device(data) else as_device(None)
         empty = moved(np.empty(data.shape, stored), place)
         super().__init__(empty, requires_grad=bool(requires_grad))
@@ -59,7 +59,7 @@ class Parameter(Tensor):
                 "an optimizer is made; fp.precision(...) makes a module in one",
             )
             return
-        wide = np.promote_types(self.dtype, float32)
+        wide = wider(self.dtype, float32)
         if self.dtype != wide and self.storage.unrounded is None:
             self.storage.keep(self.array, as_array(upcast(self.array, wide)))
         vars(Tensor)["data"].fset(self, value)

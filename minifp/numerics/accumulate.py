@@ -26,7 +26,8 @@ those of chunks in the narrow format, multiplied in float32. A sequential sum is
 
 Sequential steps are taken in float32 and then rounded. Of two float16 numbers the product is exact
 in float32 (2 x 11 bits), and the sum is as if it had been rounded once, because 24 >= 2 x 11 + 2
-(Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995).
+(Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995). So it is of all
+formats of at most 10 bits of mantissa, but for products of bfloat16 that are below 2^-126.
 
 The references are here; their compiled kernels, one module a format, are in COMPILED and are
 imported at the first sequential sum.
@@ -43,7 +44,15 @@ from typing import NamedTuple
 import numpy as np
 
 from minifp.errors import ShapeError
-from minifp.numerics.formats import downcast, float16, float32, round_to, upcast
+from minifp.numerics.formats import (
+    downcast,
+    float16,
+    float32,
+    format_of,
+    is_float,
+    round_to,
+    upcast,
+)
 from minifp.numerics.sum_format import as_sum_format
 from minifp.runtime import cpu
 
@@ -72,7 +81,7 @@ def primitives(sums) -> Primitives:
 
 @cache
 def _primitives(sums):
-    if sums.chunk is None and sums.dtype.itemsize >= float32.itemsize:
+    if sums.chunk is None and format_of(sums.dtype).bits >= 32:
         return Primitives(
             sum=plain_sum,
             dot=partial(checked_dot, np.matmul),
@@ -116,7 +125,7 @@ def _fit(a, b):
 
 
 def _at_least_single(x):
-    return upcast(x, float32) if x.dtype.kind == "f" and x.dtype.itemsize < 4 else x
+    return upcast(x, float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x
 
 
 def reduced_axes(x, axis) -> tuple:
@@ -159,7 +168,7 @@ def plain_sum(x, axis=None, keepdims=False):
     x = _at_least_single(x)
     axes = reduced_axes(x, axis)
     shape = _without(x.shape, axes, keepdims)
-    if x.dtype.kind != "f" or x.size <= ROWS * prod(shape):
+    if not is_float(x.dtype) or x.size <= ROWS * prod(shape):
         return np.asarray(np.add.reduce(x, axes)).reshape(shape)
     order = range(x.ndim)
     if not x.flags.c_contiguous:  # take the axes as they lie in memory, to walk none in strides
@@ -209,7 +218,7 @@ def plain_cumsum(x, axis):
     """
     x = _at_least_single(x)
     (axis,) = reduced_axes(x, axis)
-    if x.dtype.kind != "f":
+    if not is_float(x.dtype):
         return np.cumsum(x, axis)
     return np.moveaxis(_running_sums(np.moveaxis(x, axis, 0)), 0, axis)
 
@@ -237,7 +246,7 @@ def plain_prod(x, axis=None, keepdims=False):
     axes = reduced_axes(x, axis)
     kept = tuple(i for i in range(x.ndim) if i not in axes)
     shape = _without(x.shape, axes, keepdims)
-    if x.dtype.kind != "f" or not x.size:
+    if not is_float(x.dtype) or not x.size:
         return np.asarray(np.multiply.reduce(x, axes)).reshape(shape)
     mantissas = x.transpose(axes + kept).reshape(-1, prod(x.shape[i] for i in kept))
     mantissas, exponents = np.frexp(mantissas)
@@ -356,8 +365,14 @@ def _running_results(operation, sums, x):
 
 
 def _partial_results(operation, dtype, x, axis=0):
-    """All results along an axis: NumPy's running sums and products round each one."""
+    """All results along an axis: NumPy's running sums and products round each one, in the formats
+    that it has."""
     with np.errstate(all="ignore"):  # Inf and NaN are values here
+        if dtype.kind == "V":
+            y = np.moveaxis(np.array(round_to(x, dtype)), axis, 0)
+            for k in range(1, len(y)):
+                y[k] = round_to(operation(y[k - 1], y[k]), dtype)
+            return np.moveaxis(y, 0, axis)
         return upcast(operation.accumulate(downcast(x, dtype), axis=axis), float32)
 
 

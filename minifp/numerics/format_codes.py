@@ -75,7 +75,7 @@ def codes_of(
         sign, code = np.where(is_nan, 1 - sign, sign), np.where(is_nan, 0, code)
     else:
         code = np.where(is_nan, format.quiet_nan, code)
-    return (code | sign << (format.bits - 1)).astype(code_dtype(format))
+    return np.asarray(code | sign << (format.bits - 1), code_dtype(format))
 
 
 def goes_up(kept, rest, shift, rounding, random):
@@ -128,8 +128,7 @@ def values_of(codes: Any, format: Format) -> np.ndarray:
     if format.has_inf:
         value = np.where(code == format.largest_code + 1, math.inf, value)
     value = np.where(codes >> (format.bits - 1) & 1, -value, value)
-    held = format.mantissa_bits <= 23 and format.exponent_bits <= 8 and format.own_bias is None
-    return value.astype(np.float32) if held else value
+    return np.asarray(value, np.float32 if format.fits_float32 else np.float64)
 
 
 def rounded_to(

@@ -1,68 +1,95 @@
-"""The table of number formats, and rounding into those that tensors are stored in.
+"""Which dtype stores which format, and rounding into it, to nearest, ties to even.
 
-number_format.py says what a format is, format_codes.py has the reference of all conversions.
-Rounding here is to nearest, ties to even. A further format is one more entry of FORMATS, and a way
-to round into it where NumPy's own cast is not good enough. DESCRIBED has, besides, formats that can
-be looked at (minifp/scope/) and not trained in.
+number_format.py says what a format is and has the table of those that have names, format_codes.py
+the reference of all conversions. What is faster than it is here: for float16, and, where it can be
+compiled, for the formats of runtime/cpu/formats_ir.py.
 """
 
 import sys
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
 
 from minifp.errors import PrecisionError
-from minifp.numerics.number_format import Format
+from minifp.numerics.format_codes import codes_of, values_of
+from minifp.numerics.number_format import FORMATS, Format, format_named
 from minifp.runtime import cpu
-from minifp.typing import DType
+from minifp.runtime.callers import warn_once
+from minifp.runtime.dtypes import COMPILED, CodedDtype, name_of
+from minifp.runtime.dtypes import NATIVE as NATIVE_FORMATS
 
-FORMATS = {
-    f.name: f
-    for f in (Format("float16", 5, 10), Format("float32", 8, 23), Format("float64", 11, 52))
-}
-# All that can be explained, the widest first. float8: E4M3 without Inf ("fn": finite, with NaN) and
-# E5M2, as in the OCP's 8-bit Floating Point Specification (OFP8), revision 1.0.
-DESCRIBED = {
-    f.name: f
-    for f in (
-        *reversed(FORMATS.values()),
-        Format("bfloat16", 8, 7),
-        Format("float8_e4m3fn", 4, 3, nan="last"),
-        Format("float8_e5m2", 5, 2),
-    )
+DESCRIBED = {  # those that `fp.explain` shows, widest first
+    name: FORMATS[name]
+    for name in ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 }
 
-float16, float32, float64 = (f.dtype for f in FORMATS.values())
+float16, float32, float64 = (FORMATS[n].dtype for n in NATIVE_FORMATS)
 int32, int64, uint8, bool_ = (np.dtype(n) for n in ("int32", "int64", "uint8", "bool"))
-
 
 SPELLED = {  # names that others have for a format -> its own
     **dict.fromkeys(("fp16", "f16", "float16", "half"), float16.name),
     **dict.fromkeys(("fp32", "f32", "float32", "float"), float32.name),
     **dict.fromkeys(("fp64", "f64", "float64", "double"), float64.name),
+    **dict.fromkeys(("bf16", "brain"), "bfloat16"),
+    **dict.fromkeys(("e4m3fn", "fp8", "float8", "fp8_e4m3", "float8_e4m3"), "float8_e4m3fn"),
+    **dict.fromkeys(("e5m2", "fp8_e5m2"), "float8_e5m2"),
+}
+THEIRS = {  # as ml_dtypes calls them
+    **{name: name for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")},
+    **{f"{name}fn": name for name in ("float6_e3m2", "float6_e2m3", "float4_e2m1")},
 }
 
 
-def format_of(dtype: DType) -> Format:
-    """The Format of a floating dtype, given as a dtype or by name."""
-    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
-    if name not in FORMATS:
-        raise PrecisionError(f"no number format {name!r}: expected one of {', '.join(FORMATS)}")
-    return FORMATS[name]
+def format_of(dtype: Any) -> Format:
+    """The Format of a floating dtype, given as a dtype or by name.
+
+    Raises PrecisionError for what is none.
+    """
+    found = _format(dtype) if isinstance(dtype, np.dtype) else None
+    if found is None:
+        found = dtype if isinstance(dtype, Format) else _format(as_dtype(dtype))
+    if found is None:
+        raise PrecisionError(f"no number format {dtype!r}: expected one of {names()}")
+    return found
 
 
-NATIVE = {float16, float32, float64}
+@cache
+def _format(dtype):
+    """The Format that a dtype of NumPy's stores; None where it stores none."""
+    if dtype.kind == "V" and dtype.names and len(dtype.names) == 1:
+        format = format_named(dtype.names[0])
+        return format if format is not None and format.dtype == dtype else None
+    return FORMATS.get(name_of(dtype)) if dtype.kind == "f" and dtype.isnative else None
+
+
+def names() -> str:
+    """What formats are called, for messages."""
+    return ", ".join([*FORMATS, "or its bits as in 'e5m7'"])
 
 
 def as_dtype(dtype: Any) -> np.dtype:
-    """The dtype named by a string, a NumPy type or a dtype. Raises PrecisionError otherwise."""
-    if isinstance(dtype, np.dtype) and dtype in NATIVE:
+    """The dtype named by a string, a NumPy type or dtype, a Format, or a dtype of ml_dtypes'.
+
+    Raises PrecisionError otherwise.
+    """
+    if isinstance(dtype, np.dtype) and _format(dtype) is not None:
         return dtype
+    if isinstance(dtype, CodedDtype | Format):
+        return dtype.dtype
+    format = format_named(dtype) if isinstance(dtype, str) else None
+    if format is not None:
+        return format.dtype
     try:
         found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError, Warning):  # NumPy's, for odd texts
         found = None
+    if found is not None and found.kind == "V" and not found.names:
+        format = format_named(THEIRS.get(found.name, ""))  # of ml_dtypes
+        if format is not None:
+            return format.dtype
     if (
         found is None
         or found.kind not in "fiub"
@@ -70,15 +97,79 @@ def as_dtype(dtype: Any) -> np.dtype:
     ):
         instead = SPELLED.get(str(dtype).lower().removeprefix("torch."))
         raise PrecisionError(
-            f"no dtype {dtype!r}: expected {', '.join(FORMATS)}, an integer dtype or bool"
+            f"no dtype {dtype!r}: expected {names()}, an integer dtype or bool"
             + (f'; did you mean "{instead}"?' if instead else "")
         )
     return found
 
 
-def is_float(dtype: np.dtype) -> bool:
+def is_float(dtype: Any) -> bool:
     """Whether a dtype is a floating format."""
-    return dtype.kind == "f"
+    return dtype.kind == "f" or (dtype.kind == "V" and _format(dtype) is not None)
+
+
+def is_compiled(dtype: np.dtype) -> bool:
+    """Whether compiled kernels read and write a dtype, if it is a floating one."""
+    return dtype.kind != "V" or dtype in COMPILED
+
+
+def wider(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The narrowest format that holds the numbers of both."""
+    a, b = np.dtype(a), np.dtype(b)
+    if a == b:
+        return a
+    if a.kind != "V" != b.kind:
+        return np.promote_types(a, b)
+    both = [format_of(dtype) for dtype in (a, b) if is_float(dtype)]
+    holding = [*both, FORMATS["float16"], FORMATS["float32"], FORMATS["float64"]]
+    return next(f.dtype for f in holding if all(map(f.holds, both)))
+
+
+def numbers_in(x: np.ndarray) -> np.ndarray:
+    """What to hand out of an array that is stored: the array itself where NumPy has its format.
+
+    Of another format an array on the same memory, of ml_dtypes' dtype, where that is installed and
+    has it; or else a copy in float32, of which is told once.
+    """
+    if x.dtype.kind != "V":
+        return x
+    own = format_of(x.dtype).name
+    theirs = {name: given for given, name in THEIRS.items()}.get(own)
+    if theirs is not None and find_spec("ml_dtypes") is not None:
+        return x.view(getattr(import_module("ml_dtypes"), theirs))
+    warn_once(
+        f"numpy of {own}",
+        f".numpy() of a tensor of {own} is a copy in float32, as NumPy lacks that format: writing "
+        "into it changes no tensor. Say x.float().numpy() where that is meant"
+        + (
+            "; with ml_dtypes installed it is an array of ml_dtypes' on the same memory"
+            * bool(theirs)
+        ),
+    )
+    return as_numbers(x)
+
+
+def as_numbers(x: np.ndarray) -> np.ndarray:
+    """An array with which NumPy can compute: itself, or in float32 where NumPy lacks its format."""
+    return x if x.dtype.kind != "V" else upcast(x, float32)
+
+
+def just_below(high: float, low: float, dtype: np.dtype) -> float:
+    """The number before `high`, rounded, of a dtype's; `high` itself where `low` is no smaller."""
+    if dtype.kind != "V":
+        return float(np.nextafter(dtype.type(high), dtype.type(low)))
+    format = format_of(dtype)
+    code = int(codes_of(np.asarray(high, float64), format)[()])
+    sign = 1 << (format.bits - 1)
+    if low >= high:
+        return float(values_of(code, format))
+    up = code >= sign or code == 0  # in magnitude
+    return float(values_of((code | sign) + 1 if up else code - 1, format))
+
+
+def as_stored(value: float, dtype: np.dtype) -> Any:
+    """A number as arrays of a dtype are filled with it: (its code,) in formats that NumPy lacks."""
+    return value if dtype.kind != "V" else downcast(np.asarray(value, float64), dtype).item()
 
 
 # ---- rounding ---------------------------------------------------------------------------------
@@ -104,9 +195,14 @@ def _compiled(x):
 
 def upcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """x in a format that holds all its values, without copying where it already is in it."""
-    compiled = _compiled(x) if x.dtype == float16 else None
+    compiled = _compiled(x) if x.dtype == float16 or x.dtype.kind == "V" else None
     if compiled and compiled.can_convert(x, dtype):
         return compiled.converted(x, dtype)
+    if x.dtype.kind == "V" and x.dtype != dtype:
+        format, codes = format_of(x.dtype), x.view(x.dtype[0])
+        if format.bits < 8 * format.bytes:  # in memory that was never set there is anything
+            codes = np.bitwise_and(codes, codes.dtype.type(2**format.bits - 1))
+        return downcast(values_of(codes, format), dtype)
     if type(x) is np.ndarray and x.dtype == float16 and dtype != float16:
         x = _WIDE_HALVES.take(x.view(np.uint16), mode="clip")  # clip: not checked, all are valid
     if x.dtype == dtype:
@@ -122,9 +218,14 @@ def downcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """
     if x.dtype == dtype:
         return x
-    compiled = _compiled(x) if dtype == float16 else None
+    compiled = _compiled(x) if dtype == float16 or dtype.kind == "V" else None
     if compiled and compiled.can_convert(x, dtype):
         return compiled.converted(x, dtype)
+    if x.dtype.kind == "V":
+        x = upcast(x, float32)
+    if dtype.kind == "V":
+        wide = np.asarray(x, None if x.dtype.kind == "f" else float64)
+        return codes_of(wide, format_of(dtype)).view(dtype)
     if dtype == float16 and x.dtype == float32 and type(x) is np.ndarray and x.size:
         return _narrow_to_half(x)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

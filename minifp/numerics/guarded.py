@@ -16,9 +16,10 @@ import numpy as np
 
 from minifp.derive.outside import Outside
 from minifp.derive.trace import REASONS, SCALARS, reason_of
-from minifp.numerics.formats import downcast, float32
+from minifp.numerics.formats import downcast, float32, is_float
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import is_on_device, to_host
+from minifp.runtime.dtypes import name_of
 
 MOST = 64  # formulas of a reference, and states of what it reads beside its arguments
 FEW, LARGE = 2**15, 2**22  # numbers that the reference computes again: of a map, and else at most
@@ -103,11 +104,13 @@ def difference(y: np.ndarray, single: Any, double: Any) -> str:
     """How a result differs from what the reference gives in float32 and in float64, by more than
     roundings do; "" if it does not."""
     single, double = np.asarray(single), np.asarray(double)
-    stored = downcast(single, y.dtype) if single.dtype.kind == "f" == y.dtype.kind else single
+    both_float = is_float(single.dtype) and is_float(y.dtype)
+    stored = downcast(single, y.dtype) if both_float else single
     if (stored.dtype, stored.shape) != (y.dtype, y.shape):
-        return f"compiled it gave {y.dtype} {y.shape}, in NumPy {single.dtype} {single.shape}"
+        gave = f"{name_of(y.dtype)} {y.shape}"
+        return f"compiled it gave {gave}, in NumPy {single.dtype} {single.shape}"
     alike = (y == stored) | (y != y) & (stored != stored)
-    if y.dtype.kind == "f":
+    if is_float(y.dtype):
         with np.errstate(all="ignore"):
             cost, size = np.abs(single - double), np.abs(double)
             usual = np.median(size[np.isfinite(size)]) if np.isfinite(size).any() else 0

@@ -18,7 +18,15 @@ from minifp.errors import DeviceError
 from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
-from minifp.numerics.formats import FORMATS, as_dtype, downcast, float32, round_to, upcast
+from minifp.numerics.formats import (
+    as_dtype,
+    downcast,
+    float32,
+    is_compiled,
+    is_float,
+    round_to,
+    upcast,
+)
 from minifp.numerics.guarded import Guarded
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.numerics.shapes import shaped
@@ -111,7 +119,7 @@ class Kernel:
         """(formats, compiled kernel, what it is told of them) of a call with these kinds of
         arguments."""
         found = tuple(
-            None if kind is None or kind[0].kind != "f" else (kind[0], kind[1])
+            None if kind is None or not is_float(kind[0]) else (kind[0], kind[1])
             for kind in map(_dtype_of, kinds)
         )
         if not any(found):
@@ -129,6 +137,7 @@ class Kernel:
                 compiled = self._with_half_sums(formats, found)
             return formats, partial(self._on_device, compiled), by_rule
         compiles = is_single and not precision.by_references
+        compiles &= precision.is_compiled and all(is_compiled(kind[0]) for kind in found if kind)
         return formats, (self.compiled if compiles else None), by_rule
 
     @cached_property
@@ -244,8 +253,8 @@ class Kernel:
             params[want] = UNROUNDED.get(want) or (lambda x: x)
         with np.errstate(all="ignore"):
             result = np.asarray(self.reference(*args, **params))
-        activations = FORMATS[get_precision().activations].dtype
-        return downcast(result, activations) if result.dtype.kind == "f" else result
+        activations = as_dtype(get_precision().activations)
+        return downcast(result, activations) if is_float(result.dtype) else result
 
     def _primitive(self, want, formats, targets):
         if want in Primitives._fields:
@@ -258,7 +267,7 @@ class Kernel:
 
     def _store(self, result, target, out, compute):
         result = np.asarray(result)
-        if result.dtype.kind != "f":
+        if not is_float(result.dtype):
             return result
         if self.rule.role == "reduce" and result.ndim == 0 and target is None:
             return downcast(result, compute)  # NumPy 1 divides scalars of any format in float64
@@ -294,7 +303,7 @@ def warn_of_host(name: str, stacklevel: int) -> None:
 
 
 def _is_floating(a):
-    return isinstance(a, np.ndarray) and a.dtype.kind == "f"
+    return isinstance(a, np.ndarray) and is_float(a.dtype)
 
 
 class _ZeroD(dict):

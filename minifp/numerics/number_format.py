@@ -10,16 +10,19 @@ highest exponent are numbers depends on how NaN is stored:
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from minifp.checks import check_choice, check_count, check_flag
 from minifp.errors import ArgumentError, PrecisionError
+from minifp.runtime.dtypes import NATIVE, dtype_of
 
 NANS = ("ieee", "last", "none")
-BITS = re.compile(r"e(\d+)m(\d+)")
+BITS = re.compile(r"e(\d+)m(\d+)((?:\+\w+=-?\w+)*)")
+WORDS = {"on": True, "off": False}
 LIMITS = {"exponent_bits": (2, 11), "mantissa_bits": (0, 52)}  # float64's, in which it is computed
 
 
@@ -27,7 +30,8 @@ LIMITS = {"exponent_bits": (2, 11), "mantissa_bits": (0, 52)}  # float64's, in w
 class Format:
     """One number format. Limits are Python floats; `eps` is the gap between 1 and the next.
 
-    Format("e5m7") has 5 bits of exponent and 7 of mantissa. name: of the format, or those bits.
+    Format("e5m7") has 5 bits of exponent and 7 of mantissa; what else it is may be said there too:
+    "e4m3+nan=last", "e5m10+subnormals=off+saturates=on". name: of the format, or that text.
     exponent_bits, mantissa_bits: None where the name says them. nan: see above. own_bias: another
     bias than 2^(e-1) - 1. subnormals: whether there are some; without, what is smaller than the
     smallest normal number is 0. saturates: whether what is too large becomes the largest number,
@@ -55,6 +59,9 @@ class Format:
                 )
             for field, text in zip(LIMITS, said.groups()):
                 object.__setattr__(self, field, int(text))
+            for field, text in (pair.split("=") for pair in said[3].split("+")[1:]):
+                object.__setattr__(self, field, self._read(field, text))
+            object.__setattr__(self, "name", self.text)
         for field, (least, most) in LIMITS.items():
             what = f"Format {self.name!r}: {field}"
             if check_count(what, getattr(self, field), least) > most:
@@ -70,6 +77,20 @@ class Format:
                 "nan='last' or 'none'"
             )
 
+    def _read(self, field, text):
+        """The value of an option in a name."""
+        kind = next((f.type for f in fields(self)[3:] if f.name == field), None)
+        if kind is bool and text in WORDS:
+            return WORDS[text]
+        if kind is str:
+            return text
+        if kind is not None and kind is not bool and text.removeprefix("-").isdecimal():
+            return int(text)
+        raise PrecisionError(
+            f"Format({self.name!r}): {field}={text}: expected nan=ieee, last or none, "
+            "own_bias=a whole number, subnormals=on or off, or saturates=on or off"
+        )
+
     def _check_bias(self):
         """Its normal numbers must be normal ones of float64: from 2^-1022 to below 2^1024."""
         low, high = 2**self.exponent_bits - 1024, 1023
@@ -82,9 +103,42 @@ class Format:
             )
 
     @property
+    def text(self) -> str:
+        """All that it is, as a name says it: "e4m3+nan=last"."""
+        said = f"e{self.exponent_bits}m{self.mantissa_bits}"
+        for field in fields(self)[3:]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                word = {True: "on", False: "off"}[value] if field.type is bool else value
+                said += f"+{field.name}={word}"
+        return said
+
+    @property
     def dtype(self) -> np.dtype:
-        """The dtype that stores it, on NumPy and on CuPy, of the formats that NumPy has."""
-        return np.dtype(self.name)
+        """The dtype that stores it: see minifp/runtime/dtypes.py.
+
+        Raises PrecisionError for a format of numbers that float32 does not hold, in which minifp
+        computes, unless it is float64.
+        """
+        name = NAMES.get(self.text, self.text)
+        if not self.fits_float32 and name not in NATIVE:
+            raise PrecisionError(
+                f"tensors of format {self.name}: expected one whose numbers float32 holds (at most "
+                "8 bits of exponent and 23 of mantissa, and a bias near theirs)"
+            )
+        return dtype_of(name, self.bytes)
+
+    @property
+    def fits_float32(self) -> bool:
+        """Whether float32 holds all of its numbers."""
+        held = self.mantissa_bits <= 23 and self.exponent_bits <= 8
+        return held and self.max < 2.0**128 and self.smallest_subnormal >= 2.0**-149
+
+    def holds(self, other: "Format") -> bool:
+        """Whether all numbers of another format are numbers of this one."""
+        fine = self.mantissa_bits >= other.mantissa_bits
+        fine &= self.smallest_subnormal <= other.smallest_subnormal
+        return bool(fine and self.max >= other.max)
 
     @property
     def has_inf(self) -> bool:
@@ -150,3 +204,29 @@ class Format:
         """The gap between the format's numbers at the magnitude of x (float64 array)."""
         x = np.maximum(np.abs(np.asarray(x, np.float64)), self.smallest_normal)
         return np.ldexp(1.0, np.frexp(x)[1] - 1 - self.mantissa_bits)
+
+
+FORMATS = {
+    f.name: f
+    for f in (
+        Format("float16", 5, 10),
+        Format("float32", 8, 23),
+        Format("float64", 11, 52),
+        Format("bfloat16", 8, 7),
+        Format("float8_e4m3fn", 4, 3, nan="last"),
+        Format("float8_e5m2", 5, 2),
+        Format("float6_e3m2", 3, 2, nan="none"),
+        Format("float6_e2m3", 2, 3, nan="none"),
+        Format("float4_e2m1", 2, 1, nan="none"),
+    )
+}
+NAMES = {format.text: name for name, format in FORMATS.items()}
+
+
+@cache
+def format_named(name: str) -> Format | None:
+    """The format of a name of FORMATS, or of a text such as "e5m7"; None where it is neither."""
+    if name not in FORMATS and not BITS.fullmatch(name):
+        return None
+    format = FORMATS.get(name) or Format(name)
+    return FORMATS.get(NAMES.get(format.text, ""), format)

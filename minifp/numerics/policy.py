@@ -9,14 +9,25 @@ import os
 from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
 from minifp.errors import PrecisionError
 from minifp.numerics import autocast
-from minifp.numerics.formats import FORMATS, as_dtype, float16, float32, float64
+from minifp.numerics.formats import (
+    as_dtype,
+    float16,
+    float32,
+    float64,
+    format_of,
+    is_compiled,
+    name_of,
+    names,
+    wider,
+)
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
+from minifp.numerics.number_format import format_named
 from minifp.numerics.precision_names import meant
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS, check_small_updates
 from minifp.numerics.sum_format import SumFormat, sum_format
@@ -96,12 +107,10 @@ class Precision:
             value = (
                 storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
             )
-            if not isinstance(value, str):
-                value = as_dtype(value).name
             if name in SUM_FIELDS:
-                value = sum_format(value, name).name
-            elif value not in FORMATS:
-                raise PrecisionError(f"{name}={value!r}: expected one of {', '.join(FORMATS)}")
+                value = sum_format(value if isinstance(value, str) else as_dtype(value), name).name
+            else:
+                value = self._format_name(name, value)
             object.__setattr__(self, name, value)
         for name in FLAGS:
             if not isinstance(getattr(self, name), (bool, np.bool_)):
@@ -109,6 +118,19 @@ class Precision:
         check_small_updates(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
+
+    @staticmethod
+    def _format_name(name, value):
+        """The name of what a switch is given: a format's name, its dtype, or a Format."""
+        if isinstance(value, str) and format_named(value) is None:
+            raise PrecisionError(f"{name}={value!r}: expected one of {names()}")
+        return name_of(as_dtype(value))
+
+    @cached_property
+    def is_compiled(self) -> bool:
+        """Whether compiled kernels read and write all its formats. Others, such as "e5m7", are
+        computed with by the references."""
+        return all(is_compiled(format_of(getattr(self, name)).dtype) for name in FORMAT_FIELDS)
 
     def __deepcopy__(self, memo):
         return self  # frozen; a copied module computes in the very same precision
@@ -189,13 +211,13 @@ def _read_value(key, value, text):
                 pass
     elif key in SUM_FIELDS:
         return sum_format(value, key).name
-    elif value in (UPDATE_ROUNDINGS if key == "update_rounding" else FORMATS):
+    elif value in UPDATE_ROUNDINGS if key == "update_rounding" else format_named(value):
         return value
     kind = {"loss_scale": f"{', '.join(KINDS)}, a positive number or off"}
     kind |= dict.fromkeys((*FLAGS, "operations"), "on or off")
     kind["update_rounding"] = " or ".join(UPDATE_ROUNDINGS)
     raise PrecisionError(
-        f"{key}={value!r} in precision {text!r}: expected {kind.get(key, ', '.join(FORMATS))}"
+        f"{key}={value!r} in precision {text!r}: expected {kind.get(key, names())}"
     )
 
 
@@ -211,6 +233,7 @@ NAMED = {
     SINGLE: Precision(),
     "mixed": Precision(storage=HALF, master_weights=True, loss_scale=DYNAMIC),
     "autocast": Precision(loss_scale=DYNAMIC, operations={}),
+    "bfloat16": Precision(storage="bfloat16", master_weights=True),
     HALF: Precision(storage=HALF, accumulate=HALF, reduce=HALF, norm_parameters=HALF),
     DOUBLE: Precision(
         storage=DOUBLE,
@@ -322,7 +345,7 @@ class Formats:
 
 def promote(dtypes) -> np.dtype:
     """The narrowest format that holds the numbers of all: float16 with float32 gives float32."""
-    return reduce(np.promote_types, dtypes)
+    return reduce(wider, dtypes)
 
 
 def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
@@ -352,9 +375,9 @@ def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:
     the operands then differ, all enter in the activation format (a float32 batch fed to float16
     weights is rounded, once, at the door). dtypes: None for an argument that is not floating.
     """
-    activations = FORMATS[p.activations].dtype
+    activations = as_dtype(p.activations)
     counted = {
-        activations if weight and d.name == p.weights else d
+        activations if weight and name_of(d) == p.weights else d
         for d, weight in zip(dtypes, are_weights)
         if d is not None
     }
@@ -373,7 +396,7 @@ def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | No
         raise PrecisionError(f"{operation} under autocast: {autocast.row_of(operation).reason}")
     if format == autocast.GIVEN or not dtypes or any(d == float64 for d in dtypes):
         return None
-    return promote(dtypes) if format == autocast.WIDEST else FORMATS[format].dtype
+    return promote(dtypes) if format == autocast.WIDEST else as_dtype(format)
 
 
 def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
@@ -386,8 +409,8 @@ def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
         return dtype
     found = p.resolved.get(dtype)
     if found is None:
-        stored = dtype.name in (p.activations, p.weights)
-        found = p.resolved[dtype] = FORMATS[p.gradients].dtype if stored else dtype
+        stored = name_of(dtype) in (p.activations, p.weights)
+        found = p.resolved[dtype] = as_dtype(p.gradients) if stored else dtype
     return found
 
 
@@ -397,7 +420,7 @@ def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | fl
     They are the precision's. But parameters that are stored in less than float32 where it says
     more, as after Module.half(), have masters and a dynamic scale, as under "mixed".
     """
-    formats = FORMATS[p.weights].dtype, FORMATS[p.norm_parameters].dtype, float32
+    formats = as_dtype(p.weights), as_dtype(p.norm_parameters), float32
     least = min(format.itemsize for format in formats)
     if any(dtype.itemsize < least for dtype in dtypes):
         return True, p.loss_scale or DYNAMIC

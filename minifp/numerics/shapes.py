@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.formats import as_dtype
+from minifp.numerics.formats import as_dtype, is_float
 
 
 def of_product(x, y):
@@ -86,10 +86,10 @@ def shaped(kernel: Any, formats: Any, *args: Any, to: Any, **params: Any) -> Any
 
 def dtypes_of(args) -> list:
     """Of the floating arrays among the arguments, in their order."""
-    return [a.dtype for a in args if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+    return [a.dtype for a in args if isinstance(a, np.ndarray) and is_float(a.dtype)]
 
 
 def untouched(result: Any) -> Any:
     """Memory of the same shape and format, unless it is small, where numbers may matter."""
     is_large = isinstance(result, np.ndarray) and result.nbytes > 2**16
-    return np.empty(result.shape, result.dtype) if is_large and result.dtype.kind == "f" else result
+    return np.empty(result.shape, result.dtype) if is_large and is_float(result.dtype) else result

@@ -19,12 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.errors import PrecisionError
-from minifp.numerics.formats import FORMATS, as_dtype, float16, float32
+from minifp.numerics.formats import as_dtype, float16, float32, is_float, names
+from minifp.numerics.number_format import format_named
+from minifp.runtime.dtypes import NATIVE, name_of
 
 CHUNKED = "chunked"
+MOST_MANTISSA = 10  # 24 >= 2 (m + 1) + 2: see accumulate.py
 MOST_DIGITS = 18  # of a chunk's length, which then is an int64
 EXPECTED = (
-    f"one of {', '.join(FORMATS)}, or {CHUNKED}:N for sums of N addends in {float16.name} that are "
+    f"one of {names()}, or {CHUNKED}:N for sums of N addends in {float16.name} that are "
     f"added in {float32.name}, N a whole number of at least 1, such as {CHUNKED}:32"
 )
 
@@ -47,14 +50,14 @@ class SumFormat(NamedTuple):
     @property
     def name(self) -> str:
         """As a precision names it: "float16", "chunked:32"."""
-        return self.dtype.name if self.chunk is None else f"{CHUNKED}:{self.chunk}"
+        return name_of(self.dtype) if self.chunk is None else f"{CHUNKED}:{self.chunk}"
 
     @property
     def words(self) -> str:
         """What is summed where: "float32", "float16 in chunks of 32, and these in float32"."""
         if self.chunk is None:
             return self.name
-        return f"{self.dtype.name} in chunks of {self.chunk}, and these in {self.whole.name}"
+        return f"{name_of(self.dtype)} in chunks of {self.chunk}, and these in {self.whole.name}"
 
 
 @cache
@@ -64,8 +67,14 @@ def sum_format(text: str, switch: str = "sums") -> SumFormat:
     switch: which of them, for the error. Raises PrecisionError for a text that is neither a format
     nor of that form.
     """
-    if text in FORMATS:
-        return SumFormat(FORMATS[text].dtype)
+    format = format_named(text)
+    if format is not None:
+        if format.name not in NATIVE and format.mantissa_bits > MOST_MANTISSA:
+            raise PrecisionError(
+                f"{switch}={text!r}: expected at most {MOST_MANTISSA} bits of mantissa, so that "
+                "float32, in which each step is computed, rounds as if it were exact"
+            )
+        return SumFormat(format.dtype)
     word, _, count = text.partition(":")
     digits = count.lstrip("0")
     if word == CHUNKED and count.isascii() and count.isdigit() and 1 <= len(digits) <= MOST_DIGITS:
@@ -83,6 +92,6 @@ def as_sum_format(sums: Any) -> SumFormat:
     if isinstance(sums, str) and sums.startswith(CHUNKED):
         return sum_format(sums)
     dtype = as_dtype(sums)
-    if dtype.kind != "f":
-        raise PrecisionError(f"sums in {dtype.name}: expected a floating format")
-    return SumFormat(dtype)
+    if not is_float(dtype):
+        raise PrecisionError(f"sums in {name_of(dtype)}: expected a floating format")
+    return sum_format(name_of(dtype))

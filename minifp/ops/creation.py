@@ -7,8 +7,15 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from minifp.autograd.tape import Tensor
-from minifp.errors import DTypeError
-from minifp.numerics.formats import FORMATS, as_dtype, downcast, is_float
+from minifp.errors import DTypeError, PrecisionError
+from minifp.numerics.format_codes import values_of
+from minifp.numerics.formats import (
+    as_dtype,
+    as_numbers,
+    downcast,
+    format_of,
+    is_float,
+)
 from minifp.numerics.policy import get_precision
 from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device
@@ -33,7 +40,7 @@ class PrecisionWarning(UserWarning):
 
 def storage_dtype(dtype: DType | None = None) -> np.dtype:
     """`dtype`, or the format in which the active precision stores activations."""
-    return FORMATS[get_precision().activations].dtype if dtype is None else as_dtype(dtype)
+    return as_dtype(get_precision().activations) if dtype is None else as_dtype(dtype)
 
 
 def as_array(data: Data) -> np.ndarray:
@@ -43,11 +50,23 @@ def as_array(data: Data) -> np.ndarray:
         array = given if is_on_device(given) else np.asarray(given)
     except ValueError as error:
         raise DTypeError(f"data is no array: {error}") from None
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind == "V" and not is_float(array.dtype):
+        array = _of_ml_dtypes(array)
+    if array.dtype.kind not in "fiubV":
         raise DTypeError(
             f"data of type {array.dtype}: expected floating numbers, integers or booleans"
         )
     return array
+
+
+def _of_ml_dtypes(array):
+    """An array of ml_dtypes' as the same codes in minifp's dtype. Raises DTypeError for another."""
+    try:
+        return array.view(as_dtype(array.dtype))
+    except PrecisionError:
+        raise DTypeError(
+            f"data of type {array.dtype}: expected floating numbers, integers or booleans"
+        ) from None
 
 
 @public("fp")
@@ -99,7 +118,11 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def _rounded(array, dtype):
     """The array in another dtype, or itself if it is in it. Warns of what overflows."""
     if not is_float(dtype):
-        if dtype.kind in "iu" and is_float(array.dtype) and not np.isfinite(array).all():
+        if (
+            dtype.kind in "iu"
+            and is_float(array.dtype)
+            and not np.isfinite(as_numbers(array)).all()
+        ):
             raise DTypeError(
                 f"tensor: data with NaN or Inf cannot be {dtype}: expected finite numbers; replace "
                 "them first, or choose a floating dtype"
@@ -112,16 +135,23 @@ def _rounded(array, dtype):
 
 
 def warn_of_overflow(array, stored, what=""):
-    """Give a PrecisionWarning if numbers became Inf when they were stored; `what` was stored."""
-    dtype = stored.dtype
-    if not is_float(array.dtype) or dtype.itemsize >= array.dtype.itemsize:
+    """Give a PrecisionWarning if numbers were too large to be stored; `what` was stored."""
+    if not is_float(array.dtype):
         return
-    lost = np.count_nonzero(np.isinf(stored)) - np.count_nonzero(np.isinf(array))
+    format = format_of(stored.dtype)
+    if format.holds(format_of(array.dtype)):
+        return
+    given, kept = as_numbers(array), as_numbers(stored)
+    if format.beyond == format.largest_code:  # which takes the place of what is too large
+        lost = np.count_nonzero(np.abs(given) > format.max + format.ulp(format.max) / 2)
+    else:
+        lost = np.count_nonzero(~np.isfinite(kept)) - np.count_nonzero(~np.isfinite(given))
     if lost:
-        largest = FORMATS[dtype.name].max
+        now = values_of(np.array(format.beyond), format)
+        instead = "Inf" if np.isinf(now) else "NaN" if np.isnan(now) else "that"
         warnings.warn(
-            f"{what}{': ' if what else ''}{lost} of {array.size} values overflow {dtype} "
-            f"(largest {largest:g}): now Inf",
+            f"{what}{': ' if what else ''}{lost} of {array.size} values overflow {format.name} "
+            f"(largest {format.max:g}): now {instead}",
             PrecisionWarning,
             stacklevel=4,
         )

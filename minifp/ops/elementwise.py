@@ -17,7 +17,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.numerics.formats import float32, upcast
+from minifp.numerics.formats import float32, upcast, wider
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
@@ -64,7 +64,7 @@ def pass_to(dz, shape, to, factor=1):
 Operand: TypeAlias = (
     Tensor | np.ndarray | np.generic | float
 )  # a number enters in the compute format
-KINDS = tuple("fiub")  # of NumPy's dtypes: floating, integers, booleans
+KINDS = tuple("fiubV")  # of NumPy's dtypes: floating, integers, booleans
 
 
 def check_operands(*operands):
@@ -148,7 +148,7 @@ def operation(
         check_operands(x)
         if to_floats and x.dtype.kind in "iub":
             stored = storage_dtype()
-            wide = upcast(x, np.promote_types(stored, float32))
+            wide = upcast(x, wider(stored, float32))
             return forward(wide, to=stored, **settings), (), None
         y = forward(x, **settings)
         return y, {"x": (x,), "y": (y,), None: ()}[saves], backward

@@ -18,13 +18,14 @@ import numpy as np
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
-from minifp.numerics.formats import downcast, is_float
+from minifp.numerics.formats import downcast, is_float, just_below
 from minifp.ops.creation import Data, as_array
 from minifp.ops.elementwise import Operand
 from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
 from minifp.runtime import random
 from minifp.runtime.device import device_of, is_writeable, moved, placed
+from minifp.runtime.dtypes import name_of
 
 
 def numbers_of(t: Any) -> Any:
@@ -76,7 +77,8 @@ def _in_place(name, operation, assigns=False):
         try:
             value = operation(Tensor(numbers_of(self)), *args, **settings).array
             if not assigns and is_float(value.dtype) and not is_float(self.dtype):
-                raise DTypeError(f"{name}: a result of {value.dtype} for a tensor of {self.dtype}")
+                found = name_of(value.dtype)
+                raise DTypeError(f"{name}: a result of {found} for a tensor of {self.dtype}")
             _write(self, name, value)
             self.storage.zeroed |= name in ZEROING and _is_all_zero(self, value)
             return self
@@ -107,7 +109,7 @@ def _zero(self: Tensor) -> Tensor:
 
 def _uniform(self: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
     drawn = random.uniform(self.shape, low, high, purpose="rand")
-    below = np.nextafter(np.asarray(high, self.dtype), np.asarray(low, self.dtype))
+    below = just_below(high, low, self.array.dtype)
     return Tensor(np.minimum(drawn, np.asarray(below, drawn.dtype)))  # else rounded to `high`
 
 

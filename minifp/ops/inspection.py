@@ -1,5 +1,6 @@
 """What a tensor is and holds, the limits of formats, and a tensor's copies. Nothing is computed."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -99,7 +100,7 @@ def finfo(dtype: DType | None = None) -> FloatLimits:
     return FloatLimits(
         *(f.name, 8 * f.bytes, f.eps, f.max, -f.max),
         *(f.smallest_normal, f.smallest_normal, f.smallest_subnormal),
-        float(f"1e-{np.finfo(wanted).precision}"),
+        float(f"1e-{int(f.mantissa_bits * math.log10(2))}"),
     )
 
 

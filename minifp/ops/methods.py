@@ -11,7 +11,7 @@ from minifp.autograd.backward import backward, register_hook, retain_grad
 from minifp.autograd.gradient_clip import mark_alike, successor
 from minifp.autograd.tape import Tensor, observers
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
-from minifp.numerics.formats import as_dtype, is_float
+from minifp.numerics.formats import as_dtype, as_numbers, downcast, is_float, numbers_in
 from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
@@ -20,6 +20,7 @@ from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.reduce import as_axis
 from minifp.runtime.cuda import capturing
 from minifp.runtime.device import as_device, device_of, moved
+from minifp.runtime.dtypes import name_of
 from minifp.typing import DType, F, Ints
 
 
@@ -187,7 +188,7 @@ def to(
     x = self
     if format != x.dtype:
         both = is_float(format) and is_float(x.dtype)
-        x = cast(x, dtype=format) if both else Tensor(x.array.astype(format))
+        x = cast(x, dtype=format) if both else Tensor(downcast(x.array, format))
     return x if place == x.device else move(x, device=place)
 
 
@@ -195,12 +196,12 @@ def _conversion(name: str, dtype: str) -> None:
     def convert(self: Tensor) -> Tensor:
         return to(self, dtype=dtype)
 
-    convert.__name__, convert.__doc__ = name, f"In {as_dtype(dtype).name}: `.to({dtype!r})`."
+    convert.__name__, convert.__doc__ = name, f"In {name_of(as_dtype(dtype))}: `.to({dtype!r})`."
     setattr(Tensor, name, convert)
 
 
 for _name, _dtype in (
-    *(("half", "half"), ("float", "single"), ("double", "double")),
+    *(("half", "half"), ("bfloat16", "bfloat16"), ("float", "single"), ("double", "double")),
     *(("int", "int32"), ("long", "int64"), ("bool", "bool")),
 ):
     _conversion(_name, _dtype)
@@ -228,8 +229,12 @@ def cuda(self: Tensor) -> Tensor:
 def numpy(self: Tensor) -> np.ndarray:
     """The array itself, not a copy: writing into it is not noticed by the tape, nor by an optimizer
     that is made already; write into `x.data` instead. Of a GPU's a copy, for which is waited (where
-    PyTorch asks for `.cpu()` first)."""
-    return read(self)
+    PyTorch asks for `.cpu()` first).
+
+    Of a format that NumPy lacks it is an array of ml_dtypes' where that is installed and has the
+    format, or else a float32 copy, of which is told once.
+    """
+    return numbers_in(read(self))
 
 
 @method
@@ -237,13 +242,13 @@ def item(self: Tensor) -> Any:
     """The one number, as a Python number. Raises ShapeError where there are more."""
     if self.array.size != 1:
         raise ShapeError(f"item() of a tensor of shape {self.shape}: expected one element")
-    return read(self).item()
+    return as_numbers(read(self)).item()
 
 
 @method
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers."""
-    return read(self).tolist()
+    return as_numbers(read(self)).tolist()
 
 
 @method
@@ -324,6 +329,10 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     if self.device != "cpu":
         raise DeviceError("a tensor on the GPU as a NumPy array: call .numpy(), which copies it")
     tell_readers(self)
+    if self.array.dtype.kind == "V":
+        if copy is False:
+            raise ValueError(f"a tensor of {self.dtype} as a NumPy array needs a copy")
+        return as_numbers(self.array).astype(dtype or "float32", copy=False)
     if copy:
         return np.array(self.array, dtype)
     if copy is False and dtype is not None and self.dtype != dtype:
@@ -409,7 +418,7 @@ def __int__(self: Tensor) -> int:
 
 @method
 def __index__(self: Tensor) -> int:
-    if self.dtype.kind == "f" or self.array.size != 1:
+    if is_float(self.dtype) or self.array.size != 1:
         raise TypeError(
             f"a tensor of {self.dtype}, shape {self.shape}, as an index: expected one integer"
         )
@@ -428,7 +437,7 @@ def __format__(self: Tensor, spec: str) -> str:
 
 @method
 def __repr__(self: Tensor) -> str:
-    body = np.array2string(read(self), separator=", ", prefix="tensor(")
+    body = np.array2string(as_numbers(read(self)), separator=", ", prefix="tensor(")
     if self.node is not None:
         made = f", made by {self.node.op}"
     else:

@@ -9,9 +9,10 @@ import numpy as np
 from minifp.autograd.gradient_clip import squared_norm
 from minifp.errors import ShapeError
 from minifp.numerics.compiled import compiled_kernel_of
-from minifp.numerics.formats import downcast
+from minifp.numerics.formats import as_stored, downcast
 from minifp.optim.weights import Weights
 from minifp.runtime.device import device_of, full, moved
+from minifp.runtime.dtypes import name_of
 
 
 class Gradients:
@@ -34,8 +35,8 @@ class Gradients:
 
     @property
     def names(self):
-        """The name (NumPy's) of the format of each."""
-        return [None if a is None else a.dtype.char for a in self.arrays]
+        """The name of the format of each; a dtype would be equal to None where it is float64."""
+        return [None if a is None else name_of(a.dtype) for a in self.arrays]
 
     def there_are_any(self):
         """Whether any parameter has one."""
@@ -101,7 +102,9 @@ class Block:
         """Make the state of this name, everywhere `initial`, if there is none yet."""
         if name not in self.state:
             flat = self.weights.flat
-            self.state[name] = full(flat.shape, initial, self.state_format, like=flat)
+            self.state[name] = full(
+                flat.shape, as_stored(initial, self.state_format), self.state_format, like=flat
+            )
 
     def all_state(self):
         """All arrays of state, with what compensates for rounding."""

@@ -11,7 +11,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.numerics import kernels
-from minifp.numerics.formats import as_dtype, float32
+from minifp.numerics.formats import as_dtype, float32, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import get_precision, resolve
 from minifp.optim import saving
@@ -201,10 +201,10 @@ class Optimizer:
         dtypes = dict.fromkeys(p.dtype for p in group["params"])
         for number, dtype in enumerate(dtypes, len(self._blocks)):
             alike = [p for p in group["params"] if p.dtype == dtype]
-            wide = np.promote_types(dtype, float32)
+            wide = wider(dtype, float32)
             stored = as_dtype(state_format)
             if dtype == wide != float32:
-                stored = np.promote_types(stored, dtype)
+                stored = wider(stored, dtype)
             weights = Weights(alike) if dtype == wide else masters(alike)
             numbers = {name: [first] * len(alike) for name, first in self.numbers.items()}
             yield Block(group, weights, stored, numbers, [0] * len(alike), number)
@@ -256,7 +256,7 @@ class Optimizer:
 
     def _check_wide(self):
         formats = {p.array.dtype for p in self.parameters}
-        narrow = {dtype for dtype in formats if dtype != np.promote_types(dtype, float32)}
+        narrow = {dtype for dtype in formats if dtype != wider(dtype, float32)}
         rounded = [p for p in self.parameters if p.array.dtype in narrow] if narrow else []
         if rounded:
             raise PrecisionError(
@@ -340,11 +340,14 @@ class Optimizer:
             return None
         if precision.by_references:
             return None
-        key = rule, block.weights.flat.dtype, format, block.state_format
+        weights = block.weights
+        key = rule, weights.flat.dtype, format, block.state_format, weights.stored.dtype
         if key not in precision.resolved:
-            kinds = [(dtype, False) for dtype in key[1:]]
+            kinds = [(dtype, False) for dtype in key[1:4]]
             compute = resolve(rule.rule, rule.names[:3], tuple(kinds), precision).compute
-            known = all(dtype.kind == "f" and dtype.isnative for dtype in key[1:])
+            known = all(
+                is_float(dtype) and dtype.isnative and is_compiled(dtype) for dtype in key[1:]
+            )
             is_single = known and compute == float32
             is_known = is_single and isinstance(rule, UpdateRule)
             precision.resolved[key] = rule.compiled if is_known else None

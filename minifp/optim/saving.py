@@ -6,8 +6,10 @@ import numpy as np
 
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
+from minifp.numerics.formats import downcast
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import placed
+from minifp.runtime.dtypes import name_of
 
 COUNTERS = ("steps", "attempts")
 
@@ -45,7 +47,7 @@ def load(optimizer, state_dict):
             values[i] = float(found[name])
         for name in _state_names(optimizer, found):
             block.add_state(name, 0.0)
-            given = np.asarray(found[name]).reshape(-1).astype(block.state_format)
+            given = downcast(np.asarray(found[name]).reshape(-1), block.state_format)
             block.state[name][block.weights.slices[i]] = placed(given, like=block.weights.flat)
         block.weights.take_up(i, found)
     optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
@@ -131,8 +133,9 @@ def _check_parameter(what, optimizer, group, found, block, i):
             raise ArgumentError(f"{what}: {name} is {found[name]!r}, expected a number")
     for name in arrays:
         array, shape = np.asarray(found[name]), block.parameters[i].shape
-        if array.shape != shape or array.dtype.kind not in "fiu":
+        if array.shape != shape or array.dtype.kind not in "fiuV":
             raise ArgumentError(
-                f"{what}: {name} has {array.dtype} {array.shape}, expected numbers of shape {shape}"
+                f"{what}: {name} has {name_of(array.dtype)} {array.shape}, expected numbers of "
+                f"shape {shape}"
             )
     return names

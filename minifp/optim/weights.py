@@ -7,6 +7,7 @@ import numpy as np
 from minifp.errors import DeviceError, PrecisionError
 from minifp.numerics.formats import downcast
 from minifp.runtime.device import device_of, empty, placed
+from minifp.runtime.dtypes import name_of
 
 
 class Weights:
@@ -59,7 +60,7 @@ class Weights:
             if p.array is not view and (p.dtype, p.array.size) != (self.stored.dtype, n):
                 name = getattr(p, "name", None) or "a parameter"
                 raise PrecisionError(
-                    f"{name} was stored in {self.stored.dtype} with {n} elements "
+                    f"{name} was stored in {name_of(self.stored.dtype)} with {n} elements "
                     f"when the optimizer was made, and is in {p.dtype} with {p.array.size} now: "
                     "change formats first (module.to), then make the optimizer"
                 )

@@ -9,11 +9,12 @@ from minifp.derive.arrays import WHOLE_NUMBERS
 from minifp.derive.graph import Untraceable
 from minifp.derive.rows import Rows
 from minifp.derive.trace_rows import RowFormulas
+from minifp.runtime.dtypes import COMPILED
 
 MOST = 4096  # plans that are remembered
 COUNTED = 2**24  # places that float32 can name
 FLOAT32 = np.dtype("float32")
-FLOATS = {np.dtype("float16"), FLOAT32}
+FLOATS = COMPILED
 
 
 class RowCalls:

@@ -18,7 +18,7 @@ from minifp.autograd import loss_seed
 from minifp.autograd.gradient_clip import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
-from minifp.numerics.formats import as_dtype, downcast, float32, is_float
+from minifp.numerics.formats import as_dtype, downcast, float32, is_float, wider
 from minifp.numerics.policy import get_precision
 from minifp.runtime import random
 from minifp.runtime.callers import warn_once
@@ -258,9 +258,7 @@ def _states(wanted):
 def _in_format(array, dtype):
     if not is_float(array.dtype):
         return array
-    return downcast(
-        array, np.promote_types(array.dtype, float32) if dtype is None else as_dtype(dtype)
-    )
+    return downcast(array, wider(array.dtype, float32) if dtype is None else as_dtype(dtype))
 
 
 def _gradients(optimizer):

@@ -3,7 +3,8 @@
 The arrays are the file's tensors. The tree (dicts, lists, tuples, texts, numbers, None, arrays) is
 JSON in its metadata; an array in it becomes a tensor of its own, "minifp/" and where it stands,
 unless one with the same content is there already. A checksum covers both. A file of somebody
-else's, without a tree, is read as arrays alone.
+else's, without a tree, is read as arrays alone. Codes of formats for which safetensors has no name,
+such as "e5m7", are stored as unsigned integers; the metadata has the formats of these tensors.
 """
 
 import hashlib
@@ -15,6 +16,8 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
+from minifp.numerics.formats import as_dtype, is_float
+from minifp.runtime.dtypes import name_of
 from minifp.saving import files
 
 VERSION = 1  # of the tree; a larger one is refused
@@ -23,7 +26,12 @@ DTYPES = {
     **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2"},
     **{"I8": "i1", "U8": "u1", "U16": "<u2", "U32": "<u4", "U64": "<u8", "BOOL": "?"},
 }
-NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+DTYPES = {name: np.dtype(dtype) for name, dtype in DTYPES.items()}
+DTYPES |= {name: as_dtype(format) for name, format in (
+    ("BF16", "bfloat16"), ("F8_E4M3", "float8_e4m3fn"), ("F8_E5M2", "float8_e5m2"),
+)}  # fmt: skip
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+FORMATS = "minifp.formats"  # in the metadata: of codes in formats for which safetensors has no name
 
 
 def library():
@@ -44,18 +52,43 @@ def write(path, arrays, tree):
     """
     tensors = {name: np.array(a, order="C") for name, a in arrays.items()}
     for name, a in tensors.items():
-        if name.startswith(OWN) or a.dtype not in NAMES:
-            raise ArgumentError(f"cannot save a tensor named {name!r} of {a.dtype}")
+        if name.startswith(OWN) or not is_saved(a.dtype):
+            raise ArgumentError(f"cannot save a tensor named {name!r} of {name_of(a.dtype)}")
     try:
         text = json.dumps(_packed(tree, "", tensors, {}), allow_nan=False)
         metadata = {"format": "pt", "minifp.version": str(VERSION), "minifp.tree": text}
         metadata["minifp.sha256"] = _checksum(tensors, text)
-        content = library().numpy.save(tensors, metadata)
+        content = _content_of(tensors, metadata)
     except MinifpError:
         raise
     except Exception as error:  # too deep, too long, or not UTF-8: safetensors has its own classes
         raise ArgumentError(f"cannot save {str(path)!r}: {type(error).__name__}: {error}") from None
     return files.write(path, content)
+
+
+def is_saved(dtype):
+    """Whether arrays of a dtype can be saved."""
+    return dtype in NAMES or is_float(dtype)
+
+
+def _content_of(tensors, metadata):
+    """The file of these tensors. safetensors' own writer is given codes as integers, and what they
+    are goes into the header, which is JSON behind its length."""
+    coded = {name: a.dtype for name, a in tensors.items() if a.dtype.kind == "V"}
+    unnamed = {name: name_of(dtype) for name, dtype in coded.items() if dtype not in NAMES}
+    if unnamed:
+        metadata |= {FORMATS: json.dumps(unnamed)}
+    codes = {n: a.view(a.dtype[0]) if n in coded else a for n, a in tensors.items()}
+    content = library().numpy.save(codes, metadata)
+    if not coded:
+        return content
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + size])
+    for name, dtype in coded.items():
+        header[name]["dtype"] = NAMES.get(dtype, header[name]["dtype"])
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + content[8 + size :]
 
 
 def read(path):
@@ -81,7 +114,8 @@ def _read(content):
         found = library().deserialize(content)
         (size,) = struct.unpack("<Q", content[:8])
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
-        tensors = {name: _array(name, entry) for name, entry in found}
+        formats = json.loads(metadata.get(FORMATS, "{}"))
+        tensors = {name: _array(name, entry, formats.get(name)) for name, entry in found}
         is_ours = "minifp.tree" in metadata
     except CheckpointError:
         raise
@@ -117,16 +151,16 @@ def _check_version(text):
         )
 
 
-def _array(name, entry):
+def _array(name, entry, format):
     data, shape = bytes(entry["data"]), tuple(entry["shape"])
-    if entry["dtype"] == "BF16":  # the upper half of a float32
-        wide = np.frombuffer(data, "<u2").astype(np.uint32) << np.uint32(16)
-        return wide.view(np.float32).reshape(shape)
     if entry["dtype"] not in DTYPES:
         raise CheckpointError(
-            f"tensor {name!r} is of {entry['dtype']}: expected {', '.join(DTYPES)} or BF16"
+            f"tensor {name!r} is of {entry['dtype']}: expected {' or '.join(DTYPES)}"
         )
-    array = np.frombuffer(data, DTYPES[entry["dtype"]]).reshape(shape)
+    dtype = DTYPES[entry["dtype"]] if format is None else as_dtype(format)
+    if dtype.kind == "V":
+        return np.frombuffer(bytearray(data), dtype).reshape(shape)
+    array = np.frombuffer(data, dtype).reshape(shape)
     return array.astype(array.dtype.newbyteorder("="))
 
 
@@ -134,8 +168,10 @@ def _checksum(tensors, text):
     digest = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         a = tensors[name]
-        digest.update(json.dumps([name, NAMES[a.dtype], a.shape]).encode())
-        digest.update(a.astype(a.dtype.newbyteorder("<"), copy=False).tobytes())
+        kind = NAMES.get(a.dtype) or name_of(a.dtype)
+        digest.update(json.dumps([name, kind, a.shape]).encode())
+        little = a if a.dtype.kind == "V" else a.astype(a.dtype.newbyteorder("<"), copy=False)
+        digest.update(little.tobytes())
     return digest.hexdigest()
 
 
@@ -154,7 +190,8 @@ def _packed(value, place, tensors, known):
     if isinstance(value, (np.ndarray, Tensor)):
         kind = "$tensor" if isinstance(value, Tensor) else "$array"
         array = value.array if isinstance(value, Tensor) else value
-        array = np.array(array, array.dtype.newbyteorder("="), order="C")
+        own = array.dtype if array.dtype.kind == "V" else array.dtype.newbyteorder("=")
+        array = np.array(array, own, order="C")
         return {kind: _stored(array, place, tensors, known)}
     if isinstance(value, (list, tuple)):
         items = [_packed(v, f"{place}/{i}", tensors, known) for i, v in enumerate(value)]
@@ -178,8 +215,10 @@ def _packed(value, place, tensors, known):
 
 def _stored(array, place, tensors, known):
     """The name of the tensor that has this content."""
-    if array.dtype not in NAMES:
-        raise ArgumentError(f"cannot save {place}, an array of {array.dtype}: expected numbers")
+    if not is_saved(array.dtype):
+        raise ArgumentError(
+            f"cannot save {place}, an array of {name_of(array.dtype)}: expected numbers"
+        )
     if not known:
         known.update({_content(a): name for name, a in tensors.items()})
     content = _content(array)
@@ -192,7 +231,7 @@ def _stored(array, place, tensors, known):
 
 
 def _content(array):
-    return array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest()
+    return name_of(array.dtype), array.shape, hashlib.sha256(array.tobytes()).digest()
 
 
 def _unpacked(value, tensors):

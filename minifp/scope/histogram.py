@@ -23,16 +23,17 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import DTypeError
-from minifp.numerics.formats import FORMATS, Format, float16
+from minifp.numerics.formats import FORMATS, Format, as_numbers, float16
 from minifp.runtime import cpu
 from minifp.runtime.device import moved
+from minifp.runtime.dtypes import NATIVE, name_of
 
 PARTS = 3
 POWER, BETWEEN, ROUNDS_UP = range(PARTS)
 HALF = FORMATS[float16.name]
 BLOCK = 65536  # numbers whose counting takes little memory
 UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-OF_DTYPE = {format.dtype: format for format in FORMATS.values()}
+OF_DTYPE = {FORMATS[name].dtype: FORMATS[name] for name in NATIVE}
 
 
 @dataclass
@@ -54,9 +55,12 @@ class Histogram:
     @staticmethod
     def of(array: Any) -> "Histogram":
         """The histogram of a floating array, on any device. Raises DTypeError for another."""
+        array = as_numbers(array)
         format = OF_DTYPE.get(array.dtype.newbyteorder("="))
         if format is None:
-            raise DTypeError(f"a histogram of exponents of {array.dtype}: expected a float dtype")
+            raise DTypeError(
+                f"a histogram of exponents of {name_of(array.dtype)}: expected a float dtype"
+            )
         counts, low, high = count(moved(array, "cpu"), format)
         used = counts[:-PARTS].nonzero()[0]
         first, last = (int(used[0]) // PARTS, int(used[-1]) // PARTS + 1) if used.size else (0, 0)

@@ -5,6 +5,7 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.numerics.formats import format_of, is_float
 from minifp.ops.methods import method, read
+from minifp.runtime.dtypes import name_of
 
 FEW = 100  # elements that are all shown
 Facts = list[tuple[str, str]]
@@ -48,7 +49,7 @@ def of_floats(array: np.ndarray) -> Facts:
         *rows,
         ("smallest magnitude", f"{h.smallest:.6g}"),
         ("largest magnitude", f"{h.largest:.6g}"),
-        ("headroom", f"{h.headroom(format):.1f} bits to the largest {array.dtype}"),
+        ("headroom", f"{h.headroom(format):.1f} bits to the largest {name_of(array.dtype)}"),
     ]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp.autograd.replay import unobserved
 from minifp.numerics import policy
-from minifp.numerics.formats import downcast, float16, float32, upcast
+from minifp.numerics.formats import downcast, float16, float32, upcast, wider
 from minifp.runtime.device import moved
 
 
@@ -85,7 +85,7 @@ def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list
         gradient = moved(given.flat(first, last), "cpu")
         state: dict = {name: copied(array[at]) for name, array in block.state.items()}
         state |= {name: values[first] for name, values in block.numbers.items()}
-        wide = upcast(kept, np.promote_types(kept.dtype, float32))
+        wide = upcast(kept, wider(kept.dtype, float32))
         updated = wide.copy()
         o.update(block.group, updated, gradient, state, block.steps[first] + 1, scale)
         parts = [

@@ -13,7 +13,7 @@ import numpy as np
 
 from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer
-from minifp.numerics.formats import float16
+from minifp.numerics.formats import float16, is_float
 from minifp.runtime.device import is_array
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import (
@@ -108,7 +108,7 @@ class Watch:
     def _count(self, kind, layer, array):
         if layer is None:
             return
-        if array.dtype.kind == "f" and array.ndim:
+        if is_float(array.dtype) and array.ndim:
             shift = self._shift() if kind in GRADIENTS else 0
             self.seen.add(kind, layer, Histogram.of(array).shifted(shift))
             self.seen.in_half |= kind in GRADIENTS and array.dtype == float16

@@ -17,7 +17,9 @@ from minifp.autograd.op import line_of
 from minifp.autograd.replay import again, arguments_of, arrays_among, leaf_like, unobserved
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import MinifpError
+from minifp.numerics.formats import as_numbers
 from minifp.runtime.device import moved
+from minifp.runtime.dtypes import name_of
 from minifp.training.diagnosis import (
     BACKWARD,
     CHANGED,
@@ -145,7 +147,7 @@ def saved_by(node: Node) -> list:
 
 def is_finite(array: Any) -> bool:
     """Whether all numbers of an array are finite."""
-    return bool(np.isfinite(moved(array, "cpu")).all())
+    return bool(np.isfinite(as_numbers(moved(array, "cpu"))).all())
 
 
 def ranges(arguments: Sequence) -> tuple[Range, ...]:
@@ -156,7 +158,8 @@ def ranges(arguments: Sequence) -> tuple[Range, ...]:
 def range_of(array: Any) -> Range:
     """Format, shape, smallest and largest finite number of an array."""
     array = moved(array, "cpu")
-    numbers = array[np.isfinite(array)]
+    numbers = as_numbers(array)
+    numbers = numbers[np.isfinite(numbers)]
     low, high = (numbers.min(), numbers.max()) if numbers.size else (np.nan, np.nan)
     whole = numbers.size == array.size
-    return Range(array.dtype.name, array.shape, float(low), float(high), whole)
+    return Range(name_of(array.dtype), array.shape, float(low), float(high), whole)

@@ -25,6 +25,7 @@ from minifp.numerics.policy import as_trained
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.dtypes import name_of
 from minifp.runtime.interrupts import uninterrupted
 from minifp.training.diagnosis import Recorded
 from minifp.training.loss_scale import StaticLossScale, as_loss_scale
@@ -105,7 +106,7 @@ class MixedOptimizer:
     def __repr__(self) -> str:
         names = ", ".join(type(o).__name__ for o in self.optimizers)
         inside = names if len(self.optimizers) == 1 else f"[{names}]"
-        stored = " and ".join(sorted({p.dtype.name for p in self.parameters}))
+        stored = " and ".join(sorted({name_of(p.dtype) for p in self.parameters}))
         masters = "float32" if self.master_weights else "none"
         scale = f"{type(self.loss_scale).__name__}({self.scale:g})"
         return (

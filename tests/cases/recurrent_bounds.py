@@ -8,7 +8,7 @@ have slopes of at most 1, so they pass that error on, and add a few roundings of
 import numpy as np
 from bounds import UNIT, Interval, excess, growth, stepwise
 
-from minifp.numerics.formats import float64
+from minifp.numerics.formats import float64, upcast
 
 
 def _sigmoid(z):
@@ -23,7 +23,7 @@ def _sum_of_products(x, w, b):
 
 def _differ(stored, state):
     """0 where the last state is the stored one, Inf where not."""
-    return 0.0 if np.array_equal(stored.astype(float64), state, equal_nan=True) else np.inf
+    return 0.0 if np.array_equal(upcast(stored, float64), state, equal_nan=True) else np.inf
 
 
 @stepwise
@@ -37,7 +37,7 @@ def rnn_forward(call):
         z, m = np.add(of_x, _sum_of_products(before, w_hh, b_hh))
         new = np.tanh(z) if call.params["nonlinearity"] == "tanh" else np.maximum(z, 0)
         worst = max(worst, excess(hs[start:stop], new, m + np.abs(new), n))
-        h[: stop - start] = hs[start:stop]
+        h[: stop - start] = upcast(hs[start:stop], float64)
     return max(worst, _differ(h_n, h))
 
 
@@ -51,7 +51,7 @@ def gru_forward(call):
         before = h[: stop - start]
         a, m = _sum_of_products(x[start:stop], w_ih, b_ih)
         a_h, m_h = _sum_of_products(before, w_hh, b_hh)
-        stored, rz = gates[start:stop].astype(float64), slice(2 * size)
+        stored, rz = upcast(gates[start:stop], float64), slice(2 * size)
         r, z, new, q = np.split(stored, 4, axis=-1)
         of_n = a[:, 2 * size :] + r * q
         exact = [_sigmoid(a + a_h)[:, rz], np.tanh(of_n), a_h[:, 2 * size :]]
@@ -60,7 +60,7 @@ def gru_forward(call):
         worst = max(worst, excess(gates[start:stop], exact, magnitude + np.abs(exact), n))
         exact, m = (1 - z) * new + z * before, np.abs((1 - z) * new) + np.abs(z * before)
         worst = max(worst, excess(hs[start:stop], exact, m, 2))
-        h[: stop - start] = hs[start:stop]
+        h[: stop - start] = upcast(hs[start:stop], float64)
     return max(worst, _differ(h_n, h))
 
 
@@ -87,17 +87,17 @@ def _lstm_forward(call, x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, hs, cs, qs, gates
         is_g = np.arange(4 * size) // size == 2
         gate = np.where(is_g, np.tanh(a + a_h), _sigmoid(a + a_h))
         worst = max(worst, excess(gates[rows], gate, m + m_h + np.abs(gate), n))
-        i, f, g, o = np.split(gates[rows].astype(float64), 4, axis=-1)
+        i, f, g, o = np.split(upcast(gates[rows], float64), 4, axis=-1)
         new = f * c[alive] + i * g
         m = np.abs(f * c[alive]) + np.abs(i * g)
         worst = max(worst, excess(cs[rows], new, m + np.abs(new), 2))
-        c[alive] = cs[rows]
+        c[alive] = upcast(cs[rows], float64)
         q = o * np.tanh(c[alive])
         worst = max(worst, excess(qs[rows], q, np.abs(q), 1))
         if w_hr is not None:
-            new, m = _sum_of_products(qs[rows].astype(float64), w_hr, None)
+            new, m = _sum_of_products(upcast(qs[rows], float64), w_hr, None)
             worst = max(worst, excess(hs[rows], new, m + np.abs(new), size))
-        h[alive] = hs[rows]
+        h[alive] = upcast(hs[rows], float64)
     return max(worst, _differ(h_n, h), _differ(c_n, c))
 
 
@@ -138,7 +138,7 @@ def rnn_dz(call):
         slope = 1 - h * h if call.params["nonlinearity"] == "tanh" else h > 0
         held = Interval(d * slope, e * slope + unit * np.abs(d), dz.dtype)
         worst = max(worst, held.excess(dz[start:stop]))
-        dh.set(*_product(dz[start:stop].astype(float64), w_hh, unit))
+        dh.set(*_product(upcast(dz[start:stop], float64), w_hh, unit))
     return max(worst, dh.excess(dh0))
 
 
@@ -161,8 +161,8 @@ def gru_da(call):
         of_q = Interval(of_n * r, e_n * r + unit * np.abs(of_n * r), da_in.dtype)
         rows, rz = da_h[start:stop], 2 * dy.shape[-1]
         worst = max(worst, held.excess(da_in[start:stop]), of_q.excess(rows[:, rz:]))
-        worst = max(worst, _differ(rows[:, :rz], da_in[start:stop, :rz].astype(float64)))
-        value, error = _product(rows.astype(float64), w_hh, unit)
+        worst = max(worst, _differ(rows[:, :rz], upcast(da_in[start:stop, :rz], float64)))
+        value, error = _product(upcast(rows, float64), w_hh, unit)
         dh.set(d * z + value, e * z + unit * np.abs(d * z) + error)
     return max(worst, dh.excess(dh0))
 
@@ -187,7 +187,7 @@ def _lstm_dz(call, dy, dh, dc, before, cs, gates, w_hh, w_hr, dz, dhs, dh0, dc0)
         d, e = dh.plus(dy[rows], unit)
         if w_hr is not None:
             worst = max(worst, Interval(d, e, dz.dtype).excess(dhs[rows]))
-            held = Interval(*_product(dhs[rows].astype(float64), w_hr, unit), dz.dtype)
+            held = Interval(*_product(upcast(dhs[rows], float64), w_hr, unit), dz.dtype)
             d, e = held.value, held.error
         i, f, g, o = np.split(gates[rows], 4, axis=-1)
         tanh_c = np.tanh(cs[rows])
@@ -200,6 +200,6 @@ def _lstm_dz(call, dy, dh, dc, before, cs, gates, w_hh, w_hr, dz, dhs, dh0, dc0)
         error = [e_dc * np.abs(f) + unit * np.abs(dc_t) * s for f, s in zip(factors, steep)]
         error = np.concatenate([*error, (e + unit * np.abs(d)) * np.abs(last)], axis=-1)
         worst = max(worst, Interval(step, error, dz.dtype).excess(dz[rows]))
-        dh.set(*_product(dz[rows].astype(float64), w_hh, unit))
+        dh.set(*_product(upcast(dz[rows], float64), w_hh, unit))
         dc.set(dc_t * f, e_dc * f + unit * np.abs(dc_t * f))
     return max(worst, dh.excess(dh0), dc.excess(dc0))

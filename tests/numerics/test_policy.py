@@ -137,7 +137,10 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ("fp16", "no precision 'fp16': expected float32, mixed, autocast, float16, float64"),
+        (
+            "fp16",
+            "no precision 'fp16': expected float32, mixed, autocast, bfloat16, float16, float64",
+        ),
         ("fp16", '"float16" .*, or "mixed" '),
         ("HALF", 'did you mean "float16" '),
         ("fp32", 'did you mean "float32"'),

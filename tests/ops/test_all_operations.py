@@ -12,7 +12,7 @@ from cases import CASES, COMPARISONS, CORE, FAMILIES, LAYOUTS, TESTS, some_place
 import minifp as fp
 import minifp.nn.functional as F
 from minifp.numerics import kernels
-from minifp.numerics.formats import float16, float32, float64
+from minifp.numerics.formats import as_dtype, downcast, float16, float32, float64
 
 OPERATIONS = "minifp.ops", "minifp.nn.functional"
 sampled = pytest.mark.sampled(8, core=lambda case, **_: case in CORE)
@@ -25,7 +25,8 @@ def each_case(test, cases=CASES):
 
 def tensors(case, dtype, layout=np.array, scale=1.0):
     """The case's inputs as leaves of a dtype, laid out in memory by `layout`."""
-    return [fp.Tensor(layout((a * scale).astype(dtype)), requires_grad=True) for a in case.arrays()]
+    arrays = [downcast(a * scale, as_dtype(dtype)) for a in case.arrays()]
+    return [fp.Tensor(layout(a), requires_grad=True) for a in arrays]
 
 
 def outputs(case, xs):

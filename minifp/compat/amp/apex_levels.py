@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from minifp.checks import check_flag
 from minifp.compat.amp.autocasting import cast_tensors
 from minifp.errors import ArgumentError
@@ -16,7 +14,7 @@ from minifp.nn.module import Module
 from minifp.nn.normalization import BatchNorm1d, BatchNorm2d
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.numerics.autocast import LOW
-from minifp.numerics.formats import as_dtype, float32, is_float
+from minifp.numerics.formats import as_dtype, float32, is_float, wider
 from minifp.numerics.policy import LEVELS, Precision
 
 NARROW = as_dtype(LOW)
@@ -95,7 +93,7 @@ def check_overrides(opt_level: str, overrides: dict[str, Any]) -> None:
 def check_wide(model: Module) -> None:
     """Raise ArgumentError for a model with parameters in float16, as Apex does."""
     for name, p in model.named_parameters():
-        if p.dtype != np.promote_types(p.dtype, float32):
+        if p.dtype != wider(p.dtype, float32):
             raise ArgumentError(
                 f"amp.initialize: found parameter {name} in {p.dtype}, expected float32: at every "
                 "opt_level models are given as they were made, outside of a mixed precision, "

@@ -16,14 +16,12 @@ from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
-import numpy as np
-
 from minifp.autograd import loss_seed
 from minifp.autograd.tape import Node, Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.numerics import policy
-from minifp.numerics.formats import float32
+from minifp.numerics.formats import float32, wider
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.callers import warn_once
 from minifp.training.fault_search import is_finite
@@ -125,7 +123,7 @@ class Automatic:
         """Give weights that are stored in less than float32 masters, before the first step."""
         if optimizer.has_masters:
             return
-        if any(p.dtype != np.promote_types(p.dtype, float32) for p in optimizer.parameters):
+        if any(p.dtype != wider(p.dtype, float32) for p in optimizer.parameters):
             for p in optimizer.parameters:
                 check_masters(p.precision or policy.get_precision())
             optimizer.bind(MasterWeights)

@@ -18,7 +18,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_flag, check_range
 from minifp.compat.amp.autocasting import check_device
 from minifp.errors import ArgumentError, DTypeError, PrecisionError, TapeError, TrainingError
-from minifp.numerics.formats import float32
+from minifp.numerics.formats import float32, wider
 from minifp.ops.losses.scaled_loss import scaled_loss
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.callers import warn_once
@@ -116,7 +116,7 @@ class GradScaler:
         seen.stage = UNSCALED
 
     def _check(self, name, gradient):
-        if gradient.dtype != np.promote_types(gradient.dtype, float32):
+        if gradient.dtype != wider(gradient.dtype, float32):
             raise PrecisionError(
                 f"Attempting to unscale {gradient.dtype} gradients: that of {name}. A GradScaler "
                 "is for models in float32 that run under fp.autocast; for narrower weights use "

@@ -13,7 +13,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_flag
 from minifp.compat.amp.grad_scaler import GradScaler as PyTorchs
 from minifp.errors import ArgumentError
-from minifp.numerics.formats import float32
+from minifp.numerics.formats import float32, wider
 from minifp.optim.optimizer import Optimizer
 
 SETTINGS = "incr_ratio", "decr_ratio", "incr_every_n_steps", "decr_every_n_nan_or_inf"
@@ -55,7 +55,7 @@ class GradScaler(PyTorchs):
         self.update()
 
     def _check(self, name, gradient):
-        if gradient.dtype == np.promote_types(gradient.dtype, float32):
+        if gradient.dtype == wider(gradient.dtype, float32):
             super()._check(name, gradient)  # narrower ones are those of level O2
 
     def _adapt(self, found_inf):

@@ -9,6 +9,7 @@ from minifp.data.pictures import Pictures
 from minifp.data.structure import leaves
 from minifp.errors import MinifpError
 from minifp.lab.kept import Picture
+from minifp.numerics.formats import is_float
 
 
 def class_name(dataset: Any, number: int) -> str:
@@ -53,4 +54,4 @@ def first_array(dataset: Any, index: int) -> np.ndarray | None:
     except (MinifpError, TypeError, ValueError, LookupError):  # of data that are taken one by one
         item = dataset[index]
         arrays = [leaf for _, leaf in leaves(item) if isinstance(leaf, np.ndarray)]
-    return next((a for a in arrays if a.dtype.kind == "f"), None)
+    return next((a for a in arrays if is_float(a.dtype)), None)

@@ -13,14 +13,14 @@ import numpy as np
 from minifp.autograd.grad_mode import no_grad
 from minifp.autograd.tape import Tensor
 from minifp.nn import functional as F
-from minifp.numerics.formats import FORMATS, float32
+from minifp.numerics.formats import as_dtype, float32, wider
 from minifp.numerics.policy import get_precision
 from minifp.runtime.device import placed
 
 
 def coordinate_format() -> np.dtype:
     """The format of coordinates: float32, or that of activations where it is wider."""
-    return np.promote_types(float32, FORMATS[get_precision().activations].dtype)
+    return wider(float32, as_dtype(get_precision().activations))
 
 
 def are_only_shapes() -> bool:

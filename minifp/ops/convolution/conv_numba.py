@@ -25,11 +25,11 @@ from minifp.ops.convolution import conv_depthwise_numba as depthwise
 from minifp.ops.convolution.conv_correlation_numba import correlations, pack_weights, zero_of
 from minifp.ops.convolution.conv_plan_numba import backward_plan, forward_plan, weight_plan
 from minifp.ops.convolution.conv_weights_numba import add_slots, weight_sums
-from minifp.runtime.cpu.half import flat, view
+from minifp.runtime.cpu.half import VIEWS, flat, view
 from minifp.runtime.cpu.pool import packed
 from minifp.runtime.cpu.tile import CHAIN, LANES
 
-NO_BIAS = {2: np.empty(0, np.uint16), 4: np.empty(0, np.float32)}
+NO_BIAS = {dtype: view(np.empty(0, dtype)) for dtype in VIEWS}
 
 
 def run(made, x, w, b, shape, dtype, finite=False):
@@ -42,7 +42,7 @@ def run(made, x, w, b, shape, dtype, finite=False):
         return None
     correlations(
         *(made.chunks, shape[0], x, made.planes, made.pairs, weights, made.steps, made.phases),
-        *(NO_BIAS[y.itemsize] if b is None else flat(b), view(y).reshape(-1)),
+        *(NO_BIAS[y.dtype] if b is None else flat(b), view(y).reshape(-1)),
         *(made.sizes, made.in_panels), cost=made.cost, workspace=made.workspace,
     )  # fmt: skip
     return y

@@ -19,7 +19,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_range
 from minifp.errors import ArgumentError, ShapeError
-from minifp.numerics.formats import FORMATS
+from minifp.numerics.formats import as_numbers, format_of
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
@@ -45,7 +45,7 @@ def check_boxes(function: str, ndim: int | None = None, **tensors: Any) -> None:
                 f"{function}: {name} of shape {boxes.shape}: expected boxes {expected}: their "
                 "left, top, right and bottom"
             )
-        warn_of_lost_pixels(function, name, array_of(boxes))
+        warn_of_lost_pixels(function, name, getattr(boxes, "array", boxes))
 
 
 def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
@@ -53,13 +53,13 @@ def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
 
     On a GPU the numbers are not looked at, as one would have to wait for them.
     """
-    narrow = FORMATS[boxes.dtype.name]
+    narrow = format_of(boxes.dtype)
     exact_to = 2 / narrow.eps
-    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(boxes) >= exact_to).any():
+    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(as_numbers(boxes)) >= exact_to).any():
         return
     warn_once(
         f"pixels lost in {function}",
-        f"{function}: {name} in {boxes.dtype}, with coordinates from {exact_to:g} on, where it "
+        f"{function}: {name} in {narrow.name}, with coordinates from {exact_to:g} on, where it "
         "has no odd pixels: make boxes in float32, as by fp.tensor(boxes, dtype='float32')",
     )
 

@@ -82,7 +82,7 @@ def check_regions(function: str, name: str, boxes: Any, columns: int) -> None:
     if boxes.ndim != 2 or boxes.shape[1] != columns:
         expected = "(K, 5), with the picture's number in front" if columns == 5 else "(L, 4)"
         raise ShapeError(f"{function}: {name} of shape {boxes.shape}: expected {expected}")
-    warn_of_lost_pixels(function, name, array_of(boxes)[:, columns - 4 :])
+    warn_of_lost_pixels(function, name, getattr(boxes, "array", boxes)[:, columns - 4 :])
 
 
 def check_regions_settings(function: str, output_size: Ints, spatial_scale: float) -> Any:

@@ -10,7 +10,7 @@ from minifp.autograd.op import takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import downcast, is_float
+from minifp.numerics.formats import as_dtype, downcast, is_float, just_below
 from minifp.ops.creation import storage_dtype, tensor
 from minifp.ops.dims import also_by_name, as_integers, is_integer
 from minifp.ops.elementwise import check_operands, takes_floats
@@ -35,8 +35,8 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1): what rounding would carry to 1 stays just below."""
     shape, dtype = as_integers(size, "rand: size ", 0), floating("rand", dtype)
-    drawn = downcast(random.uniform(shape, purpose="rand"), dtype)
-    below = np.nextafter(dtype.type(1), dtype.type(0))
+    drawn = random.uniform(shape, purpose="rand")
+    below = drawn.dtype.type(just_below(1, 0, dtype))  # else rounded to 1
     return tensor(np.minimum(drawn, below), dtype, device, requires_grad)
 
 
@@ -124,7 +124,8 @@ def bernoulli(input: Tensor) -> Tensor:
     p = array_of(input)
     if not ((p >= 0) & (p <= 1)).all():
         raise ArgumentError("bernoulli: input has numbers outside of 0 to 1")
-    return Tensor(np.asarray(random.uniform(p.shape, purpose="bernoulli") < p, p.dtype))
+    drawn = random.uniform(p.shape, purpose="bernoulli") < p
+    return Tensor(downcast(drawn.astype(p.dtype), as_dtype(input.dtype)))
 
 
 @public("fp Tensor")
@@ -173,7 +174,7 @@ def normal(
     """
     check_operands(mean, std)
     m, s = (array_of(a) for a in (mean, std))
-    tensors = [a for a, given in ((m, mean), (s, std)) if hasattr(given, "ndim")]
+    tensors = [given for given in (mean, std) if hasattr(given, "ndim")]
     if bool(tensors) == (size is not None):
         raise ArgumentError("normal: expected mean and std as numbers with a size, or a tensor")
     if not (s >= 0).all():

@@ -20,6 +20,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, ShapeError
+from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.losses.class_targets import (
@@ -191,7 +192,7 @@ def cross_entropy(
     check_reduction("cross_entropy", reduction)
     check_range("cross_entropy: label_smoothing", label_smoothing, high=1.0)
     check_scores("cross_entropy", input, weight, ignore_index)
-    if not hasattr(target, "ndim") or target.dtype.kind != "f":
+    if not hasattr(target, "ndim") or not is_float(target.dtype):
         target = as_classes("cross_entropy", input, target, ignore_index)
     else:
         _check_probabilities(input, target, ignore_index)

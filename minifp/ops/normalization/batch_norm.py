@@ -20,7 +20,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.compiled import compilable
-from minifp.numerics.formats import downcast, upcast
+from minifp.numerics.formats import as_numbers, as_stored, downcast, is_float, upcast, wider
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_positive, check_tensors
@@ -120,7 +120,7 @@ def batch_norm(
             )
         mean, var = batch_norm_statistics(as_array(input))
     format, like = mean.dtype, as_array(input)
-    weight = full(mean.shape, 1, format, like) if weight is None else weight
+    weight = full(mean.shape, as_stored(1, format), format, like) if weight is None else weight
     bias = full(mean.shape, 0, format, like) if bias is None else bias
     y = batch_norm_op(input, weight, bias, mean, var, eps=float(eps), constant=constant)
     if running_mean is not None and not constant:
@@ -139,11 +139,11 @@ def as_array(x):
 def all_fit(x, *of_channels):
     """Whether all are tensors of floating numbers, x of at least two axes and the others (C): then
     there is nothing to be refused."""
-    if type(x) is not Tensor or x.array.dtype.kind != "f" or x.array.ndim < 2:
+    if type(x) is not Tensor or not is_float(x.array.dtype) or x.array.ndim < 2:
         return False
     shape = x.array.shape[1:2]
     for t in of_channels:
-        if not isinstance(t, Tensor) or t.array.dtype.kind != "f" or t.array.shape != shape:
+        if not isinstance(t, Tensor) or not is_float(t.array.dtype) or t.array.shape != shape:
             return False
     return True
 
@@ -183,8 +183,8 @@ def mixtures(running_mean, running_var, mean, var, factor, momentum):
     are finite."""
     mixed = []
     for running, new in ((running_mean, mean), (running_var, var * factor)):
-        wide = np.promote_types(running.dtype, new.dtype)
+        wide = wider(running.dtype, new.dtype)
         with np.errstate(all="ignore"):
             sums = (1 - momentum) * upcast(running, wide) + momentum * upcast(new, wide)
         mixed.append(downcast(sums, running.dtype))
-    return mixed, all(bool(np.isfinite(moved(values, "cpu")).all()) for values in mixed)
+    return mixed, all(bool(np.isfinite(as_numbers(moved(values, "cpu"))).all()) for values in mixed)

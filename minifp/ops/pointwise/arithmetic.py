@@ -10,6 +10,7 @@ import numpy as np
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError
+from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.elementwise import (
@@ -100,7 +101,7 @@ def sub_op(x, y, *, alpha):
 
 def is_floating(a):
     """Whether an operand, a tensor or a number, is floating."""
-    return a.dtype.kind == "f" if hasattr(a, "dtype") else isinstance(a, float)
+    return is_float(a.dtype) if hasattr(a, "dtype") else isinstance(a, float)
 
 
 def _factor(name, alpha, *operands):

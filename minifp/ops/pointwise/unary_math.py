@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.numerics.formats import is_float
 from minifp.ops.elementwise import Unary, unary
 from minifp.ops.public import public
 
@@ -123,7 +124,7 @@ def steps(name, value, doc, in_place=False):
 
 def whole(rounding):
     """Integers are whole; NumPy before 2.1 would make them floating numbers."""
-    return lambda x: rounding(x) if x.dtype.kind == "f" else +x
+    return lambda x: rounding(x) if is_float(x.dtype) else +x
 
 
 sign = steps("sign", np.sign, "-1, 0 or 1, as x; NaN for NaN. Its gradient is 0.")

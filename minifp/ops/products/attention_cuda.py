@@ -1,6 +1,7 @@
 """Kernels of attention.py for a GPU. Scores are scaled by cuBLAS, before they are rounded."""
 
 from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.formats import is_float
 from minifp.ops.products.attention_numba import add_scores, mask_scores
 from minifp.ops.products.matmul_numba import SINGLE, times
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
@@ -10,7 +11,7 @@ TEXT = Text(__name__, "attention.cu")
 
 @compiled_kernel
 def attention_scores(q, k, mask, *, scale, is_causal, to):
-    adds = mask is not None and mask.dtype.kind == "f"
+    adds = mask is not None and is_float(mask.dtype)
     s = times(q, k.swapaxes(-1, -2), SINGLE if adds else to[0], scale)
     if is_causal and s.size:
         TEXT(X=s.dtype).launch(

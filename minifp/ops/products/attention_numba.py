@@ -4,6 +4,7 @@ import numpy as np
 
 from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise
+from minifp.numerics.formats import is_float
 from minifp.ops.products.matmul_numba import SINGLE, scaled, summed_to, times
 from minifp.runtime.cpu.half import store, view
 from minifp.runtime.cpu.pool import parallel, spans
@@ -36,7 +37,7 @@ def hide_later_keys(chunk, scratch, per, rows, L, S, s):
 @compiled_kernel
 def attention_scores(q, k, mask, *, scale, is_causal, to):
     q, k = scaled(q, alpha=scale, to=(SINGLE,)), k.swapaxes(-1, -2)
-    if mask is not None and mask.dtype.kind == "f":
+    if mask is not None and is_float(mask.dtype):
         return add_scores(times(q, k, SINGLE), mask, to=to)
     s = times(q, k, to[0])
     if is_causal and s.size:

@@ -7,12 +7,13 @@ sequence_numba.py or sequence_cuda.py goes through the steps: products, and the 
 from functools import cache
 
 from minifp.derive.steps import Step
-from minifp.numerics.formats import float16, float32
+from minifp.numerics.formats import float32
 from minifp.ops.recurrent import sequence_cuda, sequence_numba
 from minifp.ops.recurrent.layer import results
 from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.dtypes import COMPILED, name_of
 
-FLOATS = {float16, float32}
+FLOATS = COMPILED
 
 # ---- formulas of a cell -------------------------------------------------------------------------
 
@@ -79,7 +80,7 @@ def forward(cell, x, h, c, weights, *, steps, to, **settings):
         arrays["gates"] = on.empty((N, cell.gates * size), dtype)
     arrays["qs"] = arrays["hs"] if w_hr is None else on.empty((N, size), dtype)
     has = b_ih is not None, c is not None, w_hr is not None
-    step = forward_step(cell, dtype.name, *has, tuple(settings.items()))
+    step = forward_step(cell, name_of(dtype), *has, tuple(settings.items()))
     on.take_steps(step, arrays, w_hh, w_hr, steps)
     names = "hs", "cs", *(["qs"] if has[2] else []), "gates", "h", "c"
     return results(*map(arrays.get, names))
@@ -91,7 +92,7 @@ def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, to, **settings):
         return None
     on = sequence_cuda if is_on_device(dy) else sequence_numba
     step = backward_step(
-        cell, dy.dtype.name, dc is not None, w_hr is not None, tuple(settings.items())
+        cell, name_of(dy.dtype), dc is not None, w_hr is not None, tuple(settings.items())
     )
     arrays = {"dy": on.contiguous(dy), "dh": dh.copy()}
     arrays |= {f"saved{k}": on.contiguous(s) for k, s in enumerate(saved)}

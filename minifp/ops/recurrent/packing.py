@@ -5,18 +5,16 @@
 places: (N) different rows of the first two axes, merged. The gradient of each is the other one.
 """
 
-import numpy as np
-
 from minifp.autograd.op import op
-from minifp.numerics.formats import downcast
+from minifp.numerics.formats import as_stored, is_float
 from minifp.ops.public import public
 from minifp.runtime.device import full, placed
 
 
 def put(rows, places, shape, value=0):
     """An array of this shape with `rows` at these places of its merged first two axes."""
-    if rows.dtype.kind == "f":
-        value = downcast(np.asarray(value, float), rows.dtype).item()
+    if is_float(rows.dtype):
+        value = as_stored(value, rows.dtype)
     y = full(shape, value, rows.dtype, like=rows)
     y.reshape(-1, *shape[2:])[placed(places, like=rows)] = rows
     return y

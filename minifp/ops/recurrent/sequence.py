@@ -20,6 +20,7 @@ from functools import lru_cache
 import numpy as np
 
 from minifp.errors import ArgumentError, DTypeError, ShapeError
+from minifp.numerics.formats import is_float
 from minifp.ops.products.linear import linear_db, linear_dw, linear_dx
 
 OPTIONAL = ("b_ih", "b_hh", "w_hr")
@@ -117,7 +118,7 @@ def _check_kinds(name, given):
     for n, v in given.items():
         if not hasattr(v, "ndim"):
             raise DTypeError(f"{name}: {n} is a {type(v).__name__}: expected a tensor")
-        if v.dtype.kind != "f":
+        if not is_float(v.dtype):
             raise DTypeError(f"{name}: {n} of {v.dtype}: expected floating numbers")
     w_hr = given.get("w_hr")
     if w_hr is not None and w_hr.ndim != 2:

@@ -17,7 +17,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import FORMATS, is_float
+from minifp.numerics.formats import format_of, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
@@ -26,13 +26,14 @@ from minifp.ops.reduce import array_of
 from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
 from minifp.runtime.device import as_array
+from minifp.runtime.dtypes import name_of
 
 
 def _booleans(name, given):
     """`given` as an array of booleans, or DTypeError."""
     array = as_array(given)
     if array.dtype.kind != "b":
-        raise DTypeError(f"{name} of {array.dtype}: expected booleans")
+        raise DTypeError(f"{name} of {name_of(array.dtype)}: expected booleans")
     return array
 
 
@@ -133,7 +134,7 @@ def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float)
     """
     if shape := getattr(value, "shape", ()):
         raise ShapeError(f"masked_fill: value of shape {shape}: expected a number")
-    number = value.item() if hasattr(value, "item") else value
+    number = array_of(value).item() if hasattr(value, "item") else value
     number = as_numbers("masked_fill", value=number)["value"]
     _check_fits(number, input.dtype)
     if not is_float(input.dtype):
@@ -144,16 +145,16 @@ def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float)
 def _check_fits(number, dtype):
     """Raise DTypeError for a fraction among integers, ArgumentError for too large a number."""
     if is_float(dtype):
-        largest = FORMATS[dtype.name].max
+        largest = format_of(dtype).max
         if largest < abs(number) < math.inf:
             raise ArgumentError(
-                f"masked_fill: value={number:g} overflows {dtype} (largest {largest:g}): "
+                f"masked_fill: value={number:g} overflows {name_of(dtype)} (largest {largest:g}): "
                 'use float("-inf") or float("inf")'
             )
     elif not float(number).is_integer():
-        raise DTypeError(f"masked_fill: value={number:g} for {dtype}: expected an integer")
+        raise DTypeError(f"masked_fill: value={number:g} for {name_of(dtype)}: expected an integer")
     elif dtype.kind != "b" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
-        raise ArgumentError(f"masked_fill: value={number} does not fit {dtype}")
+        raise ArgumentError(f"masked_fill: value={number} does not fit {name_of(dtype)}")
 
 
 @kernel("map", "x y")

@@ -15,6 +15,7 @@ import numpy as np
 from minifp.errors import DTypeError, ShapeError
 from minifp.runtime.cpu.gather import BLOCK, WIDTH
 from minifp.runtime.cpu.pool import NOTHING
+from minifp.runtime.dtypes import name_of
 
 # What Python's numbers are for parameters of these kinds.
 NUMBERS: dict[str, Any] = {"i64": (int, np.integer), "f32": (int, float), "f64": (int, float)}
@@ -65,7 +66,7 @@ class Typed:
     def check_dtype(self, argument: str, a: Any, dtype: str) -> None:
         """An array of NumPy's own, of this dtype in this machine's order of bytes."""
         holds = type(a) is np.ndarray and a.dtype == np.dtype(dtype) and a.dtype.isnative
-        self.expect(holds, argument, f"an array of {dtype}", describe(a))
+        self.expect(holds, argument, f"an array of {name_of(dtype)}", describe(a))
 
     def check_result(self, argument: str, y: Any, dtype: str, size: int, others: list) -> None:
         """An array to write to, which no other argument lies in."""
@@ -141,4 +142,4 @@ def describe(a: Any) -> str:
     """What an argument is, for an error."""
     if type(a) is not np.ndarray:
         return f"a {type(a).__name__}"
-    return f"{a.dtype} {a.shape} in steps of {a.strides} bytes"
+    return f"{name_of(a.dtype)} {a.shape} in steps of {a.strides} bytes"

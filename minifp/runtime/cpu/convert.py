@@ -7,12 +7,14 @@ import numpy as np
 
 from minifp.runtime.cpu.half import HALF, as_bits, as_float, load, rounded, store, view
 from minifp.runtime.cpu.pool import parallel, spans
+from minifp.runtime.dtypes import CODED
 
 CHUNK = 16384  # numbers
 NANOSECONDS = 0.2
 FORM = view(np.empty(0, HALF))
 SINGLE, DOUBLE = np.dtype("float32"), np.dtype("float64")
 CONVERSIONS = {(HALF, SINGLE), (SINGLE, HALF), (DOUBLE, HALF)}
+CONVERSIONS |= {pair for d in CODED for pair in ((d, SINGLE), (SINGLE, d), (DOUBLE, d))}
 
 
 @parallel
@@ -59,6 +61,11 @@ def converted(x, dtype):
     kernel = narrow_doubles if x.dtype == DOUBLE else copy_all
     _run(kernel, x, out)
     return out
+
+
+def number_of(x):
+    """The one number of an array without dimensions, as a Python float."""
+    return float((x if x.dtype.kind != "V" else converted(x, SINGLE)).item())
 
 
 def rounded_to_half(x):

@@ -11,12 +11,17 @@ from minifp.runtime.cpu import formats_ir
 from minifp.runtime.cpu.compile import intrinsic, types
 from minifp.runtime.cpu.formats_ir import BYTES
 from minifp.runtime.cpu.machine import F32, I32
+from minifp.runtime.dtypes import CODED, name_of
 
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
-VIEWED = {"uint16": "float16", "float32": "float32", "bool": "bool"}
+VIEWED = {
+    "uint16": "float16", "float32": "float32", "bool": "bool", "int16": "bfloat16",
+    "uint8": "float8_e4m3fn", "int8": "float8_e5m2",
+}  # fmt: skip
 FORMATS = {kind: formats_ir.FORMATS[name] for kind, name in VIEWED.items()}
 HALF, BITS = np.dtype("float16"), np.dtype("uint16")
 VIEWS = {np.dtype("float16"): np.dtype("uint16"), np.dtype("float32"): np.dtype("float32")}
+VIEWS |= {d: np.dtype(v) for v, name in VIEWED.items() for d in CODED if name_of(d) == name}
 
 
 class _Memory:
@@ -34,7 +39,7 @@ def view(x):
     """
     if not x.flags.writeable:
         x = np.asarray(_Memory(x))
-    return x.view(BITS) if x.dtype == HALF else x
+    return x.view(VIEWS[x.dtype]) if x.dtype in VIEWS else x
 
 
 def flat(x):
@@ -42,7 +47,7 @@ def flat(x):
     flags = x.flags
     if not (flags.c_contiguous and flags.writeable):
         return view(np.ascontiguousarray(x)).reshape(-1)
-    return (x.view(BITS) if x.dtype == HALF else x).reshape(-1)
+    return (x.view(VIEWS[x.dtype]) if x.dtype in VIEWS else x).reshape(-1)
 
 
 # ---- in kernels ---------------------------------------------------------------------------------

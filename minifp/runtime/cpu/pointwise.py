@@ -13,10 +13,12 @@ import numpy as np
 from minifp.derive.trace import SCALARS, Formula, Formulas, kind_of, signature_of
 from minifp.runtime.cpu import can_compile, kernels_mode, pool
 from minifp.runtime.cpu.checked import Checked
+from minifp.runtime.cpu.convert import number_of
 from minifp.runtime.cpu.gather import BLOCK, places_of
 from minifp.runtime.cpu.machine import kernel_of
 from minifp.runtime.cpu.pointwise_text import NAME, kernel_text
 from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.dtypes import COMPILED, name_of
 from minifp.runtime.shapes import stretched
 
 RUN = 8192  # elements that are worth a chunk
@@ -27,7 +29,7 @@ GATHERING = 0.25  # nanoseconds more for an element of each argument that is gat
 # Operations that take as long as so many.
 DEAR = {"div": 8, "sqrt": 8, "fmod": 100, "pow": 500, "call": 500}
 FLOAT16, FLOAT32, BOOL = (np.dtype(name) for name in ("float16", "float32", "bool"))
-FLOATS, STORED = {FLOAT16, FLOAT32}, {FLOAT16, FLOAT32, BOOL}
+FLOATS, STORED = COMPILED, {*COMPILED, BOOL}
 SLOWER = {"sinf", "cosf"}  # calls for one number, where NumPy has loops over vectors
 UNCOUNTED = np.zeros(1, np.int64)  # of a kernel of one chunk, which counts none
 
@@ -82,7 +84,7 @@ class Pointwise:
         """(what is called, nanoseconds an element) of a formula."""
         key = formula, forms, outs
         if key not in self.kernels:
-            names = tuple([d.name for d in outs])
+            names = tuple([name_of(d) for d in outs])
             kernel = kernel_of(NAME, kernel_text(formula, forms, names), formula.name)
             if kernels_mode() == "checked":
                 kernel = self.checked(kernel, formula, forms, names)
@@ -170,7 +172,7 @@ def launch(kernel, cost, forms, arrays, places, results, numbers) -> None:
         if "g" in forms:
             workspace = BLOCK * len(arrays)
             cost += n * forms.count("g") * GATHERING
-        arrays = [float(a.item()) if f == "n" else a for a, f in zip(arrays, forms)]
+        arrays = [number_of(a) if f == "n" else a for a, f in zip(arrays, forms)]
     if cost > pool.WORTH_A_THREAD and get_num_threads() > 1:
         chunks, length = pool.spans(n, RUN)
         helpers = min(get_num_threads(), chunks) - 1

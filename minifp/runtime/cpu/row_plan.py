@@ -14,6 +14,7 @@ from minifp.runtime.cpu.beside_text import BesideText, workspace_of
 from minifp.runtime.cpu.pointwise import DEAR, FLOAT32
 from minifp.runtime.cpu.rows_text import FEW, RowText
 from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.dtypes import name_of
 
 WORTH = 8192  # numbers that are worth a chunk
 WIDE = 16384  # numbers of rows beside each other that are worth one: half of the L2 cache
@@ -49,7 +50,7 @@ class Plan:
             self.order = [*formula.axes]
         self.is_moved = self.order != [*formula.axes]
         self.arguments = [
-            self._argument(k, dtype, arrays[k].dtype.name) for k, dtype in formula.loads.items()
+            self._argument(k, dtype, name_of(arrays[k].dtype)) for k, dtype in formula.loads.items()
         ]
         written = [self._result(axes) for axes in formula.shapes]
         self.results = [(shape, dtype) for (shape, _), dtype in zip(written, outs)]

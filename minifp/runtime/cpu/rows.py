@@ -17,6 +17,7 @@ from minifp.runtime.cpu.pointwise import Pointwise
 from minifp.runtime.cpu.row_code import NAME
 from minifp.runtime.cpu.row_plan import Plan
 from minifp.runtime.cpu.rows_text import RowText
+from minifp.runtime.dtypes import name_of
 from minifp.runtime.row_calls import RowCalls
 
 PLAIN = (np.ndarray, int, float, type(None))
@@ -88,7 +89,7 @@ class RowKernel(RowCalls):
         """What is called of a formula."""
         key = formula, outs, writer
         if key not in self.kernels:
-            written = writer(formula, tuple([d.name for d in outs]))
+            written = writer(formula, tuple([name_of(d) for d in outs]))
             kernel = kernel_of(NAME, written.text(), self.__name__)
             if kernels_mode() == "checked":
                 kernel = Typed(kernel, self.__name__, written.code.dtypes)

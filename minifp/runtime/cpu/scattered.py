@@ -17,11 +17,12 @@ from llvmlite import ir
 
 from minifp.runtime.cpu.loops import Code, element, new_module
 from minifp.runtime.cpu.machine import I32, I64, kernel_of
+from minifp.runtime.dtypes import COMPILED
 
 HEAD = object.__basicsize__
 KIND, DATA, AXES, SHAPE, FORMAT, FLAGS = (HEAD + offset for offset in (-8, 0, 8, 16, 40, 48))
 ORDERLY = 0x501  # the flags of an array that is C-contiguous, aligned and writeable
-DTYPES = {id(dtype): dtype for dtype in (np.dtype("float16"), np.dtype("float32"))}
+DTYPES = {id(dtype): dtype for dtype in COMPILED}
 
 
 def _is_as_expected(x):

@@ -17,6 +17,7 @@ from minifp.runtime.cpu.machine import I64, kernel_of
 from minifp.runtime.cpu.random_ir import stochastic_code, word_of
 from minifp.runtime.cpu.scattered import Scattered, parts_of
 from minifp.runtime.cpu.threads import get_num_threads
+from minifp.runtime.dtypes import name_of
 
 RUN = 8192  # elements that are worth a chunk
 NANOSECONDS = 1.0  # an element
@@ -107,8 +108,8 @@ def kernel_for(
 ) -> Any:
     """The kernel of a formula, for weights and states (None for one that there is not); the rest as
     `update_text` has it."""
-    dtypes = {k: a.dtype.name for k, a in enumerate(arrays) if a is not None}
-    copied = None if copy is None else copy.dtype.name
+    dtypes = {k: name_of(a.dtype) for k, a in enumerate(arrays) if a is not None}
+    copied = None if copy is None else name_of(copy.dtype)
     text = update_text(formula, dtypes, copied, is_compensated, stochastic)
     return kernel_of(NAME, text, formula.name)
 

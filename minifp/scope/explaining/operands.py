@@ -13,6 +13,7 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import DESCRIBED
 from minifp.ops.methods import read
 from minifp.runtime.device import is_array, moved
+from minifp.runtime.dtypes import name_of
 from minifp.scope.explaining.exact import Exact, decimal
 
 LARGEST_EXPONENT = 9999  # in a text, so that 1e999999999 does not fill the memory
@@ -79,15 +80,17 @@ def fraction(x: int | Fraction) -> Operand:
 def element(x: Any) -> Operand:
     """The one number that a tensor, array or NumPy scalar holds, as it is stored."""
     what = "a tensor" if isinstance(x, Tensor) else "an array" if is_array(x) else "a NumPy scalar"
-    if x.dtype.name not in DESCRIBED:
-        raise DTypeError(f"explain: {what} of {x.dtype}: expected one of {', '.join(DESCRIBED)}")
+    if name_of(x.dtype) not in DESCRIBED:
+        raise DTypeError(
+            f"explain: {what} of {name_of(x.dtype)}: expected one of {', '.join(DESCRIBED)}"
+        )
     array = read(x) if isinstance(x, Tensor) else moved(x, "cpu")
     if array.size != 1:
         raise ShapeError(
             f"explain: {what} of shape {tuple(array.shape)}: expected one element, as in x[0, 0]"
         )
     value = Exact.of(float(array.reshape(-1)[0]))
-    return Operand(value, shown(value), f"{what} of one {x.dtype.name} number, read as stored")
+    return Operand(value, shown(value), f"{what} of one {name_of(x.dtype)} number, read as stored")
 
 
 # ---- texts --------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import MinifpError
 from minifp.lab.memory import WEIGHT_GRADIENTS
 from minifp.numerics import kernels
-from minifp.numerics.formats import float32, upcast
+from minifp.numerics.formats import float32, is_float, upcast
 from minifp.numerics.policy import Precision
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import is_array
@@ -147,7 +147,7 @@ def held_always(model: Any, optimizer: MixedOptimizer, in_float32: bool = False)
     """
     found = []
     for name, t in named_weights(model):
-        size = max(t.dtype.itemsize, float32.itemsize if t.dtype.kind == "f" and in_float32 else 0)
+        size = max(t.dtype.itemsize, float32.itemsize if is_float(t.dtype) and in_float32 else 0)
         found.append(Held("weights", name, t.array.size * size))
     names = {id(t): name for name, t in named_weights(model)}
     for block in (b for o in optimizer.optimizers for b in o.blocks):
@@ -195,7 +195,7 @@ def beside_float32(backwards: list[Recorded], model: Any, optimizer: MixedOptimi
     """
 
     def wide(a):
-        return upcast(a, float32) if is_array(a) and a.dtype.kind == "f" else a
+        return upcast(a, float32) if is_array(a) and is_float(a.dtype) else a
 
     def all_again(observer):
         leaves: dict = {}  # one for all backwards, whose gradients meet there

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minifp.numerics.formats import FORMATS
+from minifp.numerics.formats import format_of
 
 EXPLAINED = 0.9  # share of the squared change that a multiple of the weights must explain
 NEARLY_ALL = 0.99  # of the numbers of a sample
@@ -85,7 +85,7 @@ def factor_of(c: Change) -> float | None:
     if not square:
         return None
     factor = float(old @ new) / square
-    close = np.abs(new - factor * old) <= FORMATS[c.dtype.name].ulp(factor * old)
+    close = np.abs(new - factor * old) <= format_of(c.dtype).ulp(factor * old)
     return factor if close.mean() >= NEARLY_ALL else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.op import line_of
-from minifp.numerics.formats import FORMATS, is_float
+from minifp.numerics.formats import as_numbers, downcast, float64, format_of, is_float, upcast
 from minifp.runtime.callers import line_of_user
 from minifp.runtime.device import is_array
 
@@ -56,19 +56,20 @@ class LostConstants:
             self._tell_of_infinite(name, v, y, line_of_user())
 
     def _tell_of_zero(self, what, v, dtype, line):
-        format = FORMATS[dtype.name]
+        format = format_of(dtype)
         self.tell("vanished", line, (
-            f"{what}, stored in {dtype}, at {line} : {v:g} is 0 there (half of the smallest "
+            f"{what}, stored in {format.name}, at {line} : {v:g} is 0 there (half of the smallest "
             f"number, {format.smallest_subnormal:.2g}, and less rounds to 0), so it protects from "
             f"no division by 0 and no log of 0. Use {format.smallest_normal:.1g} or more, or "
             "compute in float32 there: x.float()"
         ))  # fmt: skip
 
     def _tell_of_infinite(self, name, v, y, line):
-        count, largest = int(np.isinf(y).sum()), FORMATS[y.dtype.name].max
+        count, format = int(np.isinf(upcast(y, float64)).sum()), format_of(y.dtype)
+        largest = format.max
         inf = 'float("-inf")' if v < 0 else 'float("inf")'
         self.tell("infinite", line, (
-            f"{name} with {v:g}, stored in {y.dtype}, at {line} : {v:g} is beyond the largest "
+            f"{name} with {v:g}, stored in {format.name}, at {line} : {v:g} is beyond the largest "
             f"number there, {largest:g}, and {count:,} of {y.size:,} results are Inf: Inf times 0 "
             "and Inf minus Inf are NaN, and a row of softmax of nothing else is NaN. Say "
             f"x.masked_fill(mask, {inf}) where Inf is meant, or "
@@ -79,18 +80,18 @@ class LostConstants:
 def becomes(v: float, dtype: np.dtype) -> float:
     """A Python number, rounded to a format."""
     with np.errstate(all="ignore"):
-        return float(np.float64(v).astype(dtype))
+        return float(upcast(downcast(np.asarray(v, float64), dtype), float64))
 
 
 def vanished(name: str, args: tuple, y: np.ndarray) -> bool:
     """Whether the result of a sum is its other addend; what chooses has lost its number anyway."""
     if name not in ADDS:
         return True
-    others = [a for a in args if is_array(a)]
+    y, others = as_numbers(y), [as_numbers(a) for a in args if is_array(a)]
     return all(np.array_equal(np.abs(y), np.abs(a), equal_nan=True) for a in others)
 
 
 def made_infinite(args: tuple, y: np.ndarray) -> bool:
     """Whether a result has Inf and no argument had."""
-    given = [a for a in args if is_array(a) and is_float(a.dtype)]
-    return bool(np.isinf(y).any()) and not any(np.isinf(a).any() for a in given)
+    given = [as_numbers(a) for a in args if is_array(a) and is_float(a.dtype)]
+    return bool(np.isinf(as_numbers(y)).any()) and not any(np.isinf(a).any() for a in given)

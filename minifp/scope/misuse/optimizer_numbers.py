@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.formats import FORMATS, downcast, float16, float64, upcast
+from minifp.numerics.formats import downcast, float16, float64, format_of, upcast
 from minifp.runtime.device import moved
 
 MANY = 64  # different numbers that a parameter must have
@@ -70,8 +70,8 @@ def are_numbers_of(dtype: np.dtype, x: np.ndarray) -> bool:
 
 def look_rounded(x: np.ndarray, dtype: np.dtype) -> bool:
     """Whether last bits are odd as often as chance has it, in more than one binade."""
-    format = FORMATS[dtype.name]
-    x = np.abs(upcast(x[np.isfinite(x) & (np.abs(x) >= format.smallest_normal)], float64))
+    format, x = format_of(dtype), np.abs(upcast(x, float64))
+    x = x[np.isfinite(x) & (x >= format.smallest_normal)]
     x = x[np.frexp(x)[0] != 0.5]
     if len(np.unique(x)) < MANY:
         return False
@@ -86,11 +86,11 @@ def look_rounded(x: np.ndarray, dtype: np.dtype) -> bool:
 
 def told_of_masters(parameters: list, names: str) -> str:
     """What is told of masters made from rounded numbers."""
-    dtype, count = parameters[0].dtype, sum(p.array.size for p in parameters)
+    format, count = format_of(parameters[0].dtype), sum(p.array.size for p in parameters)
     return (
-        f"the masters of {names} ({count:,} numbers) are all numbers of {dtype}: they were made "
-        f"from rounded weights, as of a checkpoint in {dtype}. What trained weights had below half "
-        f"an ulp, up to {FORMATS[dtype.name].eps / 2:.2g} of each, is lost, and with it the small "
+        f"the masters of {names} ({count:,} numbers) are all numbers of {format.name}: they were "
+        f"made from rounded weights, as of a checkpoint in {format.name}. What trained weights had "
+        f"below half an ulp, up to {format.eps / 2:.2g} of each, is lost, and with it the small "
         "updates that had gathered there. Save masters with the weights, by "
         "fp.save(path, model, optimizer), and load them by fp.load(path, model, optimizer)"
     )
@@ -112,7 +112,7 @@ def told_of_state(optimizer: Any) -> dict[str, str]:
 
 def told_of_squares(o: Any, block: Any, name: str) -> str:
     """(1 - b) g^2 is stored, b a decay, and half of the smallest subnormal, and less, becomes 0."""
-    group, tiny = block.group, FORMATS[block.state_format.name].smallest_subnormal
+    group, tiny = block.group, format_of(block.state_format).smallest_subnormal
     b = group["betas"][1] if "betas" in group else group.get("alpha", group.get("rho", 0.0))
     least, eps = math.sqrt(tiny / 2 / (1 - b)) if b < 1 else math.inf, group["eps"]
     return (

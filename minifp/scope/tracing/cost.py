@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.numerics.accumulate import primitives
-from minifp.numerics.formats import float32, upcast
+from minifp.numerics.formats import float32, is_float, upcast
 
 Product = tuple[int, int, int, int]  # M, N, K, and how often
 
@@ -70,7 +70,7 @@ class Count:
 
     def add(self, n: int, result: Any) -> None:
         """n operations, if what they give is floating."""
-        if result.dtype.kind == "f":
+        if is_float(result.dtype):
             self.flops += n
 
     def watch(self, x: Any) -> Any:
@@ -133,6 +133,6 @@ def cost_of(kernel: Any, args: tuple, params: dict) -> Cost:
 
 def entered(a: Any) -> Any:
     """An argument as a reference sees it: what is narrower than float32 is widened."""
-    if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.dtype.itemsize < 4:
+    if isinstance(a, np.ndarray) and is_float(a.dtype) and a.dtype.itemsize < 4:
         return upcast(a, float32)
     return a

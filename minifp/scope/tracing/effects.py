@@ -16,7 +16,7 @@ import numpy as np
 from minifp.autograd.backward import first_gradient, format_of, run_backward
 from minifp.autograd.replay import Outputs, arguments_of, leaf_like
 from minifp.autograd.tape import Tensor
-from minifp.numerics.formats import float64, upcast
+from minifp.numerics.formats import float64, is_float, upcast
 from minifp.scope.tracing.paired_runs import PairedRuns, added_to, difference, nested
 from minifp.scope.tracing.redone import Arrivals, summed
 
@@ -78,7 +78,7 @@ def spoilt(t: PairedRuns, node: Any) -> tuple[Tensor, ...]:
         return (leaf_like(node, added_to(t.reference[node][0].array, errors.outputs[0])),)
     made = t.under_reference(node, arguments_of(node, t.reference, t.wide))
     for tensor, error in zip(made, errors.outputs):
-        if tensor.array.dtype.kind == "f":
+        if is_float(tensor.array.dtype):
             tensor.array = added_to(tensor.array, error)
     copy: Any = made[0].node
     copy.saved = nested(added_to, copy.saved, errors.saved)

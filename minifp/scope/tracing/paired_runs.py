@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd.backward import first_gradient, format_of, run_backward
 from minifp.autograd.replay import Outputs, again, arguments_of, leaf_like
 from minifp.autograd.tape import Node, Tensor
-from minifp.numerics.formats import FORMATS, downcast, float64, upcast
+from minifp.numerics.formats import as_dtype, downcast, float64, is_float, upcast
 from minifp.numerics.policy import Precision
 from minifp.scope.tracing.redone import Arrivals, arguments_named, operation_of, summed
 from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
@@ -68,7 +68,7 @@ class PairedRuns:
 
     def __init__(self, recorded: Recorded, seed: float, precision: Precision) -> None:
         self.loss, self.seed, self.precision = recorded.loss, seed, precision
-        self.format = FORMATS[precision.activations].dtype
+        self.format = as_dtype(precision.activations)
         self.order = recorded.order[::-1]
         self.stored: Outputs = {}
         self.reference: Outputs = {}
@@ -94,7 +94,7 @@ class PairedRuns:
 
     def wide(self, given: Any) -> Any:
         """A floating array in the reference's format; all else as it is."""
-        if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+        if isinstance(given, np.ndarray) and is_float(given.dtype):
             return upcast(given, self.format)
         return given
 
@@ -126,7 +126,7 @@ class PairedRuns:
         self.errors[node] = Errors(added, kept)
         for i, each in enumerate(zip(stored, local, reference)):
             name = f"y{i}" if len(stored) > 1 else "y"
-            if each[0].array.dtype.kind == "f":
+            if is_float(each[0].array.dtype):
                 yield Value(number, FORWARD, node, node.op, name, *(t.array for t in each))
 
     # ---- backward ----
@@ -201,7 +201,7 @@ def nested(fn: Callable, kept: Any, other: Any) -> Any:
     if isinstance(kept, (tuple, list)):
         make = getattr(kept, "_make", type(kept))  # of named tuples
         return make(nested(fn, k, o) for k, o in zip(kept, other))
-    if isinstance(kept, np.ndarray) and kept.dtype.kind == "f":
+    if isinstance(kept, np.ndarray) and is_float(kept.dtype):
         return fn(kept, other)
     return kept
 

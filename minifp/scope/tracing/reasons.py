@@ -3,9 +3,11 @@
 from typing import Any
 
 from minifp.numerics import autocast
+from minifp.numerics.formats import is_float
 from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule, promote
 from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores
+from minifp.runtime.dtypes import name_of
 from minifp.training.diagnosis import FORWARD
 
 SUMMED = {
@@ -57,9 +59,9 @@ def ending(
     rule: Rule, spec: str, result: Any, formats: Formats, precision: Precision, phase: str
 ) -> str:
     """What is said of one result."""
-    if result.dtype.kind != "f":
-        return f"{result.dtype.name}, not rounded"
-    stored = result.dtype.name
+    if not is_float(result.dtype):
+        return f"{name_of(result.dtype)}, not rounded"
+    stored = name_of(result.dtype)
     if rule.role == "reduce" and result.ndim == 0 and result.dtype == formats.compute:
         return f"kept in {stored}, as one number is not rounded"
     if spec == COMPUTE:

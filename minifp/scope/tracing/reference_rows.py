@@ -7,7 +7,8 @@ import numpy as np
 
 from minifp.autograd.op import line_of
 from minifp.autograd.tape import Node
-from minifp.numerics.formats import FORMATS
+from minifp.numerics.formats import format_of
+from minifp.runtime.dtypes import name_of
 from minifp.scope.tracing.effects import norm, ratio
 from minifp.scope.tracing.paired_runs import Value
 from minifp.scope.tracing.redone import module_of
@@ -60,9 +61,9 @@ def row_of(value: Value) -> ReferenceRow:
     return ReferenceRow(
         *(value.number, value.phase, value.operation, module_of(node), value.name),
         line_of(node) if isinstance(node, Node) else "",
-        *(stored.dtype.name, stored.shape),
-        in_ulp(added, value.local, stored.dtype.name),
-        in_ulp(inherited, value.reference, stored.dtype.name),
+        *(name_of(stored.dtype), stored.shape),
+        in_ulp(added, value.local, name_of(stored.dtype)),
+        in_ulp(inherited, value.reference, name_of(stored.dtype)),
         ratio(norm([added]), size),
         ratio(norm([inherited]), size),
     )
@@ -73,5 +74,5 @@ def in_ulp(errors: np.ndarray, at: np.ndarray, format: str) -> Ulps:
     if not errors.size:
         return Ulps(0.0, 0.0)
     finite = np.where(np.isfinite(at), at, 0)
-    ulps = np.abs(errors) / FORMATS[format].ulp(finite)
+    ulps = np.abs(errors) / format_of(format).ulp(finite)
     return Ulps(float(ulps.max()), float(ulps.mean()))

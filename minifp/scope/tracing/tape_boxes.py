@@ -8,6 +8,7 @@ import numpy as np
 from minifp.autograd.replay import Outputs, unobserved
 from minifp.autograd.tape import Tensor
 from minifp.runtime.device import is_array
+from minifp.runtime.dtypes import name_of
 from minifp.scope.tracing.redone import (
     WEIGHT,
     arguments_named,
@@ -84,8 +85,8 @@ class Drawn:
         number = self.box(operation_of(node), node.op, module_of(node), made)
         self.numbers[node] = number
         for source, array in filter(None, reads):
-            text = f"{array.dtype.name} {array.shape}"
-            self.edges.append(Edge(source, number, text, array.dtype.name))
+            text = f"{name_of(array.dtype)} {array.shape}"
+            self.edges.append(Edge(source, number, text, name_of(array.dtype)))
             if self.boxes[source].operation == WEIGHT and not self.boxes[source].module:
                 self.boxes[source] = replace(self.boxes[source], module=node.module)
 
@@ -103,5 +104,5 @@ class Drawn:
     def box(self, operation: str, label: str, module: str, array: Any) -> int:
         """A further box; its number."""
         number = len(self.boxes)
-        self.boxes.append(Box(number, operation, label, module, array.dtype.name))
+        self.boxes.append(Box(number, operation, label, module, name_of(array.dtype)))
         return number

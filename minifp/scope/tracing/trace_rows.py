@@ -6,8 +6,10 @@ from typing import Any
 from minifp.autograd.op import line_of
 from minifp.autograd.tape import Node
 from minifp.lab.memory import buffer
+from minifp.numerics.formats import is_float
 from minifp.numerics.policy import meeting_format, resolve
 from minifp.runtime.device import is_array
+from minifp.runtime.dtypes import name_of
 from minifp.scope.tracing.cost import Product, cost_of
 from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, on_a_gpu, why
 from minifp.scope.tracing.redone import module_of
@@ -88,14 +90,14 @@ def of_call(visit: Visit, call: Call, reader: str) -> dict[str, Any]:
         **{"flops": cost.flops, "products": cost.products},
     )
     kinds = [
-        (a.dtype, a.ndim == 0) if is_array(a) and a.dtype.kind == "f" else None for a in call.args
+        (a.dtype, a.ndim == 0) if is_array(a) and is_float(a.dtype) else None for a in call.args
     ]
     if not any(kinds):
         return found
     formats = resolve(kernel.rule, kernel.names, tuple(kinds), call.precision)
     rule = why(kernel, formats, results, call.precision, visit.phase)
     if visit.operation == CAST:
-        reason = of_cast(reader, results[0].dtype.name, call.precision)
+        reason = of_cast(reader, name_of(results[0].dtype), call.precision)
     else:
         reason = of_operation(visit.operation, call.precision)
     place = on_a_gpu(kernel.rule, [kind[0] for kind in kinds if kind])
@@ -139,7 +141,7 @@ def arrays_in(values: Any) -> list:
 
 def texts(arrays: list) -> tuple[str, ...]:
     """ "float16 (32, 128)" of each array."""
-    return tuple(f"{a.dtype.name} {a.shape}" for a in arrays)
+    return tuple(f"{name_of(a.dtype)} {a.shape}" for a in arrays)
 
 
 def size_of(arrays: list) -> int:

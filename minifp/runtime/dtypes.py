@@ -1,0 +1,70 @@
+"""The dtypes of stored numbers, and what they are called.
+
+Formats that NumPy lacks are stored as their codes, unsigned integers in a field of the format's
+name: np.dtype([("bfloat16", "<u2")]). So arrays of one format are told from those of another, and
+none of NumPy's functions takes them for numbers. What a tensor says of its dtype is a `CodedDtype`,
+which has the name and stands for that dtype wherever NumPy is asked.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+NATIVE = ("float16", "float32", "float64")
+CODES = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # bytes of those that are compiled
+
+
+class CodedDtype:
+    """The dtype of a format that NumPy lacks: equal to its name and to NumPy's dtype of its codes.
+
+    dtype: NumPy's, by which NumPy's own functions know it.
+    """
+
+    kind, isnative, byteorder = "f", True, "="
+
+    def __init__(self, dtype: np.dtype):
+        self.dtype = dtype
+        self.name: str = dtype.names[0]  # type: ignore[index]
+        self.itemsize = dtype.itemsize
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return other == self.name
+        dtype = getattr(other, "dtype", other)
+        return isinstance(dtype, np.dtype) and dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"dtype({self.name!r})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> Any:
+        return shown, (self.dtype,)
+
+
+@cache
+def dtype_of(name: str, nbytes: int) -> np.dtype:
+    """The dtype that stores a format: always the same object."""
+    return np.dtype(name) if name in NATIVE else np.dtype([(name, f"<u{nbytes}")])
+
+
+@cache
+def name_of(dtype: Any) -> str:
+    """The name of the format that a dtype stores, or of the dtype."""
+    return dtype.names[0] if dtype.kind == "V" and dtype.names else str(dtype)
+
+
+@cache
+def shown(dtype: np.dtype) -> Any:
+    """NumPy's dtype of codes as a CodedDtype: always the same object."""
+    return CodedDtype(dtype)
+
+
+# What compiled kernels read and write.
+CODED = {dtype_of(name, n) for name, n in CODES.items()}
+COMPILED = {dtype_of("float16", 2), dtype_of("float32", 4), *CODED}
