@@ -50,6 +50,7 @@ from minifp.numerics.formats import (
     float32,
     format_of,
     is_float,
+    is_narrow,
     round_to,
     upcast,
 )
@@ -125,7 +126,7 @@ def _fit(a, b):
 
 
 def _at_least_single(x):
-    return upcast(x, float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x
+    return upcast(x, float32) if is_narrow(x.dtype) else x
 
 
 def reduced_axes(x, axis) -> tuple:

@@ -108,6 +108,11 @@ def is_float(dtype: Any) -> bool:
     return dtype.kind == "f" or (dtype.kind == "V" and _format(dtype) is not None)
 
 
+def is_narrow(dtype: Any) -> bool:
+    """Whether a dtype is a floating format of fewer bits than float32."""
+    return is_float(dtype) and format_of(dtype).bits < 32
+
+
 def is_compiled(dtype: np.dtype) -> bool:
     """Whether compiled kernels read and write a dtype, if it is a floating one."""
     return dtype.kind != "V" or dtype in COMPILED

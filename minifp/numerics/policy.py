@@ -130,7 +130,7 @@ class Precision:
     def is_compiled(self) -> bool:
         """Whether compiled kernels read and write all its formats. Others, such as "e5m7", are
         computed with by the references."""
-        return all(is_compiled(format_of(getattr(self, name)).dtype) for name in FORMAT_FIELDS)
+        return all(is_compiled(format_of(getattr(self, name)).dtype) for name in STORED_FIELDS)
 
     def __deepcopy__(self, memo):
         return self  # frozen; a copied module computes in the very same precision
@@ -194,7 +194,8 @@ SWITCHES = tuple(f.name for f in fields(Precision) if f.init)
 STORAGE_FIELDS = ("weights", "activations", "gradients")
 SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
-FORMAT_FIELDS = (*STORAGE_FIELDS, *SUM_FIELDS, "norm_parameters", "optimizer_state")
+STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
+FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
 
 
 def _read_value(key, value, text):
@@ -420,11 +421,17 @@ def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | fl
     They are the precision's. But parameters that are stored in less than float32 where it says
     more, as after Module.half(), have masters and a dynamic scale, as under "mixed".
     """
-    formats = as_dtype(p.weights), as_dtype(p.norm_parameters), float32
-    least = min(format.itemsize for format in formats)
-    if any(dtype.itemsize < least for dtype in dtypes):
+    formats = p.weights, p.norm_parameters, float32
+    least = min(format_of(format).bits for format in formats)
+    if any(format_of(dtype).bits < least for dtype in dtypes):
         return True, p.loss_scale or DYNAMIC
     return p.master_weights, p.loss_scale
+
+
+def largest_gradient_of(p: Precision) -> float:
+    """The largest number that all formats hold in which gradients are stored."""
+    formats = {p.gradients, *([autocast.LOW] if p.operations is not None else [])}
+    return min(format_of(name).max for name in formats)
 
 
 def meeting_format(dtype: np.dtype, p: Precision) -> np.dtype:

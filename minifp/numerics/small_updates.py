@@ -6,7 +6,7 @@ optim/narrow_weights.py says what they do. They are refused where they would do 
 from typing import Any
 
 from minifp.errors import PrecisionError
-from minifp.numerics.formats import FORMATS, float16, float32
+from minifp.numerics.formats import float16, format_of, is_narrow
 
 UPDATE_ROUNDINGS = ("nearest", "stochastic")
 STOCHASTIC, COMPENSATED = "update_rounding=stochastic", "compensated=on"
@@ -28,13 +28,13 @@ def check_small_updates(precision: Any) -> None:
         raise PrecisionError(f"update_rounding={rounding!r}: expected {expected}")
     if way is None:
         return
-    stored = {FORMATS[name] for name in (precision.weights, precision.norm_parameters)}
+    stored = [format_of(name) for name in (precision.weights, precision.norm_parameters)]
     if way == COMPENSATED and rounding == "stochastic":
         problem = "what is kept of a rounding leaves nothing to chance: expected one of both"
         way = f"{way} and {STOCHASTIC}"
     elif precision.master_weights:
         problem = "with master_weights=on, which lose no update: expected master_weights=off"
-    elif all(f.bytes >= float32.itemsize for f in stored):
+    elif not any(is_narrow(f.dtype) for f in stored):
         problem = (
             f"with weights in {precision.weights}, which are not rounded after an update: expected "
             f"weights in fewer bits, such as weights={float16.name}"

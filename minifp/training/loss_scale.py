@@ -149,6 +149,8 @@ class LogNormalLossScale(StaticLossScale):
         mean, variance <- moving averages of x, and of the square of what x was off the mean before
         S <- 2^floor(log2 65504 - mean - z sqrt(variance)),  of which 1 - max_overflow is below z
 
+    (65504 is float16's largest number; in a MixedOptimizer it is that of the format of gradients).
+
     beta1, beta2: of the averages of mean and variance, whose bias is removed. The first step has
     nothing to be off from: it counts as off by one power of two. min_scale, max_scale, init_scale:
     powers of two, which change no gradient's mantissa.
@@ -169,7 +171,7 @@ class LogNormalLossScale(StaticLossScale):
     counters = ("skipped_in_a_row", "good_steps", "observed")
     statistics = ("mean", "variance", "limit")
     reads_largest = True
-    cutoff = math.log2(min(f.max for f in FORMATS.values()))  # of what may store gradients
+    cutoff = math.log2(FORMATS["float16"].max)  # of what stores gradients: see MixedOptimizer
 
     def __init__(
         self, init_scale: float = 2.0**16, max_overflow: float = 0.001, beta1: float = 0.99,

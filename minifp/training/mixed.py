@@ -21,7 +21,7 @@ from minifp.autograd.gradient_clip import (
 )
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
-from minifp.numerics.policy import as_trained
+from minifp.numerics.policy import as_trained, largest_gradient_of
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
@@ -89,6 +89,8 @@ class MixedOptimizer:
         masters, scale = as_trained(self.precision, stored)
         masters = masters if master_weights is FROM_PRECISION else master_weights
         self.loss_scale = as_loss_scale(scale if loss_scale is FROM_PRECISION else loss_scale)
+        if getattr(self.loss_scale, "reads_largest", False):
+            self.loss_scale.cutoff = math.log2(largest_gradient_of(self.precision))
         self.master_weights, self.clip_norm, self.dial = bool(masters), clip_norm, dial
         self.skip, self.skip_nonfinite, self.diagnose = skip, skip_nonfinite, bool(diagnose)
         self.backwards: list[Recorded] = []  # whose gradients the next step uses

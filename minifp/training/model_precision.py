@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import PrecisionError
+from minifp.numerics.formats import is_narrow
 from minifp.numerics.policy import Precision, entered_precision, get_precision
 from minifp.numerics.small_updates import way_of
 from minifp.optim.narrow_weights import CompensatedWeights, StochasticWeights
@@ -35,7 +36,7 @@ def weights_for(precision: Precision, masters: bool, parameters: Iterable[Tensor
     switch = way_of(precision)
     if switch is None:
         return Weights
-    if all(p.dtype.itemsize >= 4 for p in parameters):
+    if not any(is_narrow(p.dtype) for p in parameters):
         warn_once(
             f"nothing to round: {switch}",
             f"{switch} does nothing here: all parameters are stored in float32 or wider; make the "

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import minifp as fp
 from minifp.errors import ArgumentError, DTypeError, MinifpError, ShapeError
 from minifp.numerics.formats import DESCRIBED, FORMATS
+from minifp.runtime.dtypes import NATIVE
 from minifp.scope.explaining.bit_fields import Stored
 from minifp.scope.explaining.exact import Exact, combine, decimal
 from minifp.scope.explaining.rounding import rounded
@@ -30,7 +31,7 @@ numbers = fractions.map(Exact.of) | st.floats().map(Exact.of)
 
 def dtype_of(format):
     """The NumPy dtype of a format; ml_dtypes has those that NumPy lacks."""
-    if format.name in FORMATS:
+    if format.name in NATIVE:
         return format.dtype
     return np.dtype(getattr(pytest.importorskip("ml_dtypes"), format.name))
 
@@ -81,7 +82,7 @@ def test_each_code_has_the_value_that_numpy_and_ml_dtypes_give_it(format):
         assert x != x or stored.negative == (math.copysign(1, x) < 0)
 
 
-@pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("format", [FORMATS[n] for n in NATIVE], ids=NATIVE)
 def test_neighbours_are_those_of_nextafter_and_ulps_those_of_spacing(format):
     bits = [c for c in codes(format) if Stored(format, c).is_finite]
     x = np.array(bits, f"u{format.bytes}").view(format.dtype)
@@ -235,7 +236,7 @@ def test_digits_are_all_of_them_or_correctly_rounded(x, digits):
 PYTHONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NATIVE)
 @pytest.mark.parametrize("symbol", PYTHONS)
 @given(data=st.data())
 def test_results_are_those_of_numpy(name, symbol, data):

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 import minifp as fp
 from minifp.numerics.formats import FORMATS
+from minifp.runtime.dtypes import NATIVE
 from minifp.scope.histogram import BLOCK, Histogram
 
 
@@ -39,7 +40,7 @@ def by_bits(x):
     return h.zeros, small, h.nonzero - small, h.infs, h.nans, h.smallest, h.largest
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NATIVE)
 @given(data=st.data())
 def test_counts_are_exact(name, data):
     shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)

@@ -19,7 +19,7 @@ from minifp.lab.inference.checkpoints import Trained, open_all
 from minifp.lab.inference.predictions import Changed, Predictions, changed, predictions_of
 from minifp.lab.state import State
 from minifp.numerics import policy
-from minifp.numerics.formats import float32, is_float
+from minifp.numerics.formats import float32, is_narrow
 from minifp.report import drawing
 from minifp.runtime import random
 from minifp.runtime.cpu.blas import one_thread
@@ -274,7 +274,7 @@ def loss_in_float32(task, outputs, targets):
     numbers in float16 would be another number."""
 
     def upcast(leaf):
-        narrow = isinstance(leaf, Tensor) and is_float(leaf.dtype) and leaf.dtype.itemsize < 4
+        narrow = isinstance(leaf, Tensor) and is_narrow(leaf.dtype)
         return leaf.to(float32) if narrow else leaf
 
     with policy.precision(policy.SINGLE):

@@ -12,7 +12,7 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.nn.detection.coordinates import coordinate_format
-from minifp.numerics.formats import is_float
+from minifp.numerics.formats import is_narrow
 from minifp.runtime.device import as_array, moved
 
 OUTSIDE = 1.0  # pixels by which a box may leave its picture, where corners are counted from 1
@@ -61,7 +61,7 @@ def objects_of(target: Any, i: int) -> Objects:
             f"targets[{i}]: boxes of shape {boxes.shape} and labels of shape {labels.shape}: "
             "expected (K, 4) and (K,)"
         )
-    if is_float(boxes.dtype) and boxes.dtype.itemsize < 4:
+    if is_narrow(boxes.dtype):
         raise DTypeError(
             f"targets[{i}]: boxes of {boxes.dtype}, in which coordinates are rounded: expected "
             "float32; make them by fp.tensor(boxes, dtype='float32')"

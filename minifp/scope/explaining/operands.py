@@ -10,7 +10,8 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import DESCRIBED
+from minifp.numerics.formats import DESCRIBED, as_numbers
+from minifp.ops.creation import as_array
 from minifp.ops.methods import read
 from minifp.runtime.device import is_array, moved
 from minifp.runtime.dtypes import name_of
@@ -80,17 +81,19 @@ def fraction(x: int | Fraction) -> Operand:
 def element(x: Any) -> Operand:
     """The one number that a tensor, array or NumPy scalar holds, as it is stored."""
     what = "a tensor" if isinstance(x, Tensor) else "an array" if is_array(x) else "a NumPy scalar"
-    if name_of(x.dtype) not in DESCRIBED:
-        raise DTypeError(
-            f"explain: {what} of {name_of(x.dtype)}: expected one of {', '.join(DESCRIBED)}"
-        )
     array = read(x) if isinstance(x, Tensor) else moved(x, "cpu")
+    array = np.asarray(array) if not isinstance(array, np.generic) else np.array(array)
+    if array.dtype.kind == "V":  # perhaps of ml_dtypes
+        array = as_array(array)
+    name = name_of(array.dtype)
+    if name not in DESCRIBED:
+        raise DTypeError(f"explain: {what} of {name}: expected one of {', '.join(DESCRIBED)}")
     if array.size != 1:
         raise ShapeError(
             f"explain: {what} of shape {tuple(array.shape)}: expected one element, as in x[0, 0]"
         )
-    value = Exact.of(float(array.reshape(-1)[0]))
-    return Operand(value, shown(value), f"{what} of one {name_of(x.dtype)} number, read as stored")
+    value = Exact.of(float(as_numbers(array).reshape(-1)[0]))
+    return Operand(value, shown(value), f"{what} of one {name} number, read as stored")
 
 
 # ---- texts --------------------------------------------------------------------------------------

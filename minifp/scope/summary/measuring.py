@@ -14,7 +14,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.memory import ACTIVATIONS, GRADIENTS, WEIGHT_GRADIENTS, Ledger
 from minifp.nn.module import Module
 from minifp.numerics import kernels, policy
-from minifp.numerics.formats import as_dtype
+from minifp.numerics.formats import as_dtype, is_narrow
 from minifp.scope.summary.products import Counter
 
 PRECISIONS = ("float32", "mixed", "autocast", "float16")
@@ -226,7 +226,7 @@ def _bytes(module, precision, peak, states):
     if peak.total() <= after:  # as where there are many weights, and few activations
         peak = {WEIGHT_GRADIENTS: after}
     weights = trained(module)
-    narrow = [p for p in weights if p.array.itemsize < 4]
+    narrow = [p for p in weights if is_narrow(p.dtype)]
     state = as_dtype(precision.optimizer_state).itemsize
     stored = [*module.parameters(), *module.buffers()]
     return {

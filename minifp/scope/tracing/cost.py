@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.numerics.accumulate import primitives
-from minifp.numerics.formats import float32, is_float, upcast
+from minifp.numerics.formats import float32, is_float, is_narrow, upcast
 
 Product = tuple[int, int, int, int]  # M, N, K, and how often
 
@@ -133,6 +133,6 @@ def cost_of(kernel: Any, args: tuple, params: dict) -> Cost:
 
 def entered(a: Any) -> Any:
     """An argument as a reference sees it: what is narrower than float32 is widened."""
-    if isinstance(a, np.ndarray) and is_float(a.dtype) and a.dtype.itemsize < 4:
+    if isinstance(a, np.ndarray) and is_narrow(a.dtype):
         return upcast(a, float32)
     return a
