@@ -108,7 +108,8 @@ class Precision:
                 storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
             )
             if name in SUM_FIELDS:
-                value = sum_format(value if isinstance(value, str) else as_dtype(value), name).name
+                text = value if isinstance(value, str) else name_of(as_dtype(value))
+                value = sum_format(text, name).name
             else:
                 value = self._format_name(name, value)
             object.__setattr__(self, name, value)
