@@ -86,9 +86,11 @@ class LogNormalMachine(RuleBasedStateMachine):
     def follows_the_rule(self):
         s = self.scale
         mean, variance = expected_statistics(self.found, s.beta1, s.beta2)
-        # n steps, each of some roundings of numbers up to 30, and of squares up to 60^2
+        # n steps, each of some roundings of numbers up to 30, and of squares up to 60^2; those of
+        # 1 - beta^n, which is at least 1 - beta, weigh as much more
         bound = 8 * (len(self.found) + 1) * 2.0**-53
-        assert abs(s.mean - mean) <= bound * 30 and abs(s.variance - variance) <= bound * 3600
+        assert abs(s.mean - mean) <= bound * 30 / (1 - s.beta1)
+        assert abs(s.variance - variance) <= bound * 3600 / (1 - s.beta2)
         assert (s.limit, s.skipped_in_a_row, s.patience) == (self.limit, self.skipped, 7)
         assert s.min_scale <= s.value <= s.limit <= s.max_scale
         assert math.frexp(s.value)[0] == 0.5
