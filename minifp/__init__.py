@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 # Number formats, and the precision: which is used for what.
 from minifp.numerics.formats import bool_, float16, float32, float64, int32, int64, uint8
+from minifp.numerics.formats import bfloat16, float8_e4m3fn, float8_e5m2
 from minifp.numerics.formats import (
     bool_ as bool,
     float16 as half,
@@ -16,6 +17,7 @@ from minifp.numerics.formats import (
     float64 as double,
 )
 from minifp.numerics.formats import int32 as int, int64 as long
+from minifp.numerics.number_format import Format
 from math import inf, nan, pi
 from minifp.numerics.policy import Precision, get_precision, op_list, precision, set_precision
 
@@ -146,18 +148,19 @@ from minifp.compat import unknown_names  # refuses names that are not there
 __all__ = [
     "ArgumentError", "Capacity", "CaptureError", "CheckpointError", "Comparison", "DTypeError",
     "DataError", "DeviceError", "DynamicLossScale", "EarlyStopping", "FileError", "Findings",
-    "GradScaler", "GradcheckError", "Inference", "LogNormalLossScale", "Metric", "Microscope",
-    "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory", "Plan",
-    "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
+    "Format", "GradScaler", "GradcheckError", "Inference", "LogNormalLossScale", "Metric",
+    "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory",
+    "Plan", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
     "StepResult", "Summary", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError",
-    "ablate", "amp", "autocast", "autograd", "bool", "bool_", "capture", "compare", "data",
-    "double", "enable_grad", "errors", "evaluate", "explain", "float", "float16", "float32",
-    "float64", "functional", "gallery", "get_gpu_math", "get_num_threads", "get_precision",
-    "get_state", "grad", "gradcheck", "half", "inf", "int", "int32", "int64", "is_autocast_enabled",
-    "is_grad_enabled", "kernel", "largest_batch", "load", "load_task", "long", "manual_seed",
-    "merge", "microscope", "models", "nan", "nn", "no_grad", "op", "op_list", "optim", "paddle",
-    "pi", "plan", "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
-    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8",
+    "ablate", "amp", "autocast", "autograd", "bfloat16", "bool", "bool_", "capture", "compare",
+    "data", "double", "enable_grad", "errors", "evaluate", "explain", "float", "float16", "float32",
+    "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery", "get_gpu_math",
+    "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
+    "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "largest_batch", "load",
+    "load_task", "long", "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad",
+    "op", "op_list", "optim", "paddle", "pi", "plan", "precision", "save", "set_default_device",
+    "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "summary",
+    "sweep", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

@@ -16,12 +16,12 @@ from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseed
 from minifp.autograd.gradient_sum import GradientSum, unshared
 from minifp.autograd.loss_seed import UNSEEDED, seeds_in
 from minifp.autograd.tape import PARTLY, Node, Tensor, observers
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
 from minifp.numerics.formats import as_stored, downcast
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import full, placed
-from minifp.runtime.dtypes import name_of
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 

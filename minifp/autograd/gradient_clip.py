@@ -14,7 +14,7 @@ from minifp.autograd.tape import PARTLY, Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, TapeError, TrainingError
 from minifp.numerics.compiled import compilable
-from minifp.numerics.formats import as_numbers, float32, float64, upcast, wider
+from minifp.numerics.formats import as_native, float32, float64, upcast, wider
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import full, moved
@@ -239,7 +239,7 @@ def largest_magnitude(*arrays):
         if a.size:
             signed, unsigned = (a.view(f"{kind}{a.itemsize}") for kind in "iu")
             bits = max(int(signed.max()), int(unsigned.max()) & np.iinfo(signed.dtype).max)
-            largest.append(float(as_numbers(np.array(bits, signed.dtype).view(a.dtype))))
+            largest.append(float(as_native(np.array(bits, signed.dtype).view(a.dtype))))
     return float(np.max(largest))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from minifp.derive.dtypes import name_of
 from minifp.numerics.compiled import any_device, compiled_kernel
 from minifp.numerics.dispatch import pointwise
 from minifp.runtime.cpu import pool
@@ -14,7 +15,6 @@ from minifp.runtime.cpu.loops import Code, new_module
 from minifp.runtime.cpu.machine import F64, I64, kernel_of
 from minifp.runtime.cpu.scattered import DTYPES, Scattered, parts_of
 from minifp.runtime.cpu.threads import get_num_threads
-from minifp.runtime.dtypes import name_of
 
 NANOSECONDS = 0.4  # an element
 LANES, TURN = 16, 32  # numbers in a vector, and in a turn of the loop over them

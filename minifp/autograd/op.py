@@ -18,12 +18,12 @@ from minifp.autograd.cast_cache import cast_once
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.promoted import where_promoted
 from minifp.autograd.tape import Node, Tensor, module_path, observers
+from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.numerics import autocast, policy
 from minifp.numerics.formats import is_float
 from minifp.runtime.callers import PACKAGE, warn_once
 from minifp.runtime.cuda.arrays import to_device
-from minifp.runtime.dtypes import name_of
 from minifp.typing import F
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.storage import Storage
+from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
 from minifp.numerics.formats import is_float
 from minifp.runtime.device import as_array, checked_array, is_array
-from minifp.runtime.dtypes import shown
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
 # on_seed(seed), called when a backward begins, and on_read(tensor), called when a tensor's numbers

@@ -14,21 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.graph import Graph, Node, in_order
 from minifp.derive.host import host_condition, host_function
 from minifp.derive.numpy_functions import FUNCTIONS, UFUNCS
 from minifp.derive.outside import check_repeats
 from minifp.derive.symbol import WHOLE, Symbol, Untraceable
-from minifp.runtime.dtypes import name_of
 
-STORED = (
-    "float16",
-    "float32",
-    "bool",
-    "bfloat16",
-    "float8_e4m3fn",
-    "float8_e5m2",
-)  # what arrays may be of
+STORED = (*sorted(map(name_of, COMPILED)), "bool")  # what arrays may be of
 NUMBERS = (int, float)  # of which a call has any; a bool is a setting that is known
 SCALARS = {int, float, bool}
 

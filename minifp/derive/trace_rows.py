@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from minifp.derive.arrays import SCANS, WHOLE_NUMBERS, Array, ArrayTrace
+from minifp.derive.dtypes import name_of
 from minifp.derive.rows import Rows
 from minifp.derive.symbol import Untraceable
 from minifp.derive.trace import STORED, Variants
-from minifp.runtime.dtypes import name_of
 
 
 class RowFormulas(Variants):

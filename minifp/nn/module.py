@@ -13,6 +13,7 @@ import numpy as np
 
 from minifp.autograd.backward import HookHandle
 from minifp.autograd.tape import Tensor, module_path
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, MinifpError
 from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
@@ -22,7 +23,6 @@ from minifp.ops.creation import warn_of_overflow
 from minifp.ops.methods import wanted
 from minifp.runtime.callers import warn_once
 from minifp.runtime.device import moved
-from minifp.runtime.dtypes import name_of
 
 M = TypeVar("M", bound="Module")
 
@@ -290,6 +290,10 @@ class Module:
     def half(self: M) -> M:
         """Store parameters and buffers in float16."""
         return self.to("half")
+
+    def bfloat16(self: M) -> M:
+        """Store parameters and buffers in bfloat16."""
+        return self.to("bfloat16")
 
     def float(self: M) -> M:
         """Store parameters and buffers in float32."""

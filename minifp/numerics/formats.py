@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from minifp.derive.dtypes import COMPILED, CodedDtype, name_of, shown
+from minifp.derive.dtypes import NATIVE as NATIVE_FORMATS
 from minifp.errors import PrecisionError
 from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS, Format, format_named
 from minifp.runtime import cpu
 from minifp.runtime.callers import warn_once
-from minifp.runtime.dtypes import COMPILED, CodedDtype, name_of
-from minifp.runtime.dtypes import NATIVE as NATIVE_FORMATS
 
 DESCRIBED = {  # those that `fp.explain` shows, widest first
     name: FORMATS[name]
@@ -27,6 +27,9 @@ DESCRIBED = {  # those that `fp.explain` shows, widest first
 }
 
 float16, float32, float64 = (FORMATS[n].dtype for n in NATIVE_FORMATS)
+bfloat16, float8_e4m3fn, float8_e5m2 = (
+    shown(FORMATS[name].dtype) for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+)
 int32, int64, uint8, bool_ = (np.dtype(n) for n in ("int32", "int64", "uint8", "bool"))
 
 SPELLED = {  # names that others have for a format -> its own
@@ -151,10 +154,10 @@ def numbers_in(x: np.ndarray) -> np.ndarray:
             * bool(theirs)
         ),
     )
-    return as_numbers(x)
+    return as_native(x)
 
 
-def as_numbers(x: np.ndarray) -> np.ndarray:
+def as_native(x: np.ndarray) -> np.ndarray:
     """An array with which NumPy can compute: itself, or in float32 where NumPy lacks its format."""
     return x if x.dtype.kind != "V" else upcast(x, float32)
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.derive.outside import Outside
 from minifp.derive.trace import REASONS, SCALARS, reason_of
 from minifp.numerics.formats import downcast, float32, is_float
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import is_on_device, to_host
-from minifp.runtime.dtypes import name_of
 
 MOST = 64  # formulas of a reference, and states of what it reads beside its arguments
 FEW, LARGE = 2**15, 2**22  # numbers that the reference computes again: of a map, and else at most

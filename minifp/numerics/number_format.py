@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from minifp.checks import check_choice, check_count, check_flag
+from minifp.derive.dtypes import NATIVE, dtype_of
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.runtime.dtypes import NATIVE, dtype_of
 
 NANS = ("ieee", "last", "none")
 BITS = re.compile(r"e(\d+)m(\d+)((?:\+\w+=-?\w+)*)")
@@ -115,7 +115,7 @@ class Format:
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype that stores it: see minifp/runtime/dtypes.py.
+        """The dtype that stores it: see minifp/derive/dtypes.py.
 
         Raises PrecisionError for a format of numbers that float32 does not hold, in which minifp
         computes, unless it is float64.

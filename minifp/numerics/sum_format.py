@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minifp.derive.dtypes import NATIVE, name_of
 from minifp.errors import PrecisionError
 from minifp.numerics.formats import as_dtype, float16, float32, is_float, names
 from minifp.numerics.number_format import format_named
-from minifp.runtime.dtypes import NATIVE, name_of
 
 CHUNKED = "chunked"
 MOST_MANTISSA = 10  # 24 >= 2 (m + 1) + 2: see accumulate.py

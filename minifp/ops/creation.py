@@ -11,7 +11,7 @@ from minifp.errors import DTypeError, PrecisionError
 from minifp.numerics.format_codes import values_of
 from minifp.numerics.formats import (
     as_dtype,
-    as_numbers,
+    as_native,
     downcast,
     format_of,
     is_float,
@@ -118,11 +118,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def _rounded(array, dtype):
     """The array in another dtype, or itself if it is in it. Warns of what overflows."""
     if not is_float(dtype):
-        if (
-            dtype.kind in "iu"
-            and is_float(array.dtype)
-            and not np.isfinite(as_numbers(array)).all()
-        ):
+        if dtype.kind in "iu" and is_float(array.dtype) and not np.isfinite(as_native(array)).all():
             raise DTypeError(
                 f"tensor: data with NaN or Inf cannot be {dtype}: expected finite numbers; replace "
                 "them first, or choose a floating dtype"
@@ -141,14 +137,14 @@ def warn_of_overflow(array, stored, what=""):
     format = format_of(stored.dtype)
     if format.holds(format_of(array.dtype)):
         return
-    given, kept = as_numbers(array), as_numbers(stored)
+    given, kept = as_native(array), as_native(stored)
     if format.beyond == format.largest_code:  # which takes the place of what is too large
         lost = np.count_nonzero(np.abs(given) > format.max + format.ulp(format.max) / 2)
     else:
         lost = np.count_nonzero(~np.isfinite(kept)) - np.count_nonzero(~np.isfinite(given))
     if lost:
         now = values_of(np.array(format.beyond), format)
-        instead = "Inf" if np.isinf(now) else "NaN" if np.isnan(now) else "that"
+        instead = "Inf" if np.isinf(now) else "NaN" if np.isnan(now) else f"{now:g}"
         warnings.warn(
             f"{what}{': ' if what else ''}{lost} of {array.size} values overflow {format.name} "
             f"(largest {format.max:g}): now {instead}",

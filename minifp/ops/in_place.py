@@ -17,6 +17,7 @@ import numpy as np
 
 from minifp.autograd.grad_mode import is_recording
 from minifp.autograd.tape import Tensor
+from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError, TapeError
 from minifp.numerics.formats import downcast, is_float, just_below
 from minifp.ops.creation import Data, as_array
@@ -25,7 +26,6 @@ from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.shaping.indexing import assign
 from minifp.runtime import random
 from minifp.runtime.device import device_of, is_writeable, moved, placed
-from minifp.runtime.dtypes import name_of
 
 
 def numbers_of(t: Any) -> Any:

@@ -10,8 +10,9 @@ from minifp import ops
 from minifp.autograd.backward import backward, register_hook, retain_grad
 from minifp.autograd.gradient_clip import mark_alike, successor
 from minifp.autograd.tape import Tensor, observers
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError, DTypeError, ShapeError, TapeError
-from minifp.numerics.formats import as_dtype, as_numbers, downcast, is_float, numbers_in
+from minifp.numerics.formats import as_dtype, as_native, downcast, is_float, numbers_in
 from minifp.ops.creation import Data
 from minifp.ops.dims import also_by_name
 from minifp.ops.elementwise import Operand
@@ -20,7 +21,6 @@ from minifp.ops.public import DECLARED, OPERATORS
 from minifp.ops.reduce import as_axis
 from minifp.runtime.cuda import capturing
 from minifp.runtime.device import as_device, device_of, moved
-from minifp.runtime.dtypes import name_of
 from minifp.typing import DType, F, Ints
 
 
@@ -242,13 +242,13 @@ def item(self: Tensor) -> Any:
     """The one number, as a Python number. Raises ShapeError where there are more."""
     if self.array.size != 1:
         raise ShapeError(f"item() of a tensor of shape {self.shape}: expected one element")
-    return as_numbers(read(self)).item()
+    return as_native(read(self)).item()
 
 
 @method
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers."""
-    return as_numbers(read(self)).tolist()
+    return as_native(read(self)).tolist()
 
 
 @method
@@ -332,7 +332,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     if self.array.dtype.kind == "V":
         if copy is False:
             raise ValueError(f"a tensor of {self.dtype} as a NumPy array needs a copy")
-        return as_numbers(self.array).astype(dtype or "float32", copy=False)
+        return as_native(self.array).astype(dtype or "float32", copy=False)
     if copy:
         return np.array(self.array, dtype)
     if copy is False and dtype is not None and self.dtype != dtype:
@@ -437,7 +437,7 @@ def __format__(self: Tensor, spec: str) -> str:
 
 @method
 def __repr__(self: Tensor) -> str:
-    body = np.array2string(as_numbers(read(self)), separator=", ", prefix="tensor(")
+    body = np.array2string(as_native(read(self)), separator=", ", prefix="tensor(")
     if self.node is not None:
         made = f", made by {self.node.op}"
     else:

@@ -16,7 +16,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
-from minifp.numerics.formats import as_dtype, as_numbers, is_float
+from minifp.numerics.formats import as_dtype, as_native, is_float
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
@@ -128,7 +128,7 @@ def mean(
 
 def array_of(input):
     """The array of a tensor, or the one given in its place, with which NumPy can compute."""
-    return as_numbers(input.array if isinstance(input, Tensor) else np.asarray(input))
+    return as_native(input.array if isinstance(input, Tensor) else np.asarray(input))
 
 
 def _truth(name, input, dim, keepdim):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
+from minifp.derive.dtypes import name_of
 from minifp.errors import ShapeError
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.formats import as_stored, downcast
 from minifp.optim.weights import Weights
 from minifp.runtime.device import device_of, full, moved
-from minifp.runtime.dtypes import name_of
 
 
 class Gradients:

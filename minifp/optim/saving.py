@@ -5,11 +5,11 @@ from math import isfinite
 import numpy as np
 
 from minifp.checks import check_count
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
 from minifp.numerics.formats import downcast
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import placed
-from minifp.runtime.dtypes import name_of
 
 COUNTERS = ("steps", "attempts")
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.errors import DeviceError, PrecisionError
 from minifp.numerics.formats import downcast
 from minifp.runtime.device import device_of, empty, placed
-from minifp.runtime.dtypes import name_of
 
 
 class Weights:

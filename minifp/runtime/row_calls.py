@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from minifp.derive.arrays import WHOLE_NUMBERS
+from minifp.derive.dtypes import COMPILED
 from minifp.derive.graph import Untraceable
 from minifp.derive.rows import Rows
 from minifp.derive.trace_rows import RowFormulas
-from minifp.runtime.dtypes import COMPILED
 
 MOST = 4096  # plans that are remembered
 COUNTED = 2**24  # places that float32 can name

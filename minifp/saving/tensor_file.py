@@ -15,9 +15,9 @@ import struct
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.formats import as_dtype, is_float
-from minifp.runtime.dtypes import name_of
 from minifp.saving import files
 
 VERSION = 1  # of the tree; a larger one is refused
@@ -28,7 +28,7 @@ DTYPES = {
 }
 DTYPES = {name: np.dtype(dtype) for name, dtype in DTYPES.items()}
 DTYPES |= {name: as_dtype(format) for name, format in (
-    ("BF16", "bfloat16"), ("F8_E4M3", "float8_e4m3fn"), ("F8_E5M2", "float8_e5m2"),
+    ("BF16", "e8m7"), ("F8_E4M3", "e4m3+nan=last"), ("F8_E5M2", "e5m2"),
 )}  # fmt: skip
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 FORMATS = "minifp.formats"  # in the metadata: of codes in formats for which safetensors has no name

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import NATIVE, name_of
 from minifp.errors import DTypeError
-from minifp.numerics.formats import FORMATS, Format, as_numbers, float16
+from minifp.numerics.formats import FORMATS, Format, as_native, float16
 from minifp.runtime import cpu
 from minifp.runtime.device import moved
-from minifp.runtime.dtypes import NATIVE, name_of
 
 PARTS = 3
 POWER, BETWEEN, ROUNDS_UP = range(PARTS)
@@ -55,7 +55,7 @@ class Histogram:
     @staticmethod
     def of(array: Any) -> "Histogram":
         """The histogram of a floating array, on any device. Raises DTypeError for another."""
-        array = as_numbers(array)
+        array = as_native(array)
         format = OF_DTYPE.get(array.dtype.newbyteorder("="))
         if format is None:
             raise DTypeError(

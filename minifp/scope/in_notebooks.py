@@ -3,9 +3,9 @@
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.derive.dtypes import name_of
 from minifp.numerics.formats import format_of, is_float
 from minifp.ops.methods import method, read
-from minifp.runtime.dtypes import name_of
 
 FEW = 100  # elements that are all shown
 Facts = list[tuple[str, str]]

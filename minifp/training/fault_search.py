@@ -16,10 +16,10 @@ from minifp.autograd.backward import accumulate, first_gradient, format_of, run_
 from minifp.autograd.op import line_of
 from minifp.autograd.replay import again, arguments_of, arrays_among, leaf_like, unobserved
 from minifp.autograd.tape import Node, Tensor
+from minifp.derive.dtypes import name_of
 from minifp.errors import MinifpError
-from minifp.numerics.formats import as_numbers
+from minifp.numerics.formats import as_native
 from minifp.runtime.device import moved
-from minifp.runtime.dtypes import name_of
 from minifp.training.diagnosis import (
     BACKWARD,
     CHANGED,
@@ -147,7 +147,7 @@ def saved_by(node: Node) -> list:
 
 def is_finite(array: Any) -> bool:
     """Whether all numbers of an array are finite."""
-    return bool(np.isfinite(as_numbers(moved(array, "cpu"))).all())
+    return bool(np.isfinite(as_native(moved(array, "cpu"))).all())
 
 
 def ranges(arguments: Sequence) -> tuple[Range, ...]:
@@ -158,7 +158,7 @@ def ranges(arguments: Sequence) -> tuple[Range, ...]:
 def range_of(array: Any) -> Range:
     """Format, shape, smallest and largest finite number of an array."""
     array = moved(array, "cpu")
-    numbers = as_numbers(array)
+    numbers = as_native(array)
     numbers = numbers[np.isfinite(numbers)]
     low, high = (numbers.min(), numbers.max()) if numbers.size else (np.nan, np.nan)
     whole = numbers.size == array.size

@@ -17,7 +17,8 @@ from typing import Any
 
 from minifp.checks import check_count, check_range
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics.formats import FORMATS
+from minifp.numerics.autocast import LOW
+from minifp.numerics.formats import format_of
 from minifp.numerics.loss_scale_text import checked_loss_scale, kind_and_settings
 
 PATIENCE = 50  # skipped steps in a row before training stops
@@ -171,7 +172,7 @@ class LogNormalLossScale(StaticLossScale):
     counters = ("skipped_in_a_row", "good_steps", "observed")
     statistics = ("mean", "variance", "limit")
     reads_largest = True
-    cutoff = math.log2(FORMATS["float16"].max)  # of what stores gradients: see MixedOptimizer
+    cutoff = math.log2(format_of(LOW).max)  # of what stores gradients: see MixedOptimizer
 
     def __init__(
         self, init_scale: float = 2.0**16, max_overflow: float = 0.001, beta1: float = 0.99,

@@ -20,12 +20,12 @@ from minifp.autograd.gradient_clip import (
     seeds_of,
 )
 from minifp.autograd.tape import Tensor
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
 from minifp.numerics.policy import as_trained, largest_gradient_of
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.dtypes import name_of
 from minifp.runtime.interrupts import uninterrupted
 from minifp.training.diagnosis import Recorded
 from minifp.training.loss_scale import StaticLossScale, as_loss_scale

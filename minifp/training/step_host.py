@@ -13,7 +13,7 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import clip_factor, name_of
 from minifp.autograd.tape import Tensor
-from minifp.numerics.formats import as_numbers
+from minifp.numerics.formats import as_native
 from minifp.optim.block import Gradients
 from minifp.runtime.device import moved
 from minifp.training.fault_search import diagnose
@@ -122,4 +122,4 @@ def not_finite(parameters: Sequence[Tensor]) -> tuple[str, ...]:
 
 
 def _is_finite(gradient):
-    return gradient is None or bool(np.isfinite(as_numbers(moved(gradient.array, "cpu"))).all())
+    return gradient is None or bool(np.isfinite(as_native(moved(gradient.array, "cpu"))).all())

@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from minifp.derive.dtypes import NATIVE
 from minifp.errors import ArgumentError, DTypeError, PrecisionError
 from minifp.numerics.format_codes import ROUNDINGS, code_dtype, codes_of, rounded_to, values_of
 from minifp.numerics.formats import DESCRIBED, FORMATS
 from minifp.numerics.number_format import Format
-from minifp.runtime.dtypes import NATIVE
 
 THEIRS = {  # as ml_dtypes calls them
     "bfloat16": Format("e8m7"),

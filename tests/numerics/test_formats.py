@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minifp as fp
+from minifp.derive.dtypes import NATIVE
 from minifp.numerics import formats
 from minifp.numerics.formats import (
     FORMATS,
@@ -18,7 +19,6 @@ from minifp.numerics.formats import (
     round_to,
     upcast,
 )
-from minifp.runtime.dtypes import NATIVE
 
 HALVES = np.arange(65536, dtype=np.uint16).view(float16)
 

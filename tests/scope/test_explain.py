@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minifp as fp
+from minifp.derive.dtypes import NATIVE
 from minifp.errors import ArgumentError, DTypeError, MinifpError, ShapeError
 from minifp.numerics.formats import DESCRIBED, FORMATS
-from minifp.runtime.dtypes import NATIVE
 from minifp.scope.explaining.bit_fields import Stored
 from minifp.scope.explaining.exact import Exact, combine, decimal
 from minifp.scope.explaining.rounding import rounded

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minifp as fp
+from minifp.derive.dtypes import NATIVE
 from minifp.numerics.formats import FORMATS
-from minifp.runtime.dtypes import NATIVE
 from minifp.scope.histogram import BLOCK, Histogram
 
 

@@ -19,7 +19,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice, check_range
 from minifp.errors import ArgumentError, ShapeError
-from minifp.numerics.formats import as_numbers, format_of
+from minifp.numerics.formats import as_native, format_of
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
@@ -55,7 +55,7 @@ def warn_of_lost_pixels(function: str, name: str, boxes: Any) -> None:
     """
     narrow = format_of(boxes.dtype)
     exact_to = 2 / narrow.eps
-    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(as_numbers(boxes)) >= exact_to).any():
+    if narrow.bytes > 2 or is_on_device(boxes) or not (np.abs(as_native(boxes)) >= exact_to).any():
         return
     warn_once(
         f"pixels lost in {function}",

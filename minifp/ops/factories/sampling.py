@@ -125,7 +125,7 @@ def bernoulli(input: Tensor) -> Tensor:
     if not ((p >= 0) & (p <= 1)).all():
         raise ArgumentError("bernoulli: input has numbers outside of 0 to 1")
     drawn = random.uniform(p.shape, purpose="bernoulli") < p
-    return Tensor(downcast(drawn.astype(p.dtype), as_dtype(input.dtype)))
+    return Tensor(downcast(drawn, as_dtype(input.dtype)))
 
 
 @public("fp Tensor")

@@ -13,7 +13,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
-from minifp.numerics.formats import as_numbers
+from minifp.numerics.formats import as_native
 from minifp.ops.losses.loss import (
     check_pair,
     check_reduction,
@@ -118,7 +118,7 @@ def binary_cross_entropy(
     for name, v in (("input", as_array(input)), ("target", as_array(target))):
         if is_on_device(v):
             continue
-        v = as_numbers(v)
+        v = as_native(v)
         outside = (v < 0) | (v > 1)
         if outside.any():
             where = tuple(int(i) for i in np.argwhere(outside)[0])

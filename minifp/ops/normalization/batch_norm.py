@@ -20,7 +20,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.compiled import compilable
-from minifp.numerics.formats import as_numbers, as_stored, downcast, is_float, upcast, wider
+from minifp.numerics.formats import as_native, as_stored, downcast, is_float, upcast, wider
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_positive, check_tensors
@@ -187,4 +187,4 @@ def mixtures(running_mean, running_var, mean, var, factor, momentum):
         with np.errstate(all="ignore"):
             sums = (1 - momentum) * upcast(running, wide) + momentum * upcast(new, wide)
         mixed.append(downcast(sums, running.dtype))
-    return mixed, all(bool(np.isfinite(as_numbers(moved(values, "cpu"))).all()) for values in mixed)
+    return mixed, all(bool(np.isfinite(as_native(moved(values, "cpu"))).all()) for values in mixed)

@@ -14,6 +14,7 @@ from minifp.autograd.op import explained, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import DTypeError
+from minifp.numerics.formats import as_native
 from minifp.numerics.kernels import kernel
 from minifp.ops.elementwise import Binary, Operand, Unary, as_numbers, check_operands, named
 from minifp.ops.public import public
@@ -126,7 +127,7 @@ def _arrays(name, *tensors):
         np.broadcast_shapes(*(np.shape(a) for a in arrays))
     except (ValueError, TypeError) as error:
         raise explained(error, name, arrays) from error
-    return arrays
+    return [as_native(a) if hasattr(a, "dtype") else a for a in arrays]
 
 
 @public("fp Tensor")
@@ -167,5 +168,5 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and, everywhere, equal numbers."""
     if not hasattr(other, "ndim"):
         raise DTypeError(f"equal: other is a {type(other).__name__}: expected a tensor")
-    x, y = (a.array if isinstance(a, Tensor) else a for a in (input, other))
+    x, y = (as_native(a.array if isinstance(a, Tensor) else a) for a in (input, other))
     return bool(np.array_equal(x, y))

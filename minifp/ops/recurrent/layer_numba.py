@@ -6,12 +6,12 @@ sequence_numba.py or sequence_cuda.py goes through the steps: products, and the 
 
 from functools import cache
 
+from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.steps import Step
 from minifp.numerics.formats import float32
 from minifp.ops.recurrent import sequence_cuda, sequence_numba
 from minifp.ops.recurrent.layer import results
 from minifp.runtime.cuda.arrays import is_on_device
-from minifp.runtime.dtypes import COMPILED, name_of
 
 FLOATS = COMPILED
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import format_of, is_float
 from minifp.numerics.kernels import kernel
@@ -26,7 +27,6 @@ from minifp.ops.reduce import array_of
 from minifp.ops.shaping.expand import expand
 from minifp.ops.shaping.indexing import getitem
 from minifp.runtime.device import as_array
-from minifp.runtime.dtypes import name_of
 
 
 def _booleans(name, given):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, ShapeError
 from minifp.runtime.cpu.gather import BLOCK, WIDTH
 from minifp.runtime.cpu.pool import NOTHING
-from minifp.runtime.dtypes import name_of
 
 # What Python's numbers are for parameters of these kinds.
 NUMBERS: dict[str, Any] = {"i64": (int, np.integer), "f32": (int, float), "f64": (int, float)}

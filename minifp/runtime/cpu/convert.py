@@ -5,9 +5,9 @@ What formats.py does with NumPy, bit for bit; there is said what is meant.
 
 import numpy as np
 
+from minifp.derive.dtypes import CODED
 from minifp.runtime.cpu.half import HALF, as_bits, as_float, load, rounded, store, view
 from minifp.runtime.cpu.pool import parallel, spans
-from minifp.runtime.dtypes import CODED
 
 CHUNK = 16384  # numbers
 NANOSECONDS = 0.2

@@ -7,11 +7,11 @@ as formats_ir.py says.
 import numpy as np
 from llvmlite import ir
 
+from minifp.derive.dtypes import CODED, name_of
 from minifp.runtime.cpu import formats_ir
 from minifp.runtime.cpu.compile import intrinsic, types
 from minifp.runtime.cpu.formats_ir import BYTES
 from minifp.runtime.cpu.machine import F32, I32
-from minifp.runtime.dtypes import CODED, name_of
 
 # By the dtype of the view: the element that lies in memory, and the ways to float32 and back.
 VIEWED = {

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.trace import SCALARS, Formula, Formulas, kind_of, signature_of
 from minifp.runtime.cpu import can_compile, kernels_mode, pool
 from minifp.runtime.cpu.checked import Checked
@@ -18,7 +19,6 @@ from minifp.runtime.cpu.gather import BLOCK, places_of
 from minifp.runtime.cpu.machine import kernel_of
 from minifp.runtime.cpu.pointwise_text import NAME, kernel_text
 from minifp.runtime.cpu.threads import get_num_threads
-from minifp.runtime.dtypes import COMPILED, name_of
 from minifp.runtime.shapes import stretched
 
 RUN = 8192  # elements that are worth a chunk

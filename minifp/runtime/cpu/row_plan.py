@@ -8,13 +8,13 @@ import numpy as np
 
 from minifp.derive.arrays import WHOLE_NUMBERS
 from minifp.derive.axes import found
+from minifp.derive.dtypes import name_of
 from minifp.derive.rows import Rows
 from minifp.runtime.cpu import pool
 from minifp.runtime.cpu.beside_text import BesideText, workspace_of
 from minifp.runtime.cpu.pointwise import DEAR, FLOAT32
 from minifp.runtime.cpu.rows_text import FEW, RowText
 from minifp.runtime.cpu.threads import get_num_threads
-from minifp.runtime.dtypes import name_of
 
 WORTH = 8192  # numbers that are worth a chunk
 WIDE = 16384  # numbers of rows beside each other that are worth one: half of the L2 cache

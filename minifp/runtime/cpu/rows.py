@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.derive.rows import Rows
 from minifp.runtime.cpu import kernels_mode
 from minifp.runtime.cpu.checked import Typed
@@ -17,7 +18,6 @@ from minifp.runtime.cpu.pointwise import Pointwise
 from minifp.runtime.cpu.row_code import NAME
 from minifp.runtime.cpu.row_plan import Plan
 from minifp.runtime.cpu.rows_text import RowText
-from minifp.runtime.dtypes import name_of
 from minifp.runtime.row_calls import RowCalls
 
 PLAIN = (np.ndarray, int, float, type(None))

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from minifp.derive.dtypes import COMPILED
 from minifp.runtime.cpu.loops import Code, element, new_module
 from minifp.runtime.cpu.machine import I32, I64, kernel_of
-from minifp.runtime.dtypes import COMPILED
 
 HEAD = object.__basicsize__
 KIND, DATA, AXES, SHAPE, FORMAT, FLAGS = (HEAD + offset for offset in (-8, 0, 8, 16, 40, 48))

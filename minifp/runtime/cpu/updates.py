@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.derive.graph import Node
 from minifp.derive.llvm import emitter_of
 from minifp.derive.trace import Formula
@@ -17,7 +18,6 @@ from minifp.runtime.cpu.machine import I64, kernel_of
 from minifp.runtime.cpu.random_ir import stochastic_code, word_of
 from minifp.runtime.cpu.scattered import Scattered, parts_of
 from minifp.runtime.cpu.threads import get_num_threads
-from minifp.runtime.dtypes import name_of
 
 RUN = 8192  # elements that are worth a chunk
 NANOSECONDS = 1.0  # an element

@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.errors import DeviceError, OutOfMemory
 from minifp.runtime.cuda import capturing
 
@@ -68,11 +69,21 @@ def is_on_device(a: Any) -> bool:
     return kind is not np.ndarray and hasattr(kind, "__cuda_array_interface__")
 
 
+def check_stored(dtype: Any) -> None:
+    """Raise DeviceError for the codes of a format that CuPy lacks."""
+    if getattr(dtype, "names", None):
+        raise DeviceError(
+            f"{name_of(dtype)} on a GPU: minifp stores float16 and float32 there; keep the tensor "
+            'or model on the CPU, or choose a precision of these, such as "mixed"'
+        )
+
+
 def empty(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array on the current device, C-contiguous, in which nothing is set yet.
 
     Raises OutOfMemory where there is no room for it.
     """
+    check_stored(dtype)
     try:
         return cupy().ndarray(shape, dtype)
     except cupy().cuda.memory.OutOfMemoryError:
@@ -124,6 +135,7 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 def to_device(a: np.ndarray) -> Any:
     """A copy, on the current device, of an array of the host's."""
     capturing.refuse("copies an array from the CPU to the GPU")
+    check_stored(a.dtype)
     return cupy().asarray(a)
 
 
@@ -135,6 +147,7 @@ def to_host(a: Any) -> np.ndarray:
 
 def cast(x: Any, dtype: Any) -> Any:
     """x rounded once to `dtype`, in a new array; x itself if it is in it."""
+    check_stored(dtype)
     return x if x.dtype == dtype else x.astype(dtype)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.tape import Tensor
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import DESCRIBED, as_numbers
+from minifp.numerics.formats import DESCRIBED, as_native
 from minifp.ops.creation import as_array
 from minifp.ops.methods import read
 from minifp.runtime.device import is_array, moved
-from minifp.runtime.dtypes import name_of
 from minifp.scope.explaining.exact import Exact, decimal
 
 LARGEST_EXPONENT = 9999  # in a text, so that 1e999999999 does not fill the memory
@@ -92,7 +92,7 @@ def element(x: Any) -> Operand:
         raise ShapeError(
             f"explain: {what} of shape {tuple(array.shape)}: expected one element, as in x[0, 0]"
         )
-    value = Exact.of(float(as_numbers(array).reshape(-1)[0]))
+    value = Exact.of(float(as_native(array).reshape(-1)[0]))
     return Operand(value, shown(value), f"{what} of one {name} number, read as stored")
 
 

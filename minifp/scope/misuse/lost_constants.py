@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.op import line_of
-from minifp.numerics.formats import as_numbers, downcast, float64, format_of, is_float, upcast
+from minifp.numerics.formats import as_native, downcast, float64, format_of, is_float, upcast
 from minifp.runtime.callers import line_of_user
 from minifp.runtime.device import is_array
 
@@ -87,11 +87,11 @@ def vanished(name: str, args: tuple, y: np.ndarray) -> bool:
     """Whether the result of a sum is its other addend; what chooses has lost its number anyway."""
     if name not in ADDS:
         return True
-    y, others = as_numbers(y), [as_numbers(a) for a in args if is_array(a)]
+    y, others = as_native(y), [as_native(a) for a in args if is_array(a)]
     return all(np.array_equal(np.abs(y), np.abs(a), equal_nan=True) for a in others)
 
 
 def made_infinite(args: tuple, y: np.ndarray) -> bool:
     """Whether a result has Inf and no argument had."""
-    given = [as_numbers(a) for a in args if is_array(a) and is_float(a.dtype)]
-    return bool(np.isinf(as_numbers(y)).any()) and not any(np.isinf(a).any() for a in given)
+    given = [as_native(a) for a in args if is_array(a) and is_float(a.dtype)]
+    return bool(np.isinf(as_native(y)).any()) and not any(np.isinf(a).any() for a in given)

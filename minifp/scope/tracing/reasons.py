@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from minifp.derive.dtypes import name_of
 from minifp.numerics import autocast
 from minifp.numerics.formats import is_float
 from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule, promote
 from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores
-from minifp.runtime.dtypes import name_of
 from minifp.training.diagnosis import FORWARD
 
 SUMMED = {

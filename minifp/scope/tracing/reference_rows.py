@@ -7,8 +7,8 @@ import numpy as np
 
 from minifp.autograd.op import line_of
 from minifp.autograd.tape import Node
+from minifp.derive.dtypes import name_of
 from minifp.numerics.formats import format_of
-from minifp.runtime.dtypes import name_of
 from minifp.scope.tracing.effects import norm, ratio
 from minifp.scope.tracing.paired_runs import Value
 from minifp.scope.tracing.redone import module_of

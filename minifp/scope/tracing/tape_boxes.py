@@ -7,8 +7,8 @@ import numpy as np
 
 from minifp.autograd.replay import Outputs, unobserved
 from minifp.autograd.tape import Tensor
+from minifp.derive.dtypes import name_of
 from minifp.runtime.device import is_array
-from minifp.runtime.dtypes import name_of
 from minifp.scope.tracing.redone import (
     WEIGHT,
     arguments_named,
