@@ -18,15 +18,14 @@ CODES = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # bytes of those 
 class CodedDtype:
     """The dtype of a format that NumPy lacks: equal to its name and to NumPy's dtype of its codes.
 
-    dtype: NumPy's, by which NumPy's own functions know it.
+    dtype: NumPy's, by which NumPy's own functions know it. kind: "V", as ml_dtypes' have it.
     """
 
-    kind, isnative, byteorder = "f", True, "="
+    kind, isnative, byteorder = "V", True, "="
 
     def __init__(self, dtype: np.dtype):
-        self.dtype = dtype
+        self.dtype, self.names, self.itemsize = dtype, dtype.names, dtype.itemsize
         self.name: str = dtype.names[0]  # type: ignore[index]
-        self.itemsize = dtype.itemsize
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):

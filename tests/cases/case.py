@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 import minifp as fp
 import minifp.nn.functional as F
+from minifp.numerics.formats import as_stored
 
 BASIC = [(3, 5), (1,), (), (4, 1, 3), (0, 3)]
 
@@ -99,7 +100,7 @@ def axis_of(draw, shape):
 
 def every_other(a):
     """As a view of every other element of a larger array, along each axis."""
-    wide = np.full([2 * n for n in a.shape], np.nan, a.dtype)
+    wide = np.full([2 * n for n in a.shape], as_stored(np.nan, a.dtype), a.dtype)
     places = (*(slice(None, None, 2) for _ in a.shape), ...)  # with dots: also an array, of none
     wide[places] = a
     return wide[places]

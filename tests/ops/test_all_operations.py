@@ -129,11 +129,40 @@ SETTINGS = [(name, layout, 1.0) for name, layout in LAYOUTS.items()] + [
 @pytest.mark.references
 @each_case
 def test_every_stored_result_is_the_exact_one_rounded_once(case):
-    for name, layout, scale in SETTINGS:
-        with fp.precision("mixed"), Calls() as calls:
-            run(case, tensors(case, float16, layout, scale))
+    check_rounded(case, "float16", SETTINGS)
+
+
+def check_rounded(case, format, settings):
+    """Run a case in a format, its inputs laid out and scaled in these ways, and look at all that
+    its kernels store."""
+    for name, layout, scale in settings:
+        with fp.precision(f"mixed,storage={format}"), Calls() as calls:
+            run(case, tensors(case, format, layout, scale))
         worst = max(((call.excess(), call.kernel.name) for call in calls), default=(0, None))
         assert worst[0] <= 1, f"{name}: {worst[1]} errs by {worst[0]:.3g} of the bound"
+
+
+COARSE = [("every other", LAYOUTS["strided"], 1.0), SETTINGS[-1]]
+REFUSES = {"encode_boxes", "box_convert"}  # boxes that coarse formats make empty
+CODED = [case for case in CASES if case.operation not in REFUSES]
+WARNED = pytest.mark.filterwarnings("ignore:.*has no odd pixels")  # boxes in coarse formats
+
+
+@WARNED
+@pytest.mark.references
+@pytest.mark.sampled(6, core=lambda **_: False)
+@pytest.mark.parametrize("case", CODED, ids=str)
+def test_every_result_stored_in_bfloat16_is_the_exact_one_rounded_once(case):
+    check_rounded(case, "bfloat16", COARSE)
+
+
+@WARNED
+@pytest.mark.references
+@pytest.mark.sampled(30, core=lambda **_: False)
+@pytest.mark.parametrize("format", ["float8_e4m3fn", "float8_e5m2", "e5m7"])
+@pytest.mark.parametrize("case", CODED, ids=str)
+def test_every_result_stored_in_8_bits_or_as_described_is_the_exact_one_rounded_once(case, format):
+    check_rounded(case, format, COARSE)
 
 
 @pytest.mark.references
