@@ -12,7 +12,7 @@ import numpy as np
 
 from minifp.autograd.replay import unobserved
 from minifp.numerics import policy
-from minifp.numerics.formats import downcast, float16, float32, upcast, wider
+from minifp.numerics.formats import as_native, downcast, float16, float32, upcast, wider
 from minifp.runtime.device import moved
 
 
@@ -124,4 +124,4 @@ def masks_of(run: Wanted, update: np.ndarray) -> tuple:
         half = downcast(run.wide, float16)
         stays_in_half = downcast(upcast(half, run.wide.dtype) + update, float16) == half
     waits = wants & ~stays & (stored_now == run.stored)
-    return wants, wants & stays, waits, wants & stays_in_half, run.gradient == 0
+    return wants, wants & stays, waits, wants & stays_in_half, as_native(run.gradient) == 0
