@@ -40,19 +40,21 @@ def learned(precision, seed, build, loss_of, steps, lr, dial=0):
 
 def test_a_language_model_without_a_loss_scale_dies_after_it_has_learned(monkeypatch):
     """R9: gradients of words that were not meant become 0, and nothing keeps the others from
-    growing. S = 128 ends where float32 does."""
+    growing. S = 128 ends where float32 does, and so does bfloat16, which needs no loss scale."""
     small = {"HIDDEN": 64, "PROJECTION": 32, "SAMPLES": 60, "LANES": 8, "LENGTH": 10}
     for name, value in small.items():
         monkeypatch.setattr(language, name, value)
     task = replace(language.WORDS.task("quick"), batch_size=8, steps=600, dial=14)
     train_set, test_set = task.data()
     sets = data.Subset(train_set, range(1600)), data.Subset(test_set, range(80))
-    single, dying, scaled = (train(task, p, 0, sets) for p in ("float32", UNSCALED, SCALED))
+    arms = "float32", UNSCALED, SCALED, "bfloat16"
+    single, dying, scaled, brain = (train(task, p, 0, sets) for p in arms)
     losses = np.reshape(dying.history["loss"], (6, -1)).mean(1)
     first, *_, last = losses
     assert losses.min() < first - 0.5 and last > losses.min() + 0.5
     assert dying.metric > single.metric + 1
     assert abs(scaled.metric - single.metric) < language.MARGIN
+    assert abs(brain.metric - single.metric) < language.MARGIN
     lost = {run.precision: np.mean(run.history[language.LOST]) for run in (single, dying, scaled)}
     assert lost[UNSCALED] > 0.5 > 0.1 > max(lost["float32"], lost[SCALED])
 

@@ -262,15 +262,17 @@ def test_the_compiled_rounding_is_the_references_for_all_magnitudes(name):
 # ---- trained ------------------------------------------------------------------------------------
 
 
-def test_at_a_small_rate_what_rounds_to_nearest_stands_nearly_still_and_the_others_do_not():
-    """R1 and R4: Adam at 1e-5 on digits. Of what masters gain in the loss, over seeds, rounding to
-    nearest gains a quarter, and the two others all but one percent."""
+@pytest.mark.parametrize("storage, kept", [("float16", 0.5), ("bfloat16", 0.1)])
+def test_at_a_small_rate_what_rounds_to_nearest_stands_still_and_the_others_do_not(storage, kept):
+    """R1, R2 and R4: Adam at 1e-5 on digits. Of what masters gain in the loss, over seeds, rounding
+    float16 to nearest gains a quarter, bfloat16 next to nothing, and the two others all but one
+    percent."""
     train_set, test_set = fp.data.digits()
     x, t = (np.stack([a[k] for a in test_set]) for k in (0, 1))
     gains = []
     for precision in ("mixed,loss_scale=1024", BARE, STOCHASTIC, COMPENSATED):
         fp.manual_seed(0)
-        with fp.precision(fp.Precision.parse(f"{precision},loss_scale=1024")):
+        with fp.precision(f"{precision},loss_scale=1024,storage={storage}"):
             layers = nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10)
             model = nn.Sequential(nn.Flatten(), *layers)
             optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=1e-5))
@@ -280,5 +282,5 @@ def test_at_a_small_rate_what_rounds_to_nearest_stands_nearly_still_and_the_othe
                     optimizer.minimize(F.cross_entropy(model(batch[0]), batch[1]))
             gains.append(before - F.cross_entropy(model(fp.tensor(x)), t).item())
     masters, nearest, stochastic, compensated = gains
-    assert 0 < nearest < 0.5 * masters
+    assert nearest < kept * masters and masters > 0
     assert min(stochastic, compensated) > 0.9 * masters

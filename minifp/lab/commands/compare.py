@@ -46,6 +46,7 @@ def compare(
       float32   everything in float32: what the others are compared with
       mixed     float16 storage, float32 sums, master weights, dynamic loss scaling
       autocast  float32 weights; a table says which operations work in float16
+      bfloat16  as mixed in bfloat16, without a loss scale
       float16   float16 for everything, sums too, without master weights and loss scaling
       float64   everything in float64
     Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or

@@ -20,6 +20,7 @@ from minifp.lab.exhibits.exhibit import Exhibit, taken_apart
 from minifp.lab.metrics import Metric
 from minifp.lab.task import Task
 from minifp.models import BigLSTM
+from minifp.numerics.formats import as_native
 from minifp.ops import tensor, zeros
 
 LENGTH, LANES = 20, 32  # words of a piece, after which gradients end, and rows of a batch
@@ -103,7 +104,7 @@ class Scores:
     def on_gradient(self, node: Any, gradient: Any) -> None:
         """As it is stored, and scaled: 0 is 0."""
         if gradient.ndim == 2 and gradient.shape[1] == self.classes:
-            self.zeros = float((gradient == 0).mean())
+            self.zeros = float((as_native(gradient) == 0).mean())
 
     def on_release(self, node: Any) -> None:
         """Nothing to do."""
