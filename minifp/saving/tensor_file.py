@@ -22,14 +22,13 @@ from minifp.saving import files
 
 VERSION = 1  # of the tree; a larger one is refused
 OWN = "minifp/"  # begins the names of tensors that belong to the tree
-DTYPES = {
+NATIVE = {
     **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2"},
     **{"I8": "i1", "U8": "u1", "U16": "<u2", "U32": "<u4", "U64": "<u8", "BOOL": "?"},
 }
-DTYPES = {name: np.dtype(dtype) for name, dtype in DTYPES.items()}
-DTYPES |= {name: as_dtype(format) for name, format in (
-    ("BF16", "e8m7"), ("F8_E4M3", "e4m3+nan=last"), ("F8_E5M2", "e5m2"),
-)}  # fmt: skip
+CODED = {"BF16": "e8m7", "F8_E4M3": "e4m3+nan=last", "F8_E5M2": "e5m2"}
+DTYPES = {name: np.dtype(dtype) for name, dtype in NATIVE.items()}
+DTYPES |= {name: as_dtype(format) for name, format in CODED.items()}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 FORMATS = "minifp.formats"  # in the metadata: of codes in formats for which safetensors has no name
 

@@ -38,6 +38,7 @@ class StaticLossScale:
     counters: tuple[str, ...] = ("skipped_in_a_row",)
     statistics: tuple[str, ...] = ()  # what else it keeps: finite numbers
     reads_largest = False  # whether `update` is told the largest |gradient|
+    cutoff = math.log2(format_of(LOW).max)  # of what stores gradients: a MixedOptimizer sets it
 
     def __init__(self, scale: float, patience: int = PATIENCE) -> None:
         self.value, self.patience = (
@@ -172,7 +173,6 @@ class LogNormalLossScale(StaticLossScale):
     counters = ("skipped_in_a_row", "good_steps", "observed")
     statistics = ("mean", "variance", "limit")
     reads_largest = True
-    cutoff = math.log2(format_of(LOW).max)  # of what stores gradients: see MixedOptimizer
 
     def __init__(
         self, init_scale: float = 2.0**16, max_overflow: float = 0.001, beta1: float = 0.99,

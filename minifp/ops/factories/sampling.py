@@ -4,6 +4,8 @@ They are drawn in float32 (integers exactly) and then rounded once, so that ever
 same numbers. A purpose has a stream of its own: drawing with `randn` moves nothing in `rand`.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minifp.autograd.op import takes_tensor
@@ -174,7 +176,7 @@ def normal(
     """
     check_operands(mean, std)
     m, s = (array_of(a) for a in (mean, std))
-    tensors = [given for given in (mean, std) if hasattr(given, "ndim")]
+    tensors: list[Any] = [given for given in (mean, std) if hasattr(given, "ndim")]
     if bool(tensors) == (size is not None):
         raise ArgumentError("normal: expected mean and std as numbers with a size, or a tensor")
     if not (s >= 0).all():
