@@ -93,6 +93,7 @@ from minifp.ops import methods  # what a Tensor can do is attached to it by thes
 # Models, data, optimizers.
 from minifp import data, models, nn, optim
 from minifp.nn import functional
+from minifp.nn.assign_precision import assign_precision
 
 # Mixed precision: the loss scale, and the optimizer that joins it with master weights.
 from minifp.training.loss_scale import (
@@ -152,9 +153,9 @@ __all__ = [
     "Microscope", "MinifpError", "MisuseWarning", "MixedOptimizer", "NoLossScale", "OutOfMemory",
     "Plan", "Precision", "PrecisionError", "PrecisionWarning", "ShapeError", "StaticLossScale",
     "StepResult", "Summary", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError",
-    "ablate", "amp", "autocast", "autograd", "bfloat16", "bool", "bool_", "capture", "compare",
-    "data", "double", "enable_grad", "errors", "evaluate", "explain", "float", "float16", "float32",
-    "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery", "get_gpu_math",
+    "ablate", "amp", "assign_precision", "autocast", "autograd", "bfloat16", "bool", "bool_",
+    "capture", "compare", "data", "double", "enable_grad", "errors", "evaluate", "explain", "float",
+    "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery", "get_gpu_math",
     "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
     "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "largest_batch", "load",
     "load_task", "long", "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad",

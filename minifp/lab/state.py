@@ -14,6 +14,7 @@ from typing import Any
 from minifp.autograd.grad_mode import no_grad
 from minifp.errors import ArgumentError
 from minifp.nn import Module
+from minifp.nn.assign_precision import assign_precision
 from minifp.optim import Optimizer
 from minifp.runtime import random
 from minifp.training import mixed
@@ -34,6 +35,7 @@ class State:
         self.task, self.epoch, self.steps = task, 0, 0
         self.model = task.model()
         self.models = named(task, "model", self.model, Module)
+        assign_precision(self.models)
         arm.disturb(self.models, seed)
         self.plain, together = self._optimizers() if trains else ({}, {})
         self.optimizers = {

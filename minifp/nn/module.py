@@ -4,6 +4,8 @@ What a module owns is found by looking at its attributes, in the order in which 
 nothing is registered. A module that was made inside of `with fp.precision(...)` remembers it, and
 computes in it wherever and on whichever thread it is called; any other computes in the precision
 that is active where it is called.
+Of a precision with parts (precision_parts.py) each computes in the one that `assign_precision` has
+given it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +16,8 @@ import numpy as np
 from minifp.autograd.backward import HookHandle
 from minifp.autograd.tape import Tensor, module_path
 from minifp.derive.dtypes import name_of
-from minifp.errors import ArgumentError, DTypeError, MinifpError
+from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
+from minifp.nn.door import entering
 from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
 from minifp.numerics import policy
@@ -86,12 +89,16 @@ class Module:
         name = self._name or type(self).__name__
         path = module_path.set(f"{outer}.{name}" if outer else name)
         try:
-            own = self._precision
-            if own is None or own is policy.get_precision():
+            own, active = self._precision, policy.get_precision()
+            if (own or active).awaits:
+                self._check_assigned(own or active)
+            if own is None or own is active:
                 return self._run(args, kwargs)
             if not outer:
                 warn_of_autocast(self, own)
             with policy.precision(own):
+                if own.whole not in (None, own) and own != active:
+                    args, kwargs = entering(args, own), entering(kwargs, own)
                 return self._run(args, kwargs)
         except MinifpError as error:
             name_module(error, self, outer)
@@ -122,18 +129,39 @@ class Module:
         output. Returns a handle with `remove()`."""
         return HookHandle(self._after_forward, hook)
 
+    def _check_assigned(self, precision):
+        """Raise unless it has no parameters, as a loss has: no part is for it."""
+        if next(self._all_named(Parameter), None) is not None:
+            raise PrecisionError(
+                f'{type(self).__name__} in precision "{precision}", whose parts are for modules by '
+                "their paths, which only the whole model knows: say fp.assign_precision(model) "
+                "once it is made, before its optimizer"
+            )
+
+    def _assign(self, precision):
+        """Be as a module that was made in a precision; those inside stay as they are."""
+        self.__dict__["_precision"] = precision
+        for _, p in self._named(Parameter, recurse=False):
+            p.assign(precision)
+
     # ---- the precision in which it computes ----
 
     @property
     def precision(self) -> policy.Precision:
         """In which it computes: that of the `with fp.precision(...)` in which it was made, or else
         the active one. What is assigned (a Precision or its text) is kept from then on, by all
-        modules below too; None is the active one. How parameters are stored, does not change."""
+        modules below too; None is the active one. How parameters are stored, does not change, which
+        a precision with parts would: `fp.assign_precision` gives that."""
         return self._precision or policy.get_precision()
 
     @precision.setter
     def precision(self, precision: policy.Precision | str | None) -> None:
         kept = None if precision is None else policy.as_precision(precision)
+        if kept is not None and kept.parts:
+            raise PrecisionError(
+                f'model.precision = "{kept}": it has parts, which store parameters in formats of '
+                "their own: say fp.assign_precision(model, ...) before the optimizer is made"
+            )
         for module in self.modules():
             module.__dict__["_precision"] = kept
 

@@ -19,19 +19,17 @@ from minifp.ops.missing_axes import guess_axes
 from minifp.ops.normalization.layer_norm import as_normalized_shape
 from minifp.typing import Ints
 
-
-def _parameter(module, values):
-    return Parameter(values, dtype=module.precision.norm_parameters)
+FORMAT = "norm_parameters"  # the switch of the precision that says it
 
 
-def _scale(module, shape, there=True):
+def _scale(shape, there=True):
     """The parameter `weight` of ones, or None."""
-    return _parameter(module, initial.ones(shape)) if there else None
+    return Parameter(initial.ones(shape), dtype=FORMAT) if there else None
 
 
-def _shift(module, shape, there=True):
+def _shift(shape, there=True):
     """The parameter `bias` of zeros, or None."""
-    return _parameter(module, initial.zeros(shape)) if there else None
+    return Parameter(initial.zeros(shape), dtype=FORMAT) if there else None
 
 
 class _Norm(Module):
@@ -60,14 +58,20 @@ class _Norm(Module):
             check_flag(f"{layer}: {name}", value)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self.weight = _scale(self, (num_features,), affine)
-        self.bias = _shift(self, (num_features,), affine and bias)
+        self.weight = _scale((num_features,), affine)
+        self.bias = _shift((num_features,), affine and bias)
         self.running_mean = self.running_var = self.num_batches_tracked = None
         if track_running_stats:
             dtype = as_dtype(self.precision.norm_parameters)
             self.running_mean = Buffer(np.zeros(num_features, dtype))
             self.running_var = Buffer(downcast(np.ones(num_features), dtype))
             self.num_batches_tracked = Buffer(np.zeros((), np.int64))
+
+    def _assign(self, precision):
+        super()._assign(precision)
+        if self.track_running_stats:
+            for statistics in (self.running_mean, self.running_var):
+                statistics.convert(as_dtype(precision.norm_parameters))
 
     def check(self, x: Any, channels: int) -> None:
         """Raise ArgumentError unless x is a tensor of this layer's shape."""
@@ -193,8 +197,8 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-        self.weight = _scale(self, (num_channels,), affine)
-        self.bias = _shift(self, (num_channels,), affine and bias)
+        self.weight = _scale((num_channels,), affine)
+        self.bias = _shift((num_channels,), affine and bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (N, C, ...): the result has its shape."""
@@ -224,8 +228,8 @@ class LayerNorm(Module):
         check_range("LayerNorm: eps", eps)
         check_flag("LayerNorm: elementwise_affine", elementwise_affine)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.weight = _scale(self, self.normalized_shape, elementwise_affine)
-        self.bias = _shift(self, self.normalized_shape, elementwise_affine and bias)
+        self.weight = _scale(self.normalized_shape, elementwise_affine)
+        self.bias = _shift(self.normalized_shape, elementwise_affine and bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., *normalized_shape): the result has its shape."""
@@ -252,7 +256,7 @@ class RMSNorm(Module):
             check_range("RMSNorm: eps", eps)
         check_flag("RMSNorm: elementwise_affine", elementwise_affine)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.weight = _scale(self, self.normalized_shape, elementwise_affine)
+        self.weight = _scale(self.normalized_shape, elementwise_affine)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., *normalized_shape): the result has its shape."""

@@ -8,7 +8,7 @@ from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
-from minifp.numerics.policy import Precision, get_precision, gradient_format
+from minifp.numerics.policy import STORED_FIELDS, Precision, get_precision, gradient_format
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_array, as_device, device_of, empty, moved
@@ -18,7 +18,8 @@ class Parameter(Tensor):
     """A tensor that is trained, stored in the weight format of the precision it was made in.
 
     data: the initial values, float32 (or wider). requires_grad: False for one that is frozen.
-    dtype: another storage format, by name, such as the precision's `norm_parameters`.
+    dtype: another storage format, by name; or the name of the switch of the precision that says it,
+        such as "norm_parameters".
 
     Where storing rounds, the unrounded numbers are in `exact`: those it was given, until an
     optimizer claims them for its masters, and then the masters. So masters never begin as a rounded
@@ -26,16 +27,18 @@ class Parameter(Tensor):
     optimizer through `storage.version`. `name` is its path, once a module has listed it.
     """
 
-    __slots__ = ("precision", "name")
+    __slots__ = ("precision", "name", "stored_as")
     precision: Precision
     name: str | None
+    stored_as: str  # a switch of the precision, or a format
 
     def __init__(self, data: Any, requires_grad: bool = True, *, dtype: str | None = None) -> None:
         if not isinstance(requires_grad, (bool, np.bool_)):
             raise DTypeError(f"Parameter: requires_grad={requires_grad!r}: expected True or False")
         data = as_array(data.array if isinstance(data, Tensor) else data)
         self.precision, self.name = get_precision(), None
-        stored = as_dtype(dtype or self.precision.weights)
+        self.stored_as = "weights" if dtype is None else dtype
+        stored = self._stored_in(self.precision)
         place = device_of(data) if is_on_device(data) else as_device(None)
         empty = moved(np.empty(data.shape, stored), place)
         super().__init__(empty, requires_grad=bool(requires_grad))
@@ -64,6 +67,17 @@ class Parameter(Tensor):
             self.storage.keep(self.array, as_array(upcast(self.array, wide)))
         vars(Tensor)["data"].fset(self, value)
 
+    def _stored_in(self, precision):
+        name = self.stored_as
+        return as_dtype(getattr(precision, name) if name in STORED_FIELDS else name)
+
+    def assign(self, precision: Precision) -> None:
+        """Be as one that was made in a precision: the (unrounded) numbers are stored anew."""
+        self.precision = precision
+        self.convert(self._stored_in(precision))
+        if self.requires_grad:
+            self.gradient_dtype = gradient_format(self.dtype, self.ndim == 0, precision)
+
     def convert(self, dtype: np.dtype) -> None:
         """Store the (unrounded) numbers in another format; a gradient goes with them."""
         if dtype != self.dtype:
@@ -71,7 +85,8 @@ class Parameter(Tensor):
             numbers = self.array if exact is None else exact
             frozen = not self.requires_grad
             self._store_anew(empty(self.shape, dtype, like=self.array))
-            self.data = numbers
+            if not self.precision.shapes_only:
+                self.data = numbers
             of_gradient = gradient_format(dtype, self.ndim == 0, self.precision)
             self.gradient_dtype = None if frozen else of_gradient
             if self.grad is not None:
@@ -99,7 +114,7 @@ class Parameter(Tensor):
         Tensor.__init__(new, self.array.copy())
         new.storage.share(new)
         new.gradient_dtype, new.grad = self.gradient_dtype, Tensor.__deepcopy__(self, {}).grad
-        new.precision, new.name = self.precision, self.name
+        new.precision, new.name, new.stored_as = self.precision, self.name, self.stored_as
         exact = self.exact
         if exact is not None:
             new.storage.keep(new.array, exact.copy())

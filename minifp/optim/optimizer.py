@@ -92,6 +92,12 @@ class Optimizer:
             if not (isinstance(p, Tensor) and p.is_leaf and (p.requires_grad or p.precision)):
                 what = f"a {type(p).__name__}" if not isinstance(p, Tensor) else "a tensor without"
                 raise ArgumentError(f"{kind}: expected leaves that require a gradient, got {what}")
+            if p.precision is not None and p.precision.awaits:
+                raise PrecisionError(
+                    f'{kind}: parameters made in precision "{p.precision}", whose parts are for '
+                    "modules by their paths: say fp.assign_precision(model) before the optimizer "
+                    "is made (a parameter of no module is made in a precision without parts)"
+                )
             if id(p) in seen:
                 raise ArgumentError(f"{kind}: a parameter is given twice")
             if p.storage.is_part(p.array):

@@ -19,7 +19,7 @@ from minifp.autograd.gradient_clip import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, wider
-from minifp.numerics.policy import get_precision
+from minifp.numerics.policy import get_precision, whole_of
 from minifp.runtime import random
 from minifp.runtime.callers import warn_once
 from minifp.saving import files
@@ -244,7 +244,7 @@ def _each(wanted, fn):
 
 
 def _precisions(model):
-    return _each(model, lambda m: str(getattr(m, "precision", get_precision())))
+    return _each(model, lambda m: str(whole_of(getattr(m, "precision", get_precision()))))
 
 
 def _told(tree):

@@ -12,6 +12,7 @@ from minifp.lab.run import LAST_STEPS, Run, Training, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data
 from minifp.lab.tasks import load_task
 from minifp.numerics import policy
+from minifp.numerics.precision_parts import changed
 from minifp.runtime import random
 from minifp.runtime.cpu.blas import one_thread
 from minifp.runtime.device import default_device
@@ -145,9 +146,8 @@ def checked(task, precision, seed, data, found, bar) -> Iterator[dict]:
     yield {"scale": "float32", "advised": True, **ended(task, policy.SINGLE, seed, data, bar)}
     for k in tried:
         scale = "off" if k is None else f"{2.0**k:.17g}"
-        texts = [part for part in name.split(",") if not part.startswith("loss_scale=")]
         advised = advice.low <= (k or 0) <= advice.high
-        run = ended(task, ",".join([*texts, f"loss_scale={scale}"]), seed, data, bar)
+        run = ended(task, changed(name, f"loss_scale={scale}"), seed, data, bar)
         yield {"scale": k, "advised": advised, **run}
 
 

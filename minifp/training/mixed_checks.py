@@ -6,7 +6,7 @@ from typing import Any
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics.policy import Precision
+from minifp.numerics.policy import Precision, whole_of
 from minifp.optim.optimizer import Optimizer
 
 STATE = {"optimizers", "loss_scale"}
@@ -54,9 +54,10 @@ def check_index(index: Any, count: int) -> int:
 def check_alike(parameters: Iterable[Tensor], precision: Precision) -> None:
     """Raise PrecisionError for a parameter that was made under another precision."""
     for p in parameters:
-        if p.precision is not None and str(p.precision) != str(precision):
+        made_in = None if p.precision is None else whole_of(p.precision)
+        if made_in is not None and str(made_in) != str(precision):
             raise PrecisionError(
-                f"MixedOptimizer: a parameter made under {p.precision}, the others under "
+                f"MixedOptimizer: a parameter made under {made_in}, the others under "
                 f"{precision}: use one MixedOptimizer for each"
             )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import PrecisionError
 from minifp.numerics.formats import is_narrow
-from minifp.numerics.policy import Precision, entered_precision, get_precision
+from minifp.numerics.policy import Precision, entered_precision, get_precision, whole_of
 from minifp.numerics.small_updates import way_of
 from minifp.optim.narrow_weights import CompensatedWeights, StochasticWeights
 from minifp.optim.weights import Weights
@@ -15,7 +15,8 @@ from minifp.training.masters import MasterWeights
 
 def precision_of(parameters: Iterable[Tensor]) -> Precision:
     """The precision in which the parameters were made. Raises PrecisionError if they differ."""
-    by_name = {str(p.precision): p.precision for p in parameters if p.precision is not None}
+    made_in = [whole_of(p.precision) for p in parameters if p.precision is not None]
+    by_name = {str(precision): precision for precision in made_in}
     if len(by_name) > 1:
         raise PrecisionError(
             f"MixedOptimizer: parameters made under different precisions ({'; '.join(by_name)}): "

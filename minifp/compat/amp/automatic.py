@@ -125,7 +125,7 @@ class Automatic:
             return
         if any(p.dtype != wider(p.dtype, float32) for p in optimizer.parameters):
             for p in optimizer.parameters:
-                check_masters(p.precision or policy.get_precision())
+                check_masters(policy.whole_of(p.precision or policy.get_precision()))
             optimizer.bind(MasterWeights)
 
     def apply(self, optimizer: Optimizer, gradients: list) -> None:

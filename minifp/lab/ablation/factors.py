@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics import policy
+from minifp.numerics import policy, precision_parts
 from minifp.runtime.nearest import nearest
 
 DEFAULT = ("master_weights", "loss_scale", "accumulate")
@@ -43,7 +43,7 @@ class Factor:
 
     def removed(self, text: str) -> str:
         """The text of a precision, without this technique."""
-        return f"{text},{self.switch}={self.without}"
+        return precision_parts.changed(text, f"{self.switch}={self.without}")
 
 
 def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Factor]:

@@ -12,6 +12,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError
 from minifp.lab.memory import ACTIVATIONS, GRADIENTS, WEIGHT_GRADIENTS, Ledger
+from minifp.nn.assign_precision import assign_precision
 from minifp.nn.module import Module
 from minifp.numerics import kernels, policy
 from minifp.numerics.formats import as_dtype, is_narrow
@@ -109,7 +110,7 @@ def summary(
     found, held = None, {}
     for precision in chosen:
         with policy.precision(policy.shapes_only(precision)):
-            module = model if built else model()
+            module = model if built else assign_precision(model())
             with _without_numbers(module):
                 seen, peak = _walked(module, whole, integers)
         held[str(precision)] = _bytes(module, precision, peak, STATES[optimizer])

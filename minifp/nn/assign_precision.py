@@ -1,0 +1,76 @@
+"""Give the modules of a model that is whole the precision, or the part of it, that is theirs."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from minifp.errors import ArgumentError, PrecisionError
+from minifp.nn.module import Module
+from minifp.nn.parameter import Parameter
+from minifp.numerics import policy
+from minifp.numerics.precision_parts import holds_for
+from minifp.runtime.nearest import nearest
+
+M = TypeVar("M", bound=Module | Mapping[str, Module])
+SHOWN = 8  # paths that an error names
+
+
+def assign_precision(model: M, precision: policy.Precision | str | None = None) -> M:
+    """Let each module of `model` store and compute as its part of a precision says; return it.
+
+    model: a Module that has all its modules, or a dict of several, whose names come first in the
+        paths. Parameters are stored anew, from their unrounded numbers, so this comes before an
+        optimizer.
+    precision: such as "mixed;decoder.*=bfloat16;head=float32"; by default that in which the model
+        was made, and then nothing is done where that has no parts.
+
+    Raises PrecisionError for a pattern that matches no module, and for a module or parameter that
+    is there by several paths to which different parts belong; ArgumentError for what is no model.
+    All with nothing changed.
+    """
+    roots: Any = model if isinstance(model, Mapping) else {"": model}
+    for name, root in roots.items():
+        if not isinstance(root, Module):
+            raise ArgumentError(
+                f"assign_precision: {name or 'model'} is a {type(root).__name__}: expected a Module"
+            )
+    made_in = {str(root.precision): root.precision for root in roots.values()}
+    if precision is None and not any(p.parts for p in made_in.values()):
+        return model
+    if precision is None and len(made_in) > 1:
+        raise PrecisionError(
+            f"assign_precision: models made in different precisions ({', '.join(made_in)}): say "
+            "which, or assign each by itself"
+        )
+    whole = policy.as_precision(next(iter(made_in.values())) if precision is None else precision)
+    modules = [pair for name, root in roots.items() for pair in root._paths(name)]
+    _check_matched(whole, [path for path, _ in modules])
+    _check_shared(whole, modules)
+    for path, module in modules:
+        module._assign(whole.of_module(path))
+    return model
+
+
+def _check_matched(whole, paths):
+    for pattern, _ in whole.parts:
+        if not any(holds_for(pattern, path) for path in paths):
+            known = [path for path in paths if path]
+            told = ", ".join(nearest(pattern, known) or known[:SHOWN]) or "none"
+            raise PrecisionError(
+                f'assign_precision: {pattern!r} of precision "{whole}" matches no module: there '
+                f"are {told}{', ...' if len(known) > SHOWN else ''} (model.named_modules() has all)"
+            )
+
+
+def _check_shared(whole, modules):
+    """Raise PrecisionError for what is owned twice, and would be in two precisions."""
+    seen: dict[int, tuple] = {}
+    for path, module in modules:
+        own = whole.of_module(path)
+        for name, thing in [("", module), *module._all_named(Parameter, recurse=False)]:
+            place = ".".join(filter(None, (path, name))) or "the model"
+            first, other = seen.setdefault(id(thing), (place, own))
+            if other is not own:
+                raise PrecisionError(
+                    f'assign_precision: {place} is {first} too, which has "{other}", and it '
+                    f'"{own}": expected one precision for both, by a pattern for each'
+                )
