@@ -155,13 +155,13 @@ __all__ = [
     "StepResult", "Summary", "TapeError", "Task", "Tensor", "TrainingError", "UnknownNameError",
     "ablate", "amp", "assign_precision", "autocast", "autograd", "bfloat16", "bool", "bool_",
     "capture", "compare", "data", "double", "enable_grad", "errors", "evaluate", "explain", "float",
-    "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery", "get_gpu_math",
-    "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half", "inf", "int",
-    "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "largest_batch", "load",
-    "load_task", "long", "manual_seed", "merge", "microscope", "models", "nan", "nn", "no_grad",
-    "op", "op_list", "optim", "paddle", "pi", "plan", "precision", "save", "set_default_device",
-    "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision", "set_state", "summary",
-    "sweep", "uint8",
+    "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery",
+    "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half",
+    "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel",
+    "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope", "models",
+    "nan", "nn", "no_grad", "op", "op_list", "optim", "paddle", "pi", "plan", "precision", "save",
+    "set_default_device", "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision",
+    "set_state", "summary", "sweep", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

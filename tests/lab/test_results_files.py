@@ -14,7 +14,7 @@ from lab_blobs import blobs
 from minifp.errors import DataError
 from minifp.lab import Comparison, Metric
 from minifp.lab.comparison import compare, opened
-from minifp.lab.results import latex, summary, tidy
+from minifp.lab.results import latex, store, summary, tidy
 from minifp.lab.run import Run
 
 ARMS = ("float32", "float32@order", "mixed,loss_scale=1e30")  # of which the last gives up
@@ -52,6 +52,32 @@ def table(path):
     """The rows of a CSV file."""
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+# ---- files of runs -------------------------------------------------------------------------------
+
+
+def test_each_precision_has_files_of_its_own_that_every_system_can_name():
+    texts = (
+        "mixed;fc*=float32",
+        "mixed;fc?=float32",
+        "mixed;fc=float32",
+        "mixed;*=" + "float32," * 99,
+    )
+    names = [store.run_path(Path(), text, 3).name for text in texts]
+    assert names[0] == "mixed;fc~=float32,seed=3.json" and len({*names}) == len(texts)
+    assert not [name for name in names if set(name) & set('<>"/\\|?*')]
+
+
+def test_a_comparison_with_parts_is_found_again_and_controlled(tmp_path, monkeypatch):
+    monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)
+    part = "mixed;1=float32"  # the activation between two layers
+    arms = ("float32", "float32;*=float32", part, f"{part}@kernels")
+    made = compare(blobs(steps=4), arms, 1, out=tmp_path, progress=False)
+    single, parts, _, kernels = (made.runs_of(arm)[0] for arm in arms)
+    assert parts.history["loss"] == single.history["loss"] and kernels.steps == 4
+    assert Comparison.load(tmp_path).done() == {(arm, 0) for arm in arms}
+    assert store.run_path(tmp_path, arms[1], 0).is_file()
 
 
 # ---- tables --------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Precision: its switches, its text, which one is active where; and what a rule makes of it."""
 
 import dataclasses
+import pickle
 import subprocess
 import sys
 import threading
@@ -40,6 +41,13 @@ precisions = st.builds(
     ),
     of_updates,
 )
+of_a_module = [s for s in policy.FORMAT_FIELDS if s not in policy.SHARED]
+parts = st.dictionaries(
+    st.sampled_from(["head", "decoder.*", "*", "layers.[0-3]", "*norm?"]),
+    st.builds("{},{}={}".format, st.sampled_from([*NAMED]), st.sampled_from(of_a_module), formats),
+    max_size=3,
+)
+precisions = st.builds(lambda p, parts: dataclasses.replace(p, parts=parts), precisions, parts)
 
 # ---- switches -----------------------------------------------------------------------------------
 
@@ -90,6 +98,20 @@ def test_text_and_object_round_trip(p):
     assert str(Precision.parse(str(p))) == str(p)
 
 
+def test_the_precisions_of_parts_know_their_whole_also_from_a_pickle():
+    p = Precision.parse("mixed,loss_scale=8 ; decoder.* = bfloat16; head=O3,storage=float32")
+    assert str(p) == "mixed,loss_scale=8;decoder.*=bfloat16;head=float32,norm_parameters=float16"
+    assert p == Precision.parse("mixed,loss_scale=8;decoder.*=bfloat16;" + str(p).split(";")[-1])
+    assert p.awaits and not any(part.awaits for part in p.assigned)
+    for part, path in zip(p.assigned, ("encoder.head", "decoder.0.1", "head.x")):
+        assert p.of_module(path) is part and policy.whole_of(part) == p
+        again = pickle.loads(pickle.dumps(part))
+        assert (again, again.whole) == (part, p) and str(again) == str(part)
+    flagged = policy.shapes_only(p).of_module("head")
+    assert flagged.shapes_only and not flagged.by_references
+    assert policy.largest_gradient_of(Precision.parse("float32;head=mixed")) == 65504
+
+
 def test_text_names_the_nearest_precision_and_what_differs():
     texts = ("mixed,master_weights=off", "mixed,loss_scale=128", "mixed,loss_scale=off")
     texts += ("float32,accumulate=float16", "mixed,master_weights=off,loss_scale=0.1")
@@ -118,7 +140,24 @@ words = st.sampled_from(
         "0",
         "nan",
     ]
-    + ["inf", "1e999", "1e-999", "0x10", "1_0", ",", "=", " ", "==", ",,", "", "float8"]
+    + [
+        "inf",
+        "1e999",
+        "1e-999",
+        "0x10",
+        "1_0",
+        ",",
+        "=",
+        " ",
+        "==",
+        ",,",
+        "",
+        "float8",
+        ";",
+        "head",
+        "*",
+        ":",
+    ]
 )
 
 
@@ -155,6 +194,13 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("autocast,softmax=int8", "softmax='int8'.* float16, float32, widest, given"),
         ("autocast,operations=off,softmax=float16", "under .autocast. only"),
         ("autocast,operations=some", "operations='some' .*on or off"),
+        ("mixed;", "part '' of .*expected pattern=precision"),
+        ("mixed;head", "part 'head' of .*as in \"mixed;decoder.\\*=bfloat16;head=float32\""),
+        ("mixed;head=fp32", "part 'head': no precision 'fp32'"),
+        ("mixed;head=mixed,loss_scale=8", "part 'head': loss_scale is one for all .*before the"),
+        ("mixed;head=O2,master_weights=off", "master_weights is one for all"),
+        ("mixed;head=mixed;head=float32", "part 'head' is there twice"),
+        ("mixed;*.wgrad:accumulate=float16", "'\\*.wgrad:accumulate' as the pattern .*expected"),
         ("mixed,weights", "'weights' in precision .*switch=value"),
         *(
             (f"mixed,{switch}={value}", f"{switch}='{value}': expected one of float16, .*chunked:N")

@@ -53,14 +53,15 @@ def test_nothing_is_drawn_and_nothing_written(monkeypatch):
     assert found.parameters == 21_797_672
 
 
+PARTS = "float32;fc*=mixed"
 COMPENSATED = "mixed,master_weights=off,compensated=on"
 
 
-@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED])
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED, PARTS])
 def test_bytes_are_those_that_are_measured_in_training(precision):
     """Of all kinds, at the peak of a step."""
     with fp.precision(precision):
-        model = models.LeNet(size=8)
+        model = fp.assign_precision(models.LeNet(size=8))
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
         x, t = fp.Tensor(np.ones((16, 1, 8, 8), np.float32)), fp.tensor(np.arange(16) % 10)
         optimizer.minimize(F.cross_entropy(model(x), t))

@@ -56,7 +56,7 @@ def step_of(precision, look=lambda recorded: trace(recorded, 8.0, repeats=1)):
     numbers = np.random.default_rng(0)
     x, t = numbers.normal(0, 1, (32, 20)).astype("float32"), numbers.integers(0, 3, 16)
     with fp.precision(precision):
-        model = mlp()
+        model = fp.assign_precision(mlp())
         optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=0.1), loss_scale=8.0)
         optimizer.backward(F.cross_entropy(model(fp.tensor(x)), fp.tensor(t)))
     return look(optimizer.backwards[-1]), optimizer
@@ -127,6 +127,19 @@ def test_gradients_name_the_switch_that_gives_their_format():
     assert row.outputs == ("float32 (32, 20)",)
     assert row.why.endswith("stored in float32 as it is, the format of that gradient "
                             "(gradients=float32)")  # fmt: skip
+
+
+def test_parts_of_a_precision_are_told_where_they_hold():
+    found, _ = step_of("mixed;second=float32,accumulate=float64")
+    first, second = rows_of(found, kernel="linear.linear_forward")
+    assert (first.dot_in, second.dot_in) == ("float32", "float64")
+    assert second.inputs[0] == "float32 (16, 40)" and "(accumulate=float64)" in second.why
+    (entry,) = [
+        r for r in rows_of(found, phase="forward", operation="cast") if "second" in r.module
+    ]
+    assert entry.outputs == ("float32 (16, 40)",) and entry.why.endswith(
+        'activations of the part "float32,accumulate=float64" of this precision are float32'
+    )
 
 
 def test_sums_in_float16_are_told():

@@ -57,11 +57,15 @@ def compare(
     adapts is lognormal, by the statistics of gradients: mixed,loss_scale=lognormal.
     accumulate and reduce can be chunked:32, too: 32 addends in float16, and these sums in float32.
     Under autocast the name of an operation is a switch too: autocast,softmax=float16.
+    After semicolons, and so in quotes, modules have precisions of their own, by patterns of their
+    paths, of which later ones win: "mixed;fc*=float32" or "mixed;lstm=float32;*.norm*=float32". A
+    model of modules that are given several names has them before the paths: "mixed;critic=float32".
 
     \b
     Examples:
       minifp compare lenet --precision float32 mixed float16 --seeds 5 --out runs/lenet
       minifp compare mlp --precision float32 mixed,master_weights=off --epochs 5
+      minifp compare lenet --precision float32 "mixed;fc*=float32" "float32;fc*=mixed"
       minifp compare charlstm --steps 500 --dial 11 --precision float32 mixed mixed,loss_scale=off
       minifp compare spirals.py:task --seeds 10 --out runs/spirals
 

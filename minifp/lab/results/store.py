@@ -63,11 +63,11 @@ def number(value):
 
 def run_path(folder: Path, precision: str, seed: int) -> Path:
     """Where a run is kept; a precision of very many switches goes by its beginning and a hash, and
-    its * and ?, which no file's name may have everywhere, are %2A and %3F."""
+    its * and ?, which not every system allows in a file's name, are ~ and ^."""
     if len(precision) > LONGEST:
         digest = hashlib.sha256(precision.encode()).hexdigest()[:16]
         precision = f"{precision[: LONGEST - 20]}...-{digest}"
-    precision = precision.replace("*", "%2A").replace("?", "%3F")
+    precision = precision.translate(str.maketrans("*?", "~^"))
     return folder / RUNS / f"{precision},seed={seed}.json"
 
 

@@ -228,11 +228,12 @@ def _bytes(module, precision, peak, states):
         peak = {WEIGHT_GRADIENTS: after}
     weights = trained(module)
     narrow = [p for p in weights if is_narrow(p.dtype)]
+    masters, _ = policy.as_trained(precision, [p.dtype for p in weights])
     state = as_dtype(precision.optimizer_state).itemsize
     stored = [*module.parameters(), *module.buffers()]
     return {
         "weights": sum(t.array.nbytes for t in stored),
-        "masters": sum(4 * p.numel() for p in narrow) if precision.master_weights else 0,
+        "masters": sum(4 * p.numel() for p in narrow) if masters else 0,
         "optimizer_state": states * state * sum(p.numel() for p in weights)
         + precision.compensated * sum(p.array.nbytes for p in narrow),
         "activations": peak.get(ACTIVATIONS, 0),

@@ -94,6 +94,8 @@ def of_operation(operation: str, precision: Precision) -> str:
 
 def of_cast(reader: str, stored: str, precision: Precision) -> str:
     """Why something is cast that `reader` reads."""
+    if precision.whole not in (None, precision) and stored == precision.activations:
+        return f'activations of the part "{precision}" of this precision are {stored}'
     if precision.operations is None:
         return f"what {reader} reads beside its weights" if reader else ""
     said = of_operation(reader, precision) if reader else ""

@@ -1,0 +1,226 @@
+"""Parts of a precision: what modules store, compute in and hand on, and what is refused."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim
+from minifp.autograd.backward import toposort
+from minifp.errors import ArgumentError, PrecisionError
+from minifp.numerics.formats import bfloat16, float16, float32
+from minifp.numerics.policy import Precision
+
+
+class Translator(nn.Module):
+    """A recurrent encoder, and a decoder of attention, a layer between norms, and a head."""
+
+    def __init__(self):
+        self.encoder = nn.LSTM(6, 8, batch_first=True)
+        self.decoder = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.BatchNorm1d(8))
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        h, _ = self.encoder(x)
+        h, _ = self.attention(h, h, h)
+        return self.head(F.relu(self.decoder(h[:, -1])))
+
+
+def made(precision, build=Translator):
+    """A model that was made in a precision, with its parts assigned."""
+    fp.manual_seed(0)
+    with fp.precision(precision):
+        return fp.assign_precision(build())
+
+
+def batches(count, shape=(4, 5, 6)):
+    """Inputs and classes."""
+    numbers = np.random.default_rng(0)
+    return [
+        (fp.tensor(numbers.normal(0, 1, shape).astype("f4")), numbers.integers(0, 3, shape[0]))
+        for _ in range(count)
+    ]
+
+
+def trainer(model):
+    """The optimizer of these tests."""
+    return fp.MixedOptimizer(optim.Adam(model.parameters(), lr=0.01))
+
+
+def train(model, optimizer, data):
+    """A step on each batch; the losses."""
+    losses = []
+    for x, t in data:
+        losses.append(F.cross_entropy(model(x), t))
+        assert optimizer.minimize(losses[-1]).stepped
+    return [loss.item() for loss in losses]
+
+
+def formats(model, of=lambda p: p.dtype):
+    """Of each module with parameters, what is said of these."""
+    named = {}
+    for name, p in model.named_parameters():
+        named.setdefault(name.rpartition(".")[0], set()).add(of(p))
+    return {name: kinds.pop() if len(kinds) == 1 else kinds for name, kinds in named.items()}
+
+
+# ---- what holds where ---------------------------------------------------------------------------
+
+
+def test_lenet_with_its_last_layer_in_float32():
+    model = made("mixed;fc2=float32", fp.models.LeNet)
+    plain = made("float32", fp.models.LeNet)
+    names = dict.fromkeys(("conv1", "conv2", "fc1"), float16)
+    assert formats(model) == formats(model, lambda p: p.gradient_dtype) == names | {"fc2": float32}
+    assert str(model.precision) == "mixed;fc2=float32" and str(model.fc2.precision) == "float32"
+    # From the unrounded numbers, not from those that float16 has kept.
+    np.testing.assert_array_equal(model.fc2.weight.array, plain.fc2.weight.array)
+    optimizer = trainer(model)
+    logits = model(fp.ones(2, 1, 28, 28))
+    assert logits.dtype == float32 and logits.node.parents[0][0].op == "cast"  # at the door
+    optimizer.backward(F.cross_entropy(logits, np.array([1, 2])))
+    assert formats(model, lambda p: p.grad.dtype) == names | {"fc2": float32}
+    narrow = sum(p.numel() for p in model.parameters() if p.dtype == float16)
+    assert optimizer.memory()["masters"] == 4 * narrow > 0
+
+
+def test_operations_compute_and_store_as_the_part_of_their_module_says():
+    text = "mixed;decoder=bfloat16,accumulate=float16;decoder.0=float32;attention=bfloat16"
+    model = made(text)
+    ((x, t),) = batches(1)
+    y = model(x)
+    seen = {}
+    for node in toposort([F.cross_entropy(y, t).gradient_node]):
+        if getattr(node, "module", None):  # not a leaf
+            path = node.module.removeprefix("Translator.")
+            seen.setdefault(path, {})[node.op] = (node.formats[0], str(node.precision))
+    assert seen["encoder"]["lstm"] == (float16, str(Precision.parse(text)))
+    assert seen["decoder.0"]["layer_norm"] == (float32, "float32")
+    assert seen["decoder.1"]["linear"] == (bfloat16, "bfloat16,accumulate=float16")
+    assert seen["decoder.2"]["batch_norm"][0] == bfloat16
+    assert {format for format, _ in seen["attention"].values()} == {bfloat16}
+    assert seen["head"]["linear"] == (float16, str(Precision.parse(text)))
+
+
+def test_a_part_holds_inside_and_later_ones_win():
+    inside = "float32;decoder=mixed;decoder.2=float16;*=bfloat16"
+    assert {*formats(made(inside)).values()} == {bfloat16, float32}  # norms: norm_parameters
+    model = made("float32;*=bfloat16;decoder=mixed;decoder.2=float16")
+    assert formats(model)["decoder.1"] == formats(model)["decoder.2"] == float16
+    assert formats(model)["decoder.0"] == float32 and formats(model)["encoder"] == bfloat16
+    norm = model.decoder[2]
+    assert norm.running_mean.dtype == norm.running_var.dtype == float16
+    assert formats(made("mixed;decoder.*=float32"))["decoder.1"] == float32
+
+
+def test_what_a_named_tuple_or_a_state_has_inside_enters_as_well():
+    class Sentences(nn.Module):
+        def __init__(self):
+            self.layer = nn.LSTM(4, 4)
+
+        def forward(self, packed, state):
+            return self.layer(packed, state)
+
+    model = made("float32;layer=mixed", Sentences)
+    packed = nn.utils.rnn.pack_sequence([fp.ones(3, 4), fp.ones(2, 4)])
+    y, (h, c) = model(packed, (fp.ones(1, 2, 4), fp.ones(1, 2, 4)))
+    assert {y.data.dtype, h.dtype, c.dtype} == {float16}
+
+
+def test_narrow_parts_of_a_float32_model_have_masters_and_a_loss_scale():
+    optimizer = trainer(made("float32;head=mixed"))
+    assert optimizer.master_weights and optimizer.scale == 2**16
+
+
+# ---- training -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("everywhere", ["mixed;*=float32", "float16;?*=float32;*=float32"])
+def test_float32_everywhere_by_parts_is_float32_to_the_last_bit(everywhere):
+    ends = []
+    for precision in ("float32", everywhere):
+        model = made(precision)
+        losses = train(model, trainer(model), batches(5))
+        ends.append((losses, {n: t.numpy().tolist() for n, t in model.state_dict().items()}))
+    assert ends[0] == ends[1]
+
+
+MANY = "mixed;attention=bfloat16;decoder.1=float32;head=float16"
+
+
+def test_training_goes_on_from_a_checkpoint_bit_for_bit(tmp_path):
+    data = batches(6)
+    model = made(MANY)
+    optimizer = trainer(model)
+    train(model, optimizer, data[:3])
+    fp.save(tmp_path / "half.safetensors", model, optimizer)
+    losses = train(model, optimizer, data[3:])
+    again = made(MANY)
+    other = trainer(again)
+    fp.load(tmp_path / "half.safetensors", again, other)
+    assert train(again, other, data[3:]) == losses
+    loaded = made("float32")
+    loaded.load_state_dict(model.state_dict())  # masters, where there are some
+    for mine, theirs in zip(loaded.parameters(), model.parameters()):
+        exact = theirs.array if theirs.exact is None else theirs.exact
+        np.testing.assert_array_equal(mine.array, np.asarray(exact, np.float32))
+
+
+def test_a_copy_of_a_model_has_its_parts():
+    model = made(MANY)
+    same = copy.deepcopy(model)
+    assert formats(same) == formats(model) and str(same.head.precision) == "float16"
+    assert train(same, trainer(same), batches(2)) == train(model, trainer(model), batches(2))
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+
+def test_a_model_without_its_parts_neither_computes_nor_trains():
+    with fp.precision("mixed;head=float32"):
+        model = Translator()
+        optimizer_of = [nn.Parameter(np.ones(2))], model.parameters(), model.head.parameters()
+        F.relu(fp.ones(2)) + nn.MSELoss()(fp.ones(2), fp.ones(2))  # of no parameters
+    for part in (model, model.head):
+        with pytest.raises(PrecisionError, match=r"fp.assign_precision\(model\) once"):
+            part(fp.ones(4, 5, 6))
+    for parameters in optimizer_of:
+        with pytest.raises(PrecisionError, match="fp.assign_precision"):
+            optim.Adam(parameters)
+    outside = Translator()
+    with (
+        fp.precision("mixed;head=float32"),
+        pytest.raises(PrecisionError, match="assign_precision"),
+    ):
+        outside(fp.ones(4, 5, 6))
+    assert formats(fp.assign_precision(outside, "mixed;head=float32"))["head"] == float32
+
+
+def test_what_cannot_be_assigned_is_refused_and_nothing_changed():
+    model = made("float32")
+    before = formats(model)
+    with pytest.raises(PrecisionError, match=r"'haed' .*no module: there are head"):
+        fp.assign_precision(model, "mixed;haed=float32")
+    with pytest.raises(PrecisionError, match=r"encoder, decoder, decoder.0.*named_modules"):
+        fp.assign_precision(model, "mixed;zzz=float32")
+    model.tied = model.head
+    with pytest.raises(PrecisionError, match=r'tied is head too, which has "float32", and it'):
+        fp.assign_precision(model, "mixed;head=float32")
+    del model.tied
+    model.decoder[1].weight = model.attention.out_proj.weight
+    with pytest.raises(PrecisionError, match=r"attention.out_proj.weight is decoder.1.weight too"):
+        fp.assign_precision(model, "mixed;decoder=float32")
+    with pytest.raises(PrecisionError, match="has parts, which store"):
+        model.precision = "mixed;head=float32"
+    with pytest.raises(ArgumentError, match="critic is a list: expected a Module"):
+        fp.assign_precision({"critic": []}, "mixed")
+    assert formats(model) == before
+
+
+def test_several_models_have_their_names_before_their_paths():
+    both = {"first": nn.Linear(2, 2), "second": nn.Sequential(nn.Linear(2, 2))}
+    fp.assign_precision(both, "mixed;second.0=float32")
+    assert both["first"].weight.dtype == float16 and both["second"][0].weight.dtype == float32
