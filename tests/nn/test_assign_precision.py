@@ -220,6 +220,14 @@ def test_what_cannot_be_assigned_is_refused_and_nothing_changed():
     assert formats(model) == before
 
 
+def test_an_optimizer_is_not_trained_on_with_weights_that_were_assigned_since():
+    model = made("float32")
+    optimizer = trainer(model)
+    fp.assign_precision(model, "mixed;head=float32")
+    with pytest.raises(PrecisionError, match="was stored in float32 .*when the optimizer was made"):
+        train(model, optimizer, batches(1))
+
+
 def test_several_models_have_their_names_before_their_paths():
     both = {"first": nn.Linear(2, 2), "second": nn.Sequential(nn.Linear(2, 2))}
     fp.assign_precision(both, "mixed;second.0=float32")
