@@ -3,9 +3,8 @@
 What a module owns is found by looking at its attributes, in the order in which they were set;
 nothing is registered. A module that was made inside of `with fp.precision(...)` remembers it, and
 computes in it wherever and on whichever thread it is called; any other computes in the precision
-that is active where it is called.
-Of a precision with parts (precision_parts.py) each computes in the one that `assign_precision` has
-given it.
+that is active where it is called. Of a precision with parts (precision_parts.py) it computes in
+the one that `assign_precision` has given it.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -8,18 +8,20 @@ from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
-from minifp.numerics.policy import STORED_FIELDS, Precision, get_precision, gradient_format
+from minifp.numerics.policy import Precision, get_precision, gradient_format
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_array, as_device, device_of, empty, moved
+
+SAY_FORMATS = ("weights", "norm_parameters")  # the switches that say how parameters are stored
 
 
 class Parameter(Tensor):
     """A tensor that is trained, stored in the weight format of the precision it was made in.
 
     data: the initial values, float32 (or wider). requires_grad: False for one that is frozen.
-    dtype: another storage format, by name; or the name of the switch of the precision that says it,
-        such as "norm_parameters".
+    dtype: another storage format, by name; or the switch of the precision that says it:
+        "norm_parameters" instead of "weights".
 
     Where storing rounds, the unrounded numbers are in `exact`: those it was given, until an
     optimizer claims them for its masters, and then the masters. So masters never begin as a rounded
@@ -69,7 +71,7 @@ class Parameter(Tensor):
 
     def _stored_in(self, precision):
         name = self.stored_as
-        return as_dtype(getattr(precision, name) if name in STORED_FIELDS else name)
+        return as_dtype(getattr(precision, name) if name in SAY_FORMATS else name)
 
     def assign(self, precision: Precision) -> None:
         """Be as one that was made in a precision: the (unrounded) numbers are stored anew."""

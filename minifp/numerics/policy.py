@@ -275,7 +275,7 @@ def _read_value(key, value, text):
 
 def _text_of_part(text):
     """The canonical text of a part, of the switches that modules have one by one."""
-    named, *changes = text.split(",")
+    _, *changes = text.split(",")
     shared = [name for change in changes if (name := change.partition("=")[0].strip()) in SHARED]
     if shared:
         raise PrecisionError(

@@ -44,12 +44,16 @@ def checked(
 ) -> tuple[tuple[str, str], ...]:
     """The parts, pairs of a pattern and its precision's canonical text. Raises PrecisionError."""
     pairs, seen = [], set()
-    for pattern, text in given.items() if isinstance(given, Mapping) else given:
+    try:
+        items = [(p, t) for p, t in (given.items() if isinstance(given, Mapping) else given)]
+    except (TypeError, ValueError):
+        raise PrecisionError(f"parts={given!r}: expected {{pattern: precision}}") from None
+    for pattern, text in items:
         if not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
             raise PrecisionError(f"{pattern!r} as the pattern of a part: {EXPECTED}")
-        if not isinstance(text, str):
+        if not isinstance(text, str) or BETWEEN in text:
             raise PrecisionError(
-                f"part {pattern!r}: a {type(text).__name__}, expected the text of a precision"
+                f"part {pattern!r}: {text!r}: expected the text of a precision without parts"
             )
         if pattern in seen:
             raise PrecisionError(f"part {pattern!r} is there twice: expected each pattern once")

@@ -109,6 +109,9 @@ def test_the_precisions_of_parts_know_their_whole_also_from_a_pickle():
         assert (again, again.whole) == (part, p) and str(again) == str(part)
     flagged = policy.shapes_only(p).of_module("head")
     assert flagged.shapes_only and not flagged.by_references
+    for parts in ("head=float32", {"head": NAMED["mixed"]}, {"head": "mixed;a=float32"}, 3):
+        with pytest.raises(fp.PrecisionError, match="expected .*precision"):
+            Precision(parts=parts)
     assert policy.largest_gradient_of(Precision.parse("float32;head=mixed")) == 65504
 
 

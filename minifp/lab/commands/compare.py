@@ -58,7 +58,7 @@ def compare(
     accumulate and reduce can be chunked:32, too: 32 addends in float16, and these sums in float32.
     Under autocast the name of an operation is a switch too: autocast,softmax=float16.
     After semicolons, and so in quotes, modules have precisions of their own, by patterns of their
-    paths, of which later ones win: "mixed;fc*=float32" or "mixed;lstm=float32;*.norm*=float32". A
+    paths, of which later ones win: "mixed;fc*=float32" or "mixed;lstm=bfloat16;*.norm*=float32". A
     model of modules that are given several names has them before the paths: "mixed;critic=float32".
 
     \b
