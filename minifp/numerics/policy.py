@@ -62,7 +62,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Precision:
+class Precision(precision_parts.InParts):
     """Each technique of mixed-precision training as a switch (Micikevicius et al. 2018).
 
     weights, activations, gradients: formats of what is stored; `storage=` sets all three.
@@ -81,7 +81,7 @@ class Precision:
     operations: None, or for autocast the changes of its table (see autocast.py), {} for none:
         operations cast their inputs as their rows say, `activations` is what tensors are made in.
     parts: {pattern: text}, precisions of single modules by their paths, of which later ones win
-        (see precision_parts.py): what is there for modules one by one, which is all but SHARED.
+        (see precision_parts.py) of all switches but those SHARED by the parameters of an optimizer.
         `fp.assign_precision` gives a model its parts.
 
     Raises PrecisionError for a format that does not exist or a loss scale that is not positive,
@@ -105,7 +105,6 @@ class Precision:
     resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
     by_references: bool = field(default=False, init=False, repr=False, compare=False)
     shapes_only: bool = field(default=False, init=False, repr=False, compare=False)
-    # Of modules that have been assigned their part: the precision of the whole model.
     whole: "Precision | None" = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self, storage):
@@ -125,7 +124,7 @@ class Precision:
         check_small_updates(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
-        object.__setattr__(self, "parts", precision_parts.checked(self.parts, _text_of_part))
+        object.__setattr__(self, "parts", precision_parts.checked(self.parts, self.parse))
 
     @staticmethod
     def _format_name(name, value):
@@ -158,7 +157,7 @@ class Precision:
                 f"no precision {name!r}: expected {', '.join(NAMED)}, "
                 f'with changes such as "mixed,loss_scale=128"{meant(name, NAMED)}'
             )
-        values, edits = {}, {}
+        values, edits = {"parts": parts} if parts else {}, {}
         for change in changes:
             key, equals, value = (part.strip() for part in change.partition("="))
             if equals and key in (*SWITCHES, "storage"):
@@ -178,75 +177,38 @@ class Precision:
                     f'under "autocast" only'
                 )
             values["operations"] = edits
-        if parts:
-            values["parts"] = parts
         return replace(NAMED[name], **values) if values else NAMED[name]
 
     def __str__(self):
-        parts = [f"{pattern}={text}" for pattern, text in self.parts]
-        return precision_parts.BETWEEN.join([self._text(SWITCHES), *parts])
+        return precision_parts.joined(self.text(), self.parts)
 
-    def _text(self, switches):
-        """The text of these switches, as `parse` reads it."""
+    def text(self, without: tuple[str, ...] = ()) -> str:
+        """Its switches, but those in `without`, as `parse` reads them."""
 
         def distance(name):
             differs = (self.operations is None) != (NAMED[name].operations is None)
-            changes = self._changes(NAMED[name], switches)
+            changes = self._changes(NAMED[name], without)
             return len(changes), differs  # of equal ones, the autocast one
 
         name = min(NAMED, key=distance)
-        return ",".join([name, *self._changes(NAMED[name], switches)])
+        return ",".join([name, *self._changes(NAMED[name], without)])
 
-    def _changes(self, base, switches):
+    def _changes(self, base, without):
         """What to change in another precision to have this one, as `parse` reads it."""
-        pairs = [(f, getattr(self, f), getattr(base, f)) for f in switches if f != "operations"]
+        told = [name for name in SWITCHES if name not in ("operations", *without)]
+        pairs = [(f, getattr(self, f), getattr(base, f)) for f in told]
         changes = [f"{f}={_write_value(mine)}" for f, mine, theirs in pairs if mine != theirs]
         if (self.operations is None) != (base.operations is None):
             changes.append("operations=" + ("off" if self.operations is None else "on"))
         return [*changes, *(f"{name}={format}" for name, format in self.operations or ())]
 
-    def __reduce__(self):
-        if self.whole is None:
-            return Precision.parse, (str(self),)
-        index = self.whole.assigned.index(self)
-        return _assigned, (str(self.whole), index)
-
-    @cached_property
-    def assigned(self) -> "tuple[Precision, ...]":
-        """What the modules of a model have: those of no part this one, and those of each part its
-        precision. All of them know the `whole`."""
-        found = [self, *(Precision.parse(text) for _, text in self.parts)]
-        found = [
-            _variant(p, by_references=self.by_references, shapes_only=self.shapes_only)
-            for p in found
-        ]
-        for p in found:
-            p.__dict__.update(whole=found[0], assigned=tuple(found))
-        return tuple(found)
-
-    def of_module(self, path: str) -> "Precision":
-        """That of `assigned` which the module at a path has: of the last part that holds for it."""
-        numbers = [
-            i
-            for i, (pattern, _) in enumerate(self.parts, 1)
-            if precision_parts.holds_for(pattern, path)
-        ]
-        return self.assigned[numbers[-1] if numbers else 0]
-
-    @property
-    def awaits(self) -> bool:
-        """Whether it has parts that no module has been assigned."""
-        return bool(self.parts) and self.whole is None
-
 
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name != "parts")
-SHARED = ("master_weights", "update_rounding", "compensated", "optimizer_state", "loss_scale")
 STORAGE_FIELDS = ("weights", "activations", "gradients")
 SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
 STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
 FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
-STATE = ("by_references", "shapes_only", "whole")  # what a precision has beside its switches
 
 
 def _read_value(key, value, text):
@@ -271,22 +233,6 @@ def _read_value(key, value, text):
     raise PrecisionError(
         f"{key}={value!r} in precision {text!r}: expected {kind.get(key, names())}"
     )
-
-
-def _text_of_part(text):
-    """The canonical text of a part, of the switches that modules have one by one."""
-    _, *changes = text.split(",")
-    shared = [name for change in changes if (name := change.partition("=")[0].strip()) in SHARED]
-    if shared:
-        raise PrecisionError(
-            f"{shared[0]} is one for all parameters of an optimizer: expected it before the first "
-            f'"{precision_parts.BETWEEN}", as in "mixed,{shared[0]}=...;head=float32"'
-        )
-    return Precision.parse(text)._text([name for name in SWITCHES if name not in SHARED])
-
-
-def _assigned(text, index):
-    return Precision.parse(text).assigned[index]
 
 
 def _write_value(value):
@@ -378,14 +324,7 @@ def shapes_only(p: Precision) -> Precision:
 
 
 def _variant(p, **state):
-    same = replace(p)
-    same.__dict__.update({name: getattr(p, name) for name in STATE}, **state)
-    return same
-
-
-def whole_of(p: Precision) -> Precision:
-    """The precision of the model that this one is a part of; itself if it is no part."""
-    return p.whole or p
+    return precision_parts.with_state(replace(p), p, **state)
 
 
 def op_list(precision: Precision | str | None = None) -> autocast.OpList:
@@ -502,9 +441,8 @@ def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | fl
 
 def largest_gradient_of(p: Precision) -> float:
     """The largest number that all formats hold in which gradients are stored."""
-    every = p.assigned if p.parts else (p,)
-    formats = {part.gradients for part in every}
-    formats |= {autocast.LOW for part in every if part.operations is not None}
+    formats = {part.gradients for part in p.assigned}
+    formats |= {autocast.LOW for part in p.assigned if part.operations is not None}
     return min(format_of(name).max for name in formats)
 
 

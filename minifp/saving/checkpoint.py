@@ -19,7 +19,8 @@ from minifp.autograd.gradient_clip import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, wider
-from minifp.numerics.policy import get_precision, whole_of
+from minifp.numerics.policy import get_precision
+from minifp.numerics.precision_parts import whole_of
 from minifp.runtime import random
 from minifp.runtime.callers import warn_once
 from minifp.saving import files

@@ -6,7 +6,8 @@ from typing import Any
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics.policy import Precision, whole_of
+from minifp.numerics.policy import Precision
+from minifp.numerics.precision_parts import whole_of
 from minifp.optim.optimizer import Optimizer
 
 STATE = {"optimizers", "loss_scale"}

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import PrecisionError
 from minifp.numerics.formats import is_narrow
-from minifp.numerics.policy import Precision, entered_precision, get_precision, whole_of
+from minifp.numerics.policy import Precision, entered_precision, get_precision
+from minifp.numerics.precision_parts import whole_of
 from minifp.numerics.small_updates import way_of
 from minifp.optim.narrow_weights import CompensatedWeights, StochasticWeights
 from minifp.optim.weights import Weights

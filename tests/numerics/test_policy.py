@@ -17,6 +17,7 @@ from minifp.numerics import policy
 from minifp.numerics.autocast import CHOICES, TABLE
 from minifp.numerics.formats import FORMATS, float16, float32, float64
 from minifp.numerics.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
+from minifp.numerics.precision_parts import SHARED, whole_of
 from minifp.numerics.sum_format import SumFormat
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +42,7 @@ precisions = st.builds(
     ),
     of_updates,
 )
-of_a_module = [s for s in policy.FORMAT_FIELDS if s not in policy.SHARED]
+of_a_module = [s for s in policy.FORMAT_FIELDS if s not in SHARED]
 parts = st.dictionaries(
     st.sampled_from(["head", "decoder.*", "*", "layers.[0-3]", "*norm?"]),
     st.builds("{},{}={}".format, st.sampled_from([*NAMED]), st.sampled_from(of_a_module), formats),
@@ -104,7 +105,7 @@ def test_the_precisions_of_parts_know_their_whole_also_from_a_pickle():
     assert p == Precision.parse("mixed,loss_scale=8;decoder.*=bfloat16;" + str(p).split(";")[-1])
     assert p.awaits and not any(part.awaits for part in p.assigned)
     for part, path in zip(p.assigned, ("encoder.head", "decoder.0.1", "head.x")):
-        assert p.of_module(path) is part and policy.whole_of(part) == p
+        assert p.of_module(path) is part and whole_of(part) == p
         again = pickle.loads(pickle.dumps(part))
         assert (again, again.whole) == (part, p) and str(again) == str(part)
     flagged = policy.shapes_only(p).of_module("head")

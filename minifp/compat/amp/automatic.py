@@ -22,6 +22,7 @@ from minifp.checks import check_count
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.numerics import policy
 from minifp.numerics.formats import float32, wider
+from minifp.numerics.precision_parts import whole_of
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.callers import warn_once
 from minifp.training.fault_search import is_finite
@@ -125,7 +126,7 @@ class Automatic:
             return
         if any(p.dtype != wider(p.dtype, float32) for p in optimizer.parameters):
             for p in optimizer.parameters:
-                check_masters(policy.whole_of(p.precision or policy.get_precision()))
+                check_masters(whole_of(p.precision or policy.get_precision()))
             optimizer.bind(MasterWeights)
 
     def apply(self, optimizer: Optimizer, gradients: list) -> None:
