@@ -157,7 +157,8 @@ class Precision(precision_parts.InParts):
                 f"no precision {name!r}: expected {', '.join(NAMED)}, "
                 f'with changes such as "mixed,loss_scale=128"{meant(name, NAMED)}'
             )
-        values, edits = {"parts": parts} if parts else {}, {}
+        values: dict = {"parts": parts} if parts else {}
+        edits = {}
         for change in changes:
             key, equals, value = (part.strip() for part in change.partition("="))
             if equals and key in (*SWITCHES, "storage"):
@@ -195,9 +196,12 @@ class Precision(precision_parts.InParts):
 
     def _changes(self, base, without):
         """What to change in another precision to have this one, as `parse` reads it."""
-        told = [name for name in SWITCHES if name not in ("operations", *without)]
-        pairs = [(f, getattr(self, f), getattr(base, f)) for f in told]
-        changes = [f"{f}={_write_value(mine)}" for f, mine, theirs in pairs if mine != theirs]
+        pairs = [(f, getattr(self, f), getattr(base, f)) for f in SWITCHES if f not in without]
+        changes = [
+            f"{f}={_write_value(mine)}"
+            for f, mine, theirs in pairs
+            if mine != theirs and f != "operations"
+        ]
         if (self.operations is None) != (base.operations is None):
             changes.append("operations=" + ("off" if self.operations is None else "on"))
         return [*changes, *(f"{name}={format}" for name, format in self.operations or ())]

@@ -79,10 +79,11 @@ def checked(
 def check_own(text: str) -> None:
     """Raise PrecisionError for a switch that modules do not have one by one."""
     names = [change.partition("=")[0].strip() for change in text.split(",")]
-    for name in {*names} & {*SHARED}:
+    shared = next((name for name in names if name in SHARED), None)
+    if shared is not None:
         raise PrecisionError(
-            f"{name} is one for all parameters of an optimizer: expected it before the first "
-            f'"{BETWEEN}", as in "mixed,{name}=...;head=float32"'
+            f"{shared} is one for all parameters of an optimizer: expected it before the first "
+            f'"{BETWEEN}", as in "mixed,{shared}=...;head=float32"'
         )
 
 
