@@ -65,8 +65,8 @@ class Typed:
 
     def check_dtype(self, argument: str, a: Any, dtype: str) -> None:
         """An array of NumPy's own, of this dtype in this machine's order of bytes."""
-        holds = type(a) is np.ndarray and a.dtype == np.dtype(dtype) and a.dtype.isnative
-        self.expect(holds, argument, f"an array of {name_of(dtype)}", describe(a))
+        holds = type(a) is np.ndarray and name_of(a.dtype) == dtype
+        self.expect(holds, argument, f"an array of {dtype}", describe(a))
 
     def check_result(self, argument: str, y: Any, dtype: str, size: int, others: list) -> None:
         """An array to write to, which no other argument lies in."""
