@@ -93,12 +93,12 @@ def test_a_training_is_the_same_in_any_order(late, captured, at_once):
     assert_same(found, at_once.setdefault("found", found))
 
 
-def test_the_scale_adapts_inside_of_a_graph():
+def scale_adapts_inside_of_a_graph():
     test_capture.test_the_scale_adapts_inside_of_a_graph("dynamic+growth_interval=3")
 
 
 OTHERS = (
-    test_the_scale_adapts_inside_of_a_graph,
+    scale_adapts_inside_of_a_graph,
     test_capture.test_a_schedule_goes_on_between_repetitions,
     test_capture.test_random_numbers_go_on_where_the_host_says,
     test_capture.test_a_smaller_batch_gets_a_graph_of_its_own,
