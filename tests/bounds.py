@@ -89,6 +89,7 @@ class Call:
     def run(self, sum, dot, cumsum, prod, unrounded=lambda x: x):
         """The results of the reference in float64 with these primitives."""
         given = {"sum": sum, "dot": dot, "accumulate": unrounded, "store": unrounded}
+        given |= {"enter": unrounded}
         given |= {"cumsum": cumsum, "prod": prod, "cumprod": np.cumprod}
         params = {**self.params, **{want: given[want] for want in self.kernel.wants}}
         results = self.kernel.reference(*self.wide(), **params)

@@ -192,13 +192,17 @@ SOME = 2**10  # and, where it is loaded, worth a call
 _WIDE_HALVES = np.arange(65536, dtype=np.uint16).view(float16).astype(float32)
 
 
+def worth_compiling(x: Any, least: int = SOME) -> bool:
+    """Whether kernels that are compiled can be had, and are worth a call for x. least: numbers that
+    are, where such kernels are loaded."""
+    if x.size < least or type(x) is not np.ndarray:
+        return False
+    return (x.size >= MANY or "minifp.runtime.cpu.pool" in sys.modules) and cpu.can_compile()
+
+
 def _compiled(x):
     """minifp.runtime.cpu.convert, where it can be had and is worth it for x, or else None."""
-    if x.size < SOME or type(x) is not np.ndarray:
-        return None
-    if (x.size < MANY and "minifp.runtime.cpu.pool" not in sys.modules) or not cpu.can_compile():
-        return None
-    return import_module("minifp.runtime.cpu.convert")
+    return import_module("minifp.runtime.cpu.convert") if worth_compiling(x) else None
 
 
 def upcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

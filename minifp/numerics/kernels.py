@@ -6,7 +6,8 @@ stored, calls the reference in float32 (or wider), and rounds each result once.
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from minifp.checks import check_choice
 from minifp.derive.outside import is_ours
-from minifp.errors import DeviceError
+from minifp.errors import DeviceError, PrecisionError
 from minifp.numerics.accumulate import Primitives, primitives
 from minifp.numerics.compiled import compiled_kernel_of
 from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
@@ -28,6 +29,7 @@ from minifp.numerics.formats import (
     upcast,
 )
 from minifp.numerics.guarded import Guarded
+from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.numerics.shapes import shaped
 from minifp.numerics.sum_format import SumFormat
@@ -43,7 +45,7 @@ observers: list[Any] = []
 # Kernels that had to run on the CPU, by name: see `Kernel.on_host`.
 ran_on_host: set[str] = set()
 
-PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store")
+PRIMITIVES = ("sum", "cumsum", "prod", "cumprod", "dot", "accumulate", "store", STATE)
 SINGLE = SumFormat(float32)  # the sums of compiled kernels
 UNROUNDED = primitives(float32)._asdict()  # of integers; the others do nothing
 
@@ -60,7 +62,9 @@ class Kernel:
     accumulate: rounds what is added to a dot product, such as a bias, as its partial sums are, or
                 where these are of chunks, as the sum of the chunks is: not beyond float32;
     store:      rounds an array to the first result's format: for what is stored between the steps
-                of a sequence.
+                of a sequence;
+    enter:      rounds a state (sequences, numbers of each) that enters a product between the steps
+                of a sequence, as the kernel's arguments are that are operands.
     """
 
     def __init__(self, reference: Callable[..., Any], rule: Rule) -> None:
@@ -72,6 +76,9 @@ class Kernel:
         self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
         check_choice(f"kernel {self.name}: role", rule.role, ROLES)
+        for operand in rule.operands:
+            known = (*self.names, *self.wants)
+            check_choice(f"kernel {self.name}: an operand", operand.name, known)
         for word in " ".join(rule.out).split():
             known = (*self.names, COMPUTE, GIVEN)
             check_choice(f"kernel {self.name}: the format of a result", word, known)
@@ -97,18 +104,19 @@ class Kernel:
         formats, compiled, by_rule = plan
         if formats is None:
             return self._call_without_rounding(args, params)
+        entering = entered(args, formats.operands, params) if formats.operands else args
         results = None
         try:
             if compiled is not None and to is None:
-                results = compiled(*args, to=by_rule, **params)
+                results = compiled(*entering, to=by_rule, **params)
             elif compiled is not None:
                 targets = to if type(to) is tuple else (to,) * len(by_rule)
-                results = compiled(*args, to=_formats_of(targets, by_rule), **params)
+                results = compiled(*entering, to=_formats_of(targets, by_rule), **params)
                 results = results if results is None else _into(results, targets)
         except NumbaError:  # which has warned
             pass
         if results is None:
-            results = self._call_reference(args, params, formats, to)
+            results = self._call_reference(entering, params, formats, to)
         if observers:
             stored = results if isinstance(results, tuple) else (results,)
             for observer in observers:
@@ -129,7 +137,10 @@ class Kernel:
         is_single = formats.compute == float32 and sums <= {SINGLE}
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
         if precision.shapes_only:
+            formats = replace(formats, operands=())  # whose numbers count for nothing
             return formats, partial(shaped, self, formats), by_rule
+        if formats.operands:
+            self._check_operands(kinds, precision)
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
             compiled = None if precision.by_references else self.device_kernel
@@ -138,7 +149,23 @@ class Kernel:
             return formats, partial(self._on_device, compiled), by_rule
         compiles = is_single and not precision.by_references
         compiles &= precision.is_compiled and all(is_compiled(kind[0]) for kind in found if kind)
-        return formats, (self.compiled if compiles else None), by_rule
+        compiled = self.compiled if compiles else None
+        if compiled is not None and formats.state is not None:
+            compiled = partial(compiled, enter=formats.state)
+        return formats, compiled, by_rule
+
+    def _check_operands(self, kinds, precision):
+        """Raise PrecisionError where operands cannot be rounded as a precision wants."""
+        if not self.rule.operands:
+            raise PrecisionError(
+                f'{self.name} under "{precision}": the kernel does not say which of its arguments '
+                "enter products: expected kernel(..., operands={name: axes that are summed})"
+            )
+        if any(kind in ON_DEVICE for kind in kinds):
+            raise PrecisionError(
+                f'{self.name} under "{precision}": operands are rounded on the CPU only: expected '
+                "arrays there, or operands=off,gradient_operands=off,operand_scale=off"
+            )
 
     @cached_property
     def compiled(self) -> Callable[..., Any] | None:
@@ -263,6 +290,9 @@ class Kernel:
         if want == "accumulate":
             return lambda x: round_to(x, formats.dot_in.whole)
         stored = _format_of_target(targets[0], formats.out[0])
+        if want == STATE:
+            to = formats.state
+            return lambda x: x if to is None else rounded(x, to, to.summed, held=stored)
         return lambda x: round_to(x, stored)
 
     def _store(self, result, target, out, compute):
@@ -277,13 +307,22 @@ class Kernel:
         return downcast(result, out if target is None else target)
 
 
-def kernel(role: str, *out: str) -> Callable[[Callable[..., Any]], Kernel]:
+def kernel(
+    role: str, *out: str, operands: Mapping[str, Axes] | None = None,
+    gradients: Mapping[str, Axes] | None = None,
+) -> Callable[[Callable[..., Any]], Kernel]:  # fmt: skip
     """Make `reference(*arrays, **params)` a Kernel with this role and these result formats.
 
-    Raises ArgumentError for a role that does not exist, and for a result in the format of what is
-    no argument of the reference.
+    operands, gradients: the arguments that enter products, and of them those that are gradients;
+    of each the axes along which it is summed (of those that it has), or a function that tells them
+    from the parameters.
+
+    Raises ArgumentError for a role that does not exist, for a result in the format of what is no
+    argument of the reference, and for an operand that is none.
     """
-    return lambda reference: Kernel(reference, Rule(role, out))
+    enter = [Operand(name, axes, False) for name, axes in (operands or {}).items()]
+    enter += [Operand(name, axes, True) for name, axes in (gradients or {}).items()]
+    return lambda reference: Kernel(reference, Rule(role, out, tuple(enter)))
 
 
 class OnHostWarning(UserWarning):

@@ -28,6 +28,17 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
 from minifp.numerics.number_format import format_named
+from minifp.numerics.operands import (
+    CURRENT,
+    OPERAND_FIELDS,
+    SCALES,
+    STATE,
+    Operand,
+    Rounding,
+    checked_operands,
+    rounding_of,
+    rounds_operands,
+)
 from minifp.numerics.precision_names import meant
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS, check_small_updates
 from minifp.numerics.sum_format import SumFormat, sum_format
@@ -52,10 +63,12 @@ class Rule:
     role: one of ROLES.
     out:  for each result, the arguments whose format it takes ("x"; "x y" is the wider one), or
           COMPUTE, or GIVEN. "The first one" would be wrong for `where(mask, x, y)`.
+    operands: what enters products: arguments, and "enter", the state inside of a sequence.
     """
 
     role: str
     out: tuple
+    operands: tuple[Operand, ...] = ()
 
 
 # ---- the model-wide precision -------------------------------------------------------------------
@@ -69,6 +82,9 @@ class Precision(precision_parts.InParts):
     accumulate: the format of partial sums inside dot products; reduce: inside reductions. In
         float16 every addend and every partial sum is rounded, one after the other. "chunked:32":
         in float16 over chunks of 32 addends, whose sums are added in float32 (sum_format.py).
+    operands, gradient_operands: the formats to which activations and weights, and gradients, are
+        rounded as they enter a product (FP8: float8_e4m3fn and float8_e5m2), or None.
+    operand_scale: by what they are multiplied before: "current", "row" or None (operands.py).
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
     update_rounding: without that copy, how updated weights are rounded to what is stored:
@@ -85,7 +101,7 @@ class Precision(precision_parts.InParts):
         `fp.assign_precision` gives a model its parts.
 
     Raises PrecisionError for a format that does not exist or a loss scale that is not positive,
-    and for an update_rounding or a compensation that would do nothing.
+    and for an update_rounding, a compensation or an operand_scale that would do nothing.
     """
 
     weights: str = "float32"
@@ -93,6 +109,9 @@ class Precision(precision_parts.InParts):
     gradients: str = "float32"
     accumulate: str = "float32"
     reduce: str = "float32"
+    operands: str | None = None
+    gradient_operands: str | None = None
+    operand_scale: str | None = None
     norm_parameters: str = "float32"
     master_weights: bool = False
     update_rounding: str = "nearest"
@@ -108,10 +127,12 @@ class Precision(precision_parts.InParts):
     whole: "Precision | None" = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self, storage):
-        for name in FORMAT_FIELDS:
+        for name in (*FORMAT_FIELDS, *OPERAND_FIELDS):
             value = (
                 storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
             )
+            if name in OPERAND_FIELDS and value is None:
+                continue
             if name in SUM_FIELDS:
                 text = value if isinstance(value, str) else name_of(as_dtype(value))
                 value = sum_format(text, name).name
@@ -122,6 +143,7 @@ class Precision(precision_parts.InParts):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise PrecisionError(f"{name}={getattr(self, name)!r}: expected True or False")
         check_small_updates(self)
+        checked_operands(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
         object.__setattr__(self, "parts", precision_parts.checked(self.parts, self.parse))
@@ -213,6 +235,10 @@ SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
 STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
 FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
+OFF = (*OPERAND_FIELDS, "operand_scale")  # what may be off, and is then None
+
+
+WORDS = {"update_rounding": UPDATE_ROUNDINGS, "operand_scale": SCALES}
 
 
 def _read_value(key, value, text):
@@ -227,13 +253,17 @@ def _read_value(key, value, text):
                 return checked_loss_scale(float(value))
             except ValueError:
                 pass
+    elif key in OFF and value == "off":
+        return None
     elif key in SUM_FIELDS:
         return sum_format(value, key).name
-    elif value in UPDATE_ROUNDINGS if key == "update_rounding" else format_named(value):
+    elif value in WORDS[key] if key in WORDS else format_named(value):
         return value
     kind = {"loss_scale": f"{', '.join(KINDS)}, a positive number or off"}
     kind |= dict.fromkeys((*FLAGS, "operations"), "on or off")
     kind["update_rounding"] = " or ".join(UPDATE_ROUNDINGS)
+    kind["operand_scale"] = f"{', '.join(SCALES)} or off"
+    kind |= dict.fromkeys(OPERAND_FIELDS, f"off, {names()}")
     raise PrecisionError(
         f"{key}={value!r} in precision {text!r}: expected {kind.get(key, names())}"
     )
@@ -252,6 +282,13 @@ NAMED = {
     "mixed": Precision(storage=HALF, master_weights=True, loss_scale=DYNAMIC),
     "autocast": Precision(loss_scale=DYNAMIC, operations={}),
     "bfloat16": Precision(storage="bfloat16", master_weights=True),
+    "float8": Precision(
+        storage="bfloat16",
+        operands="float8_e4m3fn",
+        gradient_operands="float8_e5m2",
+        operand_scale=CURRENT,
+        master_weights=True,
+    ),
     HALF: Precision(storage=HALF, accumulate=HALF, reduce=HALF, norm_parameters=HALF),
     DOUBLE: Precision(
         storage=DOUBLE,
@@ -351,12 +388,18 @@ def op_list(precision: Precision | str | None = None) -> autocast.OpList:
 
 @dataclass(frozen=True)
 class Formats:
-    """What one call of a kernel works in, sums in, and stores its results in."""
+    """What one call of a kernel works in, sums in, and stores its results in.
+
+    operands: of each argument to what it is rounded as it enters a product, or None; () where
+    none is. state: the same of what enters products inside of a sequence.
+    """
 
     compute: np.dtype
     sum_in: SumFormat
     dot_in: SumFormat
     out: tuple
+    operands: tuple[Rounding | None, ...] = ()
+    state: Rounding | None = None
 
 
 def promote(dtypes) -> np.dtype:
@@ -381,7 +424,12 @@ def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
         named = [n for n in spec.split() if n in dtypes] or list(dtypes)  # integers never decide
         return promote([dtypes[n] for n in named if n in strong] or [dtypes[n] for n in named])
 
-    return Formats(compute, sum_in, dot_in, tuple(out(spec) for spec in rule.out))
+    found = tuple(out(spec) for spec in rule.out)
+    if not (rule.role == "dot" and rounds_operands(p)):
+        return Formats(compute, sum_in, dot_in, found)
+    to = {o.name: rounding_of(o, p) for o in rule.operands}
+    roundings = tuple(to.get(name) if name in dtypes else None for name in names)
+    return Formats(compute, sum_in, dot_in, found, roundings, to.get(STATE))
 
 
 def entry(dtypes: tuple, are_weights: tuple, p: Precision) -> np.dtype | None:

@@ -21,8 +21,13 @@ ELSEWHERE = (  # names that others have for a precision
     ("fp32 f32 single float 32 32-true float-32 full o0", f'did you mean "{SINGLE}"?'),
     ("fp64 f64 double 64 64-true float-64", f'did you mean "{DOUBLE}"?'),
     (
-        "bf16 bfloat16 bf16-mixed bf16-true mixed-bfloat16",
-        'there is no bfloat16 yet; "mixed" trains with 16 bits and a loss scale',
+        "bf16 bf16-mixed bf16-true mixed-bfloat16",
+        'did you mean "bfloat16" (weights stored in half the bits, with masters, and no loss '
+        "scale)?",
+    ),
+    (
+        "fp8 f8 fp8-mixed float8-e4m3fn float8-e4m3 transformer-engine",
+        'did you mean "float8" (stored in bfloat16, with products of 8 bits)?',
     ),
 )
 

@@ -31,6 +31,8 @@ SHAPES: dict[str, Callable[..., tuple]] = {
         *(x.shape[0], w.shape[1] * groups),
         *y_sizes,
     ),
+    "conv_transpose_dx": lambda dy, w, *, counts, **_: (dy.shape[0], w.shape[0], *counts),
+    "conv_transpose_dw": lambda x, dy, *, w_shape, **_: w_shape,
     "linear_forward": lambda x, w, *_, **__: (*x.shape[:-1], w.shape[0]),
     "linear_dx": lambda dy, w, **_: (*dy.shape[:-1], w.shape[1]),
     "linear_dw": lambda dy, x, **_: (dy.shape[-1], x.shape[-1]),

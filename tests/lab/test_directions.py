@@ -1,4 +1,4 @@
-"""Which way the claims about sequences and GANs come out, of networks that train in seconds."""
+"""Which way claims about sequences, GANs and FP8 come out, of networks that train in seconds."""
 
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from minifp.lab import error_rate
 from minifp.lab.exhibits import gan, language
 from minifp.lab.run import train
 from minifp.lab.settings import check_data
+from minifp.lab.tasks import load_task
 from minifp.models import DeepSpeech2, Seq2Seq
 from minifp.nn import functional as F
 
@@ -148,3 +149,20 @@ def test_a_gan_needs_no_loss_scale(monkeypatch):
     mixed, untaught = distance(UNSCALED, 0), distance("float32", 0, steps=1)
     assert max(single, mixed) < 0.7 * untaught
     assert abs(mixed - single) < max(abs(other - single), gan.MARGIN)
+
+
+# ---- products of eight bits ---------------------------------------------------------------------
+
+
+def test_products_of_eight_bits_learn_with_a_scale_alone():
+    """Where gradients are 2^12 times smaller E5M2 holds nothing of them, unless each tensor has a
+    scale: then LeNet ends where float32 does."""
+    task = replace(load_task("lenet", "digits"), steps=230, dial=12)
+    sets = check_data(task.data())
+
+    def accuracy(precision, seeds=2):
+        return np.mean([train(task, precision, seed, sets).metric for seed in range(seeds)])
+
+    single, scaled = accuracy("float32"), accuracy("float8")
+    assert abs(scaled - single) < task.margin
+    assert accuracy("float8,operand_scale=off", 1) < single - 50

@@ -29,9 +29,25 @@ scales |= st.builds(
 )
 chunked = st.integers(1, 10**18 - 1).map("chunked:{}".format)
 of_updates = st.sampled_from([{}, {"update_rounding": "stochastic"}, {"compensated": True}])
+of_products = st.fixed_dictionaries(
+    {},
+    optional={
+        "operands": st.sampled_from(["float8_e4m3fn", "float8_e5m2", "float6_e2m3", "e4m2"]),
+        "gradient_operands": st.sampled_from(["float8_e5m2", "float4_e2m1"]),
+    },
+).flatmap(
+    lambda p: st.sampled_from(["current", "row", None] if p else [None]).map(
+        lambda scale: {**p, "operand_scale": scale}
+    )
+)
 narrow = {"weights": "float16", "master_weights": False}  # else these would do nothing
+wide = {"activations": "float32", "gradients": "float16"}  # the same
 precisions = st.builds(
-    lambda p, ways: dataclasses.replace(p, **narrow, **ways) if ways else p,
+    lambda p, ways, entering: dataclasses.replace(
+        p,
+        **(narrow | ways if ways else {}),
+        **(wide | entering if len(entering) > 1 else {}),
+    ),
     st.builds(
         Precision,
         **dict.fromkeys(policy.FORMAT_FIELDS, formats)
@@ -41,6 +57,7 @@ precisions = st.builds(
         | st.dictionaries(st.sampled_from(sorted(TABLE)), st.sampled_from(CHOICES), max_size=3),
     ),
     of_updates,
+    of_products,
 )
 of_a_module = [s for s in policy.FORMAT_FIELDS if s not in SHARED]
 parts = st.dictionaries(
@@ -60,14 +77,20 @@ def test_the_named_precisions_are_those_of_the_table():
         "mixed": (*("float16",) * 3, *single[:3], True, *plain, "float32", "dynamic", None),
         "autocast": (*single, False, *plain, "float32", "dynamic", ()),
         "float16": (*("float16",) * 6, False, *plain, "float32", None, None),
+        "bfloat16": (*("bfloat16",) * 3, *single[:3], True, *plain, "float32", None, None),
+        "float8": (*("bfloat16",) * 3, *single[:3], True, *plain, "float32", None, None),
         "float64": (*("float64",) * 6, False, *plain, "float64", None, None),
     }
+    entering = dict.fromkeys(table, (None, None, None))
+    entering["float8"] = "float8_e4m3fn", "float8_e5m2", "current"
     order = "weights activations gradients accumulate reduce norm_parameters master_weights"
     order = f"{order} update_rounding compensated optimizer_state loss_scale operations".split()
+    order += ["operands", "gradient_operands", "operand_scale"]
     for name, values in table.items():
+        values += entering[name]
         assert {s: getattr(NAMED[name], s) for s in order} == dict(zip(order, values))
         assert (str(NAMED[name]), Precision.parse(name)) == (name, NAMED[name])
-    assert set(order) == set(SWITCHES)
+    assert set(order) == set(SWITCHES) and set(table) == set(NAMED)
 
 
 def test_storage_is_short_for_weights_activations_and_gradients():
@@ -182,7 +205,8 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
     [
         (
             "fp16",
-            "no precision 'fp16': expected float32, mixed, autocast, bfloat16, float16, float64",
+            "no precision 'fp16': expected float32, mixed, autocast, bfloat16, float8, float16, "
+            "float64",
         ),
         ("fp16", '"float16" .*, or "mixed" '),
         ("HALF", 'did you mean "float16" '),
@@ -190,7 +214,8 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("amp", 'did you mean "mixed" .*, or "autocast"'),
         ("mixed_precision", 'did you mean "mixed"'),
         ("16-mixed,loss_scale=8", 'did you mean "mixed"'),
-        ("bf16", 'no bfloat16 yet; "mixed"'),
+        ("bf16", 'did you mean "bfloat16" '),
+        ("fp8", 'did you mean "float8" '),
         ("mixd", 'did you mean "mixed"'),
         ("Float32", 'did you mean "float32"'),
         ("mixed,scale=2", "'scale=2'.*loss_scale, operations, storage"),

@@ -21,7 +21,8 @@ from minifp.runtime import cpu
 pytestmark = pytest.mark.skipif(not cpu.can_compile(), reason="nothing is compiled")
 # Asked in files of their own: what sums to the shape of an argument, products, and recurrences.
 ELSEWHERE = """
-    addmm_dx addmm_dy conv_db conv_dw conv_dx conv_forward conv_transpose_forward
+    addmm_dx addmm_dy conv_db conv_dw conv_dx conv_forward conv_transpose_dw conv_transpose_dx
+    conv_transpose_forward
     dot_forward einsum_dx einsum_number glu_dx glu_forward gru_da gru_forward linear_db linear_dw
     linear_dx linear_forward lstm_dz lstm_forward lstm_projected lstm_projected_dz pow_dx prelu_dw
     prelu_dx prelu_forward rnn_dz rnn_forward trunc_divide_forward

@@ -92,6 +92,17 @@ def test_the_kernels_are_those_that_the_step_calls_in_their_order(precision):
     assert phases == sorted(phases, key=["forward", "backward"].index)
 
 
+def test_operands_of_products_are_told_with_their_scale_and_stay_as_many_bytes_in_memory():
+    found, plain = (step_of(p)[0] for p in ("float8", "bfloat16"))
+    whys = {row.kernel: row.why for row in rows_of(found, role="dot")}
+    e4m3, e5m2 = "float8_e4m3fn (operand_scale=current)", "float8_e5m2 (operand_scale=current)"
+    assert f", operands x and w rounded to {e4m3}, " in whys["linear.linear_forward"]
+    assert f", operands dy rounded to {e5m2}, x rounded to {e4m3}, " in whys["linear.linear_dw"]
+    rows = zip(found.rows, plain.rows, strict=True)
+    assert all((a.inputs, a.bytes_read) == (b.inputs, b.bytes_read) for a, b in rows)
+    assert not any("operand_scale" in row.why for row in plain.rows)
+
+
 def test_a_dot_product_in_mixed_precision_is_told_with_its_rule():
     first, _ = rows_of(step_of("mixed")[0], kernel="linear.linear_forward")
     assert (first.operation, first.module, first.role) == ("linear", "Net.first", "dot")

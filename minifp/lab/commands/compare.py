@@ -47,12 +47,14 @@ def compare(
       mixed     float16 storage, float32 sums, master weights, dynamic loss scaling
       autocast  float32 weights; a table says which operations work in float16
       bfloat16  as mixed in bfloat16, without a loss scale
+      float8    as bfloat16, with operands of products rounded to 8 bits, with scales
       float16   float16 for everything, sums too, without master weights and loss scaling
       float64   everything in float64
     Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
     mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
-    are weights, activations, gradients, reduce, norm_parameters, optimizer_state and operations,
-    and where masters are off update_rounding=stochastic and compensated=on.
+    are weights, activations, gradients, operands, gradient_operands, operand_scale (current or
+    row), reduce, norm_parameters, optimizer_state and operations, and where masters are off
+    update_rounding=stochastic and compensated=on.
     A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100; another that
     adapts is lognormal, by the statistics of gradients: mixed,loss_scale=lognormal.
     accumulate and reduce can be chunked:32, too: 32 addends in float16, and these sums in float32.

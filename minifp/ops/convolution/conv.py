@@ -82,29 +82,37 @@ def correlate_turned(dy, w, x_sizes, stride, padding, dilation, groups, dot):
     return correlate(spread, turned, ones, before, dilation, x_sizes, groups, dot)
 
 
-def add_bias(y, b, accumulate):
-    """y (N, O, ...) + b (O), which is one addend more of the products' sum."""
-    return y if b is None else accumulate(y + b.reshape(-1, *(1,) * (y.ndim - 2)))
-
-
-@kernel("dot", "x")
-def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, dot, accumulate):
-    y = correlate(x, w, stride, padding, dilation, counts, groups, dot)
-    return add_bias(y, b, accumulate)
-
-
-@kernel("dot", GIVEN)
-def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, dot):
-    return correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot)
-
-
-@kernel("dot", GIVEN)
-def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, dot):
+def correlate_weights(dy, x, w_shape, stride, padding, dilation, groups, dot):
+    """The gradient of that sum for w, of this shape."""
     counts, size = dy.shape[2:], w_shape[2:]
     x = padded(x, padding, reach(size, stride, dilation, counts))
     columns = unfold(x, size, stride, dilation, counts, groups)
     rows = dy.swapaxes(0, 1).reshape(groups, w_shape[0] // groups, columns.shape[2])
     return dot(rows, columns.transpose(0, 2, 1)).reshape(w_shape)
+
+
+def add_bias(y, b, accumulate):
+    """y (N, O, ...) + b (O), which is one addend more of the products' sum."""
+    return y if b is None else accumulate(y + b.reshape(-1, *(1,) * (y.ndim - 2)))
+
+
+ALL_BUT_FIRST, ALL_BUT_SECOND = (1, 2, 3), (0, 2, 3)  # axes
+
+
+@kernel("dot", "x", operands={"x": ALL_BUT_FIRST, "w": ALL_BUT_FIRST})
+def conv_forward(x, w, b, *, stride, padding, dilation, groups, counts, dot, accumulate):
+    y = correlate(x, w, stride, padding, dilation, counts, groups, dot)
+    return add_bias(y, b, accumulate)
+
+
+@kernel("dot", GIVEN, operands={"w": ALL_BUT_SECOND}, gradients={"dy": ALL_BUT_FIRST})
+def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, dot):
+    return correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot)
+
+
+@kernel("dot", GIVEN, operands={"x": ALL_BUT_SECOND}, gradients={"dy": ALL_BUT_SECOND})
+def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, dot):
+    return correlate_weights(dy, x, w_shape, stride, padding, dilation, groups, dot)
 
 
 @kernel("reduce", GIVEN)

@@ -12,14 +12,17 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
+from minifp.numerics.policy import GIVEN
 from minifp.ops.convolution.conv import (
+    ALL_BUT_FIRST,
+    ALL_BUT_SECOND,
     add_bias,
     as_batch,
     check_shapes,
     conv_db,
-    conv_dw,
-    conv_forward,
+    correlate,
     correlate_back,
+    correlate_weights,
 )
 from minifp.ops.missing_axes import AXES
 from minifp.ops.public import public
@@ -27,17 +30,27 @@ from minifp.ops.windows import as_sizes
 from minifp.typing import Ints
 
 
-@kernel("dot", "x")
+@kernel("dot", "x", operands={"x": ALL_BUT_FIRST, "w": ALL_BUT_SECOND})
 def conv_transpose_forward(x, w, b, *, y_sizes, stride, padding, dilation, groups, dot, accumulate):
     y = correlate_back(x, w, y_sizes, stride, padding, dilation, groups, dot)
     return add_bias(y, b, accumulate)
 
 
+@kernel("dot", GIVEN, operands={"w": ALL_BUT_FIRST}, gradients={"dy": ALL_BUT_FIRST})
+def conv_transpose_dx(dy, w, *, counts, stride, padding, dilation, groups, dot):
+    return correlate(dy, w, stride, padding, dilation, counts, groups, dot)
+
+
+@kernel("dot", GIVEN, operands={"x": ALL_BUT_SECOND}, gradients={"dy": ALL_BUT_SECOND})
+def conv_transpose_dw(x, dy, *, w_shape, stride, padding, dilation, groups, dot):
+    return correlate_weights(x, dy, w_shape, stride, padding, dilation, groups, dot)
+
+
 def conv_transpose_backward(dy, x, w, to, y_sizes, **geometry):
     counts = x.shape[2:]
     return (
-        None if to[0] is None else conv_forward(dy, w, None, counts=counts, to=to[0], **geometry),
-        None if to[1] is None else conv_dw(x, dy, w_shape=w.shape, to=to[1], **geometry),
+        None if to[0] is None else conv_transpose_dx(dy, w, counts=counts, to=to[0], **geometry),
+        None if to[1] is None else conv_transpose_dw(x, dy, w_shape=w.shape, to=to[1], **geometry),
         None if to[2] is None else conv_db(dy, to=to[2]),
     )
 

@@ -30,7 +30,7 @@ from minifp.ops.public import public
 from minifp.runtime import random
 
 
-@kernel("dot", "q k")
+@kernel("dot", "q k", operands={"q": (-1,), "k": (-1,)})
 def attention_scores(q, k, mask, *, scale, is_causal, dot):
     s = dot(q * scale, np.swapaxes(k, -1, -2))
     if is_causal:
@@ -48,18 +48,18 @@ def attention_probabilities(s, *, sum):
     return e / np.where(total == 0, 1, total)  # 0 where all keys are masked: each e is at most 1
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"v": (-1,)}, gradients={"dy": (-1,)})
 def attention_dp(dy, v, dp, *, dot):
     from_y = dot(dy, np.swapaxes(v, -1, -2))
     return from_y if dp is None else from_y + dp
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"k": (-2,)}, gradients={"ds": (-1,)})
 def attention_dq(ds, k, *, scale, shape, dot, sum):
     return sum_to(dot(ds, k) * scale, shape, sum)
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"q": (-2,)}, gradients={"ds": (-2,)})
 def attention_dk(ds, q, *, scale, shape, dot, sum):
     return sum_to(dot(np.swapaxes(ds, -1, -2), q * scale), shape, sum)
 

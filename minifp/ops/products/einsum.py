@@ -8,7 +8,8 @@ One operation, rounded once, for each pair of operands: both are brought into th
 of matrices, (B, M, K) and (B, K, N), whose products are summed in `accumulate`; what is summed in
 one operand alone is summed before, in `reduce`. A sum to one number is not rounded to a storage
 format. Three operands and more are multiplied from left to right, each product stored. One operand
-alone is summed by `sum`. (The notation: Einstein 1916; NumPy's and PyTorch's einsum.)
+alone is summed by `sum`. Operands that a precision rounds are rounded before all sums. (The
+notation: Einstein 1916; NumPy's and PyTorch's einsum.)
 """
 
 from math import prod
@@ -64,17 +65,33 @@ def summed_alone(x, names, kept, sum):
     return (sum(x, axis=axes) if axes else x), tuple(n for n in names if n in kept)
 
 
-@kernel("dot", "x y")
+def axes_summed(names, kept):
+    """The axes of an operand along which it is summed. names, kept: the keywords that have its
+    labels and those of the result."""
+    return lambda out=(), **labels: tuple(
+        i
+        for i, n in enumerate({"out": out, **labels}[names])
+        if n not in {"out": out, **labels}[kept]
+    )
+
+
+FORWARD = {"x": axes_summed("left", "out"), "y": axes_summed("right", "out")}
+
+
+@kernel("dot", "x y", operands=FORWARD)
 def einsum_forward(x, y, *, left, right, out, dot, sum):
     return contract(x, y, left, right, out, dot, sum)
 
 
-@kernel("dot", COMPUTE)
+@kernel("dot", COMPUTE, operands=FORWARD)
 def einsum_number(x, y, *, left, right, dot, sum):
     return contract(x, y, left, right, (), dot, sum)
 
 
-@kernel("dot", GIVEN)
+@kernel(
+    "dot", GIVEN, operands={"y": axes_summed("right", "left")},
+    gradients={"dz": axes_summed("out", "left")},
+)  # fmt: skip
 def einsum_dx(dz, y, *, left, right, out, shape, dot, sum):
     """The gradient of the operand with labels `left`, of this shape; the other one is y."""
     wanted = [n for n, size in zip(left, shape) if size != 1 and (n in out or n in right)]

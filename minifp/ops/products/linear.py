@@ -16,7 +16,7 @@ from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 
 
-@kernel("dot", "x")
+@kernel("dot", "x", operands={"x": (1,), "w": (1,)})
 def linear_forward(x, w, b, *, dot, accumulate):
     y = dot(x, w.T)
     if b is None:
@@ -25,12 +25,12 @@ def linear_forward(x, w, b, *, dot, accumulate):
     return accumulate(y)
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"w": (0,)}, gradients={"dy": (1,)})
 def linear_dx(dy, w, *, dot):
     return dot(dy, w)
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"x": (0,)}, gradients={"dy": (0,)})
 def linear_dw(dy, x, *, dot):
     return dot(dy.T, x)
 

@@ -18,22 +18,22 @@ from minifp.ops.public import public
 from minifp.runtime.device import as_array
 
 
-@kernel("dot", "x y")
+@kernel("dot", "x y", operands={"x": (-1,), "y": (-2,)})
 def matmul_forward(x, y, *, dot):
     return dot(x, y)
 
 
-@kernel("dot", COMPUTE)
+@kernel("dot", COMPUTE, operands={"x": (-1,), "y": (-2,)})
 def dot_forward(x, y, *, dot):
     return dot(x, y)
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"y": (-1,)}, gradients={"dz": (-1,)})
 def matmul_dx(dz, y, *, shape, dot, sum):
     return sum_to(dot(dz, np.swapaxes(y, -1, -2)), shape, sum)
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"x": (-2,)}, gradients={"dz": (-2,)})
 def matmul_dy(x, dz, *, shape, dot, sum):
     return sum_to(dot(np.swapaxes(x, -1, -2), dz), shape, sum)
 
@@ -78,7 +78,7 @@ def outer_op(x, y):
     return matmul_forward(x[:, None], y[None]), (x, y), outer_backward
 
 
-@kernel("dot", "c x y")
+@kernel("dot", "c x y", operands={"x": (-1,), "y": (-2,)})
 def addmm_forward(c, x, y, *, beta, alpha, dot, accumulate):
     z = alpha * dot(x, y)
     return (
@@ -86,12 +86,12 @@ def addmm_forward(c, x, y, *, beta, alpha, dot, accumulate):
     )  # so that NaN in a c that does not count is not seen
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"y": (-1,)}, gradients={"dz": (-1,)})
 def addmm_dx(dz, y, *, alpha, dot):
     return alpha * dot(dz, y.T)
 
 
-@kernel("dot", GIVEN)
+@kernel("dot", GIVEN, operands={"x": (-2,)}, gradients={"dz": (-2,)})
 def addmm_dy(x, dz, *, alpha, dot):
     return alpha * dot(x.T, dz)
 

@@ -22,7 +22,7 @@ from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.public import public
-from minifp.ops.recurrent.layer import Cell, backward, forward, sigmoid
+from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, sigmoid
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
@@ -52,20 +52,21 @@ def gru_cell_backward(d, _, before, r, z, n, q, *, store):
 GRU = Cell(gru_cell, gru_cell_backward, sums=3, gates=4, saved=(1, 4))
 
 
-@kernel("dot", "x", "x", "x")
-def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store):
+@kernel("dot", "x", "x", "x", operands=INPUTS)
+def gru_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store, enter):
     """h_t (N, H) and r, z, n, q (N, 4H) of every row, and the last h of every sequence (B, H)."""
     weights = w_ih, w_hh, b_ih, b_hh, None
-    given = {"steps": steps, "dot": dot, "accumulate": accumulate, "store": store}
-    return forward(GRU, x, h, None, weights, **given)
+    given = {"dot": dot, "accumulate": accumulate, "store": store, "enter": enter}
+    return forward(GRU, x, h, None, weights, steps=steps, **given)
 
 
-@kernel("dot", GIVEN, GIVEN, GIVEN)
-def gru_da(dy, dh, before, gates, w_hh, *, steps, dot, store):
+@kernel("dot", GIVEN, GIVEN, GIVEN, operands={"w_hh": (0,)}, gradients=STATE)
+def gru_da(dy, dh, before, gates, w_hh, *, steps, dot, store, enter):
     """[da_r da_z da_n] and [da_r da_z dq] of every row (N, 3H), and the gradient of the first h.
     before: the h that each row read (N, H)."""
     saved = before, gates
-    return backward(GRU, dy, dh, None, saved, w_hh, None, steps=steps, dot=dot, store=store)
+    given = {"dot": dot, "store": store, "enter": enter}
+    return backward(GRU, dy, dh, None, saved, w_hh, None, steps=steps, **given)
 
 
 def gru_backward(dy, dh, x, h0, w_ih, w_hh, y, gates, *, to, batch_sizes, reverse):

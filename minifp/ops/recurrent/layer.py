@@ -3,14 +3,19 @@
     forward    a_h = h_{t-1} w_hhT,  then the cell's gates and states from a = x_t w_ihT and a_h
     backward   the cell's gradients of a and a_h,  then dh_{t-1} = da_h w_hh
 
-With a projection w_hr, h_t = q_t w_hrT and dq_t = dh_t w_hr beside them. So NumPy goes through the
-steps; layer_numba.py has what compiled kernels do, with formulas made of the same cells.
+With a projection w_hr, h_t = q_t w_hrT and dq_t = dh_t w_hr beside them. `enter` rounds the state
+that enters a product (numerics/operands.py). So NumPy goes through the steps; layer_numba.py has
+what compiled kernels do, with formulas made of the same cells.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+
+# What enters products, and along which axes it is summed: arguments of kernels, and the state.
+STATE = {"enter": (1,)}
+INPUTS = {"x": (1,), "w_ih": (1,), "w_hh": (1,), **STATE}
 
 
 class Cell(NamedTuple):
@@ -52,7 +57,7 @@ def blocks(x, count):
     return None if x is None else [x[..., k * size : (k + 1) * size] for k in range(count)]
 
 
-def forward(cell, x, h, c, weights, *, steps, dot, accumulate, store, **settings):
+def forward(cell, x, h, c, weights, *, steps, dot, accumulate, store, enter, **settings):
     """(hs, cs, qs, gates, h, c), of all rows and then of the last step, without what there is not:
     c, the projection's q, and gates.
 
@@ -66,7 +71,7 @@ def forward(cell, x, h, c, weights, *, steps, dot, accumulate, store, **settings
     h, c = h.copy(), None if c is None else c.copy()
     for start, stop in steps:
         n, rows = stop - start, slice(start, stop)
-        sums = blocks(a[rows], cell.sums), blocks(dot(h[:n], w), cell.sums), *biases
+        sums = blocks(a[rows], cell.sums), blocks(dot(enter(h[:n]), w), cell.sums), *biases
         state = (h if c is None else c)[:n]
         gate, new, q = cell.forward(*sums, state, accumulate=accumulate, store=store, **settings)
         for block, g in zip(blocks(gates[rows], cell.gates or 1), gate):
@@ -75,14 +80,14 @@ def forward(cell, x, h, c, weights, *, steps, dot, accumulate, store, **settings
         if c is not None:
             cs[rows] = c[:n] = new
         if w_hr is not None:
-            hs[rows] = store(dot(qs[rows], w_hr.T))
+            hs[rows] = store(dot(enter(qs[rows]), w_hr.T))
         h[:n] = hs[rows]
     return results(
         hs, None if c is None else cs, None if qs is hs else qs, gates if cell.gates else None, h, c
     )
 
 
-def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, dot, store, **settings):
+def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, dot, store, enter, **settings):
     """(the gradients of a and a_h, of h_t where it is projected, of all rows; those of the first h
     and c), without what there is not, or what is the same. saved: arrays of all rows."""
     da, da_h = np.empty((len(dy), len(w_hh)), dy.dtype), None
@@ -96,7 +101,7 @@ def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, dot, store, **settin
         )
         if w_hr is not None:
             dhs[rows] = d = store(d)
-            d = store(dot(d, w_hr))
+            d = store(dot(enter(d), w_hr))
         of_a, of_a_h, of_h, of_c = cell.backward(
             d, None if dc is None else dc[:n], *read, store=store, **settings
         )
@@ -104,7 +109,7 @@ def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, dot, store, **settin
         if of_a_h is not None:
             da_h = np.empty_like(da) if da_h is None else da_h
             step = da_h[rows] = store(np.concatenate(of_a_h, axis=-1))
-        products = dot(step, w_hh)
+        products = dot(enter(step), w_hh)
         dh[:n] = store(products if of_h is None else of_h + products)
         if dc is not None:
             dc[:n] = store(of_c)

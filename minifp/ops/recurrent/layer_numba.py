@@ -8,7 +8,7 @@ from functools import cache
 
 from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.steps import Step
-from minifp.numerics.formats import float32
+from minifp.numerics.formats import float32, is_compiled
 from minifp.ops.recurrent import sequence_cuda, sequence_numba
 from minifp.ops.recurrent.layer import results
 from minifp.runtime.cuda.arrays import is_on_device
@@ -63,11 +63,12 @@ def backward_step(cell, dtype, has_c, is_projected, settings):
 # ---- on any device ------------------------------------------------------------------------------
 
 
-def forward(cell, x, h, c, weights, *, steps, to, **settings):
-    """As layer.forward; None for what is not ours."""
+def forward(cell, x, h, c, weights, *, steps, to, enter=None, **settings):
+    """As layer.forward; None for what is not ours. enter: to what states are rounded, or None."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    if not are_ours(to, x, h, c, *weights):
+    if not (are_ours(to, x, h, c, *weights) and can_enter(enter)):
         return None
+    rounding = () if enter is None else (enter,)  # on the CPU alone
     on = sequence_cuda if is_on_device(x) else sequence_numba
     dtype, N, size = x.dtype, len(x), len(w_hh) // cell.sums
     arrays = {"a": on.product(x, w_ih.T, float32), "h": h.copy()}
@@ -81,15 +82,16 @@ def forward(cell, x, h, c, weights, *, steps, to, **settings):
     arrays["qs"] = arrays["hs"] if w_hr is None else on.empty((N, size), dtype)
     has = b_ih is not None, c is not None, w_hr is not None
     step = forward_step(cell, name_of(dtype), *has, tuple(settings.items()))
-    on.take_steps(step, arrays, w_hh, w_hr, steps)
+    on.take_steps(step, arrays, w_hh, w_hr, steps, *rounding)
     names = "hs", "cs", *(["qs"] if has[2] else []), "gates", "h", "c"
     return results(*map(arrays.get, names))
 
 
-def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, to, **settings):
+def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, to, enter=None, **settings):
     """As layer.backward; None for what is not ours."""
-    if not are_ours(to, dy, dh, dc, *saved, w_hh, w_hr):
+    if not (are_ours(to, dy, dh, dc, *saved, w_hh, w_hr) and can_enter(enter)):
         return None
+    rounding = () if enter is None else (enter,)
     on = sequence_cuda if is_on_device(dy) else sequence_numba
     step = backward_step(
         cell, name_of(dy.dtype), dc is not None, w_hr is not None, tuple(settings.items())
@@ -102,8 +104,13 @@ def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, to, **settings):
         arrays[name] = on.empty((len(dy), len(w_hh)), dy.dtype)
     if w_hr is not None:
         arrays["dhs"] = on.empty(dy.shape, dy.dtype)
-    on.take_steps_back(step, arrays, w_hh, w_hr, steps)
+    on.take_steps_back(step, arrays, w_hh, w_hr, steps, *rounding)
     return results(*map(arrays.get, ("da", "da_h", "dhs", "dh", "dc")))
+
+
+def can_enter(enter):
+    """Whether states can be rounded to this, a Rounding or None, in the loops."""
+    return enter is None or is_compiled(enter.format.dtype)
 
 
 def are_ours(to, *arrays):

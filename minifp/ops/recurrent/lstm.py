@@ -25,7 +25,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.products.linear import linear_dw
 from minifp.ops.public import public
-from minifp.ops.recurrent.layer import Cell, backward, forward, gate_sums, sigmoid
+from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, gate_sums, sigmoid
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
@@ -54,33 +54,37 @@ def lstm_cell_backward(dq, dc, before, c, i, f, g, o, *, store):
 LSTM = Cell(lstm_cell, lstm_cell_backward, sums=4, gates=4, saved=(1, 1, 4))
 
 
-@kernel("dot", "x", "x", "x", "x", "x")
-def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store):
+@kernel("dot", "x", "x", "x", "x", "x", operands=INPUTS)
+def lstm_forward(x, h, c, w_ih, w_hh, b_ih, b_hh, *, steps, dot, accumulate, store, enter):
     """h_t (N, H), c_t (N, H) and gates (N, 4H) of every row; the last h and c (B, H)."""
     weights = w_ih, w_hh, b_ih, b_hh, None
-    return forward(LSTM, x, h, c, weights, steps=steps, dot=dot, accumulate=accumulate, store=store)
+    given = {"dot": dot, "accumulate": accumulate, "store": store, "enter": enter}
+    return forward(LSTM, x, h, c, weights, steps=steps, **given)
 
 
-@kernel("dot", GIVEN, GIVEN, GIVEN)
-def lstm_dz(dy, dh, dc, before, cs, gates, w_hh, *, steps, dot, store):
+@kernel("dot", GIVEN, GIVEN, GIVEN, operands={"w_hh": (0,)}, gradients=STATE)
+def lstm_dz(dy, dh, dc, before, cs, gates, w_hh, *, steps, dot, store, enter):
     """dz (N, 4H), and the gradients of the first h and c. dh, dc: of the last h and c (B, H);
     before: the c that each row read (N, H)."""
     saved = before, cs, gates
-    return backward(LSTM, dy, dh, dc, saved, w_hh, None, steps=steps, dot=dot, store=store)
+    given = {"dot": dot, "store": store, "enter": enter}
+    return backward(LSTM, dy, dh, dc, saved, w_hh, None, steps=steps, **given)
 
 
-@kernel("dot", "x", "x", "x", "x", "x", "x")
-def lstm_projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, dot, accumulate, store):
+@kernel("dot", "x", "x", "x", "x", "x", "x", operands=INPUTS | {"w_hr": (1,)})
+def lstm_projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_hr, *, steps, dot, accumulate, store, enter):
     """h_t (N, P), c_t, q_t (N, H) and gates (N, 4H) of every row; the last h and c."""
     weights = w_ih, w_hh, b_ih, b_hh, w_hr
-    return forward(LSTM, x, h, c, weights, steps=steps, dot=dot, accumulate=accumulate, store=store)
+    given = {"dot": dot, "accumulate": accumulate, "store": store, "enter": enter}
+    return forward(LSTM, x, h, c, weights, steps=steps, **given)
 
 
-@kernel("dot", GIVEN, GIVEN, GIVEN, GIVEN)
-def lstm_projected_dz(dy, dh, dc, before, cs, gates, w_hh, w_hr, *, steps, dot, store):
+@kernel("dot", GIVEN, GIVEN, GIVEN, GIVEN, operands={"w_hh": (0,), "w_hr": (0,)}, gradients=STATE)
+def lstm_projected_dz(dy, dh, dc, before, cs, gates, w_hh, w_hr, *, steps, dot, store, enter):
     """dz (N, 4H), the gradient of h_t (N, P), and those of the first h and c."""
     saved = before, cs, gates
-    return backward(LSTM, dy, dh, dc, saved, w_hh, w_hr, steps=steps, dot=dot, store=store)
+    given = {"dot": dot, "store": store, "enter": enter}
+    return backward(LSTM, dy, dh, dc, saved, w_hh, w_hr, steps=steps, **given)
 
 
 class Saved(NamedTuple):

@@ -17,7 +17,7 @@ from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.public import public
-from minifp.ops.recurrent.layer import Cell, backward, forward, gate_sums
+from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, gate_sums
 from minifp.ops.recurrent.sequence import (
     check_sequence,
     rows_of,
@@ -49,18 +49,21 @@ def rnn_cell_backward(d, _, h, *, nonlinearity, store):
 RNN = Cell(rnn_cell, rnn_cell_backward, sums=1, gates=0, saved=(1,))
 
 
-@kernel("dot", "x", "x")
-def rnn_forward(x, h, w_ih, w_hh, b_ih, b_hh, *, steps, nonlinearity, dot, accumulate, store):
+@kernel("dot", "x", "x", operands=INPUTS)
+def rnn_forward(
+    x, h, w_ih, w_hh, b_ih, b_hh, *, steps, nonlinearity, dot, accumulate, store, enter
+):
     """h_t of every row (N, H), and the last h of every sequence (B, H). x: rows (N, I)."""
     weights, given = (w_ih, w_hh, b_ih, b_hh, None), {"steps": steps, "nonlinearity": nonlinearity}
-    given |= {"dot": dot, "accumulate": accumulate, "store": store}
+    given |= {"dot": dot, "accumulate": accumulate, "store": store, "enter": enter}
     return forward(RNN, x, h, None, weights, **given)
 
 
-@kernel("dot", GIVEN, GIVEN)
-def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, dot, store):
+@kernel("dot", GIVEN, GIVEN, operands={"w_hh": (0,)}, gradients=STATE)
+def rnn_dz(dy, dh, hs, w_hh, *, steps, nonlinearity, dot, store, enter):
     """dz (N, H), and the gradient of the first h. dy: of h_t (N, H); dh: of the last h (B, H)."""
-    given = {"steps": steps, "nonlinearity": nonlinearity, "dot": dot, "store": store}
+    given = {"steps": steps, "nonlinearity": nonlinearity}
+    given |= {"dot": dot, "store": store, "enter": enter}
     return backward(RNN, dy, dh, None, (hs,), w_hh, None, **given)
 
 

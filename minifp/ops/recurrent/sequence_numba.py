@@ -7,9 +7,11 @@ of the state, with the cell right behind it.
 
 import numpy as np
 
+from minifp.numerics.operands import limits
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.gemm import product  # noqa: F401
 from minifp.runtime.cpu.half import load, store, view
+from minifp.runtime.cpu.operands import round_rows
 from minifp.runtime.cpu.packing import pack_columns, pack_rows
 from minifp.runtime.cpu.pool import WORTH_A_THREAD, aligned, parallel
 from minifp.runtime.cpu.steps import address_of_step, take_step
@@ -28,6 +30,7 @@ from minifp.runtime.cpu.tile import (
 )
 
 empty, contiguous = np.empty, np.ascontiguousarray
+NO_FORM = np.empty(0, np.float32)
 NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as it is, -0 as well
 
 # ---- weights, and parts of the batch ------------------------------------------------------------
@@ -65,13 +68,17 @@ def parts(batch, cost):
 
 
 @inline
-def row_products(scratch, strips, x, i, n, K, w, N, lines, more, kind, out, o):
+def row_products(scratch, strips, enter, x, i, n, K, w, N, lines, more, kind, out, o):
     """Products of n rows of K numbers of x, from x[i] on, with packed weights (K, N): put at, or
     (more) added to, the beginning of the workspace, or, rounded to a kind, at out[o].
 
     strips: where in the workspace the rows are put as products read them. lines: where the rows of
-    a panel begin, and then what is added.
+    a panel begin, and then what is added. enter: how x is rounded before, if it is, and where.
     """
+    form, (rounds, has_scale, largest, top), entering, at = enter
+    if rounds:
+        round_rows(form, has_scale, largest, top, x, i, n, K, entering, at)
+        x, i = entering, at
     apart, wide = ROWS * K + LANES, (N + COLUMNS - 1) // COLUMNS * COLUMNS
     pack_rows(x, i, K, 1, n, K, scratch[strips:], apart)
     steps, nothing = lines
@@ -82,28 +89,38 @@ def row_products(scratch, strips, x, i, n, K, w, N, lines, more, kind, out, o):
 
 
 @parallel
-def forward_steps(chunk, scratch, h, hs, qs, w_hh, w_hr, spans, step, table, lines, sizes):
+def forward_steps(
+    chunk, scratch, h, hs, qs, w_hh, w_hr, spans, step, table, lines, sizes, form, rounding,
+    entering,
+):  # fmt: skip
     """Some sequences of the batch, through all steps."""
-    P, H, G, R, strips, _ = sizes
+    P, H, G, R, strips, _, most = sizes
     first, wide = chunk * R, (G + COLUMNS - 1) // COLUMNS * COLUMNS
+    enter = form, rounding, entering, first * most
     for k in range(len(spans)):
         row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
         if n <= 0:
             continue
-        row_products(scratch, strips, h, first * P, n, P, w_hh, G, lines, 0, KEPT, h, 0)
+        row_products(scratch, strips, enter, h, first * P, n, P, w_hh, G, lines, 0, KEPT, h, 0)
         take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
         if w_hr.size:
             to = kind_of(hs)
-            row_products(scratch, strips, qs, row * H, n, H, w_hr, P, lines, 0, to, hs, row * P)
+            row_products(
+                scratch, strips, enter, qs, row * H, n, H, w_hr, P, lines, 0, to, hs, row * P
+            )
             for i in range(n * P):
                 h[first * P + i] = hs[row * P + i]
 
 
 @parallel
-def backward_steps(chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, table, lines, sizes):
+def backward_steps(
+    chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, table, lines, sizes, form, rounding,
+    entering,
+):  # fmt: skip
     """Some sequences of the batch, through all steps in reverse."""
-    P, H, G, R, strips, more = sizes
+    P, H, G, R, strips, more, most = sizes
     first, wide = chunk * R, (H + COLUMNS - 1) // COLUMNS * COLUMNS
+    enter = form, rounding, entering, first * most
     for k in range(len(spans) - 1, -1, -1):
         row, n = spans[k, 0] + first, min(spans[k, 1] - spans[k, 0] - first, R)
         if n <= 0:
@@ -111,19 +128,21 @@ def backward_steps(chunk, scratch, dh, dy, dhs, da, w_hh, w_hr, spans, step, tab
         if w_hr.size:
             for i in range(n * P):
                 store(dhs, row * P + i, load(dh, first * P + i) + load(dy, row * P + i))
-            row_products(scratch, strips, dhs, row * P, n, P, w_hr, H, lines, 0, KEPT, dh, 0)
+            row_products(scratch, strips, enter, dhs, row * P, n, P, w_hr, H, lines, 0, KEPT, dh, 0)
         take_step(step, address(table, 0), address(scratch, 0), wide, row, first, n, H)
         to = kind_of(dh)
-        row_products(scratch, strips, da, row * G, n, G, w_hh, P, lines, more, to, dh, first * P)
+        row_products(
+            scratch, strips, enter, da, row * G, n, G, w_hh, P, lines, more, to, dh, first * P
+        )
 
 
-def take_steps(step, arrays, w_hh, w_hr, steps):
-    """Fill arrays forward."""
+def take_steps(step, arrays, w_hh, w_hr, steps, enter=None):
+    """Fill arrays forward. enter: how a state that enters a product is rounded, or None."""
     stored = [arrays[name] for name in ("h", "hs", "qs")]
-    run(forward_steps, step, arrays, stored, (w_hh, w_hr), True, steps)
+    run(forward_steps, step, arrays, stored, (w_hh, w_hr), True, steps, enter)
 
 
-def take_steps_back(step, arrays, w_hh, w_hr, steps):
+def take_steps_back(step, arrays, w_hh, w_hr, steps, enter=None):
     """Fill arrays backward."""
     dh, dy, da = arrays["dh"], arrays["dy"], arrays.get("da_h", arrays["da"])
     run(
@@ -134,10 +153,21 @@ def take_steps_back(step, arrays, w_hh, w_hr, steps):
         (w_hh, w_hr),
         False,
         steps,
+        enter,
     )
 
 
-def run(loop, step, arrays, stored, weights, turned, steps):
+def rounding_of(enter, x, size):
+    """(the format that states are rounded to; whether, with a scale, and its limits; the memory for
+    `size` numbers of what they become)."""
+    if enter is None:
+        numbers = False, False, np.float32(0), np.float32(0)
+        return NO_FORM, numbers, view(np.empty(0, x.dtype))
+    numbers = True, enter.scale is not None, *map(np.float32, limits(enter.format, x.dtype))
+    return view(np.empty(0, enter.format.dtype)), numbers, view(np.empty(size, x.dtype))
+
+
+def run(loop, step, arrays, stored, weights, turned, steps, enter):
     """Run one of the loops on as many threads as it is worth."""
     w_hh, w_hr = weights
     B, (G, P) = len(stored[0]), w_hh.shape
@@ -151,7 +181,8 @@ def run(loop, step, arrays, stored, weights, turned, steps):
         *(panels(w, turned) for w in weights),
         *(np.array(steps, np.int64), address_of_step(step), np.array(places, np.int64)),
         (np.arange(most, dtype=np.int32) * COLUMNS, np.full(up(most, COLUMNS), NOTHING)),
-        (P, H, G, R, strips, int("carry" in step.operands)),
+        (P, H, G, R, strips, int("carry" in step.operands), most),
+        *rounding_of(enter, stored[0], B * most),
         cost=cost,
         workspace=strips + up(R, ROWS) * (most + LANES),
     )

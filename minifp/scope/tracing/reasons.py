@@ -34,8 +34,23 @@ def why(kernel: Any, formats: Formats, results: list, precision: Precision, phas
         accumulate=switch("accumulate", precision, formats.dot_in),
         reduce=switch("reduce", precision, formats.sum_in),
     )
+    words += entering(kernel, formats)
     ends = [ending(rule, spec, r, formats, precision, phase) for spec, r in zip(rule.out, results)]
     return f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))
+
+
+def entering(kernel: Any, formats: Formats) -> str:
+    """To what operands are rounded, and with which scale: "" where none is.
+
+    ", operands x and w rounded to float8_e4m3fn (operand_scale=current)"
+    """
+    names: dict[str, list[str]] = {}
+    found = [*zip(kernel.names, formats.operands), ("the state of each step", formats.state)]
+    for name, rounding in found:
+        if rounding is not None:
+            names.setdefault(rounding.words, []).append(name)
+    said = [f"{' and '.join(which)} rounded to {words}" for words, which in names.items()]
+    return ", operands " + ", ".join(said) if said else ""
 
 
 def on_a_gpu(rule: Rule, dtypes: list) -> str:

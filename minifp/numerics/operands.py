@@ -1,0 +1,174 @@
+"""What enters a product, rounded to a narrow format with a scale: so FP8 is trained.
+
+    x  ->  round(s x) / s        s = 2^floor(log2(largest / amax)),   amax = max |x|
+
+Tensor cores multiply codes of 8 bits, add the products in float32, and multiply the sum by 1/(s t),
+the scales of both operands (Micikevicius et al. 2022, arXiv:2209.05433). Since s is a power of two,
+x s and its way back are exact, and so the products of what is returned here, summed in float32, are
+those of the codes, times 2^-k: the same sums, bit for bit, until float32 under- or overflows. What
+is returned stays in the format in which x is stored, which always holds it: a number of that format
+that is rounded to fewer bits, or to a coarser grid, is one of its numbers again. (But for what
+would be rounded up beyond its largest: that becomes the largest of both.) So every kernel that
+multiplies stored numbers is, without a change, one for operands in few bits.
+
+Which amax, is the switch operand_scale, in the words of the field:
+
+    current    that of the tensor, as it is now (Transformer Engine's Float8CurrentScaling, with
+               power_2_scale)
+    row        that of each row: of the numbers that are summed together, or more where windows
+               overlap, as a picture's channels; each result is a product of one row with another
+    off        s = 1: what is too small becomes 0
+
+What s x exceeds the format by saturates. Inf and NaN stay, so that a step that overflowed is still
+skipped; a tensor (or row) with one of them, or with nothing but zeros, has s = 1.
+
+Inside of a sequence the state that enters the next step's product has a scale for each sequence
+under "current", too: a tensor's would have all sequences wait for each other at every step.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minifp.errors import PrecisionError
+from minifp.numerics.formats import (
+    downcast,
+    float32,
+    float64,
+    format_of,
+    is_compiled,
+    is_narrow,
+    round_to,
+    upcast,
+    worth_compiling,
+)
+from minifp.numerics.number_format import Format, format_named
+
+CURRENT, ROW = "current", "row"
+SCALES = (CURRENT, ROW)
+OPERAND_FIELDS = ("operands", "gradient_operands")
+STATE = "enter"  # what kernels of sequences call the rounding of a state that enters a product
+MOST = 126  # log2 of the largest scale, and of 1 over the smallest: both are normal in float32
+Axes = tuple[int, ...] | Callable[..., tuple[int, ...]]
+
+
+class Operand(NamedTuple):
+    """An argument of a kernel that enters its products, or STATE.
+
+    summed: the axes along which it is summed, of those that it has, or a function that tells them
+    from the kernel's settings. is_gradient: whether it is one.
+    """
+
+    name: str
+    summed: Axes
+    is_gradient: bool
+
+
+class Rounding(NamedTuple):
+    """To what an operand is rounded. scale: one of SCALES, or None. summed: as in Operand."""
+
+    format: Format
+    scale: str | None
+    summed: Axes = ()
+
+    @property
+    def words(self) -> str:
+        """ "float8_e4m3fn (operand_scale=current)"."""
+        return f"{self.format.name} (operand_scale={self.scale or 'off'})"
+
+
+# ---- the switches -------------------------------------------------------------------------------
+
+
+def checked_operands(precision: Any) -> None:
+    """Raise PrecisionError for switches of a Precision that would do nothing."""
+    for field, stored in zip(OPERAND_FIELDS, (("activations", "weights"), ("gradients",))):
+        name = getattr(precision, field)
+        if name is None:
+            continue
+        format, held = format_of(name), [format_of(getattr(precision, s)) for s in stored]
+        if not is_narrow(format.dtype) or all(map(format.holds, held)):
+            raise PrecisionError(
+                f"{field}={name} rounds nothing that is stored in "
+                f"{' and '.join(dict.fromkeys(f.name for f in held))}: expected off, or a format "
+                "of fewer bits, such as float8_e4m3fn"
+            )
+    scale = precision.operand_scale
+    if scale is not None and scale not in SCALES:
+        raise PrecisionError(f"operand_scale={scale!r}: expected {', '.join(SCALES)} or off")
+    if scale is not None and not rounds_operands(precision):
+        raise PrecisionError(
+            f"operand_scale={scale} without operands to scale: expected operand_scale=off, or a "
+            "format, such as operands=float8_e4m3fn"
+        )
+
+
+def rounds_operands(precision: Any) -> bool:
+    """Whether it says anything of operands."""
+    return any(getattr(precision, field) is not None for field in OPERAND_FIELDS)
+
+
+def rounding_of(operand: Operand, precision: Any) -> Rounding | None:
+    """To what a Precision rounds an operand; None where it does not."""
+    name = precision.gradient_operands if operand.is_gradient else precision.operands
+    format = None if name is None else format_named(name)
+    if format is None:
+        return None
+    scale = precision.operand_scale
+    scale = ROW if scale == CURRENT and operand.name == STATE else scale
+    return Rounding(format, scale, operand.summed)
+
+
+# ---- rounding -----------------------------------------------------------------------------------
+
+
+def entered(args: Any, roundings: tuple, settings: dict[str, Any]) -> list[Any]:
+    """A kernel's arguments as they enter its products. roundings: of each a Rounding, or None."""
+    return [
+        a if r is None else rounded(a, r, r.summed(**settings) if callable(r.summed) else r.summed)
+        for a, r in zip(args, roundings)
+    ]
+
+
+def rounded(x: np.ndarray, to: Rounding, summed: tuple[int, ...], held: Any = None) -> np.ndarray:
+    """x rounded with a scale, in its own format. summed: the axes that share one, for "row"; held:
+    the dtype that is to hold it, if that is not x's."""
+    if not x.size:
+        return x
+    largest, top = limits(to.format, held or x.dtype)
+    axes = None if to.scale != ROW else tuple(a for a in summed if -x.ndim <= a < x.ndim)
+    compiled = worth_compiling(x, 1) and all(map(is_compiled, (x.dtype, to.format.dtype)))
+    if compiled and x.dtype != float64:
+        kernels = import_module("minifp.runtime.cpu.operands")
+        if axes is not None:
+            return kernels.rounded_rows(x, axes, to.format.dtype, largest, top)
+        amax = None if to.scale is None else kernels.amax(x)
+        scale = 1.0 if amax is None else float(scale_of(amax, largest))
+        return kernels.rounded(x, to.format.dtype, scale, largest, top)
+    wide = upcast(x, float64 if x.dtype == float64 else float32)
+    with np.errstate(all="ignore"):  # Inf and NaN are values here, and small numbers become 0
+        amax = None if to.scale is None else np.abs(wide).max(axes, keepdims=True)
+        scale = np.asarray(1 if amax is None else scale_of(amax, largest), wide.dtype)
+        y = round_to(np.clip(wide * scale, -largest, largest), to.format.dtype)
+        y = np.clip(y / scale, -top, top)
+    return downcast(np.where(np.isfinite(wide), y, wide), x.dtype)
+
+
+def scale_of(amax: Any, largest: float) -> np.ndarray:
+    """2^floor(log2(largest / amax)), for each amax (float32 array); 1 of 0, Inf and NaN."""
+    (have, power), (most, above) = np.frexp(np.asarray(amax, float64)), np.frexp(largest)
+    exponent = np.clip(above - power - (have > most), -MOST, MOST)
+    is_usable = np.isfinite(amax) & (np.asarray(amax) > 0)
+    return np.ldexp(float32.type(1), np.where(is_usable, exponent, 0))
+
+
+@cache
+def limits(format: Format, held: np.dtype) -> tuple[float, float]:
+    """The largest number of a format; and the largest in its bits, with any exponent, that a dtype
+    holds."""
+    mantissa, exponent = np.frexp(format_of(held).max)
+    steps = 2.0 ** (format.mantissa_bits + 1)
+    return format.max, float(np.ldexp(np.floor(mantissa * steps) / steps, exponent))

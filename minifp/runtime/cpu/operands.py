@@ -1,0 +1,112 @@
+"""Operands of products, rounded with a scale: what numerics/operands.py does, in two passes.
+
+The first finds the largest magnitude, the second rounds. Both run over numbers in the order in
+which they lie in memory. Rows, of the states inside of a sequence, are rounded where they are read.
+"""
+
+from math import prod
+
+import numpy as np
+
+from minifp.runtime.cpu.compile import inline
+from minifp.runtime.cpu.half import as_bits, as_float, load, store, view
+from minifp.runtime.cpu.half import rounded as round_as
+from minifp.runtime.cpu.pool import parallel, spans
+
+CHUNK = 16384  # numbers
+NANOSECONDS = 0.4
+INF = np.int32(0x7F800000)  # the bits of float32's Inf; those of NaN are larger
+MAGNITUDE, MANTISSA = np.int32(0x7FFFFFFF), np.int32(0x7FFFFF)
+MOST = np.int32(126)  # log2 of the largest scale: as in numerics/operands.py
+
+
+@parallel
+def largest_bits(chunk, scratch, length, total, x, out):
+    """The largest bits, without signs, of each chunk: they are ordered as magnitudes are."""
+    found = np.int32(0)
+    for i in range(chunk * length, min((chunk + 1) * length, total)):
+        found = max(found, as_bits(load(x, i)) & MAGNITUDE)
+    out[chunk] = found
+
+
+@inline
+def scaled(form, x, scale, back, largest, top):
+    """A number, rounded to the format of `form` with a scale, `back` being 1 / scale."""
+    y = x * scale
+    y = largest if y > largest else -largest if y < -largest else y
+    y = round_as(form, y) * back
+    y = top if y > top else -top if y < -top else y
+    return y if as_bits(x) & MAGNITUDE < INF else x
+
+
+@parallel
+def round_scaled(chunk, scratch, length, total, form, scale, back, largest, top, x, out):
+    """x, rounded to the format of `form` with a scale."""
+    for i in range(chunk * length, min((chunk + 1) * length, total)):
+        store(out, i, scaled(form, load(x, i), scale, back, largest, top))
+
+
+@inline
+def round_rows(form, has_scale, largest, top, x, i, n, K, out, o):
+    """n rows of K numbers of x, from x[i] on, each with a scale of its own, to out[o]."""
+    for start in range(0, n * K, K):
+        exponent = np.int32(0)
+        if has_scale:
+            found, most = np.int32(0), as_bits(largest)
+            for k in range(start, start + K):
+                found = max(found, as_bits(load(x, i + k)) & MAGNITUDE)
+            if 0 < found < INF:
+                above = np.int32((found & MANTISSA) > (most & MANTISSA))
+                exponent = (most >> np.int32(23)) - (found >> np.int32(23)) - above
+                exponent = np.int32(min(max(exponent, -MOST), MOST))
+        scale = as_float((np.int32(127) + exponent) << np.int32(23))
+        back = as_float((np.int32(127) - exponent) << np.int32(23))
+        for k in range(start, start + K):
+            store(out, o + k, scaled(form, load(x, i + k), scale, back, largest, top))
+
+
+@parallel
+def round_each(chunk, scratch, length, rows, K, form, largest, top, x, out):
+    """Rows of K numbers of x, each with a scale of its own."""
+    first = chunk * length
+    n = min(length, rows - first)
+    round_rows(form, True, largest, top, x, first * K, n, K, out, first * K)
+
+
+def amax(x):
+    """The largest magnitude in an array that is stored: Inf or NaN where there is one."""
+    x = x if x.flags.forc else np.ascontiguousarray(x)
+    chunks, length = spans(x.size, CHUNK)
+    found = np.empty(chunks, np.int32)
+    source = view(x.reshape(-1, order="A"))
+    largest_bits(chunks, length, x.size, source, found, cost=x.size * NANOSECONDS)
+    return found.max().view(np.float32)
+
+
+def rounded(x, dtype, scale, largest, top):
+    """x, rounded to the numbers of a dtype over the scale, in its own format."""
+    x = x if x.flags.forc else np.ascontiguousarray(x)
+    out = np.empty_like(x, order="K")
+    chunks, length = spans(x.size, CHUNK)
+    numbers = map(np.float32, (scale, 1 / scale, largest, top))
+    source, target = (view(a.reshape(-1, order="A")) for a in (x, out))
+    form = view(np.empty(0, dtype))
+    round_scaled(
+        *(chunks, length, x.size, form, *numbers, source, target), cost=x.size * NANOSECONDS
+    )
+    return out
+
+
+def rounded_rows(x, summed, dtype, largest, top):
+    """The same with a scale for each row: for what has the same place along all other axes than
+    `summed`, which are put last in memory."""
+    summed = [a % x.ndim for a in summed]
+    order = [*(a for a in range(x.ndim) if a not in summed), *summed]
+    source = np.ascontiguousarray(x.transpose(order))
+    out, K = np.empty_like(source), prod(x.shape[a] for a in summed)
+    rows = x.size // K
+    chunks, length = spans(rows, -(-CHUNK // K))
+    numbers = view(np.empty(0, dtype)), np.float32(largest), np.float32(top)
+    arrays = (view(a.reshape(-1)) for a in (source, out))
+    round_each(chunks, length, rows, K, *numbers, *arrays, cost=x.size * NANOSECONDS)
+    return out.transpose(np.argsort(order))
