@@ -26,12 +26,11 @@ from minifp.numerics.formats import (
     names,
     wider,
 )
-from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
+from minifp.numerics.loss_scale_text import DYNAMIC, checked_loss_scale
 from minifp.numerics.number_format import format_named
 from minifp.numerics.operands import (
     CURRENT,
     OPERAND_FIELDS,
-    SCALES,
     STATE,
     Operand,
     Rounding,
@@ -40,8 +39,17 @@ from minifp.numerics.operands import (
     rounds_operands,
 )
 from minifp.numerics.precision_names import meant
-from minifp.numerics.small_updates import UPDATE_ROUNDINGS, check_small_updates
+from minifp.numerics.small_updates import check_small_updates
 from minifp.numerics.sum_format import SumFormat, sum_format
+from minifp.numerics.switches import (
+    FLAGS,
+    FORMAT_FIELDS,
+    STORAGE_FIELDS,
+    STORED_FIELDS,
+    SUM_FIELDS,
+    read_switch,
+    written,
+)
 from minifp.runtime.contexts import Context, Entry
 
 COMPUTE = "compute"  # a result that stays in the format the kernel works in: at least float32
@@ -185,7 +193,7 @@ class Precision(precision_parts.InParts):
             key, equals, value = (part.strip() for part in change.partition("="))
             if equals and key in (*SWITCHES, "storage"):
                 names = STORAGE_FIELDS if key == "storage" else (key,)
-                values.update(dict.fromkeys(names, _read_value(key, value, text)))
+                values.update(dict.fromkeys(names, read_switch(key, value, text)))
             elif equals and key in (*autocast.TABLE, *autocast.operations):
                 edits[key] = value
             else:
@@ -220,7 +228,7 @@ class Precision(precision_parts.InParts):
         """What to change in another precision to have this one, as `parse` reads it."""
         pairs = [(f, getattr(self, f), getattr(base, f)) for f in SWITCHES if f not in without]
         changes = [
-            f"{f}={_write_value(mine)}"
+            f"{f}={written(mine)}"
             for f, mine, theirs in pairs
             if mine != theirs and f != "operations"
         ]
@@ -230,52 +238,6 @@ class Precision(precision_parts.InParts):
 
 
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name != "parts")
-STORAGE_FIELDS = ("weights", "activations", "gradients")
-SUM_FIELDS = ("accumulate", "reduce")
-FLAGS = ("master_weights", "compensated")
-STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
-FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
-OFF = (*OPERAND_FIELDS, "operand_scale")  # what may be off, and is then None
-
-
-WORDS = {"update_rounding": UPDATE_ROUNDINGS, "operand_scale": SCALES}
-
-
-def _read_value(key, value, text):
-    if key in (*FLAGS, "loss_scale", "operations"):
-        if value in ("on", "off"):
-            on = DYNAMIC if key == "loss_scale" else True
-            return on if value == "on" else (None if key == "loss_scale" else False)
-        if key == "loss_scale" and value.startswith(tuple(KINDS)):
-            return checked_loss_scale(value)
-        if key == "loss_scale":
-            try:
-                return checked_loss_scale(float(value))
-            except ValueError:
-                pass
-    elif key in OFF and value == "off":
-        return None
-    elif key in SUM_FIELDS:
-        return sum_format(value, key).name
-    elif value in WORDS[key] if key in WORDS else format_named(value):
-        return value
-    kind = {"loss_scale": f"{', '.join(KINDS)}, a positive number or off"}
-    kind |= dict.fromkeys((*FLAGS, "operations"), "on or off")
-    kind["update_rounding"] = " or ".join(UPDATE_ROUNDINGS)
-    kind["operand_scale"] = f"{', '.join(SCALES)} or off"
-    kind |= dict.fromkeys(OPERAND_FIELDS, f"off, {names()}")
-    raise PrecisionError(
-        f"{key}={value!r} in precision {text!r}: expected {kind.get(key, names())}"
-    )
-
-
-def _write_value(value):
-    words = {True: "on", False: "off", None: "off"}
-    if isinstance(value, float):
-        return f"{value:.17g}"
-    return value if isinstance(value, str) else words[value]
-
-
 HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
 NAMED = {
     SINGLE: Precision(),

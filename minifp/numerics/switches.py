@@ -1,0 +1,63 @@
+"""The switches of a precision by kind, and the text of each one's value."""
+
+from typing import Any
+
+from minifp.errors import PrecisionError
+from minifp.numerics.formats import names
+from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
+from minifp.numerics.number_format import format_named
+from minifp.numerics.operands import OPERAND_FIELDS, SCALES
+from minifp.numerics.small_updates import UPDATE_ROUNDINGS
+from minifp.numerics.sum_format import sum_format
+
+STORAGE_FIELDS = ("weights", "activations", "gradients")
+SUM_FIELDS = ("accumulate", "reduce")
+FLAGS = ("master_weights", "compensated")
+STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
+FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
+OFF = (*OPERAND_FIELDS, "operand_scale")  # what may be off, and is then None
+WORDS = {"update_rounding": UPDATE_ROUNDINGS, "operand_scale": SCALES}
+
+
+def read_switch(key: str, value: str, text: str) -> Any:
+    """What a switch of a precision's text is given. Raises PrecisionError, which names the text."""
+    if key in (*FLAGS, "loss_scale", "operations"):
+        if value in ("on", "off"):
+            on = DYNAMIC if key == "loss_scale" else True
+            return on if value == "on" else (None if key == "loss_scale" else False)
+        if key == "loss_scale" and value.startswith(tuple(KINDS)):
+            return checked_loss_scale(value)
+        if key == "loss_scale":
+            try:
+                return checked_loss_scale(float(value))
+            except ValueError:
+                pass
+    elif key in OFF and value == "off":
+        return None
+    elif key in SUM_FIELDS:
+        return sum_format(value, key).name
+    elif value in WORDS[key] if key in WORDS else format_named(value):
+        return value
+    raise PrecisionError(f"{key}={value!r} in precision {text!r}: expected {expected(key)}")
+
+
+def expected(key: str) -> str:
+    """What a switch takes, for an error."""
+    if key == "loss_scale":
+        return f"{', '.join(KINDS)}, a positive number or off"
+    if key in (*FLAGS, "operations"):
+        return "on or off"
+    if key in OPERAND_FIELDS:
+        return f"off, {names()}"
+    if key not in WORDS:
+        return names()
+    *words, last = *WORDS[key], *(["off"] if key in OFF else [])
+    return f"{', '.join(words)} or {last}"
+
+
+def written(value: Any) -> str:
+    """The text of a switch's value, as `read_switch` reads it."""
+    words = {True: "on", False: "off", None: "off"}
+    if isinstance(value, float):
+        return f"{value:.17g}"
+    return value if isinstance(value, str) else words[value]
