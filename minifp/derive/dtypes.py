@@ -3,13 +3,15 @@
 Formats that NumPy lacks are stored as their codes, unsigned integers in a field of the format's
 name: np.dtype([("bfloat16", "<u2")]). So arrays of one format are told from those of another, and
 none of NumPy's functions takes them for numbers. What a tensor says of its dtype is a `CodedDtype`,
-which has the name and stands for that dtype wherever NumPy is asked.
+which has the name; `formats.as_dtype` gives the dtype of the codes.
 """
 
 from functools import cache
 from typing import Any
 
 import numpy as np
+
+from minifp.errors import DTypeError
 
 NATIVE = ("float16", "float32", "float64")
 CODES = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # bytes of those that are compiled
@@ -18,23 +20,32 @@ CODES = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # bytes of those 
 class CodedDtype:
     """The dtype of a format that NumPy lacks: equal to its name and to NumPy's dtype of its codes.
 
-    dtype: NumPy's, by which NumPy's own functions know it. kind: "V", as ml_dtypes' have it.
+    codes: that dtype. kind: "V", as ml_dtypes' have it. NumPy's functions refuse it: they would take
+    numbers for codes.
     """
 
     kind, isnative, byteorder = "V", True, "="
 
     def __init__(self, dtype: np.dtype):
-        self.dtype, self.names, self.itemsize = dtype, dtype.names, dtype.itemsize
+        self.codes, self.names, self.itemsize = dtype, dtype.names, dtype.itemsize
         self.name: str = dtype.names[0]  # type: ignore[index]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return other == self.name
-        dtype = getattr(other, "dtype", other)
-        return isinstance(dtype, np.dtype) and dtype == self.dtype
+        codes = other.codes if isinstance(other, CodedDtype) else other
+        return isinstance(codes, np.dtype) and codes == self.codes
 
     def __hash__(self) -> int:
-        return hash(self.dtype)
+        return hash(self.codes)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What NumPy asks for. Raises DTypeError."""
+        raise DTypeError(
+            f"NumPy has no {self.name}, and would take numbers for its codes: expected "
+            f'fp.tensor(array, dtype="{self.name}"), or fp.zeros(3, dtype="{self.name}")'
+        )
 
     def __repr__(self) -> str:
         return f"dtype({self.name!r})"
@@ -43,7 +54,7 @@ class CodedDtype:
         return self.name
 
     def __reduce__(self) -> Any:
-        return shown, (self.dtype,)
+        return shown, (self.codes,)
 
 
 @cache

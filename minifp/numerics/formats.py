@@ -80,7 +80,9 @@ def as_dtype(dtype: Any) -> np.dtype:
     """
     if isinstance(dtype, np.dtype) and _format(dtype) is not None:
         return dtype
-    if isinstance(dtype, CodedDtype | Format):
+    if isinstance(dtype, CodedDtype):
+        return dtype.codes
+    if isinstance(dtype, Format):
         return dtype.dtype
     format = format_named(dtype) if isinstance(dtype, str) else None
     if format is not None:
@@ -123,7 +125,7 @@ def is_compiled(dtype: np.dtype) -> bool:
 
 def wider(a: np.dtype, b: np.dtype) -> np.dtype:
     """The narrowest format that holds the numbers of both."""
-    a, b = np.dtype(a), np.dtype(b)
+    a, b = as_dtype(a), as_dtype(b)
     if a == b:
         return a
     if a.kind != "V" != b.kind:
@@ -230,6 +232,8 @@ def downcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """
     if x.dtype == dtype:
         return x
+    if dtype.kind == "V":
+        dtype = as_dtype(dtype)
     compiled = _compiled(x) if dtype == float16 or dtype.kind == "V" else None
     if compiled and compiled.can_convert(x, dtype):
         return compiled.converted(x, dtype)

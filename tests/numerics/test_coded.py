@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,8 +25,17 @@ def test_a_dtype_is_its_name_and_what_numpy_knows_it_by():
     assert x.dtype is fp.bfloat16 and x.dtype == x.array.dtype and x.array.dtype == x.dtype
     assert x.dtype not in (fp.float16, "float16", None, np.dtype("u2"), fp.float8_e5m2)
     assert hash(x.dtype) == hash(x.array.dtype) and pickle.loads(pickle.dumps(x.dtype)) is x.dtype
-    assert (x.dtype.itemsize, np.empty(3, x.dtype).dtype) == (2, x.array.dtype)
+    assert (x.dtype.itemsize, x.dtype.codes) == (2, x.array.dtype)
     assert isinstance(x.dtype, CodedDtype) and x.is_floating_point() and "bfloat16" in repr(x)
+
+
+def test_numpy_does_not_take_numbers_for_codes():
+    made = np.ones(3, "f4")
+    for asked in (made.astype, np.dtype, partial(np.ones, 3), partial(np.array, [1.0, 2.0])):
+        with pytest.raises(TypeError, match="bfloat16"):
+            asked(fp.bfloat16)
+    with pytest.raises(TypeError, match="float8_e5m2"):
+        np.zeros_like(made, dtype=fp.tensor([1.0], dtype="float8_e5m2").dtype)
 
 
 @each

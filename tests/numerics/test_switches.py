@@ -1,5 +1,6 @@
 """The numerics, as claims: what is stored, what is summed in what, and what each switch changes."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -607,13 +608,22 @@ def observe(precision):
         fp.autograd.tape.observers.remove(seen)
         inner = {g for v, g in flow if not isinstance(v, fp.Tensor) and v.op != "sum"}
         ones = fp.ones(64, 1, dtype=float16)
+        eighths = x.to("float8_e4m3fn").float().array  # which operands=float8_e4m3fn leaves alone
+        between = fp.tensor([[1.0625]], dtype=float16, requires_grad=True)
+        product = between @ ones[:1]
+        product.backward(gradient=fp.tensor([[1.125]], dtype=float16))
+        with fp.precision(dataclasses.replace(p, operands="float8_e4m3fn")):
+            tiny = fp.tensor([[2.0**-12]], dtype=float16) @ ones[:1]
         memory, block = optimizer.memory(), optimizer.optimizer.blocks[0]
         return {
             "weights": layer.weight.dtype,
             "activations": {v.dtype for v in (layer(x), y, x * 2, F.softmax(x, 1))},
             "gradients": (layer.weight.grad.dtype, inner),
-            "accumulate": (fp.tensor(x.array, dtype=float16) @ ones).tolist(),
+            "accumulate": (fp.tensor(eighths, dtype=float16) @ ones).tolist(),
             "reduce": fp.tensor(x.array, dtype=float16).sum(0).tolist(),
+            "operands": product.item(),
+            "gradient_operands": between.grad.item(),
+            "operand_scale": tiny.item(),
             "norm_parameters": {
                 *(v.dtype for v in (norm.weight, norm.bias, norm.running_mean, norm.running_var)),
             },
@@ -630,8 +640,12 @@ CHANGES = {
     "accumulate": "float16", "reduce": "float16", "norm_parameters": "float16",
     "master_weights": "off", "optimizer_state": "float16", "loss_scale": "128",
     "update_rounding": "stochastic", "compensated": "on",
+    "operands": "float8_e4m3fn", "gradient_operands": "float8_e5m2", "operand_scale": "row",
 }  # fmt: skip
-WITHOUT_MASTERS = ("update_rounding", "compensated")
+BASES = {
+    **dict.fromkeys(("update_rounding", "compensated"), "mixed,master_weights=off"),
+    "operand_scale": "mixed,operands=float8_e4m3fn",
+}
 
 
 def test_every_switch_is_observed():
@@ -641,7 +655,7 @@ def test_every_switch_is_observed():
 
 @pytest.mark.parametrize("switch", CHANGES)
 def test_each_switch_changes_what_it_says_and_nothing_else(switch):
-    base = "mixed" if switch not in WITHOUT_MASTERS else "mixed,master_weights=off"
+    base = BASES.get(switch, "mixed")
     before, after = observe(base), observe(f"{base},{switch}={CHANGES[switch]}")
     changed = {name for name in before if before[name] != after[name]}
     also = {"weights": {"master_weights"}}  # weights stored in float32 need no masters
