@@ -20,8 +20,8 @@ CODES = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # bytes of those 
 class CodedDtype:
     """The dtype of a format that NumPy lacks: equal to its name and to NumPy's dtype of its codes.
 
-    codes: that dtype. kind: "V", as ml_dtypes' have it. NumPy's functions refuse it: they would take
-    numbers for codes.
+    codes: that dtype. kind: "V", as ml_dtypes' have it. NumPy is refused it: it would take numbers
+    for codes.
     """
 
     kind, isnative, byteorder = "V", True, "="
