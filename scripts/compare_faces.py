@@ -138,7 +138,7 @@ class PyTorch(Face):
         return self.scaler.get_scale()
 
     def evaluating(self):
-        return fp.autocast("cpu")
+        return fp.autocast("cpu", dtype=fp.float16)
 
 
 class Apex(Face):

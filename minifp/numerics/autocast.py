@@ -1,28 +1,34 @@
-"""The autocast precision's table: which operation works in float16, which in float32.
+"""The autocast precision's table: which operation works in few bits, which in float32.
 
 Weights stay in float32. At the door of each operation its floating inputs are cast as its row says
-(the casts are recorded, so gradients are cast back); float64 is left alone. The rows are those of
-PyTorch's AMP (torch 2.13, aten/src/ATen/autocast_mode.h) and of Apex's O1, where they have the
-operation. To change rows: `fp.precision("autocast,softmax=float16")`, or
-`fp.Precision(operations={"softmax": "float16"})`; `print(fp.op_list())` shows the table in use.
+(the casts are recorded, so gradients are cast back); float64 is left alone. Few bits are float16's,
+or bfloat16's; the rows are the same for both, but for the reasons. They are those of PyTorch's AMP
+on a GPU (torch 2.13, AT_FORALL_... in aten/src/ATen/autocast_mode.h, which ask for no format), and
+of Apex's O1, where they have the operation. On a CPU PyTorch has a list of its own, in which
+softmax, norms and sums are missing: they work in what they are given. To change rows:
+`fp.precision("autocast,softmax=float16")`, or `fp.Precision(operations={"softmax": "float16"})`;
+`print(fp.op_list())` shows the table in use.
 """
 
-from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
-from minifp.numerics.formats import float16, float32
+from minifp.numerics.formats import bfloat16, float16, float32
 
 LOW, WIDE = float16.name, float32.name
+LOWS = (LOW, bfloat16.name)  # what a row of LOW may mean, as PyTorch's autocast may
 GIVEN = "given"  # works in the formats it is given; where they differ, its own rule decides
 WIDEST = "widest"  # all inputs in the widest format that one of them has
 REFUSED = "refused"
-CHOICES = (LOW, WIDE, WIDEST, GIVEN, REFUSED)
+CHOICES = (*LOWS, WIDE, WIDEST, GIVEN, REFUSED)
 
-# What is alike about the operations of a kind: their format, and why it is that one.
+# What is alike about the operations of a kind: their format, LOW for that of few bits, and why it
+# is that one; where another reason is true for bfloat16, that too.
 KINDS = {
     "product": (
         LOW,
-        "products of float16 are exact in float32, where they are summed: half the bytes",
+        "products of {low} are exact in float32, where they are summed: half the bytes",
     ),
     "recurrence": (
         LOW,
@@ -32,11 +38,11 @@ KINDS = {
         WIDE,
         "grows or shrinks by powers of its argument: leaves float16's range at small ones",
     ),
-    "steep": (WIDE, "steep near zero: an error of float16 in the argument would be magnified"),
+    "steep": (WIDE, "steep near zero: an error of {low} in the argument would be magnified"),
     "sum": (WIDE, "sums many numbers: may exceed 65504, or need more digits than float16 has"),
     "deviation": (WIDE, "divides by a deviation that is a sum of squares"),
     "loss": (WIDE, "a loss: one number for many, and the seed of backward"),
-    "blend": (WIDE, "weighs neighbours by fractions that float16 would round"),
+    "blend": (WIDE, "weighs neighbours by fractions that {low} would round"),
     "coordinates": (
         WIDE,
         "boxes in pixels: areas such as 300 * 300 exceed 65504, and float16 has no pixel 2049",
@@ -56,6 +62,16 @@ KINDS = {
     ),
     "wide_sum": (GIVEN, "sums in float32 whatever its input is, and rounds once"),
     "exact": (GIVEN, "chooses or moves numbers: nothing is rounded"),
+}
+IN_BFLOAT16 = {  # where float16's reason is its range, or its number of digits
+    "product": "products of bfloat16 are exact in float32, where they are summed, within its "
+    "range: half the bytes",
+    "power": "grows or shrinks by powers of its argument: within bfloat16's range, but powers "
+    "multiply errors, and bfloat16 has 8 bits",
+    "sum": "sums many numbers: needs more digits than bfloat16 has",
+    "coordinates": "boxes in pixels: bfloat16 has no pixel 257",
+    "probability": "a bfloat16 p within 2^-9 of 1 is 1, and log(1 - p) -Inf: take the one "
+    "with_logits",
 }
 # Which operations are of which kind: each declares its own, where it is defined.
 # ---- written by scripts/write_listings.py: do not edit ----
@@ -102,10 +118,10 @@ OPERATIONS: dict[str, str] = {
 }
 # ---- written until here ----
 UNLISTED = "not listed: works in the formats it is given"
+KIND_OF = {name: kind for kind in KINDS for name in OPERATIONS.get(kind, "").split()}
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What autocast does with one operation, and why."""
 
     operation: str
@@ -113,30 +129,64 @@ class Row:
     reason: str
 
 
-TABLE = {
-    name: Row(name, *KINDS[kind]) for kind in KINDS for name in OPERATIONS.get(kind, "").split()
-}
+class Table(NamedTuple):
+    """What autocast does in a precision: each row as it comes for `low`, but for the edits.
+
+    low: one of LOWS. edits: pairs (operation, format), sorted, as `checked` makes them.
+    """
+
+    low: str = LOW
+    edits: Any = ()
+
+    def row(self, operation: str) -> Row:
+        """What it says of one operation."""
+        format = dict(self.edits).get(operation)
+        row = row_of(operation, self.low)
+        return row if format is None else Row(operation, format, "changed by you")
+
+    @property
+    def narrow(self) -> set[str]:
+        """The formats of few bits in which operations work."""
+        return {self.low, *(format for _, format in self.edits)}.intersection(LOWS)
+
+
+@cache
+def row_of(name: str, low: str = LOW) -> Row:
+    """The row of an operation in the table as it comes."""
+    if name not in KIND_OF:
+        return Row(name, GIVEN, UNLISTED)
+    format, reason = KINDS[KIND_OF[name]]
+    if low == bfloat16.name:
+        reason = IN_BFLOAT16.get(KIND_OF[name], reason)
+    return Row(name, low if format == LOW else format, reason.format(low=low))
+
+
 operations: set[str] = set()  # the names of all operations, users' own included: `op` adds them
 
 
-def checked_edits(edits):
-    """Changes of the table as a sorted tuple of (operation, format). None: no autocast.
+def checked(given: Any) -> Table | None:
+    """The table that a precision is given. None: no autocast.
 
-    edits: a dict, pairs, None; True for the table as it is, False for none. Raises PrecisionError
-    for an operation or a format that does not exist.
+    given: None or False; True; one of LOWS; a dict of changes, or pairs; or (one of LOWS, changes).
+    Raises PrecisionError for an operation or a format that does not exist.
     """
-    if edits is None or edits is False:
+    if given is None or given is False:
         return None
-    if edits is True:
-        return ()
+    low, edits = (LOW, {}) if given is True else (LOW, given)
+    if isinstance(given, str) and given in LOWS:
+        low, edits = given, {}
+    elif isinstance(given, tuple) and len(given) == 2 and given[0] in LOWS:
+        low, edits = given
     try:
         edits = dict(edits)
     except (TypeError, ValueError):
         raise PrecisionError(
-            f'operations={edits!r}: expected a dict such as {{"softmax": "float16"}}, or None'
+            f"operations={given!r}: expected a dict such as "
+            f'{{"softmax": "{LOW}"}}, {" or ".join(map(repr, LOWS))}, both, as in '
+            f'("{LOWS[-1]}", {{"softmax": "{LOWS[-1]}"}}), or None'
         ) from None
     for name, format in edits.items():
-        if name not in TABLE and name not in operations:
+        if name not in KIND_OF and name not in operations:
             raise PrecisionError(
                 f"operations: no operation {name!r}; print(fp.op_list()) shows them all"
             )
@@ -144,23 +194,17 @@ def checked_edits(edits):
             raise PrecisionError("operations: cast: it is what casts the inputs of all others")
         if format not in CHOICES:
             raise PrecisionError(f"operations: {name}={format!r}: expected {', '.join(CHOICES)}")
-    return tuple(sorted(item for item in edits.items() if item[1] != row_of(item[0]).format))
-
-
-def row_of(name) -> Row:
-    """The row of an operation in the table as it comes."""
-    return TABLE.get(name) or Row(name, GIVEN, UNLISTED)
+    changed = (item for item in edits.items() if item[1] != row_of(item[0], low).format)
+    return Table(low, tuple(sorted(changed)))
 
 
 class OpList:
     """The table in use: `print` shows it, grouped; `op_list["softmax"]` is one Row."""
 
-    def __init__(self, edits):
-        changed = dict(edits or ())
-        self.rows = {
-            name: Row(name, changed[name], "changed by you") if name in changed else row_of(name)
-            for name in sorted({*TABLE, *operations, *changed})
-        }
+    def __init__(self, table: Table | None = None) -> None:
+        table = table or Table()
+        names = {*KIND_OF, *operations, *dict(table.edits)}
+        self.rows = {name: table.row(name) for name in sorted(names)}
 
     def __getitem__(self, operation):
         if operation not in self.rows:

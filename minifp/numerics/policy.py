@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from minifp.errors import PrecisionError
 from minifp.numerics import autocast, precision_parts
 from minifp.numerics.formats import (
     as_dtype,
+    bfloat16,
     float16,
     float32,
     float64,
@@ -102,7 +104,8 @@ class Precision(precision_parts.InParts):
     optimizer_state: the format of momentum and moments.
     loss_scale: "dynamic" or "lognormal", perhaps with settings as in loss_scale_text.py; a number
         (static), or None.
-    operations: None, or for autocast the changes of its table (see autocast.py), {} for none:
+    operations: None, or for autocast "float16" or "bfloat16", in which products are then computed,
+        or the changes of its table, {"softmax": "float16"}, or both as a pair (see autocast.py):
         operations cast their inputs as their rows say, `activations` is what tensors are made in.
     parts: {pattern: text}, precisions of single modules by their paths, of which later ones win
         (see precision_parts.py) of all switches but those SHARED by the parameters of an optimizer.
@@ -126,7 +129,7 @@ class Precision(precision_parts.InParts):
     compensated: bool = False
     optimizer_state: str = "float32"
     loss_scale: str | float | None = None
-    operations: tuple | dict | None = None
+    operations: Any = None
     parts: tuple | dict = ()
     storage: InitVar[str | None] = None
     resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -153,7 +156,7 @@ class Precision(precision_parts.InParts):
         check_small_updates(self)
         checked_operands(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
-        object.__setattr__(self, "operations", autocast.checked_edits(self.operations))
+        object.__setattr__(self, "operations", autocast.checked(self.operations))
         object.__setattr__(self, "parts", precision_parts.checked(self.parts, self.parse))
 
     @staticmethod
@@ -168,6 +171,16 @@ class Precision(precision_parts.InParts):
         """Whether compiled kernels read and write all its formats. Others, such as "e5m7", are
         computed with by the references."""
         return all(is_compiled(format_of(getattr(self, name)).dtype) for name in STORED_FIELDS)
+
+    @property
+    def autocast_low(self) -> str | None:
+        """In which format products are computed under autocast; None without."""
+        return None if self.operations is None else self.operations.low
+
+    @property
+    def autocast_formats(self) -> set[str]:
+        """The formats of few bits in which operations work under autocast; none without."""
+        return set() if self.operations is None else self.operations.narrow
 
     def __deepcopy__(self, memo):
         return self  # frozen; a copied module computes in the very same precision
@@ -194,7 +207,7 @@ class Precision(precision_parts.InParts):
             if equals and key in (*SWITCHES, "storage"):
                 names = STORAGE_FIELDS if key == "storage" else (key,)
                 values.update(dict.fromkeys(names, read_switch(key, value, text)))
-            elif equals and key in (*autocast.TABLE, *autocast.operations):
+            elif equals and key in (*autocast.KIND_OF, *autocast.operations):
                 edits[key] = value
             else:
                 raise PrecisionError(
@@ -202,12 +215,13 @@ class Precision(precision_parts.InParts):
                     f"{', '.join(SWITCHES)}, storage, or under autocast an operation"
                 )
         if edits:
-            if values.get("operations", NAMED[name].operations) in (None, False):
+            table = autocast.checked(values.get("operations", NAMED[name].operations))
+            if table is None:
                 raise PrecisionError(
                     f"{next(iter(edits))!r} in precision {text!r}: single operations have formats "
                     f'under "autocast" only'
                 )
-            values["operations"] = edits
+            values["operations"] = table.low, edits
         return replace(NAMED[name], **values) if values else NAMED[name]
 
     def __str__(self):
@@ -217,9 +231,9 @@ class Precision(precision_parts.InParts):
         """Its switches, but those in `without`, as `parse` reads them."""
 
         def distance(name):
-            differs = (self.operations is None) != (NAMED[name].operations is None)
+            differs = self.autocast_low != NAMED[name].autocast_low
             changes = self._changes(NAMED[name], without)
-            return len(changes), differs  # of equal ones, the autocast one
+            return len(changes), differs  # of equal ones, that with the same table
 
         name = min(NAMED, key=distance)
         return ",".join([name, *self._changes(NAMED[name], without)])
@@ -232,20 +246,22 @@ class Precision(precision_parts.InParts):
             for f, mine, theirs in pairs
             if mine != theirs and f != "operations"
         ]
-        if (self.operations is None) != (base.operations is None):
-            changes.append("operations=" + ("off" if self.operations is None else "on"))
-        return [*changes, *(f"{name}={format}" for name, format in self.operations or ())]
+        if self.autocast_low != base.autocast_low:
+            changes.append(f"operations={written(self.autocast_low)}")
+        edits = () if self.operations is None else self.operations.edits
+        return [*changes, *(f"{name}={format}" for name, format in edits)]
 
 
 SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name != "parts")
-HALF, SINGLE, DOUBLE = float16.name, float32.name, float64.name
+HALF, BRAIN, SINGLE, DOUBLE = float16.name, bfloat16.name, float32.name, float64.name
 NAMED = {
     SINGLE: Precision(),
     "mixed": Precision(storage=HALF, master_weights=True, loss_scale=DYNAMIC),
-    "autocast": Precision(loss_scale=DYNAMIC, operations={}),
-    "bfloat16": Precision(storage="bfloat16", master_weights=True),
+    "autocast": Precision(loss_scale=DYNAMIC, operations=HALF),
+    f"autocast-{BRAIN}": Precision(operations=BRAIN),
+    BRAIN: Precision(storage=BRAIN, master_weights=True),
     "float8": Precision(
-        storage="bfloat16",
+        storage=BRAIN,
         operands="float8_e4m3fn",
         gradient_operands="float8_e5m2",
         operand_scale=CURRENT,
@@ -260,6 +276,10 @@ NAMED = {
         optimizer_state=DOUBLE,
     ),  # fmt: skip
 }
+
+# Of a format of few bits, the precision that casts to it, and the one that stores in it.
+CASTING = {HALF: "autocast", BRAIN: f"autocast-{BRAIN}"}
+STORING = {HALF: "mixed", BRAIN: BRAIN}
 
 LEVELS = {  # Apex's optimization levels, by which a precision can be named too
     "O0": SINGLE,
@@ -417,9 +437,9 @@ def autocast_format(operation: str, dtypes: list, p: Precision) -> np.dtype | No
     dtypes: of the inputs that have dimensions, or of all if none has.
     Raises PrecisionError for an operation that its table refuses. Float64 is never cast.
     """
-    format = dict(p.operations or ()).get(operation) or autocast.row_of(operation).format
+    _, format, reason = (p.operations or autocast.Table()).row(operation)
     if format == autocast.REFUSED:
-        raise PrecisionError(f"{operation} under autocast: {autocast.row_of(operation).reason}")
+        raise PrecisionError(f"{operation} under autocast: {reason}")
     if format == autocast.GIVEN or not dtypes or any(d == float64 for d in dtypes):
         return None
     return promote(dtypes) if format == autocast.WIDEST else as_dtype(format)
@@ -456,7 +476,7 @@ def as_trained(p: Precision, dtypes: Iterable[np.dtype]) -> tuple[bool, str | fl
 def largest_gradient_of(p: Precision) -> float:
     """The largest number that all formats hold in which gradients are stored."""
     formats = {part.gradients for part in p.assigned}
-    formats |= {autocast.LOW for part in p.assigned if part.operations is not None}
+    formats = formats.union(*(part.autocast_formats for part in p.assigned))
     return min(format_of(name).max for name in formats)
 
 

@@ -21,9 +21,14 @@ ELSEWHERE = (  # names that others have for a precision
     ("fp32 f32 single float 32 32-true float-32 full o0", f'did you mean "{SINGLE}"?'),
     ("fp64 f64 double 64 64-true float-64", f'did you mean "{DOUBLE}"?'),
     (
-        "bf16 bf16-mixed bf16-true mixed-bfloat16",
+        "bf16 bf16-true",
         'did you mean "bfloat16" (weights stored in half the bits, with masters, and no loss '
         "scale)?",
+    ),
+    (
+        "bf16-mixed mixed-bfloat16 bf16-amp amp-bf16 autocast-bf16",
+        'did you mean "autocast-bfloat16" (float32 weights, cast at each operation), or "bfloat16" '
+        "(weights stored in half the bits, with masters)?",
     ),
     (
         "fp8 f8 fp8-mixed float8-e4m3fn float8-e4m3 transformer-engine",

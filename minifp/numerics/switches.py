@@ -3,6 +3,7 @@
 from typing import Any
 
 from minifp.errors import PrecisionError
+from minifp.numerics.autocast import LOWS
 from minifp.numerics.formats import names
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
 from minifp.numerics.number_format import format_named
@@ -15,13 +16,15 @@ SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
 STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
 FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
-OFF = (*OPERAND_FIELDS, "operand_scale")  # what may be off, and is then None
-WORDS = {"update_rounding": UPDATE_ROUNDINGS, "operand_scale": SCALES}
+OFF = (*OPERAND_FIELDS, "operand_scale", "operations")  # what may be off, and is then None
+WORDS = {"update_rounding": UPDATE_ROUNDINGS, "operand_scale": SCALES, "operations": LOWS}
 
 
 def read_switch(key: str, value: str, text: str) -> Any:
     """What a switch of a precision's text is given. Raises PrecisionError, which names the text."""
-    if key in (*FLAGS, "loss_scale", "operations"):
+    if key == "operations" and value == "on":
+        return LOWS[0]
+    if key in (*FLAGS, "loss_scale"):
         if value in ("on", "off"):
             on = DYNAMIC if key == "loss_scale" else True
             return on if value == "on" else (None if key == "loss_scale" else False)
@@ -45,7 +48,7 @@ def expected(key: str) -> str:
     """What a switch takes, for an error."""
     if key == "loss_scale":
         return f"{', '.join(KINDS)}, a positive number or off"
-    if key in (*FLAGS, "operations"):
+    if key in FLAGS:
         return "on or off"
     if key in OPERAND_FIELDS:
         return f"off, {names()}"

@@ -138,7 +138,7 @@ def checked(task, precision, seed, data, found, bar) -> Iterator[dict]:
         found.warnings.append("The advice was not checked, as no gradients were seen.")
         return
     base = policy.as_precision(precision)
-    half = base.gradients == policy.HALF or base.operations is not None
+    half = policy.HALF in (base.gradients, *base.autocast_formats)
     name = precision if half else CHECKED_WITH
     inside = sorted({max(advice.low, 0), advice.choice, advice.high})
     tried: list = [None, *(k for k in inside if advice.low <= k), advice.high + 4]

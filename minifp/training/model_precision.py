@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from minifp.autograd.tape import Node, Tensor
 from minifp.errors import PrecisionError
-from minifp.numerics.formats import is_narrow
+from minifp.numerics.formats import float32, format_of, is_narrow
 from minifp.numerics.policy import Precision, entered_precision, get_precision
 from minifp.numerics.precision_parts import whole_of
 from minifp.numerics.small_updates import way_of
@@ -12,6 +12,8 @@ from minifp.optim.narrow_weights import CompensatedWeights, StochasticWeights
 from minifp.optim.weights import Weights
 from minifp.runtime.callers import warn_once
 from minifp.training.masters import MasterWeights
+
+SINGLE = format_of(float32)
 
 
 def precision_of(parameters: Iterable[Tensor]) -> Precision:
@@ -71,10 +73,16 @@ def warn_of_another(precision: Precision) -> None:
         )
 
 
+def is_flushed_under(precision: Precision) -> bool:
+    """Whether operations cast to a format that has not float32's small numbers."""
+    formats = map(format_of, precision.autocast_formats)
+    return any(format.smallest_normal > SINGLE.smallest_normal for format in formats)
+
+
 def warn_of_unscaled(owner: object, order: Iterable) -> None:
     """Warn where operations ran under autocast, and the optimizer that was made elsewhere has no
     loss scale. order: the nodes of a backward."""
-    if any(type(node) is Node and node.precision.operations is not None for node in order):
+    if any(type(node) is Node and is_flushed_under(node.precision) for node in order):
         warn_once(
             "autocast without a scale",
             "MixedOptimizer.backward: the loss was computed under autocast, and the optimizer, "

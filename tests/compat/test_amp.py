@@ -30,7 +30,7 @@ def batch():
 def test_a_module_made_under_the_default_follows_where_it_is_called(batch):
     model, (x, _) = a_network(), batch
     assert model(x).dtype == fp.float32
-    with fp.autocast("cpu"):
+    with fp.autocast("cpu", dtype=fp.float16):
         assert model(x).dtype == fp.float16 and fp.is_autocast_enabled()
         with fp.autocast("cpu", enabled=False):
             assert model(x).dtype == fp.float32 and not fp.is_autocast_enabled()
@@ -40,17 +40,64 @@ def test_a_module_made_under_the_default_follows_where_it_is_called(batch):
 def test_a_module_made_in_a_precision_keeps_it_and_says_so_once(batch):
     with fp.precision("float32"):
         model = a_network()
-    with fp.autocast("cpu"), pytest.warns(fp.MisuseWarning, match="does not reach into it") as told:
+    region = fp.autocast("cpu")
+    with region, pytest.warns(fp.MisuseWarning, match="does not reach into it") as told:
         assert model(batch[0]).dtype == model(batch[0]).dtype == fp.float32
     assert len(told) == 1
     model.precision = None
-    with fp.autocast("cpu"):
-        assert model(batch[0]).dtype == fp.float16
+    with region:
+        assert model(batch[0]).dtype == fp.bfloat16
+
+
+def formats_of_regions(module, **modules):
+    """What autocast's regions, one in another, compute products in, and say that they do."""
+    x, amp = module.ones(2, 2), modules["amp"]
+
+    def now(device="cpu"):
+        return [
+            str(d).removeprefix("torch.") for d in ((x @ x).dtype, amp.get_autocast_dtype(device))
+        ]
+
+    yield now()
+    yield now("cuda")[1]
+    with module.autocast("cpu"):
+        yield now()
+        with module.autocast("cpu", dtype=module.float16):
+            yield now()
+            with module.autocast("cpu"):  # in that of the region around it
+                yield now()
+            with module.autocast("cpu", dtype=module.bfloat16):
+                yield now()
+            with module.autocast("cpu", enabled=False):
+                yield now()[0]
+        yield now()
+
+
+def test_regions_have_the_format_that_they_are_given_or_that_around_them():
+    given = ["bfloat16"] * 2, ["float16"] * 2
+    assert [*formats_of_regions(fp, amp=fp.amp)] == [
+        *(["float32", "bfloat16"], "float16", given[0], given[1], given[1], given[0]),
+        *("float32", given[0]),
+    ]
+
+
+def test_the_formats_of_regions_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    theirs = formats_of_regions(torch, amp=torch)
+    assert [*formats_of_regions(fp, amp=fp.amp)] == [*theirs]
+
+
+def test_a_region_inside_of_a_changed_table_keeps_the_changes():
+    with fp.precision("autocast,softmax=given,loss_scale=8") as outer:
+        with fp.autocast("cpu", dtype="bfloat16") as inner:
+            assert str(inner) == "autocast-bfloat16,loss_scale=8,softmax=given"
+        with fp.autocast("cpu") as inner:
+            assert inner is outer
 
 
 def test_autocast_is_a_decorator_and_refuses_what_it_does_not_do():
     assert fp.autocast("cpu")(fp.is_autocast_enabled)()
-    with pytest.raises(fp.PrecisionError, match="enabled=False"):
+    with pytest.raises(fp.PrecisionError, match="float16 or bfloat16; .* enabled=False"):
         fp.autocast("cpu", dtype="float32")
     with pytest.raises(fp.ArgumentError, match="'tpu': expected 'cuda' or 'cpu'"):
         fp.autocast("tpu")
@@ -59,7 +106,7 @@ def test_autocast_is_a_decorator_and_refuses_what_it_does_not_do():
 @pytest.mark.parametrize(("enabled", "casts"), [(True, 1), (False, 2)])
 def test_a_weight_is_cast_once_in_a_region(enabled, casts):
     w, x = fp.randn(4, 4, requires_grad=True), fp.randn(2, 4)
-    with fp.autocast("cpu", cache_enabled=enabled):
+    with fp.autocast("cpu", dtype=fp.float16, cache_enabled=enabled):
         y = (x @ w) + (x @ w)
         nodes = [n for n in toposort([y.node]) if getattr(n, "op", "") == "cast"]
         assert len(nodes) == casts
@@ -78,10 +125,29 @@ def test_a_mixed_optimizer_without_a_scale_is_told_of_autocast(batch):
     model, (x, y) = a_network(), batch
     optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=0.1))
     optimizer.minimize(F.cross_entropy(model(x), y))
-    with fp.autocast("cpu"):
+    with fp.autocast("cpu"):  # bfloat16, which needs none
+        optimizer.minimize(F.cross_entropy(model(x), y))
+    with fp.autocast("cpu", dtype="float16"):
         loss = F.cross_entropy(model(x), y)
     with pytest.warns(fp.MisuseWarning, match="has no loss scale: small gradients are flushed"):
         optimizer.minimize(loss)
+
+
+@pytest.mark.parametrize("low", ["float16", "bfloat16"])
+def test_kerass_policies_compute_in_few_bits_with_float32_variables(batch, low):
+    fp.amp.set_global_policy(f"mixed_{low}")
+    try:
+        model, (x, t) = a_network(), batch
+        optimizer = fp.amp.LossScaleOptimizer(fp.optim.SGD(model.parameters(), lr=0.1))
+        y = model(x)
+        optimizer.minimize(F.cross_entropy(y, t))
+        assert (y.dtype, F.softmax(y, 1).dtype) == (low, low)
+        assert {p.dtype for p in model.parameters()} == {fp.float32}
+        assert optimizer.memory()["masters"] == 0
+    finally:
+        fp.amp.set_global_policy("float32")
+    with pytest.raises(fp.ArgumentError, match="mixed_float16"):
+        fp.amp.set_global_policy("mixed_float8")
 
 
 # ---- the scaler ---------------------------------------------------------------------------------
@@ -249,7 +315,7 @@ class Signs(fp.autograd.Function):
 
 def test_a_function_is_recorded_and_its_gradient_has_the_format_of_its_argument():
     x = fp.randn(3, 4, requires_grad=True)
-    with fp.autocast("cpu"):
+    with fp.autocast("cpu", dtype=fp.float16):
         y = x @ fp.eye(4)
         z = Scaled.apply(y, 3.0)
     assert (y.dtype, z.dtype) == (fp.float16, fp.float32)

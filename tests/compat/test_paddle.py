@@ -13,6 +13,7 @@ from minifp import nn, optim
 from minifp.compat.paddle import amp, mixed_precision
 
 NAMED = {"O0": "float32", "O1": "autocast", "O2": "mixed"}
+IN_BFLOAT16 = {"O0": "float32", "O1": "autocast-bfloat16", "O2": "bfloat16"}
 
 
 def adam():
@@ -215,6 +216,13 @@ def test_a_model_that_is_there_trains_at_a_level(level):
     assert optimizer.has_masters == (level == "O2")
 
 
+def test_level_o2_in_bfloat16_is_the_precision_of_that_name():
+    model, optimizer, losses = trained("O2", dtype="bfloat16")
+    assert losses[-1] < 0.1 * losses[0] and optimizer.has_masters
+    assert {str(p.dtype) for p in model.parameters()} == {"bfloat16", "float32"}
+    assert str(model.precision) == "bfloat16"
+
+
 def test_level_o2_may_be_without_masters():
     with_masters, _, _ = trained("O2", steps=1)
     without, optimizer, _ = trained("O2", steps=1, master_weight=False)
@@ -260,6 +268,8 @@ def formats(dtype):
 def test_a_level_is_a_precision(level):
     with amp.auto_cast(level=level):
         assert str(fp.get_precision()) == NAMED[level]
+    with amp.auto_cast(level=level, dtype="bfloat16"):
+        assert str(fp.get_precision()) == IN_BFLOAT16[level]
     assert str(fp.get_precision()) == "float32"
 
 
@@ -269,12 +279,17 @@ def test_operations_work_in_the_formats_of_the_level(level):
         assert (formats("float32"), formats("float16")) == FORMATS[level]
     with amp.auto_cast(False, level=level):
         assert (formats("float32"), formats("float16")) == FORMATS["O0"]
+    with amp.auto_cast(level=level, dtype="bfloat16"):
+        found = formats("float32"), formats("bfloat16")
+        assert found == tuple(f.replace("float16", "bfloat16") for f in FORMATS[level])
 
 
 @pytest.mark.parametrize("level", ["OD", "O1"])
 def test_lists_change_what_an_operation_works_in(level):
     with amp.auto_cast(custom_white_list={"softmax"}, custom_black_list=["linear"], level=level):
         assert formats("float32").split()[:2] == ["float32", "float16"]
+    with amp.auto_cast(True, ["softmax"], level=level, dtype="bfloat16"):
+        assert formats("float32").split()[:2] == ["bfloat16", "bfloat16"]
 
 
 def test_a_model_of_level_o2_has_masters():
@@ -290,7 +305,7 @@ def test_a_model_of_level_o2_has_masters():
 @pytest.mark.parametrize(("given", "error", "words"), [
     ({"level": "O3"}, fp.ArgumentError, "'O2'"),
     ({"enable": 1}, fp.ArgumentError, "enable"),
-    ({"dtype": "bfloat16"}, fp.MinifpError, "bfloat16"),
+    ({"dtype": "float8_e5m2"}, fp.PrecisionError, "expected float16 or bfloat16"),
     ({"dtype": "float32"}, fp.PrecisionError, "expected float16"),
     ({"custom_white_list": ["relu"], "custom_black_list": ["relu"]}, fp.ArgumentError, "overlap"),
     ({"custom_white_list": ["matmul_v2"]}, fp.PrecisionError, "no operation 'matmul_v2'"),

@@ -1,4 +1,7 @@
-"""Autocast: float32 weights, and a table of operations that says who works in what, and why."""
+"""Autocast: float32 weights, and a table of operations that says who works in what, and why.
+
+In bfloat16 it is held against PyTorch's in test_autocast_parity.py.
+"""
 
 import copy
 import pickle
@@ -10,14 +13,15 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.numerics import autocast
-from minifp.numerics.formats import float16, float32, float64
+from minifp.numerics.formats import as_dtype, bfloat16, float16, float32, float64
+from minifp.numerics.policy import largest_gradient_of
 
-WIDE = {"float16": float16, "float32": float32}
+IN = {"float16": "autocast", "bfloat16": "autocast-bfloat16"}
 
 
-@pytest.fixture
-def in_autocast():
-    with fp.precision("autocast"):
+@pytest.fixture(params=IN.values())
+def in_autocast(request):
+    with fp.precision(request.param):
         yield
 
 
@@ -44,23 +48,23 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("given", ["float16", "float32"])
+@pytest.mark.parametrize("given", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("name", CALLS)
 def test_each_operation_works_in_the_format_of_its_row(in_autocast, name, given):
     x = numbers(4, 4, dtype=given)
     y = CALLS[name](x)
-    assert y.dtype == WIDE[fp.op_list()[name].format]
+    assert y.dtype == fp.op_list()[name].format
     y.sum().backward()
-    assert x.grad.dtype == WIDE[given]  # cast back
+    assert x.grad.dtype == given  # cast back
 
 
-@pytest.mark.parametrize("given", ["float16", "float32"])
+@pytest.mark.parametrize("given", ["float16", "bfloat16", "float32"])
 def test_the_others_work_in_the_format_they_are_given(in_autocast, given):
     x = numbers(4, 4, dtype=given)
     results = x + x, x * 2, fp.relu(x), fp.tanh(x), x.T, x[1], fp.cat([x, x]), x.amax(0)
-    assert {y.dtype for y in results} == {WIDE[given]}
-    half, single = numbers(2, dtype="float16"), numbers(2)
-    assert (half + single).dtype == float32
+    assert {y.array.dtype for y in results} == {as_dtype(given)}
+    half, brain, single = (numbers(2, dtype=d) for d in ("float16", "bfloat16", "float32"))
+    assert (half + single).dtype == (brain + single).dtype == (half + brain).dtype == float32
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -70,11 +74,12 @@ def test_float64_is_left_alone(in_autocast, name):
 
 def test_values_are_those_of_the_same_casts_by_hand(in_autocast):
     x, w = numbers(5, 7), numbers(3, 7)
+    low = fp.get_precision().autocast_low
     y = F.softmax(F.linear(x, w), 1)
     y.square().sum().backward()
     with fp.precision("float32"):
         a, b = (fp.tensor(v.array, requires_grad=True) for v in (x, w))
-        z = F.softmax(F.linear(a.half(), b.half()).float(), 1)
+        z = F.softmax(F.linear(a.to(low), b.to(low)).float(), 1)
         z.square().sum().backward()
     assert (y.array == z.array).all()
     assert (x.grad.array == a.grad.array).all() and (w.grad.array == b.grad.array).all()
@@ -95,17 +100,19 @@ def test_it_agrees_with_pytorchs_autocast_in_every_format_it_returns():
             assert (np.abs(mine.array - z.numpy()) <= ulp).all()
 
 
-def test_a_model_keeps_float32_weights_and_float16_products():
+@pytest.mark.parametrize("low", IN)
+def test_a_model_keeps_float32_weights_and_narrow_products(low):
     fp.manual_seed(0)
-    with fp.precision("autocast"):
+    with fp.precision(IN[low]):
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
     optimizer = fp.MixedOptimizer(optim.SGD(model.parameters()))
     assert {p.dtype for p in model.parameters()} == {float32}
     logits = model(fp.tensor(np.ones((5, 3), "float32")))  # outside of the block
-    assert logits.dtype == float16
+    assert logits.dtype == low
     loss = F.cross_entropy(logits, np.zeros(5, int))
     optimizer.backward(loss)
-    assert loss.dtype == float32 and optimizer.scale == 2.0**16
+    assert loss.dtype == float32
+    assert optimizer.scale == {"float16": 2.0**16, "bfloat16": 1.0}[low]
     assert {p.grad.dtype for p in model.parameters()} == {float32}
     assert optimizer.step().stepped
     assert optimizer.memory()["masters"] == 0
@@ -113,7 +120,7 @@ def test_a_model_keeps_float32_weights_and_float16_products():
 
 def test_the_table_has_a_row_and_a_reason_for_every_operation_of_minifp():
     """Operations of one's own, as tests make them, need none."""
-    listed = set(autocast.TABLE)
+    listed = set(autocast.KIND_OF)
     made = {name for name in autocast.operations if hasattr(fp.ops, name) or hasattr(F, name)}
     assert not made - listed, "`public(..., autocast=)` says of which kind each is"
     never = listed - autocast.operations
@@ -135,23 +142,59 @@ def test_the_list_prints_each_row_with_its_reason():
         fp.op_list("mixed")
 
 
-def test_rows_are_changed_by_text_or_by_a_dict():
-    texts = "autocast,softmax=float16,matmul=float32"
-    edits = {"softmax": "float16", "matmul": "float32"}
-    built = fp.Precision(operations=edits, loss_scale="dynamic")
+def test_reasons_are_true_for_the_format():
+    """What is said of float16's range is not said of bfloat16, which has float32's."""
+    half, brain = fp.op_list("autocast"), fp.op_list("autocast-bfloat16")
+    for a, b in zip(half, brain, strict=True):
+        assert b.operation == a.operation
+        assert b.format == a.format.replace("float16", "bfloat16")
+        assert not {"65504", "float16", "2049"} & {*b.reason.replace("*", " ").split()}
+        assert "{" not in a.reason + b.reason and "bfloat16" not in a.reason
+    with fp.precision("autocast-bfloat16"):
+        assert fp.op_list()["linear"] == brain["linear"]
+        with pytest.raises(fp.PrecisionError, match="a bfloat16 p .* take the one with_logits"):
+            F.binary_cross_entropy(numbers(4), fp.ones(4))
+    assert fp.tensor(257.0, dtype="bfloat16").item() == 256  # "has no pixel 257"
+    assert fp.tensor(1 - 2.0**-9, dtype="bfloat16").item() == 1  # "within 2^-9 of 1 is 1"
+
+
+@pytest.mark.parametrize("low", IN)
+def test_rows_are_changed_by_text_or_by_a_dict(low):
+    name, scale = IN[low], "dynamic" if low == "float16" else None
+    texts = f"{name},softmax={low},matmul=float32"
+    edits = {"softmax": low, "matmul": "float32"}
+    built = fp.Precision(operations=(low, edits), loss_scale=scale)
+    if low == "float16":
+        assert fp.Precision(operations=edits, loss_scale=scale) == built
     assert fp.Precision.parse(texts) == built
     assert fp.Precision.parse(str(built)) == built
     assert fp.op_list(built)["softmax"].reason == "changed by you"
     x = numbers(4, 4)
     with fp.precision(built):
         assert (x @ x).dtype == float32
-        assert F.softmax(x, 1).dtype == float16
-        assert F.linear(x, x).dtype == float16
+        assert F.softmax(x, 1).dtype == low
+        assert F.linear(x, x).dtype == low
         assert fp.op_list()["matmul"].format == "float32"  # of the active precision
 
 
 def test_changing_a_row_to_what_it_is_changes_nothing():
-    assert fp.Precision.parse("autocast,softmax=float32") == fp.Precision.parse("autocast")
+    for low, name in IN.items():
+        p = fp.Precision.parse(name)
+        assert fp.Precision.parse(f"{name},softmax=float32,linear={low}") == p
+        assert fp.Precision.parse(f"float32,operations={low}").operations == p.operations
+    assert str(fp.Precision(operations="bfloat16")) == "autocast-bfloat16"
+    assert fp.Precision.parse("autocast,operations=on") == fp.Precision.parse("autocast")
+
+
+def test_both_narrow_formats_may_be_in_one_table():
+    """They meet in float32, and the narrower range decides what is flushed to 0."""
+    x, p = numbers(4, 4), fp.Precision.parse("autocast-bfloat16,linear=float16")
+    with fp.precision(p):
+        assert (x @ x).dtype == bfloat16 and F.linear(x, x).dtype == float16
+        assert ((x @ x) + F.linear(x, x)).dtype == float32
+    assert p.autocast_formats == {"float16", "bfloat16"}
+    assert largest_gradient_of(p) == 65504
+    assert largest_gradient_of(fp.Precision(operations="bfloat16")) > 3e38
 
 
 def test_a_row_may_be_given_or_refused():
@@ -169,7 +212,9 @@ def test_a_row_may_be_given_or_refused():
         ({"sofmax": "float16"}, "no operation 'sofmax'"),
         ({"softmax": "float8"}, "softmax='float8': expected float16"),
         (3, "operations=3: expected a dict"),
-        ("softmax", "operations='softmax': expected a dict"),
+        ("softmax", "operations='softmax': expected a dict .*, 'float16' or 'bfloat16', both"),
+        (("bfloat16", {"softmax": "float8"}), "softmax='float8': expected float16, bfloat16"),
+        (("float8", {}), r"operations=\('float8', {}\): expected a dict"),
         ({3: "float16"}, "no operation 3"),
         ({"cast": "float32"}, "it is what casts"),
         ({"softmax": []}, "expected float16"),
@@ -203,11 +248,12 @@ def test_precisions_are_copied_and_pickled_by_their_text():
     assert pickle.loads(pickle.dumps(p)) == p
 
 
-def test_a_convolutional_network_trains_as_in_mixed_bit_for_bit():
+@pytest.mark.parametrize("pair", [("mixed", "autocast"), ("bfloat16", "autocast-bfloat16")])
+def test_a_convolutional_network_trains_as_in_storage_bit_for_bit(pair):
     """The masters that `mixed` rounds into its weights are the weights that autocast casts at each
     use, and every product, activation and gradient is then stored alike."""
     found = {}
-    for precision in ("mixed", "autocast"):
+    for precision in pair:
         fp.manual_seed(0)
         with fp.precision(precision):
             model = nn.Sequential(
@@ -222,7 +268,7 @@ def test_a_convolutional_network_trains_as_in_mixed_bit_for_bit():
                 losses.append(loss.item())
             weights = {n: t.array.tobytes() for n, t in model.state_dict().items()}
         found[precision] = losses, weights, optimizer.scale
-    assert found["mixed"] == found["autocast"]
+    assert found[pair[0]] == found[pair[1]]
 
 
 def test_numbers_without_dimensions_turn_no_row_off():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import minifp as fp
 from minifp import nn
 from minifp.numerics import policy
-from minifp.numerics.autocast import CHOICES, TABLE
+from minifp.numerics.autocast import CHOICES, KIND_OF, LOWS, Table
 from minifp.numerics.formats import FORMATS, float16, float32, float64
 from minifp.numerics.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
 from minifp.numerics.precision_parts import SHARED, whole_of
@@ -54,7 +54,12 @@ precisions = st.builds(
         | dict.fromkeys(policy.SUM_FIELDS, formats | chunked),
         **{"master_weights": st.booleans(), "loss_scale": scales},
         operations=st.none()
-        | st.dictionaries(st.sampled_from(sorted(TABLE)), st.sampled_from(CHOICES), max_size=3),
+        | st.tuples(
+            st.sampled_from(LOWS),
+            st.dictionaries(
+                st.sampled_from(sorted({*KIND_OF} - {"cast"})), st.sampled_from(CHOICES), max_size=3
+            ),
+        ),
     ),
     of_updates,
     of_products,
@@ -79,7 +84,8 @@ def test_the_named_precisions_are_those_of_the_table():
     table = {
         "float32": (*single, False, *plain, "float32", None, None),
         "mixed": (*("float16",) * 3, *single[:3], True, *plain, "float32", "dynamic", None),
-        "autocast": (*single, False, *plain, "float32", "dynamic", ()),
+        "autocast": (*single, False, *plain, "float32", "dynamic", Table("float16", ())),
+        "autocast-bfloat16": (*single, False, *plain, "float32", None, Table("bfloat16", ())),
         "float16": (*("float16",) * 6, False, *plain, "float32", None, None),
         "bfloat16": (*("bfloat16",) * 3, *single[:3], True, *plain, "float32", None, None),
         "float8": (*("bfloat16",) * 3, *single[:3], True, *plain, "float32", None, None),
@@ -209,8 +215,8 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
     [
         (
             "fp16",
-            "no precision 'fp16': expected float32, mixed, autocast, bfloat16, float8, float16, "
-            "float64",
+            "no precision 'fp16': expected float32, mixed, autocast, autocast-bfloat16, bfloat16, "
+            "float8, float16, float64",
         ),
         ("fp16", '"float16" .*, or "mixed" '),
         ("HALF", 'did you mean "float16" '),
@@ -219,14 +225,15 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("mixed_precision", 'did you mean "mixed"'),
         ("16-mixed,loss_scale=8", 'did you mean "mixed"'),
         ("bf16", 'did you mean "bfloat16" '),
+        ("bf16-mixed", 'did you mean "autocast-bfloat16" .*, or "bfloat16" '),
         ("fp8", 'did you mean "float8" '),
         ("mixd", 'did you mean "mixed"'),
         ("Float32", 'did you mean "float32"'),
         ("mixed,scale=2", "'scale=2'.*loss_scale, operations, storage"),
         ("mixed,softmax=float16", "'softmax' .*under .autocast. only"),
-        ("autocast,softmax=int8", "softmax='int8'.* float16, float32, widest, given"),
+        ("autocast,softmax=int8", "softmax='int8'.* float16, bfloat16, float32, widest, given"),
         ("autocast,operations=off,softmax=float16", "under .autocast. only"),
-        ("autocast,operations=some", "operations='some' .*on or off"),
+        ("autocast,operations=some", "operations='some' .*expected float16, bfloat16 or off"),
         ("mixed;", "part '' of .*expected pattern=precision"),
         ("mixed;head", "part 'head' of .*as in \"mixed;decoder.\\*=bfloat16;head=float32\""),
         ("mixed;head=fp32", "part 'head': no precision 'fp32'"),

@@ -1,4 +1,4 @@
-"""PyTorch's autocast: the "autocast" precision, entered and left by PyTorch's names.
+"""PyTorch's autocast: "autocast" and "autocast-bfloat16", entered and left by PyTorch's names.
 
 It casts at the door of each operation as the table of minifp/numerics/autocast.py says; `print(
 fp.op_list())` shows it. A module that was made inside of `with fp.precision(...)` keeps that.
@@ -11,10 +11,11 @@ from typing import Any
 from minifp.autograd import cast_cache
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
+from minifp.derive.dtypes import shown
 from minifp.errors import ArgumentError, DeviceError, PrecisionError
 from minifp.numerics import policy
-from minifp.numerics.autocast import LOW
-from minifp.numerics.formats import as_dtype, is_float
+from minifp.numerics.autocast import LOW, LOWS
+from minifp.numerics.formats import as_dtype, is_float, name_of
 from minifp.numerics.policy import Precision, get_precision
 from minifp.runtime.callers import warn_once
 from minifp.runtime.contexts import Context
@@ -22,13 +23,16 @@ from minifp.runtime.device import as_device
 from minifp.typing import F
 
 DEVICES = "cuda", "cpu"
+FIRST = {None: LOW, "cuda": LOW, "cpu": LOWS[-1]}  # PyTorch's, by device
 
 
 class autocast(Context[Precision]):
-    """Let operations cast their inputs to float16 or float32 by the table, in this region.
+    """Let operations cast their inputs to dtype or float32 by the table, in this region.
 
     device_type: "cuda", "cpu" or None. Operations cast alike on both; a warning says so once for
-        "cuda" where there is no GPU. dtype: float16, which is also what None means.
+        "cuda" where there is no GPU.
+    dtype: float16 or bfloat16. None is what the autocast around it has; outside of any, as in
+        PyTorch, bfloat16 on the "cpu", and else float16.
     enabled: False inside of an autocast region has operations work in the formats that they are
         given; elsewhere it changes nothing. cache_enabled: whether a weight is cast once for all
         operations of the outermost region that read it.
@@ -47,23 +51,29 @@ class autocast(Context[Precision]):
             warn_once(
                 "autocast without a GPU",
                 'autocast("cuda") on a machine without a GPU: operations on the CPU cast as those '
-                'on a GPU would (PyTorch would not cast at all); autocast("cpu") says that',
+                'on a GPU would (PyTorch would not cast at all); autocast("cpu", dtype=...) says '
+                "that",
             )
-        if dtype is not None and as_dtype(dtype).name != LOW:
+        low = None if dtype is None else name_of(as_dtype(dtype))
+        if low not in (None, *LOWS):
             raise PrecisionError(
-                f"autocast: dtype={as_dtype(dtype)}: expected {LOW}; for no casts at all "
+                f"autocast: dtype={low}: expected {' or '.join(LOWS)}; for no casts at all "
                 "say enabled=False"
             )
         check_flag("autocast: enabled", enabled)
         self.enabled, self.cache_enabled = bool(enabled), cache_enabled is not False
-        super().__init__(policy.entered, policy.as_precision("autocast"))
+        self.dtype = low
+        super().__init__(policy.entered, policy.NAMED[policy.CASTING[low or FIRST[device_type]]])
 
     def entering(self) -> Precision:
-        """The precision of the region: the one around it where that is an autocast too."""
+        """The precision of the region: the one around it, in this format, where that is an autocast
+        too."""
         around = get_precision()
-        if self.enabled:
-            return self.value if around.operations is None else around
-        return around if around.operations is None else _without_casts(around)
+        if around.operations is None:
+            return self.value if self.enabled else around
+        if not self.enabled:
+            return _without_casts(around)
+        return around if self.dtype in (None, around.autocast_low) else _in(self.dtype, around)
 
     def __enter__(self) -> Precision:
         cast_cache.enter(self.enabled and self.cache_enabled)
@@ -74,7 +84,15 @@ class autocast(Context[Precision]):
         super().__exit__(*error)
 
     def __repr__(self) -> str:
-        return f"fp.autocast(enabled={self.enabled}, cache_enabled={self.cache_enabled})"
+        return (
+            f"fp.autocast(dtype={self.dtype}, enabled={self.enabled}, "
+            f"cache_enabled={self.cache_enabled})"
+        )
+
+
+@cache
+def _in(low, precision):
+    return replace(precision, operations=precision.operations._replace(low=low))
 
 
 @cache
@@ -108,9 +126,11 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> Any:
-    """The narrow format of autocast's table, float16 on every device."""
+    """The narrow format of the autocast that is called in; outside of any, what one without a dtype
+    has: bfloat16 on the "cpu", float16 on "cuda"."""
     check_device("get_autocast_dtype", device_type)
-    return as_dtype(LOW)
+    dtype = as_dtype(get_precision().autocast_low or FIRST[device_type])
+    return dtype if dtype.kind != "V" else shown(dtype)
 
 
 # ---- for an autograd.Function -------------------------------------------------------------------

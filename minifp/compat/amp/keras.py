@@ -3,17 +3,19 @@
 from typing import Any
 
 from minifp.checks import check_choice, check_flag
-from minifp.numerics.policy import HALF, SINGLE, set_precision
+from minifp.numerics.policy import SINGLE, STORING, set_precision
 from minifp.optim.optimizer import Optimizer
 from minifp.training.loss_scale import DynamicLossScale
 from minifp.training.mixed import MixedOptimizer
 
-POLICIES = {SINGLE: SINGLE, f"mixed_{HALF}": "mixed,weights=float32,master_weights=off"}
+VARIABLES = f"weights={SINGLE},master_weights=off"
+POLICIES = {SINGLE: SINGLE} | {f"mixed_{low}": f"{p},{VARIABLES}" for low, p in STORING.items()}
 
 
 def set_global_policy(policy: str) -> None:
-    """Make "mixed_float16" (layers compute in float16, variables are float32) or "float32" the
-    default precision. (keras.mixed_precision.set_global_policy.)"""
+    """Make "mixed_float16" or "mixed_bfloat16" (layers compute in float16, or in bfloat16, which
+    needs no loss scale; variables are float32) or "float32" the default precision.
+    (keras.mixed_precision.set_global_policy.)"""
     check_choice("policy", policy, tuple(POLICIES))
     set_precision(POLICIES[policy])
 

@@ -5,7 +5,8 @@
     O1   autocast    operations as the table says (`print(fp.op_list())`), weights in float32
     O2   mixed       all in float16, but norm layers and sums; float32 masters in the optimizer
 
-The table and the names of operations are minifp's.
+With dtype="bfloat16" they are "autocast-bfloat16" and "bfloat16", which have no loss scale. The
+table and the names of operations are minifp's.
 
 Source: PaddlePaddle 3, `python/paddle/amp/auto_cast.py` and `amp_lists.py`.
 """
@@ -29,9 +30,9 @@ from minifp.nn.normalization import (
     LayerNorm,
     RMSNorm,
 )
-from minifp.numerics.autocast import GIVEN, LOW, TABLE, WIDE, WIDEST
-from minifp.numerics.formats import as_dtype
-from minifp.numerics.policy import NAMED, Precision, precision
+from minifp.numerics.autocast import GIVEN, KIND_OF, LOW, LOWS, WIDE, WIDEST, row_of
+from minifp.numerics.formats import as_dtype, name_of
+from minifp.numerics.policy import CASTING, NAMED, SINGLE, STORING, Precision, precision
 from minifp.optim.optimizer import Optimizer
 from minifp.optim.weights import Weights
 from minifp.runtime.contexts import Context
@@ -40,7 +41,12 @@ from minifp.training.masters import MasterWeights
 __all__ = ["GradScaler", "auto_cast", "decorate"]
 
 NORMS = BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
-LEVELS = {"O0": "float32", "OD": "autocast", "O1": "autocast", "O2": "mixed"}
+LEVELS = {  # the precision of each, by the format of few bits
+    "O0": dict.fromkeys(LOWS, SINGLE),
+    "OD": CASTING,
+    "O1": CASTING,
+    "O2": STORING,
+}
 
 
 def auto_cast(
@@ -53,26 +59,26 @@ def auto_cast(
     """Compute at a level of mixed precision inside of the `with` block; also a decorator.
 
     enable: False is level "O0". custom_white_list, custom_black_list: names of operations that work
-    in float16, or in float32, whatever the table says; for the levels "OD" and "O1". dtype: float16
-    is the one there is. Raises ArgumentError for another level, for lists where no table is used,
+    in dtype, or in float32, whatever the table says; for the levels "OD" and "O1". dtype: float16
+    or bfloat16. Raises ArgumentError for another level, for lists where no table is used,
     and for an operation in both; PrecisionError for another dtype, or an operation there is not.
     """
     check_flag("auto_cast: enable", enable)
     check_choice("auto_cast: level", level, LEVELS)
-    _check_dtype("auto_cast", dtype)
+    low = _checked_dtype("auto_cast", dtype)
     white, black = set(custom_white_list or ()), set(custom_black_list or ())
     if white & black:
         both = ", ".join(sorted(white & black))
         raise ArgumentError(f"auto_cast: custom_white_list and custom_black_list overlap: {both}")
-    found = NAMED[LEVELS[level if enable else "O0"]]
+    found = NAMED[LEVELS[level if enable else "O0"][low]]
     if found.operations is None:
         if enable and (white or black):
             raise ArgumentError(f"auto_cast(level={level!r}): lists are for the levels OD and O1")
         return precision(found)
-    rest = {row.operation for row in TABLE.values() if row.format in (GIVEN, WIDEST)} - {"cast"}
+    rest = {name for name in KIND_OF if row_of(name).format in (GIVEN, WIDEST)} - {"cast"}
     edits = dict.fromkeys(rest if level == "OD" else (), WIDE)
-    edits |= dict.fromkeys(black, WIDE) | dict.fromkeys(white, LOW)
-    return precision(replace(found, operations=edits))
+    edits |= dict.fromkeys(black, WIDE) | dict.fromkeys(white, low)
+    return precision(replace(found, operations=(low, edits)))
 
 
 def decorate(
@@ -84,14 +90,14 @@ def decorate(
 ) -> Any:
     """Bring models and their plain optimizers to a level; returns them, as given.
 
-    Level "O2" stores models in float16, norm layers in float32, and has them compute in "mixed"
-    wherever they are called; optimizers keep float32 masters, unless master_weight is False. Levels
-    "O0" and "O1" change nothing. models, optimizers: one or a list of each; optimizers that have
-    made no step. dtype: float16 is the one there is. Raises ArgumentError and PrecisionError, with
-    nothing changed, for what does not fit.
+    Level "O2" stores models in dtype, norm layers in float32, and has them compute in "mixed", or
+    in "bfloat16", wherever they are called; optimizers keep float32 masters, unless master_weight
+    is False. Levels "O0" and "O1" change nothing. models, optimizers: one or a list of each;
+    optimizers that have made no step. dtype: float16 or bfloat16. Raises ArgumentError and
+    PrecisionError, with nothing changed, for what does not fit.
     """
     check_choice("decorate: level", level, ("O0", "O1", "O2"))
-    _check_dtype("decorate", dtype)
+    low = _checked_dtype("decorate", dtype)
     all_models = several("models", models, Module)
     of_all = [] if optimizers is None else several("optimizers", optimizers, Optimizer)
     if any(o.attempts for o in of_all):
@@ -100,8 +106,9 @@ def decorate(
         check_flag("decorate: master_weight", master_weight)
     masters = master_weight is not False
     if level == "O2":
+        found = replace(NAMED[LEVELS[level][low]], master_weights=masters)
         for model in all_models:
-            store_in(model, replace(NAMED["mixed"], master_weights=masters), as_dtype(LOW), NORMS)
+            store_in(model, found, as_dtype(low), NORMS)
         for o in of_all:
             o.bind(MasterWeights if masters else Weights)
             o.guard = Guard()
@@ -110,6 +117,9 @@ def decorate(
     return models if optimizers is None else (models, optimizers)
 
 
-def _check_dtype(asked_by, dtype):
-    if as_dtype(dtype).name != LOW:
-        raise PrecisionError(f"{asked_by}(dtype={dtype!r}): expected {LOW}")
+def _checked_dtype(asked_by, dtype):
+    """The name of a format that autocast may have. Raises PrecisionError for another."""
+    name = name_of(as_dtype(dtype))
+    if name not in LOWS:
+        raise PrecisionError(f"{asked_by}(dtype={dtype!r}): expected {' or '.join(LOWS)}")
+    return name

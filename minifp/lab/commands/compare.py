@@ -46,6 +46,7 @@ def compare(
       float32   everything in float32: what the others are compared with
       mixed     float16 storage, float32 sums, master weights, dynamic loss scaling
       autocast  float32 weights; a table says which operations work in float16
+      autocast-bfloat16  the same in bfloat16, without a loss scale
       bfloat16  as mixed in bfloat16, without a loss scale
       float8    as bfloat16, with operands of products rounded to 8 bits, with scales
       float16   float16 for everything, sums too, without master weights and loss scaling
