@@ -19,7 +19,7 @@ from minifp.autograd.tape import PARTLY, Node, Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
-from minifp.numerics.formats import as_stored, downcast
+from minifp.numerics.formats import as_native, as_stored, downcast
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import full, placed
 
@@ -150,7 +150,8 @@ def first_gradient(y, gradient, seed):
     if is_on_device(getattr(first, "array", first)):
         first = to_host(getattr(first, "array", first))
     try:
-        first = np.asarray(first.array if isinstance(first, Tensor) else first, float)
+        first = np.asarray(first.array if isinstance(first, Tensor) else first)
+        first = np.asarray(as_native(first), float)
     except (TypeError, ValueError):
         raise DTypeError(
             f"backward: gradient is a {type(gradient).__name__}: expected a tensor of shape "

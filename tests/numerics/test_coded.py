@@ -212,3 +212,12 @@ def test_sums_in_a_format_round_each_partial_sum(name):
             expected = rounded(expected + rounded(a))
             product = rounded(product + rounded(rounded(a) * rounded(b)))
         assert (total, dot) == (expected, product)
+
+
+def test_a_gradient_that_is_given_in_a_format_of_codes_is_its_numbers():
+    for dtype in ("bfloat16", "float32"):
+        x = fp.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
+        dy = fp.tensor([0.5, -3.0], dtype="bfloat16")
+        assert fp.grad(x * 2, x, dy)[0].tolist() == [1, -6]
+        (x * 2).backward(gradient=dy.array, seed=2.0)
+        assert x.grad.dtype == dtype and x.grad.tolist() == [2, -12]
