@@ -34,7 +34,7 @@ from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, r
 from minifp.numerics.shapes import shaped
 from minifp.numerics.sum_format import SumFormat
 from minifp.runtime.cpu import NumbaError, can_derive
-from minifp.runtime.cuda.arrays import is_on_device, to_device, to_host
+from minifp.runtime.cuda.arrays import check_stored, is_on_device, to_device, to_host
 from minifp.runtime.device import is_array
 
 # Every kernel, for the tests, the command line and whoever wants to know.
@@ -241,8 +241,11 @@ class Kernel:
         """The results for arrays on a GPU, computed on the CPU, and copied there and back.
 
         It is how the few kernels that no GPU has yet, and sums in other formats than float32, are
-        computed everywhere. Warns once for each kernel.
+        computed everywhere. Warns once for each kernel. Raises DeviceError for results in a format
+        that a GPU does not store.
         """
+        for dtype in to if isinstance(to, tuple) else (to,):
+            check_stored(dtype)
         warn_of_host(self.name, stacklevel=6)
         on_host = self(*[to_host(a) if is_on_device(a) else a for a in args], to=to, **params)
         if isinstance(on_host, tuple):

@@ -52,3 +52,11 @@ def test_an_operation_gives_on_the_gpu_what_it_gives_on_the_cpu(case, monkeypatc
             assert np.allclose(a, b, rtol=0, atol=ULPS * 2.0**-10 * largest, equal_nan=True)
         else:
             assert np.array_equal(a, b)
+
+
+def test_autocast_in_bfloat16_says_that_a_gpu_does_not_store_it():
+    x = fp.ones(2, 2, device="cuda")
+    with fp.autocast("cuda", dtype="bfloat16"):
+        assert (x + x).dtype == "float32"
+        with pytest.raises(fp.DeviceError, match="bfloat16 on a GPU: minifp stores float16 and"):
+            x @ x
