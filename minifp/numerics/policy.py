@@ -286,6 +286,8 @@ LEVELS = {  # Apex's optimization levels, by which a precision can be named too
     "O1": "autocast",
     "O2": "mixed",
     "O3": f"mixed,norm_parameters={HALF},master_weights=off,loss_scale=off",
+    "O4": CASTING[BRAIN],
+    "O5": STORING[BRAIN],
 }
 
 

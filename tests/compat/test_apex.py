@@ -12,6 +12,8 @@ from minifp.nn import functional as F
 amp = fp.amp
 STORED = {"O0": ("float32",) * 2, "O1": ("float32",) * 2, "O2": ("float16", "float32")}
 STORED["O3"] = ("float16",) * 2  # of a product's weights, of batch norm's
+STORED |= {"O4": ("float32",) * 2, "O5": ("bfloat16", "float32")}
+OUTPUTS = {"O1": "float16", "O4": "bfloat16"}
 
 
 @pytest.fixture
@@ -42,10 +44,16 @@ def test_a_level_trains_to_the_loss_of_float32(level, batch, capsys):
     assert loss.item() < 0.15
     assert (model[0].weight.dtype.name, model[2].weight.dtype.name) == STORED[level]
     assert str(model.precision) == str(fp.Precision.parse(level))
-    assert optimizer.has_masters == (level == "O2")
+    assert optimizer.has_masters == (level in ("O2", "O5"))
     scale = amp.state_dict()["loss_scaler0"]
     assert scale["loss_scale"] == (65536 if level in ("O1", "O2") else 1)
-    assert model(x).dtype == (fp.float16 if level == "O1" else fp.float32)
+    assert model(x).dtype == OUTPUTS.get(level, "float32")
+
+
+def test_level_o2_with_another_type_of_the_model_is_told_by_its_name(capsys):
+    model, _ = initialized(opt_level="O2", cast_model_type=fp.bfloat16, loss_scale=1.0)
+    assert str(model.precision) == "bfloat16"
+    assert "cast_model_type        : bfloat16\n" in capsys.readouterr().out
 
 
 def test_an_overflow_skips_the_next_step_and_halves_the_scale(batch, capsys):

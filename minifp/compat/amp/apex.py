@@ -1,9 +1,10 @@
-"""Apex's amp: optimization levels O0 to O3 for models and plain optimizers that are there already.
+"""Apex's amp: optimization levels O0 to O5 for models and plain optimizers that are there already.
 
 A level is a table of properties; `initialize` prints it, as Apex does. What they turn into: O0 is
 the precision "float32", O1 "autocast", O2 "mixed", and O3 float16 throughout, without masters and
-without a loss scale. Scales are adapted when `scale_loss` ends; a step after an overflow is
-skipped, and leaves gradients where they are. (apex/amp/frontend.py, handle.py and scaler.py.)
+without a loss scale; O4 is "autocast-bfloat16", O5 "bfloat16". Scales are adapted when `scale_loss`
+ends; a step after an overflow is skipped, and leaves gradients where they are.
+(apex/amp/frontend.py, handle.py and scaler.py.)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -92,7 +93,7 @@ def initialize(
     """Bring models and their plain optimizers to an optimization level; returns them, as given.
 
     models, optimizers: one or a list of each; optimizers that have made no step. enabled: False
-    changes nothing, and `scale_loss` does nothing. opt_level: "O0" to "O3", a table of properties,
+    changes nothing, and `scale_loss` does nothing. opt_level: "O0" to "O5", a table of properties,
     which is printed. cast_model_type, keep_batchnorm_fp32, master_weights, loss_scale: other values
     than the level's ("dynamic" or a number for the last). cast_model_outputs: the format of what
     models return, where they are cast (float32). num_losses: how many loss scales are kept.

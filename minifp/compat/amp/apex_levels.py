@@ -1,6 +1,6 @@
 """Apex's levels: a table of properties, and what they make of a model that is there already.
 
-(apex/amp/frontend.py and _initialize.py.)
+(apex/amp/frontend.py and _initialize.py; O4 and O5, in bfloat16, are in that of ROCm/apex.)
 """
 
 from dataclasses import dataclass, fields, replace
@@ -13,11 +13,11 @@ from minifp.errors import ArgumentError
 from minifp.nn.module import Module
 from minifp.nn.normalization import BatchNorm1d, BatchNorm2d
 from minifp.nn.parameter import Buffer, Parameter
-from minifp.numerics.autocast import LOW
-from minifp.numerics.formats import as_dtype, float32, is_float, wider
+from minifp.numerics.autocast import LOWS
+from minifp.numerics.formats import as_dtype, float32, is_float, name_of, wider
 from minifp.numerics.policy import LEVELS, Precision
 
-NARROW = as_dtype(LOW)
+NARROW, BRAIN = map(as_dtype, LOWS)
 BATCH_NORMS = BatchNorm1d, BatchNorm2d
 
 
@@ -34,7 +34,8 @@ class Properties:
     loss_scale: float | str
 
     def __str__(self) -> str:
-        return "\n".join(f"{f.name:23}: {getattr(self, f.name)}" for f in fields(self))
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))
+        return "\n".join(f"{n:23}: {name_of(v) if hasattr(v, 'kind') else v}" for n, v in values)
 
 
 TABLE = {
@@ -42,12 +43,16 @@ TABLE = {
     "O1": Properties(True, "O1", None, True, None, None, "dynamic"),
     "O2": Properties(True, "O2", NARROW, False, True, True, "dynamic"),
     "O3": Properties(True, "O3", NARROW, False, False, False, 1.0),
+    "O4": Properties(True, "O4", None, True, None, None, 1.0),
+    "O5": Properties(True, "O5", BRAIN, False, True, True, 1.0),
 }
 WHAT = {
     "O0": "Pure FP32 training.",
     "O1": "Insert automatic casts around operations.",
     "O2": "FP16 training with FP32 batchnorm and FP32 master weights.",
     "O3": "Pure FP16 training.",
+    "O4": "Insert automatic casts around operations, in BFLOAT16.",
+    "O5": "BFLOAT16 training with FP32 batchnorm and FP32 master weights.",
 }
 
 
@@ -71,21 +76,21 @@ def check_overrides(opt_level: str, overrides: dict[str, Any]) -> None:
     for name in ("keep_batchnorm_fp32", "master_weights"):
         if name in overrides:
             check_flag(f"amp.initialize: {name}", overrides[name])
-    if opt_level != "O1":
+    if not TABLE[opt_level].patch_torch_functions:
         return
     if "keep_batchnorm_fp32" in overrides:
         raise ArgumentError(
-            "With opt_level O1, batchnorm functions are automatically patched to run in FP32, so "
-            "keep_batchnorm_fp32 should be None."
+            f"With opt_level {opt_level}, batchnorm functions are automatically patched to run "
+            "in FP32, so keep_batchnorm_fp32 should be None."
         )
     if overrides.get("master_weights"):
         raise ArgumentError(
-            "It doesn't make sense to use master_weights with O1. With O1, your model weights "
-            "themselves should be FP32."
+            f"It doesn't make sense to use master_weights with {opt_level}. With {opt_level}, your "
+            "model weights themselves should be FP32."
         )
     if "cast_model_type" in overrides:
         raise ArgumentError(
-            "O1 inserts casts around operations, so with O1, the model weights "
+            f"{opt_level} inserts casts around operations, so with {opt_level}, the model weights "
             "themselves should remain FP32: cast_model_type should be None."
         )
 
@@ -130,13 +135,15 @@ def precision_of(properties: Properties) -> Precision:
     level = Precision.parse(LEVELS[properties.opt_level])
     if properties.patch_torch_functions:
         return level
-    format = properties.cast_model_type.name
+    format = name_of(properties.cast_model_type)
     norms = float32.name if properties.keep_batchnorm_fp32 else format
-    masters, scale = bool(properties.master_weights), properties.loss_scale
-    scale = None if scale == 1 else scale
-    storage = dict.fromkeys(("weights", "activations", "gradients"), format)
-    storage |= {"norm_parameters": norms}
-    return replace(level, **storage, master_weights=masters, loss_scale=scale)
+    return replace(
+        level,
+        storage=format,
+        norm_parameters=norms,
+        master_weights=bool(properties.master_weights),
+        loss_scale=None if properties.loss_scale == 1 else properties.loss_scale,
+    )
 
 
 def _cast_inputs(module, args, format):
