@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
-from minifp.numerics.formats import bfloat16, float16, float32
+from minifp.numerics.formats import bfloat16, float16, float32, name_of
 
 LOW, WIDE = float16.name, float32.name
 LOWS = (LOW, bfloat16.name)  # what a row of LOW may mean, as PyTorch's autocast may
@@ -24,7 +24,7 @@ REFUSED = "refused"
 CHOICES = (*LOWS, WIDE, WIDEST, GIVEN, REFUSED)
 
 # What is alike about the operations of a kind: their format, LOW for that of few bits, and why it
-# is that one; where another reason is true for bfloat16, that too.
+# is that one.
 KINDS = {
     "product": (
         LOW,
@@ -63,7 +63,7 @@ KINDS = {
     "wide_sum": (GIVEN, "sums in float32 whatever its input is, and rounds once"),
     "exact": (GIVEN, "chooses or moves numbers: nothing is rounded"),
 }
-IN_BFLOAT16 = {  # where float16's reason is its range, or its number of digits
+IN_BFLOAT16 = {  # the reason where float16's is its range, or its number of digits
     "product": "products of bfloat16 are exact in float32, where they are summed, within its "
     "range: half the bytes",
     "power": "grows or shrinks by powers of its argument: within bfloat16's range, but powers "
@@ -168,17 +168,13 @@ def checked(given: Any) -> Table | None:
     """The table that a precision is given. None: no autocast.
 
     given: None or False; True; one of LOWS; a dict of changes, or pairs; or (one of LOWS, changes).
-    Raises PrecisionError for an operation or a format that does not exist.
+    Formats may be dtypes. Raises PrecisionError for an operation or a format that does not exist.
     """
     if given is None or given is False:
         return None
-    low, edits = (LOW, {}) if given is True else (LOW, given)
-    if isinstance(given, str) and given in LOWS:
-        low, edits = given, {}
-    elif isinstance(given, tuple) and len(given) == 2 and given[0] in LOWS:
-        low, edits = given
+    low, edits = _low_and_edits(LOW if given is True else given)
     try:
-        edits = dict(edits)
+        edits = {name: _name(format) for name, format in dict(edits).items()}
     except (TypeError, ValueError):
         raise PrecisionError(
             f"operations={given!r}: expected a dict such as "
@@ -196,6 +192,19 @@ def checked(given: Any) -> Table | None:
             raise PrecisionError(f"operations: {name}={format!r}: expected {', '.join(CHOICES)}")
     changed = (item for item in edits.items() if item[1] != row_of(item[0], low).format)
     return Table(low, tuple(sorted(changed)))
+
+
+def _low_and_edits(given):
+    """The pair that one of them, or both, stand for."""
+    if _name(given) in LOWS:
+        return _name(given), {}
+    is_pair = isinstance(given, tuple) and len(given) == 2 and _name(given[0]) in LOWS
+    return (_name(given[0]), given[1]) if is_pair else (LOW, given)
+
+
+def _name(format):
+    """A format's name, of a dtype too."""
+    return name_of(format) if hasattr(format, "kind") else format
 
 
 class OpList:

@@ -182,7 +182,11 @@ def test_changing_a_row_to_what_it_is_changes_nothing():
         p = fp.Precision.parse(name)
         assert fp.Precision.parse(f"{name},softmax=float32,linear={low}") == p
         assert fp.Precision.parse(f"float32,operations={low}").operations == p.operations
-    assert str(fp.Precision(operations="bfloat16")) == "autocast-bfloat16"
+    for brain in ("bfloat16", fp.bfloat16, (fp.bfloat16, {"linear": fp.bfloat16})):
+        assert str(fp.Precision(operations=brain)) == "autocast-bfloat16"
+    edited = fp.Precision(operations=("bfloat16", {"exp": fp.float16}))
+    assert edited == fp.Precision.parse("autocast-bfloat16,exp=float16")
+    assert edited.autocast_formats == {"float16", "bfloat16"}
     assert fp.Precision.parse("autocast,operations=on") == fp.Precision.parse("autocast")
 
 
