@@ -45,6 +45,8 @@ class LeakyReLU(FunctionLayer, of=F.leaky_relu):
 class PReLU(Module):
     """x, or weight times x where x <= 0.   weight: (num_parameters), `init`; 1 or the channels."""
 
+    multiplies = False
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
         positive(num_parameters=num_parameters)
         self.num_parameters, self.init = num_parameters, init

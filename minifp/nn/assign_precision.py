@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from minifp.derive.outside import is_ours
 from minifp.errors import ArgumentError, PrecisionError
 from minifp.nn.module import Module
 from minifp.nn.parameter import Parameter
@@ -23,9 +24,10 @@ def assign_precision(model: M, precision: policy.Precision | str | None = None) 
     precision: such as "mixed;decoder.*=bfloat16;head=float32"; by default that in which the model
         was made, and then nothing is done where that has no parts.
 
-    Raises PrecisionError for a pattern that matches no module, and for a module or parameter that
-    is there by several paths to which different parts belong; ArgumentError for what is no model.
-    All with nothing changed.
+    Raises PrecisionError for a pattern that matches no module, for a product's where none that it
+    matches multiplies, or has anything to do for the switch, and for a module or parameter that is
+    there by several paths to which different parts belong; ArgumentError for what is no model. All
+    with nothing changed.
     """
     roots: Any = model if isinstance(model, Mapping) else {"": model}
     for name, root in roots.items():
@@ -43,30 +45,50 @@ def assign_precision(model: M, precision: policy.Precision | str | None = None) 
         )
     whole = policy.as_precision(next(iter(made_in.values())) if precision is None else precision)
     modules = [pair for name, root in roots.items() for pair in root._paths(name)]
-    _check_matched(whole, [path for path, _ in modules])
+    _check_matched(whole, modules)
     _check_shared(whole, modules)
     for path, module in modules:
         module._assign(whole.of_module(path))
     return model
 
 
-def _check_matched(whole, paths):
-    for pattern, _ in whole.parts:
-        if not any(holds_for(pattern, path) for path in paths):
-            known = [path for path in paths if path]
-            told = ", ".join(nearest(pattern, known) or known[:SHOWN]) or "none"
+def _check_matched(whole, modules):
+    for part in whole.read_parts:
+        matched = {path: m for path, m in modules if holds_for(part.pattern, path)}
+        said = f'assign_precision: {part.key!r} of precision "{whole}" matches'
+        if not matched:
+            known = [path for path, _ in modules if path]
+            told = ", ".join(nearest(part.pattern, known) or known[:SHOWN]) or "none"
             raise PrecisionError(
-                f'assign_precision: {pattern!r} of precision "{whole}" matches no module: there '
-                f"are {told}{', ...' if len(known) > SHOWN else ''} (model.named_modules() has all)"
+                f"{said} no module: there are {told}{', ...' if len(known) > SHOWN else ''} "
+                "(model.named_modules() has all)"
             )
+        if part.product is not None and not any(map(may_multiply, matched.values())):
+            told = [f"{path} ({type(m).__name__})" for path, m in matched.items()][:SHOWN]
+            raise PrecisionError(
+                f"{said} nothing that multiplies: {', '.join(told)}: expected a pattern for "
+                "layers with products, such as linear, convolutional or recurrent ones"
+            )
+
+
+def may_multiply(module: Module) -> bool:
+    """Whether a module has products beside those of the modules inside, as far as is known."""
+    for cls in type(module).__mro__:
+        own = vars(cls)
+        if "multiplies" in own:
+            return own["multiplies"]
+        if "forward" in own and not is_ours(own["forward"]):
+            return True
+    return True
 
 
 def _check_shared(whole, modules):
     """Raise PrecisionError for what is owned twice, and would be in two precisions."""
     seen: dict[int, tuple] = {}
     for path, module in modules:
-        own = whole.of_module(path)
+        found = whole.of_module(path)
         for name, thing in [("", module), *module._all_named(Parameter, recurse=False)]:
+            own = found if thing is module else found.base  # products do not say how it is stored
             place = ".".join(filter(None, (path, name))) or "the model"
             first, other = seen.setdefault(id(thing), (place, own))
             if other is not own:

@@ -12,6 +12,8 @@ N = TypeVar("N", bound="_Numbered")
 class _Held(Module):
     """What holds modules for another one and is not called: they carry its name in paths."""
 
+    multiplies = False
+
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         self._take_name(self._name)
@@ -111,6 +113,8 @@ class Sequential(_Numbered):
     A slice is a Sequential in which they keep their names, as in PyTorch. What is put in or taken
     out in the middle makes all names numbers again.
     """
+
+    multiplies = False
 
     @overload
     def __init__(self, *modules: Module) -> None: ...

@@ -19,6 +19,8 @@ class Embedding(Module):
     padding_idx: a row that begins as zeros and gets no gradient; from the end where negative.
     """
 
+    multiplies = False
+
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None
     ) -> None:

@@ -27,6 +27,7 @@ class FunctionLayer(Module):
     """
 
     function: ClassVar[Callable[..., Any]]
+    multiplies: ClassVar[bool] = False
     settings: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[tuple[str, ...] | None] = None
 

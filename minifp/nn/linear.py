@@ -38,6 +38,8 @@ class Linear(Module):
 class Flatten(Module):
     """All axes but the first as one (or those from start_dim to end_dim)."""
 
+    multiplies = False
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         self.start_dim, self.end_dim = start_dim, end_dim
 
@@ -47,6 +49,8 @@ class Flatten(Module):
 
 class Unflatten(Module):
     """One axis as several: those of `unflattened_size`, in which one size may be -1."""
+
+    multiplies = False
 
     def __init__(self, dim: int, unflattened_size: Ints) -> None:
         sizes = unflattened_size
@@ -74,6 +78,8 @@ class Unflatten(Module):
 
 class Identity(Module):
     """What it is given, as it is; arguments to make it with are taken and forgotten."""
+
+    multiplies = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -8,7 +8,7 @@ the one that `assign_precision` has given it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,8 +38,13 @@ class Incompatible(NamedTuple):
 
 
 class Module:
-    """The base of layers and models: set parameters and modules as attributes, define forward."""
+    """The base of layers and models: set parameters and modules as attributes, define forward.
 
+    multiplies: whether a forward that is minifp's own has products (numerics/products.py) beside
+    those of the modules inside; of others it is not known.
+    """
+
+    multiplies: ClassVar[bool] = True
     training: bool
     _precision: policy.Precision | None  # None: the active one
     _name: str
@@ -96,7 +101,7 @@ class Module:
             if not outer:
                 warn_of_autocast(self, own)
             with policy.precision(own):
-                if own.whole not in (None, own) and own != active:
+                if own.has_door and own.base != active.base:
                     args, kwargs = entering(args, own), entering(kwargs, own)
                 return self._run(args, kwargs)
         except MinifpError as error:

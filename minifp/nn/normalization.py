@@ -38,6 +38,8 @@ class _Norm(Module):
     momentum: of the running statistics; None is their average over all batches so far.
     """
 
+    multiplies = False
+
     running_mean: Any  # each of these a Buffer, or None
     running_var: Any
     num_batches_tracked: Any
@@ -184,6 +186,8 @@ class InstanceNorm2d(_InstanceNorm):
 class GroupNorm(Module):
     """Normalisation of `num_groups` groups of channels of (N, C, ...). weight, bias: (C)."""
 
+    multiplies = False
+
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *,
         bias: bool = True,
@@ -220,6 +224,8 @@ class GroupNorm(Module):
 class LayerNorm(Module):
     """Layer normalisation over the last axes. weight, bias: `normalized_shape`, norm parameters."""
 
+    multiplies = False
+
     def __init__(
         self, normalized_shape: Ints, eps: float = 1e-5, elementwise_affine: bool = True,
         bias: bool = True,
@@ -247,6 +253,8 @@ class RMSNorm(Module):
 
     eps: None is that of the format in which it is computed, float32's at least.
     """
+
+    multiplies = False
 
     def __init__(
         self, normalized_shape: Ints, eps: float | None = None, elementwise_affine: bool = True

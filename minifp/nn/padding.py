@@ -12,6 +12,7 @@ from minifp.typing import Ints
 
 
 class _Pad(Module):
+    multiplies = False
     mode, ndim = "constant", 1
 
     def __init__(self, padding: Ints) -> None:

@@ -11,6 +11,8 @@ from minifp.nn.parameter import Parameter
 
 
 class _Parameters(Module):
+    multiplies = False
+
     def _own(self):
         return {n: p for n, p in vars(self).items() if isinstance(p, Parameter)}
 

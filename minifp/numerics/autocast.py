@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
 from minifp.numerics.formats import bfloat16, float16, float32, name_of
+from minifp.numerics.products import lines_of
 
 LOW, WIDE = float16.name, float32.name
 LOWS = (LOW, bfloat16.name)  # what a row of LOW may mean, as PyTorch's autocast may
@@ -208,16 +209,21 @@ def _name(format):
 
 
 class OpList:
-    """The table in use: `print` shows it, grouped; `op_list["softmax"]` is one Row."""
+    """The table in use: `print` shows it, grouped; `op_list["softmax"]` is one Row.
 
-    def __init__(self, table: Table | None = None) -> None:
-        table = table or Table()
-        names = {*KIND_OF, *operations, *dict(table.edits)}
-        self.rows = {name: table.row(name) for name in sorted(names)}
+    table: a Table, None for none. products: rows of what parts and products have of their own,
+    which are shown below it (see products.py).
+    """
+
+    def __init__(self, table: Table | None, products=()) -> None:
+        names = () if table is None else (*KIND_OF, *operations, *dict(table.edits))
+        self.products = list(products)
+        self.rows = {name: (table or Table()).row(name) for name in sorted({*names})}
 
     def __getitem__(self, operation):
         if operation not in self.rows:
-            raise PrecisionError(f"no operation {operation!r}: expected {', '.join(self.rows)}")
+            known = ", ".join(self.rows) or "none, without autocast"
+            raise PrecisionError(f"no operation {operation!r}: expected {known}")
         return self.rows[operation]
 
     def __iter__(self):
@@ -227,7 +233,11 @@ class OpList:
         return len(self.rows)
 
     def __repr__(self):
+        below = lines_of(self.products) if self.products else []
+        return "\n".join([*(self._lines() if self.rows else ()), *below])
+
+    def _lines(self):
         width, order = max(map(len, self.rows)), {choice: i for i, choice in enumerate(CHOICES)}
         rows = sorted(self, key=lambda row: (order[row.format], row.reason == UNLISTED))
         lines = [f"{row.operation:{width}}  {row.format:8}  {row.reason}" for row in rows]
-        return "\n".join([f"{'operation':{width}}  {'format':8}  reason", *lines])
+        return [f"{'operation':{width}}  {'format':8}  reason", *lines]

@@ -31,6 +31,7 @@ from minifp.numerics.formats import (
 from minifp.numerics.guarded import Guarded
 from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
+from minifp.numerics.products import PRODUCTS, product_of
 from minifp.numerics.shapes import shaped
 from minifp.numerics.sum_format import SumFormat
 from minifp.runtime.cpu import NumbaError, can_derive
@@ -76,6 +77,8 @@ class Kernel:
         self.keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         self.wants = tuple(p.name for p in parameters if p.name in PRIMITIVES)
         check_choice(f"kernel {self.name}: role", rule.role, ROLES)
+        if rule.product is not None:
+            check_choice(f"kernel {self.name}: product", rule.product, PRODUCTS)
         for operand in rule.operands:
             known = (*self.names, *self.wants)
             check_choice(f"kernel {self.name}: an operand", operand.name, known)
@@ -139,8 +142,8 @@ class Kernel:
         if precision.shapes_only:
             formats = replace(formats, operands=())  # whose numbers count for nothing
             return formats, partial(shaped, self, formats), by_rule
-        if formats.operands:
-            self._check_operands(kinds, precision)
+        if self.rule.role == "dot" and (formats.operands or precision.products):
+            self._check_operands(kinds, precision, formats)
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
             compiled = None if precision.by_references else self.device_kernel
@@ -154,14 +157,14 @@ class Kernel:
             compiled = partial(compiled, enter=formats.state)
         return formats, compiled, by_rule
 
-    def _check_operands(self, kinds, precision):
+    def _check_operands(self, kinds, precision, formats):
         """Raise PrecisionError where operands cannot be rounded as a precision wants."""
         if not self.rule.operands:
             raise PrecisionError(
                 f'{self.name} under "{precision}": the kernel does not say which of its arguments '
                 "enter products: expected kernel(..., operands={name: axes that are summed})"
             )
-        if any(kind in ON_DEVICE for kind in kinds):
+        if formats.operands and any(kind in ON_DEVICE for kind in kinds):
             raise PrecisionError(
                 f'{self.name} under "{precision}": operands are rounded on the CPU only: expected '
                 "arrays there, or operands=off,gradient_operands=off,operand_scale=off"
@@ -312,20 +315,22 @@ class Kernel:
 
 def kernel(
     role: str, *out: str, operands: Mapping[str, Axes] | None = None,
-    gradients: Mapping[str, Axes] | None = None,
+    gradients: Mapping[str, Axes] | None = None, product: str | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]:  # fmt: skip
     """Make `reference(*arrays, **params)` a Kernel with this role and these result formats.
 
     operands, gradients: the arguments that enter products, and of them those that are gradients;
     of each the axes along which it is summed (of those that it has), or a function that tells them
-    from the parameters.
+    from the parameters. product: "wgrad" of the gradient of a weight; of others operands tell
+    which of PRODUCTS they are (see products.py).
 
-    Raises ArgumentError for a role that does not exist, for a result in the format of what is no
-    argument of the reference, and for an operand that is none.
+    Raises ArgumentError for a role or product that does not exist, for a result in the format of
+    what is no argument of the reference, and for an operand that is none.
     """
     enter = [Operand(name, axes, False) for name, axes in (operands or {}).items()]
     enter += [Operand(name, axes, True) for name, axes in (gradients or {}).items()]
-    return lambda reference: Kernel(reference, Rule(role, out, tuple(enter)))
+    product = product or product_of(role, enter)
+    return lambda reference: Kernel(reference, Rule(role, out, tuple(enter), product))
 
 
 class OnHostWarning(UserWarning):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import PrecisionError
-from minifp.numerics import autocast, precision_parts
+from minifp.numerics import autocast, precision_parts, products
 from minifp.numerics.formats import (
     as_dtype,
     bfloat16,
@@ -57,6 +57,8 @@ from minifp.runtime.contexts import Context, Entry
 COMPUTE = "compute"  # a result that stays in the format the kernel works in: at least float32
 GIVEN = "given"  # a result whose format the caller gives: gradients (the tape knows their format)
 
+OF_SOME = "products", "parts"  # what a precision has beside its switches
+
 ROLES = {
     "map": "element by element: each result rounded once",
     "dot": "sums of products, summed in `accumulate`, each result rounded once",
@@ -74,11 +76,13 @@ class Rule:
     out:  for each result, the arguments whose format it takes ("x"; "x y" is the wider one), or
           COMPUTE, or GIVEN. "The first one" would be wrong for `where(mask, x, y)`.
     operands: what enters products: arguments, and "enter", the state inside of a sequence.
+    product: which of a layer's PRODUCTS it is (products.py); None if it is none, or does not say.
     """
 
     role: str
     out: tuple
     operands: tuple[Operand, ...] = ()
+    product: str | None = None
 
 
 # ---- the model-wide precision -------------------------------------------------------------------
@@ -107,8 +111,10 @@ class Precision(precision_parts.InParts):
     operations: None, or for autocast "float16" or "bfloat16", in which products are then computed,
         or the changes of its table, {"softmax": "float16"}, or both as a pair (see autocast.py):
         operations cast their inputs as their rows say, `activations` is what tensors are made in.
+    products: {"wgrad:accumulate": "float32"}, switches of one product of layers (see products.py).
     parts: {pattern: text}, precisions of single modules by their paths, of which later ones win
-        (see precision_parts.py) of all switches but those SHARED by the parameters of an optimizer.
+        (see precision_parts.py) of all switches but those SHARED by the parameters of an optimizer;
+        and {"pattern.wgrad:accumulate": "float32"}, one switch of one product of theirs.
         `fp.assign_precision` gives a model its parts.
 
     Raises PrecisionError for a format that does not exist or a loss scale that is not positive,
@@ -130,6 +136,7 @@ class Precision(precision_parts.InParts):
     optimizer_state: str = "float32"
     loss_scale: str | float | None = None
     operations: Any = None
+    products: tuple | dict = ()
     parts: tuple | dict = ()
     storage: InitVar[str | None] = None
     resolved: dict = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -158,6 +165,7 @@ class Precision(precision_parts.InParts):
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked(self.operations))
         object.__setattr__(self, "parts", precision_parts.checked(self.parts, self.parse))
+        object.__setattr__(self, "products", products.checked(self.products, self))
 
     @staticmethod
     def _format_name(name, value):
@@ -201,7 +209,7 @@ class Precision(precision_parts.InParts):
                 f'with changes such as "mixed,loss_scale=128"{meant(name, NAMED)}'
             )
         values: dict = {"parts": parts} if parts else {}
-        edits = {}
+        edits, of_products = {}, {}
         for change in changes:
             key, equals, value = (part.strip() for part in change.partition("="))
             if equals and key in (*SWITCHES, "storage"):
@@ -209,10 +217,13 @@ class Precision(precision_parts.InParts):
                 values.update(dict.fromkeys(names, read_switch(key, value, text)))
             elif equals and key in (*autocast.KIND_OF, *autocast.operations):
                 edits[key] = value
+            elif equals and ":" in key:
+                of_products[key] = products.read(key, value, text)
             else:
                 raise PrecisionError(
                     f"{change!r} in precision {text!r}: expected switch=value with one of "
-                    f"{', '.join(SWITCHES)}, storage, or under autocast an operation"
+                    f"{', '.join(SWITCHES)}, storage, or under autocast an operation, or the "
+                    f"switch of a product, as {products.EXAMPLE}"
                 )
         if edits:
             table = autocast.checked(values.get("operations", NAMED[name].operations))
@@ -222,6 +233,8 @@ class Precision(precision_parts.InParts):
                     f'under "autocast" only'
                 )
             values["operations"] = table.low, edits
+        if of_products:
+            values["products"] = of_products
         return replace(NAMED[name], **values) if values else NAMED[name]
 
     def __str__(self):
@@ -249,10 +262,11 @@ class Precision(precision_parts.InParts):
         if self.autocast_low != base.autocast_low:
             changes.append(f"operations={written(self.autocast_low)}")
         edits = () if self.operations is None else self.operations.edits
-        return [*changes, *(f"{name}={format}" for name, format in edits)]
+        pairs = *edits, *((key, written(value)) for key, value in self.products)
+        return [*changes, *(f"{name}={value}" for name, value in pairs)]
 
 
-SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name != "parts")
+SWITCHES = tuple(f.name for f in fields(Precision) if f.init and f.name not in OF_SOME)
 HALF, BRAIN, SINGLE, DOUBLE = float16.name, bfloat16.name, float32.name, float64.name
 NAMED = {
     SINGLE: Precision(),
@@ -353,18 +367,21 @@ def _variant(p, **state):
 
 
 def op_list(precision: Precision | str | None = None) -> autocast.OpList:
-    """Which operation works in which format under autocast, and why.
+    """Which operation works in which format under autocast, and why; and what parts and products
+    of a model have of their own.
 
-    precision: a Precision or its text, such as "autocast,softmax=float16"; by default the active
-    one if it is an autocast precision, or else "autocast". Raises PrecisionError for one that has
-    no such table.
+    precision: a Precision or its text, such as "autocast,softmax=float16" or
+    "mixed;*.wgrad:accumulate=float16"; by default the active one if it has something to list, or
+    else "autocast". Raises PrecisionError for one that has nothing.
     """
     p = get_precision() if precision is None else as_precision(precision)
-    if p.operations is None and precision is not None:
+    of_parts = products.rows_of(p)
+    if p.operations is None and not of_parts and precision is not None:
         raise PrecisionError(
-            f'precision "{p}" has no table of operations: expected "autocast", perhaps changed'
+            f'precision "{p}" has no table of operations: expected "autocast", perhaps changed, '
+            f'or what has parts or products of its own, such as "mixed,{products.EXAMPLE}"'
         )
-    return autocast.OpList(p.operations)
+    return autocast.OpList(p.operations if of_parts else p.operations or autocast.Table(), of_parts)
 
 
 # ---- where a rule meets a precision -------------------------------------------------------------
@@ -396,6 +413,7 @@ def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
 
     Tensors without dimensions are weak, as in PyTorch: they decide only among themselves.
     """
+    p = products.of_product(p, rule.product)
     dtypes = {name: kind[0] for name, kind in zip(names, kinds) if kind is not None}
     strong = {name for name, kind in zip(names, kinds) if kind is not None and not kind[1]}
     sums = sum_format(p.reduce), sum_format(p.accumulate)

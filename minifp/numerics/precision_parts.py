@@ -1,10 +1,13 @@
 """Parts of a precision, each for the modules of a model that a pattern names.
 
-    mixed;decoder.*=bfloat16;decoder.norm=float32
+    mixed;decoder.*=bfloat16;decoder.norm=float32;*.wgrad:accumulate=float16
 
-A pattern is a shell's (fnmatch, whose * also matches dots), for the dotted path of a module as
+A part is pattern=precision, or pattern.product:switch=value, which changes one switch of one of the
+three products (see products.py) of modules and leaves their precision as it is otherwise. A
+pattern is a shell's (fnmatch, whose * also matches dots), for the dotted path of a module as
 `named_modules()` gives it; "*" matches the model itself, whose path is "". What holds for a module
-holds for all inside of it, unless a later part says otherwise.
+holds for all inside of it, unless a later part says otherwise: a precision is that of all, also
+of what earlier parts have changed.
 """
 
 import re
@@ -12,18 +15,53 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
+from minifp.numerics import products
+from minifp.numerics.switches import written
 
 BETWEEN = ";"
 SHARED = ("master_weights", "update_rounding", "compensated", "optimizer_state", "loss_scale")
-STATE = ("by_references", "shapes_only", "whole")  # what a precision has beside its switches
+STATE = ("by_references", "shapes_only", "whole", "place")  # what it has beside its switches
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
 EXPECTED = (
     "expected pattern=precision, with the path of modules, perhaps with *, ? and [...], as in "
-    '"mixed;decoder.*=bfloat16;head=float32"'
+    '"mixed;decoder.*=bfloat16;head=float32", or pattern.product:switch=value, as in '
+    '"mixed;*.wgrad:accumulate=float16"'
 )
+
+
+class Part(NamedTuple):
+    """A part that was read. key: what stands before its first "=", of which the rest is made;
+    text: what stands behind, of a precision or of the value of the product's switch."""
+
+    key: str
+    text: str
+    pattern: str
+    product: str | None = None
+    switch: str | None = None
+
+    @property
+    def told(self) -> str:
+        """What holds for its modules: "bfloat16", or "accumulate=float32"."""
+        return self.text if self.switch is None else f"{self.switch}={self.text}"
+
+
+def read_part(key: Any, text: Any) -> Part:
+    """A part from its key. Raises PrecisionError for one that cannot be read."""
+    before, colon, switch = key.partition(":") if isinstance(key, str) else (key, "", "")
+    pattern, dot, product = before.rpartition(".") if colon else (before, "", "")
+    if colon and not dot and product in products.PRODUCTS:
+        raise PrecisionError(
+            f"part {key!r} names no modules: expected *.{key}={text} for all of a model; or, "
+            f'before the first "{BETWEEN}", {key}={text} for all that is computed'
+        )
+    if not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
+        raise PrecisionError(f"{key!r} as the pattern of a part: {EXPECTED}")
+    if not colon:
+        return Part(key, text, pattern)
+    return Part(key, text, pattern, *products.read_key(f"{product}:{switch}", f"in part {key!r}"))
 
 
 def split(text: str) -> tuple[str, list[tuple[str, str]]]:
@@ -52,15 +90,15 @@ def joined(whole: str, parts: Iterable[tuple[str, str]]) -> str:
 def checked(
     given: Mapping[str, str] | Iterable[tuple[str, str]], parse: Callable[[str], Any]
 ) -> tuple[tuple[str, str], ...]:
-    """The parts, pairs of a pattern and its precision's canonical text. Raises PrecisionError."""
+    """The parts, pairs of what stands before and behind the first "=": a pattern and its
+    precision's canonical text, or a switch of a product and its value. Raises PrecisionError."""
     pairs, seen = [], set()
     try:
         items = [(p, t) for p, t in (given.items() if isinstance(given, Mapping) else given)]
     except (TypeError, ValueError):
         raise PrecisionError(f"parts={given!r}: expected {{pattern: precision}}") from None
     for pattern, text in items:
-        if not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
-            raise PrecisionError(f"{pattern!r} as the pattern of a part: {EXPECTED}")
+        part = read_part(pattern, text)
         if not isinstance(text, str) or BETWEEN in text:
             raise PrecisionError(
                 f"part {pattern!r}: {text!r}: expected the text of a precision without parts"
@@ -69,6 +107,10 @@ def checked(
             raise PrecisionError(f"part {pattern!r} is there twice: expected each pattern once")
         seen.add(pattern)
         try:
+            if part.product is not None:
+                value = products.read(f"{part.product}:{part.switch}", text, f"{pattern}={text}")
+                pairs.append((pattern, written(value)))
+                continue
             check_own(text)
             pairs.append((pattern, parse(text).text(SHARED)))
         except PrecisionError as error:
@@ -100,12 +142,14 @@ class InParts:
     """What a Precision is to the modules of a model.
 
     parts: as `checked` returns them. whole: of a precision that modules were assigned, that of the
-    model; None before.
+    model; None before. place: then its number in `assigned`, and the numbers of the parts that have
+    changed switches of its products.
     """
 
     parts: Any
     whole: Any
     parse: Any
+    place: tuple[int, ...] = ()
 
     @property
     def awaits(self) -> bool:
@@ -113,30 +157,79 @@ class InParts:
         return bool(self.parts) and self.whole is None
 
     @cached_property
+    def read_parts(self) -> list[Part]:
+        """The parts, read."""
+        return [read_part(*pair) for pair in self.parts]
+
+    @cached_property
     def assigned(self) -> tuple:
-        """What modules are assigned: those of no part this precision, those of each part its own.
-        All of them know the whole."""
-        of_parts = [self.parse(text) for _, text in self.parts]
+        """What modules are assigned: those of no part this precision, those of each part its own,
+        before switches of products are changed. All of them know the whole."""
+        of_parts = [self.parse(part.text) for part in self.read_parts if part.product is None]
         found = tuple([with_state(replace(p), self) for p in (self, *of_parts)])
-        for p in found:
-            p.__dict__.update(whole=found[0], assigned=found)
+        for number, p in enumerate(found):
+            p.__dict__.update(whole=found[0], place=(number,), assigned=found)
         return found
 
+    @cached_property
+    def with_changes(self) -> dict[tuple[int, ...], Any]:
+        """Those of `assigned` with switches of products changed by parts, by their places."""
+        return {}
+
     def of_module(self, path: str) -> Any:
-        """That of `assigned` which the module at a path has: of the last part that holds for it."""
-        patterns = [pattern for pattern, _ in self.parts]
-        numbers = [i for i, pattern in enumerate(patterns, 1) if holds_for(pattern, path)]
-        return self.assigned[numbers[-1] if numbers else 0]
+        """What the module at a path is assigned: the last precision that holds for it, with what
+        later parts change. Raises PrecisionError where they leave a switch nothing to do."""
+        place, count = (0,), 0
+        for number, part in enumerate(self.read_parts):
+            count += part.product is None
+            if holds_for(part.pattern, path):
+                place = (count,) if part.product is None else (*place, number)
+        return self.at(place)
+
+    def at(self, place: tuple[int, ...]) -> Any:
+        """What is assigned at a place."""
+        base = self.assigned[place[0]]
+        if len(place) == 1:
+            return base
+        known = self.assigned[0].with_changes
+        if place not in known:
+            parts = [self.read_parts[number] for number in place[1:]]
+            own = {f"{part.product}:{part.switch}": part for part in parts}
+            values = {key: products.read(key, part.text, part.key) for key, part in own.items()}
+            try:
+                made = replace(base, products=dict(base.products) | values, parts=())
+            except PrecisionError as error:
+                by = " and ".join(f"{part.key}={part.text}" for part in parts)
+                raise PrecisionError(f"part {by}: {error}") from None
+            known[place] = with_state(made, base, place=place, assigned=base.assigned)
+        return known[place]
+
+    @property
+    def base(self) -> Any:
+        """That of `assigned` which this is but for switches of products; itself if it is none."""
+        return self.assigned[self.place[0]] if self.place else self
+
+    @property
+    def has_door(self) -> bool:
+        """Whether activations that enter its modules are cast to its format: of parts that are
+        precisions, and of no whole."""
+        return self.whole is not None and self.base.whole != self.base
+
+    def part_of(self, product: str, switch: str) -> Part | None:
+        """The part that has decided a switch of a product; None for this precision itself."""
+        parts = [self.whole.read_parts[number] for number in self.place[1:]]
+        own = [part for part in parts if (part.product, part.switch) == (product, switch)]
+        return own[-1] if own else None
 
     def __reduce__(self) -> tuple:
         if self.whole is None:
             return self.parse, (str(self),)
-        return assigned_in, (self.parse, str(self.whole), self.whole.assigned.index(self))
+        return assigned_in, (self.parse, str(self.whole), self.place)
 
 
-def assigned_in(parse: Callable[[str], Any], text: str, index: int) -> Any:
+def assigned_in(parse: Callable[[str], Any], text: str, place: tuple[int, ...]) -> Any:
     """One of what modules are assigned of a precision, as a pickle names it."""
-    return parse(text).assigned[index]
+    return parse(text).at(place)
 
 
 def with_state(new: Any, old: Any, **state: Any) -> Any:

@@ -1,15 +1,19 @@
 """Parts of a precision: what modules store, compute in and hand on, and what is refused."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
+from cases import LAYERS
 
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.autograd.backward import toposort
 from minifp.errors import ArgumentError, PrecisionError
+from minifp.nn.assign_precision import may_multiply
+from minifp.numerics import kernels
 from minifp.numerics.formats import bfloat16, float16, float32
 from minifp.numerics.policy import Precision
 
@@ -176,6 +180,65 @@ def test_a_copy_of_a_model_has_its_parts():
     assert train(same, trainer(same), batches(2)) == train(model, trainer(model), batches(2))
 
 
+# ---- products -----------------------------------------------------------------------------------
+
+
+def test_a_part_changes_one_product_of_its_modules_and_nothing_else():
+    text = "mixed;decoder=float16;*.wgrad:accumulate=bfloat16;head.wgrad:accumulate=chunked:8"
+    model, plain = made(text), made("mixed;decoder=float16")
+    assert formats(model) == formats(plain)
+    assert str(model.encoder.precision) == "mixed,wgrad:accumulate=bfloat16"
+    assert str(model.decoder[1].precision) == "float16,wgrad:accumulate=bfloat16"
+    assert str(model.head.precision) == "mixed,wgrad:accumulate=chunked:8"
+    assert model.head.precision.whole == Precision.parse(text)
+    again = pickle.loads(pickle.dumps(model.head.precision))
+    assert again == model.head.precision and again.part_of("wgrad", "accumulate").pattern == "head"
+    reset = made("mixed;*.wgrad:accumulate=float16;head=float32")
+    assert str(reset.head.precision) == "float32" and reset.head.precision.products == ()
+    ((x, t),) = batches(1)
+    losses = [F.cross_entropy(m(x), t) for m in (model, plain)]
+    assert losses[0].item() == losses[1].item()  # fprop
+    for loss in losses:
+        loss.backward()
+    for (name, mine), theirs in zip(model.named_parameters(), plain.parameters()):
+        same = np.array_equal(mine.grad.array, theirs.grad.array)
+        assert np.isfinite(mine.grad.array).all()
+        assert same == (mine.ndim == 1), name  # of biases and norms no products are summed
+
+
+def test_a_part_of_a_product_is_no_door_and_shares_weights_with_others():
+    class Adds(nn.Module):
+        def forward(self, x):
+            return x + x
+
+    kept = fp.tensor(np.ones((2, 3)), dtype=float32)
+    for text, expected in (("", float32), ("*=mixed,accumulate=float16;", float16)):
+        model = made(
+            f"mixed;{text}*.wgrad:accumulate=float16;1.dgrad:accumulate=float16",
+            lambda: nn.Sequential(Adds(), nn.Sequential(Adds())),
+        )
+        assert model(kept).dtype == expected
+    tied = made("float32", Translator)
+    tied.decoder[1].weight = tied.attention.out_proj.weight
+    fp.assign_precision(tied, "mixed;decoder.wgrad:accumulate=float16")
+    assert str(tied.decoder[1].precision) == "mixed,wgrad:accumulate=float16"
+
+
+@pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
+def test_layers_say_whether_they_multiply(make, shape):
+    class Products(list):
+        def on_kernel(self, kernel, args, results, formats):
+            self.extend([kernel.name] * (kernel.rule.role == "dot"))
+
+    found, layer = Products(), make(nn)
+    kernels.observers.append(found)
+    try:
+        layer(fp.ones(*shape))
+    finally:
+        kernels.observers.remove(found)
+    assert any(map(may_multiply, layer.modules())) == bool(found)
+
+
 # ---- what is refused ----------------------------------------------------------------------------
 
 
@@ -206,6 +269,13 @@ def test_what_cannot_be_assigned_is_refused_and_nothing_changed():
         fp.assign_precision(model, "mixed;haed=float32")
     with pytest.raises(PrecisionError, match=r"encoder, decoder, decoder.0.*named_modules"):
         fp.assign_precision(model, "mixed;zzz=float32")
+    for part in ("decoder.0.wgrad:accumulate", "decoder.[02].fprop:accumulate"):
+        with pytest.raises(PrecisionError, match=r"nothing that multiplies: decoder.0 \(LayerNorm"):
+            fp.assign_precision(model, f"mixed;{part}=float16")
+    with pytest.raises(PrecisionError, match=r"'haed.wgrad:acc.* no module: there are head"):
+        fp.assign_precision(model, "mixed;haed.wgrad:accumulate=float16")
+    with pytest.raises(PrecisionError, match=r"part head.wgrad:operand_scale=row: .*without oper"):
+        fp.assign_precision(model, "mixed;head.wgrad:operand_scale=row")
     model.tied = model.head
     with pytest.raises(PrecisionError, match=r'tied is head too, which has "float32", and it'):
         fp.assign_precision(model, "mixed;head=float32")

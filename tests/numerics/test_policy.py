@@ -74,7 +74,16 @@ parts = st.dictionaries(
     ),
     max_size=3,
 )
-precisions = st.builds(lambda p, parts: dataclasses.replace(p, parts=parts), precisions, parts)
+sums_of_products = st.dictionaries(
+    st.sampled_from(["fprop", "dgrad", "wgrad"]).map("{}:accumulate".format), formats | chunked
+)
+parts |= sums_of_products.map(lambda sums: {f"decoder.*.{key}": sums[key] for key in sums})
+precisions = st.builds(
+    lambda p, sums, parts: dataclasses.replace(p, products=sums, parts=parts),
+    precisions,
+    sums_of_products,
+    parts,
+)
 
 # ---- switches -----------------------------------------------------------------------------------
 
@@ -194,6 +203,8 @@ words = st.sampled_from(
         "head",
         "*",
         ":",
+        "wgrad",
+        ".",
     ]
 )
 
@@ -240,7 +251,20 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ("mixed;head=mixed,loss_scale=8", "part 'head': loss_scale is one for all .*before the"),
         ("mixed;head=O2,master_weights=off", "master_weights is one for all"),
         ("mixed;head=mixed;head=float32", "part 'head' is there twice"),
-        ("mixed;*.wgrad:accumulate=float16", "'\\*.wgrad:accumulate' as the pattern .*expected"),
+        ("mixed;wgrad:accumulate=float16", "names no modules: expected \\*.wgrad.*or, before the"),
+        ("mixed;.wgrad:accumulate=float16", "'.wgrad:accumulate' as the pattern .*expected"),
+        ("mixed;*.wgard:accumulate=float16", "'wgard' in part .*expected fprop, dgrad, wgrad"),
+        ("mixed;*.forward:accumulate=float16", "'forward' in part .*expected fprop, dgrad"),
+        ("mixed;*.wgrad:reduce=float16", "'reduce' of wgrad in part .*expected accumulate"),
+        ("mixed;*.wgrad:accumulate=half", "part '\\*.wgrad:acc.*accumulate='half': expected"),
+        (
+            "mixed;a.wgrad:accumulate=float16;a.wgrad:accumulate=float32",
+            "accumulate' is there twice",
+        ),
+        ("mixed,wgard:accumulate=float16", "'wgard' in precision .*expected fprop, dgrad, wgrad"),
+        ("mixed,wgrad:weights=float16", "'weights' of wgrad in precision .*expected accumulate"),
+        ("mixed,fprop:gradient_operands=float8_e5m2", "no gradient enters fprop: expected dgrad"),
+        ("mixed,wgrad:operand_scale=row", "wgrad: operand_scale=row without operands.*expected"),
         ("mixed,weights", "'weights' in precision .*switch=value"),
         *(
             (f"mixed,{switch}={value}", f"{switch}='{value}': expected one of float16, .*chunked:N")

@@ -103,6 +103,20 @@ def test_operands_of_products_are_told_with_their_scale_and_stay_as_many_bytes_i
     assert not any("operand_scale" in row.why for row in plain.rows)
 
 
+def test_a_switch_of_one_product_is_told_with_the_part_that_set_it():
+    found, _ = step_of("float16,dgrad:accumulate=float32;second.wgrad:accumulate=chunked:8")
+    whys = {(row.module, row.kernel): row.why for row in rows_of(found, role="dot")}
+    by = "wgrad: accumulate=chunked:8 (the part second.wgrad:accumulate=chunked:8)"
+    assert by in whys["Net.second", "linear.linear_dw"]
+    assert "(accumulate=chunked:8)" in whys["Net.second", "linear.linear_dw"]
+    assert "dgrad: accumulate=float32 (of this precision)" in whys["Net.second", "linear.linear_dx"]
+    sums = {(row.module, row.kernel): row.dot_in for row in rows_of(found, role="dot")}
+    assert sums["Net.second", "linear.linear_dw"] == "chunked:8"
+    assert sums["Net.first", "linear.linear_dw"] == "float16"
+    for (module, name), why in whys.items():
+        assert ("wgrad" in why) == ((module, name) == ("Net.second", "linear.linear_dw"))
+
+
 def test_a_dot_product_in_mixed_precision_is_told_with_its_rule():
     first, _ = rows_of(step_of("mixed")[0], kernel="linear.linear_forward")
     assert (first.operation, first.module, first.role) == ("linear", "Net.first", "dot")

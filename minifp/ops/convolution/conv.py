@@ -19,6 +19,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
+from minifp.numerics.products import WGRAD
 from minifp.ops.arguments import check_tensors, remembered
 from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.public import public
@@ -97,6 +98,7 @@ def add_bias(y, b, accumulate):
 
 
 ALL_BUT_FIRST, ALL_BUT_SECOND = (1, 2, 3), (0, 2, 3)  # axes
+WEIGHT_GRADIENT = {"operands": {"x": ALL_BUT_SECOND}, "gradients": {"dy": ALL_BUT_SECOND}}
 
 
 @kernel("dot", "x", operands={"x": ALL_BUT_FIRST, "w": ALL_BUT_FIRST})
@@ -110,7 +112,7 @@ def conv_dx(dy, w, *, x_sizes, stride, padding, dilation, groups, dot):
     return correlate_back(dy, w, x_sizes, stride, padding, dilation, groups, dot)
 
 
-@kernel("dot", GIVEN, operands={"x": ALL_BUT_SECOND}, gradients={"dy": ALL_BUT_SECOND})
+@kernel("dot", GIVEN, product=WGRAD, **WEIGHT_GRADIENT)
 def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, dot):
     return correlate_weights(dy, x, w_shape, stride, padding, dilation, groups, dot)
 

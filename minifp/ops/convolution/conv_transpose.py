@@ -13,9 +13,11 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
+from minifp.numerics.products import WGRAD
 from minifp.ops.convolution.conv import (
     ALL_BUT_FIRST,
     ALL_BUT_SECOND,
+    WEIGHT_GRADIENT,
     add_bias,
     as_batch,
     check_shapes,
@@ -41,7 +43,7 @@ def conv_transpose_dx(dy, w, *, counts, stride, padding, dilation, groups, dot):
     return correlate(dy, w, stride, padding, dilation, counts, groups, dot)
 
 
-@kernel("dot", GIVEN, operands={"x": ALL_BUT_SECOND}, gradients={"dy": ALL_BUT_SECOND})
+@kernel("dot", GIVEN, product=WGRAD, **WEIGHT_GRADIENT)
 def conv_transpose_dw(x, dy, *, w_shape, stride, padding, dilation, groups, dot):
     return correlate_weights(x, dy, w_shape, stride, padding, dilation, groups, dot)
 

@@ -12,6 +12,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
+from minifp.numerics.products import WGRAD
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 
@@ -30,7 +31,7 @@ def linear_dx(dy, w, *, dot):
     return dot(dy, w)
 
 
-@kernel("dot", GIVEN, operands={"x": (0,)}, gradients={"dy": (0,)})
+@kernel("dot", GIVEN, operands={"x": (0,)}, gradients={"dy": (0,)}, product=WGRAD)
 def linear_dw(dy, x, *, dot):
     return dot(dy.T, x)
 

@@ -6,7 +6,9 @@ from minifp.derive.dtypes import name_of
 from minifp.numerics import autocast
 from minifp.numerics.formats import is_float
 from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule, promote
+from minifp.numerics.products import of_product
 from minifp.numerics.sum_format import SumFormat, sum_format
+from minifp.numerics.switches import written
 from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores
 from minifp.training.diagnosis import FORWARD
 
@@ -27,16 +29,31 @@ def why(kernel: Any, formats: Formats, results: list, precision: Precision, phas
     rule = kernel.rule
     sums = {"dot", "sum", "cumsum", "prod"} & {*kernel.wants}
     text = SUMMED[rule.role] if sums else PLAIN.get(rule.role, SUMMED[rule.role])
+    own = of_product(precision, rule.product)
     words = text.format(
         dot=formats.dot_in.words,
         sum=formats.sum_in.words,
         compute=formats.compute.name,
-        accumulate=switch("accumulate", precision, formats.dot_in),
+        accumulate=switch("accumulate", own, formats.dot_in),
         reduce=switch("reduce", precision, formats.sum_in),
     )
     words += entering(kernel, formats)
     ends = [ending(rule, spec, r, formats, precision, phase) for spec, r in zip(rule.out, results)]
-    return f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))
+    said = [f"{rule.role}: {words}, " + "; ".join(dict.fromkeys(ends))]
+    return "; ".join(said + of_its_product(rule, precision))
+
+
+def of_its_product(rule: Rule, precision: Precision) -> list[str]:
+    """Which switches are those of the kernel's product, and what has set them: ["wgrad:
+    accumulate=float32 (the part *.wgrad:accumulate=float32)"]; [] if none is."""
+    said = []
+    for key, value in precision.products:
+        product, _, name = key.partition(":")
+        if product == rule.product:
+            part = precision.part_of(product, name)
+            by = "of this precision" if part is None else f"the part {part.key}={part.text}"
+            said.append(f"{product}: {name}={written(value)} ({by})")
+    return said
 
 
 def entering(kernel: Any, formats: Formats) -> str:
@@ -109,8 +126,8 @@ def of_operation(operation: str, precision: Precision) -> str:
 
 def of_cast(reader: str, stored: str, precision: Precision) -> str:
     """Why something is cast that `reader` reads."""
-    if precision.whole not in (None, precision) and stored == precision.activations:
-        return f'activations of the part "{precision}" of this precision are {stored}'
+    if precision.has_door and stored == precision.activations:
+        return f'activations of the part "{precision.base}" of this precision are {stored}'
     if precision.operations is None:
         return f"what {reader} reads beside its weights" if reader else ""
     said = of_operation(reader, precision) if reader else ""

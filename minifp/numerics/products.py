@@ -1,0 +1,146 @@
+"""The three products of a layer, and the switches of a precision that each may have of its own.
+
+    fprop    y  = x wT     the forward pass
+    dgrad    dx = dy w     the gradient of an activation
+    wgrad    dw = dyT x    the gradient of a weight
+
+So they are called in cuDNN, CUTLASS and Transformer Engine. A weight is what an operation takes as
+one: linear, convolutions, recurrent layers. matmul, einsum and attention multiply two operands that
+are alike, and the gradients of both are dgrad.
+
+They differ in how many products they add up: fprop as many as a layer has inputs, dgrad as it has
+outputs, but wgrad as the batch has examples, times positions or steps (Wang et al. 2018,
+arXiv:1812.08011, whose sums in 16 bits fail there first). And in what enters: gradients in dgrad
+and wgrad alone. So they differ in what they need:
+
+    float16,wgrad:accumulate=float32
+
+A kernel's rule says which product it is (`product_of`); `policy.resolve` asks for the switches of
+that one (`of_product`).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from minifp.errors import PrecisionError
+from minifp.numerics.operands import OPERAND_FIELDS, Operand
+from minifp.numerics.switches import read_switch, written
+
+PRODUCTS = FPROP, DGRAD, WGRAD = "fprop", "dgrad", "wgrad"
+SWITCHES = ("accumulate", *OPERAND_FIELDS, "operand_scale")
+EXAMPLE = "wgrad:accumulate=float32"
+
+
+def product_of(role: str, operands: Iterable[Operand]) -> str | None:
+    """Which product a kernel is that names these operands, unless it is the gradient of a weight;
+    None for one that is none, or names none."""
+    if role != "dot" or not operands:
+        return None
+    return DGRAD if any(operand.is_gradient for operand in operands) else FPROP
+
+
+# ---- the switches of one product ----------------------------------------------------------------
+
+
+def read_key(key: Any, told: str) -> tuple[str, str]:
+    """(product, switch) of "wgrad:accumulate". told: where it stands, for the PrecisionError."""
+    product, colon, switch = key.partition(":") if isinstance(key, str) else ("", "", "")
+    if not colon or product not in PRODUCTS:
+        raise PrecisionError(
+            f"{product or key!r} {told}: no product: expected {', '.join(PRODUCTS)}, as in "
+            f'"{EXAMPLE}"'
+        )
+    if switch not in SWITCHES:
+        raise PrecisionError(
+            f"{switch!r} of {product} {told}: no switch of a product: expected "
+            f"{', '.join(SWITCHES)}"
+        )
+    if product == FPROP and switch == "gradient_operands":
+        raise PrecisionError(f"{key} {told}: no gradient enters fprop: expected dgrad or wgrad")
+    return product, switch
+
+
+def read(key: str, value: str, text: str) -> Any:
+    """The value of the switch of a product in a precision's text. Raises PrecisionError."""
+    return read_switch(read_key(key, f"in precision {text!r}")[1], value, text)
+
+
+def checked(given: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[str, Any], ...]:
+    """What a Precision, which is else complete, has of its products: pairs of "wgrad:accumulate"
+    and a value, in one order, without those that it has anyway. Raises PrecisionError."""
+    try:
+        changes = dict(given)
+    except (TypeError, ValueError):
+        raise PrecisionError(
+            f'products={given!r}: expected a dict such as {{"wgrad:accumulate": "float32"}}'
+        ) from None
+    pairs = {read_key(key, "in products"): value for key, value in changes.items()}
+    found = []
+    for product in PRODUCTS:
+        own = {switch: value for (of, switch), value in pairs.items() if of == product}
+        made = _changed(precision, product, own)
+        found += [
+            (f"{product}:{switch}", getattr(made, switch))
+            for switch in SWITCHES
+            if switch in own and getattr(made, switch) != getattr(precision, switch)
+        ]
+    return tuple(found)
+
+
+def _changed(precision, product, own):
+    try:
+        return replace(precision, products=(), parts=(), **own) if own else precision
+    except PrecisionError as error:
+        raise PrecisionError(f"{product}: {error}") from None
+
+
+@cache
+def of_product(precision: Any, product: str | None) -> Any:
+    """The precision of one product: a Precision with the switches that it has there; itself where
+    product is None."""
+    pairs = [(key.partition(":"), value) for key, value in precision.products]
+    own = {switch: value for (of, _, switch), value in pairs if of == product}
+    return _changed(precision, product, own)
+
+
+# ---- what is shown ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProductRow:
+    """What holds for products of some modules.
+
+    modules: "all", or the pattern of a part; product: "all", or one of PRODUCTS; switches: those of
+    the product, or the precision of the part, as text.
+    """
+
+    modules: str
+    product: str
+    switches: str
+
+
+def rows_of(precision: Any) -> list[ProductRow]:
+    """What a precision says of products: all of the model, and then its parts, of which later ones
+    win. Nothing if all products, everywhere, are alike."""
+    if not (precision.products or precision.parts):
+        return []
+    rows = []
+    for product in PRODUCTS:
+        own = of_product(precision, product)
+        said = {name: getattr(own, name) for name in SWITCHES}
+        if product == FPROP:
+            del said["gradient_operands"]
+        shown = [f"{n}={written(v)}" for n, v in said.items() if n == SWITCHES[0] or v is not None]
+        rows.append(ProductRow("all", product, ",".join(shown)))
+    of_parts = [(part, part.product or "all") for part in precision.read_parts]
+    return rows + [ProductRow(part.pattern, product, part.told) for part, product in of_parts]
+
+
+def lines_of(rows: list[ProductRow]) -> list[str]:
+    """The lines of a table of such rows."""
+    cells = [("modules", "product", "switches, of which later lines win")]
+    cells += [(row.modules, row.product, row.switches) for row in rows]
+    first, second = (max(len(cell[i]) for cell in cells) for i in (0, 1))
+    return [f"{a:{first}}  {b:{second}}  {c}" for a, b, c in cells]
