@@ -63,6 +63,8 @@ def compare(
     After semicolons, and so in quotes, modules have precisions of their own, by patterns of their
     paths, of which later ones win: "mixed;fc*=float32" or "mixed;lstm=bfloat16;*.norm*=float32". A
     model of modules that are given several names has them before the paths: "mixed;critic=float32".
+    Products may sum, and round what enters them, in their own ways, fprop, dgrad or wgrad:
+    float16,wgrad:accumulate=float32, or of some modules "float16;fc*.wgrad:accumulate=float32".
 
     \b
     Examples:
