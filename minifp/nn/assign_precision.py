@@ -64,10 +64,10 @@ def _check_matched(whole, modules):
                 "(model.named_modules() has all)"
             )
         if part.product is not None and not any(map(may_multiply, matched.values())):
-            told = [f"{path} ({type(m).__name__})" for path, m in matched.items()][:SHOWN]
+            kinds = [f"{path or 'the model'} ({type(m).__name__})" for path, m in matched.items()]
             raise PrecisionError(
-                f"{said} nothing that multiplies: {', '.join(told)}: expected a pattern for "
-                "layers with products, such as linear, convolutional or recurrent ones"
+                f"{said} nothing that multiplies: {', '.join(kinds[:SHOWN])}: expected a pattern "
+                "for layers with products, such as linear, convolutional or recurrent ones"
             )
 
 

@@ -79,6 +79,7 @@ class Kernel:
         check_choice(f"kernel {self.name}: role", rule.role, ROLES)
         if rule.product is not None:
             check_choice(f"kernel {self.name}: product", rule.product, PRODUCTS)
+            check_choice(f"kernel {self.name}: with a product, role", rule.role, ("dot",))
         for operand in rule.operands:
             known = (*self.names, *self.wants)
             check_choice(f"kernel {self.name}: an operand", operand.name, known)

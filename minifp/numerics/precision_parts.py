@@ -207,13 +207,13 @@ class InParts:
     @property
     def base(self) -> Any:
         """That of `assigned` which this is but for switches of products; itself if it is none."""
-        return self.assigned[self.place[0]] if self.place else self
+        return self.whole.assigned[self.place[0]] if self.place else self
 
     @property
     def has_door(self) -> bool:
         """Whether activations that enter its modules are cast to its format: of parts that are
         precisions, and of no whole."""
-        return self.whole is not None and self.base.whole != self.base
+        return bool(self.place and self.place[0])
 
     def part_of(self, product: str, switch: str) -> Part | None:
         """The part that has decided a switch of a product; None for this precision itself."""

@@ -9,9 +9,8 @@ one: linear, convolutions, recurrent layers. matmul, einsum and attention multip
 are alike, and the gradients of both are dgrad.
 
 They differ in how many products they add up: fprop as many as a layer has inputs, dgrad as it has
-outputs, but wgrad as the batch has examples, times positions or steps (Wang et al. 2018,
-arXiv:1812.08011, whose sums in 16 bits fail there first). And in what enters: gradients in dgrad
-and wgrad alone. So they differ in what they need:
+outputs, but wgrad as the batch has examples, times positions or steps. And they differ in what
+enters, as no gradient does in fprop. So they differ in what they need:
 
     float16,wgrad:accumulate=float32
 
@@ -21,7 +20,6 @@ that one (`of_product`).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from minifp.errors import PrecisionError
@@ -96,10 +94,9 @@ def _changed(precision, product, own):
         raise PrecisionError(f"{product}: {error}") from None
 
 
-@cache
 def of_product(precision: Any, product: str | None) -> Any:
     """The precision of one product: a Precision with the switches that it has there; itself where
-    product is None."""
+    these are no others."""
     pairs = [(key.partition(":"), value) for key, value in precision.products]
     own = {switch: value for (of, _, switch), value in pairs if of == product}
     return _changed(precision, product, own)

@@ -15,7 +15,7 @@ from minifp.errors import ArgumentError, PrecisionError
 from minifp.nn.assign_precision import may_multiply
 from minifp.numerics import kernels
 from minifp.numerics.formats import bfloat16, float16, float32
-from minifp.numerics.policy import Precision
+from minifp.numerics.policy import Precision, shapes_only
 
 
 class Translator(nn.Module):
@@ -193,6 +193,8 @@ def test_a_part_changes_one_product_of_its_modules_and_nothing_else():
     assert model.head.precision.whole == Precision.parse(text)
     again = pickle.loads(pickle.dumps(model.head.precision))
     assert again == model.head.precision and again.part_of("wgrad", "accumulate").pattern == "head"
+    flagged = shapes_only(model.decoder.precision)
+    assert flagged.base == model.decoder.precision.base and flagged.has_door
     reset = made("mixed;*.wgrad:accumulate=float16;head=float32")
     assert str(reset.head.precision) == "float32" and reset.head.precision.products == ()
     ((x, t),) = batches(1)

@@ -141,6 +141,8 @@ def test_a_kernel_that_does_not_say_what_it_multiplies_is_refused():
             silent(np.ones((2, 2), "f4"), np.ones((2, 2), "f4"))
         with pytest.raises(fp.ArgumentError, match="product.*fprop"):
             kernel("dot", GIVEN, product="wgard")(silent.reference)
+        with pytest.raises(fp.ArgumentError, match="with a product, role='map': expected .*dot"):
+            kernel("map", GIVEN, product=WGRAD)(silent.reference)
     finally:
         KERNELS[:] = [k for k in KERNELS if "silent" not in k.name]
 
