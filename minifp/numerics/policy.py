@@ -209,7 +209,7 @@ class Precision(precision_parts.InParts):
                 f'with changes such as "mixed,loss_scale=128"{meant(name, NAMED)}'
             )
         values: dict = {"parts": parts} if parts else {}
-        edits, of_products = {}, {}
+        edits = {}
         for change in changes:
             key, equals, value = (part.strip() for part in change.partition("="))
             if equals and key in (*SWITCHES, "storage"):
@@ -218,7 +218,7 @@ class Precision(precision_parts.InParts):
             elif equals and key in (*autocast.KIND_OF, *autocast.operations):
                 edits[key] = value
             elif equals and ":" in key:
-                of_products[key] = products.read(key, value, text)
+                values.setdefault("products", {})[key] = products.read(key, value, text)
             else:
                 raise PrecisionError(
                     f"{change!r} in precision {text!r}: expected switch=value with one of "
@@ -233,8 +233,6 @@ class Precision(precision_parts.InParts):
                     f'under "autocast" only'
                 )
             values["operations"] = table.low, edits
-        if of_products:
-            values["products"] = of_products
         return replace(NAMED[name], **values) if values else NAMED[name]
 
     def __str__(self):
