@@ -19,7 +19,8 @@ from minifp.numerics.formats import (
 from minifp.numerics.formats import int32 as int, int64 as long
 from minifp.numerics.number_format import Format
 from math import inf, nan, pi
-from minifp.numerics.policy import Precision, get_precision, op_list, precision, set_precision
+from minifp.numerics.op_listing import op_list
+from minifp.numerics.policy import Precision, get_precision, precision, set_precision
 
 # Tensors, and what records operations on them.
 from minifp.autograd.tape import Tensor

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from minifp.errors import PrecisionError
 from minifp.numerics.formats import bfloat16, float16, float32, name_of
-from minifp.numerics.products import lines_of
 
 LOW, WIDE = float16.name, float32.name
 LOWS = (LOW, bfloat16.name)  # what a row of LOW may mean, as PyTorch's autocast may
@@ -206,38 +205,3 @@ def _low_and_edits(given):
 def _name(format):
     """A format's name, of a dtype too."""
     return name_of(format) if hasattr(format, "kind") else format
-
-
-class OpList:
-    """The table in use: `print` shows it, grouped; `op_list["softmax"]` is one Row.
-
-    table: a Table, None for none. products: rows of what parts and products have of their own,
-    which are shown below it (see products.py).
-    """
-
-    def __init__(self, table: Table | None, products=()) -> None:
-        names = () if table is None else (*KIND_OF, *operations, *dict(table.edits))
-        self.products = list(products)
-        self.rows = {name: (table or Table()).row(name) for name in sorted({*names})}
-
-    def __getitem__(self, operation):
-        if operation not in self.rows:
-            known = ", ".join(self.rows) or "none, without autocast"
-            raise PrecisionError(f"no operation {operation!r}: expected {known}")
-        return self.rows[operation]
-
-    def __iter__(self):
-        return iter(self.rows.values())
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __repr__(self):
-        below = lines_of(self.products) if self.products else []
-        return "\n".join([*(self._lines() if self.rows else ()), *below])
-
-    def _lines(self):
-        width, order = max(map(len, self.rows)), {choice: i for i, choice in enumerate(CHOICES)}
-        rows = sorted(self, key=lambda row: (order[row.format], row.reason == UNLISTED))
-        lines = [f"{row.operation:{width}}  {row.format:8}  {row.reason}" for row in rows]
-        return [f"{'operation':{width}}  {'format':8}  reason", *lines]

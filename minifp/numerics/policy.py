@@ -364,24 +364,6 @@ def _variant(p, **state):
     return precision_parts.with_state(replace(p), p, **state)
 
 
-def op_list(precision: Precision | str | None = None) -> autocast.OpList:
-    """Which operation works in which format under autocast, and why; and what parts and products
-    of a model have of their own.
-
-    precision: a Precision or its text, such as "autocast,softmax=float16" or
-    "mixed;*.wgrad:accumulate=float16"; by default the active one if it has something to list, or
-    else "autocast". Raises PrecisionError for one that has nothing.
-    """
-    p = get_precision() if precision is None else as_precision(precision)
-    of_parts = products.rows_of(p)
-    if p.operations is None and not of_parts and precision is not None:
-        raise PrecisionError(
-            f'precision "{p}" has no table of operations: expected "autocast", perhaps changed, '
-            f'or what has parts or products of its own, such as "mixed,{products.EXAMPLE}"'
-        )
-    return autocast.OpList(p.operations if of_parts else p.operations or autocast.Table(), of_parts)
-
-
 # ---- where a rule meets a precision -------------------------------------------------------------
 
 
@@ -470,11 +452,11 @@ def gradient_format(dtype: np.dtype, is_scalar: bool, p: Precision) -> np.dtype:
     loss), and whatever has another format, such as float32 norm parameters, in its own.
     """
     if is_scalar:
-        return dtype
+        return as_dtype(dtype)
     found = p.resolved.get(dtype)
     if found is None:
         stored = name_of(dtype) in (p.activations, p.weights)
-        found = p.resolved[dtype] = as_dtype(p.gradients) if stored else dtype
+        found = p.resolved[dtype] = as_dtype(p.gradients if stored else dtype)
     return found
 
 

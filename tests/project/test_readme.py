@@ -15,6 +15,7 @@ import minifp as fp
 import minifp.nn.functional as F
 from minifp import models, optim
 from minifp.lab.arms import as_arm
+from minifp.numerics.autocast import LOWS, Table
 from minifp.numerics.policy import SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -189,9 +190,9 @@ def test_the_three_gates_are_targets_of_the_makefile():
 
 def test_the_precision_table_is_that_of_the_code():
     head = re.search(r"^\| field (.*)\|$", ALL, re.MULTILINE)[1]
-    names = re.findall(r"`(\w+)`", head)
+    names = re.findall(r"`([\w-]+)`", head)
     precisions = [fp.Precision.parse(name) for name in names]
-    words = {True: "on", False: "off", None: "off", (): "on"}
+    words = {True: "on", False: "off", None: "off"} | {Table(low): low for low in LOWS}
     rows = table("field")
     assert [row[0].strip("`") for row in rows] == list(SWITCHES)
     for field, *cells in rows:

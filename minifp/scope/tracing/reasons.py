@@ -119,7 +119,7 @@ def of_operation(operation: str, precision: Precision) -> str:
     """What autocast's table says of an operation; "" without autocast."""
     if precision.operations is None:
         return ""
-    row = autocast.OpList(precision.operations)[operation]
+    row = precision.operations.row(operation)
     works = "works in the formats it is given" if row.format == autocast.GIVEN else row.format
     return f"autocast: {operation}: {works}: {row.reason}"
 
