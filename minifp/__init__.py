@@ -95,6 +95,7 @@ from minifp.ops import methods  # what a Tensor can do is attached to it by thes
 from minifp import data, models, nn, optim
 from minifp.nn import functional
 from minifp.nn.assign_precision import assign_precision
+from minifp.nn.operand_histories import operand_histories
 
 # Mixed precision: the loss scale, and the optimizer that joins it with master weights.
 from minifp.training.loss_scale import (
@@ -160,9 +161,9 @@ __all__ = [
     "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half",
     "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel",
     "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope", "models",
-    "nan", "nn", "no_grad", "op", "op_list", "optim", "paddle", "pi", "plan", "precision", "save",
-    "set_default_device", "set_gpu_math", "set_grad_enabled", "set_num_threads", "set_precision",
-    "set_state", "summary", "sweep", "uint8",
+    "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi", "plan",
+    "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
+    "set_num_threads", "set_precision", "set_state", "summary", "sweep", "uint8",
 ]  # fmt: skip
 # ---- written by scripts/write_listings.py: do not edit ----
 __all__ += [

@@ -8,6 +8,7 @@ backward.
 import math
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -262,11 +263,12 @@ def run_backward(node, dys, wanted=None):
             for i, (shape, format) in enumerate(given)
         }
     all_dys = [dys[i] for i in range(len(dys))]
+    run = node.backward if node.site is None else partial(node.site.backward, node.backward)
     if node.precision is policy.get_precision():
-        gradients = node.backward(*all_dys, *node.saved, to=to, **node.params)
+        gradients = run(*all_dys, *node.saved, to=to, **node.params)
     else:
         with policy.precision(node.precision):
-            gradients = node.backward(*all_dys, *node.saved, to=to, **node.params)
+            gradients = run(*all_dys, *node.saved, to=to, **node.params)
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
     for (parent, i), format, g in zip(parents, to, gradients):

@@ -9,7 +9,7 @@ import linecache
 import re
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.numerics import autocast, policy
+from minifp.numerics.amax_history import Site
 from minifp.numerics.formats import is_float
 from minifp.runtime.callers import PACKAGE, warn_once
 from minifp.runtime.cuda.arrays import to_device
@@ -55,7 +56,8 @@ def op(
     def recorded(*args, **params):
         if defaults:
             params = {**defaults, **params}  # backward is given them too
-        if weights or policy.get_precision().operations is not None:
+        precision, given = policy.get_precision(), args
+        if weights or precision.operations is not None:
             args = _enter(name, args, are_weights)
         arrays, has_gradient, on_device = [], False, False
         for a in args:
@@ -67,8 +69,11 @@ def op(
         if on_device:  # NumPy's arrays, which are on no device, go where the tensors are
             pairs = zip(arrays, args)
             arrays = [to_device(a) if a is arg and _is_host(a) else a for a, arg in pairs]
+        delay = precision.delay
+        site = None if delay is None else site_of(name, given, are_weights, delay)
         try:
-            y, saved, backward = fn(*arrays, **params)
+            run = fn if site is None else partial(site.forward, fn)
+            y, saved, backward = run(*arrays, **params)
         except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
             if isinstance(error, MinifpError) and re.search(rf"\b{name}\b", str(error)):
                 raise
@@ -85,6 +90,7 @@ def op(
                 frame = frame.f_back
             pairs = zip(parents, arrays)
             constants = tuple([a if parent[0] is None else None for parent, a in pairs])
+            node.site = site
             node.call = recorded, constants, frame.f_code, frame.f_lasti
         results = tuple(
             [Tensor(out, False, _shared(out, args), node, i) for i, out in enumerate(outputs)]
@@ -97,6 +103,19 @@ def op(
 
     recorded.derived = derived  # type: ignore[attr-defined]
     return recorded
+
+
+def site_of(name: str, args: Any, are_weights: tuple, steps: int) -> Site:
+    """Where the operands of an operation find the maxima of earlier steps: with the first weight
+    among its arguments, or else the first parameter, that is trained, if somebody records."""
+    records = is_recording()
+    known = [
+        (not is_weight, i, a.storage)
+        for i, (a, is_weight) in enumerate(zip(args, are_weights))
+        if isinstance(a, Tensor) and a.storage.histories is not None
+        if a.gradient_node is not None or not records
+    ]
+    return Site(name, min(known)[2] if known else None, steps, records)
 
 
 class _Inside(dict):

@@ -15,6 +15,7 @@ from minifp.autograd.grad_mode import enable_grad
 from minifp.autograd.tape import Node, Tensor, module_path
 from minifp.errors import TapeError
 from minifp.numerics import kernels, policy
+from minifp.numerics.amax_history import unchanged
 from minifp.numerics.formats import is_float
 from minifp.numerics.policy import Precision
 from minifp.runtime.device import is_array
@@ -24,13 +25,15 @@ Outputs = dict[Any, tuple[Tensor, ...]]
 
 @contextmanager
 def unobserved() -> Iterator[None]:
-    """Let no observer of the tape and of kernels see what is done in the `with` block."""
+    """Let no observer of the tape and of kernels see what is done in the `with` block, and no
+    history of operands."""
     lists = tape.observers, kernels.observers
     before = [list(observers) for observers in lists]
     try:
         for observers in lists:
             observers.clear()
-        yield
+        with unchanged():
+            yield
     finally:
         for observers, those in zip(lists, before):
             observers[:] = those
@@ -39,6 +42,7 @@ def unobserved() -> Iterator[None]:
 def leaf_like(leaf: Tensor, array: Any = None) -> Tensor:
     """A leaf on the array of another one (or on `array`), with gradients in the same format."""
     new = Tensor(leaf.array if array is None else array)
+    new.storage.version, new.storage.histories = leaf.storage.version, leaf.storage.histories
     new.gradient_dtype = leaf.gradient_dtype if array is None else array.dtype
     return new
 

@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 
+from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import downcast, upcast
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.cuda.arrays import restrided as restrided_on_device
@@ -33,17 +34,20 @@ class Storage:
 
     version: how often it was written to. zeroed: whether all of it was once set to 0, so that what
     was known of a gradient in it is over. unrounded: what is behind a leaf's stored numbers, or
-    None. sharing: the tensors on this memory, or None where nobody needs to know.
+    None. sharing: the tensors on this memory, or None where nobody needs to know. histories: of a
+    parameter, the maxima of what its products multiply (numerics/amax_history.py), or None.
     """
 
-    __slots__ = ("version", "zeroed", "unrounded", "sharing")
+    __slots__ = ("version", "zeroed", "unrounded", "sharing", "histories")
     version: int
     zeroed: bool
     unrounded: Unrounded | None
     sharing: list[ref] | None
+    histories: Histories | None
 
     def __init__(self) -> None:
         self.version, self.zeroed, self.unrounded, self.sharing = 0, False, None, None
+        self.histories = None
 
     # ---- numbers ----
 

@@ -170,11 +170,12 @@ class Node:
     module that called it. watched: (storage, version) of each saved array that others can write.
     call: what it takes to do it again, until that is forgotten: the recorded operation, its
     arguments without gradient (None for the others), and the code and instruction that called it.
+    site: where its kernels find the scales of operands that are delayed, or None.
     """
 
     __slots__ = (
         *("op", "params", "parents", "saved", "backward", "shapes", "formats"),
-        *("precision", "module", "watched", "hooks", "call", "__weakref__"),
+        *("precision", "module", "watched", "hooks", "call", "site", "__weakref__"),
     )
     op: str
     params: dict
@@ -188,6 +189,7 @@ class Node:
     watched: Any
     hooks: dict | None
     call: Any
+    site: Any
 
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable,
@@ -195,7 +197,7 @@ class Node:
     ) -> None:  # fmt: skip
         self.op, self.params, self.parents = op, params, parents
         self.saved, self.backward, self.watched, self.hooks = saved, backward, (), None
-        self.call = None
+        self.call = self.site = None
         self.precision, self.module = policy.get_precision(), module_path.get()
         self.shapes = tuple([out.shape for out in outputs])
         self.formats = tuple(

@@ -500,6 +500,7 @@ class Node:
     watched: Any
     hooks: dict | None
     call: Any
+    site: Any
     def __init__(
         self, op: str, params: dict, parents: tuple, saved: Any, backward: Callable, outputs: tuple
     ) -> None: ...

@@ -7,6 +7,7 @@ import numpy as np
 from minifp.autograd.storage import Storage
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
+from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
 from minifp.numerics.policy import Precision, get_precision, gradient_format
 from minifp.runtime.callers import warn_once
@@ -44,6 +45,7 @@ class Parameter(Tensor):
         place = device_of(data) if is_on_device(data) else as_device(None)
         empty = moved(np.empty(data.shape, stored), place)
         super().__init__(empty, requires_grad=bool(requires_grad))
+        self.storage.histories = Histories()
         self.storage.share(self)
         if not self.precision.shapes_only:
             self.data = data
@@ -106,9 +108,9 @@ class Parameter(Tensor):
 
     def _store_anew(self, array):
         """Have other memory: tensors on the old one keep that, by themselves."""
-        version = self.storage.version
+        version, histories = self.storage.version, self.storage.histories
         self.array, self.storage = array, Storage()
-        self.storage.version = version + 1
+        self.storage.version, self.storage.histories = version + 1, histories
         self.storage.share(self)
 
     def __deepcopy__(self, memo):
@@ -116,6 +118,9 @@ class Parameter(Tensor):
         Tensor.__init__(new, self.array.copy())
         new.storage.share(new)
         new.gradient_dtype, new.grad = self.gradient_dtype, Tensor.__deepcopy__(self, {}).grad
+        new.storage.histories = known = Histories()
+        if self.storage.histories is not None:
+            known.load(self.storage.histories.state(self.storage.version), new.storage.version)
         new.precision, new.name, new.stored_as = self.precision, self.name, self.stored_as
         exact = self.exact
         if exact is not None:

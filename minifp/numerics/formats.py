@@ -17,7 +17,7 @@ from minifp.derive.dtypes import COMPILED, CodedDtype, name_of, shown
 from minifp.derive.dtypes import NATIVE as NATIVE_FORMATS
 from minifp.errors import PrecisionError
 from minifp.numerics.format_codes import codes_of, values_of
-from minifp.numerics.number_format import FORMATS, Format, format_named
+from minifp.numerics.number_format import FORMATS, Format, format_named, not_stored
 from minifp.runtime import cpu
 from minifp.runtime.callers import warn_once
 
@@ -103,7 +103,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         instead = SPELLED.get(str(dtype).lower().removeprefix("torch."))
         raise PrecisionError(
             f"no dtype {dtype!r}: expected {names()}, an integer dtype or bool"
-            + (f'; did you mean "{instead}"?' if instead else "")
+            + (f'; did you mean "{instead}"?' if instead else not_stored(dtype))
         )
     return found
 

@@ -108,7 +108,7 @@ class Kernel:
         formats, compiled, by_rule = plan
         if formats is None:
             return self._call_without_rounding(args, params)
-        entering = entered(args, formats.operands, params) if formats.operands else args
+        entering = entered(self, args, formats.operands, params) if formats.operands else args
         results = None
         try:
             if compiled is not None and to is None:

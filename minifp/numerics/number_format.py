@@ -221,6 +221,9 @@ FORMATS = {
     )
 }
 NAMES = {format.text: name for name, format in FORMATS.items()}
+# What operands of products may be rounded to, and nothing is stored in: float32 with 10 bits of
+# mantissa, as tensor cores read it (NVIDIA A100 Tensor Core GPU Architecture, 2020).
+OPERAND_FORMATS = {"tf32": Format("tf32", 8, 10)}
 
 
 @cache
@@ -230,3 +233,19 @@ def format_named(name: str) -> Format | None:
         return None
     format = FORMATS.get(name) or Format(name)
     return FORMATS.get(NAMES.get(format.text, ""), format)
+
+
+def operand_format(name: str) -> Format | None:
+    """The same of what operands of products are rounded to."""
+    return OPERAND_FORMATS.get(name) or format_named(name)
+
+
+def not_stored(name: Any) -> str:
+    """The end of an error: why nothing is stored in a format of operands; "" of another."""
+    format = OPERAND_FORMATS.get(name) if isinstance(name, str) else None
+    if format is None:
+        return ""
+    return (
+        f" ({name} has {format.bits} bits, and is for operands of products: operands={name}; what "
+        f'stores its numbers is "{format.text}")'
+    )

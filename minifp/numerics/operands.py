@@ -15,6 +15,8 @@ Which amax, is the switch operand_scale, in the words of the field:
 
     current    that of the tensor, as it is now (Transformer Engine's Float8CurrentScaling, with
                power_2_scale)
+    delayed    the largest that it had in the last steps: see amax_history.py. "delayed:16" of 16,
+               1,024 by itself
     row        that of each row: of the numbers that are summed together, or more where windows
                overlap, as a picture's channels; each result is a product of one row with another
     off        s = 1: what is too small becomes 0
@@ -23,9 +25,11 @@ What s x exceeds the format by saturates. Inf and NaN stay, so that a step that 
 skipped; a tensor (or row) with one of them, or with nothing but zeros, has s = 1.
 
 Inside of a sequence the state that enters the next step's product has a scale for each sequence
-under "current", too: a tensor's would have all sequences wait for each other at every step.
+under "current" and "delayed", too: a tensor's would have all sequences wait for each other at every
+step.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -34,22 +38,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minifp.errors import PrecisionError
+from minifp.numerics.amax_history import call_of, delayed_amax
 from minifp.numerics.formats import (
     downcast,
     float32,
     float64,
     format_of,
     is_compiled,
-    is_narrow,
     round_to,
     upcast,
     worth_compiling,
 )
-from minifp.numerics.number_format import Format, format_named
+from minifp.numerics.number_format import Format, operand_format
 
-CURRENT, ROW = "current", "row"
-SCALES = (CURRENT, ROW)
+CURRENT, ROW, DELAYED = "current", "row", "delayed"
+NOW = (None, CURRENT, ROW)  # what needs no history
+STEPS = 1024  # of DELAYED, as in Transformer Engine
+SCALES = (CURRENT, ROW, DELAYED, f"{DELAYED}:N (the largest of the last N steps)")
 OPERAND_FIELDS = ("operands", "gradient_operands")
+DELAY = re.compile(DELAYED + r"(?::([1-9]\d{0,5}))?")
 STATE = "enter"  # what kernels of sequences call the rounding of a state that enters a product
 MOST = 126  # log2 of the largest scale, and of 1 over the smallest: both are normal in float32
 Axes = tuple[int, ...] | Callable[..., tuple[int, ...]]
@@ -68,7 +75,8 @@ class Operand(NamedTuple):
 
 
 class Rounding(NamedTuple):
-    """To what an operand is rounded. scale: one of SCALES, or None. summed: as in Operand."""
+    """To what an operand is rounded. scale: "current", "row", "delayed", perhaps with a count of
+    steps, or None. summed: as in Operand."""
 
     format: Format
     scale: str | None
@@ -89,21 +97,35 @@ def checked_operands(precision: Any) -> None:
         name = getattr(precision, field)
         if name is None:
             continue
-        format, held = format_of(name), [format_of(getattr(precision, s)) for s in stored]
-        if not is_narrow(format.dtype) or all(map(format.holds, held)):
+        format, held = operand_format(name), [format_of(getattr(precision, s)) for s in stored]
+        if format is None or format.bits >= 32 or all(map(format.holds, held)):
             raise PrecisionError(
                 f"{field}={name} rounds nothing that is stored in "
                 f"{' and '.join(dict.fromkeys(f.name for f in held))}: expected off, or a format "
                 "of fewer bits, such as float8_e4m3fn"
             )
     scale = precision.operand_scale
-    if scale is not None and scale not in SCALES:
-        raise PrecisionError(f"operand_scale={scale!r}: expected {', '.join(SCALES)} or off")
     if scale is not None and not rounds_operands(precision):
         raise PrecisionError(
             f"operand_scale={scale} without operands to scale: expected operand_scale=off, or a "
             "format, such as operands=float8_e4m3fn"
         )
+
+
+def checked_scale(scale: Any) -> str | None:
+    """An operand_scale as a precision keeps it. Raises PrecisionError for one that is none."""
+    if scale in NOW:
+        return scale
+    steps = steps_of(scale)
+    if steps is None:
+        raise PrecisionError(f"operand_scale={scale!r}: expected {', '.join(SCALES)} or off")
+    return DELAYED if steps == STEPS else f"{DELAYED}:{steps}"
+
+
+def steps_of(scale: Any) -> int | None:
+    """Of how many steps "delayed:16" takes the largest; None for another scale."""
+    said = DELAY.fullmatch(scale) if isinstance(scale, str) else None
+    return None if said is None else int(said[1] or STEPS)
 
 
 def rounds_operands(precision: Any) -> bool:
@@ -114,43 +136,75 @@ def rounds_operands(precision: Any) -> bool:
 def rounding_of(operand: Operand, precision: Any) -> Rounding | None:
     """To what a Precision rounds an operand; None where it does not."""
     name = precision.gradient_operands if operand.is_gradient else precision.operands
-    format = None if name is None else format_named(name)
+    format = None if name is None else operand_format(name)
     if format is None:
         return None
     scale = precision.operand_scale
-    scale = ROW if scale == CURRENT and operand.name == STATE else scale
+    scale = ROW if scale is not None and operand.name == STATE else scale
     return Rounding(format, scale, operand.summed)
 
 
 # ---- rounding -----------------------------------------------------------------------------------
 
 
-def entered(args: Any, roundings: tuple, settings: dict[str, Any]) -> list[Any]:
+def entered(kernel: Any, args: Any, roundings: tuple, settings: dict[str, Any]) -> list[Any]:
     """A kernel's arguments as they enter its products. roundings: of each a Rounding, or None."""
-    return [
-        a if r is None else rounded(a, r, r.summed(**settings) if callable(r.summed) else r.summed)
-        for a, r in zip(args, roundings)
-    ]
+    is_delayed = any(r is not None and r.scale not in NOW for r in roundings)
+    call = call_of(kernel.name) if is_delayed else ()
+    found = []
+    for name, a, r in zip(kernel.names, args, roundings):
+        if r is not None:
+            summed = r.summed(**settings) if callable(r.summed) else r.summed
+            known = None if r.scale in NOW or not a.size else earlier_amax(a, r, (*call, name))
+            a = rounded(a, r, summed, amax=known)
+        found.append(a)
+    return found
 
 
-def rounded(x: np.ndarray, to: Rounding, summed: tuple[int, ...], held: Any = None) -> np.ndarray:
+def earlier_amax(x: np.ndarray, to: Rounding, key: Any) -> float:
+    """By which amax an operand is scaled with a delay. key: where its history is."""
+    largest = to.format.max
+
+    def exceeds(now, before):
+        return bool(now * scale_of(before, largest) > largest)
+
+    return delayed_amax(key, lambda: amax_of(x), exceeds)
+
+
+def amax_of(x: np.ndarray) -> float:
+    """The largest magnitude in x: Inf or NaN where there is one."""
+    if compiles(x):
+        return float(import_module("minifp.runtime.cpu.operands").amax(x))
+    with np.errstate(invalid="ignore"):
+        return float(np.abs(upcast(x, float64 if x.dtype == float64 else float32)).max())
+
+
+def compiles(x: np.ndarray) -> bool:
+    """Whether compiled kernels read x."""
+    return worth_compiling(x, 1) and is_compiled(x.dtype) and x.dtype != float64
+
+
+def rounded(
+    x: np.ndarray, to: Rounding, summed: tuple[int, ...], held: Any = None, amax: Any = None
+) -> np.ndarray:
     """x rounded with a scale, in its own format. summed: the axes that share one, for "row"; held:
-    the dtype that is to hold it, if that is not x's."""
+    the dtype that is to hold it, and amax: what all of it is scaled by, if these are not x's own.
+    """
     if not x.size:
         return x
     largest, top = limits(to.format, held or x.dtype)
     axes = None if to.scale != ROW else tuple(a for a in summed if -x.ndim <= a < x.ndim)
-    compiled = worth_compiling(x, 1) and all(map(is_compiled, (x.dtype, to.format.dtype)))
-    if compiled and x.dtype != float64:
+    if amax is None and to.scale not in (None, ROW):
+        amax = amax_of(x)
+    if compiles(x) and rounds(to.format):
         kernels = import_module("minifp.runtime.cpu.operands")
         if axes is not None:
-            return kernels.rounded_rows(x, axes, to.format.dtype, largest, top)
-        amax = None if to.scale is None else kernels.amax(x)
+            return kernels.rounded_rows(x, axes, form_of(to.format), largest, top)
         scale = 1.0 if amax is None else float(scale_of(amax, largest))
-        return kernels.rounded(x, to.format.dtype, scale, largest, top)
+        return kernels.rounded(x, form_of(to.format), scale, largest, top)
     wide = upcast(x, float64 if x.dtype == float64 else float32)
     with np.errstate(all="ignore"):  # Inf and NaN are values here, and small numbers become 0
-        amax = None if to.scale is None else np.abs(wide).max(axes, keepdims=True)
+        amax = np.abs(wide).max(axes, keepdims=True) if axes is not None else amax
         scale = np.asarray(1 if amax is None else scale_of(amax, largest), wide.dtype)
         y = round_to(np.clip(wide * scale, -largest, largest), to.format.dtype)
         y = np.clip(y / scale, -top, top)
@@ -163,6 +217,23 @@ def scale_of(amax: Any, largest: float) -> np.ndarray:
     exponent = np.clip(above - power - (have > most), -MOST, MOST)
     is_usable = np.isfinite(amax) & (np.asarray(amax) > 0)
     return np.ldexp(float32.type(1), np.where(is_usable, exponent, 0))
+
+
+def rounds(format: Format) -> bool:
+    """Whether compiled kernels round to a format: any with some bits of mantissa, fewer than
+    float32, whose normal numbers are normal in float32 too."""
+    normal = format.fits_float32 and format.smallest_normal >= 2.0**-126
+    return normal and 1 <= format.mantissa_bits <= 22
+
+
+@cache
+def form_of(format: Format) -> tuple:
+    """What compiled kernels round by: how many bits of a float32's mantissa they leave out; the
+    smallest normal number; 2^23 times the smallest one, to whose grid a float32 is rounded as it is
+    added; and what becomes 0 where it is below."""
+    smallest = format.smallest_normal
+    numbers = smallest, smallest * format.eps * 2.0**23, 0.0 if format.subnormals else smallest
+    return np.int32(23 - format.mantissa_bits), *map(np.float32, numbers)
 
 
 @cache

@@ -29,7 +29,7 @@ from minifp.numerics.formats import (
     wider,
 )
 from minifp.numerics.loss_scale_text import DYNAMIC, checked_loss_scale
-from minifp.numerics.number_format import format_named
+from minifp.numerics.number_format import OPERAND_FORMATS, format_named, not_stored
 from minifp.numerics.operands import (
     CURRENT,
     OPERAND_FIELDS,
@@ -37,8 +37,10 @@ from minifp.numerics.operands import (
     Operand,
     Rounding,
     checked_operands,
+    checked_scale,
     rounding_of,
     rounds_operands,
+    steps_of,
 )
 from minifp.numerics.precision_names import meant
 from minifp.numerics.small_updates import check_small_updates
@@ -98,7 +100,8 @@ class Precision(precision_parts.InParts):
         in float16 over chunks of 32 addends, whose sums are added in float32 (sum_format.py).
     operands, gradient_operands: the formats to which activations and weights, and gradients, are
         rounded as they enter a product (FP8: float8_e4m3fn and float8_e5m2), or None.
-    operand_scale: by what they are multiplied before: "current", "row" or None (operands.py).
+    operand_scale: by what they are multiplied before: "current", "delayed", "delayed:16" (the
+        largest of the last 16 steps), "row" or None (operands.py).
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
     update_rounding: without that copy, how updated weights are rounded to what is stored:
@@ -161,6 +164,7 @@ class Precision(precision_parts.InParts):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise PrecisionError(f"{name}={getattr(self, name)!r}: expected True or False")
         check_small_updates(self)
+        object.__setattr__(self, "operand_scale", checked_scale(self.operand_scale))
         checked_operands(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked(self.operations))
@@ -170,8 +174,10 @@ class Precision(precision_parts.InParts):
     @staticmethod
     def _format_name(name, value):
         """The name of what a switch is given: a format's name, its dtype, or a Format."""
+        if isinstance(value, str) and name in OPERAND_FIELDS and value in OPERAND_FORMATS:
+            return value
         if isinstance(value, str) and format_named(value) is None:
-            raise PrecisionError(f"{name}={value!r}: expected one of {names()}")
+            raise PrecisionError(f"{name}={value!r}: expected one of {names()}{not_stored(value)}")
         return name_of(as_dtype(value))
 
     @cached_property
@@ -179,6 +185,11 @@ class Precision(precision_parts.InParts):
         """Whether compiled kernels read and write all its formats. Others, such as "e5m7", are
         computed with by the references."""
         return all(is_compiled(format_of(getattr(self, name)).dtype) for name in STORED_FIELDS)
+
+    @cached_property
+    def delay(self) -> int | None:
+        """The largest amax of how many steps gives operands their scale; None where none does."""
+        return steps_of(self.operand_scale)
 
     @property
     def autocast_low(self) -> str | None:

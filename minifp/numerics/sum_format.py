@@ -21,7 +21,7 @@ import numpy as np
 from minifp.derive.dtypes import NATIVE, name_of
 from minifp.errors import PrecisionError
 from minifp.numerics.formats import as_dtype, float16, float32, is_float, names
-from minifp.numerics.number_format import format_named
+from minifp.numerics.number_format import format_named, not_stored
 
 CHUNKED = "chunked"
 MOST_MANTISSA = 10  # 24 >= 2 (m + 1) + 2: see accumulate.py
@@ -79,7 +79,7 @@ def sum_format(text: str, switch: str = "sums") -> SumFormat:
     digits = count.lstrip("0")
     if word == CHUNKED and count.isascii() and count.isdigit() and 1 <= len(digits) <= MOST_DIGITS:
         return SumFormat(float16, int(digits))
-    raise PrecisionError(f"{switch}={text!r}: expected {EXPECTED}")
+    raise PrecisionError(f"{switch}={text!r}: expected {EXPECTED}{not_stored(text)}")
 
 
 def as_sum_format(sums: Any) -> SumFormat:

@@ -6,8 +6,13 @@ from minifp.errors import PrecisionError
 from minifp.numerics.autocast import LOWS
 from minifp.numerics.formats import names
 from minifp.numerics.loss_scale_text import DYNAMIC, KINDS, checked_loss_scale
-from minifp.numerics.number_format import format_named
-from minifp.numerics.operands import OPERAND_FIELDS, SCALES
+from minifp.numerics.number_format import (
+    OPERAND_FORMATS,
+    format_named,
+    not_stored,
+    operand_format,
+)
+from minifp.numerics.operands import NOW, OPERAND_FIELDS, SCALES, steps_of
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS
 from minifp.numerics.sum_format import sum_format
 
@@ -17,7 +22,11 @@ FLAGS = ("master_weights", "compensated")
 STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
 FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
 OFF = (*OPERAND_FIELDS, "operand_scale", "operations")  # what may be off, and is then None
-WORDS = {"update_rounding": UPDATE_ROUNDINGS, "operand_scale": SCALES, "operations": LOWS}
+WORDS: dict[str, tuple[str, ...]] = {
+    "update_rounding": UPDATE_ROUNDINGS,
+    "operand_scale": SCALES,
+    "operations": LOWS,
+}
 
 
 def read_switch(key: str, value: str, text: str) -> Any:
@@ -39,9 +48,17 @@ def read_switch(key: str, value: str, text: str) -> Any:
         return None
     elif key in SUM_FIELDS:
         return sum_format(value, key).name
+    elif key in OPERAND_FIELDS:
+        if operand_format(value) is not None:
+            return value
+    elif key == "operand_scale":
+        if value in NOW or steps_of(value) is not None:
+            return value
     elif value in WORDS[key] if key in WORDS else format_named(value):
         return value
-    raise PrecisionError(f"{key}={value!r} in precision {text!r}: expected {expected(key)}")
+    raise PrecisionError(
+        f"{key}={value!r} in precision {text!r}: expected {expected(key)}{not_stored(value)}"
+    )
 
 
 def expected(key: str) -> str:
@@ -51,7 +68,7 @@ def expected(key: str) -> str:
     if key in FLAGS:
         return "on or off"
     if key in OPERAND_FIELDS:
-        return f"off, {names()}"
+        return f"off, {', '.join(OPERAND_FORMATS)}, {names()}"
     if key not in WORDS:
         return names()
     *words, last = *WORDS[key], *(["off"] if key in OFF else [])

@@ -2,8 +2,8 @@
 
 The model's parameters and buffers are tensors under their own names, as PyTorch writes and reads
 them. Beside them: optimizers with masters and counters, the loss scale (that of the process too,
-where there is one), schedules, where the loader is, gradients to which a next micro-batch adds, and
-the state of the random streams.
+where there is one), schedules, where the loader is, gradients to which a next micro-batch adds, the
+maxima by which operands are scaled with a delay, and the state of the random streams.
 """
 
 import math
@@ -18,6 +18,7 @@ from minifp.autograd import loss_seed
 from minifp.autograd.gradient_clip import is_consumed
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
+from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, wider
 from minifp.numerics.policy import get_precision
 from minifp.numerics.precision_parts import whole_of
@@ -27,8 +28,9 @@ from minifp.saving import files
 
 ENTRIES = {
     *("precision", "model", "optimizer", "gradients", "scheduler", "loader", "random", "extra"),
-    "automatic",
-}  # of a checkpoint's tree; the last is not in older ones
+    *("automatic", "amaxes"),
+}  # of a checkpoint's tree
+NEWER = {"automatic", "amaxes"}  # which are not in older ones
 Stateful = Any  # an object with state_dict and load_state_dict, a dict of them by name, or None
 
 
@@ -46,9 +48,10 @@ def save(
         float32 masters where there are any, and what is stored otherwise, in float32 at least.
 
     With an optimizer, gradients that no step has consumed are saved too, so that it may be called
-    between micro-batches; and always the random streams. Call it between steps. A file that is
-    there keeps its rights, and a link to it stays. Raises ArgumentError, with nothing written, for
-    what cannot be saved, and FileError for a full disk or a place that may not be written to.
+    between micro-batches, and the maxima that delayed scaling knows of operands; and always the
+    random streams. Call it between steps. A file that is there keeps its rights, and a link to it
+    stays. Raises ArgumentError, with nothing written, for what cannot be saved, and FileError for a
+    full disk or a place that may not be written to.
     """
     path = files.as_path(path)
     _check_objects("save", model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)
@@ -63,6 +66,7 @@ def save(
         "model": model is not None,
         "optimizer": _states(optimizer),
         "gradients": _each(optimizer, _gradients),
+        "amaxes": _each(optimizer, _amaxes),
         "scheduler": _states(scheduler),
         "loader": _states(loader),
         "random": random.get_state(),
@@ -92,14 +96,16 @@ def load(
     given = {"optimizer": optimizer, "scheduler": scheduler, "loader": loader}
     _check_objects("load", model=model, **given)
     arrays, tree = tensor_file.read(path)
-    states, gradients, extra = _checked(path, arrays, tree, model, given, strict)
+    states, kept, extra = _checked(path, arrays, tree, model, given, strict)
     for prefix, m in _prefixed(model):
         m.load_state_dict(_under(arrays, prefix), strict)
     for kind, wanted in given.items():
         for name, thing in _by_name(wanted):
             thing.load_state_dict(states[kind][name])
-    for p, gradient in gradients:
+    for p, gradient, amaxes in kept:
         p.grad = gradient
+        if p.storage.histories is not None:
+            p.storage.histories.load(amaxes, p.storage.version)
     if any(v is not None for v in given.values()):
         random.set_state(tree["random"])
         if loss_seed.automatic and tree.get("automatic"):
@@ -122,7 +128,8 @@ def _check_objects(asked_by, **objects):
 
 
 def _checked(path, arrays, tree, model, given, strict):
-    """(states by kind and name, (parameter, gradient) pairs, extra), after all was found to fit."""
+    """(states by kind and name; of each parameter what is kept beside: itself, its gradient, maxima
+    of its products; extra), after all was found to fit."""
     made = ""
     try:
         if tree is not None:
@@ -138,7 +145,7 @@ def _checked(path, arrays, tree, model, given, strict):
                 if hasattr(thing, "check_state_dict"):
                     thing.check_state_dict(states[kind][name])
         optimizers = _by_name(given["optimizer"])
-        pairs = [pair for name, o in optimizers for pair in _gradients_of(o, tree, name)]
+        kept = [row for name, o in optimizers for row in _kept_of(o, tree, name)]
         if optimizers and model is not None and _precisions(model) != tree["precision"]:
             now = ", ".join(dict.fromkeys(_precisions(model).values()))
             raise CheckpointError(
@@ -152,14 +159,14 @@ def _checked(path, arrays, tree, model, given, strict):
         raise CheckpointError(f"checkpoint {str(path)!r}{made}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CheckpointError(f"checkpoint {str(path)!r}: damaged: {error!r}") from error
-    return states, pairs, None if tree is None else tree["extra"]
+    return states, kept, None if tree is None else tree["extra"]
 
 
 def _check_tree(tree):
     """Raise CheckpointError for one that `save` has not made."""
-    if not isinstance(tree, dict) or set(tree) | {"automatic"} != ENTRIES:
+    if not isinstance(tree, dict) or set(tree) | NEWER != ENTRIES:
         raise CheckpointError("damaged: its tree is not that of a checkpoint")
-    for kind in ("precision", "optimizer", "gradients", "scheduler", "loader", "automatic"):
+    for kind in sorted(ENTRIES - {"model", "random", "extra"}):
         held = tree.get(kind)
         if not (held is None or isinstance(held, dict)):
             raise CheckpointError(f"damaged: {kind} is a {type(held).__name__}")
@@ -195,12 +202,16 @@ def _found(tree, kind, wanted):
     return held
 
 
-def _gradients_of(optimizer, tree, name):
-    """(parameter, gradient or None) pairs. Raises CheckpointError for what does not fit."""
-    saved = tree["gradients"][name]
-    if len(saved) != len(optimizer.parameters):
-        raise CheckpointError(f"{len(saved)} gradients for {len(optimizer.parameters)} parameters")
-    return [(p, _gradient(p, g)) for p, g in zip(optimizer.parameters, saved)]
+def _kept_of(optimizer, tree, name):
+    """(parameter, gradient or None, maxima) rows. Raises CheckpointError for what does not fit."""
+    saved, of = tree["gradients"][name], optimizer.parameters
+    amaxes = (tree.get("amaxes") or {}).get(name, [{}] * len(of))
+    for what, given in (("gradients", saved), ("maxima of operands", amaxes)):
+        if len(given) != len(of):
+            raise CheckpointError(f"{len(given)} {what} for {len(of)} parameters")
+    for state in amaxes:
+        Histories().load(state, 0)
+    return [(p, _gradient(p, g), state) for p, g, state in zip(of, saved, amaxes)]
 
 
 def _gradient(p, saved):
@@ -269,3 +280,9 @@ def _gradients(optimizer):
         None if g is None or is_consumed(g) else {"gradient": g.array, "seed": float(g.seed)}
         for g in held
     ]
+
+
+def _amaxes(optimizer):
+    """For each parameter what its histories know (numerics/amax_history.py)."""
+    held = [p.storage for p in optimizer.parameters]
+    return [{} if s.histories is None else s.histories.state(s.version) for s in held]

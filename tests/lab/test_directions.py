@@ -156,7 +156,7 @@ def test_a_gan_needs_no_loss_scale(monkeypatch):
 
 def test_products_of_eight_bits_learn_with_a_scale_alone():
     """Where gradients are 2^12 times smaller E5M2 holds nothing of them, unless each tensor has a
-    scale: then LeNet ends where float32 does."""
+    scale, of now or of earlier steps: then LeNet ends where float32 does."""
     task = replace(load_task("lenet", "digits"), steps=230, dial=12)
     sets = check_data(task.data())
 
@@ -165,4 +165,5 @@ def test_products_of_eight_bits_learn_with_a_scale_alone():
 
     single, scaled = accuracy("float32"), accuracy("float8")
     assert abs(scaled - single) < task.margin
+    assert abs(accuracy("float8,operand_scale=delayed") - single) < task.margin
     assert accuracy("float8,operand_scale=off", 1) < single - 50

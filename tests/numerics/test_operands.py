@@ -14,10 +14,20 @@ from minifp import nn
 from minifp.numerics import autocast, kernels, policy
 from minifp.numerics.formats import as_dtype, downcast, float32, float64, format_of, upcast
 from minifp.numerics.kernels import KERNELS, kernel
+from minifp.numerics.number_format import Format, operand_format
 from minifp.numerics.operands import CURRENT, ROW, Rounding, rounded, scale_of
 from minifp.ops.products.linear import linear_dw, linear_dx, linear_forward
 
 E4M3, E5M2 = format_of("float8_e4m3fn"), format_of("float8_e5m2")
+
+
+FORMATS = [
+    *(E4M3, E5M2, format_of("bfloat16"), operand_format("tf32")),
+    *map(
+        Format,
+        ("e5m7", "e2m1+nan=none", "e4m3+subnormals=off", "e5m2+own_bias=20", "e6m0+nan=none"),
+    ),
+]
 
 
 def numbers(*shape, seed=0, size=1.0):
@@ -73,9 +83,10 @@ def test_too_large_numbers_saturate_and_what_is_not_finite_stays():
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("to", [E4M3, E5M2, format_of("bfloat16")], ids=lambda f: f.name)
+@pytest.mark.parametrize("to", FORMATS, ids=lambda f: f.name)
 def test_compiled_and_reference_round_alike(stored, to, monkeypatch):
     wide = np.random.default_rng(1).normal(size=(40, 50)) * 2.0 ** np.arange(-25, 25)
+    wide[1] = np.arange(50) * 2.0**-12  # ties
     for special in ([], [np.inf, np.nan, -np.inf], [65504.0, -1e-7]):
         wide[0, : len(special)] = special
         x = downcast(
@@ -88,6 +99,45 @@ def test_compiled_and_reference_round_alike(stored, to, monkeypatch):
                 theirs = rounded(x.T, Rounding(to, scale), (1,))
             assert ours.dtype == x.dtype
             np.testing.assert_array_equal(*(upcast(y, float32) for y in (ours, theirs)))
+
+
+@pytest.mark.parametrize("scale", [CURRENT, ROW, None])
+def test_a_number_without_dimensions_is_an_operand(scale):
+    pytest.importorskip("minifp.runtime.cpu.operands")  # which few numbers are not worth to load
+    x = np.full((), 0.3, float32)
+    np.testing.assert_array_equal(rounded(x, Rounding(E4M3, scale), ()), np.float32(0.3125))
+
+
+def test_tf32_is_float32_rounded_to_ten_bits_of_mantissa():
+    bits = np.random.default_rng(0).integers(0, 2**32, 50_000, np.uint32)
+    bits[:4000] &= 0xFFFFE000  # numbers of tf32,
+    bits[2000:4000] |= 0x1000  # and what lies halfway between two
+    x = bits.view(float32)
+    x = x[np.isfinite(x)]
+    y = rounded(x, Rounding(operand_format("tf32"), None), (0,))
+    bits = x.view(np.uint32).astype(np.uint64)
+    even = bits + 0xFFF + (bits >> 13 & 1) & 0xFFFFE000
+    top = np.uint64(0x7F7FE000)  # the largest, at which what is beyond stays
+    even = np.where((even & 0x7FFFFFFF) > top, (even & 0x80000000) | top, even)
+    np.testing.assert_array_equal(y.view(np.uint32), even)
+
+
+def test_tf32_is_for_operands_alone():
+    p = fp.Precision.parse("float32,operands=tf32,gradient_operands=tf32")
+    assert p.operands == fp.Precision(operands="tf32").operands == "tf32"
+    assert fp.Precision.parse(str(p)) == p
+    with fp.precision(p):
+        y = linear_forward(np.full((1, 3), 1 + 2.0**-11, float32), np.ones((1, 3), float32), None)
+    assert y == 3  # a tie: to even
+    why = '19 bits, and is for operands of products: operands=tf32; what stores .* "e8m10"'
+    for wrong in (
+        lambda: fp.Precision.parse("float32,storage=tf32"),
+        lambda: fp.Precision(weights="tf32"),
+        lambda: fp.Precision.parse("float32,accumulate=tf32"),
+        lambda: fp.tensor([1.0], dtype="tf32"),
+    ):
+        with pytest.raises(fp.PrecisionError, match=why):
+            wrong()
 
 
 # ---- products -----------------------------------------------------------------------------------
@@ -220,14 +270,16 @@ def test_recurrent_layers_compiled_and_not_compute_the_same():
     "text, problem",
     [
         ("float32,operand_scale=current", "operand_scale=current without operands to scale"),
+        ("float32,operand_scale=delayed:9", "operand_scale=delayed:9 without operands to scale"),
         ("float8,operands=off,gradient_operands=off", "expected operand_scale=off"),
-        ("float8,operand_scale=delayed", "expected current, row or off"),
+        ("float8,operand_scale=late", "expected current, row, delayed, delayed:N .* or off"),
         ("mixed,operands=float16", "rounds nothing that is stored in float16"),
+        ("mixed,operands=tf32", "rounds nothing that is stored in float16"),
         (
             "float32,gradient_operands=float32",
             "rounds nothing .* expected off, or a format of fewer",
         ),
-        ("float8,operands=fp8", "expected off, float16"),
+        ("float8,operands=fp8", "expected off, tf32, float16"),
     ],
 )
 def test_switches_that_would_do_nothing_are_refused(text, problem):

@@ -88,7 +88,8 @@ class Training:
         """All bits that training has changed."""
         streams = fp.get_state()
         states = self.model.state_dict(), self.scheduler.state_dict(), self.loader.state_dict()
-        return snapshot(self.optimizer), frozen(states), frozen(streams), frozen(self.losses[-5:])
+        rest = streams, self.losses[-5:], fp.operand_histories(self.model)
+        return snapshot(self.optimizer), frozen(states), *map(frozen, rest)
 
 
 def went_on(tmp_path, before, after, **settings):
@@ -154,6 +155,36 @@ def test_in_the_middle_of_gradient_accumulation(tmp_path, precision):
     """8 micro-batches are two updates of three, and two gradients that the next one adds to."""
     whole, resumed = went_on(tmp_path, 8, 7, precision=precision, accumulate=3)
     assert resumed == whole
+
+
+@pytest.mark.parametrize("before", [6, 8])
+def test_scales_of_earlier_steps_go_on_between_steps_and_micro_batches(tmp_path, before):
+    """Which no other file has to tell, so one of before there were any begins anew."""
+    scaled = {"precision": "float8,operand_scale=delayed:3", "accumulate": 3}
+    whole, resumed = went_on(tmp_path, before, 10, **scaled)
+    assert resumed == whole
+    arrays, tree = tensor_file.read(tmp_path / "c.safetensors")
+    del tree["amaxes"]
+    tensor_file.write(tmp_path / "c.safetensors", arrays, tree)
+    again = Training(**scaled).run(4).load(tmp_path / "c.safetensors")
+    assert fp.operand_histories(again.model) == []
+    assert again.run(10).state() != whole
+
+
+def test_scales_of_earlier_steps_go_on_between_backward_and_step(tmp_path):
+    def goes_on(run):
+        run.optimizer.step()
+        run.optimizer.zero_grad()
+        return fp.operand_histories(run.model), run.run(1).state()[0]
+
+    fp.manual_seed(1)
+    scaled = {"precision": "float8,operand_scale=delayed", "accumulate": 9}
+    run = Training(**scaled).run(1)
+    goes_on(run)
+    run.save(tmp_path / "c.safetensors")
+    whole = goes_on(run)
+    assert goes_on(Training(**scaled).load(tmp_path / "c.safetensors")) == whole
+    assert len(whole[0][0].amaxes) == 2
 
 
 def test_after_a_skipped_step(tmp_path):

@@ -267,7 +267,9 @@ def trained(watched, precision):
     return [p.array.tobytes() for p in model.parameters()], fp.get_state()
 
 
-@pytest.mark.parametrize("precision", ["mixed", "float32", "autocast", "float64"])
+@pytest.mark.parametrize(
+    "precision", ["mixed", "float32", "autocast", "float64", "float8,operand_scale=delayed"]
+)
 def test_looking_changes_no_number(precision):
     assert trained(True, precision) == trained(False, precision)
 

@@ -8,7 +8,8 @@ from functools import cache
 
 from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.steps import Step
-from minifp.numerics.formats import float32, is_compiled
+from minifp.numerics.formats import float32
+from minifp.numerics.operands import rounds
 from minifp.ops.recurrent import sequence_cuda, sequence_numba
 from minifp.ops.recurrent.layer import results
 from minifp.runtime.cuda.arrays import is_on_device
@@ -110,7 +111,7 @@ def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, to, enter=None, **se
 
 def can_enter(enter):
     """Whether states can be rounded to this, a Rounding or None, in the loops."""
-    return enter is None or is_compiled(enter.format.dtype)
+    return enter is None or rounds(enter.format)
 
 
 def are_ours(to, *arrays):

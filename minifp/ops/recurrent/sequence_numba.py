@@ -7,7 +7,7 @@ of the state, with the cell right behind it.
 
 import numpy as np
 
-from minifp.numerics.operands import limits
+from minifp.numerics.operands import form_of, limits
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.gemm import product  # noqa: F401
 from minifp.runtime.cpu.half import load, store, view
@@ -30,7 +30,7 @@ from minifp.runtime.cpu.tile import (
 )
 
 empty, contiguous = np.empty, np.ascontiguousarray
-NO_FORM = np.empty(0, np.float32)
+NO_FORM = np.int32(1), *np.zeros(3, np.float32)  # of what is not rounded
 NOTHING = np.float32(-0.0)  # what can be added to any number and leaves it as it is, -0 as well
 
 # ---- weights, and parts of the batch ------------------------------------------------------------
@@ -164,7 +164,7 @@ def rounding_of(enter, x, size):
         numbers = False, False, np.float32(0), np.float32(0)
         return NO_FORM, numbers, view(np.empty(0, x.dtype))
     numbers = True, enter.scale is not None, *map(np.float32, limits(enter.format, x.dtype))
-    return view(np.empty(0, enter.format.dtype)), numbers, view(np.empty(size, x.dtype))
+    return form_of(enter.format), numbers, view(np.empty(size, x.dtype))
 
 
 def run(loop, step, arrays, stored, weights, turned, steps, enter):

@@ -10,13 +10,12 @@ import numpy as np
 
 from minifp.runtime.cpu.compile import inline
 from minifp.runtime.cpu.half import as_bits, as_float, load, store, view
-from minifp.runtime.cpu.half import rounded as round_as
 from minifp.runtime.cpu.pool import parallel, spans
 
 CHUNK = 16384  # numbers
 NANOSECONDS = 0.4
 INF = np.int32(0x7F800000)  # the bits of float32's Inf; those of NaN are larger
-MAGNITUDE, MANTISSA = np.int32(0x7FFFFFFF), np.int32(0x7FFFFF)
+MAGNITUDE, MANTISSA, SIGN = np.int32(0x7FFFFFFF), np.int32(0x7FFFFF), np.int32(-0x80000000)
 MOST = np.int32(126)  # log2 of the largest scale: as in numerics/operands.py
 
 
@@ -30,18 +29,34 @@ def largest_bits(chunk, scratch, length, total, x, out):
 
 
 @inline
+def round_to(form, x):
+    """A number that is not beyond a format's largest, rounded to the format, to nearest even. form:
+    the numbers of form_of in numerics/operands.py."""
+    left, smallest, grid, least = form
+    bits = as_bits(x)
+    magnitude = bits & MAGNITUDE
+    odd = np.int32(magnitude >> left) & np.int32(1)
+    half = np.int32((np.int32(1) << (left - np.int32(1))) - np.int32(1))
+    normal = as_float(np.int32(np.int32(magnitude + half + odd) >> left) << left)
+    y = as_float(magnitude)
+    y = normal if y >= smallest else (y + grid) - grid
+    y = y if y >= least else np.float32(0)
+    return as_float(as_bits(y) | (bits & SIGN))
+
+
+@inline
 def scaled(form, x, scale, back, largest, top):
-    """A number, rounded to the format of `form` with a scale, `back` being 1 / scale."""
+    """A number, rounded to a format with a scale, `back` being 1 / scale."""
     y = x * scale
     y = largest if y > largest else -largest if y < -largest else y
-    y = round_as(form, y) * back
+    y = round_to(form, y) * back
     y = top if y > top else -top if y < -top else y
     return y if as_bits(x) & MAGNITUDE < INF else x
 
 
 @parallel
 def round_scaled(chunk, scratch, length, total, form, scale, back, largest, top, x, out):
-    """x, rounded to the format of `form` with a scale."""
+    """x, rounded to a format with a scale."""
     for i in range(chunk * length, min((chunk + 1) * length, total)):
         store(out, i, scaled(form, load(x, i), scale, back, largest, top))
 
@@ -83,30 +98,30 @@ def amax(x):
     return found.max().view(np.float32)
 
 
-def rounded(x, dtype, scale, largest, top):
-    """x, rounded to the numbers of a dtype over the scale, in its own format."""
+def rounded(x, form, scale, largest, top):
+    """x, rounded to a format's numbers over the scale, in its own format. form: as round_to has
+    it."""
     x = x if x.flags.forc else np.ascontiguousarray(x)
     out = np.empty_like(x, order="K")
     chunks, length = spans(x.size, CHUNK)
     numbers = map(np.float32, (scale, 1 / scale, largest, top))
     source, target = (view(a.reshape(-1, order="A")) for a in (x, out))
-    form = view(np.empty(0, dtype))
     round_scaled(
         *(chunks, length, x.size, form, *numbers, source, target), cost=x.size * NANOSECONDS
     )
     return out
 
 
-def rounded_rows(x, summed, dtype, largest, top):
+def rounded_rows(x, summed, form, largest, top):
     """The same with a scale for each row: for what has the same place along all other axes than
     `summed`, which are put last in memory."""
     summed = [a % x.ndim for a in summed]
     order = [*(a for a in range(x.ndim) if a not in summed), *summed]
-    source = np.ascontiguousarray(x.transpose(order))
+    source = np.asarray(x.transpose(order), order="C")
     out, K = np.empty_like(source), prod(x.shape[a] for a in summed)
     rows = x.size // K
     chunks, length = spans(rows, -(-CHUNK // K))
-    numbers = view(np.empty(0, dtype)), np.float32(largest), np.float32(top)
+    numbers = form, np.float32(largest), np.float32(top)
     arrays = (view(a.reshape(-1)) for a in (source, out))
     round_each(chunks, length, rows, K, *numbers, *arrays, cost=x.size * NANOSECONDS)
     return out.transpose(np.argsort(order))
