@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from minifp.errors import PrecisionError
-from minifp.numerics.operands import OPERAND_FIELDS, Operand
+from minifp.numerics.operands import OPERAND_FIELDS, Operand, steps_of
 from minifp.numerics.switches import read_switch, written
 
 PRODUCTS = FPROP, DGRAD, WGRAD = "fprop", "dgrad", "wgrad"
@@ -62,7 +62,19 @@ def read_key(key: Any, told: str) -> tuple[str, str]:
 
 def read(key: str, value: str, text: str) -> Any:
     """The value of the switch of a product in a precision's text. Raises PrecisionError."""
-    return read_switch(read_key(key, f"in precision {text!r}")[1], value, text)
+    product, switch = read_key(key, f"in precision {text!r}")
+    return now(product, switch, read_switch(switch, value, text))
+
+
+def now(product: str, switch: str, value: Any) -> Any:
+    """The value, if it needs no history: those are of all products of a layer together."""
+    if switch == "operand_scale" and steps_of(value) is not None:
+        raise PrecisionError(
+            f"{product}:{switch}={value}: maxima of earlier steps are kept for all products of a "
+            f"layer: expected {switch}={value} of the whole precision, and of single products "
+            "another, such as current"
+        )
+    return value
 
 
 def checked(given: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[str, Any], ...]:
@@ -74,7 +86,8 @@ def checked(given: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[
         raise PrecisionError(
             f'products={given!r}: expected a dict such as {{"wgrad:accumulate": "float32"}}'
         ) from None
-    pairs = {read_key(key, "in products"): value for key, value in changes.items()}
+    keys = {key: read_key(key, "in products") for key in changes}
+    pairs = {keys[key]: now(*keys[key], value) for key, value in changes.items()}
     found = []
     for product in PRODUCTS:
         own = {switch: value for (of, switch), value in pairs.items() if of == product}

@@ -263,6 +263,7 @@ def test_other_text_is_refused_by_a_precision_error_that_shows_it(text):
         ),
         ("mixed,wgard:accumulate=float16", "'wgard' in precision .*expected fprop, dgrad, wgrad"),
         ("mixed,wgrad:weights=float16", "'weights' of wgrad in precision .*expected accumulate"),
+        ("float8,wgrad:operand_scale=delayed", "kept for all products of a layer"),
         ("mixed,fprop:gradient_operands=float8_e5m2", "no gradient enters fprop: expected dgrad"),
         ("mixed,wgrad:operand_scale=row", "wgrad: operand_scale=row without operands.*expected"),
         ("mixed,weights", "'weights' in precision .*switch=value"),
