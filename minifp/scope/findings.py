@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from minifp.errors import ArgumentError
+from minifp.numerics.number_format import FORMATS
 from minifp.saving import files
-from minifp.scope.histogram import PARTS, Histogram
-from minifp.scope.observed import KINDS, ObservedStep
+from minifp.scope.borders import too_large_from
+from minifp.scope.histogram import Histogram
+from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.scope.record import Record
 from minifp.scope.updates import Updates
 
-VERSION = 2  # 1 had what `details` calls "reference" under another name
-FILES = "report.html", "scope.npz", "scope.txt", "scope.png"
+VERSION = 3  # 2 knew float16 alone, 1 had what `details` calls "reference" under another name
+BEFORE = 2  # the oldest that is read
+FILES = "report.html", "scope.npz", "scope.txt", "scope.csv", "scope.png"
 PLAIN = (  # of a step
-    *("step", "stepped", "reason", "scale", "dial", "in_half", "grad_norm", "rates"),
+    *("step", "stepped", "reason", "scale", "dial", "grad_norm", "rates", "formats"),
 )
 
 
@@ -35,6 +38,15 @@ class Findings(Record):
     def __str__(self) -> str:
         return self.summary()
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Where the numbers lie, as data: a dict for each layer of each kind in each step that was
+        looked at, with its "format" and how many of its "numbers" are "zeros", "infs" or "nans", or
+        would be lost in some format: "flushed float16", "subnormal float16", "overflow float16",
+        and so for bfloat16, both float8 and the run's own. All as they were stored: gradients are
+        multiplied by "scale". `write` puts the same into scope.csv.
+        """
+        return import_module("minifp.scope.what_if").rows_of(self)
+
     def report(self, path: str | Path, progress: bool = True) -> Path:
         """Write all of it as one page of HTML that needs nothing else; return its path."""
         return files.write(path, self._page(progress))
@@ -43,9 +55,12 @@ class Findings(Record):
         return import_module("minifp.scope.page.microscope_page").page(self, progress)
 
     def write(self, folder: str | Path, progress: bool = True) -> Path:
-        """Write page (report.html), data (scope.npz), text and picture into a folder, all or none;
-        return the page's path. A picture that was there goes where none can be drawn."""
-        contents = self._page(progress), self._npz(), self.summary() + "\n", self._repr_png_()
+        """Write page (report.html), data (scope.npz, and scope.csv for others), text and picture
+        into a folder, all or none; return the page's path. A picture that was there goes where none
+        can be drawn."""
+        table = import_module("minifp.scope.what_if").csv_of(self)
+        texts = self._page(progress), self._npz(), self.summary() + "\n", table
+        contents = (*texts, self._repr_png_())
         paths = places(folder)
         files.write_all(dict(zip(paths, contents)))
         return paths[0]
@@ -74,6 +89,7 @@ class Findings(Record):
                     counts.append(h.counts)
         told = {
             "version": VERSION, "about": self.about, "names": names, "kinds": KINDS,
+            "borders": self.borders,
             "steps": [{name: getattr(step, name) for name in PLAIN} for step in self.steps],
             "updates": [{n: asdict(u) for n, u in s.updates.items()} for s in self.steps],
             "scales": self.scales, "skipped": self.skipped, "diagnoses": self.diagnoses,
@@ -84,7 +100,7 @@ class Findings(Record):
         np.savez_compressed(
             out, json=text, histograms=np.array(rows, np.int64).reshape(-1, 8),
             ends=np.array(ends, np.float64).reshape(-1, 2),
-            counts=np.concatenate([np.zeros((0, PARTS), np.int64), *counts]),
+            counts=np.concatenate([np.zeros((0, len(self.borders)), np.int64), *counts]),
         )  # fmt: skip
         return out.getvalue()
 
@@ -96,7 +112,9 @@ class Findings(Record):
             with np.load(io.BytesIO(content), allow_pickle=False) as held:
                 told = json.loads(held["json"].tobytes())
                 rows, ends, counts = held["histograms"], held["ends"], held["counts"]
-            if told["version"] != VERSION:
+            if told["version"] == BEFORE:
+                told |= of_before(told)
+            elif told["version"] != VERSION:
                 raise ValueError(f"written by another version of minifp ({told['version']})")
             return restored(told, rows.tolist(), ends.tolist(), counts)
         except FileNotFoundError:
@@ -110,23 +128,38 @@ class Findings(Record):
 
 
 def places(folder: str | Path) -> list[Path]:
-    """Where `write` puts page, data, text and picture."""
+    """Where `write` puts page, data, text, table and picture."""
     return [files.as_path(folder) / name for name in FILES]
 
 
 def restored(told: dict, rows: list, ends: list, counts: np.ndarray) -> Findings:
     """Findings from what a file holds."""
     steps = [ObservedStep(**step) for step in told["steps"]]
-    start = 0
+    start, borders = 0, tuple(map(tuple, told["borders"]))
     for (i, k, name, lowest, bins, zeros, infs, nans), (largest, smallest) in zip(rows, ends):
         part = counts[start : start + bins]
         start += bins
-        h = Histogram(lowest, part, zeros, infs, nans, largest, smallest)
+        h = Histogram(lowest, part, zeros, infs, nans, largest, smallest, borders)
         steps[i].histograms[told["kinds"][k]][told["names"][name]] = h
     for step, updates in zip(steps, told["updates"]):
         step.updates = {name: Updates(**found) for name, found in updates.items()}
     names = "about", "scales", "skipped", "diagnoses", "warnings", "details"
     return Findings(steps=steps, **{name: told[name] for name in names})
+
+
+def of_before(told: dict) -> dict:
+    """What a file of the version before lacks, as it would be there."""
+    half, steps = FORMATS["float16"], []
+    for step in told["steps"]:
+        stored = dict.fromkeys(told["names"], half.name) if step.pop("in_half") else {}
+        formats = {kind: stored if kind in GRADIENTS else {} for kind in KINDS}
+        steps.append({**step, "formats": formats})
+    updates = [
+        {name: {"alone": {half.name: u.pop("lost_in_half")}, **u} for name, u in of.items()}
+        for of in told["updates"]
+    ]
+    borders = (1.0, False), (1.0, True), too_large_from(half).place
+    return {"borders": borders, "steps": steps, "updates": updates}
 
 
 def plain(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The compiled kernels of histogram.py: the bits are counted on all threads.
 
 A block of numbers stays in the L1 cache while it is gone through more than once: for what runs in
-vector registers (the ends, whether there is anything rare), and then for the counters, of which
+vector registers (the ends, of which bin and part each is), and then for the counters, of which
 there are several banks, because neighbours are mostly of one bin, and a counter waits for its last
 increment.
 """
@@ -9,6 +9,7 @@ increment.
 import numpy as np
 
 from minifp.runtime.cpu.pool import parallel, spans
+from minifp.scope.borders import PARTS, thresholds
 
 RUN = 65536  # numbers that are worth a chunk
 BLOCK = 512  # and that are gone through more than once
@@ -16,6 +17,7 @@ BANKS = 8
 NANOSECONDS = 0.8
 HALF, SINGLE = np.uint16, np.uint32
 ONE = np.uint32(1)
+LEAST = tuple(SINGLE(least) for least in thresholds(23))
 
 
 @parallel
@@ -39,32 +41,28 @@ def count_halves(chunk, scratch, length, bits, counts, classes, ends):
 
 
 @parallel
-def count_singles(chunk, scratch, length, bits, counts, rare, ends):
-    """As `halves`; counts: of each sign and exponent, 512. rare: of each exponent, of the fractions
-    that are 0 (but not of zeros), and of those that round up."""
+def count_singles(chunk, scratch, length, bits, counts, classes, ends):
+    """As `count_halves`; counts: of each part of each exponent. classes: space for a block."""
     low, high, last = SINGLE(0xFFFFFFFF), SINGLE(0), min((chunk + 1) * length, bits.size)
     for start in range(chunk * length, last, BLOCK):
-        block, found = bits[start : min(start + BLOCK, last)], SINGLE(0)
+        block, there = bits[start : min(start + BLOCK, last)], classes[chunk]
         for i in range(block.size):
             magnitude = block[i] & SINGLE(0x7FFFFFFF)
             low = min(low, SINGLE(magnitude - ONE))
             high = max(high, magnitude if magnitude < SINGLE(0x7F800000) else SINGLE(0))
-        for i in range(block.size):  # of a fraction that is 0, or at least 0x7FF000
-            is_rare = ((block[i] + SINGLE(0x1000)) & SINGLE(0x7FFFFF)) <= SINGLE(0x1000)
-            found += SINGLE(is_rare & ((block[i] & SINGLE(0x7FFFFFFF)) != SINGLE(0)))
+        for i in range(block.size):
+            fraction = block[i] & SINGLE(0x7FFFFF)
+            part = SINGLE(0)
+            for least in LEAST:
+                part += SINGLE(fraction >= least)
+            there[i] = ((block[i] >> SINGLE(23)) & SINGLE(0xFF)) * SINGLE(PARTS) + part
         bank = counts[chunk]
         whole = block.size // BANKS * BANKS
         for i in range(0, whole, BANKS):
             for k in range(BANKS):
-                bank[k, block[i + k] >> SINGLE(23)] += ONE
+                bank[k, there[i + k]] += ONE
         for i in range(whole, block.size):
-            bank[0, block[i] >> SINGLE(23)] += ONE
-        if found > 0:
-            for i in range(block.size):
-                fraction = block[i] & SINGLE(0x7FFFFF)
-                exponent = (block[i] >> SINGLE(23)) & SINGLE(0xFF)
-                if fraction >= SINGLE(0x7FF000) or (fraction == 0 and exponent > 0):
-                    rare[chunk, 0 if fraction == 0 else 1, exponent] += ONE
+            bank[0, there[i]] += ONE
     ends[chunk, 0], ends[chunk, 1] = low, high
 
 
@@ -77,16 +75,15 @@ def of_halves(bits, classes, number):
 
 
 def of_singles(bits):
-    """Counts of each exponent (256, 3): of fractions that are 0 (but not of zeros), others, and
-    those that round up; subnormal numbers and zeros are not told apart. And the ends."""
+    """Counts of each exponent (256, parts), and the ends. Zeros are among the powers of two, and
+    subnormal numbers are counted as if their first bit were implied too."""
     chunks, length = spans(bits.size, RUN)
-    counts = np.zeros((chunks, BANKS, 512), np.uint32)
-    rare = np.zeros((chunks, 2, 256), np.uint32)
+    counts = np.zeros((chunks, BANKS, 256 * PARTS), np.uint32)
+    classes = np.empty((chunks, BLOCK), np.uint16)
     ends = np.zeros((chunks, 2), np.int64)
-    count_singles(chunks, length, bits, counts, rare, ends, cost=bits.size * NANOSECONDS)
-    whole = added(counts, 512).reshape(2, 256).sum(axis=0)
-    powers, up = rare.sum(axis=0, dtype=np.int64)
-    return np.stack([powers, whole - powers - up, up], axis=1), *ends_of(ends)
+    cost = bits.size * NANOSECONDS
+    count_singles(chunks, length, bits, counts, classes, ends, cost=cost)
+    return added(counts, 256 * PARTS).reshape(256, PARTS), *ends_of(ends)
 
 
 def added(counts, number):

@@ -12,6 +12,7 @@ from minifp.lab.run import LAST_STEPS, Run, Training, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data
 from minifp.lab.tasks import load_task
 from minifp.numerics import policy
+from minifp.numerics.formats import as_dtype, is_narrow
 from minifp.numerics.precision_parts import changed
 from minifp.runtime import random
 from minifp.runtime.cpu.blas import one_thread
@@ -21,7 +22,7 @@ from minifp.scope.microscope import Microscope, microscope
 
 DETAILS = 2  # the step of which all details are taken: not the first, which makes state and caches
 INTERRUPTED = "interrupted"  # in `about`: when, if it was
-CHECKED_WITH = "mixed"  # instead of precisions that store nothing in float16
+CHECKED_WITH = "mixed"  # instead of precisions whose gradients are wide: the advice is for float16
 
 
 def inspect(
@@ -138,10 +139,12 @@ def checked(task, precision, seed, data, found, bar) -> Iterator[dict]:
         found.warnings.append("The advice was not checked, as no gradients were seen.")
         return
     base = policy.as_precision(precision)
-    half = policy.HALF in (base.gradients, *base.autocast_formats)
-    name = precision if half else CHECKED_WITH
+    stored = base.gradients, *base.autocast_formats
+    is_wide = not any(is_narrow(as_dtype(name)) for name in stored)
+    name = CHECKED_WITH if is_wide and not base.gradient_operands else precision
     inside = sorted({max(advice.low, 0), advice.choice, advice.high})
-    tried: list = [None, *(k for k in inside if advice.low <= k), advice.high + 4]
+    tried: list = [None, *(k for k in inside if advice.low <= k)]
+    tried += [] if advice.or_more else [advice.high + 4]
     bar.total = (bar.total or 0) + total_steps(task, data[0]) * (1 + len(tried))
     yield {"scale": "float32", "advised": True, **ended(task, policy.SINGLE, seed, data, bar)}
     for k in tried:

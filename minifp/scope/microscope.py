@@ -19,6 +19,7 @@ from minifp.scope.live import Live
 from minifp.scope.memory.ledger import MemoryLedger
 from minifp.scope.misuse.guard import Guard
 from minifp.scope.observed import ObservedStep
+from minifp.scope.record import FORMAT_IN_PRODUCTS
 from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
 from minifp.training import mixed
@@ -164,12 +165,15 @@ def told(diagnosis: Any) -> dict:
 def about_run(model: Any, optimizer: MixedOptimizer, every: int) -> dict[str, Any]:
     """What is looked at, in words."""
     inner = ", ".join(type(o).__name__ for o in optimizer.optimizers)
+    rounded = optimizer.precision  # to what gradients are rounded without a scale of their own
+    entering = rounded.gradient_operands if rounded.operand_scale is None else None
     return {
         "model": type(model).__name__,
         "parameters": sum(p.array.size for p in model.parameters()),
         "precision": str(optimizer.precision),
         "optimizer": inner,
         "master weights": "on" if optimizer.master_weights else "off",
+        **({FORMAT_IN_PRODUCTS: entering} if entering else {}),
         "loss scale": type(optimizer.loss_scale).__name__,
         "exponent dial": optimizer.dial,
         "looked at": f"every {every} steps",

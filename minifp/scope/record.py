@@ -1,14 +1,21 @@
 """What was seen of a training run, as its pages and texts read it; see findings.py."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from minifp.checks import check_choice, check_range
+from minifp.numerics.formats import float16, format_of
+from minifp.numerics.number_format import Format
 from minifp.scope.advice import TOLERANCE, Advice, advise
+from minifp.scope.borders import BORDERS
 from minifp.scope.histogram import Histogram, total_of
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.training.diagnosis import BACKWARD, FORWARD
+
+FORMAT_IN_PRODUCTS = "gradients in products"  # in `about`
+WHAT_IF = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")  # of which all runs are asked
 
 
 @dataclass(eq=False)  # one is itself alone: lists of observers are searched for it
@@ -36,6 +43,12 @@ class Record:
         """How many steps were made."""
         return len(self.scales)
 
+    @property
+    def borders(self) -> tuple:
+        """Those of the parts in which its histograms count."""
+        held = (h for step in self.steps for kind in KINDS for h in step.histograms[kind].values())
+        return next((h.borders for h in held), BORDERS)
+
     def layers(self, kind: str) -> list[str]:
         """The layers of one of KINDS, in the order in which they were first seen. Raises
         ArgumentError for no such kind, as `total` does."""
@@ -48,12 +61,35 @@ class Record:
         found = (step.histograms[kind] for step in self.steps)
         return total_of(h for of in found for name, h in of.items() if layer in (None, name))
 
-    def advice(self, tolerance: float = TOLERANCE) -> Advice:
-        """Advice on the loss scale. tolerance: see advice.advise. Raises ArgumentError for one that
-        is not between 0 and 1."""
+    def format_of(self, *kinds: str) -> Format:
+        """The format in which most numbers of some of KINDS were stored in less than float32, or
+        float16, in which they might have been."""
+        found = sum((step.narrow(kinds) for step in self.steps), start=Counter())
+        return format_of(max(found, key=lambda name: found[name], default=float16.name))
+
+    @property
+    def gradients_in(self) -> Format:
+        """The format whose range decides over gradients: that in which they enter products, if
+        they do without a scale of their own, or else in which they are stored."""
+        return format_of(self.about.get(FORMAT_IN_PRODUCTS) or self.format_of(*GRADIENTS))
+
+    @property
+    def formats(self) -> list[Format]:
+        """Those in which one may want to store: WHAT_IF, and others that the run has."""
+        own = sum((step.narrow(KINDS) for step in self.steps), start=Counter())
+        names = (*WHAT_IF, *own, self.gradients_in.name)
+        return [format_of(name) for name in dict.fromkeys(names)]
+
+    def advice(self, tolerance: float = TOLERANCE, format: Any = None) -> Advice:
+        """Advice on the loss scale. tolerance: see advice.advise. format: in which gradients are
+        to be stored, by name; by default as in the run: see `gradients_in`. Raises ArgumentError
+        for a tolerance that is not between 0 and 1, and PrecisionError for no format."""
         check_range("tolerance", tolerance, high=1.0)
-        key = len(self.steps), self.count, tolerance
-        if self._advised is None or self._advised[0] != key:
+        meant = self.gradients_in if format is None else format_of(format)
+        if self._advised is None or self._advised[0] != (len(self.steps), self.count):
+            self._advised = (len(self.steps), self.count), {}
+        known_advice, key = self._advised[1], (tolerance, meant)
+        if key not in known_advice:
             known = {d["step"]: d for d in self.diagnoses}
             faults = {n for n, d in known.items() if d["persists"]}  # of no loss scale's making
             failed = [
@@ -63,8 +99,9 @@ class Record:
             ]
             broken = {n for n in faults if known[n]["phase"] in (FORWARD, BACKWARD)}
             steps = [step for step in self.steps if step.step not in broken]
-            self._advised = key, advise(steps, tolerance, min(failed, default=math.inf))
-        return self._advised[1]
+            too_large = min(failed, default=math.inf)
+            known_advice[key] = advise(steps, tolerance, too_large, meant)
+        return known_advice[key]
 
 
 def unscaled(step: ObservedStep, kind: str) -> int:

@@ -1,8 +1,9 @@
 """Updates that were lost: wanted by the rule, but no weight changed.
 
 A float16 weight changes only where an update is at least half the gap between it and its neighbour:
-about 1/2048 of it or more (Micikevicius et al. 2018, section 3.1). What the rule wants is found by
-applying it to float32 copies of the weights, just before the step.
+about 1/2048 of it or more (Micikevicius et al. 2018, section 3.1); a bfloat16 weight, with three
+bits less, only where it is eight times as large. What the rule wants is found by applying it to
+float32 copies of the weights, just before the step.
 """
 
 from dataclasses import dataclass
@@ -12,8 +13,20 @@ import numpy as np
 
 from minifp.autograd.replay import unobserved
 from minifp.numerics import policy
-from minifp.numerics.formats import as_native, downcast, float16, float32, upcast, wider
+from minifp.numerics.formats import (
+    as_native,
+    float16,
+    float32,
+    format_of,
+    is_narrow,
+    round_to,
+    upcast,
+    wider,
+)
 from minifp.runtime.device import moved
+
+LOST = "lost"
+ALONE = (float16.name, "bfloat16")  # in which weights might be kept alone
 
 
 @dataclass
@@ -23,7 +36,8 @@ class Updates:
     count: all. wanted: those whose update a float32 weight would have felt. lost: of these, those
     that did not change where weights are kept (in float32 masters, with what compensates for
     rounding, or else as they are stored). waiting: changed there, but not (yet) in what is stored.
-    lost_in_half: those that would be lost, or are, if float16 weights were kept alone.
+    alone: those that would be lost, or are, if weights were kept alone in a format, by its name:
+    float16, bfloat16, and that in which they are stored.
     zero_gradients: those whose gradient was 0. ratio: the norm of the update over that of the
     weights.
     """
@@ -32,13 +46,18 @@ class Updates:
     wanted: int
     lost: int
     waiting: int
-    lost_in_half: int
+    alone: dict[str, int]
     zero_gradients: int
     ratio: float
 
+    def number(self, what: str) -> int:
+        """How many are "lost", or would be if weights were kept alone in a format of this name; 0
+        for one that was not asked."""
+        return self.lost if what == LOST else self.alone.get(what, 0)
+
     def share(self, what: str) -> float:
-        """One of these counts (lost, waiting, lost_in_half) as a share of the wanted ones."""
-        return getattr(self, what) / self.wanted if self.wanted else 0.0
+        """The same as a share of the wanted ones."""
+        return self.number(what) / self.wanted if self.wanted else 0.0
 
 
 class Wanted(NamedTuple):
@@ -106,22 +125,32 @@ def became_of(wanted: list[Wanted]) -> dict[str, Updates]:
     found: dict[str, Updates] = {}
     for run in wanted:
         update = run.updated - run.wide
-        masks = masks_of(run, update)
+        masks, alone = masks_of(run, update), alone_of(run, update)
         for name, part in run.parts:
-            wants, lost, waiting, in_half, zeros = (int(np.count_nonzero(m[part])) for m in masks)
+            wants, lost, waiting, zeros = (int(np.count_nonzero(m[part])) for m in masks)
+            lost_in = {name: int(np.count_nonzero(m[part])) for name, m in alone.items()}
             size, length = (float(np.linalg.norm(a[part])) for a in (run.wide, update))
             count, ratio = part.stop - part.start, length / size if size else 0.0
-            found[name] = Updates(count, wants, lost, waiting, in_half, zeros, ratio)
+            found[name] = Updates(count, wants, lost, waiting, lost_in, zeros, ratio)
     return found
 
 
 def masks_of(run: Wanted, update: np.ndarray) -> tuple:
-    """For each element whether it counts as what Updates names, in its order."""
+    """For each element whether it is wanted, lost, waiting, and without a gradient."""
     arrays = run.weights.opened(run.at), run.weights.stored[run.at]
     kept_now, stored_now = (moved(a, "cpu") for a in arrays)
     wants, stays = run.updated != run.wide, kept_now == run.kept
-    with np.errstate(all="ignore"):
-        half = downcast(run.wide, float16)
-        stays_in_half = downcast(upcast(half, run.wide.dtype) + update, float16) == half
     waits = wants & ~stays & (stored_now == run.stored)
-    return wants, wants & stays, waits, wants & stays_in_half, as_native(run.gradient) == 0
+    return wants, wants & stays, waits, as_native(run.gradient) == 0
+
+
+def alone_of(run: Wanted, update: np.ndarray) -> dict[str, np.ndarray]:
+    """For each element whether it would be lost if weights were kept in a format alone."""
+    own = [format_of(run.stored.dtype).name] if is_narrow(run.stored.dtype) else []
+    wants, found = run.updated != run.wide, {}
+    with np.errstate(all="ignore"):
+        for name in dict.fromkeys((*ALONE, *own)):
+            before = round_to(run.wide, format_of(name).dtype)
+            after = round_to(before + update, format_of(name).dtype)
+            found[name] = wants & (after == before)
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer
-from minifp.numerics.formats import float16, is_float
+from minifp.numerics.formats import format_of, is_float
 from minifp.runtime.device import is_array
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import (
@@ -110,8 +110,8 @@ class Watch:
             return
         if is_float(array.dtype) and array.ndim:
             shift = self._shift() if kind in GRADIENTS else 0
-            self.seen.add(kind, layer, Histogram.of(array).shifted(shift))
-            self.seen.in_half |= kind in GRADIENTS and array.dtype == float16
+            format = format_of(array.dtype)
+            self.seen.add(kind, layer, Histogram.of(array).shifted(shift), format)
 
     def _shift(self):
         """log2 of what brings gradients of this backward to the largest seed; 0 for seeds that only

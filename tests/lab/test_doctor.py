@@ -54,6 +54,7 @@ def test_it_says_which_kernels_are_live_for_which_device():
     )
     assert row(text, "threads") == str(minifp.get_num_threads())
     assert row(text, "float16 sums").startswith(("compiled by numba", "in NumPy, slow"))
+    assert row(text, "formats").startswith(("compiled for float16, float32", "all stored by NumPy"))
 
 
 def test_without_a_gpu_no_kernel_is_live_on_one(monkeypatch):
@@ -188,6 +189,7 @@ def test_without_numba_or_with_a_broken_one_it_says_so(tmp_path, block, told):
     assert told in text and row(text, "cuda").startswith("none: they are made with numba")
     assert "numba" in text.splitlines()[-1] and "-m pip install" in text.splitlines()[-1]
     assert row(text, "float16 sums") == "in NumPy, slow: numba is not there"
+    assert row(text, "formats").endswith("no kernel is compiled")
 
 
 def test_it_says_where_compiled_kernels_are_and_how_much(monkeypatch, tmp_path):

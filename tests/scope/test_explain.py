@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 import minifp as fp
 from minifp.derive.dtypes import NATIVE
 from minifp.errors import ArgumentError, DTypeError, MinifpError, ShapeError
-from minifp.numerics.formats import DESCRIBED, FORMATS
+from minifp.numerics.format_codes import codes_of, values_of
+from minifp.numerics.formats import DESCRIBED, FORMATS, format_named
+from minifp.scope.borders import too_large_from
 from minifp.scope.explaining.bit_fields import Stored
 from minifp.scope.explaining.exact import Exact, combine, decimal
 from minifp.scope.explaining.rounding import rounded
@@ -67,6 +69,46 @@ def finite(format):
 def fields(format):
     """The bits of 0."""
     return Stored(format, 0).fields
+
+
+OTHERS = [name for name in FORMATS if name not in DESCRIBED]
+OTHERS += ["e5m7", "e4m3+saturates=on", "e5m4+subnormals=off", "e4m0+nan=none", "e3m2+own_bias=-2"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_any_format_is_rounded_to_as_arrays_are(name):
+    format = format_named(name)
+    ends = [format.smallest_subnormal, format.smallest_normal, format.max]
+    steps = 1 + format.eps * np.float64([0, 0.25, 0.5, 0.75, 1, 1.5, -0.25, -0.5, -1])
+    x = np.concatenate([np.outer(ends, steps).reshape(-1), [0, 1, 0.1, np.inf, np.nan]])
+    x, border = (
+        np.concatenate([x, -x[:-1]]),
+        too_large_from(format),
+    )  # of NaN's sign nothing is told
+    for value, code in zip(x, codes_of(x, format)):
+        (found,) = fp.explain(float(value), formats=name).values()
+        nan = np.isnan(value) and format.quiet_nan is not None
+        assert nan or found.bits == code
+        assert same(float(found.value), float(values_of(code, format)))
+        too_large = np.isinf(value) or border.is_reached(abs(value))
+        assert found.saturates == (too_large and found.is_finite and not np.isnan(value))
+        for side, end in ((found.above, np.inf), (found.below, -np.inf)):
+            assert side is None or (side.value > found.value) == (end > 0)
+
+
+def test_formats_that_saturate_or_lack_something_say_so():
+    def status(x, format):
+        (rows,) = (e.rows(name) for e in [fp.explain(x, formats=format)] for name in e)
+        return dict(rows)["status"][0][1]
+
+    assert "saturates at the largest number, 28" in status(31, "float6_e3m2")
+    assert "saturates at the largest number, 6" in status("1 / 0", "float4_e2m1")
+    assert "has no NaN" in status("nan", "float4_e2m1")
+    assert "no subnormal numbers" in status(1e-5, "e5m10+subnormals=off")
+    assert [*fp.explain(1, formats=["bfloat16", fp.Format("e5m7")])] == ["bfloat16", "e5m7"]
+    for wrong in ("e5", ["float16", "fp17"], [], 3):
+        with pytest.raises(ArgumentError, match="explain: .*expected.* float16"):
+            fp.explain(1, formats=wrong)
 
 
 # ---- a code and its number ----------------------------------------------------------------------
@@ -373,7 +415,7 @@ def test_python_numbers_are_exact():
         ((None,), DTypeError, "is a NoneType"),
         (([0.1],), DTypeError, "is a list"),
         ((np.zeros(2),), ShapeError, "an array of shape (2,): expected one element"),
-        ((np.int32(3),), DTypeError, "a NumPy scalar of int32: expected one of float64"),
+        ((np.int32(3),), DTypeError, "a NumPy scalar of int32: expected a number format: float16"),
         ((fp.tensor([1, 2]),), DTypeError, "a tensor of int64"),
         ((fp.zeros(0),), ShapeError, "shape (0,)"),
         ((1.0, "%", 2.0), ArgumentError, "expected one of + - * /"),

@@ -1,9 +1,12 @@
 """The microscope: its counts are exact, its advice holds in training, and it changes nothing."""
 
+import csv
 import gc
+import json
 import math
 import warnings
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,10 +24,13 @@ from minifp.lab.resume import train_one
 from minifp.lab.tasks import CHARACTERS
 from minifp.models import MLP, CharLSTM, LeNet
 from minifp.numerics import kernels
+from minifp.numerics.format_codes import codes_of, values_of
+from minifp.numerics.number_format import FORMATS, format_named
 from minifp.runtime import callers
 from minifp.scope import histogram, inspecting
-from minifp.scope.advice import advise, errors_of
+from minifp.scope.advice import advise
 from minifp.scope.findings import Findings
+from minifp.scope.gradient_errors import errors_of, rounding_of
 from minifp.scope.histogram import Histogram, total_of
 from minifp.scope.observed import (
     ACTIVATION_GRADIENTS,
@@ -35,10 +41,12 @@ from minifp.scope.observed import (
     WEIGHTS,
     ObservedStep,
 )
+from minifp.scope.record import WHAT_IF
 from minifp.scope.watching import OUTSIDE
 from minifp.training import mixed
 
 FLOATS = (np.float16, np.float32, np.float64)
+CUSTOM = ["e5m7", "e3m4", "e4m2+nan=last", "e5m6+subnormals=off", "e4m3+saturates=on"]
 
 # ---- histograms ---------------------------------------------------------------------------------
 
@@ -103,6 +111,34 @@ def test_borders_are_those_of_rounding_to_nearest_even():
     assert h.flushed() == 1
     h = Histogram.of(np.float32([65519.996, 65520.0, 65536.0]))
     assert h.overflowing() == 2 and h.headroom() < 0
+
+
+def around_borders(format):
+    """Numbers beside and on all places where a format's neighbours round apart."""
+    ends = [format.smallest_subnormal / 2, format.smallest_normal, format.max]
+    steps = format.eps * np.float64([0, 0.5, 1, 1.5, 3, 4, 6, 8, -0.5, -1])
+    x = np.outer(ends, 1 + steps).reshape(-1)
+    spread = np.random.default_rng(0).normal(size=400) * np.geomspace(ends[0], ends[2], 400)
+    return np.concatenate([x, np.nextafter(x, 0), np.nextafter(x, np.inf), spread])
+
+
+@pytest.mark.parametrize("name", [n for n, f in FORMATS.items() if f.bits < 32] + CUSTOM)
+@pytest.mark.parametrize("shift", [-3, 0, 4])
+def test_what_each_format_would_lose_is_counted_as_it_rounds(name, shift):
+    format = format_named(name)
+    x = np.ldexp(around_borders(format), -shift)
+    scaled = np.abs(np.ldexp(x, shift))
+    h, rounded = Histogram.of(x), values_of(codes_of(scaled, format), format)
+    endless = replace(format, name="endless", exponent_bits=10, nan="ieee", own_bias=format.bias)
+    beyond = values_of(codes_of(scaled, endless), endless) > format.max
+    flushed, over = ((rounded == 0) & (scaled != 0)).sum(), beyond.sum()
+    least = h.flushed(shift, format) + h.overflowing(shift, format)
+    assert least <= flushed + over <= least + h.uncertain(shift, format)
+    if name not in CUSTOM or format.mantissa_bits == 7:
+        assert not h.uncertain(shift, format)
+        assert (h.flushed(shift, format), h.overflowing(shift, format)) == (flushed, over)
+        lower = (scaled < format.smallest_normal) & (rounded != 0)
+        assert h.subnormal(shift, format) == lower.sum()
 
 
 @settings(max_examples=50, deadline=None)
@@ -170,7 +206,8 @@ def test_weights_and_their_gradients_are_counted_whole():
     assert {n: h.exponents for n, h in step.histograms[WEIGHTS].items()} == before
     found = {n: h.exponents for n, h in step.histograms[WEIGHT_GRADIENTS].items()}
     assert found == gradients
-    assert (step.scale, step.shift, step.in_half) == (2.0**16, 16, True)
+    assert (step.scale, step.shift) == (2.0**16, 16)
+    assert {*step.formats[WEIGHT_GRADIENTS].values()} == {"float16"}
 
 
 def test_activations_are_counted_once_each_and_by_module():
@@ -387,15 +424,15 @@ def lost_share(precision):
                     optimizer.minimize(F.cross_entropy(model(x), t))
     found = scope.steps[-1].updates.values()
     wanted = sum(u.wanted for u in found)
-    return [sum(getattr(u, n) for u in found) / wanted for n in ("lost", "lost_in_half")]
+    return [sum(u.number(n) for u in found) / wanted for n in ("lost", "float16", "bfloat16")]
 
 
 def test_without_masters_nine_of_ten_updates_are_lost_and_with_them_none():
-    lost, in_half = lost_share("mixed,loss_scale=1024,master_weights=off")
+    lost, in_half, _ = lost_share("mixed,loss_scale=1024,master_weights=off")
     assert lost > 0.9 and lost == in_half
-    lost, in_half = lost_share("mixed,loss_scale=1024")
-    assert lost == 0 and in_half > 0.9
-    lost, in_half = lost_share("mixed,loss_scale=1024,master_weights=off,compensated=on")
+    lost, in_half, in_brain = lost_share("mixed,loss_scale=1024")
+    assert lost == 0 and in_half > 0.9 and in_brain > in_half
+    lost, in_half, _ = lost_share("mixed,loss_scale=1024,master_weights=off,compensated=on")
     assert lost < 0.1 and in_half > 0.9  # what is left over has a smallest number
 
 
@@ -411,6 +448,7 @@ def test_an_update_is_lost_below_half_a_gap_and_not_above():
     (found,) = scope.steps[0].updates.values()
     # Below 1 the gap is 2^-11: 2^-13 is less than half of it, 2^-12 is half, and rounds to even.
     assert (found.count, found.wanted, found.lost, found.zero_gradients) == (4, 3, 2, 1)
+    assert found.alone == {"float16": 2, "bfloat16": 3}  # whose gap is 2^-8
 
 
 def test_an_optimizer_that_skipped_has_no_lost_updates():
@@ -444,7 +482,7 @@ def test_the_advice_has_the_scale_that_works_and_not_the_one_that_fails():
 
 def test_no_scaling_is_needed_where_gradients_are_large():
     advice = small("float32", steps=3).advice()
-    assert not advice.needed and "No scaling is needed" in str(advice)
+    assert not advice.needed and "No scaling is needed in float16" in str(advice)
 
 
 def test_a_step_overflows_above_the_ceiling_and_not_at_it():
@@ -528,15 +566,50 @@ def test_advice_without_gradients_says_so():
     assert "no advice" in str(advise([])) and str(advise([ObservedStep(1)]))
 
 
-def test_the_error_of_a_scale_is_that_of_rounding_the_gradient():
+@pytest.mark.parametrize("name", [*WHAT_IF, "e5m6+subnormals=off"])
+def test_the_error_of_a_scale_is_that_of_rounding_the_gradient(name):
+    format = format_named(name)
     x = (np.random.default_rng(0).normal(size=100_000) * 2.0**-22).astype(np.float32)
-    shifts = np.arange(-6, 14)
-    found = errors_of(Histogram.of(x), shifts)
+    lowest = round(math.log2(format.smallest_subnormal))
+    shifts = np.arange(-6, 14) + 24 + lowest
+    found = errors_of(Histogram.of(x), shifts, format)
     for shift, error in zip(shifts.tolist(), found):
         scaled = np.ldexp(x.astype(np.float64), shift)
-        rounded = scaled.astype(np.float16).astype(np.float64)
+        rounded = values_of(codes_of(scaled, format), format).astype(np.float64)
         true = np.linalg.norm(rounded - scaled) / np.linalg.norm(scaled)
         assert true / 1.4 < error < true * 1.4  # a bin is a factor of 2 wide
+    assert math.isclose(rounding_of(Histogram.of(x), format), found[-1], rel_tol=0.1)
+
+
+def test_each_format_needs_the_scale_that_its_range_asks_for():
+    """With gradients 2^12 times smaller; as seen in bfloat16 and in float32."""
+    brain, single = small("bfloat16", dial=12), small("float32", dial=12)
+    assert brain.gradients_in.name == "bfloat16" and single.gradients_in.name == "float16"
+    assert "No scaling is needed in bfloat16" in str(brain.advice())
+    for name in WHAT_IF:
+        seen, known = (scope.advice(format=name) for scope in (brain, single))
+        assert abs(seen.low - known.low) <= 1 and abs(seen.high - known.high) <= 1
+        assert seen.needed == (name != "bfloat16") and f" in {name}" in str(seen)
+        g = single.steps[0].total(WEIGHT_GRADIENTS) + single.steps[0].total(ACTIVATION_GRADIENTS)
+        assert known.lost(0) == g.lost(0, format_named(name))
+        assert known.lost(known.low) <= known.lost(0)
+    assert single.advice(format="float8_e5m2").low > single.advice(format="float16").low
+    with pytest.raises(fp.PrecisionError, match="no dtype 'fp7'"):
+        single.advice(format="fp7")
+
+
+def test_what_overflowed_in_float16_says_nothing_of_a_wider_format():
+    scope = small("mixed", every=50, steps=30, loss_scale=fp.DynamicLossScale(2.0**24))
+    assert any(scope.skipped) and scope.advice().high < 24
+    assert scope.advice(format="bfloat16").high == 64
+
+
+def test_gradients_that_enter_products_without_a_scale_are_asked_in_that_format():
+    """They are stored in bfloat16, which has the range, but are multiplied in float8_e5m2."""
+    scope = small("float8,operand_scale=off", dial=12)
+    assert {*scope.steps[0].formats[WEIGHT_GRADIENTS].values()} == {"bfloat16"}
+    assert "Scaling is needed in float8_e5m2" in str(scope.advice())
+    assert small("float8", dial=12).gradients_in.name == "bfloat16"
 
 
 def test_the_share_of_gate_gradients_below_the_smallest_half():
@@ -557,7 +630,7 @@ def test_findings_come_back_from_a_file(tmp_path):
     assert back.about == scope.about and back.diagnoses == scope.diagnoses
     assert (back.scales, back.skipped) == (scope.scales, scope.skipped)
     for a, b in zip(scope.steps, back.steps):
-        assert (a.step, a.scale, a.stepped, a.in_half) == (b.step, b.scale, b.stepped, b.in_half)
+        assert (a.step, a.scale, a.stepped, a.formats) == (b.step, b.scale, b.stepped, b.formats)
         assert a.updates == b.updates
         for kind in KINDS:
             for name, h in a.histograms[kind].items():
@@ -565,6 +638,49 @@ def test_findings_come_back_from_a_file(tmp_path):
                 assert np.array_equal(h.counts, other.counts) and h.largest == other.largest
                 assert (h.lowest, h.zeros, h.infs) == (other.lowest, other.zeros, other.infs)
     assert back.summary() == scope.summary()
+
+
+def test_a_file_of_the_version_before_is_read_and_says_what_it_cannot_know(tmp_path):
+    """Its bins had three parts, whose borders are float16's, and it knew no other format."""
+    scope = small("mixed", steps=2)
+    with np.load(scope.save(tmp_path / "new.npz")) as held:
+        arrays = dict(held)
+    told = json.loads(arrays["json"].tobytes())
+    told["version"] = 2
+    del told["borders"]
+    for step, updates in zip(told["steps"], told["updates"]):
+        step["in_half"] = "float16" in step.pop("formats")[WEIGHT_GRADIENTS].values()
+        for u in updates.values():
+            u["lost_in_half"] = u.pop("alone")["float16"]
+    arrays["json"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+    counts = arrays["counts"]
+    arrays["counts"] = np.stack([counts[:, 0], counts[:, 1:-1].sum(axis=1), counts[:, -1]], axis=1)
+    np.savez(tmp_path / "old.npz", **arrays)
+    back = Findings.load(tmp_path / "old.npz")
+    assert str(back.advice()) == str(scope.advice())
+    h, new = back.total(WEIGHTS), scope.total(WEIGHTS)
+    assert (h.flushed(-9), h.overflowing(18)) == (new.flushed(-9), new.overflowing(18)) != (0, 0)
+    tiny, up = FORMATS["float8_e5m2"], 17 - h.highest  # its border lies in the last bin but one
+    least, exact = h.overflowing(up, tiny), new.overflowing(up, tiny)
+    assert least < exact <= least + h.uncertain(up, tiny) and not new.uncertain(up, tiny)
+    assert "in float8_e5m2 (lost: at least)" in back.report(tmp_path / "p.html").read_text("utf-8")
+    assert Findings.load(back.save(tmp_path / "again.npz")).summary() == back.summary()
+
+
+def test_rows_say_of_each_layer_what_each_format_would_lose(tmp_path):
+    scope = small("bfloat16,gradients=e5m6", steps=2)
+    rows = scope.rows()
+    with (scope.write(tmp_path, progress=False).parent / "scope.csv").open(
+        encoding="utf-8"
+    ) as file:
+        assert [{k: str(v) for k, v in row.items()} for row in rows] == list(csv.DictReader(file))
+    assert len(rows) == sum(len(s.histograms[k]) for s in scope.steps for k in KINDS)
+    row = next(r for r in rows if (r["step"], r["layer"]) == (2, "fc1.weight") and r["zeros"])
+    assert (row["kind"], row["format"], row["scale"]) == (WEIGHT_GRADIENTS, "e5m6", 1.0)
+    h = scope.steps[1].histograms[WEIGHT_GRADIENTS]["fc1.weight"]
+    for name in (*WHAT_IF, "e5m6"):
+        assert row[f"flushed {name}"] == h.flushed(0, format_named(name))
+    assert row["flushed float8_e4m3fn"] > row["flushed float8_e5m2"] > row["flushed bfloat16"] == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", None, 10, -10])
@@ -722,6 +838,25 @@ def test_an_operation_that_knows_one_format_only_ends_no_training():
         with fp.microscope(model, optimizer, details=1, progress=False) as scope:
             result = optimizer.minimize(picky(model(fp.rand(8, 64))).sum())
     assert result.stepped and "picky" in scope.details["refused"] and "trace" in scope.details
+
+
+@pytest.mark.parametrize(
+    ("precision", "tried"),
+    [("bfloat16", [0, 32, 64]), ("float32", None), ("mixed,gradients=float8_e5m2", None)],
+)
+def test_advice_is_checked_in_the_format_that_it_is_for(precision, tried, monkeypatch):
+    real, used = inspecting.train, []
+
+    def train(task, precision, *args):
+        used.append(str(precision))
+        return real(task, precision, *args)
+
+    monkeypatch.setattr(inspecting, "train", train)
+    found = inspecting.inspect("mlp", precision, steps=2, every=1, check=True, progress=False)
+    _, none, *scales = (row["scale"] for row in found.details["check"])
+    checked = "mixed" if precision == "float32" else precision
+    assert used[0] == "float32" and all(name.startswith(checked) for name in used[1:])
+    assert none is None and scales == (tried or scales) and scales[-1] <= 64
 
 
 @pytest.mark.parametrize("check", [False, True])

@@ -12,6 +12,7 @@ from in_browser import check_accessible
 from test_microscope import char_lstm, small
 
 import minifp as fp
+from minifp.numerics.number_format import FORMATS
 from minifp.report.document import hash_of
 from minifp.report.words import bytes_text, raised, superscript
 from minifp.saving import files
@@ -21,7 +22,7 @@ from minifp.scope.inspecting import inspect
 from minifp.scope.observed import ACTIVATION_GRADIENTS, GRADIENTS, KINDS, ObservedStep
 from minifp.scope.page import data, microscope_page, training
 from minifp.scope.page.figures import TITLES, lost_anywhere
-from minifp.scope.page.lens import percent
+from minifp.scope.page.lens import AS_STORED, percent
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -38,13 +39,13 @@ def large():
     numbers, found = np.random.default_rng(0), Findings({"model": "Deep", "precision": "mixed"})
     shape = numbers.normal(size=2_000)
     for i in range(50):
-        step = ObservedStep(20 * i + 1, scale=2.0**16, in_half=True)
+        step = ObservedStep(20 * i + 1, scale=2.0**16)
         for kind in KINDS:
             for layer in range(50):
                 factor = 2.0 ** (-14 - layer % 9 if kind in GRADIENTS else -3)
                 spread = np.exp(numbers.normal(size=2_000))
-                step.add(kind, f"blocks.{layer}.conv", Histogram.of(
-                    (shape * spread * factor * 2.0**8).astype(np.float16)))  # fmt: skip
+                x = (shape * spread * factor * 2.0**8).astype(np.float16)
+                step.add(kind, f"blocks.{layer}.conv", Histogram.of(x), FORMATS["float16"])
         found.steps.append(step)
         found.scales += [2.0**16] * 20
         found.skipped += [False] * 20
@@ -139,7 +140,7 @@ def test_the_summary_fits_100_columns_and_names_every_layer(scope):
 def test_write_makes_a_folder_with_page_data_text_and_picture(scope, tmp_path):
     page = scope.write(tmp_path / "new" / "folder")
     names = {path.name for path in page.parent.iterdir()}
-    assert names == {"report.html", "scope.npz", "scope.txt", "scope.png"}
+    assert names == {"report.html", "scope.npz", "scope.txt", "scope.csv", "scope.png"}
 
 
 def test_write_writes_all_or_nothing_and_leaves_no_former_picture(scope, tmp_path, monkeypatch):
@@ -178,7 +179,7 @@ def test_what_is_none_is_a_sentence():
     plain = small("float32")
     text = microscope_page.body(plain, "s")
     assert "There was no loss scale, and no step was skipped." in text
-    assert [what for what, _ in lost_anywhere(plain)] == ["lost_in_half"]
+    assert [what for what, _ in lost_anywhere(plain)] == ["float16", "bfloat16"]
     assert "In the steps that were looked at no update was lost." in text
     for step in plain.steps:
         step.histograms[KINDS[1]].clear()
@@ -262,14 +263,11 @@ def cells(page, kind, layer):
     return row.all_text_contents()
 
 
-def expected(step, kind, shift):
+def expected(step, kind, shift, format=FORMATS["float16"]):
     """What the row of all layers must say."""
     h = step.total(kind)
-    return [
-        f"{h.total:,}",
-        *(percent(h.zeros, h.total), percent(h.flushed(shift), h.nonzero)),
-        *(percent(h.subnormal(shift), h.nonzero), percent(h.overflowing(shift), h.nonzero)),
-    ]
+    counts = (ask(shift, format) for ask in (h.flushed, h.subnormal, h.overflowing))
+    return [f"{h.total:,}", percent(h.zeros, h.total), *(percent(n, h.nonzero) for n in counts)]
 
 
 def test_the_numbers_follow_both_sliders_exactly(page, scope):
@@ -283,6 +281,22 @@ def test_the_numbers_follow_both_sliders_exactly(page, scope):
                 assert cells(page, key, "all")[:5] == expected(step, kind, shift)
             assert superscript(k) in page.locator(".scope-scale-said").inner_text()
         assert page.locator(".scope-step-said").inner_text() == f"step {step.step}"
+
+
+def test_the_numbers_follow_the_format_exactly(page, scope):
+    step = scope.steps[-1]
+    for format in (*scope.formats, None):
+        page.locator(".scope-format").select_option(format.name if format else AS_STORED)
+        name = format.name if format else "float16"
+        for k in (0, step.shift, 30):
+            page.locator(".scope-scale").evaluate(MOVE, k)
+            for kind in KINDS:
+                shift = k - step.shift if kind in GRADIENTS else 0
+                panel = page.locator(f'[data-kind="{kind.replace(" ", "-")}"]')
+                found = panel.locator('tr[data-layer="all"] td').all_text_contents()
+                assert found[:5] == expected(step, kind, shift, FORMATS[name])
+                assert f", in {name}: " in panel.locator(".scope-said").inner_text()
+                assert panel.locator(".scope-in").text_content() == f"in {name}"
 
 
 MOVE = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }"

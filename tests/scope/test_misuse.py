@@ -415,6 +415,19 @@ def test_a_constant_that_float16_cannot_hold_is_told_once_with_its_line(words, c
     told_alone(told_by(compute), words, HERE, "float16")
 
 
+def test_other_formats_are_told_by_their_names_and_by_what_they_lack():
+    found = told_by(lambda x: fp.where(FALSE_TRUE, -1e9, x), "bfloat16,storage=float8_e4m3fn")
+    told_alone(found, "float8_e4m3fn", "largest number there, 448", "2 of 4 results are NaN")
+    with pytest.raises(fp.ArgumentError, match="use -448, as it has no Inf"):
+        fp.ones(2, dtype="float8_e4m3fn").masked_fill(np.array([True, False]), -1e9)
+    assert told_by(lambda x: x.masked_fill(FALSE_TRUE, -1e9) + 1e-30, "bfloat16") == []
+    for format, told in (("float8_e5m2", 1), ("bfloat16", 0)):  # whose range is float32's
+        model = mlp(f"bfloat16,optimizer_state={format}", rule=optim.Adam)
+        with guarded(*model) as guard:
+            pass
+        assert len(guard.found) == told and all(f"in {format}: it is 0" in t for t in guard.found)
+
+
 @pytest.mark.parametrize(("words", "compute"), LOST_CASES)
 def test_float32_holds_the_same_constant(words, compute):
     assert told_by(compute, "float32") == []

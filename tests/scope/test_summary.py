@@ -57,7 +57,11 @@ PARTS = "float32;fc*=mixed"
 COMPENSATED = "mixed,master_weights=off,compensated=on"
 
 
-@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED, PARTS])
+EIGHT = "mixed,gradients=float8_e5m2"
+NARROW = ["bfloat16", "float8", EIGHT]
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED, PARTS, *NARROW])
 def test_bytes_are_those_that_are_measured_in_training(precision):
     """Of all kinds, at the peak of a step."""
     with fp.precision(precision):
@@ -105,6 +109,7 @@ def test_shapes_and_formats_are_those_of_the_numbers(case):
     [
         ("ResNet18 --input 3 32 32 --set stem=small classes=10 width=0.25", "ResNet18 on 1 x 3"),
         ("CharLSTM --input 8 --set characters=65 --integers --optimizer sgd", "LSTM (lstm)"),
+        (f"LeNet --input 1 28 28 --precision float32 {EIGHT}", f"\n{EIGHT} "),
         ("ResNet181 --input 3 32 32", "expected ResNet18"),
         ("LeNet --input 1 0 28", "at least 1"),
         ("ResNet18 --input 3 32 32 --set depth=3", "'depth'. Give its arguments by --set"),

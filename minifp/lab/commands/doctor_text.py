@@ -18,6 +18,7 @@ from minifp.data.whereabouts import ALL, whereabouts
 from minifp.errors import ArgumentError, DeviceError
 from minifp.lab import environment
 from minifp.numerics import accumulate, kernels
+from minifp.numerics.formats import FORMATS, is_compiled
 from minifp.numerics.implementations import BY_HAND, DERIVED, REFERENCE, implementation_of
 from minifp.runtime import cpu
 from minifp.runtime.cpu import kernel_cache
@@ -154,7 +155,8 @@ def gpu_math_text() -> str:
 
 
 def kernel_rows() -> list:
-    """For each device how many kernels run on what, and how sequential float16 sums are made."""
+    """For each device how many kernels run on what, which formats they store fast, and how
+    sequential float16 sums are made."""
     families = sorted({kernel.name.partition(".")[0] for kernel in kernels.KERNELS})
     return [
         ("cpu", counted("cpu")),
@@ -162,8 +164,17 @@ def kernel_rows() -> list:
         ("cuda", on_gpu()),
         ("cache", kernel_cache.summary()),
         ("threads", str(get_num_threads())),
+        ("formats", formats_text()),
         *((f"{dtype} sums", sequential_text(dtype)) for dtype in accumulate.COMPILED),
     ]
+
+
+def formats_text() -> str:
+    """In which formats compiled kernels store numbers."""
+    if cpu.numba_error(is_tried=True) is not None or not cpu.can_compile():
+        return "all stored by NumPy, and those that NumPy lacks slowly: no kernel is compiled"
+    fast = [name for name, format in FORMATS.items() if is_compiled(format.dtype)]
+    return f"compiled for {', '.join(fast)}; others run as NumPy, a hundred times slower"
 
 
 def on_gpu() -> str:

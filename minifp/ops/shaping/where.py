@@ -145,11 +145,13 @@ def masked_fill(input: Tensor, mask: Tensor | np.ndarray, value: Tensor | float)
 def _check_fits(number, dtype):
     """Raise DTypeError for a fraction among integers, ArgumentError for too large a number."""
     if is_float(dtype):
-        largest = format_of(dtype).max
-        if largest < abs(number) < math.inf:
+        format = format_of(dtype)
+        if format.max < abs(number) < math.inf:
+            nearest = f"{math.copysign(format.max, number):g}, as it has no Inf"
+            instead = 'float("-inf") or float("inf")' if format.has_inf else nearest
             raise ArgumentError(
-                f"masked_fill: value={number:g} overflows {name_of(dtype)} (largest {largest:g}): "
-                'use float("-inf") or float("inf")'
+                f"masked_fill: value={number:g} overflows {format.name} (largest {format.max:g}): "
+                f"use {instead}"
             )
     elif not float(number).is_integer():
         raise DTypeError(f"masked_fill: value={number:g} for {name_of(dtype)}: expected an integer")

@@ -33,14 +33,19 @@ def wants_colour() -> bool:
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # -0.1 is a number
+@click.option(
+    "--formats", metavar="FORMAT,...",
+    help="In which formats: names, or their bits, as in float16,e5m7,e4m3+saturates=on.",
+)  # fmt: skip
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="NUMBER [+|-|*|/ NUMBER]")
-def explain(words):
+def explain(words, formats):
     """Show what each number format makes of NUMBER, or of a calculation with two.
 
-    The formats are float64, float32, float16, bfloat16 and both float8: e4m3fn (no Inf, at most
-    448) and e5m2 (at most 57344). For a number: its bits, value, neighbours and rounding error, and
-    whether it is normal, subnormal, flushed to zero or too large. For a calculation: how its two
-    numbers are rounded, which bits of the result are lost, and whether adding changes anything.
+    The formats, if --formats names no others, are float64, float32, float16, bfloat16 and both
+    float8: e4m3fn (no Inf, at most 448) and e5m2 (at most 57344). For a number: its bits, value,
+    neighbours and rounding error, and whether it is normal, subnormal, flushed to zero or too
+    large. For a calculation: how its two numbers are rounded, which bits of the result are lost,
+    and whether adding changes anything.
 
     A number is written as 0.1, 1e-8, 0x1.8p-3, 2^-24, inf or nan. It is read exactly and rounded
     once to each format. What is printed is exact, or correctly rounded where a "~" precedes it.
@@ -52,6 +57,7 @@ def explain(words):
       minifp explain 2^-25
       minifp explain 1 + 0.0005
       minifp explain "256 - 0.009"
+      minifp explain 30 --formats float6_e3m2,e4m3
       minifp explain "3e4 * 3"  # in quotes, or the shell takes * for names of files; or 3e4 x 3
 
     In a terminal the output is coloured, unless the environment variable NO_COLOR is set.
@@ -66,4 +72,5 @@ def explain(words):
             'calculation with * in quotes, as in "3 * 0.1": the shell takes a bare * for files'
         )
     style = coloured if wants_colour() else plain
-    click.echo(explanation_of(" ".join(words)).text(style))
+    shown = None if formats is None else formats.split(",")
+    click.echo(explanation_of(" ".join(words), formats=shown).text(style))

@@ -11,16 +11,16 @@ from minifp import models
 from minifp.errors import ArgumentError, DTypeError
 from minifp.runtime.nearest import nearest
 from minifp.scope.summary import summary as summary_of
-from minifp.scope.summary.measuring import STATES
+from minifp.scope.summary.measuring import PRECISIONS, STATES
 from minifp.shell import options
 
 
 class ManyNumbers(click.Command):
-    """A command whose --input and --set take all words up to the next option."""
+    """A command whose --input, --set and --precision take all words up to the next option."""
 
     def parse_args(self, ctx, args):
         """Parse, with the flag repeated before each of its values."""
-        return super().parse_args(ctx, options.repeated(args, ("--input", "--set")))
+        return super().parse_args(ctx, options.repeated(args, ("--input", "--set", "--precision")))
 
 
 @click.command(cls=ManyNumbers)
@@ -42,8 +42,12 @@ class ManyNumbers(click.Command):
     "--optimizer", type=click.Choice([*STATES]), default="adam", show_default=True,
     help="Whose state is counted among the bytes.",
 )  # fmt: skip
+@click.option(
+    "--precision", "precisions", multiple=True, metavar="NAME...",
+    help=f"Precisions whose bytes are shown.  [default: {' '.join(PRECISIONS)}]",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def summary(model, sizes, settings, batch, depth, integers, optimizer, as_json):
+def summary(model, sizes, settings, batch, depth, integers, optimizer, precisions, as_json):
     """Print the layers of MODEL: shapes, parameters, multiply-adds, and bytes in each precision.
 
     MODEL is a class of minifp.models, such as ResNet50, or one of your own, as file.py:Name. No
@@ -53,14 +57,16 @@ def summary(model, sizes, settings, batch, depth, integers, optimizer, as_json):
     Examples:
       minifp summary ResNet50 --input 3 224 224
       minifp summary VGG16 --input 3 32 32 --set stem=small width=0.25 classes=10 --batch 32
+      minifp summary LeNet --input 1 28 28 --precision mixed mixed,gradients=float8_e5m2
       minifp summary CharLSTM --input 64 --set characters=65 --integers --optimizer momentum
     """
     build, given = found(model), dict(map(setting, settings))
     check_arguments(model, build, given)
     try:
         result = summary_of(
-            lambda: build(**given), sizes, batch, optimizer=optimizer, integers=integers
-        )
+            lambda: build(**given), sizes, batch, optimizer=optimizer, integers=integers,
+            precisions=precisions or PRECISIONS,
+        )  # fmt: skip
     except DTypeError as error:
         if integers or "expected integers" not in str(error):
             raise

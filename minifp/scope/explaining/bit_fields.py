@@ -49,22 +49,23 @@ class Stored:
         return (
             "1" if self.negative else "0",
             f"{self.exponent_field:0{self.format.exponent_bits}b}",
-            f"{self.mantissa_field:0{self.format.mantissa_bits}b}",
+            f"{self.mantissa_field:0{m}b}" if (m := self.format.mantissa_bits) else "",
         )
 
     @property
     def kind(self) -> str:
         """ "zero", "subnormal", "normal", "inf" or "nan"."""
-        if self.code >= self.format.beyond:
-            return "inf" if self.format.has_inf and self.code == self.format.beyond else "nan"
+        if not self.is_finite:
+            is_inf = self.format.has_inf and self.code == self.format.largest_code + 1
+            return "inf" if is_inf else "nan"
         if self.exponent_field:
             return "normal"
-        return "subnormal" if self.code else "zero"
+        return "subnormal" if self.significand else "zero"
 
     @property
     def is_finite(self) -> bool:
         """Whether it is neither Inf nor NaN."""
-        return self.code < self.format.beyond
+        return self.code <= self.format.largest_code
 
     @property
     def exponent(self) -> int:
@@ -74,7 +75,9 @@ class Stored:
     @property
     def significand(self) -> int:
         """The mantissa with its leading bit, as an integer: in units of the last place."""
-        return self.mantissa_field + (2**self.format.mantissa_bits if self.exponent_field else 0)
+        if not self.exponent_field:
+            return self.mantissa_field * self.format.subnormals
+        return self.mantissa_field + 2**self.format.mantissa_bits
 
     @property
     def number(self) -> Exact:
@@ -103,12 +106,15 @@ class Stored:
         """The next number on one side, as nextafter has it."""
         if self.kind == "nan":
             return None
+        first = 1 if self.format.subnormals else 2**self.format.mantissa_bits
         if self.code == 0:
-            return Stored(self.format, 1 if up else self.sign_bit | 1)
+            return Stored(self.format, first if up else self.sign_bit | first)
         if up == self.negative:
-            return Stored(self.format, self.bits - 1)
-        further = Stored(self.format, self.bits + 1) if self.is_finite else None
-        return None if further is None or further.kind == "nan" else further
+            return Stored(self.format, self.bits - (first if self.code == first else 1))
+        if self.kind == "inf" or self.code == self.sign_bit - 1:
+            return None
+        further = Stored(self.format, self.bits + 1)
+        return None if further.kind == "nan" else further
 
     def __str__(self) -> str:
         return str(self.number)

@@ -49,7 +49,10 @@ def reading(x: Stored) -> Pieces:
     pieces = [("sign", "-" if x.negative else "+"), ("", f"({int(stored > 0)} + ")]
     pieces += [("mantissa", str(x.mantissa_field)), ("", f"/{width}) x 2^(")]
     note = "" if stored else "  the exponent 0 counts as 1, and no leading 1 is added"
-    return [*pieces, ("exponent", str(max(stored, 1))), ("", f" - {x.format.bias})"),
+    if not (stored or x.format.subnormals):
+        return [("muted", "the exponent 0 is that of 0 alone: there are no subnormal numbers")]
+    bias = f"{'+' if x.format.bias < 0 else '-'} {abs(x.format.bias)}"
+    return [*pieces, ("exponent", str(max(stored, 1))), ("", f" {bias})"),
             ("muted", note)]  # fmt: skip
 
 
@@ -182,7 +185,7 @@ def total(x: Operation) -> Pieces:
 def pointed(significand: int, m: int) -> str:
     """A significand in binary with its point: 1.0011."""
     digits = f"{significand:0{m + 1}b}"
-    return f"{digits[:-m]}.{digits[-m:]}"
+    return f"{digits[: len(digits) - m]}.{digits[len(digits) - m :]}"
 
 
 def short(value: Fraction | float) -> str:

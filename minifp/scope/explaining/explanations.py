@@ -5,10 +5,11 @@ after a "~". Texts are read exactly and rounded once, directly to each format: "
 not 0.1 in float64 rounded again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from minifp.numerics.formats import DESCRIBED
+from minifp.errors import ArgumentError
+from minifp.numerics.formats import DESCRIBED, Format, format_named, names
 from minifp.scope.explaining import describe, explained_text
 from minifp.scope.explaining.arithmetic import Operation, operation
 from minifp.scope.explaining.operands import Operand
@@ -26,15 +27,16 @@ class Explained(Mapping):
 
     title: str
     notes: list[str]
+    found: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> Any:
-        raise NotImplementedError
+        return self.found[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(DESCRIBED)
+        return iter(self.found)
 
     def __len__(self) -> int:
-        return len(DESCRIBED)
+        return len(self.found)
 
     def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
@@ -59,13 +61,12 @@ class Explained(Mapping):
 class ExplainedNumber(Explained):
     """One number in each format, as a Rounded: `explain(0.1)["float16"].value`."""
 
-    def __init__(self, x: Operand) -> None:
+    found: dict[str, Rounded]
+
+    def __init__(self, x: Operand, formats: Iterable[Format] = tuple(DESCRIBED.values())) -> None:
         self.x, self.title = x, x.text
         self.notes = [f"{x.origin[0].upper()}{x.origin[1:]}.", ONCE]
-        self.found = {name: rounded(x.exact, format) for name, format in DESCRIBED.items()}
-
-    def __getitem__(self, name: str) -> Rounded:
-        return self.found[name]
+        self.found = {format.name: rounded(x.exact, format) for format in formats}
 
     def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
@@ -75,17 +76,35 @@ class ExplainedNumber(Explained):
 class ExplainedOperation(Explained):
     """An operation in each format: `explain("1 + 0.0005")["float16"].result.value`."""
 
-    def __init__(self, a: Operand, symbol: str, b: Operand) -> None:
+    found: dict[str, Operation]
+
+    def __init__(
+        self, a: Operand, symbol: str, b: Operand,
+        formats: Iterable[Format] = tuple(DESCRIBED.values()),
+    ) -> None:  # fmt: skip
         self.a, self.symbol, self.b = a, symbol, b
         self.title = f"{a.text} {symbol} {b.text}"
         self.notes = [f"a: {a.origin}; b: {b.origin}.", STEPWISE]
         self.found = {
-            name: operation(a.exact, symbol, b.exact, format) for name, format in DESCRIBED.items()
+            format.name: operation(a.exact, symbol, b.exact, format) for format in formats
         }
-
-    def __getitem__(self, name: str) -> Operation:
-        return self.found[name]
 
     def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
         return describe.steps(self.found[name])
+
+
+def formats_of(given: Any) -> list[Format]:
+    """The formats of names, or Formats, one or several. Raises ArgumentError for what is none."""
+    if given is None:
+        return [*DESCRIBED.values()]
+    several = [given] if isinstance(given, (str, Format)) else given
+    if not isinstance(several, Iterable) or not (several := list(several)):
+        raise ArgumentError(f"explain: formats={given!r:.60}: expected names: {names()}")
+    found = []
+    for name in several:
+        format = name if isinstance(name, Format) else format_named(str(name))
+        if format is None:
+            raise ArgumentError(f"explain: no number format {name!r:.60}: expected {names()}")
+        found.append(format)
+    return found

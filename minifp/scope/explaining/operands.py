@@ -11,7 +11,7 @@ import numpy as np
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError
-from minifp.numerics.formats import DESCRIBED, as_native
+from minifp.numerics.formats import as_native, format_named, names
 from minifp.ops.creation import as_array
 from minifp.ops.methods import read
 from minifp.runtime.device import is_array, moved
@@ -86,8 +86,8 @@ def element(x: Any) -> Operand:
     if array.dtype.kind == "V":  # perhaps of ml_dtypes
         array = as_array(array)
     name = name_of(array.dtype)
-    if name not in DESCRIBED:
-        raise DTypeError(f"explain: {what} of {name}: expected one of {', '.join(DESCRIBED)}")
+    if format_named(name) is None:
+        raise DTypeError(f"explain: {what} of {name}: expected a number format: {names()}")
     if array.size != 1:
         raise ShapeError(
             f"explain: {what} of shape {tuple(array.shape)}: expected one element, as in x[0, 0]"

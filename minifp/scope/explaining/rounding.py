@@ -4,7 +4,8 @@
 
 n is kept, and becomes n + 1 for r > 1/2, and for r = 1/2 where n is odd. What is then larger than
 the largest number is Inf; in a format without Inf it is NaN (OFP8's mode that does not saturate,
-in which PyTorch and ml_dtypes convert).
+in which PyTorch and ml_dtypes convert); and in one that saturates, or has no NaN either, it is the
+largest number. numerics/format_codes.py does the same to arrays.
 """
 
 from dataclasses import dataclass
@@ -41,18 +42,25 @@ class Rounded(Stored):
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing is lost. NaN stays NaN."""
+        """Whether nothing is lost. NaN stays NaN, where there is one."""
         if self.exact.special == "nan":
-            return True
+            return self.kind == "nan"
         return self.kind != "nan" and self.number.value == self.exact.value
 
     @property
+    def saturates(self) -> bool:
+        """Whether the largest number is stored of one that is too large, or of Inf."""
+        if not self.is_finite or self.exact.special == "nan":
+            return False
+        return bool(self.exact.special) or code_of(self.exact, self.format) > self.code
+
+    @property
     def event(self) -> str:
-        """ "overflow" (a finite number is none any more), "underflow" (not 0, but 0 is stored; or
-        rounded to a subnormal), or "" """
+        """ "overflow" (a finite number is none any more, or saturates), "underflow" (not 0, but 0
+        is stored; or rounded to a subnormal), or "" """
         if not self.exact.is_finite or self.is_exact:
             return ""
-        if not self.is_finite:
+        if not self.is_finite or self.saturates:
             return "overflow"
         return "underflow" if self.kind in ("zero", "subnormal") else ""
 
@@ -72,7 +80,8 @@ class Rounded(Stored):
 
     @property
     def error_in_ulp(self) -> Fraction | None:
-        """The error in units of the last place: at most a half."""
+        """The error in units of the last place: at most a half, but of what saturates, and of
+        what is flushed where there are no subnormal numbers."""
         return None if self.error is None else self.error / self.ulp
 
     @property
@@ -95,16 +104,23 @@ def binade(x: Exact, format: Format) -> int:
     return lowest if x.magnitude == 0 else max(power(x.magnitude, 2), lowest)
 
 
-def rounded(x: Exact, format: Format) -> Rounded:
-    """An exact number as the format stores it."""
-    sign = x.negative << (format.exponent_bits + format.mantissa_bits)
-    if x.special == "nan":
-        assert format.quiet_nan is not None  # of those in DESCRIBED
-        return Rounded(format, format.quiet_nan, x)
-    if x.special:
-        return Rounded(format, sign | format.beyond, x)
+def code_of(x: Exact, format: Format) -> int:
+    """The code of a finite number's magnitude, as if the exponents went on."""
     e = binade(x, format)
     n, r = divmod(x.magnitude / Fraction(2) ** (e - format.mantissa_bits), 1)
     n += r > HALF or (r == HALF and n % 2)  # a carry goes on into the exponent, as it should
     code = ((e + format.bias - 1) << format.mantissa_bits) + int(n)
-    return Rounded(format, sign | min(code, format.beyond), x)
+    return code if format.subnormals or code >> format.mantissa_bits else 0
+
+
+def rounded(x: Exact, format: Format) -> Rounded:
+    """An exact number as the format stores it. Where there is no NaN, it is a zero of the other
+    sign, as in ml_dtypes."""
+    sign = x.negative << (format.bits - 1)
+    if x.special == "nan":
+        nan = 1 << (format.bits - 1) if format.quiet_nan is None else format.quiet_nan
+        return Rounded(format, nan, x)
+    if x.special:
+        return Rounded(format, sign | format.beyond, x)
+    code = code_of(x, format)
+    return Rounded(format, sign | (code if code <= format.largest_code else format.beyond), x)

@@ -16,6 +16,10 @@ NO_INF = (
 
 def of_number(x: Rounded) -> Verdict:
     """Normal, subnormal, zero, underflow, overflow, Inf or NaN."""
+    if x.saturates:
+        return "bad", saturated(x)
+    if x.exact.special == "nan" and x.is_finite:
+        return "bad", f"{x}: the format has no NaN"
     if x.event == "overflow":
         return "bad", overflow(x)
     if not x.is_finite:
@@ -42,6 +46,14 @@ def special(x: Rounded) -> Verdict:
     return "bad", "NaN: " + NO_INF.format(largest(x))
 
 
+def saturated(x: Rounded) -> str:
+    """Why the largest number is stored."""
+    why = "it is at least half an ulp beyond it" if x.exact.is_finite else "there is no Inf here"
+    if x.format.has_inf and not x.exact.is_finite:
+        why = "Inf is taken for a number that is too large"
+    return f"saturates at the largest number, {largest(x)}: {why}"
+
+
 def overflow(x: Rounded) -> str:
     """Why a finite number is none any more."""
     limit = f"it is at least half an ulp beyond the largest number, {largest(x)}"
@@ -53,6 +65,8 @@ def overflow(x: Rounded) -> str:
 
 def flushed(x: Rounded) -> str:
     """Why a number became 0."""
+    if not x.format.subnormals:
+        return f"underflow, flushed to {x}: the format has no subnormal numbers"
     smallest = f"the smallest subnormal, 2^{1 - x.format.bias - x.format.mantissa_bits}"
     if "tie" in x.direction:
         return f"underflow, flushed to {x}: exactly half of {smallest}, and ties go to even"
@@ -76,6 +90,8 @@ def of_operand(x: Rounded) -> str:
     """What storing did to an operand."""
     if x.is_exact:
         return "exact"
+    if x.saturates:
+        return f"saturated, from {decimal(x.exact.value, 20)}"
     if x.event == "overflow" or not x.is_finite:
         return f"overflow, from {decimal(x.exact.value, 20)}"
     if x.kind == "zero":
@@ -93,6 +109,8 @@ def decision(x: Rounded) -> str:
     """Which way it is rounded, and why."""
     if not x.exact.is_finite:
         return "not rounded"
+    if x.saturates:
+        return "beyond the largest number, which is stored instead"
     if x.direction == "exact":
         return "not needed: it fits" if x.is_finite else "it fits the mantissa, not the exponent"
     why = {True: "above", False: "below"}[x.rest * 2 > 1] + " half an ulp"
@@ -108,6 +126,8 @@ def of_operation(x: Operation) -> Verdict:
     """What the operation lost, in a sentence."""
     if not x.result.is_finite:
         return not_finite(x)
+    if x.result.saturates or not (x.result.exact.is_finite or x.result.is_exact):
+        return of_number(x.result)
     if x.vanishing is not None:
         return "bad", vanishes(x)
     lost = [name for name, o in (("a", x.a), ("b", x.b)) if o.kind == "zero" and not o.is_exact]

@@ -1,4 +1,5 @@
-"""Constants that the format of a result cannot hold: an epsilon that is 0, a mask that is Inf.
+"""Constants that the format of a result cannot hold: an epsilon that is 0, a mask that is Inf or,
+where there is no Inf, NaN.
 
 A Python number enters a kernel in the format it computes in, float32, and is lost only when the
 result is stored. So a sum with 1e-8, stored in float16 (which rounds 2^-25 = 3e-8 and less to 0),
@@ -52,7 +53,7 @@ class LostConstants:
         stored = becomes(v, y.dtype)
         if v and stored == 0 and name != "mul" and vanished(name, args, y):
             self._tell_of_zero(f"{name} with {v:g}", v, y.dtype, line_of_user())
-        elif math.isfinite(v) and math.isinf(stored) and made_infinite(args, y):
+        elif math.isfinite(v) and not math.isfinite(stored) and made_infinite(args, y):
             self._tell_of_infinite(name, v, y, line_of_user())
 
     def _tell_of_zero(self, what, v, dtype, line):
@@ -65,15 +66,21 @@ class LostConstants:
         ))  # fmt: skip
 
     def _tell_of_infinite(self, name, v, y, line):
-        count, format = int(np.isinf(upcast(y, float64)).sum()), format_of(y.dtype)
-        largest = format.max
+        format = format_of(y.dtype)
+        count, largest = int(beyond(y).sum()), format.max
+        near = f"{math.copysign(10.0 ** int(math.log10(largest)), v):g}"
         inf = 'float("-inf")' if v < 0 else 'float("inf")'
+        became = (
+            "Inf: Inf times 0 and Inf minus Inf are NaN, and a row of softmax of nothing else is "
+            f"NaN. Say x.masked_fill(mask, {inf}) where Inf is meant, or {near} where a large "
+            "number is"
+            if format.has_inf
+            else f"NaN, as {format.name} has no Inf. Say {near}, or compute in float32 there: "
+            "x.float()"
+        )
         self.tell("infinite", line, (
             f"{name} with {v:g}, stored in {format.name}, at {line} : {v:g} is beyond the largest "
-            f"number there, {largest:g}, and {count:,} of {y.size:,} results are Inf: Inf times 0 "
-            "and Inf minus Inf are NaN, and a row of softmax of nothing else is NaN. Say "
-            f"x.masked_fill(mask, {inf}) where Inf is meant, or "
-            f"{math.copysign(10.0 ** int(math.log10(largest)), v):g} where a large number is"
+            f"number there, {largest:g}, and {count:,} of {y.size:,} results are {became}"
         ))  # fmt: skip
 
 
@@ -92,6 +99,11 @@ def vanished(name: str, args: tuple, y: np.ndarray) -> bool:
 
 
 def made_infinite(args: tuple, y: np.ndarray) -> bool:
-    """Whether a result has Inf and no argument had."""
-    given = [as_native(a) for a in args if is_array(a) and is_float(a.dtype)]
-    return bool(np.isinf(as_native(y)).any()) and not any(np.isinf(a).any() for a in given)
+    """Whether a result has what is beyond its format and no argument had."""
+    given = [a for a in args if is_array(a) and is_float(a.dtype)]
+    return bool(beyond(y).any()) and not any(beyond(a).any() for a in given)
+
+
+def beyond(x: np.ndarray) -> np.ndarray:
+    """Which numbers are Inf; in a format that has none, which are NaN."""
+    return np.isinf(as_native(x)) if format_of(x.dtype).has_inf else np.isnan(as_native(x))

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.formats import downcast, float16, float64, format_of, upcast
+from minifp.numerics.formats import downcast, float64, format_of, upcast
 from minifp.runtime.device import moved
+from minifp.scope.borders import is_short
 
 MANY = 64  # different numbers that a parameter must have
 FEW = 16  # numbers in a binade, for its share of odd ones to count
@@ -100,23 +101,24 @@ def told_of_masters(parameters: list, names: str) -> str:
 
 
 def told_of_state(optimizer: Any) -> dict[str, str]:
-    """By the kind of optimizer, what is told of squares of gradients kept in float16."""
+    """By the kind of optimizer, what is told of squares of gradients kept in a short range."""
     return {
         type(o).__name__: told_of_squares(o, block, name)
         for o in optimizer.optimizers
         for block in o.blocks
         for name in [*filter(block.state.__contains__, SQUARES)][:1]
-        if block.state_format == float16
+        if is_short(format_of(block.state_format))
     }
 
 
 def told_of_squares(o: Any, block: Any, name: str) -> str:
     """(1 - b) g^2 is stored, b a decay, and half of the smallest subnormal, and less, becomes 0."""
-    group, tiny = block.group, format_of(block.state_format).smallest_subnormal
+    group, format = block.group, format_of(block.state_format)
+    tiny = format.smallest_subnormal
     b = group["betas"][1] if "betas" in group else group.get("alpha", group.get("rho", 0.0))
     least, eps = math.sqrt(tiny / 2 / (1 - b)) if b < 1 else math.inf, group["eps"]
     return (
-        f"{type(o).__name__} keeps {name} in {block.state_format}: it is 0 where gradients are "
+        f"{type(o).__name__} keeps {name} in {format.name}: it is 0 where gradients are "
         f"below {least:.2g} (2^{math.log2(least):.1f}), and then eps={eps:g} is all that is "
         f"divided by: a gradient of {least:.2g} is made {least / eps if eps else math.inf:.2g}. "
         'Keep it in float32: fp.precision("mixed,optimizer_state=float32")'

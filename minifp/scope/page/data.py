@@ -1,16 +1,19 @@
 """The numbers behind the figures of a microscope's page, as its script reads them: JSON.
 
-Each layer of a step is [layer, lowest, counts, powers, tops, zeros, infs, nans, largest]: counts of
-each power of two from 2^lowest on; of these, those that are 2^e itself and those that round to
-2^(e+1) (0 where there is none); largest is log2 of the largest number. All as they were stored.
+Each layer of a step is [layer, lowest, counts, reaching, zeros, infs, nans, largest]: counts of
+each power of two from 2^lowest on; of these, for each place in it where a format begins to lose,
+those that reach it (0 where there are none); largest is log2 of the largest number. All as they
+were stored. Of each format there are its borders, [exponent, number of the place]: what reaches
+`kept` is not rounded to 0, what reaches `over` is too large.
 """
 
 import json
 import math
 
-from minifp.scope.histogram import POWER, ROUNDS_UP, Histogram
+from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS
 from minifp.scope.page.figures import TITLES, highest_bar, key_of, span
+from minifp.scope.page.windows import as_data
 from minifp.scope.record import Record
 
 MOST_BYTES = 6_000_000  # of the data in a page
@@ -30,10 +33,16 @@ def data_of(findings: Record) -> tuple[str, int]:
 def json_of(findings: Record, steps: list) -> str:
     """The JSON of some of the steps; it cannot end the script element that holds it."""
     kinds, exponents = {}, span(findings)
+    formats = {format.name: as_data(format, findings.borders) for format in findings.formats}
+    ends = [f[end] for f in formats.values() for end in ("kept", "over")]
+    places = sorted({place for _, place in ends})
+    for end in ends:
+        end[1] = places.index(end[1])
     for kind in KINDS:
         kinds[key_of(kind)] = {
             "layers": findings.layers(kind), "gradient": kind in GRADIENTS,
             "top": highest_bar(findings, kind, exponents), "title": TITLES[kind],
+            "format": findings.format_of(kind).name,
         }  # fmt: skip
     told = []
     for step in steps:
@@ -41,17 +50,18 @@ def json_of(findings: Record, steps: list) -> str:
         for kind in KINDS:
             number = {name: i for i, name in enumerate(findings.layers(kind))}
             layers = step.histograms[kind].items()
-            held[key_of(kind)] = [[number[name], *row_of(h)] for name, h in layers]
+            held[key_of(kind)] = [[number[name], *row_of(h, places)] for name, h in layers]
         told.append({"step": step.step, "shift": step.shift, "held": held})
-    whole = {"first": exponents[0], "bins": len(exponents), "kinds": kinds, "steps": told}
+    whole = {"first": exponents[0], "bins": len(exponents), "formats": formats}
+    whole |= {"kinds": kinds, "steps": told}
     return json.dumps(whole, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def row_of(h: Histogram) -> list:
+def row_of(h: Histogram, places: list[int]) -> list:
     """The numbers of one layer."""
-    powers, tops = (h.counts[:, part].tolist() for part in (POWER, ROUNDS_UP))
+    reaching = [h.counts[:, place:].sum(axis=1).tolist() for place in places]
     largest = round(math.log2(h.largest), 3) if h.largest else None
     return [
-        *(h.lowest, h.counts.sum(axis=1).tolist(), powers, tops if any(tops) else 0),
+        *(h.lowest, h.counts.sum(axis=1).tolist(), [r if any(r) else 0 for r in reaching]),
         *(h.zeros, h.infs, h.nans, largest),
     ]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minifp.numerics.number_format import format_named
 from minifp.report import drawing, words
 from minifp.scope.page.figures import GOOD, KEPT, LOST, SHADE, WARN, new_figure, short
 from minifp.scope.record import Record
@@ -17,8 +18,13 @@ PALETTE = {
     "weight_gradients": drawing.STYLES[2].color,
     "workspace": drawing.STYLES[0].color,
 }
-LINES = {"float16": ("-", 0.9), "float32": ("-", 1.9), "float64": ("-", 2.6)}  # style and width
-FORMATS = {"float16": KEPT, "float32": WARN, "float64": drawing.STYLES[4].color}
+NARROW, OTHER = ("-", 0.9, KEPT), ("--", 0.9, SHADE)  # style, width and colour
+LINES = {"float32": ("-", 1.9, WARN), "float64": ("-", 2.6, drawing.STYLES[4].color)}
+
+
+def line_of(format: str) -> tuple[str, float, str]:
+    """How the tape shows a format: style, width and colour."""
+    return LINES.get(format) or (NARROW if format_named(format) else OTHER)
 
 
 def label_of(row: dict) -> str:
@@ -63,17 +69,14 @@ def tape_figure(findings: Record):
     drawn, (axes,) = new_figure(0.4 + 0.5 * tape["height"])
     for edge in tape["edges"]:
         a, b = boxes[edge["source"]], boxes[edge["target"]]
-        style, width = LINES.get(edge["format"], ("--", 0.9))
-        axes.plot(
-            [a["x"], b["x"]], [-a["y"] - 0.3, -b["y"] + 0.3], ls=style, lw=width, zorder=1,
-            color=FORMATS.get(edge["format"], SHADE),
-        )  # fmt: skip
+        style, width, color = line_of(edge["format"])
+        ends = [a["x"], b["x"]], [-a["y"] - 0.3, -b["y"] + 0.3]
+        axes.plot(*ends, ls=style, lw=width, color=color, zorder=1)
     for box in boxes.values():
-        style, width = LINES.get(box["format"], ("--", 0.9))
+        style, width, color = line_of(box["format"])
         patch = FancyBboxPatch(
             (box["x"] - 0.42, -box["y"] - 0.3), 0.84, 0.6, boxstyle="round,pad=0.02", ls=style,
-            lw=width, facecolor=drawing.PAPER, edgecolor=FORMATS.get(box["format"], SHADE),
-            zorder=2,
+            lw=width, facecolor=drawing.PAPER, edgecolor=color, zorder=2,
         )  # fmt: skip
         axes.add_patch(patch)
         text = short(box["label"], 22)

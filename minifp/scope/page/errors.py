@@ -135,8 +135,8 @@ def tape_of(findings: Record, prefix: str) -> str:
     tape = findings.details["tape"]
     caption = (
         "The tape, which records what the backward pass goes through: inputs and weights at the "
-        "top, the loss at the bottom. Blue: float16; yellow and thicker: float32; grey and dashed: "
-        "integers."
+        "top, the loss at the bottom. Blue: float16 and all of fewer bits than float32; yellow and "
+        "thicker: float32; grey and dashed: integers."
     )
     few = len(tape["boxes"]) <= MOST_BOXES
     drawn = figure(findings, tape_figure, f"{prefix}-tape", "The tape", caption) if few else ""

@@ -4,12 +4,14 @@ The four histograms of a step are drawn by the page's script (lens.js); here the
 and for where no script runs: those of the last observed step.
 """
 
-import math
 from html import escape
 
 import numpy as np
 
+from minifp.numerics.number_format import Format
 from minifp.report import drawing, words
+from minifp.scope import updates
+from minifp.scope.borders import kept_from, normal_from, too_large_from
 from minifp.scope.histogram import HALF, total_of
 from minifp.scope.observed import ACTIVATIONS, GRADIENTS, ObservedStep
 from minifp.scope.record import Record, unscaled
@@ -21,9 +23,7 @@ NAMES = 0.24  # of it, for the names of layers: the same in all four, which shar
 ROW = 0.17  # inches of a layer
 MANY_LAYERS = 12  # from here on the axis below them is far from the bars
 MOST_LAYERS = 60  # that have a row; the others are in the table
-SMALLEST = round(math.log2(HALF.smallest_subnormal))
-NORMAL = round(math.log2(HALF.smallest_normal))
-LARGEST = HALF.bias
+SMALLEST, LARGEST = kept_from(HALF).exponent + 1, too_large_from(HALF).exponent
 TITLES = {
     "weights": "Weights",
     ACTIVATIONS: "Activations",
@@ -41,8 +41,8 @@ def key_of(kind: str) -> str:
 
 
 def span(findings: Record) -> range:
-    """The exponents that all four pictures have room for: of all numbers, unscaled, and of
-    float16's window."""
+    """The exponents that all four pictures have room for: of all numbers, unscaled, and of the
+    window of float16, in which those of 8 bits lie."""
     ends = [SMALLEST - 2, LARGEST + 1]
     for step in findings.steps:
         for kind, held in step.histograms.items():
@@ -75,17 +75,20 @@ def zeros(step: ObservedStep, kind: str) -> str:
     return f"zeros: {percents(total.zeros / total.total)} of all" if total.zeros else "no zeros"
 
 
-def color_of(exponent: int, shift: int) -> str:
-    """Of a number stored in float16 after it was multiplied by 2^shift: kept, or lost."""
-    return KEPT if SMALLEST - 1 <= exponent + shift <= LARGEST else LOST
+def color_of(exponent: int, shift: int, format: Format = HALF) -> str:
+    """Of a number stored in a format after it was multiplied by 2^shift: kept, or lost."""
+    low, high = kept_from(format).exponent, too_large_from(format).exponent
+    return KEPT if low <= exponent + shift <= high else LOST
 
 
 def kind_figure(findings: Record, kind: str, step: ObservedStep):
-    """All layers together as bars, and each layer as a row of cells, with float16's window."""
+    """All layers together as bars, and each layer as a row of cells, with the window of the format
+    in which they were stored."""
     from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
 
     layers, exponents = findings.layers(kind)[:MOST_LAYERS], span(findings)
+    format = findings.format_of(kind)
     found = shares(step, kind, layers, exponents)
     shift = step.shift if kind in GRADIENTS else 0
     high, rows = 1.2, ROW * max(len(layers), 1)
@@ -93,9 +96,9 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
     drawn = Figure(figsize=(WIDTH, tall))
     below = drawn.add_axes((NAMES, 0.45 / tall, 0.985 - NAMES, rows / tall))
     above = drawn.add_axes((NAMES, (0.53 + rows) / tall, 0.985 - NAMES, high / tall), sharex=below)
-    colors = [color_of(e, shift) for e in exponents]
+    colors = [color_of(e, shift, format) for e in exponents]
     for axes in (above, below):
-        window(axes, shift)
+        window(axes, shift, format)
         axes.grid(False)
     above.bar(exponents, found[0], width=0.86, color=colors)
     above.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
@@ -115,7 +118,7 @@ def kind_figure(findings: Record, kind: str, step: ObservedStep):
     above.tick_params(labelbottom=len(layers) > MANY_LAYERS)
     below.set_xlim(exponents[0] - 0.7, exponents[-1] + 0.7)
     gradient = ", before the loss scale" if kind in GRADIENTS else ""
-    below.set_xlabel(f"magnitude{gradient}")
+    below.set_xlabel(f"magnitude{gradient}; shaded: what {format.name} holds")
     return drawn
 
 
@@ -131,9 +134,12 @@ def put(axes, xs, ys, colors):
     cells.set_facecolor(colors)
 
 
-def window(axes, shift):
-    """What float16 holds of numbers that are multiplied by 2^shift: normal ones, subnormal ones."""
-    for low, high, alpha in ((NORMAL, LARGEST + 1, 0.22), (SMALLEST, NORMAL, 0.1)):
+def window(axes, shift, format: Format = HALF):
+    """What a format holds of numbers that are multiplied by 2^shift: normal ones, subnormal ones,
+    as far as the axis goes."""
+    normal, smallest = normal_from(format).exponent, kept_from(format).exponent + 1
+    largest = too_large_from(format).exponent
+    for low, high, alpha in ((normal, largest + 1, 0.22), (smallest, normal, 0.1)):
         band = axes.axvspan(low - shift - 0.5, high - shift - 0.5, color=GOOD, alpha=alpha, lw=0)
         band.set_zorder(0)
 
@@ -217,10 +223,17 @@ def scale_figure(findings: Record):
 
 
 def lost_anywhere(findings: Record) -> list:
-    """Of the two pictures of lost updates, (what, title) of those that are not blank."""
-    pairs = (("lost", "lost in this run"), ("lost_in_half", "lost if float16 weights were all"))
+    """Of the pictures of lost updates, (what, title) of those that are not blank."""
     found = [u for step in findings.steps for u in step.updates.values()]
-    return [(what, title) for what, title in pairs if any(getattr(u, what) for u in found)]
+    pairs = [(updates.LOST, "lost in this run")]
+    pairs += [(name, f"if {name} weights were all") for name in alone_in(findings)]
+    return [(what, title) for what, title in pairs if any(u.number(what) for u in found)]
+
+
+def alone_in(findings: Record) -> list[str]:
+    """The formats in which weights might be kept alone, by name."""
+    found = (u for step in findings.steps for u in step.updates.values())
+    return list(dict.fromkeys(name for u in found for name in u.alone))
 
 
 def updates_figure(findings: Record):

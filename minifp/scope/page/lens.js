@@ -1,27 +1,26 @@
-// The four histograms of a microscope's page, drawn for any observed step and any loss scale. They
-// share one axis: powers of two. Numbers that are 0 have no place on it, so their share is said.
+// The four histograms of a microscope's page, drawn for any observed step, loss scale and format.
+// They share one axis: powers of two. Numbers that are 0 have no place on it: their share is said.
 for (const root of document.querySelectorAll(".scope-lens")) {
   "use strict";
   root.classList.add("awake");
   const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
   const stepSlider = root.querySelector(".scope-step"), scaleSlider = root.querySelector(".scope-scale");
-  const SMALLEST = -24, NORMAL = -14, LARGEST = 15, MAX = Math.log2(65504);
+  const chosen = root.querySelector(".scope-format"); // "": each kind as in the run
   const BARS = 112, ROW = 17, AXIS = 24, MOST_ROWS = 60; // pixels; layers that have a row
 
-  // What a layer's numbers would be in float16 after they are multiplied by 2^shift: exact counts.
-  function count([, lowest, counts, powers, tops, zeros, infs, nans, largest], shift) {
+  // What a layer's numbers would be in a format after they are multiplied by 2^shift: exact counts.
+  function count([, lowest, counts, reaching, zeros, infs, nans, largest], shift, {kept, over, normal, max}) {
     const found = {total: zeros + infs + nans, zeros, flushed: 0, subnormal: 0, over: 0, nonzero: 0, broken: infs + nans};
+    const reach = ([border, place], e, i, n) => e < border ? 0 : e > border ? n : reaching[place] ? reaching[place][i] : 0;
     counts.forEach((n, i) => {
-      const e = lowest + i + shift;
+      const e = lowest + i + shift, held = reach(kept, e, i, n);
       found.total += n;
       found.nonzero += n;
-      if (e < SMALLEST - 1) found.flushed += n;
-      else if (e === SMALLEST - 1) { found.flushed += powers[i]; found.subnormal += n - powers[i]; }
-      else if (e < NORMAL) found.subnormal += n;
-      else if (e > LARGEST) found.over += n;
-      else if (e === LARGEST && tops) found.over += tops[i];
+      found.flushed += n - held;
+      if (e < normal) found.subnormal += held;
+      found.over += reach(over, e, i, n);
     });
-    found.headroom = largest === null ? Infinity : MAX - largest - shift;
+    found.headroom = largest === null ? Infinity : max - largest - shift;
     return found;
   }
 
@@ -46,6 +45,7 @@ for (const root of document.querySelectorAll(".scope-lens")) {
       this.key = element.dataset.kind;
       this.about = data.kinds[this.key];
       this.said = element.querySelector(".scope-said");
+      this.where = element.querySelector(".scope-in");
       this.rows = new Map([...element.querySelectorAll("tbody tr")].map((row) => [row.dataset.layer, row]));
       this.canvas = element.querySelector("canvas"); // none where nothing was stored
       this.pointed = element.querySelector(".scope-pointed");
@@ -58,11 +58,12 @@ for (const root of document.querySelectorAll(".scope-lens")) {
 
     show(step, scale) {
       const shift = this.about.gradient ? scale : 0, stored = this.about.gradient ? step.shift : 0;
+      const format = this.format = data.formats[chosen.value || this.about.format];
       Object.assign(this, {shift, whole: new Array(data.bins).fill(0), layers: new Map()});
       let total = NONE;
       for (const row of this.rows.values()) this.write(row, NONE);
       for (const layer of step.held[this.key]) {
-        const found = count(layer, shift - stored), [which, lowest, counts] = layer, bins = new Array(data.bins).fill(0);
+        const found = count(layer, shift - stored, format), [which, lowest, counts] = layer, bins = new Array(data.bins).fill(0);
         total = add(total, found);
         const row = this.rows.get(String(which));
         if (row) this.write(row, found);
@@ -73,7 +74,8 @@ for (const root of document.querySelectorAll(".scope-lens")) {
       this.total = total;
       if (this.rows.size) this.write(this.rows.get("all"), total);
       const [, zeros, flushed, subnormal, over, headroom] = cells(total);
-      this.said.textContent = `Step ${step.step}${this.about.gradient ? `, S = ${power(scale)}` : ""}: ` + (total.nonzero
+      if (this.where) this.where.textContent = format.said;
+      this.said.textContent = `Step ${step.step}${this.about.gradient ? `, S = ${power(scale)}` : ""}, ${format.said}: ` + (total.nonzero
         ? `of the numbers that are not 0, ${part(flushed)} flushed to 0, ${part(subnormal)} subnormal, ${part(over)} overflow; ${zeros === "0" ? "none is 0" : `${zeros} of all are 0`}; headroom ${headroom} bits.`
         : total.total ? "all numbers are 0." : "none were stored.");
       this.short = `${this.about.title}: ${flushed} flushed to 0, ${over} overflow`;
@@ -92,14 +94,15 @@ for (const root of document.querySelectorAll(".scope-lens")) {
       this.bin = (width - this.left - 6) / data.bins;
       const x = (e) => this.left + (e - data.first) * this.bin;
       const clip = (value) => Math.min(Math.max(value, this.left), x(data.first + data.bins));
-      for (const [from, to, alpha] of [[NORMAL, LARGEST + 1, 0.22], [SMALLEST, NORMAL, 0.1]]) {
+      const {kept: [kept], over: [over], normal} = this.format;
+      for (const [from, to, alpha] of [[normal, over + 1, 0.22], [kept + 1, normal, 0.1]]) {
         pen.globalAlpha = alpha, pen.fillStyle = color("series-3");
         const start = clip(x(from - this.shift)), end = clip(x(to - this.shift));
         pen.fillRect(start, 0, end - start, BARS), pen.fillRect(start, BARS + 8, end - start, rows);
       }
       pen.globalAlpha = 1;
-      const kept = color("series-1"), lost = color("series-2"), top = Math.max(0.02, 1.08 * this.about.top);
-      const of = (e) => { const at = e + this.shift; return at < SMALLEST - 1 || at > LARGEST ? lost : kept; };
+      const good = color("series-1"), lost = color("series-2"), top = Math.max(0.02, 1.08 * this.about.top);
+      const of = (e) => { const at = e + this.shift; return at < kept || at > over ? lost : good; };
       this.whole.forEach((n, i) => {
         const share = this.total.nonzero ? n / this.total.nonzero : 0;
         if (!share) return;
@@ -182,7 +185,7 @@ for (const root of document.querySelectorAll(".scope-lens")) {
     const status = root.querySelector(".scope-status");
     saying = setTimeout(() => { status.textContent = panels.filter((p) => p.about.gradient).map((p) => p.short).join(". "); }, 700);
   }
-  for (const slider of [scaleSlider, stepSlider]) {
+  for (const slider of [scaleSlider, stepSlider, chosen]) {
     slider.addEventListener("input", () => { show(); say(); });
     slider.disabled = false;
   }

@@ -1,4 +1,4 @@
-"""The four histograms of a microscope's page, with sliders for the step and for the loss scale.
+"""The four histograms of a microscope's page, with sliders for step and loss scale, for any format.
 
 Without the page's script (as on a site that shows notebooks) the sliders rest, and the figures and
 tables are those of the last observed step.
@@ -7,6 +7,7 @@ tables are those of the last observed step.
 import math
 from html import escape
 
+from minifp.numerics.number_format import Format
 from minifp.report import drawing
 from minifp.report.markup import paragraph, section
 from minifp.report.words import raised, superscript
@@ -14,23 +15,26 @@ from minifp.scope.histogram import Histogram
 from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
 from minifp.scope.page.data import data_of
 from minifp.scope.page.figures import TITLES, key_of, kind_svg
+from minifp.scope.page.windows import in_format, in_words
 from minifp.scope.record import Record
 
 LEAST, MOST = -4, 32  # log2 of the scales that the slider has
 HEADS = ("layer", "numbers", "0", "flushed", "subnormal", "overflow", "headroom", "Inf, NaN")
 INTRODUCTION = (
-    "Exact counts by power of two, of everything that was stored in a step. Shaded: what float16 "
-    "can hold, from 2^-24 to 65504, paler where digits are missing (subnormal). Blue numbers are "
-    "kept, orange ones are lost. The first slider moves gradients as another loss scale would: "
-    "what it shows is counted, not guessed."
+    "Exact counts by power of two, of everything that was stored in a step. Shaded: what a format "
+    "can hold: that in which most of these numbers were stored (float16 where it was float32), or "
+    "one that you choose; paler where digits are missing (subnormal). Blue numbers are kept, "
+    "orange ones are lost. The first slider moves gradients as another loss scale would: what it "
+    "shows is counted, not guessed."
 )
 HOW_TO_READ = (
     "All four pictures have one axis. Bars: all layers together, as shares of the numbers that are "
     "not 0; cells: each layer by itself, the stronger the colour, the larger the share; in grey "
     "beside its name: the share of its zeros. Flushed, subnormal, overflow: of the numbers that "
-    "are not 0, if they were stored in float16. Headroom: bits between the largest number and "
-    "65504."
+    "are not 0, if they were stored in the format; what overflows becomes Inf, NaN or the largest "
+    "number, as the format does. Headroom: bits between the largest number and the format's."
 )
+AS_STORED = "as in the run"
 
 
 def lens(findings: Record, prefix: str) -> str:
@@ -50,8 +54,13 @@ def lens(findings: Record, prefix: str) -> str:
 
 
 def sliders(findings: Record, shown: int) -> str:
-    """One for the loss scale, large, with what is lost; one for the step; the script wakes them."""
+    """One for the loss scale, large, with what is lost; one for the step; and the choice of a
+    format. The script wakes them."""
     last = findings.steps[-1]
+    options = f'<option value="">{AS_STORED}</option>' + "".join(
+        f'<option value="{format.name}">{escape(in_words(format))}</option>'
+        for format in findings.formats
+    )
     scale = min(max(last.shift, LEAST), MOST)
     return (
         '<div class="scope-controls">\n<div class="scope-large">\n'
@@ -63,6 +72,8 @@ def sliders(findings: Record, shown: int) -> str:
         f'<label>Observed step <input type="range" class="scope-step" min="0" max="{shown - 1}" '
         f'value="{shown - 1}" disabled autocomplete="off"> '
         f'<output class="scope-step-said" aria-live="off">step {last.step}</output></label>\n'
+        f'<label>Stored in <select class="scope-format" disabled autocomplete="off">{options}'
+        "</select></label>\n"
         '<p class="scope-status" role="status"></p>\n</div>'
     )
 
@@ -70,6 +81,7 @@ def sliders(findings: Record, shown: int) -> str:
 def panel(findings: Record, kind: str, prefix: str) -> str:
     """One kind: where it is drawn, its picture for print, what it says, and the table."""
     step, layers = findings.steps[-1], findings.layers(kind)
+    format = findings.format_of(kind)
     heading = f'<figure data-kind="{key_of(kind)}">\n<h3>{escape(TITLES[kind])}</h3>\n'
     if not layers:
         said = f"No {kind} were stored in the steps that were looked at."
@@ -85,45 +97,47 @@ def panel(findings: Record, kind: str, prefix: str) -> str:
         f'<canvas role="img" aria-label="{escape(TITLES[kind])}"></canvas>\n'
         '<p class="scope-pointed" aria-hidden="true"></p>\n</div>\n'
         f'<div class="scope-static">{drawn}</div>\n<p class="scope-said"></p>\n'
-        f"{table(kind, all_of + rows, step)}\n</figure>"
+        f"{table(kind, all_of + rows, step, format)}\n</figure>"
     )
 
 
-def table(kind: str, rows: list, step: ObservedStep) -> str:
+def table(kind: str, rows: list, step: ObservedStep, format: Format) -> str:
     """The numbers of each layer; those of all layers first."""
     head = "".join(f'<th scope="col">{escape(h)}</th>' for h in HEADS)
-    shift = 0
     lines = "\n".join(
         f'<tr data-layer="{key}"><th scope="row">{escape(name)}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in cells(h, shift))
+        + "".join(f"<td>{cell}</td>" for cell in cells(h, format))
         + "</tr>"
         for key, name, h in rows
     )
     label = f"{TITLES[kind]}, layer by layer"
-    stored = ", as they were stored" if kind in GRADIENTS else ""
+    stored = ", as they were multiplied" if kind in GRADIENTS else ""
+    said = in_format(format, rows[0][2].borders)
     return (
         f"<details><summary>{escape(TITLES[kind])}: the numbers of each layer</summary>\n"
-        f'<p class="caption">Step {step.step}{stored}</p>\n'
+        f'<p class="caption">Step {step.step}{stored}, '
+        f'<span class="scope-in">{escape(said)}</span></p>\n'
         f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(label)}">\n'
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>\n</div></details>"
+        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>\n"
+        "</div></details>"
     )
 
 
-def cells(h: Histogram, shift: int) -> list[str]:
-    """Counts and shares as the script writes them."""
-    headroom = h.headroom() - shift
+def cells(h: Histogram, format: Format) -> list[str]:
+    """Counts, and the shares that a format would lose, as the script writes them."""
+    headroom = h.headroom(format)
     return [
         f"{h.total:,}",
         percent(h.zeros, h.total),
-        percent(h.flushed(shift), h.nonzero),
-        percent(h.subnormal(shift), h.nonzero),
-        percent(h.overflowing(shift), h.nonzero),
+        percent(h.flushed(0, format), h.nonzero),
+        percent(h.subnormal(0, format), h.nonzero),
+        percent(h.overflowing(0, format), h.nonzero),
         "–" if math.isinf(headroom) else f"{headroom:.1f}".replace("-", "−"),
         f"{h.infs + h.nans:,}",
     ]
 
 
-def percent(n: int, of: int) -> str:
+def percent(n: float, of: float) -> str:
     """A share: 0, 0.012%, 1.23%, 45.6%."""
     if not n or not of:
         return "0"

@@ -8,6 +8,7 @@ from minifp.report import chart_markup, document, in_notebook, words
 from minifp.report.markup import contents, paragraph
 from minifp.scope.page.costs import hardware_section, memory_section
 from minifp.scope.page.errors import reference_section, trace_section
+from minifp.scope.page.in_formats import formats_section
 from minifp.scope.page.lens import lens
 from minifp.scope.page.page_style import STYLE
 from minifp.scope.page.training import (
@@ -73,6 +74,7 @@ def heading(findings: Record) -> str:
 
 
 SECTIONS: list[Callable[[Record, str], str]] = [
+    formats_section,
     advice_section,
     check_section,
     skip_section,

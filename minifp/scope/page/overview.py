@@ -26,10 +26,11 @@ def overview(findings: Record):
     drawn = Figure(figsize=(9.6, 5.6))
     drawn.set_layout_engine("constrained", h_pad=0.08)
     for axes, kind in zip(drawn.subplots(2, 2).flat, KINDS):
-        shift = step.shift if kind in GRADIENTS else 0
+        shift, format = step.shift if kind in GRADIENTS else 0, findings.format_of(kind)
         (found,) = shares(step, kind, [], exponents)
-        window(axes, shift)
-        axes.bar(exponents, found, width=0.86, color=[color_of(e, shift) for e in exponents])
+        window(axes, shift, format)
+        colors = [color_of(e, shift, format) for e in exponents]
+        axes.bar(exponents, found, width=0.86, color=colors)
         axes.set_ylim(0, max(0.02, 1.08 * highest_bar(findings, kind, exponents)))
         axes.yaxis.set_major_formatter(percents)
         ticks = [e for e in exponents if e % 16 == 0]
@@ -38,11 +39,12 @@ def overview(findings: Record):
         look = {"fontsize": 8, "color": drawing.MUTED, "va": "top"}
         axes.text(0.01, 0.97, zeros(step, kind), transform=axes.transAxes, **look)
         axes.grid(False)
-        axes.set_title(TITLES[kind] + (f", S = {words.superscript(shift)}" if shift else ""))
+        title = f"{TITLES[kind]}, {format.name}"
+        axes.set_title(title + (f", S = {words.superscript(shift)}" if shift else ""))
     said = words.raised(headlines(findings)[0].split(". Seen")[0])
     drawn.suptitle(textwrap.fill(said, 100), fontsize=9, ha="left", x=0.01, color=drawing.INK)
     drawn.supxlabel(
-        f"step {step.step}; shaded: what float16 holds; orange: lost; of numbers that are not 0",
+        f"step {step.step}; shaded: what the format holds; orange: lost; of numbers that are not 0",
         fontsize=8,
         color=drawing.MUTED,
     )

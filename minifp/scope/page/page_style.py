@@ -6,6 +6,8 @@ STYLE = """\
 .minifp .scope-controls label { display: flex; flex-wrap: wrap; align-items: center;
   gap: 0.2rem 0.8rem; font-size: 0.92rem; }
 .minifp .scope-controls input { flex: 1 1 8rem; min-width: 0; accent-color: var(--link); }
+.minifp .scope-controls select { font: inherit; max-width: 100%; color: inherit;
+  background: var(--page); }
 .minifp .scope-large { display: flex; flex-wrap: wrap; align-items: center; gap: 0.2rem 0.8rem;
   margin-bottom: 0.5rem; }
 .minifp .scope-large label { flex: 1 1 16rem; font-size: 1.1rem; font-weight: 600; }

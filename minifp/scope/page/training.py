@@ -11,6 +11,7 @@ from minifp.report.charts import Arm, Group, Line, Panel
 from minifp.report.markup import details, facts, paragraph, section, table
 from minifp.scope.page.figures import (
     advice_figure,
+    alone_in,
     lost_anywhere,
     scale_figure,
     svg_of,
@@ -19,6 +20,7 @@ from minifp.scope.page.figures import (
 from minifp.scope.page.lens import percent
 from minifp.scope.page.parts import figure, folded
 from minifp.scope.record import Record
+from minifp.scope.updates import LOST
 from minifp.training.diagnosis import UNKNOWN
 
 
@@ -36,15 +38,18 @@ def headlines(findings: Record) -> list[str]:
             "changes, so that there are no updates to be seen."
         )
     elif last is not None:
-        wanted = sum(u.wanted for u in last.updates.values())
-        lost, half = (
-            sum(getattr(u, name) for u in last.updates.values())
-            for name in ("lost", "lost_in_half")
-        )
+        updates = last.updates.values()
+        wanted, lost = sum(u.wanted for u in updates), sum(u.lost for u in updates)
         share = percent(lost, wanted) if lost else "none"
         text = f"In step {last.step}, {share} of the updates that the optimizer computed were lost"
-        if half != lost:
-            text += f"; with float16 weights alone it would have been {percent(half, wanted)}"
+        alone = {name: sum(u.number(name) for u in updates) for name in alone_in(findings)}
+        others = [
+            f"{percent(n, wanted) if n else 'none'} with {name} weights alone"
+            for name, n in alone.items()
+            if n != lost
+        ]
+        if others:
+            text += f"; it would have been {words.listed(others)}"
         said.append(f"{text}.")
     return said + findings.warnings
 
@@ -76,8 +81,8 @@ def advice_section(findings: Record, prefix: str) -> str:
         "Which loss scale",
         paragraph(
             "What each constant loss scale would have done in the steps that were looked at. "
-            "Advised are those at which no layer's gradient is off by more than 5%, and nothing "
-            "overflows."
+            f"Advised are those at which no layer's gradient, stored in {advice.format}, is off by "
+            "more than 5%, and nothing overflows."
         ),
         drawn,
         details(caption, table(caption, heads, rows, text_columns=(4,))),
@@ -199,42 +204,47 @@ def updates_section(findings: Record, prefix: str) -> str:
         return ""
     said = (
         "An update is lost where the optimizer computed one that is not 0, but the weight that it "
-        "updates (the float32 master weight, if there is one) did not change; with float16 weights "
-        "alone, where the rounded weight did not. The stronger the colour, the larger the share. "
-        "In master only: the master weight changed, but not its float16 copy."
+        "updates (the float32 master weight, if there is one) did not change; with weights of a "
+        "format alone, where the rounded weight did not. The stronger the colour, the larger the "
+        "share. In master only: the master weight changed, but not its rounded copy."
     )
+    formats = alone_in(findings)
     rows = [
         (
             escape(name), f"{u.count:,}", percent(u.zero_gradients, u.count),
             percent(u.lost, u.wanted), percent(u.waiting, u.wanted),
-            percent(u.lost_in_half, u.wanted), f"{u.ratio:.1e}",
+            *(percent(u.number(f), u.wanted) for f in formats), f"{u.ratio:.1e}",
         )
         for name, u in steps[-1].updates.items()
     ]  # fmt: skip
     heads = (
         *("parameter", "elements", "zero gradient", "lost", "in master only"),
-        *("lost in float16", "update / weight"),
+        *(*(f"lost in {name}" for name in formats), "update / weight"),
     )
     shown = [what for what, _ in lost_anywhere(findings)]
     none = {  # a sentence, where the picture would be blank
-        "lost": "In the steps that were looked at no update was lost.",
-        "lost_in_half": "With float16 weights alone none would have been lost either.",
+        LOST: "In the steps that were looked at no update was lost.",
+        **{n: f"With {n} weights alone none would have been lost either." for n in formats},
     }
     drawn = paragraph(" ".join(text for what, text in none.items() if what not in shown))
     if shown:
         drawn += figure(findings, updates_figure, f"{prefix}-updates", "Lost updates", said)
     listed = table(f"Step {steps[-1].step}", heads, rows)
-    return section("Updates that were lost", drawn, listed, lost_table(steps))
+    return section("Updates that were lost", drawn, listed, lost_table(steps, formats))
 
 
-def lost_table(steps: list) -> str:
-    """The two pictures' shares, step by step."""
+def lost_table(steps: list, formats: list[str]) -> str:
+    """The pictures' shares, step by step."""
     rows = [
-        (str(step.step), escape(name), percent(u.lost, u.wanted), percent(u.lost_in_half, u.wanted))
+        (
+            *(str(step.step), escape(name)),
+            *(percent(u.number(what), u.wanted) for what in (LOST, *formats)),
+        )
         for step in steps
         for name, u in step.updates.items()
     ]
-    heads = ("step", "parameter", "lost in this run", "lost if float16 weights were all")
+    alone = (f"lost if {name} weights were all" for name in formats)
+    heads = ("step", "parameter", "lost in this run", *alone)
     return folded("Lost updates of every step that was looked at", heads, rows, (1,))
 
 

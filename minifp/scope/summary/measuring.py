@@ -18,7 +18,7 @@ from minifp.numerics import kernels, policy
 from minifp.numerics.formats import as_dtype, is_narrow
 from minifp.scope.summary.products import Counter
 
-PRECISIONS = ("float32", "mixed", "autocast", "float16")
+PRECISIONS = ("float32", "mixed", "autocast", "float16", "bfloat16", "float8")
 NESTED = (tuple, list, dict)  # what a model may return
 STATES = {"sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimizer keeps for each weight
 
