@@ -44,10 +44,12 @@ from minifp.numerics.operands import (
 )
 from minifp.numerics.precision_names import meant
 from minifp.numerics.small_updates import check_small_updates
+from minifp.numerics.state_format import check_state, length_of, text_of
 from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.numerics.switches import (
     FLAGS,
     FORMAT_FIELDS,
+    OPTIONAL_FORMATS,
     STORAGE_FIELDS,
     STORED_FIELDS,
     SUM_FIELDS,
@@ -108,7 +110,10 @@ class Precision(precision_parts.InParts):
         "nearest", or "stochastic", up with the probability of the distance (Gupta et al. 2015).
     compensated: without that copy, whether what rounding leaves over of a weight is kept, in the
         weight's format, and added to the next update (Kahan summation; Zamirai et al. 2020).
-    optimizer_state: the format of momentum and moments.
+    optimizer_state: the format of momentum and moments; second_moment: that of means and sums of
+        squares, if it is another one, or None.
+    optimizer_state_scale: which of their numbers have one scale, by which they are multiplied
+        before they are rounded: "tensor", "block:2048" or None (state_format.py).
     loss_scale: "dynamic" or "lognormal", perhaps with settings as in loss_scale_text.py; a number
         (static), or None.
     operations: None, or for autocast "float16" or "bfloat16", in which products are then computed,
@@ -121,7 +126,7 @@ class Precision(precision_parts.InParts):
         `fp.assign_precision` gives a model its parts.
 
     Raises PrecisionError for a format that does not exist or a loss scale that is not positive,
-    and for an update_rounding, a compensation or an operand_scale that would do nothing.
+    and for an update_rounding, a compensation or a scale that would do nothing.
     """
 
     weights: str = "float32"
@@ -137,6 +142,8 @@ class Precision(precision_parts.InParts):
     update_rounding: str = "nearest"
     compensated: bool = False
     optimizer_state: str = "float32"
+    second_moment: str | None = None
+    optimizer_state_scale: str | None = None
     loss_scale: str | float | None = None
     operations: Any = None
     products: tuple | dict = ()
@@ -148,11 +155,11 @@ class Precision(precision_parts.InParts):
     whole: "Precision | None" = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self, storage):
-        for name in (*FORMAT_FIELDS, *OPERAND_FIELDS):
+        for name in (*FORMAT_FIELDS, *OPTIONAL_FORMATS):
             value = (
                 storage if storage is not None and name in STORAGE_FIELDS else getattr(self, name)
             )
-            if name in OPERAND_FIELDS and value is None:
+            if name in OPTIONAL_FORMATS and value is None:
                 continue
             if name in SUM_FIELDS:
                 text = value if isinstance(value, str) else name_of(as_dtype(value))
@@ -166,6 +173,10 @@ class Precision(precision_parts.InParts):
         check_small_updates(self)
         object.__setattr__(self, "operand_scale", checked_scale(self.operand_scale))
         checked_operands(self)
+        if self.optimizer_state_scale is not None:
+            scale = text_of(length_of(self.optimizer_state_scale))
+            object.__setattr__(self, "optimizer_state_scale", scale)
+        check_state(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked(self.operations))
         object.__setattr__(self, "parts", precision_parts.checked(self.parts, self.parse))

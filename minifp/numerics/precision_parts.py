@@ -22,7 +22,10 @@ from minifp.numerics import products
 from minifp.numerics.switches import written
 
 BETWEEN = ";"
-SHARED = ("master_weights", "update_rounding", "compensated", "optimizer_state", "loss_scale")
+SHARED = (
+    *("master_weights", "update_rounding", "compensated"),
+    *("optimizer_state", "second_moment", "optimizer_state_scale", "loss_scale"),
+)
 STATE = ("by_references", "shapes_only", "whole", "place")  # what it has beside its switches
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
 EXPECTED = (

@@ -14,6 +14,7 @@ from minifp.numerics.number_format import (
 )
 from minifp.numerics.operands import NOW, OPERAND_FIELDS, SCALES, steps_of
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS
+from minifp.numerics.state_format import length_of, text_of
 from minifp.numerics.sum_format import sum_format
 
 STORAGE_FIELDS = ("weights", "activations", "gradients")
@@ -21,7 +22,9 @@ SUM_FIELDS = ("accumulate", "reduce")
 FLAGS = ("master_weights", "compensated")
 STORED_FIELDS = (*STORAGE_FIELDS, "norm_parameters", "optimizer_state")
 FORMAT_FIELDS = (*STORED_FIELDS, *SUM_FIELDS)
-OFF = (*OPERAND_FIELDS, "operand_scale", "operations")  # what may be off, and is then None
+OPTIONAL_FORMATS = (*OPERAND_FIELDS, "second_moment")
+STATE_SCALE = "optimizer_state_scale"
+OFF = (*OPTIONAL_FORMATS, "operand_scale", STATE_SCALE, "operations")  # may be off, and then None
 WORDS: dict[str, tuple[str, ...]] = {
     "update_rounding": UPDATE_ROUNDINGS,
     "operand_scale": SCALES,
@@ -46,6 +49,8 @@ def read_switch(key: str, value: str, text: str) -> Any:
                 pass
     elif key in OFF and value == "off":
         return None
+    elif key == STATE_SCALE:
+        return text_of(length_of(value))
     elif key in SUM_FIELDS:
         return sum_format(value, key).name
     elif key in OPERAND_FIELDS:
@@ -69,6 +74,8 @@ def expected(key: str) -> str:
         return "on or off"
     if key in OPERAND_FIELDS:
         return f"off, {', '.join(OPERAND_FORMATS)}, {names()}"
+    if key in OPTIONAL_FORMATS:
+        return f"off, {names()}"
     if key not in WORDS:
         return names()
     *words, last = *WORDS[key], *(["off"] if key in OFF else [])

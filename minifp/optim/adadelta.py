@@ -30,6 +30,7 @@ class Adadelta(Optimizer):
 
     rule = adadelta
     state_names = ("square_avg", "acc_delta")
+    second_moments = ("square_avg", "acc_delta")
     not_negative = ("eps", "weight_decay")
 
     def __init__(

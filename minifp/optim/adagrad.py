@@ -29,6 +29,7 @@ class Adagrad(Optimizer):
 
     rule = adagrad
     state_names = ("sum",)
+    second_moments = ("sum",)
     not_negative = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
 
     def __init__(

@@ -37,6 +37,7 @@ class Adam(Optimizer):
 
     rule = adam
     state_names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    second_moments = ("exp_avg_sq", "max_exp_avg_sq")
     not_negative = ("eps", "weight_decay")
     flags = ("amsgrad", "maximize", "decoupled_weight_decay")
 

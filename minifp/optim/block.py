@@ -1,6 +1,7 @@
 """Block: the parameters of one group that are stored in one format, as flat buffers."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -10,9 +11,11 @@ from minifp.autograd.gradient_clip import squared_norm
 from minifp.derive.dtypes import name_of
 from minifp.errors import ShapeError
 from minifp.numerics.compiled import compiled_kernel_of
-from minifp.numerics.formats import as_stored, downcast
+from minifp.numerics.formats import float32, format_of
+from minifp.numerics.state_format import takes_scale
+from minifp.optim.state import Layout, ScaledState, State
 from minifp.optim.weights import Weights
-from minifp.runtime.device import device_of, full, moved
+from minifp.runtime.device import device_of, moved
 
 
 class Gradients:
@@ -24,6 +27,7 @@ class Gradients:
 
     def __init__(self, weights):
         self.tensors = [p.grad for p in weights.parameters]
+        self.starts = weights.starts
         self.arrays: list = [None if t is None else t.array for t in self.tensors]
         sizes = [n if a is None else a.size for a, n in zip(self.arrays, weights.sizes)]
         if sizes != weights.sizes:
@@ -57,17 +61,26 @@ class Gradients:
         """The sum of squares of all elements, in float64; see gradient_clip.py."""
         return squared_norm(*(a for a in self.arrays if a is not None))
 
-    def flat(self, first, last):
-        """Those from number `first` up to `last` as one flat array."""
-        flat = [a.reshape(-1) for a in self.arrays[first:last]]
+    def flat(self, first, last, part):
+        """Those from number `first` up to `last`, as far as they lie in a part of the buffers, as
+        one flat array."""
+        flat = self.cut(first, last, part)
         return flat[0] if len(flat) == 1 else np.concatenate(flat)
+
+    def cut(self, first, last, part):
+        """The same, each as an array of its own."""
+        flat = [a.reshape(-1) for a in self.arrays[first:last]]
+        flat[-1] = flat[-1][: part.stop - int(self.starts[last - 1])]
+        flat[0] = flat[0][part.start - int(self.starts[first]) :]
+        return flat
 
 
 class Run(NamedTuple):
-    """Parameters of a block that lie one after the other and are updated as one.
+    """Parameters of a block that lie one after the other and are updated as one; or a piece of
+    them, which may have the end of the first and the beginning of the last.
 
     first, last: their numbers, without the last. part: where they lie in the buffers. step: the
-    number of their step, from 1 on. state: name -> array, or number.
+    number of their step, from 1 on. state: name -> number; of a piece, with arrays, too.
     """
 
     first: int
@@ -81,17 +94,20 @@ class Run(NamedTuple):
 class Block:
     """Weights, state and step counts of parameters that lie one after the other.
 
-    state: name -> (n) array, in `state_format`. numbers: name -> one number for each parameter.
-    steps: how many updates each parameter has had. number: its own, among its optimizer's.
+    state: name -> State. state_formats: name -> in which it is stored; layout: of the scales that
+    formats have which take one, None without.
+    numbers: name -> one number for each parameter. steps: how many updates each parameter has had.
+    number: its own, among its optimizer's.
     """
 
     group: dict
     weights: Weights
-    state_format: np.dtype
+    state_formats: dict
     numbers: dict
     steps: list
     number: int = 0
-    state: dict = field(default_factory=dict)
+    layout: Layout | None = None
+    state: dict[str, State] = field(default_factory=dict)
 
     @property
     def parameters(self):
@@ -101,15 +117,23 @@ class Block:
     def add_state(self, name, initial):
         """Make the state of this name, everywhere `initial`, if there is none yet."""
         if name not in self.state:
-            flat = self.weights.flat
-            self.state[name] = full(
-                flat.shape, as_stored(initial, self.state_format), self.state_format, like=flat
-            )
+            given, layout = (self.weights, self.state_formats[name], initial), self._layout_of(name)
+            self.state[name] = State(*given) if layout is None else ScaledState(*given, layout)
+
+    def _layout_of(self, name):
+        return self.layout if takes_scale(format_of(self.state_formats[name])) else None
+
+    @cached_property
+    def opened_formats(self):
+        """The formats in which a rule reads and writes what state it may have."""
+        formats = self.state_formats
+        return tuple([formats[n] if self._layout_of(n) is None else float32 for n in formats])
 
     def all_state(self):
         """All arrays of state, with what compensates for rounding."""
-        compensation = self.weights.compensation
-        return [*self.state.values(), *([] if compensation is None else [compensation])]
+        compensation, held = self.weights.compensation, self.state.values()
+        arrays = [array for state in held for array in state.arrays]
+        return [*arrays, *([] if compensation is None else [compensation])]
 
     def gradients(self):
         """The parameters' Gradients, as they are now."""
@@ -136,9 +160,28 @@ class Block:
         """Count a step of these parameters, which are alike, and return their Run."""
         self.steps[first:last] = [self.steps[first] + 1] * (last - first)
         part = slice(self.weights.slices[first].start, self.weights.slices[last - 1].stop)
-        state = {name: array[part] for name, array in self.state.items()}
-        state.update((name, values[first]) for name, values in self.numbers.items())
+        state = {name: values[first] for name, values in self.numbers.items()}
         return Run(first, last, part, self.steps[first], state)
+
+    def pieces(self, run, whole):
+        """A run in pieces, each with its state, which is kept as soon as the next one is asked for.
+        whole: whether it must be one piece."""
+        parts = [run.part] if whole or not self.layout else self.layout.pieces(run.part)
+        numbers = dict(run.state)
+        for part in parts:
+            opened = {name: state.opened(part) for name, state in self.state.items()}
+            piece = self._piece(run, part, {**numbers, **opened})
+            yield piece
+            for name, state in self.state.items():
+                state.close(part, piece.state[name])
+            run.state.update((name, piece.state[name]) for name in numbers)
+
+    def _piece(self, run, part, state):
+        if part == run.part:
+            return run._replace(state=state)
+        starts = self.weights.starts
+        first = int(np.searchsorted(starts, part.start, "right")) - 1
+        return Run(first, int(np.searchsorted(starts, part.stop)), part, run.step, state)
 
     def end_step(self, run):
         """Keep the numbers of a run's state."""
@@ -154,7 +197,6 @@ class Block:
         self.steps[i] = other.steps[j]
         for name, values in self.numbers.items():
             values[i] = other.numbers[name][j]
-        for name, array in other.state.items():
+        for name, state in other.state.items():
             self.add_state(name, 0.0)
-            found = array[other.weights.slices[j]]
-            self.state[name][self.weights.slices[i]] = downcast(found, self.state_format)
+            self.state[name].assign(i, state.numbers(j))

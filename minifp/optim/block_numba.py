@@ -12,6 +12,7 @@ class Gradients(block.Gradients):
 
     def __init__(self, weights):
         self.tensors, self.all = [p.grad for p in weights.parameters], None
+        self.starts = weights.starts
         try:
             self.arrays = [t.array for t in self.tensors]
         except AttributeError:  # of None
@@ -27,8 +28,9 @@ class Gradients(block.Gradients):
     def squared_norm(self):
         return super().squared_norm() if self.all is None else sum_of_squares(self.all)
 
-    def scattered(self, first, last):
-        """Those from number `first` up to `last`, which are of one format."""
-        if self.all is not None and last - first == len(self.arrays):
+    def scattered(self, first, last, part):
+        """Those from number `first` up to `last`, which are of one format, as far as they lie in a
+        part of the buffers."""
+        if self.all is not None and part.stop - part.start == self.starts[-1]:
             return self.all
-        return Scattered(self.arrays[first:last])
+        return Scattered(self.cut(first, last, part))

@@ -43,6 +43,7 @@ class LAMB(Optimizer):
     """LAMB, for large batches. One trust ratio |w| / |u| for each parameter."""
 
     state_names, alone = ("exp_avg", "exp_avg_sq"), True
+    second_moments = ("exp_avg_sq",)
     not_negative = ("eps", "weight_decay")
 
     def __init__(

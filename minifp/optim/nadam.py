@@ -37,6 +37,7 @@ class NAdam(Optimizer):
 
     rule = nadam
     state_names, numbers = ("exp_avg", "exp_avg_sq"), {"mu_product": 1.0}
+    second_moments = ("exp_avg_sq",)
     not_negative = ("eps", "weight_decay", "momentum_decay")
     flags = ("maximize", "decoupled_weight_decay")
 

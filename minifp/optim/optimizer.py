@@ -11,12 +11,14 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.numerics import kernels
-from minifp.numerics.formats import as_dtype, float32, is_compiled, is_float, wider
+from minifp.numerics.formats import float32, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
 from minifp.numerics.policy import get_precision, resolve
+from minifp.numerics.state_format import SINGLE, StateFormat, length_of
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients
 from minifp.optim.narrow_weights import Draw
+from minifp.optim.state import Layout
 from minifp.optim.update_rule import UpdateRule
 from minifp.optim.weights import Weights
 from minifp.runtime.cuda.arrays import is_on_device
@@ -32,8 +34,9 @@ class Optimizer:
 
     params: parameters, or groups {"params": ..., "lr": ...} with settings of their own.
     rule: the kernel that returns the updated weights and state: rule(w, g, *state, inverse_scale,
-    **self.keywords(...)). state_names: of arrays as large as the weights. numbers: of what is one
-    number for a parameter, with its first value. not_negative, flags: settings that are numbers of
+    **self.keywords(...)). state_names: of arrays as large as the weights; second_moments: of those
+    that are means or sums of squares. numbers: of what is one number for a parameter, with its
+    first value. not_negative, flags: settings that are numbers of
     at least 0, and that are True or False. alone: whether each parameter is updated by itself.
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
@@ -44,6 +47,7 @@ class Optimizer:
     last_result: Any = None
     rule: Kernel | None = None
     state_names: tuple[str, ...] = ()
+    second_moments: tuple[str, ...] = ()
     numbers: dict[str, float] = {}
     alone = False
     not_negative: tuple[str, ...] = ()
@@ -68,7 +72,7 @@ class Optimizer:
             self.param_groups.append(self.new_group(group))
         self.counted = 0, 0  # steps, and attempts, with those that were skipped
         self.settle: Callable[[], None] | None = None  # brings them up to date from a GPU
-        self._blocks, self._held = None, (Weights, "float32")
+        self._blocks, self._held = None, (Weights, SINGLE)
         self._checked: dict = {}  # by number of a group, its values
         self.scheduled, self.schedulers = {}, []  # kept for lr_scheduler, which says what they are
 
@@ -188,8 +192,9 @@ class Optimizer:
             "gradients": sum(a.nbytes for a in gradients),
         }
 
-    def bind(self, masters: type[Weights] = Weights, state_format: str = "float32") -> None:
+    def bind(self, masters: type[Weights] = Weights, state_format: StateFormat = SINGLE) -> None:
         """Lay out the flat buffers. masters: what holds weights stored in less than float32.
+        state_format: in what state is stored.
 
         Done by MixedOptimizer, or at the first plain step. State from before is kept.
         """
@@ -203,17 +208,18 @@ class Optimizer:
 
     def _laid_out(self, group):
         """The blocks of one group, one for each format of its parameters."""
-        masters, state_format = self._held
+        masters, (first, second, scale) = self._held
         dtypes = dict.fromkeys(p.dtype for p in group["params"])
         for number, dtype in enumerate(dtypes, len(self._blocks)):
             alike = [p for p in group["params"] if p.dtype == dtype]
             wide = wider(dtype, float32)
-            stored = as_dtype(state_format)
+            formats = {n: second if n in self.second_moments else first for n in self.state_names}
             if dtype == wide != float32:
-                stored = wider(stored, dtype)
+                formats = {name: wider(stored, dtype) for name, stored in formats.items()}
             weights = Weights(alike) if dtype == wide else masters(alike)
             numbers = {name: [first] * len(alike) for name, first in self.numbers.items()}
-            yield Block(group, weights, stored, numbers, [0] * len(alike), number)
+            layout = None if scale is None else Layout(weights, length_of(scale))
+            yield Block(group, weights, formats, numbers, [0] * len(alike), number, layout)
 
     def needed(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The names of the state that the settings of a group call for."""
@@ -320,23 +326,28 @@ class Optimizer:
     def _update_run(self, block, run, gradients, scale):
         """Update one run of parameters, and what is stored of them: by the rule's compiled kernel
         in one pass over memory, or else one thing after the other."""
-        first, last, part, step, state = run
-        draw = self.draw(block, step)
-        weights, compiled = block.weights, self._compiled_rule(block, gradients.arrays[first].dtype)
-        if compiled is None:
-            w = weights.opened(part)
-            self.update(block.group, w, gradients.flat(first, last), state, step, scale)
-            weights.close(part, w, draw)
-            weights.publish(first, last)
-        else:
-            w = weights.flat[part]
-            arrays, keywords = self._arguments(block.group, state, step)
-            copy = weights.stored[part] if weights.is_master else None
-            together = gradients.flat if is_on_device(w) else gradients.scattered
-            rest = None if weights.compensation is None else weights.compensation[part]
-            drawn = draw.numbers(part) if weights.is_stochastic else ()
-            compiled.in_place(w, copy, together(first, last), arrays, scale, keywords, rest, drawn)
-            weights.written(first, last)
+        weights, draw = block.weights, self.draw(block, run.step)
+        compiled = self._compiled_rule(block, gradients.arrays[run.first].dtype)
+        for piece in block.pieces(run, whole=self.alone):
+            if compiled is None:
+                first, last, part, step, state = piece
+                w, g = weights.opened(part), gradients.flat(first, last, part)
+                self.update(block.group, w, g, state, step, scale)
+                weights.close(part, w, draw)
+            else:
+                self._update_compiled(compiled, block, piece, gradients, scale, draw)
+        publish = weights.publish if compiled is None else weights.written
+        publish(run.first, run.last)
+
+    def _update_compiled(self, compiled, block, piece, gradients, scale, draw):
+        weights, (first, last, part, step, state) = block.weights, piece
+        w = weights.flat[part]
+        arrays, keywords = self._arguments(block.group, state, step)
+        copy = weights.stored[part] if weights.is_master else None
+        g = (gradients.flat if is_on_device(w) else gradients.scattered)(first, last, part)
+        rest = None if weights.compensation is None else weights.compensation[part]
+        drawn = draw.numbers(part) if weights.is_stochastic else ()
+        compiled.in_place(w, copy, g, arrays, scale, keywords, rest, drawn)
 
     def _compiled_rule(self, block, format):
         """The compiled kernel, if it computes what the rule would with gradients of this format, or
@@ -347,10 +358,10 @@ class Optimizer:
         if precision.by_references:
             return None
         weights = block.weights
-        key = rule, weights.flat.dtype, format, block.state_format, weights.stored.dtype
+        key = rule, weights.flat.dtype, format, *block.opened_formats, weights.stored.dtype
         if key not in precision.resolved:
-            kinds = [(dtype, False) for dtype in key[1:4]]
-            compute = resolve(rule.rule, rule.names[:3], tuple(kinds), precision).compute
+            kinds = tuple([(dtype, False) for dtype in key[1:-1]])
+            compute = resolve(rule.rule, rule.names[: len(kinds)], kinds, precision).compute
             known = all(
                 is_float(dtype) and dtype.isnative and is_compiled(dtype) for dtype in key[1:]
             )

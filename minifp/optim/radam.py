@@ -44,6 +44,7 @@ class RAdam(Optimizer):
 
     rule = radam
     state_names = ("exp_avg", "exp_avg_sq")
+    second_moments = ("exp_avg_sq",)
     not_negative = ("eps", "weight_decay")
     flags = ("maximize", "decoupled_weight_decay")
 

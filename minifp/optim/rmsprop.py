@@ -35,6 +35,7 @@ class RMSprop(Optimizer):
 
     rule = rmsprop
     state_names = ("square_avg", "grad_avg", "momentum_buffer")
+    second_moments = ("square_avg",)
     not_negative, flags = ("alpha", "eps", "weight_decay", "momentum"), ("centered", "maximize")
 
     def __init__(

@@ -7,9 +7,8 @@ import numpy as np
 from minifp.checks import check_count
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
-from minifp.numerics.formats import downcast
+from minifp.optim.state import check_scaled, saved_numbers
 from minifp.runtime.cuda.arrays import is_on_device, to_host
-from minifp.runtime.device import placed
 
 COUNTERS = ("steps", "attempts")
 
@@ -21,8 +20,9 @@ def state_dict(optimizer):
         s, shape = block.weights.slices[i], block.parameters[i].shape
         state[n] = {"step": block.steps[i]}
         state[n].update((name, values[i]) for name, values in block.numbers.items())
-        for name, array in {**block.weights.kept, **block.state}.items():
+        for name, array in block.weights.kept.items():
             state[n][name] = to_cpu(array[s].reshape(shape))
+        state[n].update((name, kept.saved(i)) for name, kept in block.state.items())
     groups, start = [], 0
     for group in optimizer.param_groups:
         end = start + len(group["params"])
@@ -47,8 +47,7 @@ def load(optimizer, state_dict):
             values[i] = float(found[name])
         for name in _state_names(optimizer, found):
             block.add_state(name, 0.0)
-            given = downcast(np.asarray(found[name]).reshape(-1), block.state_format)
-            block.state[name][block.weights.slices[i]] = placed(given, like=block.weights.flat)
+            block.state[name].assign(i, saved_numbers(found[name]))
         block.weights.take_up(i, found)
     optimizer.counted = tuple(int(state_dict[name]) for name in COUNTERS)
 
@@ -132,7 +131,11 @@ def _check_parameter(what, optimizer, group, found, block, i):
         if not isinstance(found[name], float) or not isfinite(found[name]):
             raise ArgumentError(f"{what}: {name} is {found[name]!r}, expected a number")
     for name in arrays:
-        array, shape = np.asarray(found[name]), block.parameters[i].shape
+        given, shape = found[name], block.parameters[i].shape
+        if name in names and isinstance(given, dict):
+            check_scaled(f"{what}: {name}", given, shape)
+            continue
+        array = np.asarray(given)
         if array.shape != shape or array.dtype.kind not in "fiuV":
             raise ArgumentError(
                 f"{what}: {name} has {name_of(array.dtype)} {array.shape}, expected numbers of "

@@ -101,8 +101,8 @@ def of_block(o: Any, block: Any, given: Any, factor: float, names: dict) -> list
         slices = block.weights.slices[first:last]
         at, start = slice(slices[0].start, slices[-1].stop), slices[0].start
         kept, stored = (copied(a) for a in (block.weights.opened(at), block.weights.stored[at]))
-        gradient = moved(given.flat(first, last), "cpu")
-        state: dict = {name: copied(array[at]) for name, array in block.state.items()}
+        gradient = moved(given.flat(first, last, at), "cpu")
+        state: dict = {name: copied(kept.opened(at)) for name, kept in block.state.items()}
         state |= {name: values[first] for name, values in block.numbers.items()}
         wide = upcast(kept, wider(kept.dtype, float32))
         updated = wide.copy()

@@ -23,6 +23,7 @@ from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
 from minifp.numerics.policy import as_trained, largest_gradient_of
+from minifp.numerics.state_format import StateFormat
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import arrays
 from minifp.runtime.cuda.arrays import is_on_device
@@ -99,7 +100,7 @@ class MixedOptimizer:
         kind = weights_for(self.precision, self.master_weights, self.parameters)
         for n, o in enumerate(self.optimizers):
             o.number = n
-            o.bind(kind, self.precision.optimizer_state)
+            o.bind(kind, StateFormat.of(self.precision))
         self._first = self.parameters[0]
         if is_on_device(self._first.array):
             arrays.holders.add(self)

@@ -35,7 +35,7 @@ class BlockUpdate:
     def states(self) -> list:
         """The arrays of state, None for one that is not kept."""
         held, names = self.block.state, self.optimizer.state_names
-        return [held[name] if name in self.names else None for name in names]
+        return [held[name].array if name in self.names else None for name in names]
 
     def _begin(self, formula):
         by_chance = self.block.weights.is_stochastic
@@ -104,7 +104,7 @@ def can_update(o: Optimizer) -> bool:
 
 
 def _can_update_block(o, block):
-    formats = {block.weights.flat.dtype, *(a.dtype for a in block.state.values())}
+    formats = {block.weights.flat.dtype, *(state.dtype for state in block.state.values())}
     if not formats <= FLOATS or not are_alike(block.steps):
         return False
     try:

@@ -100,11 +100,12 @@ def test_the_named_precisions_are_those_of_the_table():
         "float8": (*("bfloat16",) * 3, *single[:3], True, *plain, "float32", None, None),
         "float64": (*("float64",) * 6, False, *plain, "float64", None, None),
     }
-    entering = dict.fromkeys(table, (None, None, None))
-    entering["float8"] = "float8_e4m3fn", "float8_e5m2", "current"
+    entering = dict.fromkeys(table, (None,) * 5)
+    entering["float8"] = "float8_e4m3fn", "float8_e5m2", "current", None, None
     order = "weights activations gradients accumulate reduce norm_parameters master_weights"
     order = f"{order} update_rounding compensated optimizer_state loss_scale operations".split()
     order += ["operands", "gradient_operands", "operand_scale"]
+    order += ["second_moment", "optimizer_state_scale"]
     for name, values in table.items():
         values += entering[name]
         assert {s: getattr(NAMED[name], s) for s in order} == dict(zip(order, values))

@@ -151,11 +151,11 @@ def held_always(model: Any, optimizer: MixedOptimizer, in_float32: bool = False)
         found.append(Held("weights", name, t.array.size * size))
     names = {id(t): name for name, t in named_weights(model)}
     for block in (b for o in optimizer.optimizers for b in o.blocks):
-        for p in block.parameters:
+        rest = None if in_float32 else block.weights.compensation
+        for i, p in enumerate(block.parameters):
             name, size = names.get(id(p), "a parameter"), p.array.size
-            arrays = block.state.values() if in_float32 else block.all_state()
-            state = sum(a.dtype.itemsize for a in arrays)
-            found.append(Held(STATE, name, size * state))
+            state = sum(state.bytes_of(i) for state in block.state.values())
+            found.append(Held(STATE, name, state + size * (rest is not None and rest.itemsize)))
             if block.weights.is_master and not in_float32:
                 found.append(Held(MASTERS, name, size * block.weights.flat.dtype.itemsize))
     found.append(Held(WORKSPACE, "scratch of threads", ask_threads()))

@@ -16,14 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.formats import downcast, float64, format_of, upcast
+from minifp.numerics.formats import downcast, float16, float64, format_of, upcast
+from minifp.numerics.state_format import TENSOR
+from minifp.optim.state import ScaledState, State
 from minifp.runtime.device import moved
 from minifp.scope.borders import is_short
 
 MANY = 64  # different numbers that a parameter must have
+SPAN = 2.0**24  # of squares of gradients, of which the largest is 2^12 times the smallest
 FEW = 16  # numbers in a binade, for its share of odd ones to count
 SAMPLE = 4096  # masters whose last bits are looked at, at most
-SQUARES = ("exp_avg_sq", "square_avg", "sum")  # state that keeps squares of gradients
 
 
 # ---- masters ----
@@ -101,25 +103,44 @@ def told_of_masters(parameters: list, names: str) -> str:
 
 
 def told_of_state(optimizer: Any) -> dict[str, str]:
-    """By the kind of optimizer, what is told of squares of gradients kept in a short range."""
+    """By the kind of optimizer, what is told of squares of gradients that are kept as 0."""
     return {
         type(o).__name__: told_of_squares(o, block, name)
         for o in optimizer.optimizers
         for block in o.blocks
-        for name in [*filter(block.state.__contains__, SQUARES)][:1]
-        if is_short(format_of(block.state_format))
+        for name in [*filter(block.state.__contains__, o.second_moments)][:1]
+        if loses_squares(block.state[name])
     }
+
+
+def loses_squares(state: State) -> bool:
+    """Whether squares of gradients of a usual size, or 2^-12 times as large as the largest, are 0
+    in this state."""
+    format = format_of(state.dtype)
+    if isinstance(state, ScaledState):
+        return format.max < SPAN * format.smallest_subnormal
+    return is_short(format)
 
 
 def told_of_squares(o: Any, block: Any, name: str) -> str:
     """(1 - b) g^2 is stored, b a decay, and half of the smallest subnormal, and less, becomes 0."""
-    group, format = block.group, format_of(block.state_format)
-    tiny = format.smallest_subnormal
+    group, state = block.group, block.state[name]
+    format, eps = format_of(state.dtype), group["eps"]
+    if isinstance(state, ScaledState):
+        least = math.sqrt(format.smallest_subnormal / 2 / format.max)
+        return (
+            f"{type(o).__name__} keeps {name} in {format.name}, with scales: it is 0 where "
+            f"gradients are less than 2^{math.log2(least):.1f} times the largest of the same "
+            f"scale, and then eps={eps:g} is all that is divided by. Keep it in a format with more "
+            "bits of exponent, and only first moments in this one: second_moment=float16"
+        )
     b = group["betas"][1] if "betas" in group else group.get("alpha", group.get("rho", 0.0))
-    least, eps = math.sqrt(tiny / 2 / (1 - b)) if b < 1 else math.inf, group["eps"]
+    tiny = format.smallest_subnormal
+    least = math.sqrt(tiny / 2 / (1 - b)) if b < 1 else math.inf
     return (
         f"{type(o).__name__} keeps {name} in {format.name}: it is 0 where gradients are "
         f"below {least:.2g} (2^{math.log2(least):.1f}), and then eps={eps:g} is all that is "
         f"divided by: a gradient of {least:.2g} is made {least / eps if eps else math.inf:.2g}. "
-        'Keep it in float32: fp.precision("mixed,optimizer_state=float32")'
+        'Keep it in float32: fp.precision("mixed,optimizer_state=float32"), or with a scale: '
+        f"optimizer_state={float16.name},optimizer_state_scale={TENSOR}"
     )

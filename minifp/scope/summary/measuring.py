@@ -15,12 +15,14 @@ from minifp.lab.memory import ACTIVATIONS, GRADIENTS, WEIGHT_GRADIENTS, Ledger
 from minifp.nn.assign_precision import assign_precision
 from minifp.nn.module import Module
 from minifp.numerics import kernels, policy
-from minifp.numerics.formats import as_dtype, is_narrow
+from minifp.numerics.formats import is_narrow
+from minifp.numerics.state_format import StateFormat
 from minifp.scope.summary.products import Counter
 
 PRECISIONS = ("float32", "mixed", "autocast", "float16", "bfloat16", "float8")
 NESTED = (tuple, list, dict)  # what a model may return
-STATES = {"sgd": 0, "momentum": 1, "adam": 2}  # numbers that an optimizer keeps for each weight
+# Of what an optimizer keeps of each weight, whether it is a second moment.
+STATES = {"sgd": (), "momentum": (False,), "adam": (False, True)}
 
 
 @dataclass
@@ -91,7 +93,7 @@ def summary(
     are never made either, and each precision builds its own. A module that is there already is
     looked at as it is, in its own precision alone. input_shape: of one example, (3, 224, 224).
     batch: how many examples. integers: whether the input is numbers of characters or words.
-    optimizer: "sgd", "momentum" or "adam", which keep 0, 1 or 2 float32 numbers a weight.
+    optimizer: "sgd", "momentum" or "adam", which keep 0, 1 or 2 numbers a weight.
 
     Returns a Summary, which prints itself as a tree of layers. Raises ArgumentError for a shape or
     an optimizer that cannot be, and the model's own error where the shape does not fit it.
@@ -229,12 +231,12 @@ def _bytes(module, precision, peak, states):
     weights = trained(module)
     narrow = [p for p in weights if is_narrow(p.dtype)]
     masters, _ = policy.as_trained(precision, [p.dtype for p in weights])
-    state = as_dtype(precision.optimizer_state).itemsize
+    of_state, sizes = StateFormat.of(precision), [p.numel() for p in weights]
     stored = [*module.parameters(), *module.buffers()]
     return {
         "weights": sum(t.array.nbytes for t in stored),
         "masters": sum(4 * p.numel() for p in narrow) if masters else 0,
-        "optimizer_state": states * state * sum(p.numel() for p in weights)
+        "optimizer_state": sum(of_state.bytes_of(n, second) for n in sizes for second in states)
         + precision.compensated * sum(p.array.nbytes for p in narrow),
         "activations": peak.get(ACTIVATIONS, 0),
         "gradients": sum(peak.get(kind, 0) for kind in GRADIENTS),

@@ -1,0 +1,156 @@
+"""In what an optimizer's state is stored: formats, perhaps of few bits, and scales.
+
+    x  ->  (round(s x), s)        s = 2^floor(log2(largest / amax)),   amax = max |x|
+
+A second moment of 1e-8 is 0 in every format of 8 bits, and in float16. Codes of numbers that are
+multiplied by a scale use the format's upper end, whatever the numbers are; s is a power of two, so
+that only rounding changes a number. Of which numbers amax is the largest, is the switch
+optimizer_state_scale, in the words of the field:
+
+    tensor      of all of a parameter (FP8-LM, Peng et al. 2023, arXiv:2310.18313, section 2.2)
+    block:N     of N numbers that lie one after the other, the last ones fewer; 2048 in 8-bit
+                optimizers (Dettmers et al. 2021, arXiv:2110.02861, section 2.1), 32 in microscaling
+    off         s = 1
+
+s is chosen anew at each step, of what is stored then, and amax is rounded first: so what is read
+back has the same scales and codes again. Zeros alone, and what is not finite, have s = 1.
+
+Second moments, the means and sums of squares by whose root an update is divided, may have a format
+of their own, second_moment. They span twice as many powers of two as gradients do, and where one
+is rounded to 0 and the first moment is not, the update explodes. E4M3 has 18 powers of two between
+its smallest number and its largest, so with one scale it loses the squares of gradients 2^9 times
+smaller than the largest: FP8-LM keeps first moments in E4M3, and second ones in float16, both with
+scales. A format with float32's exponents, as bfloat16, is never scaled: it need not be.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minifp.errors import PrecisionError
+from minifp.numerics.formats import (
+    as_dtype,
+    downcast,
+    float32,
+    float64,
+    format_of,
+    name_of,
+    round_to,
+    upcast,
+)
+from minifp.numerics.number_format import Format
+from minifp.numerics.operands import scale_of
+
+TENSOR, BLOCK = "tensor", "block"
+MOST_DIGITS = 18  # of a block's length, which then is an int64
+EXPECTED = f"{TENSOR}, {BLOCK}:N with N a whole number of at least 1, as in {BLOCK}:2048, or off"
+
+
+def length_of(text: Any) -> int | None:
+    """How many numbers have one scale, of the switch's text; None: all of a parameter.
+
+    Raises PrecisionError for a text that is neither "tensor" nor of the form "block:2048".
+    """
+    if text == TENSOR:
+        return None
+    word, _, count = str(text).partition(":")
+    digits = count.lstrip("0")
+    if word == BLOCK and count.isascii() and count.isdigit() and 1 <= len(digits) <= MOST_DIGITS:
+        return int(digits)
+    raise PrecisionError(f"optimizer_state_scale={text!r}: expected {EXPECTED}")
+
+
+def text_of(length: int | None) -> str:
+    """The text that `length_of` reads."""
+    return TENSOR if length is None else f"{BLOCK}:{length}"
+
+
+def takes_scale(format: Format) -> bool:
+    """Whether a scale does something for a format: it has not all exponents of float32."""
+    single = format_of(float32)
+    return format.smallest_normal > single.smallest_normal or 2 * format.max <= single.max
+
+
+class StateFormat(NamedTuple):
+    """In what state is stored. first, second: the formats of second moments, and of the rest;
+    scale: the text of optimizer_state_scale, or None."""
+
+    first: np.dtype = float32
+    second: np.dtype = float32
+    scale: str | None = None
+
+    @classmethod
+    def of(cls, precision: Any) -> "StateFormat":
+        """What a Precision says."""
+        first = precision.optimizer_state
+        second = precision.second_moment or first
+        return cls(as_dtype(first), as_dtype(second), precision.optimizer_state_scale)
+
+    def bytes_of(self, size: int, second: bool) -> int:
+        """How many bytes a state of a parameter takes, with its scales."""
+        format = format_of(self.second if second else self.first)
+        has_scale = self.scale is not None and takes_scale(format)
+        scales = count_of(size, length_of(self.scale)) if has_scale else 0
+        return size * format.bytes + scales * float32.itemsize
+
+
+SINGLE = StateFormat()
+
+
+def check_state(precision: Any) -> None:
+    """Raise PrecisionError for a second_moment or an optimizer_state_scale of a Precision that is
+    none, or would do nothing."""
+    first, second, scale = StateFormat.of(precision)
+    if precision.second_moment == precision.optimizer_state:
+        raise PrecisionError(
+            f"second_moment={precision.second_moment} is optimizer_state, which second moments "
+            "have anyway: expected off, or another format"
+        )
+    if scale is None:
+        return
+    length_of(scale)
+    names = " and ".join(dict.fromkeys(name_of(dtype) for dtype in (first, second)))
+    if not any(takes_scale(format_of(dtype)) for dtype in (first, second)):
+        why = f"state in {names}, which has all exponents of {float32.name}"
+    elif format_of(precision.weights).dtype == float64:
+        why = f"weights in {float64.name}, whose state is in that format, too"
+    else:
+        return
+    raise PrecisionError(
+        f"optimizer_state_scale={scale} with {why}: expected off, or a format of fewer bits, such "
+        "as optimizer_state=float8_e4m3fn"
+    )
+
+
+def count_of(size: int, length: int | None) -> int:
+    """How many scales `size` numbers of one parameter have."""
+    return -(-size // (length or max(size, 1)))
+
+
+# ---- rounding -----------------------------------------------------------------------------------
+
+
+def scales_of(amax: np.ndarray, format: Format) -> np.ndarray:
+    """The scale for each largest magnitude, (k) float32."""
+    once = scale_of(amax, format.max)
+    with np.errstate(all="ignore"):  # Inf and NaN are values here
+        return scale_of(round_to(amax * once, format.dtype) / once, format.max)
+
+
+def encoded(x: np.ndarray, starts: np.ndarray, format: Format) -> tuple[np.ndarray, np.ndarray]:
+    """(codes, scales) of x, (n) float32 and not empty, of which a number of `starts`, (k), begins
+    what has one scale: (n) in the format, and (k) float32."""
+    scales = scales_of(np.maximum.reduceat(np.abs(x), starts), format)
+    with np.errstate(all="ignore"):
+        y = np.clip(x * _spread(scales, starts, x.size), -format.max, format.max)
+    return downcast(np.where(np.isfinite(x), y, x), format.dtype), scales
+
+
+def decoded(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The numbers of codes and their scales, (n) float32."""
+    return upcast(codes, float32) / _spread(scales, starts, codes.size)
+
+
+def _spread(scales, starts, n):
+    """The scale of each of n numbers."""
+    return np.repeat(scales, np.diff(starts, append=n))
