@@ -23,6 +23,7 @@ smaller than the largest: FP8-LM keeps first moments in E4M3, and second ones in
 scales. A format with float32's exponents, as bfloat16, is never scaled: it need not be.
 """
 
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +35,11 @@ from minifp.numerics.formats import (
     float32,
     float64,
     format_of,
+    is_compiled,
     name_of,
     round_to,
     upcast,
+    worth_compiling,
 )
 from minifp.numerics.number_format import Format
 from minifp.numerics.operands import scale_of
@@ -140,6 +143,9 @@ def scales_of(amax: np.ndarray, format: Format) -> np.ndarray:
 def encoded(x: np.ndarray, starts: np.ndarray, format: Format) -> tuple[np.ndarray, np.ndarray]:
     """(codes, scales) of x, (n) float32 and not empty, of which a number of `starts`, (k), begins
     what has one scale: (n) in the format, and (k) float32."""
+    if worth_compiling(x) and is_compiled(format.dtype):
+        kernels = import_module("minifp.runtime.cpu.scaled_state")
+        return kernels.encoded(x, starts, format.dtype, format.max)
     scales = scales_of(np.maximum.reduceat(np.abs(x), starts), format)
     with np.errstate(all="ignore"):
         y = np.clip(x * _spread(scales, starts, x.size), -format.max, format.max)
@@ -148,6 +154,9 @@ def encoded(x: np.ndarray, starts: np.ndarray, format: Format) -> tuple[np.ndarr
 
 def decoded(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """The numbers of codes and their scales, (n) float32."""
+    if worth_compiling(codes) and is_compiled(codes.dtype):
+        kernels = import_module("minifp.runtime.cpu.scaled_state")
+        return kernels.decoded(codes, scales, starts)
     return upcast(codes, float32) / _spread(scales, starts, codes.size)
 
 

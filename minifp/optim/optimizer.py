@@ -412,6 +412,12 @@ class Optimizer:
 
     # ---- state ----
 
+    @property
+    def state(self) -> dict[Tensor, saving.StateOfParameter]:
+        """What is kept of each parameter: optimizer.state[p]["exp_avg"], to be read and set."""
+        kept = [saving.StateOfParameter(*place) for place in saving.places(self)]
+        return dict(zip(self.parameters, kept))
+
     def state_dict(self) -> dict[str, Any]:
         """Settings, step counts, masters and state of every parameter, as plain copies."""
         return saving.state_dict(self)

@@ -1,14 +1,18 @@
 """The state of an optimizer as plain copies, and taking one up again: wholly, or not at all."""
 
+from collections.abc import Iterator, MutableMapping
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from minifp.checks import check_count
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
+from minifp.numerics.formats import as_native
 from minifp.optim.state import check_scaled, saved_numbers
 from minifp.runtime.cuda.arrays import is_on_device, to_host
+from minifp.runtime.device import moved
 
 COUNTERS = ("steps", "attempts")
 
@@ -75,6 +79,44 @@ def check(optimizer, state_dict):
                 raise ArgumentError(f"{what} has {sorted(names)}, others of its group not")
 
 
+class StateOfParameter(MutableMapping[str, Any]):
+    """What an optimizer keeps of one parameter, by name: `step`, and numbers in arrays.
+
+    Numbers are read as they are meant, in a format that NumPy has and divided by their scales, in
+    copies; what is set is rounded to the format in which it is stored. Raises KeyError for a name
+    that is not kept, and ArgumentError for numbers that do not fit, or what cannot be set.
+    """
+
+    def __init__(self, block: Any, i: int) -> None:
+        self.block, self.i = block, i
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["step", *self.block.numbers, *self.block.state])
+
+    def __len__(self) -> int:
+        return len([*self])
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "step":
+            return self.block.steps[self.i]
+        if name in self.block.numbers:
+            return self.block.numbers[name][self.i]
+        shape = self.block.parameters[self.i].shape
+        numbers = moved(self.block.state[name].numbers(self.i), "cpu")
+        return np.array(as_native(numbers)).reshape(shape)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self.block.state:
+            self[name]  # KeyError, if there is none
+            raise ArgumentError(f"{name} cannot be set by itself: load_state_dict sets all state")
+        array, shape = np.asarray(value), self.block.parameters[self.i].shape
+        _check_array(f"state {name}", array, shape)
+        self.block.state[name].assign(self.i, array.reshape(-1))
+
+    def __delitem__(self, name: str) -> None:
+        raise ArgumentError(f"state {name} cannot be deleted: zeros can be set")
+
+
 def to_cpu(array):
     """A copy in the host's memory."""
     return to_host(array) if is_on_device(array) else array.copy()
@@ -135,10 +177,12 @@ def _check_parameter(what, optimizer, group, found, block, i):
         if name in names and isinstance(given, dict):
             check_scaled(f"{what}: {name}", given, shape)
             continue
-        array = np.asarray(given)
-        if array.shape != shape or array.dtype.kind not in "fiuV":
-            raise ArgumentError(
-                f"{what}: {name} has {name_of(array.dtype)} {array.shape}, expected numbers of "
-                f"shape {shape}"
-            )
+        _check_array(f"{what}: {name}", np.asarray(given), shape)
     return names
+
+
+def _check_array(what, array, shape):
+    if array.shape != shape or array.dtype.kind not in "fiuV":
+        raise ArgumentError(
+            f"{what} has {name_of(array.dtype)} {array.shape}, expected numbers of shape {shape}"
+        )

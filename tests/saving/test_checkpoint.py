@@ -24,6 +24,7 @@ from minifp.saving import files, tensor_file
 PRECISIONS = [
     *("float32", "mixed", "float16", "autocast", "float64", "mixed,master_weights=off"),
     *("mixed,optimizer_state=float16", "mixed,loss_scale=128", "mixed,norm_parameters=float16"),
+    "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32",
 ]
 X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
 T = np.arange(90) % 3

@@ -103,6 +103,7 @@ def ledger_of(model, precision, batch, **settings):
 
 
 COMPENSATED = "mixed,master_weights=off,compensated=on"
+SCALED = "mixed,optimizer_state=float8_e5m2,optimizer_state_scale=tensor"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,11 @@ def test_what_is_always_held_is_counted_by_its_format(precision, size, masters, 
     assert memory.always["masters"] == masters * NUMBERS
     assert memory.always["optimizer_state"] == (2 * 4 + rest) * NUMBERS
     assert memory.always[WORKSPACE] == ask_threads()
+
+
+def test_state_with_scales_is_counted_with_them():
+    memory = ledger_of(perceptron, SCALED, rows).memory
+    assert memory.always["optimizer_state"] == 2 * (NUMBERS + 4 * 4)  # of four parameters
 
 
 @pytest.mark.parametrize("precision, size", [("float32", 4), ("mixed", 2)])

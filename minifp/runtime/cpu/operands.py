@@ -62,6 +62,24 @@ def round_scaled(chunk, scratch, length, total, form, scale, back, largest, top,
 
 
 @inline
+def exponent_of(found, most):
+    """log2 of the scale that brings a magnitude below the largest, both given by their bits: 0 of
+    0, Inf and NaN."""
+    exponent = np.int32(0)
+    if 0 < found < INF:
+        above = np.int32((found & MANTISSA) > (most & MANTISSA))
+        exponent = (most >> np.int32(23)) - (found >> np.int32(23)) - above
+        exponent = np.int32(min(max(exponent, -MOST), MOST))
+    return exponent
+
+
+@inline
+def power_of_two(exponent):
+    """2^exponent, a normal number."""
+    return as_float((np.int32(127) + exponent) << np.int32(23))
+
+
+@inline
 def round_rows(form, has_scale, largest, top, x, i, n, K, out, o):
     """n rows of K numbers of x, from x[i] on, each with a scale of its own, to out[o]."""
     for start in range(0, n * K, K):
@@ -70,12 +88,8 @@ def round_rows(form, has_scale, largest, top, x, i, n, K, out, o):
             found, most = np.int32(0), as_bits(largest)
             for k in range(start, start + K):
                 found = max(found, as_bits(load(x, i + k)) & MAGNITUDE)
-            if 0 < found < INF:
-                above = np.int32((found & MANTISSA) > (most & MANTISSA))
-                exponent = (most >> np.int32(23)) - (found >> np.int32(23)) - above
-                exponent = np.int32(min(max(exponent, -MOST), MOST))
-        scale = as_float((np.int32(127) + exponent) << np.int32(23))
-        back = as_float((np.int32(127) - exponent) << np.int32(23))
+            exponent = exponent_of(found, most)
+        scale, back = power_of_two(exponent), power_of_two(-exponent)
         for k in range(start, start + K):
             store(out, o + k, scaled(form, load(x, i + k), scale, back, largest, top))
 
