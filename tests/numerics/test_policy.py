@@ -40,11 +40,21 @@ of_products = st.fixed_dictionaries(
         lambda scale: {**p, "operand_scale": scale}
     )
 )
+of_state = st.sampled_from(
+    [
+        {},
+        {"second_moment": "e6m1"},  # which no optimizer_state is
+        {"optimizer_state": "float16", "optimizer_state_scale": "tensor"},
+        {"optimizer_state": "float8_e4m3fn", "second_moment": "float16"},
+        {"second_moment": "float16", "optimizer_state": "e5m7", "optimizer_state_scale": "block:9"},
+    ]
+)
 narrow = {"weights": "float16", "master_weights": False}  # else these would do nothing
 wide = {"activations": "float32", "gradients": "float16"}  # the same
 precisions = st.builds(
-    lambda p, ways, entering: dataclasses.replace(
+    lambda p, ways, entering, state: dataclasses.replace(
         p,
+        **({"weights": "float16"} | state if state and not ways else state),
         **(narrow | ways if ways else {}),
         **(wide | entering if len(entering) > 1 else {}),
     ),
@@ -63,6 +73,7 @@ precisions = st.builds(
     ),
     of_updates,
     of_products,
+    of_state,
 )
 of_a_module = [s for s in policy.FORMAT_FIELDS if s not in SHARED]
 as_stored = [name for name in NAMED if name != "float8"]  # which refuses what it need not round

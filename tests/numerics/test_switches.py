@@ -628,7 +628,9 @@ def observe(precision):
                 *(v.dtype for v in (norm.weight, norm.bias, norm.running_mean, norm.running_var)),
             },
             "master_weights": memory["masters"] > 0,
-            "optimizer_state": {a.dtype for a in block.state.values()},
+            "optimizer_state": {block.state["exp_avg"].dtype},
+            "second_moment": block.state["exp_avg_sq"].dtype,
+            "optimizer_state_scale": [len(state.arrays) for state in block.state.values()],
             "update_rounding": block.weights.is_stochastic,
             "compensated": block.weights.compensation is not None,
             "loss_scale": optimizer.scale,
@@ -639,12 +641,15 @@ CHANGES = {
     "weights": "float32", "activations": "float32", "gradients": "float32",
     "accumulate": "float16", "reduce": "float16", "norm_parameters": "float16",
     "master_weights": "off", "optimizer_state": "float16", "loss_scale": "128",
+    "second_moment": "float16", "optimizer_state_scale": "tensor",
     "update_rounding": "stochastic", "compensated": "on",
     "operands": "float8_e4m3fn", "gradient_operands": "float8_e5m2", "operand_scale": "row",
 }  # fmt: skip
 BASES = {
     **dict.fromkeys(("update_rounding", "compensated"), "mixed,master_weights=off"),
     "operand_scale": "mixed,operands=float8_e4m3fn",
+    "optimizer_state": "mixed,second_moment=bfloat16",  # which optimizer_state decides else
+    "optimizer_state_scale": "mixed,optimizer_state=float8_e5m2",
 }
 
 

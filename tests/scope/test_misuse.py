@@ -461,6 +461,27 @@ def test_second_moments_in_float16_are_told_at_the_start(rule):
     assert guard.found == []
 
 
+@pytest.mark.parametrize(
+    "state, told",
+    [
+        ("float16", "2^-7.5"),
+        ("float8_e5m2", "2^-3.5"),  # sqrt(2^-17 / 0.001)
+        ("bfloat16", None),
+        ("float16,optimizer_state_scale=tensor", None),
+        ("float8_e5m2,optimizer_state_scale=tensor", None),
+        ("float8_e4m3fn,optimizer_state_scale=block:32", "2^-9.4"),  # sqrt(2^-10 / 448)
+        ("float8_e4m3fn,second_moment=float16,optimizer_state_scale=tensor", None),
+    ],
+)
+def test_second_moments_are_told_where_their_format_loses_them(state, told):
+    with guarded(*mlp(f"mixed,optimizer_state={state}", rule=optim.Adam)) as guard:
+        pass
+    if told is None:
+        assert guard.found == []
+    else:
+        told_alone(guard.found, "Adam keeps exp_avg_sq", told)
+
+
 def test_momentum_in_float16_is_right():
     with guarded(*mlp("mixed,optimizer_state=float16", momentum=0.9)) as guard:
         pass

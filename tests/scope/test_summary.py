@@ -54,11 +54,12 @@ def test_nothing_is_drawn_and_nothing_written(monkeypatch):
 
 
 PARTS = "float32;fc*=mixed"
+SCALED = "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32"
 COMPENSATED = "mixed,master_weights=off,compensated=on"
 
 
 EIGHT = "mixed,gradients=float8_e5m2"
-NARROW = ["bfloat16", "float8", EIGHT]
+NARROW = ["bfloat16", "float8", EIGHT, SCALED]
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED, PARTS, *NARROW])
