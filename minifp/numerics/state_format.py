@@ -140,24 +140,26 @@ def scales_of(amax: np.ndarray, format: Format) -> np.ndarray:
         return scale_of(round_to(amax * once, format.dtype) / once, format.max)
 
 
-def encoded(x: np.ndarray, starts: np.ndarray, format: Format) -> tuple[np.ndarray, np.ndarray]:
-    """(codes, scales) of x, (n) float32 and not empty, of which a number of `starts`, (k), begins
-    what has one scale: (n) in the format, and (k) float32."""
-    if worth_compiling(x) and is_compiled(format.dtype):
+def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndarray) -> None:
+    """Round x, (n) float32 and not empty, into codes, (n), and their scales, (k) float32: one for
+    what begins at each of `starts`, (k), the first of which is 0."""
+    format = format_of(codes.dtype)
+    if worth_compiling(x) and is_compiled(codes.dtype):
         kernels = import_module("minifp.runtime.cpu.scaled_state")
-        return kernels.encoded(x, starts, format.dtype, format.max)
-    scales = scales_of(np.maximum.reduceat(np.abs(x), starts), format)
+        kernels.encode(x, starts, codes, scales, format.max)
+        return
+    scales[:] = scales_of(np.maximum.reduceat(np.abs(x), starts), format)
     with np.errstate(all="ignore"):
         y = np.clip(x * _spread(scales, starts, x.size), -format.max, format.max)
-    return downcast(np.where(np.isfinite(x), y, x), format.dtype), scales
+    codes[:] = downcast(np.where(np.isfinite(x), y, x), format.dtype)
 
 
-def decoded(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The numbers of codes and their scales, (n) float32."""
+def decode(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, x: np.ndarray) -> None:
+    """Write the numbers of codes and their scales into x, (n) float32; the others as for encode."""
     if worth_compiling(codes) and is_compiled(codes.dtype):
-        kernels = import_module("minifp.runtime.cpu.scaled_state")
-        return kernels.decoded(codes, scales, starts)
-    return upcast(codes, float32) / _spread(scales, starts, codes.size)
+        import_module("minifp.runtime.cpu.scaled_state").decode(codes, scales, starts, x)
+        return
+    np.divide(upcast(codes, float32), _spread(scales, starts, codes.size), out=x)
 
 
 def _spread(scales, starts, n):

@@ -166,10 +166,11 @@ class Block:
     def pieces(self, run, whole):
         """A run in pieces, each with its state, which is kept as soon as the next one is asked for.
         whole: whether it must be one piece."""
-        parts = [run.part] if whole or not self.layout else self.layout.pieces(run.part)
-        numbers = dict(run.state)
+        parts = [run.part] if whole or not self.layout else [*self.layout.pieces(run.part)]
+        most, numbers = max([part.stop - part.start for part in parts], default=0), dict(run.state)
+        rooms = {name: state.room(most) for name, state in self.state.items()}
         for part in parts:
-            opened = {name: state.opened(part) for name, state in self.state.items()}
+            opened = {n: state.opened(part, rooms[n]) for n, state in self.state.items()}
             piece = self._piece(run, part, {**numbers, **opened})
             yield piece
             for name, state in self.state.items():

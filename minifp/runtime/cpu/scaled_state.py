@@ -76,22 +76,19 @@ class Spans:
         kernel(chunks, length, self.count, self.starts, *args, cost=self.n * NANOSECONDS)
 
 
-def encoded(x, starts, dtype, largest):
-    """(codes, scales) of x, as numerics/state_format.py has it."""
-    over, form = Spans(starts, x.size), view(np.empty(0, dtype))
+def encode(x, starts, codes, scales, largest):
+    """Round x into codes and scales, as numerics/state_format.py has it."""
+    over, codes = Spans(starts, x.size), view(codes)
     found = np.empty(over.count, np.int32)
     over.run(largest_of_each, x, found)
     if over.first is not None:
         found = np.maximum.reduceat(found, over.first)
-    scales, largest = np.empty(len(starts), np.float32), np.float32(largest)
-    choose_each(*spans(len(scales), CHUNK), len(scales), form, largest, found, scales)
-    codes = np.empty(x.size, dtype)
-    over.run(encode_each, over.which, scales, largest, x, view(codes))
-    return codes, scales
+    largest = np.float32(largest)
+    choose_each(*spans(len(scales), CHUNK), len(scales), codes, largest, found, scales)
+    over.run(encode_each, over.which, scales, largest, x, codes)
 
 
-def decoded(codes, scales, starts):
-    """The numbers of codes and their scales, as numerics/state_format.py has it."""
-    over, out = Spans(starts, codes.size), np.empty(codes.size, np.float32)
-    over.run(decode_each, over.which, scales, view(codes), out)
-    return out
+def decode(codes, scales, starts, x):
+    """Write the numbers of codes and scales into x, as numerics/state_format.py has it."""
+    over = Spans(starts, codes.size)
+    over.run(decode_each, over.which, scales, view(codes), x)
