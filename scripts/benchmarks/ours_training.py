@@ -105,6 +105,7 @@ def moved_by_update(optimizer):
     """Bytes: weights and state are read and written, gradients read, working copies written."""
     moved = 0
     for block in (b for o in optimizer.optimizers for b in o.blocks):
-        moved += 2 * block.weights.flat.nbytes + sum(2 * a.nbytes for a in block.state.values())
+        state = sum(a.nbytes for state in block.state.values() for a in state.arrays)
+        moved += 2 * (block.weights.flat.nbytes + state)
         moved += block.weights.stored.nbytes * (1 + block.weights.is_master)
     return moved

@@ -56,7 +56,7 @@ def state_of(model, optimizer):
     for o in optimizer.optimizers:
         for block in o.blocks:
             held += [block.weights.flat.tobytes(), block.weights.stored.tobytes()]
-            held += [a.tobytes() for a in block.state.values()] + [tuple(block.steps)]
+            held += [s.array.tobytes() for s in block.state.values()] + [tuple(block.steps)]
     return held, fp.get_state()
 
 
