@@ -75,7 +75,7 @@ def takes_scale(format: Format) -> bool:
 
 
 class StateFormat(NamedTuple):
-    """In what state is stored. first, second: the formats of second moments, and of the rest;
+    """In what state is stored. second: the format of second moments; first: of all other state;
     scale: the text of optimizer_state_scale, or None."""
 
     first: np.dtype = float32

@@ -94,10 +94,10 @@ class Run(NamedTuple):
 class Block:
     """Weights, state and step counts of parameters that lie one after the other.
 
-    state: name -> State. state_formats: name -> in which it is stored; layout: of the scales that
-    formats have which take one, None without.
-    numbers: name -> one number for each parameter. steps: how many updates each parameter has had.
-    number: its own, among its optimizer's.
+    state: name -> State. state_formats: name -> the format in which it is stored; layout: of the
+    scales of those formats that take one, None without scales. numbers: name -> one number for each
+    parameter. steps: how many updates each parameter has had. number: its own, among its
+    optimizer's.
     """
 
     group: dict

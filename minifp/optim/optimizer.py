@@ -36,8 +36,8 @@ class Optimizer:
     rule: the kernel that returns the updated weights and state: rule(w, g, *state, inverse_scale,
     **self.keywords(...)). state_names: of arrays as large as the weights; second_moments: of those
     that are means or sums of squares. numbers: of what is one number for a parameter, with its
-    first value. not_negative, flags: settings that are numbers of
-    at least 0, and that are True or False. alone: whether each parameter is updated by itself.
+    first value. not_negative, flags: settings that are numbers of at least 0, and that are True or
+    False. alone: whether each parameter is updated by itself.
     Raises ArgumentError for no parameters, one given twice, or a setting that is not allowed.
     """
 
