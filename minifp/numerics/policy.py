@@ -44,7 +44,7 @@ from minifp.numerics.operands import (
 )
 from minifp.numerics.precision_names import meant
 from minifp.numerics.small_updates import check_small_updates
-from minifp.numerics.state_format import check_state, length_of, text_of
+from minifp.numerics.state_format import check_state, checked_state_scale
 from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.numerics.switches import (
     FLAGS,
@@ -173,9 +173,8 @@ class Precision(precision_parts.InParts):
         check_small_updates(self)
         object.__setattr__(self, "operand_scale", checked_scale(self.operand_scale))
         checked_operands(self)
-        if self.optimizer_state_scale is not None:
-            scale = text_of(length_of(self.optimizer_state_scale))
-            object.__setattr__(self, "optimizer_state_scale", scale)
+        scale = checked_state_scale(self.optimizer_state_scale)
+        object.__setattr__(self, "optimizer_state_scale", scale)
         check_state(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked(self.operations))

@@ -68,6 +68,11 @@ def text_of(length: int | None) -> str:
     return TENSOR if length is None else f"{BLOCK}:{length}"
 
 
+def checked_state_scale(given: Any) -> str | None:
+    """The switch's text as precisions compare it, None for off. Raises as `length_of`."""
+    return None if given is None else text_of(length_of(given))
+
+
 def takes_scale(format: Format) -> bool:
     """Whether a scale does something for a format: it has not all exponents of float32."""
     single = format_of(float32)
@@ -111,7 +116,6 @@ def check_state(precision: Any) -> None:
         )
     if scale is None:
         return
-    length_of(scale)
     names = " and ".join(dict.fromkeys(name_of(dtype) for dtype in (first, second)))
     if not any(takes_scale(format_of(dtype)) for dtype in (first, second)):
         why = f"state in {names}, which has all exponents of {float32.name}"

@@ -14,7 +14,7 @@ from minifp.numerics.number_format import (
 )
 from minifp.numerics.operands import NOW, OPERAND_FIELDS, SCALES, steps_of
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS
-from minifp.numerics.state_format import length_of, text_of
+from minifp.numerics.state_format import checked_state_scale
 from minifp.numerics.sum_format import sum_format
 
 STORAGE_FIELDS = ("weights", "activations", "gradients")
@@ -50,7 +50,7 @@ def read_switch(key: str, value: str, text: str) -> Any:
     elif key in OFF and value == "off":
         return None
     elif key == STATE_SCALE:
-        return text_of(length_of(value))
+        return checked_state_scale(value)
     elif key in SUM_FIELDS:
         return sum_format(value, key).name
     elif key in OPERAND_FIELDS:
