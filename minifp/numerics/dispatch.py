@@ -13,7 +13,6 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import any_device
-from minifp.numerics.formats import float32
 from minifp.runtime.cuda.arrays import is_on_device
 
 # ---- formulas of one element --------------------------------------------------------------------
@@ -121,8 +120,6 @@ def product(a: Any, b: Any, dtype: Any, bias: Any = None, **how: Any) -> Any:
     """
     if not is_on_device(a):
         return products("cpu.gemm")(a, b, dtype, bias)
-    if a.dtype != b.dtype:  # as where a product is kept in float32
-        a, b = a.astype(float32), b.astype(float32)
     return products("cuda.product")(a, b, dtype, bias, **how)
 
 

@@ -20,6 +20,7 @@ from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS, Format, format_named, not_stored
 from minifp.runtime import cpu
 from minifp.runtime.callers import warn_once
+from minifp.runtime.cuda.arrays import is_on_device
 
 DESCRIBED = {  # those that `fp.explain` shows, widest first
     name: FORMATS[name]
@@ -213,6 +214,8 @@ def upcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if compiled and compiled.can_convert(x, dtype):
         return compiled.converted(x, dtype)
     if x.dtype.kind == "V" and x.dtype != dtype:
+        if is_on_device(x):
+            return import_module("minifp.runtime.cuda.pointwise").cast(x, dtype)
         format, codes = format_of(x.dtype), x.view(x.dtype[0])
         if format.bits < 8 * format.bytes:  # in memory that was never set there is anything
             codes = np.bitwise_and(codes, codes.dtype.type(2**format.bits - 1))
@@ -234,6 +237,8 @@ def downcast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return x
     if dtype.kind == "V":
         dtype = as_dtype(dtype)
+        if is_on_device(x):
+            return import_module("minifp.runtime.cuda.pointwise").cast(x, dtype)
     compiled = _compiled(x) if dtype == float16 or dtype.kind == "V" else None
     if compiled and compiled.can_convert(x, dtype):
         return compiled.converted(x, dtype)

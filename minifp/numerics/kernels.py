@@ -22,6 +22,7 @@ from minifp.numerics.dispatch import derived_kernel_of, derived_rows_of
 from minifp.numerics.formats import (
     as_dtype,
     downcast,
+    float16,
     float32,
     is_compiled,
     is_float,
@@ -223,7 +224,7 @@ class Kernel:
             formats.sum_in == SINGLE or "sum" not in self.wants
         )
         dtype, chunk = formats.dot_in
-        halves = {given for given, _ in filter(None, found)} == {dtype}
+        halves = {given for given, _ in filter(None, found)} == {dtype} <= {float16}
         compiled = self.device_kernel
         if compiled is None or not (single and halves and getattr(compiled, "sums_in_half", False)):
             return None

@@ -15,7 +15,7 @@ from minifp.errors import DeviceError
 from minifp.numerics.formats import format_of
 from minifp.runtime.cuda.arrays import empty, to_device
 from minifp.runtime.cuda.pointwise import FLOATS
-from minifp.runtime.cuda.source import THREADS, TYPES, Text, blocks_for, module_of
+from minifp.runtime.cuda.source import THREADS, Text, blocks_for, module_of, type_of
 
 UPDATE, NUMBERS = Text(__name__, "update.cu"), Text(__name__, "numbers.cu")
 BY_CHANCE = Text(__name__, "update.cu", "random.cuh")
@@ -84,18 +84,18 @@ def _text(formula, g, w, copy, states, rest, by_chance):
         stores.append("store(copy, i, r[0]);")
     if rest is not None:
         there["rest"] = rest
-        stores.append(f"store(rest, i, r[0] - rounded<{TYPES[w.dtype]}>(r[0]));")
+        stores.append(f"store(rest, i, r[0] - rounded<{type_of(w.dtype)}>(r[0]));")
         values = {k: v + " + load(rest, i)" if k == 0 else v for k, v in values.items()}
     if by_chance:
         stores[0] = _store_by_chance(format_of(w.dtype), 1 + len(formula.numbers))
     values = [*values.values(), *(f"control[{1 + k}]" for k in range(len(formula.numbers)))]
-    arrays = [f"{TYPES[a.dtype]} *{name}" for name, a in there.items()]
+    arrays = [f"{type_of(a.dtype)} *{name}" for name, a in there.items()]
     parts = {
         "ARRAYS": ", ".join([*arrays, *(["size first"] if by_chance else [])]),
         "VALUES": ", ".join(values),
         "STORES": "\n    ".join(stores),
     }
-    types = [f"typedef {TYPES[g.dtype]} G;", f"#define RESULTS {len(formula.results)}"]
+    types = [f"typedef {type_of(g.dtype)} G;", f"#define RESULTS {len(formula.results)}"]
     text = (BY_CHANCE if by_chance else UPDATE).read()
     return "\n".join([*types, results_text(formula, "rule"), filled(text, parts)])
 

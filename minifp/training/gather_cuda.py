@@ -8,7 +8,7 @@ import numpy as np
 from minifp.optim.block import Gradients
 from minifp.optim.block_cuda import filled
 from minifp.runtime.cuda.arrays import empty
-from minifp.runtime.cuda.source import THREADS, TYPES, Text, module_of
+from minifp.runtime.cuda.source import THREADS, Text, module_of, type_of
 
 GATHER = Text(__name__, "gather.cu")
 MOST, CHUNK = 24, 8192  # gradients of one launch; elements of one block of threads
@@ -74,5 +74,5 @@ def gather_of(dtype: Any) -> Any:
         for k in range(MOST)
     ]
     text = filled(GATHER.read(), {"POINTERS": pointers, "FIND": "\n  ".join(find)})
-    types = [f"typedef {TYPES[dtype]} G;", f"#define CHUNK {CHUNK}", f"#define THREADS {THREADS}"]
+    types = [f"typedef {type_of(dtype)} G;", f"#define CHUNK {CHUNK}", f"#define THREADS {THREADS}"]
     return module_of("\n".join([*types, text]))

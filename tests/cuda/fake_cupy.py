@@ -430,9 +430,9 @@ class ndarray(NDArrayOperatorsMixin):
         self.host, self.memory, self.base = host, memory, base
         return self
 
-    def _as_view(self, host):
+    def _as_view(self, host, type=None):
         base = self if self.base is None else self.base
-        return ndarray.__new__(ndarray)._set(host, self.memory, base)
+        return ndarray.__new__(type or self.__class__)._set(host, self.memory, base)
 
     # -- what it is
 
@@ -473,12 +473,14 @@ class ndarray(NDArrayOperatorsMixin):
         if _is_basic(key):
             key = key if isinstance(key, tuple) else (key,)
             return self._as_view(self.host[key if Ellipsis in key else (*key, ...)])
+        _check_dtype(self)
         host, places = self.host, _unwrapped(key)  # key itself lives on until it is read
         return _computed(lambda: host[places])
 
     def __setitem__(self, key, value):
         if isinstance(value, np.ndarray):
             raise TypeError(f"Unsupported type {type(value)}")
+        _check_dtype(self, value)
         # Only places in memory wait to be read and written: who owns them may be gone by then.
         host, key, value = self.host, _unwrapped(key), _unwrapped(value)
 
@@ -512,9 +514,9 @@ class ndarray(NDArrayOperatorsMixin):
         """A view."""
         return self._as_view(self.host.squeeze(axis))
 
-    def view(self, dtype=None):
-        """The same memory, perhaps as other numbers."""
-        return self._as_view(self.host.view() if dtype is None else self.host.view(dtype))
+    def view(self, dtype=None, type=None):
+        """The same memory, perhaps as other numbers, or of a class that is derived from this."""
+        return self._as_view(self.host.view() if dtype is None else self.host.view(dtype), type)
 
     # -- copies
 
@@ -537,12 +539,14 @@ class ndarray(NDArrayOperatorsMixin):
 
     def set(self, array, stream=None):
         """Copy from the host."""
+        _check_dtype(self)
         _refuse_in_capture("a copy from the host")
         host, copied = self.host, np.array(array)
         _do(lambda: host.__setitem__(..., copied))
 
     def get(self, stream=None, order="C", out=None, blocking=True):
         """A copy on the host."""
+        _check_dtype(self)
         _refuse_in_capture("a copy to the host")
         get_current_stream().synchronize()
         if out is not None:
@@ -573,6 +577,7 @@ class ndarray(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **settings):
         _check_operands(inputs)
+        _check_dtype(*inputs)
         if method != "__call__":
             return NotImplemented
         if out is not None:
@@ -642,6 +647,13 @@ def _unwrapped(a):
     return a
 
 
+def _check_dtype(*arrays):
+    """No kernel takes arrays whose dtype has fields, not even to copy them: only views are made."""
+    for a in arrays:
+        if isinstance(a, ndarray) and a.dtype.kind == "V":
+            raise TypeError(f"Unsupported dtype {a.dtype}")
+
+
 def _check_operands(inputs):
     for a in inputs:
         if not isinstance(a, (ndarray, *COPIED_ANYWAY)):
@@ -700,6 +712,7 @@ def _results(function):
             parts = a if isinstance(a, (tuple, list)) else [a]
             if any(isinstance(part, np.ndarray) for part in parts):
                 raise TypeError(f"Unsupported type {np.ndarray}")
+            _check_dtype(*parts)
         others = {name: _unwrapped(value) for name, value in settings.items()}
         return _computed(lambda: function(*given, **others))
 

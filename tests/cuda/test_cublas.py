@@ -133,7 +133,8 @@ def device(library, monkeypatch):
     )
     monkeypatch.setattr(arrays, "empty", lambda shape, dtype: poisoned(shape, dtype))
     monkeypatch.setattr(
-        arrays, "cast", lambda x, dtype: Device(x.array.astype(dtype)) if x.dtype != dtype else x
+        *(product, "in_format"),
+        lambda x, dtype: Device(x.array.astype(dtype)) if x.dtype != dtype else x,
     )
     monkeypatch.setenv("MINIFP_CUBLAS", library.path)
     product.handles.cache_clear()

@@ -15,8 +15,8 @@ from minifp.runtime.cuda import cudnn
 from minifp.runtime.cuda.arrays import empty, is_aligned, zeros
 from minifp.runtime.cuda.cublas import supported
 from minifp.runtime.cuda.cudnn import Steps
-from minifp.runtime.cuda.pointwise import F16, F32, FLOATS, cast, sum_over
-from minifp.runtime.cuda.product import multiply
+from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, in_format, sum_over
+from minifp.runtime.cuda.product import multiplied_in, multiply
 from minifp.runtime.cuda.source import MOST_BLOCKS, THREADS, Text, blocks_for
 
 TEXT = Text(__name__, "conv.cu")
@@ -75,13 +75,13 @@ def entered(dtype, *operands):
     or none for a result in `dtype`."""
     if not FLOATS.issuperset((dtype, *(x.dtype for x in operands))):
         return None
-    return F16 if all(x.dtype == F16 for x in operands) else F32
+    return multiplied_in(*(x.dtype for x in operands))
 
 
 def stored(kind, dtype, bias):
     """The format in which a product of such operands can be stored, and a bias before it."""
     direct = supported(kind, kind, dtype, "float32")
-    return dtype if direct and (bias is None or bias.dtype in (dtype, F16)) else F32
+    return dtype if direct and (bias is None or bias.dtype == dtype) else F32
 
 
 def parts_of(pictures, bytes_of_one):
@@ -125,7 +125,7 @@ def correlation(x, w, b, shape, dtype, groups, windows):
     if kind is None:
         return None
     (N, O), count, x = shape[:2], windows.count, whole(x)
-    w = w if w.dtype == kind else cast(w, kind)
+    w = in_format(w, kind)
     direct = windows.is_identity and x.dtype == kind
     narrow = count < WIDE or count % PACK > 0 or groups > 1
     together = N > 1 and not direct and narrow
@@ -142,10 +142,10 @@ def correlation(x, w, b, shape, dtype, groups, windows):
         else:
             out = out.reshape(n, groups, O // groups, count)
             if b is not None:
-                out[...] = b.reshape(groups, O // groups, 1)
+                out[...] = in_format(b, held).reshape(groups, O // groups, 1)
             multiply(w, columns, out, accumulate=b is not None)
         del columns  # so that the next ones lie in the same memory, which is in the cache
-    return y if y.dtype == dtype else cast(y, dtype)
+    return in_format(y, dtype)
 
 
 def correlation_back(dy, w, b, shape, dtype, groups, windows):
@@ -157,7 +157,7 @@ def correlation_back(dy, w, b, shape, dtype, groups, windows):
     w = w.reshape(groups, O // groups, C // groups, windows.places)
     if windows.stride == (1, 1):
         turned = empty((groups, C // groups, O // groups, windows.places), kind)
-        turned[...] = w[..., ::-1].swapaxes(1, 2)
+        turned[...] = in_format(w, kind)[..., ::-1].swapaxes(1, 2)
         before = (d * (k - 1) - p for d, k, p in zip(*windows[5:], windows.kernel, windows.padding))
         sizes, padding = (windows.counts, windows.kernel, windows.sizes), tuple(before)
         back = Windows(*sizes, (1, 1), padding, windows.dilation)
@@ -258,7 +258,7 @@ def conv_dw(dy, x, *, w_shape, stride, padding, dilation, groups, to):
         exchange(dy[at : at + n], None, rows, O, n)
         multiply(rows, columns[0].swapaxes(1, 2), sums, accumulate=at > 0)
         del columns, rows
-    return (cast(sums, to[0]) if held != to[0] else sums).reshape(w_shape)
+    return in_format(sums, to[0]).reshape(w_shape)
 
 
 def depthwise_dw(dy, x, w_shape, groups, windows, dtype):

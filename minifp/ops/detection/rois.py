@@ -14,7 +14,8 @@ from minifp.ops.arguments import check_constants, check_tensors
 from minifp.ops.detection.boxes import warn_of_lost_pixels
 from minifp.ops.reduce import array_of
 from minifp.ops.windows import as_sizes
-from minifp.runtime.cuda.arrays import cast, is_on_device
+from minifp.runtime.cuda.arrays import is_on_device
+from minifp.runtime.cuda.pointwise import in_format
 from minifp.runtime.device import placed
 from minifp.typing import Ints
 
@@ -64,7 +65,7 @@ def with_numbers(function: str, n: int, boxes: Any) -> tuple[Any, Any]:
     check_regions(function, "boxes", boxes, 5)
     array = array_of(boxes)
     if is_on_device(array):
-        return array[:, 1:], cast(array[:, 0], np.dtype(np.int64))
+        return array[:, 1:], in_format(array[:, 0], np.dtype(np.int64))
     numbers = array[:, 0]
     wrong = ~((numbers >= 0) & (numbers < n) & (np.floor(numbers) == numbers))
     if wrong.any():

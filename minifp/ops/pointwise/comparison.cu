@@ -9,6 +9,8 @@ typedef long long Z;
 
 template <class T> __device__ inline Z value(const T *x, size i) { return (Z)x[i]; }
 __device__ inline Z value(const half *x, size i) { return (Z)load(x, i); }
+template <class B, int E, int M, bool HAS_INF>
+__device__ inline Z value(const Code<B, E, M, HAS_INF> *x, size i) { return (Z)load(x, i); }
 
 enum { EQ, NE, LT, LE, GT, GE, AND, OR, XOR };
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
 from minifp.runtime.cuda.arrays import collapsed, empty, is_on_device, steps_of
@@ -27,7 +28,9 @@ def exact(name, x, y):
                 for a in (x, y)]  # fmt: skip
     arrays = [a for a in operands if is_on_device(a)]
     numbers = [a for a in operands if not is_on_device(a)]
-    if any(a.dtype not in TYPES for a in arrays) or any(hasattr(a, "dtype") for a in numbers):
+    if any(name_of(a.dtype) not in TYPES for a in arrays) or any(
+        hasattr(a, "dtype") for a in numbers
+    ):
         return None
     of_integers = not any(a.dtype in FLOATS for a in arrays)
     if of_integers and any(isinstance(v, int) and abs(v) >= 2**63 for v in numbers):

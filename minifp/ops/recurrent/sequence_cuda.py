@@ -3,17 +3,20 @@
 The state of all sequences is kept in one array, of which a step takes the first ones.
 """
 
+import operator
 from functools import cache
 
 from minifp.derive.cuda import results_text
 from minifp.derive.steps import ROUNDED
-from minifp.numerics.formats import as_dtype, float32
+from minifp.derive.trace import Formulas
+from minifp.numerics.formats import float32
 from minifp.runtime.cuda.arrays import empty
-from minifp.runtime.cuda.pointwise import cast
+from minifp.runtime.cuda.pointwise import cast, run
 from minifp.runtime.cuda.product import multiply, product  # noqa: F401
 from minifp.runtime.cuda.rows import contiguous  # noqa: F401
-from minifp.runtime.cuda.source import THREADS, TYPES, blocks_for, module_of
+from minifp.runtime.cuda.source import THREADS, blocks_for, module_of, type_of
 
+ADDED = Formulas(operator.add)
 # A thread has one unit of one sequence; the step's rows begin at `start`.
 TEXT = """
 __device__ inline float {rounded}(float x) {{ return rounded<{stored}>(x); }}
@@ -43,9 +46,9 @@ def module(step, dtypes):
     stores = [
         f"    store({at(*place)}, results[{k}]);" for k, (_, place) in enumerate(step.results)
     ]
-    arrays = [f"{TYPES[dtype]} *{name}" for name, dtype in zip(step.operands, dtypes)]
+    arrays = [f"{type_of(dtype)} *{name}" for name, dtype in zip(step.operands, dtypes)]
     return module_of(TEXT.format(
-        rounded=ROUNDED, stored=TYPES[as_dtype(step.dtype)], formula=results_text(formula, "f"),
+        rounded=ROUNDED, stored=type_of(step.dtype), formula=results_text(formula, "f"),
         name=step.name, arrays=", ".join(arrays), results=len(stores), values=", ".join(loads),
         stores="\n".join(stores),
     ))  # fmt: skip
@@ -83,7 +86,7 @@ def take_steps_back(step, arrays, w_hh, w_hr, steps):
         n = stop - start
         if w_hr is not None:
             dhs = arrays["dhs"][start:stop]
-            dhs[...] = dh[:n] + dy[start:stop]
+            dhs[...] = run(ADDED, (dh[:n], dy[start:stop]), dhs.dtype)
             multiply(dhs, w_hr, arrays["dq"][:n])
         launch(step, arrays, H, start, stop)
         multiply(da[start:stop], w_hh, dh[:n], accumulate=carries)

@@ -6,7 +6,7 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.numerics.compiled import compiled_kernel
-from minifp.numerics.formats import float32
+from minifp.numerics.formats import as_stored, float32
 from minifp.ops.reduce import count_of
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, run
@@ -61,7 +61,7 @@ def prod_forward(x, *, axes, keepdims, to):
     if not FLOATS.issuperset((x.dtype, dtype)):
         return None
     if not axes or not x.size:
-        return full(shape, 1, dtype, like=x) if axes else cast(x, dtype)
+        return full(shape, as_stored(1, dtype), dtype, like=x) if axes else cast(x, dtype)
     y, rows = empty(shape, dtype), as_three(x, axes)
     launched(rows, y, rows, 0)
     return y

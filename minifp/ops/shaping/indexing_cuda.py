@@ -11,8 +11,8 @@ import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
 from minifp.numerics.formats import float32
-from minifp.runtime.cuda.arrays import cast, empty, is_aligned, is_on_device, to_device, zeros
-from minifp.runtime.cuda.pointwise import FLOATS
+from minifp.runtime.cuda.arrays import empty, is_aligned, is_on_device, to_device, zeros
+from minifp.runtime.cuda.pointwise import FLOATS, in_format
 from minifp.runtime.cuda.rows import contiguous
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
 from minifp.runtime.shapes import as_one
@@ -23,7 +23,8 @@ LONG = 64  # entries of a place that one thread adds up
 ALONG = 8  # threads that share more
 PACK = 8  # numbers of a row that a thread takes, where rows are made of these
 MOST = 2**31  # places, and entries
-INTEGERS = {np.dtype("int32"), np.dtype("int64")}
+INT64 = np.dtype("int64")
+INTEGERS = {np.dtype("int32"), INT64}
 
 
 def module_for(index, width, x, base, y):
@@ -35,7 +36,7 @@ def module_for(index, width, x, base, y):
 
 def as_places(index):
     """Places as kernels take them: of 32 or 64 bits, in C order."""
-    return contiguous(index if index.dtype in INTEGERS else cast(index, "int64"))
+    return contiguous(index if index.dtype in INTEGERS else index.astype("int64"))
 
 
 def add_places(y, places, n, dtype, base=None, factor=1.0, skipped=-1):
@@ -105,7 +106,7 @@ def joined(arrays, shape):
     order, and where the axes of the arrays come in what is read."""
     axes = [i for i, a in enumerate(arrays) if not isinstance(a, slice)]
     found = [a if is_on_device(a) else to_device(a) for a in (arrays[i] for i in axes)]
-    found = [cast(a, "int64") for a in found]
+    found = [in_format(a, INT64) for a in found]
     places = found[0]
     if len(axes) > 1:
         places = 0
@@ -140,7 +141,7 @@ def getitem_dx(dy, *, shape, basic, arrays, to):
     dtype = to[0] or (dy.dtype if shape else float32)
     dx = zeros(shape, dtype)
     place = dx[basic]
-    read = cast(dy, dtype) if arrays is None else scatter(dy, arrays, place.shape, dtype)
+    read = in_format(dy, dtype) if arrays is None else scatter(dy, arrays, place.shape, dtype)
     if read is None:
         return None
     place[...] = read

@@ -3,17 +3,18 @@
 import numpy as np
 
 from minifp.numerics.compiled import compiled_kernel
+from minifp.numerics.formats import as_stored
 from minifp.ops.shaping.padding import borders_of, windows_of
-from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, sum_over
+from minifp.runtime.cuda.pointwise import F32, FLOATS, cast, in_format, sum_over
 from minifp.runtime.device import full
 
 
 @compiled_kernel
 def pad_forward(x, *, widths, value, to):
     shape = [n + b + a for n, (b, a) in zip(x.shape, widths)]
-    y = full(tuple(shape), value, to[0], like=x)
+    y = full(tuple(shape), as_stored(value, to[0]), to[0], like=x)
     source, target = windows_of(x.shape, widths)
-    y[target] = x[source]
+    y[target] = in_format(x, to[0])[source]
     return y
 
 

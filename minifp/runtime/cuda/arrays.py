@@ -10,9 +10,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from minifp.derive.dtypes import name_of
+from minifp.derive.dtypes import CODED, COMPILED, name_of
 from minifp.errors import DeviceError, OutOfMemory
 from minifp.runtime.cuda import capturing
+from minifp.runtime.cuda.coded import coded_array
 
 INSTALL = 'pip install "minifp[cuda13]" (or "minifp[cuda12]", for an older driver)'
 NOTHING = 'extern "C" __global__ void nothing() {}'
@@ -69,13 +70,19 @@ def is_on_device(a: Any) -> bool:
     return kind is not np.ndarray and hasattr(kind, "__cuda_array_interface__")
 
 
-def check_stored(dtype: Any) -> None:
-    """Raise DeviceError for the codes of a format that CuPy lacks."""
-    if getattr(dtype, "names", None):
+def is_coded(dtype: Any) -> bool:
+    """Whether a dtype stores the codes of a format that CuPy lacks.
+
+    Raises DeviceError for one that no kernel reads.
+    """
+    coded = getattr(dtype, "names", None) is not None
+    if coded and dtype not in CODED:
+        known = ", ".join(sorted(map(name_of, COMPILED)))
         raise DeviceError(
-            f"{name_of(dtype)} on a GPU: minifp stores float16 and float32 there; keep the tensor "
-            'or model on the CPU, or choose a precision of these, such as "mixed"'
+            f"{name_of(dtype)} on a GPU: minifp stores {known} there; keep the tensor or model on "
+            'the CPU, or choose a precision of these, such as "mixed"'
         )
+    return coded
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -83,9 +90,9 @@ def empty(shape: tuple[int, ...], dtype: Any) -> Any:
 
     Raises OutOfMemory where there is no room for it.
     """
-    check_stored(dtype)
+    made = coded_array(cupy()) if is_coded(dtype) else cupy().ndarray
     try:
-        return cupy().ndarray(shape, dtype)
+        return made(shape, dtype)
     except cupy().cuda.memory.OutOfMemoryError:
         raise out_of_memory(shape, dtype) from None
 
@@ -135,20 +142,15 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
 def to_device(a: np.ndarray) -> Any:
     """A copy, on the current device, of an array of the host's."""
     capturing.refuse("copies an array from the CPU to the GPU")
-    check_stored(a.dtype)
-    return cupy().asarray(a)
+    if not is_coded(a.dtype):
+        return cupy().asarray(a)
+    return cupy().asarray(a.view(a.dtype[0])).view(a.dtype, coded_array(cupy()))
 
 
 def to_host(a: Any) -> np.ndarray:
     """A copy, in the host's memory, of a device's array. Waits until it is computed."""
     capturing.refuse("reads a result on the CPU")
     return a.get()
-
-
-def cast(x: Any, dtype: Any) -> Any:
-    """x rounded once to `dtype`, in a new array; x itself if it is in it."""
-    check_stored(dtype)
-    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def steps_of(a: Any, shape: tuple[int, ...]) -> list[int]:

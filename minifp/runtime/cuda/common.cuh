@@ -10,6 +10,32 @@ typedef long long size;
 #define NAN __int_as_float(0x7fffffff)
 #endif
 
+// ---- codes of formats that CUDA has not, or not before some GPU -------------------------------------
+//
+// One bit of sign, then E bits of exponent and M of mantissa, with subnormal numbers. HAS_INF: Inf and
+// NaN are as IEEE 754 has them; without, the last code is NaN, and stands for what is too large. In
+// integers, but where the sum with a power of two does the rounding: no float32 here is subnormal,
+// which with -ftz=true would be 0.
+
+template <class Bits, int E, int M, bool HAS_INF> struct Code {
+  Bits bits;
+  enum : unsigned {
+    BIAS = (1u << (E - 1)) - 1,
+    SIGN = 1u << (E + M),
+    MANTISSA = (1u << M) - 1,
+    BEYOND = HAS_INF ? ((1u << E) - 1) << M : SIGN - 1,  // of what is too large
+    QUIET_NAN = HAS_INF ? BEYOND | 1u << (M - 1) : BEYOND,
+    LOST = 23 - M,  // bits of float32's mantissa
+    // Of magnitudes in float32's places: from which on they are beyond (the half between the largest
+    // number and this, where a tie goes to the even one), and below which they are subnormal.
+    FIRST_BEYOND = (BEYOND << LOST) + ((127 - BIAS) << 23) - (1u << (LOST - 1)) + (HAS_INF ? 0 : 1),
+    LEAST_NORMAL = (128 - BIAS) << 23
+  };
+};
+typedef Code<unsigned short, 8, 7, true> bfloat16;
+typedef Code<unsigned char, 4, 3, false> float8_e4m3fn;
+typedef Code<unsigned char, 5, 2, true> float8_e5m2;
+
 // ---- stored numbers ------------------------------------------------------------------------------
 
 __device__ inline float load(const half *x, size i) { return __half2float(x[i]); }
@@ -19,6 +45,39 @@ __device__ inline float load(const size *x, size i) { return (float)x[i]; }
 __device__ inline void store(half *y, size i, float v) { y[i] = __float2half_rn(v); }
 __device__ inline void store(float *y, size i, float v) { y[i] = v; }
 __device__ inline void store(bool *y, size i, float v) { y[i] = v != 0.0f; }
+
+template <class Bits, int E, int M, bool HAS_INF>
+__device__ inline float load(const Code<Bits, E, M, HAS_INF> *x, size i) {
+  typedef Code<Bits, E, M, HAS_INF> C;
+  unsigned bits = x[i].bits, magnitude = bits & (C::SIGN - 1), sign = (bits & C::SIGN) << (31 - E - M);
+  unsigned wide = magnitude << C::LOST;
+  if (E < 8) {
+    if (magnitude >= C::BEYOND)
+      wide = HAS_INF ? wide | 0x7f800000u : 0x7fc00000u;
+    else if (magnitude <= C::MANTISSA)  // m 2^(1 - BIAS - M), whose factor is normal
+      wide = __float_as_uint((float)magnitude * __uint_as_float((128u - C::BIAS - M) << 23));
+    else
+      wide += (127u - C::BIAS) << 23;
+  }
+  return __uint_as_float(wide | sign);
+}
+// Rounded once, to nearest, ties to even.
+template <class Bits, int E, int M, bool HAS_INF>
+__device__ inline void store(Code<Bits, E, M, HAS_INF> *y, size i, float v) {
+  typedef Code<Bits, E, M, HAS_INF> C;
+  unsigned bits = __float_as_uint(v), magnitude = bits & 0x7fffffffu;
+  unsigned code = magnitude + ((1u << (C::LOST - 1)) - 1) + (magnitude >> C::LOST & 1u);
+  code = (code - ((127u - C::BIAS) << 23)) >> C::LOST;
+  if (E < 8) {
+    if (magnitude < C::LEAST_NORMAL) {  // a sum whose last bit is that of the subnormal numbers
+      unsigned unit = (128u - C::BIAS - M + 23) << 23;
+      code = __float_as_uint(__uint_as_float(magnitude) + __uint_as_float(unit)) - unit;
+    }
+    if (magnitude >= C::FIRST_BEYOND) code = C::BEYOND;
+  }
+  if (magnitude > 0x7f800000u) code = C::QUIET_NAN;
+  y[i].bits = (Bits)(code | (bits >> (31 - E - M) & C::SIGN));
+}
 
 // v as it is when it is stored, for what goes on computing with it.
 template <class T> __device__ inline float rounded(float v) {

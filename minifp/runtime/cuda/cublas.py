@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DeviceError
 
 # ---- finding the library ------------------------------------------------------------------------
@@ -195,7 +196,7 @@ def supported(a: np.dtype, b: np.dtype, out: np.dtype, compute: str) -> bool:
     if compute not in COMPUTE_TYPES:
         expected = ", ".join(COMPUTE_TYPES)
         raise ArgumentError(f"compute {compute!r}: expected one of {expected}")
-    return a == b and (a.name, out.name) in RESULTS[COMPUTE_TYPES[compute]]
+    return a == b and (name_of(a), name_of(out)) in RESULTS[COMPUTE_TYPES[compute]]
 
 
 @lru_cache(None)
@@ -207,11 +208,11 @@ def codes(a: np.dtype, b: np.dtype, out: np.dtype, compute: str) -> tuple[int, i
     if not supported(a, b, out, compute):
         pairs = sorted(RESULTS[COMPUTE_TYPES[compute]])
         raise ArgumentError(
-            f"a product of {a.name} and {b.name} into {out.name}, computed in {compute}: cuBLAS "
-            f"has none; expected two operands of one format, computed in {compute}: "
-            + ", ".join(f"{x} into {y}" for x, y in pairs)
+            f"a product of {name_of(a)} and {name_of(b)} into {name_of(out)}, computed in "
+            f"{compute}: cuBLAS has none; expected two operands of one format, computed in "
+            f"{compute}: " + ", ".join(f"{x} into {y}" for x, y in pairs)
         )
-    return DATA_TYPES[a.name], DATA_TYPES[out.name], COMPUTE_TYPES[compute]
+    return DATA_TYPES[name_of(a)], DATA_TYPES[name_of(out)], COMPUTE_TYPES[compute]
 
 
 @lru_cache(256)

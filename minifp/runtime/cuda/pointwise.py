@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.derive.cuda import function_text
+from minifp.derive.dtypes import CODED, COMPILED
 from minifp.derive.trace import Formula, Formulas
 from minifp.runtime.cuda.arrays import (
     collapsed,
@@ -22,11 +23,11 @@ from minifp.runtime.cuda.arrays import (
     is_whole,
     steps_of,
 )
-from minifp.runtime.cuda.source import THREADS, TYPES, blocks_for, module_of
+from minifp.runtime.cuda.source import THREADS, blocks_for, module_of, type_of
 from minifp.runtime.shapes import stretched
 
 F16, F32, BOOL = (np.dtype(name) for name in ("float16", "float32", "bool"))
-FLOATS, STORED = {F16, F32}, {F16, F32, BOOL}
+FLOATS, STORED = COMPILED, {*COMPILED, BOOL}
 PACK = 8  # elements that a thread takes at once
 AXES = (1, 2, 3, 4, 6, 8, 12)  # for how many axes there are kernels
 FEW = 2**31  # elements that 32 bits can count
@@ -52,8 +53,8 @@ def module(
     kind: of the text. result: its dtype. axes: how many an index has, those that are kept and those
     that are summed over. wide: whether 32 bits cannot count the elements. op: the reduction.
     """
-    types = [f"typedef {TYPES[np.dtype(d)]} X{k};" for k, d in enumerate(formula.loads.values())]
-    types += [f"typedef {TYPES[result]} Y;", f"#define PACK {PACK}"]
+    types = [f"typedef {type_of(d)} X{k};" for k, d in enumerate(formula.loads.values())]
+    types += [f"typedef {type_of(result)} Y;", f"#define PACK {PACK}"]
     types += [f"typedef {'size' if wide else 'unsigned'} INDEX;", f"#define THREADS {THREADS}"]
     types += [f"#define OP {op.upper()}"] * (kind == "sums.cu")
     own, summed = axes if isinstance(axes, tuple) else (axes, 0)
@@ -196,8 +197,9 @@ def reduced(
     if not out.size:
         return out
     if not count:
-        out.fill(NOTHING[op])
-        return out
+        nothing = empty(kept_shape, F32)
+        nothing.fill(NOTHING[op])
+        return in_format(nothing, dtype)
     steps = [steps_of(a, whole) for a in arrays]
     axes = tuple(sorted(axes))
     others = tuple(i for i in range(len(whole)) if i not in axes)
@@ -273,6 +275,14 @@ def sum_over(x: Any, axes: tuple, dtype: Any, scale: float = 1.0) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """x rounded once to `dtype`, in C order, in a new array."""
-    stored = run(identity, (x,), np.dtype(dtype))
+    """x rounded once to `dtype`, in C order, in a new array. CuPy casts what no kernel reads."""
+    dtype = np.dtype(dtype)
+    stored = run(identity, (x,), dtype)
+    if stored is None and x.dtype in CODED:
+        x = run(identity, (x,), F32)
     return x.astype(dtype) if stored is None else stored
+
+
+def in_format(x: Any, dtype: Any) -> Any:
+    """x itself if it is of `dtype`, or else cast to it."""
+    return x if x.dtype == dtype else cast(x, dtype)

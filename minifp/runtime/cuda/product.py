@@ -20,12 +20,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minifp.derive.dtypes import CODED, dtype_of, name_of
 from minifp.errors import ShapeError
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.cublas import Handle, Handles, Matrix, codes, load, supported
 from minifp.runtime.cuda.devices import generation
 from minifp.runtime.cuda.math_modes import compute_type
+from minifp.runtime.cuda.pointwise import F32, cast, in_format
 
+EIGHT = {"float8_e4m3fn", "float8_e5m2"}  # formats of bits
+HOLDS = {"float16": {"float16", *EIGHT}, "bfloat16": {"bfloat16", *EIGHT}}  # all numbers of which
+KINDS = {name: dtype_of(name, 2) for name in (*HOLDS, "float32")}
 SUMS = {"float16": "float16", "float64": "float64"}  # in what a compute type sums; else float32
 
 # ---- handles ------------------------------------------------------------------------------------
@@ -197,6 +202,29 @@ def result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | No
     return (*leading, a[-2], b[-1])
 
 
+# ---- operands -----------------------------------------------------------------------------------
+
+
+def multiplied_in(*dtypes: np.dtype) -> np.dtype:
+    """The format in which cuBLAS multiplies numbers of these: exact for all of them.
+
+    Numbers of 8 bits are multiplied in 16: their products, and the float32 sums of these, are the
+    same. bfloat16 is multiplied in float32 by GPUs whose tensor cores do not take it.
+    """
+    if len({*dtypes}) == 1 and dtypes[0] not in CODED:
+        return dtypes[0]
+    names = {*map(name_of, dtypes)}
+    kind = next((kind for kind, held in HOLDS.items() if names <= held), "float32")
+    if kind == "bfloat16" and kind not in current_generation().tensor_cores:
+        kind = "float32"
+    return KINDS[kind]
+
+
+def current_generation():
+    """The Generation of the current device."""
+    return generation(arrays.cupy().cuda.Device().compute_capability)
+
+
 # ---- products -----------------------------------------------------------------------------------
 
 
@@ -211,8 +239,9 @@ def multiply(
 ) -> Any:
     """out = alpha a b, or out += alpha a b, and return out.
 
-    a: (..., M, K). b: (..., K, N), of the same format; leading axes are broadcast. a or b is copied
-    where neither its rows nor its columns are contiguous. out: (..., M, N), with contiguous rows;
+    a: (..., M, K). b: (..., K, N), of the same format, or each of one that CuPy lacks (see
+    `multiplied_in`); leading axes are broadcast. a or b is copied where neither its rows nor its
+    columns are contiguous. out: (..., M, N), with contiguous rows, of any of these formats;
     what it held is read only to be added to. compute: in what the products are summed: "float32",
     "tf32" (that, of float32 operands rounded to 10 mantissa bits; narrower ones are exact),
     "float16" or "float64"; with which instructions, math_modes.py says.
@@ -220,6 +249,14 @@ def multiply(
     Raises ShapeError for shapes that do not fit and an `out` that cannot be written row by row,
     ArgumentError for formats that cuBLAS does not multiply so, and CublasError if it fails.
     """
+    if not CODED.isdisjoint((a.dtype, b.dtype, out.dtype)):
+        kind = multiplied_in(a.dtype, b.dtype)
+        a, b = in_format(a, kind), in_format(b, kind)
+        if not supported(kind, kind, out.dtype, computed_in(compute_type(compute), kind)):
+            sums = in_format(out, F32) if accumulate else arrays.empty(out.shape, F32)
+            multiply(a, b, sums, compute=compute, alpha=alpha, accumulate=accumulate)
+            out[...] = cast(sums, out.dtype)
+            return out
     way = plan(form(a), form(b), form(out), compute_type(compute))
     if not way.starts:
         if out.size and not accumulate:
@@ -263,11 +300,11 @@ def product(
 ) -> Any:
     """alpha a b + bias as a new array (..., M, N) of `dtype`, rounded once.
 
-    a: (..., M, K). b: (..., K, N). bias: (N), or None. compute: as of `multiply`; with "float16"
-    the bias is rounded to float16 and added as the sums are. Where cuBLAS does not round to `dtype`
-    from there, or the bias has another format, the sums are stored in the format they are in, and
-    then cast. chunk: None, or of how many products such a sum is, before it is added, as the bias
-    is, in float32. Raises what `multiply` does.
+    a: (..., M, K). b: (..., K, N), multiplied as `multiplied_in` says. bias: (N), or None. compute:
+    as of `multiply`; with "float16" the bias is rounded to float16 and added as the sums are. Where
+    cuBLAS does not round to `dtype` from there, or the bias has another format, the sums are stored
+    in the format they are in, and then cast. chunk: None, or of how many products such a
+    sum is, before it is added, as the bias is, in float32. Raises what `multiply` does.
     """
     dtype = np.dtype(dtype)
     shape = result_shape(a.shape, b.shape)
@@ -282,7 +319,9 @@ def product(
         total *= alpha
         if bias is not None:
             total += bias
-        return arrays.cast(total, dtype)
+        return in_format(total, dtype)
+    kind = multiplied_in(a.dtype, b.dtype)
+    a, b = in_format(a, kind), in_format(b, kind)
     direct = supported(a.dtype, b.dtype, dtype, computed_in(compute_type(compute), a.dtype))
     if direct and (bias is None or bias.dtype == dtype):
         stored = dtype
@@ -290,9 +329,9 @@ def product(
         stored = np.dtype(SUMS.get(compute, "float32"))
     out = arrays.empty(shape, stored)
     if bias is not None:
-        out[...] = bias
+        out[...] = in_format(bias, stored)
     multiply(a, b, out, compute=compute, alpha=alpha, accumulate=bias is not None)
-    return out if stored == dtype else arrays.cast(out, dtype)
+    return in_format(out, dtype)
 
 
 def sum_of_chunks(a, b, shape, compute, chunk):

@@ -52,3 +52,7 @@ __device__ inline unsigned stochastic_code(float x, unsigned word, int mantissa,
 __device__ inline void store_code(half *y, size i, unsigned code) {
   reinterpret_cast<unsigned short *>(y)[i] = (unsigned short)code;
 }
+template <class Bits, int E, int M, bool HAS_INF>
+__device__ inline void store_code(Code<Bits, E, M, HAS_INF> *y, size i, unsigned code) {
+  y[i].bits = (Bits)code;
+}

@@ -15,7 +15,6 @@ from minifp.derive.axes import found
 from minifp.derive.graph import Node, Untraceable
 from minifp.derive.rows import Rows
 from minifp.runtime.cuda.arrays import (
-    cast,
     collapsed,
     empty,
     is_aligned,
@@ -23,7 +22,16 @@ from minifp.runtime.cuda.arrays import (
     restrided,
     steps_of,
 )
-from minifp.runtime.cuda.pointwise import F32, FEW, entered, is_inner, padded, reduced, stored
+from minifp.runtime.cuda.pointwise import (
+    F32,
+    FEW,
+    entered,
+    in_format,
+    is_inner,
+    padded,
+    reduced,
+    stored,
+)
 from minifp.runtime.cuda.row_text import PLACED, Layout, Result, RowText, tables_of
 from minifp.runtime.cuda.rows import CHUNK, group_of
 from minifp.runtime.cuda.source import THREADS, blocks_for, module_of
@@ -56,7 +64,7 @@ class DeviceRows(RowCalls):
 
 
 def _as_taken(a):
-    return cast(a, WHOLE) if is_on_device(a) and a.dtype.kind in "iu" else a
+    return in_format(a, WHOLE) if is_on_device(a) and a.dtype.kind in "iu" else a
 
 
 def check(formula: Rows) -> None:

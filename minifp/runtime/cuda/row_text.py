@@ -8,14 +8,12 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from minifp.derive.axes import found
 from minifp.derive.cuda import Writer
 from minifp.derive.graph import Node
 from minifp.derive.rows import Rows
 from minifp.runtime.cuda.pointwise import places_of, template
-from minifp.runtime.cuda.source import TYPES
+from minifp.runtime.cuda.source import type_of
 
 PLACED = {"take", "place", "inside"}  # what has to do with a place in a row
 
@@ -86,7 +84,7 @@ class RowText:
         text = template("rows.cu")
         for name, part in parts.items():
             text = text.replace("$" + name, part)
-        lines = [f"typedef {TYPES[np.dtype(d)]} {name};" for name, d in types.items()]
+        lines = [f"typedef {type_of(d)} {name};" for name, d in types.items()]
         lines += [f"typedef {'size' if self.layout.is_wide else 'unsigned'} INDEX;"]
         lines += [f"#define PACKED {int(self.layout.is_packed)}"]
         lines += [f"#define GROUP {self.layout.group}"]

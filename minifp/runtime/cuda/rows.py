@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minifp.runtime.cuda.arrays import cupy
 from minifp.runtime.cuda.source import THREADS, blocks_for
 from minifp.runtime.shapes import as_one
 
@@ -47,7 +46,7 @@ def rows_along(shape: tuple[int, ...], axis: int) -> Rows:
 
 def contiguous(x: Any) -> Any:
     """x, or a copy of it in C order."""
-    return cupy().ascontiguousarray(x)
+    return x if x.flags.c_contiguous else x.copy()
 
 
 def as_three(x: Any, axes: tuple[int, ...]) -> Any:

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from minifp.derive.dtypes import CODES, name_of
 from minifp.errors import DeviceError
 from minifp.runtime.cuda import capturing, headers
 from minifp.runtime.cuda.arrays import cupy
 
-TYPES = {
-    **{np.dtype(n): t for n, t in (("float16", "half"), ("float32", "float"), ("bool", "bool"))},
-    **{np.dtype(n): f"{n}_type" for n in ("int8", "uint8", "int32", "uint32", "int64")},
+TYPES = {  # by the name of what is stored, what C, or common.cuh, calls it
+    **{"float16": "half", "float32": "float", "bool": "bool"},
+    **{name: name for name in CODES},
+    **{name: f"{name}_type" for name in ("int8", "uint8", "int32", "uint32", "int64")},
 }
 # Names of its own: NVRTC has no <stdint.h>.
 INTEGERS = """
@@ -29,6 +31,12 @@ typedef long long int64_type;
 OPTIONS = ("--std=c++17",)
 THREADS = 256  # of a block, unless a kernel needs another number
 MOST_BLOCKS = 4096  # of a loop over elements: more than any GPU runs at once
+
+
+def type_of(dtype: Any) -> str:
+    """What a text calls numbers of a dtype, given as one or by name: `load` reads them as float32,
+    and `store` rounds them once."""
+    return TYPES[dtype if dtype in CODES else name_of(np.dtype(dtype))]
 
 
 @cache
@@ -114,7 +122,7 @@ class Text:
         if key not in self.modules:
             lines = [
                 f"#define {name} {value}" if isinstance(value, int) else
-                f"typedef {TYPES[np.dtype(value)]} {name};"
+                f"typedef {type_of(value)} {name};"
                 for name, value in key
             ]  # fmt: skip
             self.modules[key] = module_of("\n".join([*lines, self.read()]))
