@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minifp.checks import check_choice
+from minifp.derive.dtypes import COMPILED, name_of
 from minifp.derive.outside import is_ours
 from minifp.errors import DeviceError, PrecisionError
 from minifp.numerics.accumulate import Primitives, primitives
@@ -30,7 +31,7 @@ from minifp.numerics.formats import (
     upcast,
 )
 from minifp.numerics.guarded import Guarded
-from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded
+from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded, steps_of
 from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
 from minifp.numerics.products import PRODUCTS, product_of
 from minifp.numerics.shapes import shaped
@@ -145,12 +146,14 @@ class Kernel:
             formats = replace(formats, operands=())  # whose numbers count for nothing
             return formats, partial(shaped, self, formats), by_rule
         if self.rule.role == "dot" and (formats.operands or precision.products):
-            self._check_operands(kinds, precision, formats)
+            self._check_operands(found, kinds, formats, precision)
         if any(kind in ON_DEVICE for kind in kinds):
             self._check_places(kinds)
             compiled = None if precision.by_references else self.device_kernel
             if not is_single and not precision.by_references:
                 compiled = self._with_half_sums(formats, found)
+            if compiled is not None and formats.state is not None:
+                compiled = partial(compiled, enter=formats.state)
             return formats, partial(self._on_device, compiled), by_rule
         compiles = is_single and not precision.by_references
         compiles &= precision.is_compiled and all(is_compiled(kind[0]) for kind in found if kind)
@@ -159,7 +162,7 @@ class Kernel:
             compiled = partial(compiled, enter=formats.state)
         return formats, compiled, by_rule
 
-    def _check_operands(self, kinds, precision, formats):
+    def _check_operands(self, found, kinds, formats, precision):
         """Raise PrecisionError where operands cannot be rounded as a precision wants."""
         if not self.rule.operands:
             raise PrecisionError(
@@ -167,10 +170,19 @@ class Kernel:
                 "enter products: expected kernel(..., operands={name: axes that are summed})"
             )
         if formats.operands and any(kind in ON_DEVICE for kind in kinds):
-            raise PrecisionError(
-                f'{self.name} under "{precision}": operands are rounded on the CPU only: expected '
-                "arrays there, or operands=off,gradient_operands=off,operand_scale=off"
-            )
+            roundings = [r for r in (*formats.operands, formats.state) if r is not None]
+            if any(steps_of(r.scale) is not None for r in roundings):
+                raise PrecisionError(
+                    f'{self.name} under "{precision}": maxima of earlier steps are kept on the CPU '
+                    "only: expected arrays there, or operand_scale=current"
+                )
+            formats_in = {kind[0] for kind in found if kind} | {r.format.dtype for r in roundings}
+            unknown, known = (sorted(map(name_of, d)) for d in (formats_in - COMPILED, COMPILED))
+            if unknown:
+                raise PrecisionError(
+                    f'{self.name} under "{precision}": operands of {unknown[0]} are rounded on the '
+                    f"CPU only: expected arrays there, or formats among {', '.join(known)}"
+                )
 
     @cached_property
     def compiled(self) -> Callable[..., Any] | None:

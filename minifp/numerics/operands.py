@@ -50,6 +50,7 @@ from minifp.numerics.formats import (
     worth_compiling,
 )
 from minifp.numerics.number_format import Format, operand_format
+from minifp.runtime.cuda.arrays import is_on_device
 
 CURRENT, ROW, DELAYED = "current", "row", "delayed"
 NOW = (None, CURRENT, ROW)  # what needs no history
@@ -194,6 +195,10 @@ def rounded(
         return x
     largest, top = limits(to.format, held or x.dtype)
     axes = None if to.scale != ROW else tuple(a for a in summed if -x.ndim <= a < x.ndim)
+    if is_on_device(x):
+        along = tuple(range(x.ndim)) if to.scale == CURRENT else axes
+        kernels = import_module("minifp.runtime.cuda.operands")
+        return kernels.rounded(x, to.format.dtype, along, largest, top)
     if amax is None and to.scale not in (None, ROW):
         amax = amax_of(x)
     if compiles(x) and rounds(to.format):

@@ -8,6 +8,7 @@ and axes, one is compiled, of other files' all.
 import re
 from contextlib import suppress
 from functools import cache
+from itertools import cycle
 from math import prod
 from pathlib import Path
 from unittest.mock import patch
@@ -22,6 +23,7 @@ from update_rules import RULES
 import minifp as fp
 from minifp import nn
 from minifp.autograd.gradient_clip import squared_norm
+from minifp.derive.dtypes import CODES
 from minifp.errors import MinifpError
 from minifp.numerics.kernels import Kernel
 from minifp.runtime.cuda import rows, source, teaching
@@ -73,6 +75,7 @@ def launches():
             for precision in PRECISIONS:
                 step(rule, precision)
             update(rule)
+        step(RULES["SGD"], "float8")
         half = fp.ones(2, 2, dtype="float16", device="cuda")
         fp.dropout(half)
         nn.BatchNorm1d(2).to(device="cuda")(half)
@@ -244,6 +247,21 @@ def test_every_file_compiles_for_other_architectures(arch):
     for batch in [short, *([t] for t in families().values() if t not in short)]:
         cubin, log = compiled(joined(batch), arch)
         assert cubin and not list(too_wide(batch, log))
+
+
+@pytest.mark.sampled(4, core=lambda arch: arch == "sm_75")
+@pytest.mark.parametrize("arch", ("sm_75", "sm_90"))
+def test_every_file_compiles_for_formats_that_cuda_lacks(arch):
+    """In place of half: one after the other, so that each file mixes them."""
+    names = cycle(CODES)
+    coded = [
+        re.sub(r"^typedef half", lambda found: f"typedef {next(names)}", text, flags=re.MULTILINE)
+        for text in families().values()
+        if "typedef half" in text and "#include" not in own(text)
+    ]
+    assert len(coded) > 20, len(coded)
+    cubin, log = compiled(joined(coded), arch)
+    assert cubin and not list(too_wide(coded, log))
 
 
 # ---- the compiler -------------------------------------------------------------------------------

@@ -69,7 +69,6 @@ def forward(cell, x, h, c, weights, *, steps, to, enter=None, **settings):
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     if not (are_ours(to, x, h, c, *weights) and can_enter(enter)):
         return None
-    rounding = () if enter is None else (enter,)  # on the CPU alone
     on = sequence_cuda if is_on_device(x) else sequence_numba
     dtype, N, size = x.dtype, len(x), len(w_hh) // cell.sums
     arrays = {"a": on.product(x, w_ih.T, float32), "h": h.copy()}
@@ -83,7 +82,7 @@ def forward(cell, x, h, c, weights, *, steps, to, enter=None, **settings):
     arrays["qs"] = arrays["hs"] if w_hr is None else on.empty((N, size), dtype)
     has = b_ih is not None, c is not None, w_hr is not None
     step = forward_step(cell, name_of(dtype), *has, tuple(settings.items()))
-    on.take_steps(step, arrays, w_hh, w_hr, steps, *rounding)
+    on.take_steps(step, arrays, w_hh, w_hr, steps, enter)
     names = "hs", "cs", *(["qs"] if has[2] else []), "gates", "h", "c"
     return results(*map(arrays.get, names))
 
@@ -92,7 +91,6 @@ def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, to, enter=None, **se
     """As layer.backward; None for what is not ours."""
     if not (are_ours(to, dy, dh, dc, *saved, w_hh, w_hr) and can_enter(enter)):
         return None
-    rounding = () if enter is None else (enter,)
     on = sequence_cuda if is_on_device(dy) else sequence_numba
     step = backward_step(
         cell, name_of(dy.dtype), dc is not None, w_hr is not None, tuple(settings.items())
@@ -105,7 +103,7 @@ def backward(cell, dy, dh, dc, saved, w_hh, w_hr, *, steps, to, enter=None, **se
         arrays[name] = on.empty((len(dy), len(w_hh)), dy.dtype)
     if w_hr is not None:
         arrays["dhs"] = on.empty(dy.shape, dy.dtype)
-    on.take_steps_back(step, arrays, w_hh, w_hr, steps, *rounding)
+    on.take_steps_back(step, arrays, w_hh, w_hr, steps, enter)
     return results(*map(arrays.get, ("da", "da_h", "dhs", "dh", "dc")))
 
 

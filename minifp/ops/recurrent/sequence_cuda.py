@@ -10,6 +10,7 @@ from minifp.derive.cuda import results_text
 from minifp.derive.steps import ROUNDED
 from minifp.derive.trace import Formulas
 from minifp.numerics.formats import float32
+from minifp.numerics.operands import rounded
 from minifp.runtime.cuda.arrays import empty
 from minifp.runtime.cuda.pointwise import cast, run
 from minifp.runtime.cuda.product import multiply, product  # noqa: F401
@@ -61,20 +62,25 @@ def launch(step, arrays, H, start, stop):
     kernel.launch(step.name, blocks_for(n * H), THREADS, n, H, start, *given)
 
 
-def take_steps(step, arrays, w_hh, w_hr, steps):
-    """Fill arrays forward."""
+def entering(x, enter):
+    """A state as it enters a product: rounded, or, where `enter` is None, as it is."""
+    return x if enter is None else rounded(x, enter, enter.summed)
+
+
+def take_steps(step, arrays, w_hh, w_hr, steps, enter=None):
+    """Fill arrays forward. enter: how a state that enters a product is rounded, or None."""
     h, hs, qs = (arrays[name] for name in ("h", "hs", "qs"))
     a_h = arrays["a_h"] = empty((len(h), len(w_hh)), float32)
     for start, stop in steps:
         n = stop - start
-        multiply(h[:n], w_hh.T, a_h[:n])
+        multiply(entering(h[:n], enter), w_hh.T, a_h[:n])
         launch(step, arrays, qs.shape[1], start, stop)
         if w_hr is not None:
-            multiply(qs[start:stop], w_hr.T, hs[start:stop])
+            multiply(entering(qs[start:stop], enter), w_hr.T, hs[start:stop])
             h[:n] = hs[start:stop]
 
 
-def take_steps_back(step, arrays, w_hh, w_hr, steps):
+def take_steps_back(step, arrays, w_hh, w_hr, steps, enter=None):
     """Fill arrays backward. Where something comes to dh beside products, it waits in float32."""
     dh, dy, da = arrays["dh"], arrays["dy"], arrays.get("da_h", arrays["da"])
     carries, H = "carry" in step.operands, dh.shape[1] if w_hr is None else w_hr.shape[1]
@@ -87,7 +93,7 @@ def take_steps_back(step, arrays, w_hh, w_hr, steps):
         if w_hr is not None:
             dhs = arrays["dhs"][start:stop]
             dhs[...] = run(ADDED, (dh[:n], dy[start:stop]), dhs.dtype)
-            multiply(dhs, w_hr, arrays["dq"][:n])
+            multiply(entering(dhs, enter), w_hr, arrays["dq"][:n])
         launch(step, arrays, H, start, stop)
-        multiply(da[start:stop], w_hh, dh[:n], accumulate=carries)
+        multiply(entering(da[start:stop], enter), w_hh, dh[:n], accumulate=carries)
     arrays["dh"] = cast(dh, dy.dtype) if carries else dh

@@ -1,0 +1,52 @@
+"""Operands of products are rounded on a GPU as on the CPU, with scales that stay there."""
+
+import numpy as np
+import pytest
+
+import minifp as fp
+from minifp import nn
+from minifp.numerics import kernels
+from minifp.numerics.formats import as_dtype, downcast, float32, format_of, upcast
+from minifp.numerics.operands import CURRENT, ROW, Rounding, rounded
+from minifp.ops.products.linear import linear_forward
+from minifp.runtime.cuda import capturing
+from minifp.runtime.cuda.arrays import to_device, to_host
+
+
+@pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("to", ["float8_e4m3fn", "float8_e5m2"])
+def test_bits_are_those_of_the_reference(stored, to, monkeypatch):
+    """No number here is subnormal in float32: a GPU has none of these."""
+    monkeypatch.setattr("minifp.numerics.operands.worth_compiling", lambda *_: False)
+    wide = np.random.default_rng(1).normal(size=(4, 30, 50)) * 2.0 ** np.arange(-25, 25)
+    wide[0, 3:, 4] = wide[1, 0] = 0
+    for special in ([], [65504.0, -1e-7], [np.inf, np.nan, -np.inf]):
+        wide[0, 0, : len(special)] = special
+        x = downcast(np.clip(wide, -6e4, 6e4) if len(special) < 3 else wide, as_dtype(stored))
+        for scale, axes in ((CURRENT, ()), (None, ()), (ROW, (0,)), (ROW, (-1, 0)), (ROW, ())):
+            how = Rounding(format_of(to), scale), axes
+            for view in (lambda a: a, lambda a: a[:, ::2, ::-1], lambda a: a.transpose(2, 0, 1)):
+                ours, theirs = rounded(view(to_device(x)), *how), rounded(view(x), *how)
+                assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+                np.testing.assert_array_equal(
+                    *(upcast(y, float32) for y in (to_host(ours), theirs))
+                )
+
+
+def test_nothing_waits_for_a_scale():
+    layer, x = nn.Linear(5, 3).to("cuda"), fp.ones(2, 5, device="cuda")
+    with fp.precision("float8,operands=float8_e4m3fn"):
+        layer(x)
+        step = fp.capture(lambda x: layer(x).sum())
+        assert [step(x).item() for _ in range(6)] == [step(x).item()] * 6
+    assert capturing.now is None
+
+
+def test_formats_that_no_kernel_of_a_gpu_rounds_to_are_refused():
+    x, w = (to_device(np.ones((2, 3), "f4")) for _ in range(2))
+    with fp.precision("float32,operands=e4m2"):
+        with pytest.raises(fp.PrecisionError, match="operands of e4m2 are rounded on the CPU only"):
+            linear_forward(x, w, None)
+    with fp.precision("float32,operands=float8_e4m3fn"):
+        assert (to_host(linear_forward(x, w, None)) == 3).all()
+    assert not {"linear.linear_forward"} & kernels.ran_on_host
