@@ -9,7 +9,7 @@ from math import exp, log
 
 import minifp as fp
 from minifp.ops.convolution.conv import conv_dw, conv_dx, conv_forward
-from minifp.runtime.cuda.arrays import cast
+from minifp.runtime.cuda.pointwise import in_format
 
 from .gpu_networks import NETWORKS, in_turn, tiny
 from .gpu_timing import LAYOUTS, contest, fastest
@@ -70,14 +70,14 @@ def _mine(machine, layer, which, stored, computed):
     entered = computed or stored
 
     def call():
-        p, q = (cast(v, entered) for v in (a, b))
+        p, q = (in_format(v, entered) for v in (a, b))
         if which == "forward":
             made = conv_forward(p, q, None, counts=y_shape[2:], to=entered, **geometry)
         elif which == "dx":
             made = conv_dx(p, q, x_sizes=x_shape[2:], to=entered, **geometry)
         else:
             made = conv_dw(p, q, w_shape=w_shape, to=entered, **geometry)
-        return cast(made, stored)
+        return in_format(made, stored)
 
     with fp.precision("mixed" if entered == "float16" else "float32"):
         return ours.repeated(call, machine.settings.seconds / 20, 50)

@@ -98,7 +98,7 @@ def test_the_doctor_tells_of_the_gpu():
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     assert " in CUDA C++" in text and "matrix products by" in text
-    assert "GPU math tensor_cores: tensor cores multiply float16 numbers" in text
+    assert "GPU math tensor_cores: tensor cores multiply numbers of 16 bits" in text
 
 
 def test_a_default_device_is_for_tensors_and_modules():

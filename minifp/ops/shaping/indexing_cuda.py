@@ -36,7 +36,7 @@ def module_for(index, width, x, base, y):
 
 def as_places(index):
     """Places as kernels take them: of 32 or 64 bits, in C order."""
-    return contiguous(index if index.dtype in INTEGERS else index.astype("int64"))
+    return contiguous(index if index.dtype in INTEGERS else in_format(index, INT64))
 
 
 def add_places(y, places, n, dtype, base=None, factor=1.0, skipped=-1):

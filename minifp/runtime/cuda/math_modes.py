@@ -29,17 +29,19 @@ class MathMode(NamedTuple):
 
 MODES = {
     "tensor_cores": MathMode(
-        ("float16",), {}, "tensor cores multiply float16 numbers; float32 ones are not rounded"
+        ("float16", "bfloat16"),
+        {},
+        "tensor cores multiply numbers of 16 bits; float32 ones are not rounded",
     ),
     "no_tensor_cores": MathMode(
         (),
         {"float16": "float16_pedantic", "float32": "float32_pedantic"},
-        "no tensor cores: float16 numbers are multiplied by ordinary instructions, too",
+        "no tensor cores: numbers of 16 bits are multiplied by ordinary instructions, too",
     ),
     "tf32": MathMode(
-        ("float16", "float32"),
+        ("float16", "bfloat16", "float32"),
         {"float32": "tf32"},
-        "tensor cores multiply float16 numbers, and float32 ones rounded to 10 mantissa bits",
+        "tensor cores multiply numbers of 16 bits, and float32 ones rounded to 10 mantissa bits",
     ),
 }
 
@@ -49,8 +51,9 @@ _chosen: str | None = None  # until it is asked for: MINIFP_GPU_MATH's
 def set_gpu_math(mode: str) -> None:
     """Choose how products are computed on a GPU from now on.
 
-    mode: "tensor_cores" (the default): tensor cores multiply float16 numbers, and float32 numbers
-        are not rounded; "no_tensor_cores": float16 numbers are multiplied without them too;
+    mode: "tensor_cores" (the default): tensor cores multiply numbers of 16 bits (float16, and
+        bfloat16 from Ampere on; those of 8 bits are multiplied so), and float32 numbers are not
+        rounded; "no_tensor_cores": those of 16 bits are multiplied without them too;
         "tf32": tensor cores also multiply float32 numbers, rounded to 10 mantissa bits.
 
     Sums stay in the precision's `accumulate` in each. A step that is captured already stays as it

@@ -278,9 +278,21 @@ def cast(x: Any, dtype: Any) -> Any:
     """x rounded once to `dtype`, in C order, in a new array. CuPy casts what no kernel reads."""
     dtype = np.dtype(dtype)
     stored = run(identity, (x,), dtype)
-    if stored is None and x.dtype in CODED:
-        x = run(identity, (x,), F32)
-    return x.astype(dtype) if stored is None else stored
+    if stored is not None:
+        return stored
+    if dtype in CODED:
+        return cast(rounded_to_odd(x), dtype)
+    return (cast(x, F32) if x.dtype in CODED else x).astype(dtype)
+
+
+def rounded_to_odd(x: Any) -> Any:
+    """x, integers or float64, in float32: what that cannot hold on the same side of everything that
+    a narrower format can be rounded at (Boldo and Melquiond 2008: see cpu/convert.py)."""
+    wide = x.astype(np.float64)
+    single = wide.astype(F32)
+    bits, back = single.view(np.int32), single.astype(np.float64)
+    odd = (bits - np.where(np.abs(back) > np.abs(wide), 1, 0).astype(np.int32)) | np.int32(1)
+    return np.where(back == wide, bits, odd).view(F32)
 
 
 def in_format(x: Any, dtype: Any) -> Any:

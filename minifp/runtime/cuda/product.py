@@ -24,7 +24,7 @@ from minifp.derive.dtypes import CODED, dtype_of, name_of
 from minifp.errors import ShapeError
 from minifp.runtime.cuda import arrays, capturing
 from minifp.runtime.cuda.cublas import Handle, Handles, Matrix, codes, load, supported
-from minifp.runtime.cuda.devices import generation
+from minifp.runtime.cuda.devices import generation, lacks
 from minifp.runtime.cuda.math_modes import compute_type
 from minifp.runtime.cuda.pointwise import F32, cast, in_format
 
@@ -205,24 +205,26 @@ def result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | No
 # ---- operands -----------------------------------------------------------------------------------
 
 
-def multiplied_in(*dtypes: np.dtype) -> np.dtype:
-    """The format in which cuBLAS multiplies numbers of these: exact for all of them.
+@lru_cache(None)
+def exact_in(*dtypes: np.dtype) -> np.dtype:
+    """The format of cuBLAS's operands that holds the numbers of these dtypes.
 
     Numbers of 8 bits are multiplied in 16: their products, and the float32 sums of these, are the
-    same. bfloat16 is multiplied in float32 by GPUs whose tensor cores do not take it.
+    same.
     """
-    if len({*dtypes}) == 1 and dtypes[0] not in CODED:
-        return dtypes[0]
+    if all(dtype.kind == "f" for dtype in dtypes):
+        return np.result_type(*dtypes)
     names = {*map(name_of, dtypes)}
-    kind = next((kind for kind, held in HOLDS.items() if names <= held), "float32")
-    if kind == "bfloat16" and kind not in current_generation().tensor_cores:
-        kind = "float32"
-    return KINDS[kind]
+    return KINDS[next((kind for kind, held in HOLDS.items() if names <= held), "float32")]
 
 
-def current_generation():
-    """The Generation of the current device."""
-    return generation(arrays.cupy().cuda.Device().compute_capability)
+def multiplied_in(*dtypes: np.dtype) -> np.dtype:
+    """The same on the current device: float32 for bfloat16 where no tensor cores take it."""
+    kind = exact_in(*dtypes)
+    if kind != KINDS["bfloat16"]:
+        return kind
+    capability = arrays.cupy().cuda.Device().compute_capability
+    return F32 if lacks(generation(capability), "bfloat16") else kind
 
 
 # ---- products -----------------------------------------------------------------------------------

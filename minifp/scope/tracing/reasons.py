@@ -5,11 +5,12 @@ from typing import Any
 from minifp.derive.dtypes import name_of
 from minifp.numerics import autocast
 from minifp.numerics.formats import is_float
-from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule, promote
+from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule
 from minifp.numerics.products import of_product
 from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.numerics.switches import written
 from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores
+from minifp.runtime.cuda.product import exact_in
 from minifp.training.diagnosis import FORWARD
 
 SUMMED = {
@@ -75,7 +76,7 @@ def on_a_gpu(rule: Rule, dtypes: list) -> str:
     operands first."""
     if rule.role != "dot":
         return ""
-    how = "in" if may_use_tensor_cores(promote(dtypes[:2]).name) else "without"
+    how = "in" if may_use_tensor_cores(name_of(exact_in(*dtypes[:2]))) else "without"
     return f"on a GPU {how} tensor cores ({get_gpu_math()})"
 
 
