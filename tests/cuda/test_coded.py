@@ -67,6 +67,8 @@ def test_what_float32_does_not_hold_is_rounded_once(name):
             expected = codes_of(x.astype(np.float64), format)
             there = is_there(x.astype(np.float64))
             np.testing.assert_array_equal(codes[there], expected[there])
+    axes = to_device(np.arange(2**13).astype(float32) % 4).reshape((2,) * 13).T
+    assert to_host(cast(cast(axes, dtype).T, float32)).tobytes() == to_host(axes.T).tobytes()
     x = cast(to_device(np.array([1.0, -2.0])), dtype)
     assert to_host(cast(x, np.float64)).tolist() == to_host(cast(x, np.int64)).tolist() == [1, -2]
 

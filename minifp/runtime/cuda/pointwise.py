@@ -280,6 +280,8 @@ def cast(x: Any, dtype: Any) -> Any:
     stored = run(identity, (x,), dtype)
     if stored is not None:
         return stored
+    if x.dtype in STORED and dtype in FLOATS:  # along more axes than kernels have
+        return cast(x.copy(), dtype)
     if dtype in CODED:
         return cast(rounded_to_odd(x), dtype)
     return (cast(x, F32) if x.dtype in CODED else x).astype(dtype)

@@ -28,7 +28,7 @@ from minifp.runtime.cuda.devices import generation, lacks
 from minifp.runtime.cuda.math_modes import compute_type
 from minifp.runtime.cuda.pointwise import F32, cast, in_format
 
-EIGHT = {"float8_e4m3fn", "float8_e5m2"}  # formats of bits
+EIGHT = {"float8_e4m3fn", "float8_e5m2"}  # formats of so many bits
 HOLDS = {"float16": {"float16", *EIGHT}, "bfloat16": {"bfloat16", *EIGHT}}  # all numbers of which
 KINDS = {name: dtype_of(name, 2) for name in (*HOLDS, "float32")}
 SUMS = {"float16": "float16", "float64": "float64"}  # in what a compute type sums; else float32
