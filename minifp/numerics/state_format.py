@@ -7,9 +7,9 @@ multiplied by a scale use the format's upper end, whatever the numbers are; s is
 that only rounding changes a number. Of which numbers amax is the largest, is the switch
 optimizer_state_scale, in the words of the field:
 
-    tensor      of all of a parameter (FP8-LM, Peng et al. 2023, arXiv:2310.18313, section 2.2)
+    tensor      of all of a parameter (FP8-LM, Peng et al. 2023, arXiv:2310.18313)
     block:N     of N numbers that lie one after the other, the last ones fewer; 2048 in 8-bit
-                optimizers (Dettmers et al. 2021, arXiv:2110.02861, section 2.1), 32 in microscaling
+                optimizers (Dettmers et al. 2021, arXiv:2110.02861), 32 in microscaling
     off         s = 1
 
 s is chosen anew at each step, of what is stored then, and amax is rounded first: so what is read

@@ -70,19 +70,20 @@ def is_on_device(a: Any) -> bool:
     return kind is not np.ndarray and hasattr(kind, "__cuda_array_interface__")
 
 
-def is_coded(dtype: Any) -> bool:
-    """Whether a dtype stores the codes of a format that CuPy lacks.
-
-    Raises DeviceError for one that no kernel reads.
-    """
-    coded = getattr(dtype, "names", None) is not None
-    if coded and dtype not in CODED:
+def check_stored(dtype: Any) -> None:
+    """Raise DeviceError for a dtype of codes that no kernel reads."""
+    if getattr(dtype, "names", None) is not None and dtype not in CODED:
         known = ", ".join(sorted(map(name_of, COMPILED)))
         raise DeviceError(
             f"{name_of(dtype)} on a GPU: minifp stores {known} there; keep the tensor or model on "
             'the CPU, or choose a precision of these, such as "mixed"'
         )
-    return coded
+
+
+def is_coded(dtype: Any) -> bool:
+    """Whether a dtype stores the codes of a format that CuPy lacks. Raises as `check_stored`."""
+    check_stored(dtype)
+    return getattr(dtype, "names", None) is not None
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> Any:
