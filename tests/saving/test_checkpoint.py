@@ -18,12 +18,16 @@ from snapshots import frozen, snapshot
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
+from minifp.numerics.policy import NAMED
 from minifp.optim import lr_scheduler
 from minifp.saving import files, tensor_file
 
 PRECISIONS = [
-    *("float32", "mixed", "float16", "autocast", "float64", "mixed,master_weights=off"),
-    *("mixed,optimizer_state=float16", "mixed,loss_scale=128", "mixed,norm_parameters=float16"),
+    *NAMED,
+    *("mixed,master_weights=off", "mixed,loss_scale=128", "mixed,loss_scale=lognormal"),
+    *("mixed,optimizer_state=float16", "mixed,norm_parameters=float16", "mixed,storage=e5m7"),
+    "bfloat16,master_weights=off,update_rounding=stochastic",
+    "bfloat16,master_weights=off,compensated=on",
     "mixed,optimizer_state=float8_e4m3fn,second_moment=float16,optimizer_state_scale=block:32",
 ]
 X = np.random.default_rng(0).normal(0, 1, (90, 6)).astype("float32")
