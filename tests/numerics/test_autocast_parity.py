@@ -23,7 +23,7 @@ from minifp.numerics import autocast
 from minifp.numerics.formats import bfloat16, downcast, float64, upcast
 
 torch = pytest.importorskip("torch", reason="parity is with PyTorch: pip install 'minifp[parity]'")
-BRAIN = bfloat16.dtype
+BRAIN = bfloat16.codes
 OF_TORCH = [case for case in CASES if case.torch]
 
 
