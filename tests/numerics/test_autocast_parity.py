@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from beside_torch import as_tuple, one_thread_of_torch  # noqa: F401
 from bounds import Calls, excess
 from cases import CASES
 
@@ -25,19 +26,6 @@ from minifp.numerics.formats import bfloat16, downcast, float64, upcast
 torch = pytest.importorskip("torch", reason="parity is with PyTorch: pip install 'minifp[parity]'")
 BRAIN = bfloat16.codes
 OF_TORCH = [case for case in CASES if case.torch]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """PyTorch's threads are slower than one on arrays of these sizes."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def as_tuple(y):
-    return tuple(y) if isinstance(y, tuple | list) else (y,)
 
 
 def numbers(t):

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from beside_torch import as_tuple, one_thread_of_torch  # noqa: F401
 from cases import CASES, COMPARISONS, DRAWN, LAYERS, LAYOUTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,19 +17,6 @@ torch = pytest.importorskip("torch", reason="parity is with PyTorch: pip install
 tnn = torch.nn
 
 in_torch = pytest.mark.parametrize("case", [c for c in CASES if c.torch], ids=str)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """PyTorch's threads are slower than one on arrays of these sizes."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def as_tuple(y):
-    return tuple(y) if isinstance(y, tuple | list) else (y,)
 
 
 def both(case, arrays, dtype, layout=np.array):
