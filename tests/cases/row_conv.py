@@ -1,7 +1,9 @@
 """Row convolution, which in PyTorch is a convolution in as many groups as there are features."""
 
+from hypothesis import strategies as st
+
 import minifp.nn.functional as F
-from cases.case import Case
+from cases.case import Case, drawn
 
 
 def in_groups(t, x, w):
@@ -18,3 +20,10 @@ CASES = [
     Case("row_conv of itself alone", F.row_conv, ((2, 1, 1), (1, 1)), torch=in_groups),
     Case("row_conv farther than the end", F.row_conv, ((2, 2, 3), (3, 5)), torch=in_groups),
 ]
+
+
+@drawn("row_conv")
+def draw_row_conv(draw, name):
+    steps, batch, features, ahead = (draw(st.integers(1, n)) for n in (6, 3, 4, 5))
+    shape = draw(st.sampled_from([(steps, features), (steps, batch, features)]))
+    return Case(name, F.row_conv, (shape, (features, ahead)), torch=in_groups)

@@ -131,6 +131,17 @@ def test_a_vector_of_large_halves_has_length_1_after_normalize(in_mixed):
     assert F.pairwise_distance(x, x * 0.5).tolist() == [60000]
 
 
+def test_slopes_of_vectors_that_broadcast_are_summed_in_float64():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3, 4)), rng.normal(size=(3, 1))
+    with fp.precision("float64"):
+        x, y = (fp.tensor(v, requires_grad=True) for v in (a, b))
+        F.pairwise_distance(x, y).sum().backward()
+    v = a - b + 1e-6
+    expected = -(v / np.linalg.norm(v, axis=-1, keepdims=True)).sum((0, 2))
+    np.testing.assert_allclose(y.grad.array[:, 0], expected, rtol=1e-13)
+
+
 def test_a_vector_of_zeros_stays_one_although_eps_is_0_in_float16(in_mixed):
     x = fp.zeros(1, 3, requires_grad=True)
     F.normalize(x, eps=0.5).sum().backward()

@@ -14,7 +14,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ShapeError
-from minifp.numerics.formats import float32
+from minifp.numerics.formats import float32, wider
 from minifp.numerics.kernels import kernel
 from minifp.numerics.policy import GIVEN
 from minifp.ops.arguments import check_tensors
@@ -48,11 +48,12 @@ def cosine_similarity_dx(dy, x1, x2, *, axis, eps, sum):
 
 
 def _slope(dx, dy, x1, x2, to, **settings):
-    """The gradient of x1; where it was stretched, that of each copy in float32, and their sum."""
+    """The gradient of x1; where it was stretched, that of each copy in float32 or wider, and their
+    sum."""
     shape = np.broadcast_shapes(x1.shape, x2.shape)
     if to is None or x1.shape == shape:
         return None if to is None else dx(dy, x1, x2, to=to, **settings)
-    copies = dx(dy, np.broadcast_to(x1, shape), x2, to=float32, **settings)
+    copies = dx(dy, np.broadcast_to(x1, shape), x2, to=wider(to, float32), **settings)
     return pass_to(copies, x1.shape, to)
 
 
