@@ -14,7 +14,7 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test exhaustive lint gpu
+.PHONY: help demo check quick test exhaustive lint gpu notebooks
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -63,6 +63,11 @@ gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scri
 		$(PYTHON) -m pytest $(GPU_TESTS) $(GPU_FLAGS) $(GPU_WORKERS) || status=$$?; \
 	$(PYTHON) scripts/bench_gpu.py --out $(GPU_OUT) || status=$$?; \
 	exit $$status
+
+# FAST=1 make notebooks takes minutes, all of it half an hour; make notebooks LESSONS=01-sixteen-bits
+# is one of them.
+notebooks: $(VENV)/installed-test ## run the lessons with solutions, into runs/notebooks/
+	$(RUN) scripts/write_notebooks.py --run runs/notebooks $(LESSONS)
 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .

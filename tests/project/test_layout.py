@@ -36,8 +36,9 @@ ROOMS = {
     "report": "saving",  # no comparison and no microscope: the kit that their pages are made of
     "lab": "models report",  # nothing that needs the microscope
     "scope": "lab",  # nothing that changes what it looks at
+    "teach": "scope",  # no answer of an exercise
     "compat": "models training data",  # thin: other systems' names for what is here
-    "shell": "scope minifp",  # the command line: no work of its own, and nothing imports it
+    "shell": "teach minifp",  # the command line: no work of its own, and nothing imports it
     "minifp": "compat scope",
 }
 WORDS = {"errors", "typing", "checks"}
@@ -47,7 +48,7 @@ NICKNAMES = {"functional": "nn", "utils": "data"}  # other names of these rooms'
 # What may import random itself.
 DRAW_NUMBERS = {"runtime", "ops", "nn", "optim", "data", "lab", "scope", "saving"}
 DECIDE_FORMATS = {"minifp", "numerics", "runtime", "derive"}
-NAME_PRECISIONS = {"lab", "scope", "report", "shell"}  # "float16" is the name of one
+NAME_PRECISIONS = {"lab", "scope", "report", "shell", "teach"}  # "float16" is the name of one
 NAMED_AFTER_FORMATS = {("bfloat16", "module"), ("bfloat16", "methods")}  # methods that convert
 COMPILED = {"parallel", "compiled", "native", "pointwise"}  # each kernel by itself
 MANY_ARGUMENTS = {"njit", "inline", "intrinsic", "command", *COMPILED}  # may have more than eight

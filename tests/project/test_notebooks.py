@@ -1,94 +1,106 @@
-"""The notebooks: each runs from top to bottom, shows its pictures and warns of nothing.
+"""The lessons: each is written from its source, has all that a lesson has, and runs.
 
-Their own asserts check what their sentences say. They are kept without outputs.
+Their own asserts check what their sentences say, and what is arranged to fail does. All run with
+`make notebooks`; here those that are quick do, with FAST=1.
 """
 
+import importlib.util
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat")
-nbclient = pytest.importorskip("nbclient")
-pytest.importorskip("ipykernel")
+from minifp.teach.exercise import all_exercises
+from minifp.teach.lessons import LESSONS
 
-NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupytext")
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN_HERE = ("01-sixteen-bits", "02-the-update-that-wasnt", "08-summing-in-half")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
-# tqdm says so wherever it runs in a kernel without ipywidgets, and then draws its bars with text.
-# On a machine where no kernel was compiled before, a line says that they are.
+# What kernels of notebooks say of themselves, and minifp where no kernel was compiled before.
 NO_WARNING = re.compile(
     r".*TqdmWarning: IProgress not found.*\n.*notebook_tqdm\n|.*minifp compiles its kernels.*"
 )
 
 
-def read(path):
-    """The notebook in a file, checked against the format."""
-    notebook = nbformat.read(path, as_version=4)
-    nbformat.validate(notebook)
-    return notebook
+@cache
+def script():
+    """scripts/write_notebooks.py as a module."""
+    path = ROOT / "scripts" / "write_notebooks.py"
+    spec = importlib.util.spec_from_file_location("write_notebooks", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
-def executed(request, tmp_path_factory):
-    """A notebook and the empty folder in which all its cells ran."""
-    notebook, folder = read(request.param), tmp_path_factory.mktemp(request.param.stem)
-    where = {"metadata": {"path": str(folder)}}
-    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=where)
-    client.execute(env={**os.environ, **ONE_THREAD})
-    return notebook, folder
+NAMES = sorted(path.stem for path in (ROOT / "notebooks" / "source").glob("*.py"))
 
 
-def outputs(notebook):
-    """What all cells showed."""
-    return [out for cell in notebook.cells for out in cell.get("outputs", ())]
+def code_of(name):
+    """The text of all cells that are run, with solutions."""
+    cells = script().with_solutions(name).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
 
-def shown(notebook, kind):
-    """What was shown of one MIME type."""
-    return [out.data[kind] for out in outputs(notebook) if kind in out.get("data", ())]
+@pytest.mark.parametrize("name", NAMES)
+def test_students_get_what_the_source_says(name):
+    kept = (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
+    written = nbformat.writes(script().for_students(name)) + "\n"
+    assert kept == written, "write them again: python scripts/write_notebooks.py"
 
 
-def test_it_runs_in_an_empty_folder_warns_of_nothing_and_leaves_nothing(executed):
-    notebook, folder = executed
-    said = "".join(out.text for out in outputs(notebook) if out.get("name") == "stderr")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_has_all_that_a_lesson_has(name):
+    code, last = code_of(name), script().with_solutions(name).cells
+    prose = "\n".join(cell.source for cell in last if cell.cell_type == "markdown")
+    assert f'teach.begin("{name}")' in code
+    answered = len(re.findall(r"(?<!fp)\.explain\(", code))
+    assert code.count("teach.predict(") == answered > 0
+    assert code.count("=...)") == code.count("teach.predict("), "a guess is made for the student"
+    assert "real GPU" in prose and "read next" in prose
+    mine = [e.name for e in all_exercises().values() if e.lesson == name]
+    asked = re.findall(r"teach\.check\((\w+)", code)
+    assert sorted(mine) == sorted(asked)
+    assert len(mine) >= 3 or name == "compare"
+
+
+def test_every_lesson_has_its_source():
+    assert {*NAMES} == {*LESSONS}
+
+
+@pytest.mark.parametrize("name", [name for name in RUN_HERE if name in NAMES])
+def test_it_runs_in_an_empty_folder_warns_of_nothing_and_leaves_nothing(
+    name, tmp_path, monkeypatch
+):
+    for key, value in {"FAST": "1", **ONE_THREAD}.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setenv("MINIFP_TEACH", os.environ.get("MINIFP_TEACH", ""))  # run sets it
+    notebook = script().with_solutions(name)
+    script().run(notebook, tmp_path)
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", ())]
+    said = "".join(out.text for out in outputs if out.get("name") == "stderr")
     assert NO_WARNING.sub("", said).strip() == ""
-    assert not list(folder.iterdir())
+    assert not list(tmp_path.iterdir())
+    assert any("image/png" in out.get("data", ()) for out in outputs)
+    assert any("<table" in out.get("data", {}).get("text/html", "") for out in outputs)
+    assert not any("waits for your prediction" in str(out) for out in outputs)
 
 
-def test_every_comparison_shows_its_pictures_and_their_numbers_as_tables(executed):
-    notebook, _ = executed
-    asked = sum("fp.compare(" in cell.source for cell in notebook.cells if is_code(cell))
-    pages = shown(notebook, "text/html")
-    assert asked == len(pages) > 0
-    assert all("<table" in page.split("<iframe")[0] for page in pages)  # the card's
-    assert all("<svg" in page.split("<iframe")[1] for page in pages)
-
-
-def test_results_with_the_dial_say_what_it_means(executed):
-    notebook, _ = executed
-    dials = [re.search(r"dial=(\d+)", cell.source) for cell in notebook.cells if is_code(cell)]
-    notes = [f"Exponent dial k = {dial[1]}" for dial in dials if dial]
-    pages = "".join(shown(notebook, "text/html"))
-    assert notes and all(note in pages for note in notes)
-
-
-def test_every_prediction_is_answered_by_numbers_of_the_run(executed):
-    notebook, _ = executed
-    guesses = sum(cell.source.startswith("guess =") for cell in notebook.cells)
-    answers = sum(text.startswith("You guessed") for text in shown(notebook, "text/markdown"))
-    assert guesses == answers > 0
-
-
-def is_code(cell):
-    """Whether a cell is run."""
-    return cell.cell_type == "code"
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_is_kept_without_outputs_and_ends_with_what_a_gpu_changes(path):
-    cells = read(path).cells
-    assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
-    assert "real GPU" in cells[-1].source
-    assert sum("assert " in cell.source for cell in cells if is_code(cell)) >= 3
+def test_solutions_are_taken_out_for_students_and_kept_for_graders():
+    module = script()
+    source = "def f(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION\n"
+    assert module.SOLUTION.sub(module.to_write, source) == (
+        "def f(x):\n    raise NotImplementedError  # your turn\n"
+    )
+    value = "### BEGIN SOLUTION\nlargest = 65504\n### END SOLUTION"
+    assert module.SOLUTION.sub(module.to_write, value) == "largest = ...  # your turn\n"
+    graded = [c for c in module.for_nbgrader("01-sixteen-bits").cells if "nbgrader" in c.metadata]
+    kinds = [(c.metadata["nbgrader"]["solution"], c.metadata["nbgrader"]["grade"]) for c in graded]
+    assert kinds == [(True, False), (False, True)] * (len(kinds) // 2) != []

@@ -1,0 +1,62 @@
+"""The bits of a number as buttons to click."""
+
+from typing import Any
+
+import numpy as np
+
+from minifp.errors import ArgumentError
+from minifp.numerics.format_codes import codes_of, values_of
+from minifp.numerics.number_format import Format
+from minifp.scope.explaining.explain import explain
+from minifp.scope.explaining.explanations import formats_of
+from minifp.teach.pictures import has_widgets
+
+MOST = 16  # bits that have a button each
+
+
+def bits(x: float, format: Any = "float16") -> Any:
+    """The bits of x in a format, each a button that turns it over; where there are no widgets,
+    what `explain` shows of it.
+
+    Raises ArgumentError for a format of more than 16 bits.
+    """
+    [found] = formats_of([format])
+    if found.bits > MOST:
+        raise ArgumentError(f"bits: {found.name} has {found.bits} bits, more than {MOST} buttons")
+    return buttons(x, found) if has_widgets() else explain(x, formats=found)
+
+
+def texts(code: int, format: Format) -> list[str]:
+    """ "0" or "1" for each bit of a code, the sign first."""
+    return list(f"{code:0{format.bits}b}")
+
+
+def number(said: list[str], format: Format) -> float:
+    """The number of such texts."""
+    return float(values_of(np.array([int("".join(said), 2)]), format)[0])
+
+
+def buttons(x: float, format: Format) -> Any:
+    """A row of buttons, one for each bit, and what they say below."""
+    from ipywidgets import HBox, Layout, Output, ToggleButton, VBox
+
+    first = texts(int(codes_of(np.array([x], np.float64), format)[0]), format)
+    made = [
+        ToggleButton(bit == "1", description=bit, layout=Layout(width="2.4em")) for bit in first
+    ]
+    below = Output()
+
+    def turned(_change):
+        for button in made:
+            button.description = str(int(button.value))
+        below.clear_output(wait=True)
+        with below:
+            from IPython.display import display
+
+            value = number([button.description for button in made], format)
+            display(explain(value, formats=format))
+
+    for button in made:
+        button.observe(turned, "value")
+    turned(None)
+    return VBox([HBox(made, layout=Layout(flex_flow="row wrap")), below])

@@ -1,0 +1,81 @@
+"""The lessons there are, and the one that is being taken."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from minifp.errors import ArgumentError
+from minifp.runtime.nearest import nearest
+from minifp.teach import mode
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """name: its notebook's, without ".ipynb". minutes: how long its cells take in full on two
+    cores, with compiled kernels."""
+
+    name: str
+    title: str
+    question: str
+    minutes: float
+
+
+LESSONS = {
+    lesson.name: lesson
+    for lesson in (
+        Lesson("compare", "Overture", "Does half precision change what is learned?", 1 / 2),
+        Lesson("01-sixteen-bits", "Sixteen bits", "What can float16 say?", 1 / 3),
+        Lesson("02-the-update-that-wasnt", "The update that wasn't", "When is w - u = w?", 5 / 12),
+        Lesson("03-master-weights", "Master weights", "Who needs them?", 2),
+        Lesson("04-four-histograms", "Four histograms", "Where do tensors live?", 2 / 3),
+        Lesson("05-the-bathtub", "The bathtub", "How big should the loss scale be?", 3),
+        Lesson("06-a-late-death", "A late death", "Why did it look fine at first?", 3),
+        Lesson(
+            "07-let-the-machine-choose",
+            "Let the machine choose",
+            "How does dynamic loss scaling behave?",
+            2,
+        ),
+        Lesson("08-summing-in-half", "Summing in half", "What must be summed in float32?", 1),
+        Lesson("09-the-op-list", "The list of operations", "Which may be float16?", 2),
+        Lesson("10-memory-and-time", "Memory and time, honestly", "What do I save?", 1 / 2),
+        Lesson("11-does-it-match", "Does it match?", 'When may I say "the same accuracy"?', 2),
+        Lesson("12-gallery", "Gallery", "Do the rules carry over?", 12),
+        Lesson(
+            "13-float16-strikes-back",
+            "Float16 strikes back",
+            "Why does reinforcement learning ask for float16 again?",
+            3,
+        ),
+    )
+}
+
+current: Lesson | None = None  # which `begin` was called for last
+
+
+def begin(name: str) -> None:
+    """Begin a lesson: what is predicted and checked from here on belongs to it.
+
+    name: of LESSONS, such as "01-sixteen-bits". Pictures look alike from here on. Raises
+    ArgumentError for another name.
+    """
+    global current
+    if name not in LESSONS:
+        near = ", ".join(nearest(name, LESSONS)) or ", ".join(LESSONS)
+        raise ArgumentError(f"begin({name!r}): there is no such lesson; near are: {near}")
+    current = LESSONS[name]
+    mode.shows_answers()  # which refuses a mode that there is not, before anything has run
+    with suppress(ModuleNotFoundError):
+        import matplotlib
+        from cycler import cycler
+
+        from minifp.report import drawing
+
+        known = {k: v for k, v in drawing.SETTINGS.items() if k in matplotlib.rcParams}
+        matplotlib.rcParams.update(known)
+        colors = [style.color for style in drawing.STYLES]
+        matplotlib.rcParams["axes.prop_cycle"] = cycler(color=colors)
+
+
+def current_name() -> str:
+    """Of the lesson that was begun, or "" outside of any."""
+    return current.name if current else ""

@@ -1,0 +1,32 @@
+"""How lessons run: by a student, or by themselves; in full, or in little time.
+
+MINIFP_TEACH=show     answers are shown without a prediction, nothing of the student's is kept
+FAST=1                fewer steps and seeds, with the same pictures and the same failures
+"""
+
+import os
+from typing import TypeVar
+
+from minifp.errors import ArgumentError
+
+MODE = "MINIFP_TEACH"
+FAST = "FAST"
+T = TypeVar("T")
+
+
+def shows_answers() -> bool:
+    """Whether answers are shown without a prediction. Raises ArgumentError for an unknown mode."""
+    mode = os.environ.get(MODE, "")
+    if mode not in ("", "show"):
+        raise ArgumentError(f"{MODE}={mode}: expected show, or nothing")
+    return mode == "show"
+
+
+def is_fast() -> bool:
+    """Whether FAST is set to anything but 0."""
+    return os.environ.get(FAST, "0") not in ("", "0")
+
+
+def fast_or(full: T, fast: T) -> T:
+    """`full`, or `fast` where FAST=1: a number of steps, of seeds, a list of settings."""
+    return fast if is_fast() else full

@@ -1,0 +1,87 @@
+"""Pictures of lessons: each with the same as a table, and with sliders where there are widgets."""
+
+import io
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+from minifp.errors import ArgumentError
+from minifp.report import in_notebook
+from minifp.report.plain_text import columns as text_columns
+from minifp.teach import mode
+
+WIDTH = 160  # dots of an inch, in a PNG
+
+
+def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Display a figure of matplotlib as a PNG, what it shows as a caption, and its numbers.
+
+    caption: one sentence that says what is to be seen, also for who does not see it, and what was
+    arranged so that it shows (the exponent dial). columns, rows: of the table below it, which has
+    the figure's numbers; floats are written with four digits.
+    """
+    from IPython.display import HTML, display
+
+    cells = [[_cell(value) for value in row] for row in rows]
+    if any(len(row) != len(columns) for row in cells):
+        raise ArgumentError(f"show: each row needs {len(columns)} values, as columns has names")
+    png = io.BytesIO()
+    figure.savefig(png, format="png", dpi=WIDTH, bbox_inches="tight")
+    _close(figure)
+    metadata = {"image/png": {"alt": caption}}
+    display({"image/png": png.getvalue(), "text/plain": caption}, raw=True, metadata=metadata)
+    table = in_notebook.plain_table(list(columns), cells)
+    display(
+        HTML(
+            f"<p>{escape(caption)}</p>\n<details><summary>The same as a table</summary>\n{table}\n"
+            "</details>"
+        )
+    )
+
+
+def as_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """The table of a picture in plain text."""
+    return text_columns([list(columns), *([_cell(value) for value in row] for row in rows)])
+
+
+def _cell(value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _close(figure):
+    """Let pyplot forget it, if that is where it comes from: it would be shown twice."""
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)
+
+
+def has_widgets() -> bool:
+    """Whether there are sliders: ipywidgets, in a notebook that somebody uses."""
+    if mode.shows_answers():
+        return False
+    try:
+        import ipywidgets  # noqa: F401
+        from IPython import get_ipython
+    except ModuleNotFoundError:
+        return False
+    return getattr(get_ipython(), "kernel", None) is not None
+
+
+def explore(draw: Callable[..., Any], **sliders: tuple[int, int, int]) -> None:
+    """Call draw(name=value) whenever one of its sliders moves; once, where there are no widgets.
+
+    sliders: by the names of the arguments of `draw`, whole numbers: (from, to, at first).
+    """
+    if not has_widgets():
+        draw(**{name: first for name, (_, _, first) in sliders.items()})
+        return
+    from ipywidgets import IntSlider, interact
+
+    made = {
+        name: IntSlider(
+            min=least, max=most, value=first, description=name.replace("_", " "),
+            continuous_update=False,
+        )
+        for name, (least, most, first) in sliders.items()
+    }  # fmt: skip
+    interact(draw, **made)

@@ -1,0 +1,205 @@
+# %% [markdown]
+# # Does half precision change what a network learns?
+#
+# Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing does, then at two places where something breaks unless it is taken care of.
+#
+# - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about half a minute of one processor core. No network: the data comes with minifp.
+# - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Change the line that says `guess` before you go on. Numbers in the explanations are taken from the run above them, and an `assert` checks what the sentences say.
+# - **No results are stored in this file**, so that what you see is what your machine computed. *Run all* fills it in.
+
+# %%
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from IPython.display import Markdown
+
+import minifp as fp
+from minifp import models, optim
+
+# %% [markdown]
+# ## 1. What is compared
+#
+# A *precision* in minifp says which format each kind of number has. These three differ in every line below; each line is also a switch of its own, so `"mixed,master_weights=off"` is mixed precision without one of its techniques.
+
+# %%
+names = ("float32", "mixed", "float16")
+switches = ("weights", "activations", "gradients", "accumulate", "reduce")
+switches += ("norm_parameters", "optimizer_state", "master_weights", "loss_scale")
+
+rows = ["| switch | " + " | ".join(names) + " |", "|---|---|---|---|"]
+for switch in switches:
+    values = [str(getattr(fp.Precision.parse(name), switch)) for name in names]
+    rows.append(f"| `{switch}` | " + " | ".join(values) + " |")
+Markdown("\n".join(rows))
+
+# %% [markdown]
+# Where it says `float16`, numbers are rounded to 11 significant bits whenever they are stored. Sums are still made in `float32` under `mixed`, and rounded once at the end.
+#
+# `fp.compare` trains a task once for each precision and seed. Runs with the same seed begin with the same weights and see the same batches in the same order, so they can be compared pair by pair.
+#
+# ### Predict
+#
+# LeNet, a small convolutional network, learns to read 8x8 pictures of digits. By how many points will its accuracy on pictures it has not seen be lower in mixed precision than in float32?
+
+# %%
+guess = 2.0  # points of accuracy
+
+# %% [markdown]
+# ### Run
+
+# %%
+lenet = fp.compare("lenet", ["float32", "mixed"], seeds=3, epochs=6, progress=False)
+lenet
+
+# %% [markdown]
+# ### Explain
+
+# %%
+base, mixed = lenet.rows()
+saved = 1 - mixed.bytes["activations"] / base.bytes["activations"]
+slower = mixed.seconds_per_step / base.seconds_per_step
+
+assert abs(mixed.difference) < 3 and mixed.diverged == 0
+assert saved == 0.5
+assert mixed.bytes["weights"] + mixed.bytes["masters"] == 1.5 * base.bytes["weights"]
+
+Markdown(
+    f"You guessed {guess:g} points. Over {mixed.pairs} seeds, mixed precision ended "
+    f"**{mixed.difference:+.2f} points** from float32, and the seeds of float32 alone differ among "
+    f"themselves with a standard deviation of {base.sd:.2f} points. "
+    f"The 90% interval of the difference goes from {mixed.low:+.2f} to {mixed.high:+.2f} points; "
+    f"to be called equivalent it would have to lie within ±{lenet.task.margin:g}, "
+    f"so the verdict is {mixed.verdict}"
+    + (f": about {mixed.needed} seeds would be needed. " if mixed.needed else ". ")
+    + f"\n\nActivations took {saved:.0%} less memory. Weights took *more*: half for the float16 "
+    "copy, and as much as before for the float32 one that the optimizer keeps. The next part shows "
+    f"why it does.\n\nOn this processor a step in mixed precision took {slower:.2f} times as long "
+    "as one in float32 (medians of these runs)."
+)
+
+# %% [markdown]
+# ## 2. An update that is too small to be written
+#
+# Near 0.1, float16 numbers lie $2^{-14} \approx 0.00006$ apart. A step of the optimizer that is smaller than half of that rounds back to where it came from.
+#
+# ### Predict
+#
+# A perceptron has weights up to ±0.125. Adam's first step moves each of them by the learning rate, here 0.00001. What percentage of the weights will not move at all if they are stored in float16?
+
+# %%
+guess = 50.0  # percent
+
+# %%
+fp.manual_seed(0)
+with fp.precision("mixed"):
+    model = models.MLP(64, 128, 64, 10)
+w = np.concatenate([p.numpy().ravel() for p in model.parameters()])
+moved = (w.astype(np.float32) - np.float32(1e-5)).astype(np.float16)
+lost = 100 * np.mean(moved == w)
+
+assert w.dtype == np.float16 and 50 < lost < 90
+Markdown(f"You guessed {guess:g}%. Of {len(w):,} weights, **{lost:.0f}%** stay where they are.")
+
+# %% [markdown]
+# Does it matter? Mixed precision keeps *master weights*, a float32 copy in the optimizer that does take every step, and rounds it into the float16 weights afterwards. Small steps add up there until they are large enough to show. This runs with masters and without.
+#
+# ### Predict
+#
+# After 1,500 such steps, will the network without masters be slightly worse, much worse, or no better than guessing (10%)?
+
+# %%
+guess = "slightly worse"
+
+# %% [markdown]
+# ### Run
+
+# %%
+slow = replace(
+    fp.load_task("mlp"),
+    name="mlp with a tiny learning rate",
+    description="a perceptron on digits; Adam with a learning rate of 0.00001",
+    optimizer=partial(optim.Adam, lr=1e-5),
+)
+without = "mixed,master_weights=off"
+masters = fp.compare(slow, ["float32", "mixed", without], seeds=3, steps=1500, progress=False)
+masters
+
+# %% [markdown]
+# ### Explain
+
+# %%
+base, mixed, stored = masters.rows()
+loss = 1 - stored.mean / base.mean
+
+assert abs(mixed.difference) < 2
+assert stored.mean < 25 and loss > 0.5
+
+Markdown(
+    f"You guessed: {guess}. With masters the accuracy is {mixed.mean:.0f}%, as in float32 "
+    f"({base.mean:.0f}%). Without them it is **{stored.mean:.0f}%**: {loss:.0%} of the accuracy is "
+    "gone. Micikevicius and others report 80% for a speech model of theirs "
+    "([2018](https://arxiv.org/abs/1710.03740), section 3.1)."
+    "\n\nWhat was arranged: the learning rate is 100 times smaller than this network needs. At a "
+    "usual one it trains well without masters too (try it below). Large models meet such small "
+    "steps at the end of their schedules."
+)
+
+# %% [markdown]
+# ## 3. A gradient that is too small to be written
+#
+# The smallest float16 number above zero is $2^{-24}$. What is not above half of that becomes zero.
+#
+# A small network has few gradients as small as that: its loss is a mean over a few dozen terms. That of a large language model or detector is a mean over millions, so each term's gradient is thousands of times smaller. To see their trouble here, minifp has the **exponent dial**: with `dial=17`, gradients are $2^{17} = 131{,}072$ times smaller than they would be, from the loss back to the update, where the factor is divided out again. In float32 that changes nothing; in float16 it stands for a loss that is a mean over 131,072 times as many terms. All results of this part are with the dial.
+#
+# *Loss scaling* multiplies all gradients by a large number S before they are stored, and divides them by it, in float32, before they are used.
+#
+# ### Predict
+#
+# What will the perceptron do at its usual learning rate, with the dial at 17, without loss scaling: train as well, train slowly, stand still, or get worse than it was?
+
+# %%
+guess = "stand still"
+
+# %% [markdown]
+# ### Run
+
+# %%
+unscaled = "mixed,loss_scale=off"
+scaling = fp.compare(
+    "mlp", ["float32", "mixed", unscaled], seeds=3, epochs=5, dial=17, progress=False
+)
+scaling
+
+# %% [markdown]
+# ### Explain
+
+# %%
+base, mixed, plain = scaling.rows()
+first, last = (scaling.runs_of(unscaled)[0].history["loss"][i] for i in (0, -1))
+
+assert abs(mixed.difference) < 2
+assert plain.diverged == plain.n and last > first
+
+Markdown(
+    f"You guessed: {guess}. With loss scaling (S began at 2^16 and ended at "
+    f"2^{np.log2(mixed.final_scale):.0f}) mixed precision reaches {mixed.mean:.1f}%, float32 "
+    f"{base.mean:.1f}%. Without it, {plain.diverged} of {plain.n} runs got **worse than they were "
+    f"at the start**: the loss of the first went from {first:.2f} to {last:.2f}."
+    "\n\nIt does not stand still, because not all gradients vanish: the few large ones survive, "
+    "and a direction made of those alone is not the direction downhill."
+)
+
+# %% [markdown]
+# ## What would change on a real GPU
+#
+# - **The numbers**: little. A GPU's tensor cores multiply float16 numbers exactly and add in float32, as minifp does here; they add in another order, so the last bits differ.
+# - **The time**: much. There float16 is what makes training fast. On a processor minifp converts to float32 to compute and back to store, so that float16 gains nothing in its arithmetic; what that comes to on yours was measured above.
+# - **The memory**: activations halve there as here. Whether that halves the whole depends on the batch: weights, masters and the optimizer's state do not shrink.
+#
+# ## Your turn
+#
+# 1. Run part 2 with `optim.Adam` at `lr=1e-3`, and with `optim.SGD` at `lr=0.1`. Are masters needed?
+# 2. Find the smallest dial at which part 3 without scaling ends below float32, to the nearest power of two. Then add `"mixed,loss_scale=8"`: which dial does that one stand? Can you say so before you run it?
+# 3. Compare `"float16"`, without any of the techniques, with float32 on LeNet. Which of its switches would you turn back first? Test it: `"float16,accumulate=float32"`.
+# 4. In part 1, how many seeds are needed before the verdict is EQUIVALENT? Run that many, with `out="runs/lenet"`, so that you keep what is done when you stop.

@@ -1,0 +1,157 @@
+"""Write the notebooks of the lessons from their sources: for students, with solutions, or run.
+
+A source is notebooks/source/NAME.py, in jupytext's percent format: a text that can be read,
+compared and formatted. In the cell of an exercise the lines between "### BEGIN SOLUTION" and
+"### END SOLUTION" (nbgrader's marks) are taken out for students; the cell after it, which checks,
+is the one that nbgrader gives points for.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import click
+import jupytext
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
+SOURCES = NOTEBOOKS / "source"
+SOLUTION = re.compile(
+    r"^(?P<indent> *)### BEGIN SOLUTION\n(?P<body>.*?)^ *### END SOLUTION\n?", re.M | re.S
+)
+MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.M)
+ASSIGNED = re.compile(r"^(\w+) = ", re.M)
+CHECK = re.compile(r"^(?=teach\.check\()", re.M)
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+POINTS = 1  # of each exercise, for nbgrader
+SECONDS = 3600  # after which a cell that runs is given up
+
+
+# ---- from a source to its versions ---------------------------------------------------------------
+
+
+def names() -> list[str]:
+    """All sources, in order."""
+    return sorted(path.stem for path in SOURCES.glob("*.py"))
+
+
+def read(name: str) -> nbformat.NotebookNode:
+    """The notebook of a source, with its marks."""
+    notebook = jupytext.read(SOURCES / f"{name}.py", fmt="py:percent")
+    notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for i, cell in enumerate(notebook.cells):
+        cell["id"], cell.metadata = f"cell-{i}", nbformat.NotebookNode()
+    return notebook
+
+
+def for_students(name: str) -> nbformat.NotebookNode:
+    """Without solutions: what a function is to do raises, and a value is `...`, until written."""
+    return changed(read(name), lambda source: SOLUTION.sub(to_write, source))
+
+
+def with_solutions(name: str) -> nbformat.NotebookNode:
+    """With solutions, and without their marks."""
+    return changed(read(name), lambda source: MARK.sub("", source))
+
+
+def for_nbgrader(name: str) -> nbformat.NotebookNode:
+    """As nbgrader takes a source: marked solutions, and checks that have points, and must hold."""
+    notebook = changed(read(name), lambda source: CHECK.sub("assert ", source))
+    for i, cell in enumerate(notebook.cells):
+        if "### BEGIN SOLUTION" in cell.source:
+            cell.metadata["nbgrader"] = graded(f"{name}-{i}", solution=True)
+        elif cell.source.startswith("assert teach.check("):
+            cell.metadata["nbgrader"] = graded(f"{name}-{i}", grade=True, points=POINTS)
+    return notebook
+
+
+def changed(notebook, change):
+    """The notebook with its code cells' texts changed."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.source = change(cell.source).rstrip("\n")
+    return notebook
+
+
+def to_write(solution: re.Match) -> str:
+    """What stands in place of a solution."""
+    if solution["indent"]:
+        return f"{solution['indent']}raise NotImplementedError  # your turn\n"
+    return "".join(f"{name} = ...  # your turn\n" for name in ASSIGNED.findall(solution["body"]))
+
+
+def graded(name: str, *, solution: bool = False, grade: bool = False, **more) -> dict:
+    """What nbgrader wants to know of a cell, in the third version of its schema."""
+    flags = {"grade": grade, "solution": solution, "locked": grade, "task": False}
+    return {"schema_version": 3, "grade_id": name, "cell_type": "code", **flags, **more}
+
+
+# ---- running -------------------------------------------------------------------------------------
+
+
+def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
+    """Run all cells in a folder, with answers shown. What a cell raises stops it, and is told."""
+    from nbclient import NotebookClient
+
+    os.environ["MINIFP_TEACH"] = "show"
+    where = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=where).execute()
+
+
+def as_html(notebook: nbformat.NotebookNode) -> str:
+    """One page, that needs no network."""
+    from nbconvert import HTMLExporter
+
+    return HTMLExporter(embed_images=True).from_notebook_node(notebook)[0]
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("chosen", metavar="[NAME]...", nargs=-1)
+@click.option("--solutions", type=click.Path(path_type=Path), help="Write them with solutions.")
+@click.option("--nbgrader", type=click.Path(path_type=Path), help="Write sources for nbgrader.")
+@click.option("--run", "ran", type=click.Path(path_type=Path), help="Run them: .ipynb and .html.")
+def main(chosen, solutions, nbgrader, ran):
+    """Write notebooks/NAME.ipynb for students; or, with an option, other versions into a folder.
+
+    FAST=1 makes --run quick.
+    """
+    for name in chosen or names():
+        if solutions:
+            write(with_solutions(name), solutions / f"{name}.ipynb")
+        elif nbgrader:
+            write(for_nbgrader(name), nbgrader / "source" / name / f"{name}.ipynb")
+        elif ran:
+            run_one(name, ran)
+        else:
+            write(for_students(name), NOTEBOOKS / f"{name}.ipynb")
+
+
+def run_one(name: str, folder: Path) -> None:
+    """Run one, and write what it has shown, also if it stops."""
+    import time
+
+    folder.mkdir(parents=True, exist_ok=True)
+    notebook, began = with_solutions(name), time.perf_counter()
+    try:
+        run(notebook, folder)
+    finally:
+        write(notebook, folder / f"{name}.ipynb")
+        (folder / f"{name}.html").write_text(as_html(notebook), encoding="utf-8")
+        click.echo(f"{name}: {time.perf_counter() - began:.0f} s", err=True)
+
+
+def write(notebook: nbformat.NotebookNode, path: Path) -> None:
+    """Write a notebook that keeps to the format."""
+    nbformat.validate(notebook)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

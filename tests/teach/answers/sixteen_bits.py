@@ -1,0 +1,54 @@
+"""Of lesson 1."""
+
+import numpy as np
+from teach.answers import Answers
+
+
+def round_f16(x):
+    """As a student might find it."""
+    fraction, exponent = np.frexp(x)
+    shift = np.maximum(exponent, -13) - 11
+    y = np.ldexp(np.rint(np.ldexp(x, -shift)), shift)
+    return np.where(np.abs(x) >= 65520, np.copysign(np.inf, x), y).astype(np.float32)
+
+
+def no_subnormals(x):
+    """The distance goes on shrinking below 2^-14."""
+    _, exponent = np.frexp(x)
+    y = np.ldexp(np.rint(np.ldexp(x, 11 - exponent)), exponent - 11)
+    return np.where(np.abs(x) >= 65520, np.copysign(np.inf, x), y).astype(np.float32)
+
+
+def cuts(x):
+    """Toward zero instead of to the nearest."""
+    _, exponent = np.frexp(x)
+    shift = np.maximum(exponent, -13) - 11
+    y = np.ldexp(np.trunc(np.ldexp(x, -shift)), shift)
+    return np.where(np.abs(x) >= 65536, np.copysign(np.inf, x), y).astype(np.float32)
+
+
+def no_infinity(x):
+    """What is too large goes on."""
+    _, exponent = np.frexp(x)
+    shift = np.maximum(exponent, -13) - 11
+    return np.ldexp(np.rint(np.ldexp(x, -shift)), shift).astype(np.float32)
+
+
+ANSWERS = {
+    "round_f16": Answers(
+        right=(round_f16, lambda x: x.astype(np.float16).astype(np.float32)),
+        wrong=(
+            (no_subnormals, "and should be"),
+            (cuts, "became 0.0, and should be 5.96"),
+            (no_infinity, "should be inf"),
+        ),
+    ),
+    "zero_up_to": Answers(
+        right=(2.0**-25,),
+        wrong=(
+            (2.0**-24, "is stored as 5.96"),
+            (3e-8, "not as zero"),
+            (2.0**-26, "which is larger"),
+        ),
+    ),
+}
