@@ -9,11 +9,15 @@ is the one that nbgrader gives points for.
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 import click
 import jupytext
 import nbformat
+from lessons.page import page
+
+from minifp.saving import files
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
@@ -101,13 +105,6 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=where).execute()
 
 
-def as_html(notebook: nbformat.NotebookNode) -> str:
-    """One page, that needs no network."""
-    from nbconvert import HTMLExporter
-
-    return HTMLExporter(embed_images=True).from_notebook_node(notebook)[0]
-
-
 # ---- the command ---------------------------------------------------------------------------------
 
 
@@ -134,23 +131,20 @@ def main(chosen, solutions, nbgrader, ran):
 
 def run_one(name: str, folder: Path) -> None:
     """Run one, and write what it has shown, also if it stops."""
-    import time
-
     folder.mkdir(parents=True, exist_ok=True)
     notebook, began = with_solutions(name), time.perf_counter()
     try:
         run(notebook, folder)
     finally:
         write(notebook, folder / f"{name}.ipynb")
-        (folder / f"{name}.html").write_text(as_html(notebook), encoding="utf-8")
+        files.write(folder / f"{name}.html", page(notebook))
         click.echo(f"{name}: {time.perf_counter() - began:.0f} s", err=True)
 
 
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
     """Write a notebook that keeps to the format."""
     nbformat.validate(notebook)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, path)
+    files.write(path, nbformat.writes(notebook) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Their own asserts check what their sentences say, and what is arranged to fail d
 import importlib.util
 import os
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +35,7 @@ NO_WARNING = re.compile(
 def script():
     """scripts/write_notebooks.py as a module."""
     path = ROOT / "scripts" / "write_notebooks.py"
+    sys.path.insert(0, str(path.parent))  # as it is when the script is run
     spec = importlib.util.spec_from_file_location("write_notebooks", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -104,3 +106,13 @@ def test_solutions_are_taken_out_for_students_and_kept_for_graders():
     graded = [c for c in module.for_nbgrader("01-sixteen-bits").cells if "nbgrader" in c.metadata]
     kinds = [(c.metadata["nbgrader"]["solution"], c.metadata["nbgrader"]["grade"]) for c in graded]
     assert kinds == [(True, False), (False, True)] * (len(kinds) // 2) != []
+
+
+def test_a_page_fetches_nothing_and_sets_its_formulas():
+    cells = [
+        nbformat.v4.new_markdown_cell("# Halves\n\nBelow $2^{-25}$, `cost = $5` and $3$."),
+        nbformat.v4.new_code_cell("print('$x$')"),
+    ]
+    page = script().page(nbformat.v4.new_notebook(cells=cells))
+    assert page.count("<math") == 2 and "cost = $5" in page and "$x$" in page
+    assert "<title>Halves</title>" in page and "https://" not in page.replace("xmlns", "")

@@ -1,0 +1,1 @@
+"""What scripts/write_notebooks.py is made of."""
