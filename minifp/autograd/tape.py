@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd import small_stack
 from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, ShapeError, TapeError
@@ -222,3 +223,6 @@ class Node:
         for observer in observers:
             observer.on_release(self)
         self.saved = self.watched = None
+
+    if small_stack.IS_SMALL:
+        __del__ = small_stack.put_parents_aside

@@ -56,7 +56,7 @@ def codes_of(
     magnitude = (bits & (2**63 - 1)).astype(np.int64)
     exponent = (magnitude >> MANTISSA) - BIAS
     fraction = magnitude & (2**MANTISSA - 1)
-    fraction |= np.where(exponent == -BIAS, 0, 1 << MANTISSA)
+    fraction |= np.where(exponent == -BIAS, np.int64(0), np.int64(1 << MANTISSA))
     lowest = 1 - format.bias
     binade = np.maximum(np.maximum(exponent, 1 - BIAS), lowest)
     shift = MANTISSA - format.mantissa_bits + binade - np.maximum(exponent, 1 - BIAS)

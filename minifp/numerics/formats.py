@@ -88,6 +88,8 @@ def as_dtype(dtype: Any) -> np.dtype:
     format = format_named(dtype) if isinstance(dtype, str) else None
     if format is not None:
         return format.dtype
+    if dtype is int:
+        return np.dtype(np.int64)  # NumPy's has 32 bits in a browser
     try:
         found = None if dtype is None else np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError, Warning):  # NumPy's, for odd texts

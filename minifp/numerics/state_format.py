@@ -152,7 +152,7 @@ def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndar
         kernels = import_module("minifp.runtime.cpu.scaled_state")
         kernels.encode(x, starts, codes, scales, format.max)
         return
-    scales[:] = scales_of(np.maximum.reduceat(np.abs(x), starts), format)
+    scales[:] = scales_of(np.maximum.reduceat(np.abs(x), starts.astype(np.intp)), format)
     with np.errstate(all="ignore"):
         y = np.clip(x * _spread(scales, starts, x.size), -format.max, format.max)
     codes[:] = downcast(np.where(np.isfinite(x), y, x), format.dtype)
@@ -168,4 +168,4 @@ def decode(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, x: np.ndar
 
 def _spread(scales, starts, n):
     """The scale of each of n numbers."""
-    return np.repeat(scales, np.diff(starts, append=n))
+    return np.repeat(scales, np.diff(starts, append=n).astype(np.intp))

@@ -10,7 +10,6 @@ such as "e5m7", are stored as unsigned integers; the metadata has the formats of
 import hashlib
 import json
 import math
-import struct
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, CheckpointError, MinifpError
 from minifp.numerics.formats import as_dtype, is_float
-from minifp.saving import files
+from minifp.saving import files, safetensors_format
 
 VERSION = 1  # of the tree; a larger one is refused
 OWN = "minifp/"  # begins the names of tensors that belong to the tree
@@ -31,17 +30,6 @@ DTYPES = {name: np.dtype(dtype) for name, dtype in NATIVE.items()}
 DTYPES |= {name: as_dtype(format) for name, format in CODED.items()}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 FORMATS = "minifp.formats"  # in the metadata: of codes in formats for which safetensors has no name
-
-
-def library():
-    """The safetensors module. Raises CheckpointError with the line that installs it."""
-    try:
-        import safetensors.numpy
-    except ImportError:
-        raise CheckpointError(
-            "checkpoints need safetensors: python -m pip install safetensors"
-        ) from None
-    return safetensors
 
 
 def write(path, arrays, tree):
@@ -71,23 +59,14 @@ def is_saved(dtype):
 
 
 def _content_of(tensors, metadata):
-    """The file of these tensors. safetensors' own writer is given codes as integers, and what they
-    are goes into the header, which is JSON behind its length."""
-    coded = {name: a.dtype for name, a in tensors.items() if a.dtype.kind == "V"}
-    unnamed = {name: name_of(dtype) for name, dtype in coded.items() if dtype not in NAMES}
+    """The file of these tensors. What the format has no name for, is integers there."""
+    unnamed = {name: name_of(a.dtype) for name, a in tensors.items() if a.dtype not in NAMES}
     if unnamed:
         metadata |= {FORMATS: json.dumps(unnamed)}
-    codes = {n: a.view(a.dtype[0]) if n in coded else a for n, a in tensors.items()}
-    content = library().numpy.save(codes, metadata)
-    if not coded:
-        return content
-    (size,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8 : 8 + size])
-    for name, dtype in coded.items():
-        header[name]["dtype"] = NAMES.get(dtype, header[name]["dtype"])
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + content[8 + size :]
+    named = {name: a.view(a.dtype[0]) if name in unnamed else a for name, a in tensors.items()}
+    return safetensors_format.serialize(
+        {name: (NAMES[a.dtype], a) for name, a in named.items()}, metadata
+    )
 
 
 def read(path):
@@ -110,9 +89,8 @@ def read(path):
 
 def _read(content):
     try:
-        found = library().deserialize(content)
-        (size,) = struct.unpack("<Q", content[:8])
-        metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        found = safetensors_format.deserialize(content)
+        metadata = safetensors_format.header_of(content).get("__metadata__", {})
         formats = json.loads(metadata.get(FORMATS, "{}"))
         tensors = {name: _array(name, entry, formats.get(name)) for name, entry in found}
         is_ours = "minifp.tree" in metadata

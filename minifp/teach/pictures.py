@@ -1,16 +1,13 @@
 """Pictures of lessons: each with the same as a table, and with sliders where there are widgets."""
 
-import io
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
 from minifp.errors import ArgumentError
-from minifp.report import in_notebook
+from minifp.report import drawing, in_notebook
 from minifp.report.plain_text import columns as text_columns
 from minifp.teach import mode
-
-WIDTH = 160  # dots of an inch, in a PNG
 
 
 def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -25,11 +22,10 @@ def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Seque
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(columns) for row in cells):
         raise ArgumentError(f"show: each row needs {len(columns)} values, as columns has names")
-    png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=WIDTH, bbox_inches="tight")
+    png = drawing.bytes_of(figure, "png")
     _close(figure)
     metadata = {"image/png": {"alt": caption}}
-    display({"image/png": png.getvalue(), "text/plain": caption}, raw=True, metadata=metadata)
+    display({"image/png": png, "text/plain": caption}, raw=True, metadata=metadata)
     table = in_notebook.plain_table(list(columns), cells)
     display(
         HTML(

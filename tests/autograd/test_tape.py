@@ -1,6 +1,7 @@
 """The tape: what is recorded, how backward walks it, what it lets go of, and what it refuses."""
 
 import gc
+import inspect
 import math
 import threading
 import weakref
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import nn, optim
-from minifp.autograd import tape
+from minifp.autograd import small_stack, tape
 from minifp.numerics.formats import float16, float32, float64
 
 
@@ -56,6 +57,28 @@ def test_a_chain_of_50000_operations_runs_and_is_freed(backward):
     del y
     gc.collect()
     assert last() is None
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_a_chain_is_freed_one_by_one_where_the_stack_is_small(backward, monkeypatch):
+    """As in a browser."""
+    deepest = []
+
+    def freed(node):
+        deepest.append(len(inspect.stack(0)))
+        small_stack.put_parents_aside(node)
+
+    monkeypatch.setattr(tape.Node, "__del__", freed, raising=False)
+    x = leaf(1.0)
+    y = x
+    for _ in range(100):
+        y = -y
+    if backward:
+        y.backward()
+    del y
+    gc.collect()
+    assert len(deepest) >= 100 and max(deepest[1:]) - min(deepest) <= 2
+    assert not small_stack._aside
 
 
 def test_a_ladder_of_diamonds_is_walked_once_and_not_once_a_path():

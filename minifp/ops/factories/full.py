@@ -120,7 +120,10 @@ def arange(
         raise ArgumentError("arange: step=0: expected another number")
     if (end - start) / step < 0:
         raise ArgumentError(f"arange: from {start} to {end} in steps of {step}: the wrong way")
-    return tensor(np.arange(start, end, step), dtype, device, requires_grad)
+    numbers = np.arange(start, end, step)
+    if numbers.dtype.kind == "i":
+        numbers = numbers.astype(np.int64, copy=False)
+    return tensor(numbers, dtype, device, requires_grad)
 
 
 @public("fp")

@@ -122,7 +122,8 @@ def pooled(name, input, axes, return_indices):
         return y
     array = input.array if isinstance(input, Tensor) else input
     chosen = moved(max_pool_forward(array, axes=axes)[1], "cpu")
-    return y, Tensor(moved(places_of(chosen, axes), device_of(array)))
+    places = places_of(chosen, axes).astype(np.int64, copy=False)
+    return y, Tensor(moved(places, device_of(array)))
 
 
 @public("fp F", autocast="exact")

@@ -20,9 +20,9 @@ from minifp.ops.reductions.min_max import SELECTIONS, ValuesAndIndices
 def order_of(x, axis, descending):
     """The places (int64) of the numbers of an array in their order along an axis."""
     if not descending:
-        return np.argsort(x, axis, kind="stable")
+        return np.argsort(x, axis, kind="stable").astype(np.int64, copy=False)
     last = x.shape[axis] - 1  # sorted backwards and turned round, equal ones are in order again
-    return last - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    return last - np.flip(order_of(np.flip(x, axis), axis, False), axis)
 
 
 @public("fp Tensor", autocast="exact")

@@ -59,6 +59,8 @@ def where_backward(dz, condition, x_shape, y_shape, to):
 def where_op(condition, x, y):
     condition = _booleans("where: a condition", condition)
     check_operands(x, y)
+    if type(x) is type(y) is int:
+        x = np.int64(x)  # in a browser NumPy's own has 32 bits
     return where_forward(condition, x, y), (condition, np.shape(x), np.shape(y)), where_backward
 
 

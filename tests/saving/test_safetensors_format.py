@@ -1,0 +1,88 @@
+"""Our own writing and reading of safetensors, held against the library's."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from minifp.saving import safetensors_format
+from minifp.saving.tensor_file import NATIVE
+
+safetensors = pytest.importorskip("safetensors.numpy")
+
+METADATA = {"format": "pt", "own": '{"é": "\n"}'}
+
+
+def tensors():
+    """Arrays of all kinds that NumPy has, of several shapes, in no order."""
+    random, found = np.random.default_rng(0), {}
+    for i, (kind, dtype) in enumerate(NATIVE.items()):
+        for shape in ((), (3,), (2, 0), (2, 3)):
+            a = random.integers(0, 100, shape).astype(dtype)
+            found[f"{'zyxé'[i % 4]}.{kind}{len(shape)}{shape}"] = kind, np.asarray(a)
+    return found
+
+
+def split(content):
+    """(header, data)"""
+    (size,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def test_what_is_written_are_the_librarys_bytes_but_for_the_order_of_metadata():
+    ours = safetensors_format.serialize(tensors(), METADATA)
+    theirs = safetensors.save({name: a for name, (_, a) in tensors().items()}, METADATA)
+    assert split(ours) == split(theirs) and len(ours) == len(theirs)
+    assert [*split(ours)[0]] == [*split(theirs)[0]]
+    assert ours == safetensors_format.serialize(dict(reversed(tensors().items())), METADATA)
+    one = dict([*tensors().items()][:1])
+    assert safetensors_format.serialize(one, {}) == safetensors.save(
+        {n: a for n, (_, a) in one.items()}, {}
+    )
+
+
+def test_what_is_read_is_what_the_library_reads():
+    content = safetensors_format.serialize(tensors(), METADATA)
+    theirs = dict(safetensors_format.deserialize(content))
+    ours = dict(safetensors_format.parse(content))
+    assert {*ours} == {*theirs} == {*tensors()}
+    for name, entry in ours.items():
+        assert entry["dtype"] == theirs[name]["dtype"]
+        assert entry["shape"] == theirs[name]["shape"]
+        assert entry["data"] == bytes(theirs[name]["data"])
+
+
+def made(header, data=b"\0" * 8):
+    """A file with this header."""
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    """What a header says of a tensor."""
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+DAMAGED = {
+    "empty": b"",
+    "short": b"\1\0\0",
+    "no header": struct.pack("<Q", 100) + b"{}",
+    "vast header": struct.pack("<Q", 2**60) + b"{}",
+    "no JSON": struct.pack("<Q", 2) + b"{!",
+    "no table": struct.pack("<Q", 2) + b"[]",
+    "shape": made({"a": entry(shape=(3,))}),
+    "negative": made({"a": entry(shape=(-1, -2))}),
+    "gap": made({"a": entry(offsets=(0, 8)), "b": entry(offsets=(12, 20))}, b"\0" * 20),
+    "overlap": made({"a": entry(), "b": entry(offsets=(4, 12))}, b"\0" * 12),
+    "rest": made({"a": entry()}, b"\0" * 12),
+    "truncated": made({"a": entry()}, b"\0" * 4),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_what_the_library_refuses_is_refused(damage):
+    with pytest.raises(Exception):  # noqa: B017 (the library has classes of its own)
+        safetensors_format.deserialize(DAMAGED[damage])
+    with pytest.raises(ValueError):
+        safetensors_format.parse(DAMAGED[damage])
