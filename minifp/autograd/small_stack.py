@@ -6,10 +6,8 @@ long, and stops in time where it knows how much stack there is. In WebAssembly i
 one frees them, one after the other.
 """
 
-import sys
 from typing import Any
 
-IS_SMALL = sys.platform == "emscripten"
 _aside: list[Any] = []
 _frees = False
 

@@ -16,6 +16,7 @@ from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
 from minifp.numerics.formats import is_float
+from minifp.runtime.browser import IN_BROWSER
 from minifp.runtime.device import as_array, checked_array, is_array
 
 # With on_record(node, outputs), on_gradient(node, gradient), on_release(node); and, if they like,
@@ -224,5 +225,5 @@ class Node:
             observer.on_release(self)
         self.saved = self.watched = None
 
-    if small_stack.IS_SMALL:
+    if IN_BROWSER:
         __del__ = small_stack.put_parents_aside

@@ -14,7 +14,7 @@ def shown(items, what: str, total: int | None = None):
     try:
         for i, item in enumerate(items):
             if bar is None and time.monotonic() - started > PATIENCE:
-                from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets
+                from minifp.runtime.bars import tqdm
 
                 bar = tqdm(total=len(items) if total is None else total, initial=i, desc=what)
             yield item

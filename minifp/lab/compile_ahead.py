@@ -56,7 +56,7 @@ def compile_ahead(models: Iterable[str], progress: bool = True) -> list[Compiled
 
     Raises ArgumentError for a model that is none of MODELS.
     """
-    from tqdm.auto import tqdm
+    from minifp.runtime.bars import tqdm
 
     for name in (models := [*models]):
         if name not in MODELS:

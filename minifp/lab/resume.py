@@ -54,7 +54,7 @@ def train_one(
     total = total_steps(task, data[0])
     checkpoints = Checkpoints(settings(task, data), path, every, resume, origin_of(base, device))
     shown = {"desc": task.name, "unit": "step", "mininterval": 0.5, "disable": not progress}
-    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+    from minifp.runtime.bars import tqdm
 
     with tqdm(total=total, initial=min(before.get("steps", 0), total), **shown) as bar:
 

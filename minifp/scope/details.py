@@ -34,7 +34,7 @@ def of_step(recorded: Recorded, seed: float, progress: bool = True) -> dict[str,
     progress: whether a bar is shown. Where the step cannot be looked at, as on a GPU, the reason is
     under "refused", and training goes on.
     """
-    from tqdm import tqdm
+    from minifp.runtime.bars import tqdm
 
     details: dict[str, Any] = {}
     shown = {"desc": "one step in detail", "unit": "part", "leave": False, "disable": not progress}

@@ -72,7 +72,7 @@ def looked_at(task, precision, seed, data, looks, progress) -> Microscope:
 
 def bar_of(task, total, progress):
     """The progress bar."""
-    from tqdm.auto import tqdm
+    from minifp.runtime.bars import tqdm
 
     shown = {"desc": task.name, "unit": "step", "mininterval": 0.5}
     return tqdm(total=total, disable=not progress, **shown)

@@ -161,7 +161,7 @@ def check_room(memory, most: int) -> None:
 
 def bar_of(name: str, progress: bool) -> Any:
     """The progress bar, of which nobody knows the end."""
-    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+    from minifp.runtime.bars import tqdm
 
     return tqdm(desc=name, unit=" trials", disable=not progress, leave=False)
 

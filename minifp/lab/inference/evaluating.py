@@ -203,7 +203,7 @@ def ordered(precisions: list[str]) -> list[str]:
 
 def each(trained, precisions, batch, repeats, progress):
     """Judge one checkpoint after the other, and show how far it is."""
-    from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+    from minifp.runtime.bars import tqdm
 
     total = len(trained) * len(precisions) * (1 + repeats)
     shown = {"unit": "pass", "mininterval": 0.5, "disable": not progress, "leave": False}

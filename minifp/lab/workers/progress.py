@@ -31,7 +31,7 @@ class Progress:
         self.bar: Any = None
 
     def __enter__(self) -> "Progress":
-        from tqdm.auto import tqdm  # here, because it looks for a notebook's widgets when imported
+        from minifp.runtime.bars import tqdm
 
         total = sum(self.left.values())
         settings = {"unit": "step", "mininterval": 0.5, "bar_format": FORMAT}

@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from minifp.errors import ArgumentError
+from minifp.runtime.browser import IN_BROWSER
 
 # What MINIFP_KERNELS may be: "numba", which is the same as none; "numpy", references alone;
 # "checked", which verifies what derived kernels trust (see checked.py).
@@ -18,8 +19,11 @@ MODES = ("numba", "numpy", "checked")
 
 
 def kernels_mode() -> str:
-    """What MINIFP_KERNELS says. Raises ArgumentError for what is none of MODES."""
-    mode = os.environ.get("MINIFP_KERNELS") or MODES[0]
+    """What MINIFP_KERNELS says; by itself "numpy" in a browser, which cannot compile, else "numba".
+
+    Raises ArgumentError for what is none of MODES.
+    """
+    mode = os.environ.get("MINIFP_KERNELS") or ("numpy" if IN_BROWSER else MODES[0])
     if mode not in MODES:
         raise ArgumentError(
             f"environment variable MINIFP_KERNELS={mode!r}: expected numba, numpy or checked"
@@ -58,7 +62,7 @@ def can_derive() -> bool:
 def why_not_derived() -> str:
     """Why no kernel is derived from its reference; "" where they are."""
     if kernels_mode() == "numpy":
-        return "MINIFP_KERNELS=numpy"
+        return "a browser has no compiler" if IN_BROWSER else "MINIFP_KERNELS=numpy"
     error = _error_of("minifp.runtime.cpu.pointwise")
     return "" if error is None else f"compiled kernels do not load: {type(error).__name__}: {error}"
 

@@ -51,7 +51,7 @@ def body(findings: Record, prefix: str, progress: bool = False) -> str:
 def with_bar(parts: list):
     """The sections as they are made, beside a progress bar; not for notebooks, whose outputs are
     kept, and where tqdm complains if there are no widgets."""
-    from tqdm.auto import tqdm
+    from minifp.runtime.bars import tqdm
 
     options = {"delay": 2, "desc": "the microscope's page", "unit": "section", "leave": False}
     return tqdm(parts, **options)
