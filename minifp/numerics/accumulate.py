@@ -56,6 +56,7 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.sum_format import as_sum_format
 from minifp.runtime import cpu
+from minifp.runtime.browser import IN_BROWSER
 
 COMPILED = {float16: "minifp.numerics.accumulate_numba"}  # by the format of sequential sums
 
@@ -85,7 +86,7 @@ def _primitives(sums):
     if sums.chunk is None and format_of(sums.dtype).bits >= 32:
         return Primitives(
             sum=plain_sum,
-            dot=partial(checked_dot, np.matmul),
+            dot=partial(checked_dot, dot_of_rows if IN_BROWSER else np.matmul),
             cumsum=partial(directed, plain_cumsum),
             prod=plain_prod,
             cumprod=plain_cumprod,
@@ -118,6 +119,15 @@ def checked_dot(product, a, b):
         rows = a.reshape(-1, a.shape[-1])
         return product(rows, b).reshape(*a.shape[:-1], b.shape[-1])
     return product(a, b)
+
+
+def dot_of_rows(a, b):
+    """np.matmul where there is no BLAS, as in WebAssembly: einsum reads both operands along the
+    summed axis, which is up to twenty times faster there."""
+    if a.dtype != b.dtype:
+        return np.matmul(a, b)
+    a, columns = np.ascontiguousarray(a), np.ascontiguousarray(b.swapaxes(-1, -2))
+    return np.einsum("...ik,...jk->...ij", a, columns)
 
 
 def _fit(a, b):
