@@ -49,7 +49,7 @@ def as_array(data: Data) -> np.ndarray:
     try:
         array = given if is_on_device(given) else np.asarray(given)
         if array.dtype == int and not isinstance(given, (np.ndarray, np.generic)):
-            array = array.astype(np.int64, copy=False)  # in a browser NumPy's own has 32 bits
+            array = np.asarray(array, np.int64)  # in a browser NumPy's own has 32 bits
     except ValueError as error:
         raise DTypeError(f"data is no array: {error}") from None
     if array.dtype.kind == "V" and not is_float(array.dtype):

@@ -122,7 +122,7 @@ def arange(
         raise ArgumentError(f"arange: from {start} to {end} in steps of {step}: the wrong way")
     numbers = np.arange(start, end, step)
     if numbers.dtype.kind == "i":
-        numbers = numbers.astype(np.int64, copy=False)
+        numbers = np.asarray(numbers, np.int64)  # in a browser NumPy's own have 32 bits
     return tensor(numbers, dtype, device, requires_grad)
 
 

@@ -122,7 +122,7 @@ def pooled(name, input, axes, return_indices):
         return y
     array = input.array if isinstance(input, Tensor) else input
     chosen = moved(max_pool_forward(array, axes=axes)[1], "cpu")
-    places = places_of(chosen, axes).astype(np.int64, copy=False)
+    places = np.asarray(places_of(chosen, axes), np.int64)
     return y, Tensor(moved(places, device_of(array)))
 
 

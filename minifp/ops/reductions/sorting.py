@@ -15,12 +15,14 @@ from minifp.ops.dims import as_axis, is_integer
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of
 from minifp.ops.reductions.min_max import SELECTIONS, ValuesAndIndices
+from minifp.runtime.cuda.arrays import is_on_device
 
 
 def order_of(x, axis, descending):
     """The places (int64) of the numbers of an array in their order along an axis."""
     if not descending:
-        return np.argsort(x, axis, kind="stable").astype(np.int64, copy=False)
+        order = np.argsort(x, axis, kind="stable")
+        return order if is_on_device(order) else np.asarray(order, np.int64)
     last = x.shape[axis] - 1  # sorted backwards and turned round, equal ones are in order again
     return last - np.flip(order_of(np.flip(x, axis), axis, False), axis)
 

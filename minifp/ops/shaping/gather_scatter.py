@@ -254,4 +254,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(np.max(i)) + 1
     i, classes = as_indices(i, num_classes, "one_hot", i), np.arange(num_classes)
     classes = to_device(classes) if is_on_device(i) else classes
-    return Tensor((i[..., None] == classes).astype(np.int64))
+    return Tensor(np.where(i[..., None] == classes, np.int64(1), np.int64(0)))
