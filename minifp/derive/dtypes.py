@@ -42,10 +42,7 @@ class CodedDtype:
     @property
     def dtype(self) -> np.dtype:
         """What NumPy asks for. Raises DTypeError."""
-        raise DTypeError(
-            f"NumPy has no {self.name}, and would take numbers for its codes: expected "
-            f'fp.tensor(array, dtype="{self.name}"), or fp.zeros(3, dtype="{self.name}")'
-        )
+        return for_numpy(self.codes)
 
     def __repr__(self) -> str:
         return f"dtype({self.name!r})"
@@ -67,6 +64,17 @@ def dtype_of(name: str, nbytes: int) -> np.dtype:
 def name_of(dtype: Any) -> str:
     """The name of the format that a dtype stores, or of the dtype."""
     return dtype.names[0] if dtype.kind == "V" and dtype.names else str(dtype)
+
+
+def for_numpy(dtype: np.dtype) -> np.dtype:
+    """A stored dtype, for NumPy's functions. Raises DTypeError for one of codes."""
+    if dtype.kind == "V":
+        name = name_of(dtype)
+        raise DTypeError(
+            f"NumPy has no {name}, and would take numbers for its codes: expected "
+            f'fp.tensor(array, dtype="{name}"), or fp.zeros(3, dtype="{name}")'
+        )
+    return dtype
 
 
 @cache

@@ -28,9 +28,9 @@ DESCRIBED = {  # those that `fp.explain` shows, widest first
     for name in ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 }
 
-float16, float32, float64 = (FORMATS[n].dtype for n in NATIVE_FORMATS)
+float16, float32, float64 = (FORMATS[n].stored for n in NATIVE_FORMATS)
 bfloat16, float8_e4m3fn, float8_e5m2 = (
-    shown(FORMATS[name].dtype) for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+    shown(FORMATS[name].stored) for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 )
 int32, int64, uint8, bool_ = (np.dtype(n) for n in ("int32", "int64", "uint8", "bool"))
 
@@ -66,7 +66,7 @@ def _format(dtype):
     """The Format that a dtype of NumPy's stores; None where it stores none."""
     if dtype.kind == "V" and dtype.names and len(dtype.names) == 1:
         format = format_named(dtype.names[0])
-        return format if format is not None and format.dtype == dtype else None
+        return format if format is not None and format.stored == dtype else None
     return FORMATS.get(name_of(dtype)) if dtype.kind == "f" and dtype.isnative else None
 
 
@@ -85,10 +85,10 @@ def as_dtype(dtype: Any) -> np.dtype:
     if isinstance(dtype, CodedDtype):
         return dtype.codes
     if isinstance(dtype, Format):
-        return dtype.dtype
+        return dtype.stored
     format = format_named(dtype) if isinstance(dtype, str) else None
     if format is not None:
-        return format.dtype
+        return format.stored
     if dtype is int:
         return np.dtype(np.int64)  # NumPy's has 32 bits in a browser
     try:
@@ -98,7 +98,7 @@ def as_dtype(dtype: Any) -> np.dtype:
     if found is not None and found.kind == "V" and not found.names:
         format = format_named(THEIRS.get(found.name, ""))  # of ml_dtypes
         if format is not None:
-            return format.dtype
+            return format.stored
     if (
         found is None
         or found.kind not in "fiub"
@@ -136,7 +136,7 @@ def wider(a: np.dtype, b: np.dtype) -> np.dtype:
         return np.promote_types(a, b)
     both = [format_of(dtype) for dtype in (a, b) if is_float(dtype)]
     holding = [*both, FORMATS["float16"], FORMATS["float32"], FORMATS["float64"]]
-    return next(f.dtype for f in holding if all(map(f.holds, both)))
+    return next(f.stored for f in holding if all(map(f.holds, both)))
 
 
 def numbers_in(x: np.ndarray) -> np.ndarray:

@@ -176,7 +176,7 @@ class Kernel:
                     f'{self.name} under "{precision}": maxima of earlier steps are kept on the CPU '
                     "only: expected arrays there, or operand_scale=current"
                 )
-            formats_in = {kind[0] for kind in found if kind} | {r.format.dtype for r in roundings}
+            formats_in = {kind[0] for kind in found if kind} | {r.format.stored for r in roundings}
             unknown, known = (sorted(map(name_of, d)) for d in (formats_in - COMPILED, COMPILED))
             if unknown:
                 raise PrecisionError(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from minifp.checks import check_choice, check_count, check_flag
-from minifp.derive.dtypes import NATIVE, dtype_of
+from minifp.derive.dtypes import NATIVE, dtype_of, for_numpy
 from minifp.errors import ArgumentError, PrecisionError
 
 NANS = ("ieee", "last", "none")
@@ -114,7 +114,7 @@ class Format:
         return said
 
     @property
-    def dtype(self) -> np.dtype:
+    def stored(self) -> np.dtype:
         """The dtype that stores it: see minifp/derive/dtypes.py.
 
         Raises PrecisionError for a format of numbers that float32 does not hold, in which minifp
@@ -127,6 +127,11 @@ class Format:
                 "8 bits of exponent and 23 of mantissa, and a bias near theirs)"
             )
         return dtype_of(name, self.bytes)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What NumPy asks for: `stored`. Raises DTypeError for a format that NumPy lacks."""
+        return for_numpy(self.stored)
 
     @property
     def fits_float32(self) -> bool:

@@ -198,7 +198,7 @@ def rounded(
     if is_on_device(x):
         along = tuple(range(x.ndim)) if to.scale == CURRENT else axes
         kernels = import_module("minifp.runtime.cuda.operands")
-        return kernels.rounded(x, to.format.dtype, along, largest, top)
+        return kernels.rounded(x, to.format.stored, along, largest, top)
     if amax is None and to.scale not in (None, ROW):
         amax = amax_of(x)
     if compiles(x) and rounds(to.format):
@@ -211,7 +211,7 @@ def rounded(
     with np.errstate(all="ignore"):  # Inf and NaN are values here, and small numbers become 0
         amax = np.abs(wide).max(axes, keepdims=True) if axes is not None else amax
         scale = np.asarray(1 if amax is None else scale_of(amax, largest), wide.dtype)
-        y = round_to(np.clip(wide * scale, -largest, largest), to.format.dtype)
+        y = round_to(np.clip(wide * scale, -largest, largest), to.format.stored)
         y = np.clip(y / scale, -top, top)
     return downcast(np.where(np.isfinite(wide), y, wide), x.dtype)
 

@@ -194,7 +194,7 @@ class Precision(precision_parts.InParts):
     def is_compiled(self) -> bool:
         """Whether compiled kernels read and write all its formats. Others, such as "e5m7", are
         computed with by the references."""
-        return all(is_compiled(format_of(getattr(self, name)).dtype) for name in STORED_FIELDS)
+        return all(is_compiled(format_of(getattr(self, name)).stored) for name in STORED_FIELDS)
 
     @cached_property
     def delay(self) -> int | None:

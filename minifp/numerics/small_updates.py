@@ -34,7 +34,7 @@ def check_small_updates(precision: Any) -> None:
         way = f"{way} and {STOCHASTIC}"
     elif precision.master_weights:
         problem = "with master_weights=on, which lose no update: expected master_weights=off"
-    elif not any(is_narrow(f.dtype) for f in stored):
+    elif not any(is_narrow(f.stored) for f in stored):
         problem = (
             f"with weights in {precision.weights}, which are not rounded after an update: expected "
             f"weights in fewer bits, such as weights={float16.name}"

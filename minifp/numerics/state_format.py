@@ -119,7 +119,7 @@ def check_state(precision: Any) -> None:
     names = " and ".join(dict.fromkeys(name_of(dtype) for dtype in (first, second)))
     if not any(takes_scale(format_of(dtype)) for dtype in (first, second)):
         why = f"state in {names}, which has all exponents of {float32.name}"
-    elif format_of(precision.weights).dtype == float64:
+    elif format_of(precision.weights).stored == float64:
         why = f"weights in {float64.name}, whose state is in that format, too"
     else:
         return
@@ -141,7 +141,7 @@ def scales_of(amax: np.ndarray, format: Format) -> np.ndarray:
     """The scale for each largest magnitude, (k) float32."""
     once = scale_of(amax, format.max)
     with np.errstate(all="ignore"):  # Inf and NaN are values here
-        return scale_of(round_to(amax * once, format.dtype) / once, format.max)
+        return scale_of(round_to(amax * once, format.stored) / once, format.max)
 
 
 def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndarray) -> None:
@@ -155,7 +155,7 @@ def encode(x: np.ndarray, starts: np.ndarray, codes: np.ndarray, scales: np.ndar
     scales[:] = scales_of(np.maximum.reduceat(np.abs(x), starts.astype(np.intp)), format)
     with np.errstate(all="ignore"):
         y = np.clip(x * _spread(scales, starts, x.size), -format.max, format.max)
-    codes[:] = downcast(np.where(np.isfinite(x), y, x), format.dtype)
+    codes[:] = downcast(np.where(np.isfinite(x), y, x), format.stored)
 
 
 def decode(codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, x: np.ndarray) -> None:

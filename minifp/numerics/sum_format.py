@@ -74,7 +74,7 @@ def sum_format(text: str, switch: str = "sums") -> SumFormat:
                 f"{switch}={text!r}: expected at most {MOST_MANTISSA} bits of mantissa, so that "
                 "float32, in which each step is computed, rounds as if it were exact"
             )
-        return SumFormat(format.dtype)
+        return SumFormat(format.stored)
     word, _, count = text.partition(":")
     digits = count.lstrip("0")
     if word == CHUNKED and count.isascii() and count.isdigit() and 1 <= len(digits) <= MOST_DIGITS:

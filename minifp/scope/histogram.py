@@ -46,7 +46,7 @@ OTHERS = 3  # what lies in no bin: zeros, Inf, NaN
 HALF = FORMATS[float16.name]
 BLOCK = 65536  # numbers whose counting takes little memory
 UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-OF_DTYPE = {FORMATS[name].dtype: FORMATS[name] for name in NATIVE}
+OF_DTYPE = {FORMATS[name].stored: FORMATS[name] for name in NATIVE}
 
 
 @dataclass
@@ -195,7 +195,7 @@ def count(x: np.ndarray, format: Format) -> tuple[np.ndarray, float, float]:
         counts += more
         ends.append((low, high))
     low = min((low for low, _ in ends if low), default=0)
-    edges = np.array([low, max(high for _, high in ends)], UNSIGNED[x.itemsize]).view(format.dtype)
+    edges = np.array([low, max(high for _, high in ends)], UNSIGNED[x.itemsize]).view(format.stored)
     return counts, float(edges[0]), float(edges[1])
 
 

@@ -150,7 +150,7 @@ def alone_of(run: Wanted, update: np.ndarray) -> dict[str, np.ndarray]:
     wants, found = run.updated != run.wide, {}
     with np.errstate(all="ignore"):
         for name in dict.fromkeys((*ALONE, *own)):
-            before = round_to(run.wide, format_of(name).dtype)
-            after = round_to(before + update, format_of(name).dtype)
+            before = round_to(run.wide, format_of(name).stored)
+            after = round_to(before + update, format_of(name).stored)
             found[name] = wants & (after == before)
     return found

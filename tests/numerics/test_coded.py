@@ -34,8 +34,12 @@ def test_numpy_does_not_take_numbers_for_codes():
     for asked in (made.astype, np.dtype, partial(np.ones, 3), partial(np.array, [1.0, 2.0])):
         with pytest.raises(TypeError, match="bfloat16"):
             asked(fp.bfloat16)
+        for name in ("bfloat16", "e5m7"):
+            with pytest.raises(TypeError, match=f"NumPy has no {name}.*fp.tensor"):
+                asked(format_named(name))
     with pytest.raises(TypeError, match="float8_e5m2"):
         np.zeros_like(made, dtype=fp.tensor([1.0], dtype="float8_e5m2").dtype)
+    assert made.astype(fp.Format("e5m10")).dtype == np.ones(3, fp.Format("e5m10")).dtype == float16
 
 
 @each

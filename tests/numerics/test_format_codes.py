@@ -54,7 +54,7 @@ def test_codes_and_values_are_those_of_numpy(name):
     with np.errstate(all="ignore"):
         x = np.ldexp(NUMBERS.astype(np.float64) * (1 + 2**-30), rng.integers(-60, 30, NUMBERS.size))
         x = x[~np.isnan(x)]
-        expected = x.astype(format.dtype)
+        expected = x.astype(format.stored)
     codes = codes_of(x, format)
     np.testing.assert_array_equal(codes, expected.view(codes.dtype))
     np.testing.assert_array_equal(values_of(codes, format), expected)

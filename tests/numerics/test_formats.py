@@ -54,7 +54,7 @@ def test_limits_are_those_of_ieee_754(name):
     assert (f.max, f.eps) == (info.max, info.eps)
     assert f.smallest_normal == info.smallest_normal
     assert f.smallest_subnormal == info.smallest_subnormal
-    assert (f.bytes, f.dtype) == (info.dtype.itemsize, info.dtype)
+    assert (f.bytes, f.stored) == (info.dtype.itemsize, info.dtype)
 
 
 @pytest.mark.parametrize("name", ["float16", "float32"])

@@ -28,7 +28,7 @@ def numbers(n, seed=0):
 
 
 def encoded(x, starts, format):
-    codes, scales = np.empty(x.size, format.dtype), np.empty(starts.size, np.float32)
+    codes, scales = np.empty(x.size, format.stored), np.empty(starts.size, np.float32)
     encode(x, starts, codes, scales)
     return codes, scales
 

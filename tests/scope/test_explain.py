@@ -34,7 +34,7 @@ numbers = fractions.map(Exact.of) | st.floats().map(Exact.of)
 def dtype_of(format):
     """The NumPy dtype of a format; ml_dtypes has those that NumPy lacks."""
     if format.name in NATIVE:
-        return format.dtype
+        return format.stored
     return np.dtype(getattr(pytest.importorskip("ml_dtypes"), format.name))
 
 
@@ -127,8 +127,8 @@ def test_each_code_has_the_value_that_numpy_and_ml_dtypes_give_it(format):
 @pytest.mark.parametrize("format", [FORMATS[n] for n in NATIVE], ids=NATIVE)
 def test_neighbours_are_those_of_nextafter_and_ulps_those_of_spacing(format):
     bits = [c for c in codes(format) if Stored(format, c).is_finite]
-    x = np.array(bits, f"u{format.bytes}").view(format.dtype)
-    ends = format.dtype.type([-np.inf, np.inf])
+    x = np.array(bits, f"u{format.bytes}").view(format.stored)
+    ends = format.stored.type([-np.inf, np.inf])
     with np.errstate(all="ignore"):
         below, above = (np.nextafter(x, end).astype(float).tolist() for end in ends)
         gaps = np.spacing(np.abs(x)).astype(float).tolist()

@@ -173,7 +173,7 @@ def formats_text() -> str:
     """In which formats compiled kernels store numbers."""
     if cpu.numba_error(is_tried=True) is not None or not cpu.can_compile():
         return "all stored by NumPy, and those that NumPy lacks slowly: no kernel is compiled"
-    fast = [name for name, format in FORMATS.items() if is_compiled(format.dtype)]
+    fast = [name for name, format in FORMATS.items() if is_compiled(format.stored)]
     return f"compiled for {', '.join(fast)}; others run as NumPy, a hundred times slower"
 
 
