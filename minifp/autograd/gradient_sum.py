@@ -7,7 +7,7 @@ which compiled is one pass that leaves no float32 array behind.
 
 import numpy as np
 
-from minifp.numerics import policy
+from minifp.numerics import rules
 from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import downcast, float32, upcast
 from minifp.runtime.device import as_array, is_writeable
@@ -24,7 +24,7 @@ class GradientSum:
     def add(self, gradient, precision):
         """Add one; none of them is written to, as they may belong to somebody else."""
         total = self.total
-        format = policy.meeting_format(total.dtype, precision)
+        format = rules.meeting_format(total.dtype, precision)
         if format == float32 and gradient.dtype.itemsize <= float32.itemsize:
             self.second = gradient
         else:

@@ -20,7 +20,7 @@ from minifp.autograd.promoted import where_promoted
 from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import DTypeError, MinifpError, ShapeError
-from minifp.numerics import autocast, policy
+from minifp.numerics import autocast, policy, rules
 from minifp.numerics.amax_history import Site
 from minifp.numerics.formats import is_float
 from minifp.runtime.callers import PACKAGE, warn_once
@@ -181,12 +181,12 @@ def _enter(name, args, are_weights):
     if precision.operations is None:
         key = dtypes, are_weights
         if key not in precision.resolved:
-            precision.resolved[key] = policy.entry(dtypes, are_weights, precision)
+            precision.resolved[key] = rules.entry(dtypes, are_weights, precision)
         wanted = precision.resolved[key]
     else:
         floating = [(d, a.ndim) for d, a in zip(dtypes, args) if d is not None]
         strong = [d for d, ndim in floating if ndim] or [d for d, _ in floating]
-        wanted = policy.autocast_format(name, strong, precision)
+        wanted = rules.autocast_format(name, strong, precision)
     if wanted is None:
         return args
     if precision.operations is None and module_path.get():

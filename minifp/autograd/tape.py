@@ -14,7 +14,7 @@ from minifp.autograd import small_stack
 from minifp.autograd.storage import Storage
 from minifp.derive.dtypes import shown
 from minifp.errors import DTypeError, ShapeError, TapeError
-from minifp.numerics import policy
+from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.runtime.browser import IN_BROWSER
 from minifp.runtime.device import as_array, checked_array, is_array
@@ -114,7 +114,7 @@ class Tensor:
         if not is_float(self.dtype) and requires_grad:
             raise TapeError(f"only floating tensors have gradients, not {self.dtype}")
         precision = self.precision or policy.get_precision()
-        here = policy.gradient_format(self.dtype, self.ndim == 0, precision)
+        here = rules.gradient_format(self.dtype, self.ndim == 0, precision)
         self.gradient_dtype = here if requires_grad else None
         self.storage.share(self)  # an optimizer may move a leaf
         return self
@@ -203,7 +203,7 @@ class Node:
         self.precision, self.module = policy.get_precision(), module_path.get()
         self.shapes = tuple([out.shape for out in outputs])
         self.formats = tuple(
-            [policy.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs]
+            [rules.gradient_format(out.dtype, out.ndim == 0, self.precision) for out in outputs]
         )
 
     def watch(self, *groups: Iterable[Any]) -> None:

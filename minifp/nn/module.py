@@ -19,7 +19,7 @@ from minifp.errors import ArgumentError, DTypeError, MinifpError, PrecisionError
 from minifp.nn.door import entering
 from minifp.nn.hidden import warn_of_hidden
 from minifp.nn.parameter import Buffer, Parameter
-from minifp.numerics import policy
+from minifp.numerics import policy, rules
 from minifp.numerics.formats import is_float
 from minifp.ops.creation import warn_of_overflow
 from minifp.ops.methods import wanted
@@ -439,7 +439,7 @@ class Module:
     def _told_precision(self):
         """A line on how it is stored and trained; "" where that is float32, as elsewhere."""
         stored = {p.dtype for _, p in self._named(Parameter)} or {policy.float32}
-        masters, scale = policy.as_trained(self.precision, stored)
+        masters, scale = rules.as_trained(self.precision, stored)
         formats = " and ".join(sorted(name_of(d) for d in stored))
         if str(self.precision) == formats == policy.SINGLE:
             return ""

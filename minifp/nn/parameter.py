@@ -9,7 +9,8 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import as_dtype, downcast, float32, is_float, upcast, wider
-from minifp.numerics.policy import Precision, get_precision, gradient_format
+from minifp.numerics.policy import Precision, get_precision
+from minifp.numerics.rules import gradient_format
 from minifp.runtime.callers import warn_once
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.device import as_array, as_device, device_of, empty, moved

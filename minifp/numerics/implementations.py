@@ -16,7 +16,7 @@ from minifp.derive.trace_rows import RowFormulas
 from minifp.numerics.compiled import compiled_kernel_of, compiled_kernels_in
 from minifp.numerics.dispatch import on_gpu_rows
 from minifp.numerics.kernels import Kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.runtime import cpu
 from minifp.runtime.callers import PACKAGE
 

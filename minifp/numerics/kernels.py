@@ -32,8 +32,9 @@ from minifp.numerics.formats import (
 )
 from minifp.numerics.guarded import Guarded
 from minifp.numerics.operands import STATE, Axes, Operand, entered, rounded, steps_of
-from minifp.numerics.policy import COMPUTE, GIVEN, ROLES, Rule, get_precision, resolve
+from minifp.numerics.policy import get_precision
 from minifp.numerics.products import PRODUCTS, product_of
+from minifp.numerics.rules import COMPUTE, GIVEN, ROLES, Rule, resolve
 from minifp.numerics.shapes import shaped
 from minifp.numerics.sum_format import SumFormat
 from minifp.runtime.cpu import NumbaError, can_derive

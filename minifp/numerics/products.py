@@ -14,7 +14,7 @@ enters, as no gradient does in fprop. So they differ in what they need:
 
     float16,wgrad:accumulate=float32
 
-A kernel's rule says which product it is (`product_of`); `policy.resolve` asks for the switches of
+A kernel's rule says which product it is (`product_of`); `rules.resolve` asks for the switches of
 that one (`of_product`).
 """
 

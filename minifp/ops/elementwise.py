@@ -19,7 +19,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.formats import float32, upcast, wider
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.creation import storage_dtype
 from minifp.runtime.shapes import stretched

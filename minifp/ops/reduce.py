@@ -18,7 +18,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, as_native, is_float
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
 from minifp.ops.public import public
 from minifp.typing import DType, Ints

@@ -9,7 +9,7 @@ rounded once to the format they are kept in. In float16 eps must be 6e-8 or more
 
 import numpy as np
 
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.gradient_clip import squared_norm
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 

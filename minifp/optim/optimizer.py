@@ -13,7 +13,8 @@ from minifp.errors import ArgumentError, PrecisionError, TapeError
 from minifp.numerics import kernels
 from minifp.numerics.formats import float32, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
-from minifp.numerics.policy import get_precision, resolve
+from minifp.numerics.policy import get_precision
+from minifp.numerics.rules import resolve
 from minifp.numerics.state_format import SINGLE, StateFormat, length_of
 from minifp.optim import saving
 from minifp.optim.block import Block, Gradients

@@ -12,7 +12,7 @@ and v are rounded once to the format they are kept in.
 
 import numpy as np
 
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_moments
 

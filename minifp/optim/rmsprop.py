@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.optim.optimizer import GivenParameters, Optimizer
 from minifp.optim.update_rule import update_rule, with_decay
 

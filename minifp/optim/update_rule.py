@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.kernels import Kernel
-from minifp.numerics.policy import Rule
+from minifp.numerics.rules import Rule
 from minifp.runtime.cpu import can_compile
 
 

@@ -22,7 +22,7 @@ from minifp.autograd.gradient_clip import (
 from minifp.autograd.tape import Tensor
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError
-from minifp.numerics.policy import as_trained, largest_gradient_of
+from minifp.numerics.rules import as_trained, largest_gradient_of
 from minifp.numerics.state_format import StateFormat
 from minifp.optim.optimizer import Optimizer
 from minifp.runtime.cuda import arrays

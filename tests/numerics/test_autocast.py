@@ -14,7 +14,7 @@ import minifp.nn.functional as F
 from minifp import nn, optim
 from minifp.numerics import autocast
 from minifp.numerics.formats import as_dtype, bfloat16, float16, float32, float64
-from minifp.numerics.policy import largest_gradient_of
+from minifp.numerics.rules import largest_gradient_of
 
 IN = {"float16": "autocast", "bfloat16": "autocast-bfloat16"}
 

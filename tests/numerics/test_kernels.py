@@ -11,7 +11,7 @@ import minifp as fp
 from minifp.numerics import kernels
 from minifp.numerics.formats import float16, float32, float64, int64
 from minifp.numerics.kernels import KERNELS, Kernel, kernel
-from minifp.numerics.policy import COMPUTE, GIVEN, ROLES
+from minifp.numerics.rules import COMPUTE, GIVEN, ROLES
 from minifp.runtime.cuda import arrays
 from minifp.runtime.device import as_device
 

@@ -1,4 +1,4 @@
-"""Precision: its switches, its text, which one is active where; and what a rule makes of it."""
+"""Precision: its switches, its text, and which one is active where."""
 
 import dataclasses
 import pickle
@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 import minifp as fp
 from minifp import nn
-from minifp.numerics import policy
+from minifp.numerics import policy, rules
 from minifp.numerics.autocast import CHOICES, KIND_OF, LOWS, Table
 from minifp.numerics.formats import FORMATS, float16, float32, float64
-from minifp.numerics.policy import COMPUTE, GIVEN, NAMED, SWITCHES, Precision, Rule, resolve
+from minifp.numerics.policy import NAMED, SWITCHES, Precision
 from minifp.numerics.precision_parts import SHARED, whole_of
-from minifp.numerics.sum_format import SumFormat
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -167,7 +166,7 @@ def test_the_precisions_of_parts_know_their_whole_also_from_a_pickle():
     for parts in ("head=float32", {"head": NAMED["mixed"]}, {"head": "mixed;a=float32"}, 3):
         with pytest.raises(fp.PrecisionError, match="expected .*precision"):
             Precision(parts=parts)
-    assert policy.largest_gradient_of(Precision.parse("float32;head=mixed")) == 65504
+    assert rules.largest_gradient_of(Precision.parse("float32;head=mixed")) == 65504
 
 
 def test_text_names_the_nearest_precision_and_what_differs():
@@ -423,77 +422,3 @@ def test_a_wrong_default_in_the_environment_is_named():
     last = result.stderr.strip().splitlines()[-1]
     assert "PrecisionError" in last and "MINIFP_PRECISION" in last
     assert "'half'" in last and "mixed" in last
-
-
-# ---- a rule meets a precision -------------------------------------------------------------------
-
-F16, F32, F64, WEAK32 = (float16, False), (float32, False), (float64, False), (float32, True)
-
-
-@pytest.mark.parametrize(
-    "spec, kinds, out",
-    [
-        ("x", (F16, F32), float16),
-        ("y", (F16, F32), float32),
-        ("x y", (F16, F32), float32),
-        ("x y", (F16, WEAK32), float16),
-        ("x y", ((float16, True), WEAK32), float32),
-        ("x y", (F16, None), float16),
-        (COMPUTE, (F16, F16), float32),
-        (GIVEN, (F16, F64), float64),
-    ],
-)
-def test_a_result_takes_the_format_of_the_arguments_its_rule_names(spec, kinds, out):
-    for role in policy.ROLES:
-        formats = resolve(Rule(role, (spec,)), ("x", "y"), kinds, NAMED["mixed"])
-        assert formats.out == (out,)
-        assert formats.compute == (float64 if F64 in kinds else float32)
-
-
-def test_sums_are_in_what_the_precision_says_but_never_below_what_they_add():
-    rule = Rule("dot", ("x",))
-    for reduce, accumulate in ((float16, float32), (float32, float16), (float16, float16)):
-        p = Precision(storage="float16", reduce=reduce, accumulate=accumulate)
-        formats = resolve(rule, ("x",), (F16,), p)
-        assert (formats.sum_in, formats.dot_in) == (SumFormat(reduce), SumFormat(accumulate))
-        formats = resolve(rule, ("x",), (F64,), p)
-        assert formats.sum_in == formats.dot_in == SumFormat(float64)
-    wide = resolve(rule, ("x",), (F16,), Precision(storage="float16", accumulate="float64"))
-    assert (wide.compute, wide.dot_in) == (float64, SumFormat(float64))
-    p = Precision(accumulate="chunked:032")
-    for kind, compute, dot in ((F16, float32, (float16, 32)), (F64, float64, (float64, None))):
-        formats = resolve(rule, ("x",), (kind,), p)
-        assert (formats.compute, formats.dot_in, formats.sum_in.dtype) == (compute, dot, compute)
-    assert p.accumulate == "chunked:32"
-
-
-@pytest.mark.parametrize(
-    "dtypes, are_weights, text, met",
-    [
-        ((float16, float16), (False, True), "mixed", None),
-        ((float32, float16), (False, True), "mixed", float16),
-        ((float16, float32), (False, True), "mixed,weights=float32", float16),
-        ((float32, float32), (False, True), "mixed,weights=float32", float16),
-        ((float32, float16), (False, True), "mixed,activations=float32", float32),
-        ((None, float16), (False, True), "mixed", None),
-        ((float64, float64), (False, True), "float32", None),
-        ((float16, float32), (False, True), "float32", float32),
-        ((float16, float64), (False, True), "float32", float32),
-    ],
-)
-def test_products_with_weights_work_in_the_activation_format(dtypes, are_weights, text, met):
-    assert policy.entry(dtypes, are_weights, Precision.parse(text)) == met
-
-
-def test_gradients_of_what_is_stored_are_in_gradients_and_of_others_in_their_own():
-    p = NAMED["mixed"]
-    for dtype, scalar, expected in (
-        *((float16, False, float16), (float32, False, float32), (float32, True, float32)),
-        *((float64, False, float64), (float16, True, float16)),
-    ):
-        assert policy.gradient_format(dtype, scalar, p) == expected
-    wide = Precision.parse("mixed,gradients=float32")
-    assert policy.gradient_format(float16, False, wide) == float32
-    narrow = Precision.parse("float32,gradients=float16")  # the seed still meets float32
-    assert policy.gradient_format(float32, False, narrow) == float16
-    assert policy.gradient_format(float32, True, narrow) == float32

@@ -9,8 +9,9 @@ from minifp import nn
 from minifp.numerics import kernels
 from minifp.numerics.formats import float16, float32, format_of
 from minifp.numerics.kernels import KERNELS, kernel
-from minifp.numerics.policy import GIVEN, Precision
+from minifp.numerics.policy import Precision
 from minifp.numerics.products import DGRAD, FPROP, PRODUCTS, WGRAD
+from minifp.numerics.rules import GIVEN
 from minifp.ops.products.linear import linear_dw, linear_dx, linear_forward
 
 GRADIENTS = {"dy", "dz", "ds", "dh"}  # what kernels call them

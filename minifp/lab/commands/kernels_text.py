@@ -23,7 +23,7 @@ from minifp.numerics.implementations import (
     source_of,
     stored_formats,
 )
-from minifp.numerics.policy import ROLES
+from minifp.numerics.rules import ROLES
 from minifp.runtime.nearest import nearest
 
 TITLES = {"cpu": "CPU", "cuda": "GPU"}

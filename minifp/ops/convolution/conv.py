@@ -18,8 +18,8 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
 from minifp.numerics.products import WGRAD
+from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors, remembered
 from minifp.ops.missing_axes import AXES, guess_axes
 from minifp.ops.public import public

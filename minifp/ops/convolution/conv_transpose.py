@@ -12,8 +12,8 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
 from minifp.numerics.products import WGRAD
+from minifp.numerics.rules import GIVEN
 from minifp.ops.convolution.conv import (
     ALL_BUT_FIRST,
     ALL_BUT_SECOND,

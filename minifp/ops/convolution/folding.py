@@ -16,7 +16,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows
 from minifp.ops.shaping.shape import reshape

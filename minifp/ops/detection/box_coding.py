@@ -23,7 +23,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_positive, check_tensors
 from minifp.ops.detection.boxes import check_boxes, columns
 from minifp.ops.elementwise import sum_to

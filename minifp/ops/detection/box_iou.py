@@ -20,7 +20,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.detection.boxes import box_size, check_boxes, columns
 from minifp.ops.elementwise import sum_to
 from minifp.ops.losses.loss import check_reduction

@@ -21,7 +21,7 @@ from minifp.checks import check_choice, check_range
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.formats import as_native, format_of
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of

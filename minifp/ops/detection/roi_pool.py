@@ -16,7 +16,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.numerics.compiled import compilable
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.detection.rois import Regions, as_regions, check_regions_settings
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing import add_rows

@@ -9,7 +9,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import float32, upcast
-from minifp.numerics.policy import promote
+from minifp.numerics.rules import promote
 from minifp.ops.arguments import check_constants, check_tensors
 from minifp.ops.detection.boxes import warn_of_lost_pixels
 from minifp.ops.reduce import array_of

@@ -15,7 +15,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.losses.loss import check_reduction, divisor_of
 from minifp.ops.normalization.batch_norm import as_array

@@ -22,7 +22,7 @@ from minifp.checks import check_range
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.losses.class_targets import (
     along_classes,
     as_classes,

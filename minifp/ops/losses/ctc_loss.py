@@ -25,7 +25,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count, check_flag
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.losses.ctc_targets import as_labels
 from minifp.ops.losses.loss import check_reduction

@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd.op import op
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_constants, check_tensors
 from minifp.ops.elementwise import named, sum_to
 

@@ -14,7 +14,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.losses.class_targets import (
     as_classes,
     check_scores,

@@ -8,7 +8,7 @@ from minifp.autograd.loss_seed import scaled
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 
 
 @kernel("map", "x")

@@ -22,7 +22,7 @@ from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.compiled import compilable
 from minifp.numerics.formats import as_native, as_stored, downcast, is_float, upcast, wider
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_positive, check_tensors
 from minifp.ops.public import public
 from minifp.runtime.cuda.arrays import is_on_device

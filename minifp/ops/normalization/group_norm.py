@@ -19,7 +19,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_positive, check_tensors
 from minifp.ops.normalization.batch_norm import (
     as_array,

@@ -15,7 +15,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_parameters, check_tensors
 from minifp.ops.public import public
 from minifp.typing import Ints

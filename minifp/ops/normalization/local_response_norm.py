@@ -17,7 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_count
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import as_numbers, takes_floats
 from minifp.ops.public import public
 from minifp.ops.windows import padded

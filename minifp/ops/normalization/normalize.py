@@ -19,7 +19,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 from minifp.ops.reduce import as_axes

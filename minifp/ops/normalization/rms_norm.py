@@ -15,7 +15,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
 from minifp.numerics.formats import float32, format_of
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN, promote
+from minifp.numerics.rules import COMPUTE, GIVEN, promote
 from minifp.ops.normalization.layer_norm import as_rows
 from minifp.ops.public import public
 from minifp.typing import Ints

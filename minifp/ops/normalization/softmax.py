@@ -12,7 +12,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError
 from minifp.numerics.formats import as_dtype, is_float
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 from minifp.ops.reduce import as_axis, enter

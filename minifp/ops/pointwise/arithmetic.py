@@ -12,7 +12,7 @@ from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError
 from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import (
     Binary,
     Operand,

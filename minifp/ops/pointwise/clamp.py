@@ -14,7 +14,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, operation, sum_to
 from minifp.ops.public import public
 

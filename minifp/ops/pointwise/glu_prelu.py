@@ -15,7 +15,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.elementwise import sum_to, takes_floats
 from minifp.ops.public import public

@@ -22,7 +22,7 @@ from minifp.checks import check_choice, check_flag
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.formats import float32
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.public import public
 from minifp.ops.windows import as_sizes

@@ -15,7 +15,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.pooling.pool_windows import (
     adaptive_axes,
     blocks,

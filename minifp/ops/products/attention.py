@@ -20,7 +20,7 @@ from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import is_float
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.elementwise import as_numbers, pass_to, sum_to
 from minifp.ops.normalization.softmax import softmax_dx

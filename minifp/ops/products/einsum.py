@@ -19,7 +19,7 @@ import numpy as np
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.products.einsum_notation import read
 from minifp.ops.public import public
 from minifp.ops.reduce import sum as sum_over

@@ -12,7 +12,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import COMPUTE, GIVEN
+from minifp.numerics.rules import COMPUTE, GIVEN
 from minifp.ops.elementwise import as_numbers, pass_to, sum_to
 from minifp.ops.public import public
 from minifp.runtime.device import as_array

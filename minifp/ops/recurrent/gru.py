@@ -20,7 +20,7 @@ import numpy as np
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, sigmoid
 from minifp.ops.recurrent.sequence import (

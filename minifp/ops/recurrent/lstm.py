@@ -22,7 +22,7 @@ import numpy as np
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.products.linear import linear_dw
 from minifp.ops.public import public
 from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, gate_sums, sigmoid

@@ -15,7 +15,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.ops.recurrent.layer import INPUTS, STATE, Cell, backward, forward, gate_sums
 from minifp.ops.recurrent.sequence import (

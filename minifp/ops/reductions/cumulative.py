@@ -15,7 +15,7 @@ import numpy as np
 from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_axes, as_axis
 from minifp.ops.public import public
 from minifp.ops.reduce import count_of, enter, expand_like, reduced_axes

@@ -16,7 +16,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import Binary
 from minifp.ops.pointwise import arithmetic

@@ -18,7 +18,7 @@ from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import takes_floats
 from minifp.ops.public import public
 from minifp.ops.reduce import count_of, expand_like, reduced_axes

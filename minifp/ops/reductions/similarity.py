@@ -16,7 +16,7 @@ from minifp.checks import check_range
 from minifp.errors import ShapeError
 from minifp.numerics.formats import float32, wider
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.arguments import check_tensors
 from minifp.ops.elementwise import pass_to, sum_to
 from minifp.ops.normalization.normalize import check_p, p_norm, p_norm_slope

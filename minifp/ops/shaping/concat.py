@@ -14,7 +14,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import is_float
-from minifp.numerics.policy import promote
+from minifp.numerics.rules import promote
 from minifp.ops.dims import as_axis, as_integers, is_integer
 from minifp.ops.elementwise import pass_to
 from minifp.ops.public import public

@@ -19,7 +19,7 @@ from minifp.autograd.op import explained, op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import DTypeError, ShapeError
 from minifp.numerics.kernels import is_array, kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.public import public
 from minifp.ops.shaping.indexing_cuda import read as read_on_device
 from minifp.runtime.cuda.arrays import is_on_device, to_host

@@ -17,7 +17,7 @@ from minifp.autograd.tape import Tensor
 from minifp.checks import check_choice
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_integers
 from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.public import public

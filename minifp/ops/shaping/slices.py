@@ -13,7 +13,7 @@ from minifp.autograd.op import op, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, ShapeError
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_axis
 from minifp.ops.elementwise import as_numbers, pass_to
 from minifp.ops.public import public

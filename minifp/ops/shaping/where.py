@@ -20,7 +20,7 @@ from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError
 from minifp.numerics.formats import format_of, is_float
 from minifp.numerics.kernels import kernel
-from minifp.numerics.policy import GIVEN
+from minifp.numerics.rules import GIVEN
 from minifp.ops.elementwise import Operand, as_numbers, check_operands, sum_to
 from minifp.ops.public import public
 from minifp.ops.reduce import array_of

@@ -14,7 +14,7 @@ from minifp.errors import ArgumentError
 from minifp.lab.memory import ACTIVATIONS, GRADIENTS, WEIGHT_GRADIENTS, Ledger
 from minifp.nn.assign_precision import assign_precision
 from minifp.nn.module import Module
-from minifp.numerics import kernels, policy
+from minifp.numerics import kernels, policy, rules
 from minifp.numerics.formats import is_narrow
 from minifp.numerics.state_format import StateFormat
 from minifp.scope.summary.products import Counter
@@ -230,7 +230,7 @@ def _bytes(module, precision, peak, states):
         peak = {WEIGHT_GRADIENTS: after}
     weights = trained(module)
     narrow = [p for p in weights if is_narrow(p.dtype)]
-    masters, _ = policy.as_trained(precision, [p.dtype for p in weights])
+    masters, _ = rules.as_trained(precision, [p.dtype for p in weights])
     of_state, sizes = StateFormat.of(precision), [p.numel() for p in weights]
     stored = [*module.parameters(), *module.buffers()]
     return {

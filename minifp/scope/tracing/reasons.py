@@ -5,8 +5,9 @@ from typing import Any
 from minifp.derive.dtypes import name_of
 from minifp.numerics import autocast
 from minifp.numerics.formats import is_float
-from minifp.numerics.policy import COMPUTE, GIVEN, Formats, Precision, Rule
+from minifp.numerics.policy import Precision
 from minifp.numerics.products import of_product
+from minifp.numerics.rules import COMPUTE, GIVEN, Formats, Rule
 from minifp.numerics.sum_format import SumFormat, sum_format
 from minifp.numerics.switches import written
 from minifp.runtime.cuda.math_modes import get_gpu_math, may_use_tensor_cores

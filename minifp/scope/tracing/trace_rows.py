@@ -8,7 +8,7 @@ from minifp.autograd.tape import Node
 from minifp.derive.dtypes import name_of
 from minifp.lab.memory import buffer
 from minifp.numerics.formats import is_float
-from minifp.numerics.policy import meeting_format, resolve
+from minifp.numerics.rules import meeting_format, resolve
 from minifp.runtime.device import is_array
 from minifp.scope.tracing.cost import Product, cost_of
 from minifp.scope.tracing.reasons import of_cast, of_operation, of_sum, on_a_gpu, why
