@@ -85,6 +85,24 @@ def changed(text: str, *changes: str) -> str:
     return BETWEEN.join([",".join([whole, *changes]), *parts])
 
 
+def with_said(text: str, key: str, value: str | None, of_part: bool = False) -> str:
+    """The canonical text of a precision, as it is where it says `value` of a key; None: nothing.
+
+    key: what stands before a "=", of a switch, of a product's switch or, of_part, of a part, which
+    keeps its place among the parts.
+    """
+    whole, pairs = split(text)
+    level, *changes = whole.split(",")
+    of_whole, parts = dict(change.split("=", 1) for change in changes), dict(pairs)
+    place = parts if of_part else of_whole
+    if value is None:
+        place.pop(key, None)
+    else:
+        place[key] = value
+    said = [f"{name}={text}" for name, text in of_whole.items()]
+    return joined(",".join([level, *said]), parts.items())
+
+
 def joined(whole: str, parts: Iterable[tuple[str, str]]) -> str:
     """The text that `split` reads."""
     return BETWEEN.join([whole, *(f"{pattern}={text}" for pattern, text in parts)])

@@ -79,6 +79,11 @@ def takes_scale(format: Format) -> bool:
     return format.smallest_normal > single.smallest_normal or 2 * format.max <= single.max
 
 
+def takes_state_scale(precision: Any) -> bool:
+    """Whether a scale does something for any state of a Precision."""
+    return any(takes_scale(format_of(dtype)) for dtype in StateFormat.of(precision)[:2])
+
+
 class StateFormat(NamedTuple):
     """In what state is stored. second: the format of second moments; first: of all other state;
     scale: the text of optimizer_state_scale, or None."""
@@ -117,7 +122,7 @@ def check_state(precision: Any) -> None:
     if scale is None:
         return
     names = " and ".join(dict.fromkeys(name_of(dtype) for dtype in (first, second)))
-    if not any(takes_scale(format_of(dtype)) for dtype in (first, second)):
+    if not takes_state_scale(precision):
         why = f"state in {names}, which has all exponents of {float32.name}"
     elif format_of(precision.weights).stored == float64:
         why = f"weights in {float64.name}, whose state is in that format, too"

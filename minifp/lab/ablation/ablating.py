@@ -100,14 +100,17 @@ def ablate(
 ) -> Ablation:
     """Train a task with every combination of the techniques of `base`, and say what each one does.
 
-    factors: names of switches of a precision: "master_weights", "loss_scale", "accumulate",
-    "reduce", "norm_parameters", "optimizer_state". Where a technique is missing, its switch is off,
-    or float16; "loss_scale=128" says otherwise. k of them make 2^k combinations, beside float32,
+    factors: names of switches of a precision, such as "master_weights", "loss_scale",
+    "accumulate", "operands" or "optimizer_state_scale"; of one product of layers,
+    "wgrad:accumulate"; of a product of some modules, "*.wgrad:accumulate"; or the pattern of a part
+    of `base`. Where a technique is missing, its switch is off, or float16; what `base` says of a
+    single product, or in a part, it then does not say; "loss_scale=128" says otherwise. A scale
+    that is left with nothing to multiply is off. k of them make 2^k combinations, beside float32,
     each trained with every seed. seeds, out, figures and `options` are those of `compare`, which
     trains them, and which goes on from what is in `out`; there stand also effects.csv,
     effects.html and the picture of the effects.
 
-    Returns an Ablation. Raises ArgumentError as `as_factors` and `compare` do.
+    Returns an Ablation. Raises ArgumentError as `as_factors`, `combinations` and `compare` do.
     """
     precision = as_base(base)
     chosen = as_factors(factors, precision)

@@ -1,66 +1,101 @@
-"""Techniques that can be taken away, and the precisions that all combinations of them make."""
+"""Techniques that can be taken away, and the precisions that all combinations of them make.
+
+Each is one switch: of the precision ("loss_scale"), of one product of its layers
+("wgrad:accumulate"), or of a part for some modules ("*.wgrad:accumulate", or "head", all that the
+part `head=float32` says).
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
+from itertools import product as all_of
+from typing import Any
 
 from minifp.errors import ArgumentError, PrecisionError
-from minifp.numerics import policy, precision_parts
+from minifp.numerics import policy, precision_parts, products
+from minifp.numerics.operands import rounds_operands
+from minifp.numerics.state_format import takes_state_scale
+from minifp.numerics.switches import written
 from minifp.runtime.nearest import nearest
 
 DEFAULT = ("master_weights", "loss_scale", "accumulate")
+OFF = "off"
+OF_PRODUCT = f"{products.WGRAD}:accumulate"
 WITHOUT = {  # what a switch is where its technique is missing
-    "master_weights": "off",
-    "loss_scale": "off",
+    "master_weights": OFF,
+    "loss_scale": OFF,
     "accumulate": policy.HALF,
     "reduce": policy.HALF,
     "norm_parameters": policy.HALF,
     "optimizer_state": policy.HALF,
+    "operands": OFF,
+    "gradient_operands": OFF,
+    "operand_scale": OFF,
+    "second_moment": OFF,
+    "optimizer_state_scale": OFF,
+    "update_rounding": "nearest",
+    "compensated": OFF,
 }
-WORDS = {
+WORDS = {  # {}: what the switch is where the technique is there
     "master_weights": "master weights",
     "loss_scale": "loss scaling",
-    "accumulate": "float32 sums",  # inside of products
-    "reduce": "float32 reduce",
-    "norm_parameters": "float32 norms",
-    "optimizer_state": "float32 state",
+    "accumulate": "{} sums",  # inside of products
+    "reduce": "{} reduce",
+    "norm_parameters": "{} norms",
+    "optimizer_state": "{} state",
+    "operands": "{} operands",
+    "gradient_operands": "{} gradient operands",
+    "operand_scale": "{} operand scale",
+    "second_moment": "{} second moments",
+    "optimizer_state_scale": "{} state scale",
+    "update_rounding": "{} updates",
+    "compensated": "compensation",
+}
+SCALES = {  # each, and whether a precision has anything that it multiplies
+    "operand_scale": rounds_operands,
+    "optimizer_state_scale": takes_state_scale,
 }
 MOST = 6  # factors: 64 combinations
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A switch of a precision, and its value where the technique is missing, as a text."""
+    """One technique. switch: its name, as above; name: the technique in words.
+
+    there: what the switch is where the technique is there; without: where it is missing, None where
+    the precision then says nothing of it. is_usual: whether that was not asked for. of_part:
+    whether a part of the precision says it.
+    """
 
     switch: str
-    without: str
+    name: str
+    there: str
+    without: str | None
+    is_usual: bool
+    of_part: bool
 
     @property
-    def name(self) -> str:
-        """The technique in words."""
-        word = WORDS[self.switch]
-        return word if self.without == WITHOUT[self.switch] else f"{word} (not {self.without})"
+    def missing(self) -> str:
+        """Where it is missing, in a table."""
+        return "no" if self.is_usual else str(self.without)
 
     def removed(self, text: str) -> str:
         """The text of a precision, without this technique."""
-        return precision_parts.changed(text, f"{self.switch}={self.without}")
+        return precision_parts.with_said(text, self.switch, self.without, self.of_part)
 
 
 def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Factor]:
     """Factors of their names, "loss_scale", or of a name and a value, "loss_scale=128".
 
     Raises ArgumentError for no factor, one that is there twice, one of another name, and one that
-    changes nothing of `base`; PrecisionError for a value that its switch cannot have.
+    changes nothing of `base`; PrecisionError for a value that its switch cannot have, and for a
+    product or a switch of one that there is not.
     """
     texts = [given] if isinstance(given, str) else list(given)
     factors: list[Factor] = []
     for text in texts:
         switch, equals, value = (part.strip() for part in str(text).partition("="))
-        if switch not in WITHOUT:
-            near = " or ".join(nearest(switch, WITHOUT)) or ", ".join(WITHOUT)
-            raise ArgumentError(f"no technique {switch!r} to take away: expected {near}")
-        factor = Factor(switch, value if equals else WITHOUT[switch])
-        if policy.as_precision(factor.removed(str(base))) == base:
+        factor = as_factor(switch, value if equals else None, base)
+        if factor.without == factor.there or precision_without([factor], base) == base:
             raise ArgumentError(
                 f"{switch}={factor.without} is what {str(base)!r} has already: taking it away "
                 "changes nothing; leave it out, or give another base"
@@ -75,6 +110,46 @@ def as_factors(given: Iterable[str] | str, base: policy.Precision) -> list[Facto
     return factors
 
 
+def as_factor(name: str, value: str | None, base: policy.Precision) -> Factor:
+    """The Factor of a name, and of what it is where it is missing, if that was said."""
+    switch, of, value_there = described(name, base)
+    own, there = dict(base.products) | dict(base.parts), written(value_there)
+    usual = None if name in own or switch is None else WITHOUT[switch]
+    without = usual if value is None else value
+    word = WORDS[switch] if switch else "{}"
+    word = f"no {word.format('').strip()}" if there == OFF else word.format(there)
+    instead = "" if without == usual else f" (not {without})"
+    of_part = name not in WITHOUT and is_of_part(name, base)
+    return Factor(name, f"{word}{of}{instead}", there, without, without == usual, of_part)
+
+
+def is_of_part(name: str, base: policy.Precision) -> bool:
+    """Whether a name is that of a part, or of a switch of a product of some modules."""
+    before, colon, _ = name.partition(":")
+    return name in dict(base.parts) or bool(colon and "." in before)
+
+
+def described(name: str, base: policy.Precision) -> tuple[str | None, str, Any]:
+    """(its switch, of which products of which modules in words, its value in `base`). The switch is
+    None for a part that is a precision. Raises as `as_factors`."""
+    if name in WITHOUT:
+        return name, "", getattr(base, name)
+    if is_of_part(name, base):
+        part = precision_parts.read_part(name, dict(base.parts).get(name))
+        if part.switch is None:
+            return None, f" in {part.pattern}", part.text
+        there = part.text or getattr(products.of_product(base, part.product), part.switch)
+        return part.switch, f" of {part.product} in {part.pattern}", there
+    if ":" in name:
+        product, switch = products.read_key(name, "to take away")
+        return switch, f" of {product}", getattr(products.of_product(base, product), switch)
+    near = " or ".join(nearest(name, WITHOUT)) or ", ".join(WITHOUT)
+    raise ArgumentError(
+        f"no technique {name!r} to take away: expected {near}, the switch of a product, as "
+        f"{OF_PRODUCT}, of parts, as *.{OF_PRODUCT}, or the pattern of a part of the base"
+    )
+
+
 def as_base(text) -> policy.Precision:
     """The precision whose techniques are taken away. Raises ArgumentError for a control."""
     try:
@@ -85,15 +160,41 @@ def as_base(text) -> policy.Precision:
         raise
 
 
+def precision_without(missing: list[Factor], base: policy.Precision) -> policy.Precision:
+    """A precision without some techniques. A scale that is left with nothing to multiply is off.
+
+    Raises PrecisionError where what remains is none, as it has a switch that would do nothing.
+    """
+    text = str(base)
+    for factor in missing:
+        text = factor.removed(text)
+    try:
+        plain = policy.as_precision(precision_parts.changed(text, *(f"{s}={OFF}" for s in SCALES)))
+        idle = [f"{scale}={OFF}" for scale, is_used in SCALES.items() if not is_used(plain)]
+        return policy.as_precision(precision_parts.changed(text, *idle))
+    except PrecisionError as error:
+        raise PrecisionError(f"{str(base)!r} without {told(missing)}: {error}") from None
+
+
+def told(factors: list[Factor]) -> str:
+    """Their names, for an error."""
+    return " and ".join(factor.switch for factor in factors)
+
+
 def combinations(base: policy.Precision, factors: list[Factor]) -> dict[tuple, str]:
     """The canonical text of the precision of each combination, by whether each factor is there.
 
-    From all of them to none; the last factor changes fastest.
+    From all of them to none; the last factor changes fastest. Raises PrecisionError for one that is
+    no precision, and ArgumentError for two that are the same.
     """
-    cells = {}
-    for present in product((True, False), repeat=len(factors)):
-        text = str(base)
-        for factor, there in zip(factors, present):
-            text = text if there else factor.removed(text)
-        cells[present] = str(policy.as_precision(text))
+    cells: dict[tuple, str] = {}
+    for present in all_of((True, False), repeat=len(factors)):
+        missing = [factor for factor, there in zip(factors, present) if not there]
+        text = str(precision_without(missing, base))
+        if text in cells.values():
+            raise ArgumentError(
+                f"{str(base)!r} without {told(missing)} is {text!r}, as another combination is: "
+                "expected techniques that do something without each other; leave one of them out"
+            )
+        cells[present] = text
     return cells

@@ -3,7 +3,6 @@
 from html import escape
 
 from minifp.lab.ablation.effects import ALONE, AVERAGE, TOGETHER, WAYS
-from minifp.lab.ablation.factors import WITHOUT
 from minifp.lab.page.captions import mean_text, metric_label
 from minifp.lab.page.page_style import STYLE
 from minifp.lab.statistics.paired import CONFIDENCE, DIFFERENT, DIVERGED, EQUIVALENT
@@ -118,10 +117,7 @@ def cell_rows(ablation) -> list[list[str]]:
     by_text = {row.precision: row for row in comparison.rows()}
     for present, text in ablation.cells.items():
         row = by_text[text]
-        switches = [
-            "yes" if there else "no" if f.without == WITHOUT[f.switch] else f.without
-            for f, there in zip(ablation.factors, present)
-        ]
+        switches = ["yes" if there else f.missing for f, there in zip(ablation.factors, present)]
         rows.append([*switches, mean_text(row, places), words.signed(row.difference, places)])
     base = by_text[comparison.baseline]
     empty = [""] * (len(ablation.factors) - 1)

@@ -3,7 +3,7 @@
 import click
 
 from minifp import lab
-from minifp.lab.ablation.factors import DEFAULT, WITHOUT
+from minifp.lab.ablation.factors import DEFAULT, OF_PRODUCT, WITHOUT
 from minifp.lab.tasks import load_task
 from minifp.lab.workers.cluster import connected
 from minifp.saving import files
@@ -26,7 +26,8 @@ class ManyFactors(click.Command):
     "--factors",
     multiple=True,
     metavar="NAME...",
-    help=f"Techniques to take away, of {', '.join(WITHOUT)}.  [default: {' '.join(DEFAULT)}]",
+    help=f"Techniques to take away, of {', '.join(WITHOUT)}, of one product ({OF_PRODUCT}), or of "
+    f"a part ('*.{OF_PRODUCT}').  [default: {' '.join(DEFAULT)}]",
 )
 @click.option(
     "--base", default="mixed", show_default=True, metavar="NAME", help="What they are taken from."
@@ -62,14 +63,17 @@ def ablate(
     """Say what each technique of mixed-precision training does for TASK.
 
     Trains float32 and every combination of master weights, loss scaling and float32 sums: eight of
-    three techniques, with each seed. Where a technique is missing, its switch is off, or float16;
-    loss_scale=128 in place of loss_scale says otherwise.
+    three techniques, with each seed. Where a technique is missing, its switch is off, or float16,
+    and what --base says of one product, or in a part, it does not say; loss_scale=128 in place of
+    loss_scale says otherwise.
 
     \b
     Examples:
       minifp ablate mlp --epochs 3 --seeds 3
       minifp ablate lenet --dial 12 --out runs/ablation
       minifp ablate mlp --factors loss_scale reduce --seeds 10 --out runs/reduce
+      minifp ablate mlp --base float16,wgrad:accumulate=float32 --factors wgrad:accumulate --seeds 3
+      minifp ablate mlp --base float8 --factors operands gradient_operands --seeds 3
     """
     with connected(scheduler) as client:
         ablation = lab.ablate(
