@@ -10,6 +10,7 @@ from minifp.autograd.gradient_clip import seeds_of, warn_of_consumed
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_flag, check_range
 from minifp.errors import ArgumentError, PrecisionError, TapeError
+from minifp.nn.idle_parts import warn_of_idle_parts
 from minifp.numerics import kernels
 from minifp.numerics.formats import float32, is_compiled, is_float, wider
 from minifp.numerics.kernels import Kernel
@@ -286,6 +287,8 @@ class Optimizer:
         state which was not kept from the first step on. PrecisionError: a parameter that was given
         another format since the optimizer was made.
         """
+        if not self._checked:  # the first step
+            warn_of_idle_parts(self.parameters)
         for i, group in enumerate(self.param_groups):
             values = [*group.values()]  # the same objects have been checked, unless they can change
             if not _are_same(values, self._checked.get(i)):
