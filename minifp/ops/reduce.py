@@ -21,6 +21,7 @@ from minifp.numerics.kernels import kernel
 from minifp.numerics.rules import GIVEN
 from minifp.ops.dims import as_axes, as_axis  # noqa: F401 (others take it from here)
 from minifp.ops.public import public
+from minifp.runtime.device import as_array
 from minifp.typing import DType, Ints
 
 
@@ -128,14 +129,14 @@ def mean(
 
 def array_of(input):
     """The array of a tensor, or the one given in its place, with which NumPy can compute."""
-    return as_native(input.array if isinstance(input, Tensor) else np.asarray(input))
+    return as_native(input.array if isinstance(input, Tensor) else as_array(input))
 
 
 def _truth(name, input, dim, keepdim):
     """np.any or np.all: NaN counts as true; of uint8 it is uint8, both as in PyTorch."""
     x = array_of(input)
     found = getattr(np, name)(x, axis=as_axes(dim, x.ndim, f"{name}: dim"), keepdims=keepdim)
-    return Tensor(np.asarray(found, x.dtype if x.dtype == "uint8" else bool))
+    return Tensor(as_array(found, x.dtype if x.dtype == "uint8" else bool))
 
 
 @public("fp Tensor")
@@ -158,4 +159,4 @@ def count_nonzero(input: Tensor, dim: Ints | None = None) -> Tensor:
     """How many numbers are not 0, over `dim` (an axis, several, or None for all): int64."""
     x = array_of(input)
     count = np.count_nonzero(x, axis=reduced_axes(dim, x.ndim, "count_nonzero"))
-    return Tensor(np.asarray(count, "int64"))
+    return Tensor(as_array(count, "int64"))

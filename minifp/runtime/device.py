@@ -84,9 +84,12 @@ def placed(value: Any, like: Any) -> Any:
     return to_host(value) if is_on_device(value) else np.asarray(value)
 
 
-def as_array(value: Any) -> Any:
-    """`value` as an array where it is: what is no array is made one of NumPy's."""
-    return value if is_on_device(value) else np.asarray(value)
+def as_array(value: Any, dtype: Any = None) -> Any:
+    """`value` as an array where it is, of a dtype of NumPy's if one is given; what is no array is
+    made one of NumPy's."""
+    if not is_on_device(value):
+        return np.asarray(value, dtype)
+    return value if dtype is None else value.astype(dtype, copy=False)
 
 
 def checked_array(array: Any) -> Any:

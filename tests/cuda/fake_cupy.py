@@ -688,6 +688,21 @@ def _views(function):
     return apply
 
 
+def _of_unknown_size(function):
+    """Those whose results are as large as numbers say, for which CuPy waits."""
+
+    def apply(array):
+        _refuse_in_capture("waiting for a size")
+        _check_dtype(array)
+        get_current_stream().synchronize()
+        found = function(array.host)
+        several = isinstance(found, tuple)
+        made = [_computed(lambda part=part: part) for part in (found if several else (found,))]
+        return tuple(made) if several else made[0]
+
+    return apply
+
+
 def _with_table(function):
     """Those for which CuPy copies a table of addresses from the host."""
 
@@ -729,6 +744,7 @@ FUNCTIONS = {
     **{f: _results(f) for f in (np.min, np.take, np.take_along_axis, np.argmax, np.argmin)},
     **{f: _results(f) for f in (np.count_nonzero, np.roll, np.tril, np.triu, np.repeat, np.tile)},
     **{f: _results(f) for f in (np.argsort, np.sort, np.cumsum, np.prod, np.mean, np.clip)},
+    **{f: _of_unknown_size(f) for f in (np.argwhere, np.nonzero)},
     np.split: lambda a, ends, axis=0: [
         a._as_view(part) for part in np.split(a.host, ends, axis=axis)
     ],

@@ -13,11 +13,12 @@ import numpy as np
 from minifp.autograd.op import explained, takes_tensor
 from minifp.autograd.tape import Tensor
 from minifp.checks import check_range
-from minifp.errors import DTypeError
+from minifp.errors import DeviceError, DTypeError
 from minifp.numerics.formats import as_native
 from minifp.numerics.kernels import kernel
 from minifp.ops.elementwise import Binary, Operand, Unary, as_numbers, check_operands, named
 from minifp.ops.public import public
+from minifp.runtime.device import as_array, device_of
 
 
 def _plain(name, value):
@@ -76,7 +77,7 @@ def _bitwise(name, function):
             if kind == "f":
                 given = getattr(a, "dtype", repr(a))
                 raise DTypeError(f"{name} of {given}: expected integers or booleans")
-        return Tensor(np.asarray(function(*arrays)))
+        return Tensor(as_array(function(*arrays)))
 
     def apply(*operands):
         arrays = [a.array if isinstance(a, Tensor) else a for a in operands]
@@ -127,7 +128,12 @@ def _arrays(name, *tensors):
         np.broadcast_shapes(*(np.shape(a) for a in arrays))
     except (ValueError, TypeError) as error:
         raise explained(error, name, arrays) from error
-    return [as_native(a) if hasattr(a, "dtype") else a for a in arrays]
+    if len({device_of(a) for a in arrays if np.ndim(a)}) > 1:
+        raise DeviceError(
+            f"{name}: arguments on the CPU and on the GPU: move them to one device, as by "
+            "x.to(device='cuda')"
+        )
+    return [as_native(a)[()] if hasattr(a, "dtype") else a for a in arrays]  # [()]: or a number
 
 
 @public("fp Tensor")
@@ -144,12 +150,12 @@ def isclose(
         check_range(f"isclose: {name}", v)
     x, y = _arrays("isclose", input, other)
     exact = np.equal(x, y)  # also of integers that float64 does not hold
-    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    a, b = (as_array(v, np.float64)[()] for v in (x, y))
     with np.errstate(all="ignore"):
         near = (np.abs(a - b) <= atol + np.abs(rtol * b)) & np.isfinite(a) & np.isfinite(b)
     if rtol == atol == 0:
         near = exact
-    return Tensor(np.asarray(exact | near | (equal_nan & np.isnan(a) & np.isnan(b))))
+    return Tensor(as_array(exact | near | (equal_nan & np.isnan(a) & np.isnan(b))))
 
 
 @public("fp Tensor")
@@ -159,7 +165,7 @@ def allclose(
     equal_nan: bool = False,
 ) -> bool:  # fmt: skip
     """Whether all numbers are close, as `isclose` says."""
-    return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
+    return bool(np.all(isclose(input, other, rtol, atol, equal_nan).array))
 
 
 @public("fp Tensor")
@@ -168,5 +174,4 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and, everywhere, equal numbers."""
     if not hasattr(other, "ndim"):
         raise DTypeError(f"equal: other is a {type(other).__name__}: expected a tensor")
-    x, y = (as_native(a.array if isinstance(a, Tensor) else a) for a in (input, other))
-    return bool(np.array_equal(x, y))
+    return input.shape == other.shape and bool(np.all(eq(input, other).array))

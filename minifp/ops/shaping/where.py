@@ -89,8 +89,8 @@ def nonzero(input: Tensor | np.ndarray, *, as_tuple: bool = False) -> Any:
     x = array_of(input)
     if as_tuple:
         places = np.nonzero(x.reshape(x.shape or 1))
-        return tuple(Tensor(np.array(i, np.int64)) for i in places)
-    return Tensor(np.array(np.argwhere(x), np.int64))
+        return tuple(Tensor(as_array(i, np.int64)) for i in places)
+    return Tensor(as_array(np.argwhere(x), np.int64))
 
 
 @public("fp Tensor")
