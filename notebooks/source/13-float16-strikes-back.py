@@ -1,0 +1,337 @@
+# %% [markdown]
+# # 13. Float16 strikes back
+#
+# **Why does reinforcement learning ask for float16 again?** Since bfloat16 came, whose range needs no loss scaling, float16 was thought to be over. Then people who train language models by reinforcement found that their runs broke down, and that float16 cured them ([arXiv:2510.26788](https://arxiv.org/abs/2510.26788)). This lesson builds the smallest machine in which the reason can be measured.
+#
+# - **You need**: minifp with its `plot` extra, and about three minutes of one core. Nothing is downloaded. Lesson 1 (spacing of numbers) helps.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **What to know beforehand**: this is a small policy at a small game. It shows the mismatch between two ways to compute the same policy, with numbers. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 3.
+
+# %%
+import numpy as np
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim, teach
+from minifp.teach.drawings.float16_strikes_back import mismatch_and_reward
+
+teach.begin("13-float16-strikes-back")
+
+# %% [markdown]
+# ## 1. One policy, two machines
+#
+# The game: write letters, one after the other, of an alphabet of eight. A letter earns 1 if it is the one that follows the letter before it (after the last comes the first), otherwise 0. Who writes at random earns 1/8 a letter.
+#
+# The player is an LSTM. It is used in two ways, as large language models are:
+#
+# - the **sampler** writes: letter by letter, each step made of small operations, as an engine for inference does it;
+# - the **trainer** reads what was written, all letters at once in one compiled kernel, and computes the probabilities again, to differentiate them.
+#
+# Both have the same weights and the same equations. What differs is *where numbers are rounded*: the sampler stores the result of each small operation, the trainer keeps the gates of a step in float32 and stores the state alone.
+
+# %%
+LETTERS, HIDDEN, LENGTH, BATCH = 8, 64, 16, 64
+
+
+class Policy(nn.Module):
+    """Which letter comes next: log-probabilities."""
+
+    def __init__(self):
+        self.embedding = nn.Embedding(LETTERS, 32)
+        self.lstm = nn.LSTM(32, HIDDEN, batch_first=True)
+        self.head = nn.Linear(HIDDEN, LETTERS)
+
+    def forward(self, codes):
+        """The trainer's way. codes: (B, T); returns (B, T, letters)."""
+        h, _ = self.lstm(self.embedding(codes))
+        return F.log_softmax(self.head(h), -1, dtype="float32")
+
+    def one_step(self, codes, h, c):
+        """The sampler's way. codes: (B); returns (B, letters) and the next state."""
+        x, of = self.embedding(codes), self.lstm
+        gates = F.linear(x, of.weight_ih_l0, of.bias_ih_l0)
+        gates = gates + F.linear(h, of.weight_hh_l0, of.bias_hh_l0)
+        i, f, g, o = (gates[:, k * HIDDEN : (k + 1) * HIDDEN] for k in range(4))
+        c = fp.sigmoid(f) * c + fp.sigmoid(i) * fp.tanh(g)
+        h = fp.sigmoid(o) * fp.tanh(c)
+        return F.log_softmax(self.head(h), -1, dtype="float32"), h, c
+
+
+# %%
+def write(policy, rng, length=LENGTH):
+    """The sampler writes. Returns the letters (B, T + 1), and log p of each but the first."""
+    codes, logs = [np.zeros(BATCH, np.int64)], []
+    h = c = fp.zeros(BATCH, HIDDEN, dtype=policy.head.weight.dtype)
+    with fp.no_grad():
+        for _ in range(length):
+            log_p, h, c = policy.one_step(fp.tensor(codes[-1]), h, c)
+            log_p = log_p.numpy()
+            codes.append((log_p + rng.gumbel(size=log_p.shape)).argmax(1))  # a draw from p
+            logs.append(log_p[np.arange(BATCH), codes[-1]])
+    return np.stack(codes, 1), np.stack(logs, 1)
+
+
+def read(policy, codes):
+    """The trainer's log p of each letter but the first: (B, T)."""
+    return fp.gather(policy(fp.tensor(codes[:, :-1])), -1, fp.tensor(codes[:, 1:, None]))[..., 0]
+
+
+def reward_of(codes):
+    """1 for each letter that follows the one before it: (B, T)."""
+    return (codes[:, 1:] == (codes[:, :-1] + 1) % LETTERS).astype(np.float32)
+
+
+# %% [markdown]
+# The loop is REINFORCE: make what earned more than the mean more likely, and what earned less, less likely. It pretends that the letters were drawn from the *trainer's* probabilities. They were drawn from the sampler's.
+
+
+# %%
+def play(precision, seed, steps):
+    """Train. Returns the policy, and for each step the reward of a letter and the mismatch."""
+    fp.manual_seed(seed)
+    rng, history = np.random.default_rng(seed), []
+    with fp.precision(precision):
+        policy = Policy()
+        optimizer = fp.MixedOptimizer(optim.Adam(policy.parameters(), lr=3e-3))
+        for _ in range(steps):
+            codes, log_sampler = write(policy, rng)
+            reward = reward_of(codes)
+            advantage = fp.tensor(reward - reward.mean())
+            log_trainer = read(policy, codes)
+            mismatch = np.abs(log_trainer.numpy() - log_sampler).mean()
+            optimizer.minimize(-(log_trainer * advantage).mean())
+            history.append((reward.mean(), mismatch))
+    return policy, np.array(history).T
+
+
+# %% [markdown]
+# ## 2. How far are they apart?
+#
+# ### Predict
+#
+# float16 has 10 bits of mantissa, bfloat16 has 7, and both have 16 bits in all. The same policy is written to and read from in both. The *mismatch* is the mean of |log p by the sampler - log p by the trainer| of a letter. How many times larger will it be in bfloat16?
+
+# %%
+larger = teach.predict("In bfloat16 the mismatch is that of float16 times", times=...)
+larger
+
+# %% [markdown]
+# ### Run
+#
+# A policy is trained in float32 for a few steps, until it is good but not sure of itself. Then its weights are rounded to each format, and both machines compute in that format. Formats with fewer bits, such as `e8m4` (8 bits of exponent, 4 of mantissa), are made up for this: minifp takes any.
+
+# %%
+FORMATS = {23: "float32", 10: "float16", 8: "e8m8", 7: "bfloat16", 5: "e8m5", 4: "e8m4"}
+half_way, _ = play("float32", 0, 25)
+
+
+def differences(format, length=LENGTH, seed=1):
+    """log p by the trainer less log p by the sampler, of letters that the sampler wrote: (B, T)."""
+    with fp.precision(f"float32,storage={format}"):
+        policy = Policy()
+        policy.load_state_dict(half_way.state_dict())
+        codes, log_sampler = write(policy, np.random.default_rng(seed), length)
+        with fp.no_grad():
+            return read(policy, codes).numpy().astype(np.float64) - log_sampler
+
+
+mismatch = {bits: np.abs(differences(name)).mean() for bits, name in FORMATS.items()}
+{FORMATS[bits]: f"{value:.2g}" for bits, value in mismatch.items()}
+
+# %% [markdown]
+# ### Explain
+
+# %%
+factor = mismatch[7] / mismatch[10]
+slope = np.polyfit([10, 8, 7, 5, 4], [np.log2(mismatch[b]) for b in (10, 8, 7, 5, 4)], 1)[0]
+assert 4 < factor < 16 and -1.4 < slope < -0.7
+assert mismatch[23] < mismatch[10] / 100
+teach.expect_failure("the mismatch in bfloat16, over that in float16", factor, above=4)
+larger.explain(
+    factor,
+    f"A letter's log p differs by {mismatch[10]:.1e} in float16, by {mismatch[7]:.1e} in bfloat16 "
+    f"and by {mismatch[23]:.0e} in float32. Each bit of mantissa halves the distance between "
+    f"numbers, and so each rounding error: three bits less make it 2^3 = 8 times as large. Over all "
+    f"formats of 4 to 10 bits the logarithm (base 2) of the mismatch falls by {-slope:.2f} for each "
+    "bit.\n\nThe range, which is what bfloat16 spends its bits on, is of no use here: log p of a "
+    "letter needs no numbers of 10^38.",
+)
+
+# %% [markdown]
+# ## 3. Does it matter for a letter? For a text?
+#
+# To correct for the wrong sampler, or to see how wrong it is, one weighs a whole text by its *importance ratio*: p by the trainer over p by the sampler. Its logarithm is the sum of the letters' differences.
+#
+# ### Predict
+#
+# A text of 256 letters is 16 times as long as one of 16. How many times larger is the typical |log ratio|?
+
+# %%
+growth = teach.predict(
+    "16 times as long, its |log ratio| is larger about", of=("1", "4", "16"), choice=...
+)
+growth
+
+# %% [markdown]
+# ### Run
+
+# %%
+lengths = (16, 64, 256)
+sums = {
+    name: [np.abs(differences(name, n).sum(1)).mean() for n in lengths]
+    for name in ("float16", "bfloat16")
+}
+sums
+
+# %% [markdown]
+# ### Explain
+
+# %%
+grew = {name: found[-1] / found[0] for name, found in sums.items()}
+assert all(2 < times < 9 for times in grew.values())
+tokens = 10_000
+there = {name: found[-1] * (tokens / lengths[-1]) ** 0.5 for name, found in sums.items()}
+growth.explain(
+    "4",
+    f"It grew {grew['float16']:.1f} times in float16 and {grew['bfloat16']:.1f} times in bfloat16, "
+    f"near the square root of 16: errors have either sign and add up as the steps of a random walk "
+    f"do, not as its length. A text of {lengths[-1]} letters is off by {sums['bfloat16'][-1]:.1%} in "
+    f"bfloat16 and {sums['float16'][-1]:.2%} in float16.\n\nIf that went on, a text of {tokens:,} "
+    f"would be off by {there['bfloat16']:.0%} and {there['float16']:.1%}. (This is a line drawn "
+    "beyond what was measured. A large model has some hundred times as many layers and operations "
+    "in a step, each of which rounds.)",
+)
+
+# %% [markdown]
+# ## 4. And what is learned?
+#
+# ### Predict
+#
+# The player is trained in float32, in float16 (`mixed`, with loss scaling) and in bfloat16, from the same first weights. What will bfloat16 do?
+
+# %%
+learned = teach.predict(
+    "Beside float32, bfloat16 will",
+    of=("learn nothing", "learn clearly less", "learn as much"),
+    choice=...,
+)
+learned
+
+# %% [markdown]
+# ### Run
+
+# %%
+PRECISIONS = ("float32", "mixed", "bfloat16")
+seeds, steps = teach.fast_or(range(3), range(1)), teach.fast_or(150, 60)
+runs = {name: [play(name, seed, steps)[1] for seed in seeds] for name in PRECISIONS}
+rewards = {name: [reward for reward, _ in found] for name, found in runs.items()}
+final = {name: np.mean([r[-10:].mean() for r in found]) for name, found in rewards.items()}
+
+teach.show(
+    mismatch_and_reward(mismatch, rewards),
+    "Above: mismatch between sampler and trainer by bits of mantissa, on a logarithmic scale; it "
+    "halves with each bit, and bfloat16 is about eight times float16. Below: the reward during "
+    f"training, {len(seeds)} seed{'s' * (len(seeds) > 1)} each; float32, mixed (float16) and "
+    "bfloat16 lie on each other. No exponent dial; what was arranged is that sampler and trainer "
+    "round in different places.",
+    ("format", "bits of mantissa", "mismatch of a letter", "trained as", "reward at the end"),
+    [
+        (FORMATS[bits], bits, float(mismatch[bits]), *trained)
+        for bits, trained in zip(
+            mismatch,
+            [(n, float(final[n])) for n in PRECISIONS] + [("", "")] * (len(mismatch) - 3),
+        )
+    ],
+)
+
+# %% [markdown]
+# ### Explain
+
+# %%
+apart = max(abs(final[name] - final["float32"]) for name in PRECISIONS)
+most = {name: max(m.max() for _, m in found) for name, found in runs.items()}
+assert min(final.values()) > 0.8 and apart < 0.05
+assert most["bfloat16"] > 3 * most["mixed"] > 100 * most["float32"]
+learned.explain(
+    "learn as much",
+    f"In the last ten steps a letter earned {final['float32']:.3f} in float32, "
+    f"{final['mixed']:.3f} in float16 and {final['bfloat16']:.3f} in bfloat16: at most "
+    f"{apart:.3f} apart. The mismatch was there all the time, at most {most['bfloat16']:.1e} in "
+    f"bfloat16 and {most['mixed']:.1e} in float16, and it did **no harm that could be seen**.\n\n"
+    "So this is *not* the paper's result, and it need not be. There, models of billions of weights "
+    "write thousands of letters a text, with rewards for the whole text, for thousands of steps; "
+    "here it is 16 letters, each with a reward of its own, and the game is over after a hundred "
+    "steps. What carries over is the mechanism, a factor of eight between two formats of 16 bits. "
+    "That it ruins a training must be shown on the training that you have.",
+)
+
+# %% [markdown]
+# ## Your turn
+#
+# ### The importance ratio of a sequence
+
+
+# %%
+def sequence_ratio(log_trainer, log_sampler):
+    """p_trainer / p_sampler of each sequence, (B), from log p of its letters, (B, T) each."""
+    ### BEGIN SOLUTION
+    return np.exp((log_trainer - log_sampler).sum(1))
+    ### END SOLUTION
+
+
+# %%
+teach.check(sequence_ratio)
+
+# %% [markdown]
+# ### How far apart two policies are
+#
+# The Kullback-Leibler divergence KL(sampler || trainer) is the mean of log p_sampler - log p_trainer over letters that the sampler draws. As a mean over a batch this can come out negative, which no divergence is. Find an estimate from the same numbers that is never negative and right on average.
+
+
+# %%
+def kl_estimate(log_trainer, log_sampler):
+    """An estimate of KL(sampler || trainer) of a letter, one number, from (B, T) each."""
+    ### BEGIN SOLUTION
+    d = log_trainer - log_sampler
+    return np.mean(np.expm1(d) - d)
+    ### END SOLUTION
+
+
+# %%
+teach.check(kl_estimate)
+
+# %% [markdown]
+# ### Why ten bits and seven make eight
+
+
+# %%
+def rounding_error(mantissa_bits):
+    """The largest error of rounding a number next to 1 (between 1 and 2), to nearest."""
+    ### BEGIN SOLUTION
+    return 2.0 ** -(mantissa_bits + 1)
+    ### END SOLUTION
+
+
+# %%
+teach.check(rounding_error)
+
+# %% [markdown]
+# ### To try
+#
+# 1. The KL grows with the *square* of the mismatch. By what factor does bfloat16's exceed float16's? Compute it with your `kl_estimate` on `differences("bfloat16")`.
+# 2. Sample in bfloat16 and train in float32, as is done where the sampler is to be fast: `write` with one policy, `read` with another that has the same weights. Is the mismatch larger than with both in bfloat16?
+# 3. Give the reward once for the whole text, 1 only if all letters are right. Does the game get hard enough that the formats part?
+#
+# ## What would change on a real GPU
+#
+# - **The two machines are real there.** One library samples, with kernels for speed and its own batching, another trains. The order of sums depends on the batch, so that even one and the same engine may give different bits for the same text.
+# - **Float16 needs its loss scaling back** (lessons 4 to 7), and overflow must be watched for. That is the price of the three bits; the paper pays it.
+# - **Speed** is the same: tensor cores multiply both formats at one rate.
+# - Rounding in other places is not the only remedy: kernels that round alike in both engines remove the mismatch altogether, at some cost in speed.
+#
+# ## What to read next
+#
+# - P. Qi and others (2025), *Defeating the Training-Inference Mismatch via FP16*, [arXiv:2510.26788](https://arxiv.org/abs/2510.26788).
+# - R. J. Williams (1992), *Simple statistical gradient-following algorithms for connectionist reinforcement learning*, Machine Learning 8: REINFORCE and its baseline.
+# - J. Schulman (2020), *Approximating KL divergence*, on his page: the estimate of the second exercise, and two others.
+# - D. Kalamkar and others (2019), *A Study of BFLOAT16 for Deep Learning Training*, [arXiv:1905.12322](https://arxiv.org/abs/1905.12322): why bfloat16 is enough where nothing is computed twice.
