@@ -1,0 +1,83 @@
+"""Lesson 10: bytes by kind beside each other, and the roofline of this machine and of a V100."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from minifp.report.drawing import INK, MUTED, PAPER, STYLES
+
+KINDS = ("weights", "masters", "optimizer_state", "gradients", "activations")
+HATCHES = ("", "///", "...", "\\\\\\", "xx")
+LEAST = 1.0  # flop a byte: the left edge of the roofline
+
+
+def bytes_and_roofline(
+    bytes_of: Mapping[str, Mapping[str, int]], machines: Iterable[Any], products: Iterable[tuple]
+) -> Any:
+    """A figure of two panels, one above the other.
+
+    bytes_of: of each bar by its name, bytes by kind; the first of each pair of bars is float32's.
+    machines: of hardware/machines.py. products: (name, flop for each byte) of matrix products.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, (above, below) = plt.subplots(2, 1, figsize=(4.8, 6.4), layout="constrained")
+    draw_bytes(above, bytes_of)
+    draw_roofline(below, list(machines), list(products))
+    return figure
+
+
+def draw_bytes(axes: Any, bytes_of: Mapping[str, Mapping[str, int]]) -> None:
+    """A bar of stacked kinds for each, as shares of float32's bar of the same network."""
+    names, whole = list(bytes_of), 1
+    for y, name in enumerate(names):
+        whole = sum(bytes_of[name].values()) if y % 2 == 0 else whole
+        left = 0.0
+        for kind, style, hatch in zip(KINDS, STYLES, HATCHES):
+            width = 100 * bytes_of[name][kind] / whole
+            axes.barh(
+                y, width, left=left, color=style.color, hatch=hatch, edgecolor=PAPER, lw=0.6,
+                label=kind.replace("_", " ") if y == 0 else None,
+            )  # fmt: skip
+            left += width
+        axes.text(left + 1.5, y, f"{left:.0f}%", va="center", color=INK)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlim(0, 116)
+    axes.invert_yaxis()
+    axes.grid(False, axis="y")
+    axes.set_xlabel("% of the bytes in float32")
+    axes.set_title("What a step holds")
+    axes.legend(
+        ncols=2, loc="upper center", bbox_to_anchor=(0.4, -0.24), fontsize=8, handlelength=1.4
+    )
+
+
+def draw_roofline(axes: Any, machines: list, products: list) -> None:
+    """A roof for each machine, and where on it the products are."""
+    most = 4 * max([m.ridge() for m in machines] + [intensity for _, intensity in products])
+    x = np.geomspace(LEAST, most, 200)
+    for machine, style in zip(machines, STYLES[1:]):
+        roof = np.minimum(machine.half_rate, x * machine.bandwidth) / 1e9
+        axes.plot(x, roof, color=style.color, lw=style.width, ls=style.line)
+        top = machine.half_rate / 1e9
+        label = f"{machine.name}, ridge at {machine.ridge():.3g}"
+        axes.annotate(
+            label, (most, top), (-2, -5), textcoords="offset points", color=style.color, va="top",
+            ha="right", fontsize=8,
+        )  # fmt: skip
+        at = [(f, min(machine.half_rate, f * machine.bandwidth) / 1e9) for _, f in products]
+        axes.plot(*zip(*at), style.marker, color=style.color, ms=5)
+    for name, intensity in products:
+        axes.axvline(intensity, color=MUTED, lw=0.7, ls=":")
+        axes.annotate(
+            name, (intensity, 0.03), (-2, 0), xycoords=("data", "axes fraction"), ha="right",
+            textcoords="offset points", rotation=90, fontsize=7.5, color=MUTED, va="bottom",
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(LEAST, most)
+    axes.set_ylim(bottom=machines[0].bandwidth * LEAST / 1e10)
+    axes.set_xlabel("flop for each byte, in float16")
+    axes.set_ylabel("Gflop/s at most")
+    axes.set_title("How fast it can be")

@@ -1,0 +1,138 @@
+"""Lesson 10: what mixed precision saves, in bytes and in time."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from minifp.teach.exercise import exercise
+
+LESSON = "10-memory-and-time"
+# Bytes of a number of each kind, and how many there are of it for each weight or activation.
+HELD = {
+    "float32": {"weights": 4, "masters": 0, "optimizer_state": 8, "gradients": 4, "activations": 4},
+    "mixed": {"weights": 2, "masters": 4, "optimizer_state": 8, "gradients": 2, "activations": 2},
+}
+SHARES = (1 / 16, 1 / 4, 3 / 8, 7 / 16, 1 / 2, 3 / 4)  # which float64 computes with exactly
+CLOSE = 1e-9  # relative: some roundings of float64
+
+
+def whole_numbers(seed: int, columns: int, largest: int, rows: int = 12) -> Iterator[list[int]]:
+    """Rows of whole numbers from 1 on, of all sizes up to the largest."""
+    drawn = np.random.default_rng(seed).uniform(0, math.log(largest), (rows, columns))
+    yield from np.exp(drawn).astype(int).tolist()
+
+
+def is_close(given: float, right: float) -> bool:
+    """Whether two numbers are the same but for rounding in float64."""
+    return abs(given - right) <= CLOSE * abs(right)
+
+
+@exercise(
+    LESSON,
+    "Fill in the ledger",
+    hints=(
+        "Adam keeps two numbers for each weight, a mean and a mean square, in float32 in either "
+        "precision: 8 bytes.",
+        "Mixed precision stores weights, their gradients and activations in 2 bytes each. What "
+        "does it keep that float32 does not?",
+        "Masters: a float32 copy of each weight, 4 bytes; none of it in float32. Add up what a "
+        "weight has, in either precision, and be surprised.",
+    ),
+)
+def ledger(answer):
+    """Of "float32" or "mixed", a number of weights and one of activations, the bytes of each kind
+    in training with Adam: a dict by weights, masters, optimizer_state, gradients (of the weights),
+    activations."""
+    for weights, activations in [[1, 0], *whole_numbers(0, 2, 10**9)]:
+        for precision, bytes_of in HELD.items():
+            given = dict(answer(precision, weights, activations))
+            if {*given} != {*bytes_of}:
+                return f"it has {sorted(given)}, expected the kinds {sorted(bytes_of)}"
+            for kind, size in bytes_of.items():
+                right = size * (activations if kind == "activations" else weights)
+                if given[kind] != right:
+                    return (
+                        f"in {precision}, {kind.replace('_', ' ')} of a network with {weights:,} "
+                        f"weights and {activations:,} activations hold {right:,} bytes, not "
+                        f"{given[kind]:,}"
+                    )
+    return None
+
+
+@exercise(
+    LESSON,
+    "From which batch on is it worth it?",
+    hints=(
+        "With Adam, what goes with the weights is 16 bytes each in both precisions. Only what goes "
+        "with the batch shrinks, from 4 bytes to 2.",
+        "With P weights and a activations for each example, batch B: float32 holds 16 P + 4 a B, "
+        "mixed 16 P + 2 a B. Saved is the difference over the first.",
+        "Solve 2 a B >= saved (16 P + 4 a B) for B and round up. If saved is 1/2 or more, no batch "
+        "is large enough: None.",
+    ),
+)
+def break_even_batch(answer):
+    """Of weights, activations of an example and a share of memory to save, the smallest batch that
+    saves at least that share with Adam; None if there is none."""
+    rows = [[1, 10**6, saved] for saved in SHARES]
+    rows += [[*row, saved] for saved in SHARES for row in whole_numbers(1, 2, 10**6)]
+    for weights, activations, saved in rows:
+        given, right = answer(weights, activations, saved), smallest(weights, activations, saved)
+        if given != right:
+            return (
+                f"{weights:,} weights, {activations:,} activations an example and {saved:.4g} to "
+                f"be saved: it is {right if right is None else format(right, ',')}, not {given}"
+            )
+    return None
+
+
+def smallest(weights: int, activations: int, saved: float) -> int | None:
+    """The batch from which on that share is saved."""
+    if saved >= 0.5:
+        return None
+    return math.ceil(16 * saved * weights / (activations * (2 - 4 * saved)))
+
+
+@exercise(
+    LESSON,
+    "Work that padding wastes",
+    hints=(
+        "Each of M, N and K is brought to the next multiple of 8. One that is a multiple already "
+        "stays.",
+        "The work of a product is M N K multiplications. What is padded is multiplied as well.",
+        "Wasted is 1 - M N K / (M' N' K') of the work that is done, where -(-n // 8) * 8 is n'.",
+    ),
+)
+def wasted_work(answer):
+    """Of M, N, K, the share of the multiplications of the padded product that are of padding."""
+    for m, n, k in [[8, 16, 64], [9, 8, 8], [8, 8, 65], *whole_numbers(2, 3, 2000)]:
+        right = 1 - m * n * k / math.prod(-(-size // 8) * 8 for size in (m, n, k))
+        given = float(answer(m, n, k))
+        if not abs(given - right) <= CLOSE:
+            return f"for M, N, K = {m}, {n}, {k} it is {right:.6g}, not {given:.6g}"
+    return None
+
+
+@exercise(
+    LESSON,
+    "Amdahl's law",
+    hints=(
+        "Call the whole step's time 1. What is not sped up takes 1 - share, as before.",
+        "The rest took `share`, and takes share / times now.",
+        "How many times faster is old time over new time: 1 over the sum of the two.",
+    ),
+)
+def amdahl(answer):
+    """How many times faster the whole is, if a share of its time gets so many times faster."""
+    rng = np.random.default_rng(3)
+    drawn = zip(rng.uniform(0, 1, 10), 2 ** rng.uniform(-1, 5, 10))
+    for share, times in [(0.5, 5.0), (0.0, 8.0), (1.0, 8.0), *drawn]:
+        right = 1 / (1 - share + share / times)
+        given = float(answer(float(share), float(times)))
+        if not is_close(given, right):
+            return (
+                f"{share:.3g} of the time made {times:.3g} times faster: the whole is {right:.4g} "
+                f"times as fast, not {given:.4g}"
+            )
+    return None
