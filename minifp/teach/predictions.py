@@ -65,7 +65,8 @@ class Explanation:
     def _said(self) -> str:
         if isinstance(self.answer, str):
             return self.answer
-        return f"{self.answer:.3g} {self.prediction.unit}".strip()
+        digits = ".3g" if abs(self.answer) < 1000 else ",.0f"
+        return f"{self.answer:{digits}} {self.prediction.unit}".strip()
 
     def _compared(self) -> str:
         if isinstance(self.answer, str):
