@@ -1,0 +1,71 @@
+"""Lesson 11: differences pair by pair against the margin, and how fast runs part."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minifp.report.drawing import GRID, INK, MUTED, STYLES
+
+
+def differences_and_distances(comparison: Any, names: Mapping[str, str]) -> Any:
+    """A figure of two panels, one above the other. names: of the arms beside the baseline, by their
+    texts, as they are to be called."""
+    import matplotlib.pyplot as plt
+
+    figure, (above, below) = plt.subplots(2, 1, figsize=(4.8, 6.2), layout="constrained")
+    draw_differences(above, comparison, names)
+    draw_distances(below, comparison, names)
+    return figure
+
+
+def draw_differences(axes: Any, comparison: Any, names: Mapping[str, str]) -> None:
+    """A row for each arm: the difference of each seed, their mean, and its 90% interval."""
+    margin = comparison.task.margin
+    axes.axvspan(-margin, margin, color=GRID, alpha=0.6, lw=0, label="the margin")
+    axes.axvline(0, color=MUTED, lw=0.8)
+    for y, (arm, style) in enumerate(zip(names, STYLES[1:])):
+        row, found = comparison.row(arm), pairs_of(comparison, arm)
+        levels = y - 0.16 - 0.06 * ranks_of_equals(found)  # equal ones above each other
+        axes.plot(found, levels, style.marker, color=style.color, ms=4, alpha=0.75)
+        axes.plot([row.low, row.high], [y + 0.1] * 2, color=style.color, lw=2.5)
+        axes.plot(row.difference, y + 0.1, "|", color=INK, ms=11, mew=1.8)
+    axes.set_yticks(range(len(names)), names.values())
+    axes.set_ylim(len(names) - 0.4, -0.8)
+    axes.grid(False, axis="y")
+    axes.set_xlabel(f"points from float32; bar: 90% interval, grey: ±{margin:g}")
+    axes.set_title("Where runs end, seed by seed")
+
+
+def pairs_of(comparison: Any, arm: str) -> list[float]:
+    """The differences of an arm from the baseline, by seed, of runs that both finished."""
+    base = {run.seed: run.metric for run in comparison.runs_of(comparison.baseline)}
+    runs = [run for run in comparison.runs_of(arm) if run.metric is not None]
+    return [run.metric - base[run.seed] for run in runs if base.get(run.seed) is not None]
+
+
+def ranks_of_equals(values: list[float]) -> np.ndarray:
+    """How many numbers before each are equal to it, but for rounding."""
+    x = np.round(values, 9)
+    return np.array([int((x[:i] == x[i]).sum()) for i in range(len(x))])
+
+
+def draw_distances(axes: Any, comparison: Any, names: Mapping[str, str]) -> None:
+    """How far weights are from the baseline's run of the same seed: a thin line for each seed, and
+    the median."""
+    distances = comparison.distances()
+    for arm, style in zip(names, STYLES[1:]):
+        mine = [d for d in distances if d.precision == arm]
+        for d in mine:
+            axes.plot(d.steps, d.weights, color=style.color, lw=0.5, alpha=0.35)
+        middle = np.median([d.weights for d in mine], axis=0)
+        axes.plot(
+            mine[0].steps, middle, color=style.color, lw=style.width, ls=style.line,
+            marker=style.marker, ms=4, markevery=4, label=names[arm],
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("step")
+    axes.set_ylabel("|w - float32's w| / |float32's w|")
+    axes.set_title("How runs part on the way")
+    axes.legend(loc="center left", bbox_to_anchor=(0, 0.42), fontsize=8)

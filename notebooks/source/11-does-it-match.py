@@ -1,0 +1,316 @@
+# %% [markdown]
+# # 11. Does it match?
+#
+# **When may I say "the same accuracy"?** Two trainings never end with the same weights, and two accuracies are hardly ever equal. This lesson trains a small network in float32 and in mixed precision, ten times each, and asks what may be said afterwards.
+#
+# - **You need**: minifp with its `plot` extra, and about two minutes. Nothing is downloaded.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+
+# %%
+from dataclasses import replace
+from functools import partial
+from math import sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from IPython.display import Markdown
+
+import minifp as fp
+from minifp import optim, teach
+from minifp.lab.statistics.distributions import t_cdf
+from minifp.lab.statistics.paired import compare_paired
+from minifp.lab.statistics.power import seeds_needed
+from minifp.teach.drawings.does_it_match import differences_and_distances, pairs_of
+
+teach.begin("11-does-it-match")
+
+# %% [markdown]
+# ## 1. First the margin
+#
+# "No significant difference" proves nothing: with few and noisy runs nothing is ever significant. What can be shown is that a difference is *smaller than something*. That something is the margin, and it is yours to choose, **before the first run**: by what a difference would cost you, not by what the runs show.
+#
+# The task is LeNet on pictures of digits, 360 of which are kept for the test: one of them is worth 0.28 points. A point, not quite four pictures, is the margin here. In mixed precision there is no loss scaling, as in the first table of the paper by Micikevicius and others, whose classifiers matched float32 without it.
+
+# %%
+MARGIN = 1.0  # points of accuracy
+SEEDS = teach.fast_or(10, 3)
+
+task = replace(
+    fp.load_task("lenet"),
+    name="lenet with momentum",
+    optimizer=partial(optim.SGD, lr=0.05, momentum=0.9),
+    schedule=None,
+    epochs=teach.fast_or(12, 4),
+    margin=MARGIN,
+)
+ARMS = {
+    "mixed,loss_scale=1": "mixed, S = 1",
+    "float32@ulp": "float32, 1 ulp moved",
+    "float32@order": "float32, other order",
+}
+
+# %% [markdown]
+# Beside mixed precision stand two *controls*, float32 trainings that nobody would call different: `@ulp` moves one weight by one unit in its last place before the first step, `@order` shuffles the pictures in another order. What they do is what *any* harmless disturbance does.
+#
+# Runs with the same seed begin with the same weights and, but for `@order`, see the same batches. So they are compared in pairs.
+#
+# ### Predict
+#
+# Of the pairs (float32, mixed), in how many percent will mixed precision end *strictly better*?
+
+# %%
+better = teach.predict("Mixed precision is strictly better in", percent_of_the_pairs=...)
+better
+
+# %%
+parted = teach.predict(
+    "One weight of float32 is moved by about 0.00000006 of itself. At the end the weights are apart by",
+    of=("less than 0.00001", "0.00001 to 0.01", "more than 0.01"), choice=...)  # fmt: skip
+parted
+
+# %% [markdown]
+# ### Run
+
+# %%
+result = fp.compare(task, ["float32", *ARMS], seeds=SEEDS, progress=False)
+print(result.verdict_sentence())
+
+# %%
+found = {arm: pairs_of(result, arm) for arm in ARMS}
+seeds = [run.seed for run in result.runs_of("float32")]
+teach.show(
+    differences_and_distances(result, ARMS),
+    f"Above: how far each of {SEEDS} seeds ends from float32's run of the same seed, with the mean, "
+    f"its 90% interval, and the margin of ±{MARGIN:g} as a grey box. Below: relative distance of "
+    "the weights from float32's, step by step: one ulp begins lowest and grows, rounding to float16 "
+    "begins far above it, another order of the data above both. No exponent dial.",
+    ("seed", *ARMS.values()),
+    [(seed, *(f"{pairs[i]:+.2f}" for pairs in found.values())) for i, seed in enumerate(seeds)],
+)
+
+# %% [markdown]
+# ### Explain
+
+# %%
+differences = found["mixed,loss_scale=1"]
+up, down = (sum(np.sign(d) == sign for d in differences) for sign in (1, -1))
+row, base = result.row("mixed,loss_scale=1"), result.row("float32")
+order = result.row("float32@order")
+assert row.diverged == 0 and up + down <= len(differences)
+assert abs(row.difference) < MARGIN and abs(row.difference) < 2 * base.sd
+better.explain(
+    100 * up / len(differences),
+    f"It is better in {up} of {len(differences)} pairs, worse in {down}, and equal in "
+    f"{len(differences) - up - down}. Who trains **once** in each precision could have published "
+    f"{max(differences):+.2f} points or {min(differences):+.2f}, each of them true. Another order of "
+    f"the data, in float32 alone, moves single runs from {min(found['float32@order']):+.2f} to "
+    f"{max(found['float32@order']):+.2f}.",
+)
+
+# %%
+ends = {
+    arm: np.median([d.weights[-1] for d in result.distances() if d.precision == arm])
+    for arm in ARMS
+}
+first = np.median([d.weights[0] for d in result.distances() if d.precision == "float32@ulp"])
+growth = ends["float32@ulp"] / first
+bins = ("less than 0.00001", "0.00001 to 0.01", "more than 0.01")
+end = bins[np.digitize(ends["float32@ulp"], (1e-5, 1e-2))]
+assert growth > 10 and ends["float32@ulp"] < ends["mixed,loss_scale=1"] < ends["float32@order"]
+parted.explain(
+    end,
+    f"After one step the weights were apart by {first:.0e}, at the end by "
+    f"{ends['float32@ulp']:.0e}: {growth:,.0f} times as much. Training amplifies whatever comes in, "
+    f"so that mixed precision ends with other weights too ({ends['mixed,loss_scale=1']:.2g}), and "
+    f"another order of the data with quite others ({ends['float32@order']:.2g}). *That weights "
+    "differ says nothing.* What they predict is what counts, and how it spreads.",
+)
+
+# %% [markdown]
+# ## 2. The verdict
+#
+# With n differences of mean D and standard deviation s, the 90% interval of the true difference is D ± t s / √n. Held against the margin m there are three answers: EQUIVALENT, where the whole interval lies within ±m; DIFFERENT, where it lies outside; and INCONCLUSIVE, where it does neither. The first is the same as two one-sided t tests at 5%, known as TOST.
+#
+# ### Predict
+
+# %%
+verdict = teach.predict(
+    "Mixed precision against float32, at a margin of one point, is",
+    of=("EQUIVALENT", "DIFFERENT", "INCONCLUSIVE"), choice=...)  # fmt: skip
+verdict
+
+# %% [markdown]
+# ### Explain
+
+# %%
+paired = compare_paired(differences, [0.0] * len(differences), MARGIN)
+half = compare_paired(differences, [0.0] * len(differences), MARGIN / 2)
+assert row.verdict == paired.verdict and (paired.low, paired.high) == (row.low, row.high)
+assert (paired.p_equivalent < 0.05) == (paired.verdict == "EQUIVALENT")
+verdict.explain(
+    row.verdict,
+    f"float32 ends at {base.mean:.2f}% ± {base.sd:.2f}, mixed at {row.mean:.2f}% ± {row.sd:.2f}. The "
+    f"differences have a mean of {paired.mean:+.2f} and a deviation of {paired.sd:.2f}; the interval "
+    f"goes from {paired.low:+.2f} to {paired.high:+.2f}, and p of TOST is "
+    f"{paired.p_equivalent:.2g}.\n\nPairing pays: unpaired, a difference of two runs has a "
+    f"deviation of {sqrt(base.sd**2 + row.sd**2):.2f}, and the same would take "
+    f"{row.paired.pairing_gain:.1f} times as many seeds. With half the margin, ±{MARGIN / 2:g}, the "
+    f"verdict would be {half.verdict}"
+    + (f" (about {half.needed} seeds are needed)" if half.needed else "")
+    + ". To choose that one *now*, having seen this, is what pre-registration is to prevent.",
+)
+
+# %% [markdown]
+# ## 3. Not every number belongs into a mean
+#
+# The same with the **exponent dial** at 17: gradients are 2^17 times smaller, as if the loss were a mean over 131,072 times as many terms (lesson 5). Now loss scaling is needed, and S = 1 has none.
+
+# %%
+failing = fp.compare(
+    task, ["float32", "mixed", "mixed,loss_scale=1"], dial=17, progress=False,
+    seeds=teach.fast_or(3, 2), steps=teach.fast_or(100, 40),
+)  # fmt: skip
+lost = failing.row("mixed,loss_scale=1")
+teach.expect_failure(
+    "runs that diverge without loss scaling, dial 17", lost.diverged, above=1
+)  # the bound is exclusive: at least 2
+assert lost.verdict == "DIVERGED" and failing.row("mixed").diverged == 0
+low, high = lost.diverged_interval
+Markdown(
+    f"Without loss scaling {lost.diverged} of {lost.n} runs **diverged** (their true share lies "
+    f"between {low:.0%} and {high:.0%}, with 95% confidence). They are in no mean: an average over "
+    f"those that survived would be one over the lucky. With dynamic scaling mixed precision ends "
+    f"{failing.row('mixed').difference:+.2f} points from float32."
+)
+
+# %% [markdown]
+# ## 4. When runs scatter
+#
+# In its third table the paper reports for speech that mixed precision errs 5 to 10% *less* often than float32, of which its authors guess that half precision regularises. minifp's gallery trains a small network of that kind on strings of spoken digits. That takes longer than a lesson, so here are its results, as they are kept with minifp (`scripts/results/gallery/speech/gallery.csv`): character error rates in percent, of eight seeds.
+
+# %%
+speech = {
+    "float32": [1.36, 0.56, 0.33, 0.55, 1.49, 2.09, 0.65, 0.64],
+    "mixed, S = 1": [4.81, 0.65, 0.48, 0.21, 1.08, 5.26, 0.75, 0.75],
+}
+gain = 0.1  # points: half of the gain that is claimed, for an error rate of about 2%
+
+# %% [markdown]
+# ### Predict
+#
+# To show a difference of less than 0.1 points here, if there truly is none: how many seeds would it take?
+
+# %%
+needed = teach.predict("It would take", seeds=...)
+needed
+
+# %% [markdown]
+# ### Explain
+
+# %%
+said = compare_paired(speech["mixed, S = 1"], speech["float32"], gain)
+one = np.subtract(speech["mixed, S = 1"], speech["float32"])
+assert said.verdict == "INCONCLUSIVE" and said.needed > 100 and (one > 0).any() and (one < 0).any()
+needed.explain(
+    said.needed,
+    f"The differences go from {one.min():+.2f} to {one.max():+.2f}, their deviation is "
+    f"{said.sd:.2f}; the interval, from {said.low:+.2f} to {said.high:+.2f}, contains the claimed "
+    f"gain, no difference at all, and a loss. The verdict is **{said.verdict}**. Pairing saves only "
+    f"a factor of {said.pairing_gain:.1f}: runs with the same seed have little in common any more. "
+    "So the claim is not refuted; it cannot be *seen* with a laptop. And who had trained one seed "
+    "in each precision could have reported it, or its opposite.",
+)
+
+# %% [markdown]
+# ## 5. What you hand on
+#
+# A comparison writes its own report, one file that needs no network. With `out=` a folder keeps all runs, tables for others to compute with, and what was registered before the first run.
+
+# %%
+with TemporaryDirectory() as folder:
+    page = result.report(Path(folder) / "report.html")
+    kilobytes, text = page.stat().st_size / 1024, page.read_text(encoding="utf-8")
+assert "EQUIVALENT" in text or "INCONCLUSIVE" in text
+Markdown(f"The report has {kilobytes:,.0f} KiB. `result` alone in a cell shows it here.")
+
+# %% [markdown]
+# ## Your turn
+#
+# ### Two one-sided tests
+#
+# `t_cdf(t, df)` is the chance that Student's t with `df` degrees of freedom lies below t.
+
+
+# %%
+def tost_p(differences, margin):
+    """The p value of "it is not equivalent". differences: of pairs, an array (n)."""
+    ### BEGIN SOLUTION
+    n = len(differences)
+    error = np.std(differences, ddof=1) / sqrt(n)
+    nearest = margin - abs(np.mean(differences))  # the larger p is that of the nearer end
+    return 1 - t_cdf(float(nearest / error), n - 1)
+    ### END SOLUTION
+
+
+# %%
+teach.check(tost_p)
+
+# %% [markdown]
+# ### How many seeds a margin needs
+#
+# Use the normal distribution: it puts 5% above 1.645 and 10% above 1.282. Below three pairs there is no verdict.
+
+
+# %%
+def seeds_for(sd, margin):
+    """How many pairs show equivalence in 80% of all cases, if there is truly no difference."""
+    ### BEGIN SOLUTION
+    return max(3, int(np.ceil(((1.6449 + 1.2816) * sd / margin) ** 2)))
+    ### END SOLUTION
+
+
+# %%
+teach.check(seeds_for)
+
+# %% [markdown]
+# minifp computes the same exactly, with Student's t, and wants a few more:
+
+# %%
+{f"deviation {sd}, margin {m}": seeds_needed(sd, m) for sd, m in ((0.39, 0.5), (1.72, 1.0))}
+
+# %% [markdown]
+# ### What pairing gains
+
+
+# %%
+def pairing_gain(values, baseline):
+    """How many times fewer seeds pairing needs, from accuracies seed by seed: arrays (n)."""
+    ### BEGIN SOLUTION
+    unpaired = np.var(values, ddof=1) + np.var(baseline, ddof=1)
+    return unpaired / np.var(values - baseline, ddof=1)
+    ### END SOLUTION
+
+
+# %%
+teach.check(pairing_gain)
+
+# %% [markdown]
+# ### To try
+#
+# 1. Plan before you compare: `fp.plan(task, seeds=4)` trains a pilot and says how many seeds your margin needs.
+# 2. Compare float32 with float32: `fp.compare(task, ["float32", "float32@repeat"])`. What must the differences be, and what is their deviation?
+# 3. Three arms at three seeds each, all against float32: how likely is it that at least one of them looks different at p = 0.05 by chance? What does Holm's correction, in brackets in the table, do about it?
+#
+# ## What would change on a real GPU
+#
+# - **Repeatability.** minifp gives the same bits for the same seed. On a GPU some kernels add in an order that time decides, so that float32 differs from *itself*: the control to run is the same seed twice.
+# - **Cost.** Ten seeds of a network that trains for a week are out of reach. MLPerf's answer are reference runs, twice as many as are to be judged, and a test on the epochs to a target. Two or three seeds with no verdict, said as such, are worth more than one with a claim.
+# - **The mathematics** stays.
+#
+# ## What to read next
+#
+# - D. J. Schuirmann (1987), *A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of average bioavailability*, Journal of Pharmacokinetics and Biopharmaceutics 15.
+# - X. Bouthillier and others (2021), *Accounting for variance in machine learning benchmarks*, [arXiv:2103.03098](https://arxiv.org/abs/2103.03098): which sources of variation count, and how much.
+# - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), tables 1 and 3: one run each.
+# - [docs/comparing.md](../docs/comparing.md): what minifp's verdict means, exactly, and how to publish a result.
