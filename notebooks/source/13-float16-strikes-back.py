@@ -168,8 +168,7 @@ larger.explain(
 
 # %%
 growth = teach.predict(
-    "16 times as long, its |log ratio| is larger about", of=("1", "4", "16"), choice=...
-)
+    "16 times as long, its |log ratio| is larger about", of=("1", "4", "16"), choice=...)  # fmt: skip
 growth
 
 # %% [markdown]
@@ -212,9 +211,7 @@ growth.explain(
 # %%
 learned = teach.predict(
     "Beside float32, bfloat16 will",
-    of=("learn nothing", "learn clearly less", "learn as much"),
-    choice=...,
-)
+    of=("learn nothing", "learn clearly less", "learn as much"), choice=...)  # fmt: skip
 learned
 
 # %% [markdown]

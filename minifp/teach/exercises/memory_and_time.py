@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -75,9 +76,8 @@ def ledger(answer):
 def break_even_batch(answer):
     """Of weights, activations of an example and a share of memory to save, the smallest batch that
     saves at least that share with Adam; None if there is none."""
-    rows = [[1, 10**6, saved] for saved in SHARES]
-    rows += [[*row, saved] for saved in SHARES for row in whole_numbers(1, 2, 10**6)]
-    for weights, activations, saved in rows:
+    cases = product(SHARES, [[1, 10**6], *whole_numbers(1, 2, 10**6)])
+    for saved, (weights, activations) in cases:
         given, right = answer(weights, activations, saved), smallest(weights, activations, saved)
         if given != right:
             return (

@@ -1,0 +1,116 @@
+"""Lesson 12: what follows from many runs of several tasks."""
+
+import math
+from itertools import product
+
+import numpy as np
+
+from minifp.teach.exercise import exercise
+
+LESSON = "12-gallery"
+TECHNIQUES = ("master weights", "loss scaling", "float32 sums")
+CLOSE = 1e-9  # relative to metrics of some tens: roundings of float64
+MARGIN = 1.0
+
+
+def tables(seed: int, failing: float = 0.0) -> list[dict]:
+    """Metrics of all combinations of the three techniques, by whether each is there; with a chance
+    of NaN, for a run that failed."""
+    rng = np.random.default_rng(seed)
+    keys = list(product((True, False), repeat=3))
+    found = []
+    for _ in range(12):
+        metrics = 90 + rng.choice([0.1, 2.0], 8) * rng.normal(size=8)
+        metrics[1:][rng.random(7) < failing] = math.nan  # never that of all three
+        found.append({key: float(m) for key, m in zip(keys, metrics)})
+    return found
+
+
+@exercise(
+    LESSON,
+    "How many end within the spread of others",
+    hints=(
+        "The spread of float32's runs goes from the smallest of their results to the largest.",
+        "A run counts if its result lies between the two, or on one of them. The mean plays no "
+        "role.",
+        "What failed has NaN. It is within no spread, and must not become one end of it: "
+        "comparisons with NaN are False, and min and max of a list with NaN are not to be trusted.",
+    ),
+)
+def within_spread(answer):
+    """Of results of runs and of float32's, lists with NaN for what failed, how many of the former
+    lie within the range of the latter."""
+    rng, nan = np.random.default_rng(5), math.nan
+    cases = [([1.0, 2.0], [1.0, 3.0]), ([nan, 2.0], [1.0, 3.0]), ([2.0, 9.0], [nan, 1.0, 3.0])]
+    cases += [([2.0, 9.0], [1.0, 3.0, nan]), ([4.0, 0.0], [3.0, 1.0])]
+    cases += [(rng.normal(size=n).tolist(), rng.normal(size=3).tolist()) for n in range(3, 30)]
+    for values, baseline in cases:
+        ends = [b for b in baseline if not math.isnan(b)]
+        right = sum(min(ends) <= v <= max(ends) for v in values)
+        given = answer(list(values), list(baseline))
+        if given != right:
+            told = [", ".join(f"{v:.3g}" for v in x) for x in (values, baseline)]
+            return f"of {told[0]}, beside float32's {told[1]}, {right} are within, not {given}"
+    return None
+
+
+@exercise(
+    LESSON,
+    "What a technique does on average",
+    hints=(
+        "Of three techniques there are eight combinations. For one technique they form four pairs, "
+        "in which the other two are the same.",
+        "In each pair take the metric with it minus the metric without it; the effect is the mean "
+        "of the four.",
+        "The key of a combination is a tuple of three truths: the pairs of technique i are those "
+        "that differ at place i alone. Return three numbers, in the order of the key.",
+    ),
+)
+def main_effects(answer):
+    """Of the metric of each combination, by (masters, scaling, sums), the average effects of the
+    three techniques."""
+    for cells in tables(6):
+        given = list(answer(dict(cells)))
+        if len(given) != 3:
+            return f"it returns {len(given)} numbers, expected 3"
+        for i, technique in enumerate(TECHNIQUES):
+            there = np.mean([m for key, m in cells.items() if key[i]])
+            right = there - np.mean([m for key, m in cells.items() if not key[i]])
+            if not abs(given[i] - right) <= CLOSE * 100:
+                shown = ", ".join(f"{m:.2f}" for m in cells.values())
+                return (
+                    f"with the metrics {shown} (from all three there to none, the last changing "
+                    f"fastest), {technique} give {right:+.4f} on average, not {given[i]:+.4f}"
+                )
+    return None
+
+
+@exercise(
+    LESSON,
+    "Which techniques are needed",
+    hints=(
+        "Needed is what cannot be taken away *alone*: compare the cell with all three to the one "
+        "in which that technique alone is missing.",
+        "The metric is an accuracy. It is needed if the accuracy falls by more than the margin; if "
+        "it rises, it is not.",
+        "A run that failed is NaN, and every comparison with NaN is False: ask whether what is "
+        "left is good enough, and negate that.",
+    ),
+)
+def needed(answer):
+    """Of the accuracy of each combination, by (masters, scaling, sums), and a margin, the set of
+    names of TECHNIQUES that cannot be taken away alone; NaN is a run that failed."""
+    for cells in [*tables(7), *tables(8, failing=0.4)]:
+        whole, right = cells[True, True, True], set()
+        for i, technique in enumerate(TECHNIQUES):
+            left = cells[tuple(j != i for j in range(3))]
+            right |= {technique} if not left >= whole - MARGIN else set()
+        given = set(answer(dict(cells), MARGIN))
+        if given != right:
+            alone = {t: cells[tuple(j != i for j in range(3))] for i, t in enumerate(TECHNIQUES)}
+            shown = ", ".join(f"{m:.2f} without {t}" for t, m in alone.items())
+            return (
+                f"with all three the accuracy is {whole:.2f}, and {shown}: at a margin of "
+                f"{MARGIN:g}, needed are {sorted(right) or 'none'}, not {sorted(given) or 'none'}"
+            )
+    return None

@@ -1,0 +1,88 @@
+"""Of lesson 12."""
+
+import math
+
+import numpy as np
+from teach.answers import Answers
+
+TECHNIQUES = ("master weights", "loss scaling", "float32 sums")
+
+
+def within_spread(values, baseline):
+    ends = [b for b in baseline if not math.isnan(b)]
+    return sum(min(ends) <= v <= max(ends) for v in values)
+
+
+def within_deviations(values, baseline):
+    center, spread = np.nanmean(baseline), np.nanstd(baseline)
+    return sum(abs(v - center) <= spread for v in values)
+
+
+def main_effects(cells):
+    found = []
+    for i in range(3):
+        signs = [(1 if key[i] else -1) * metric for key, metric in cells.items()]
+        found.append(sum(signs) / 4)
+    return found
+
+
+def taken_away(cells):
+    """With all others there, not on average."""
+    whole = cells[True, True, True]
+    return [whole - cells[tuple(j != i for j in range(3))] for i in range(3)]
+
+
+def left(cells, i):
+    return cells[tuple(j != i for j in range(3))]
+
+
+def needed(cells, margin):
+    whole = cells[True, True, True]
+    return {t for i, t in enumerate(TECHNIQUES) if not left(cells, i) >= whole - margin}
+
+
+def misses_failures(cells, margin):
+    whole = cells[True, True, True]
+    return {t for i, t in enumerate(TECHNIQUES) if left(cells, i) < whole - margin}
+
+
+def either_way(cells, margin):
+    whole = cells[True, True, True]
+    return {t for i, t in enumerate(TECHNIQUES) if not abs(left(cells, i) - whole) <= margin}
+
+
+def on_average(cells, margin):
+    return {t for t, effect in zip(TECHNIQUES, main_effects(cells)) if effect > margin}
+
+
+ANSWERS = {
+    "within_spread": Answers(
+        right=(within_spread,),
+        wrong=(
+            (
+                lambda v, b: sum(min(b) <= x <= max(b) for x in v),
+                "2, 9, beside float32's nan, 1, 3",
+            ),
+            (lambda v, b: sum(min(b) < x < max(b) for x in v), "of 1, 2, beside float32's 1, 3, 2"),
+            (lambda v, b: sum(b[0] <= x <= b[-1] for x in v), "are within"),
+            (within_deviations, "are within, not"),
+        ),
+    ),
+    "main_effects": Answers(
+        right=(main_effects,),
+        wrong=(
+            (taken_away, "on average"),
+            (lambda cells: [2 * effect for effect in main_effects(cells)], "on average"),
+            (lambda cells: [-effect for effect in main_effects(cells)], "master weights give"),
+            (lambda cells: main_effects(cells)[:2], "expected 3"),
+        ),
+    ),
+    "needed": Answers(
+        right=(needed,),
+        wrong=(
+            (misses_failures, "nan without"),
+            (either_way, "needed are"),
+            (on_average, "needed are"),
+        ),
+    ),
+}
