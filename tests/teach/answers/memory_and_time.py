@@ -35,7 +35,7 @@ def rounds_down(parameters, activations, saved):
 
 def no_limit(parameters, activations, saved):
     """Negative batches."""
-    return math.ceil(saved * 16 * parameters / (activations * (2 - 4 * saved) - 1e-9))
+    return math.ceil(saved * 16 * parameters / (activations * (2 - 4 * saved or 1e-9)))
 
 
 def no_state(parameters, activations, saved):
