@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from minifp.lab.run import Run, train
 from minifp.lab.task import Task
 from minifp.lab.tasks import CHARACTERS, SIZES, load_task
 from minifp.models import VGG, CharGRU, CIFARResNet
+from minifp.runtime.cpu import blas
 from minifp.runtime.cpu.compiling import PROGRESS
 from minifp.runtime.device import default_device
 from minifp.runtime.nearest import nearest
 
-PRECISIONS = ("float32", "mixed", "float16")
+PRECISIONS = ("float32", "mixed", "bfloat16", "float16")
 
 
 def on_digits(build: Callable) -> Task:
@@ -51,10 +53,12 @@ class Compiled:
     seconds: float = 0.0
 
 
-def compile_ahead(models: Iterable[str], progress: bool = True) -> list[Compiled]:
-    """Train each model for one step in each of PRECISIONS, and say what was compiled for it.
+def compile_ahead(models: Iterable[str], progress: bool = True, jobs: int = 1) -> list[Compiled]:
+    """Train each model for two steps in each of PRECISIONS, and say what was compiled for it.
 
-    Raises ArgumentError for a model that is none of MODELS.
+    jobs: how many processes compile at a time, each all models in one precision, as kernels of
+    different precisions have little in common. Raises ArgumentError for a model that is none of
+    MODELS.
     """
     from minifp.runtime.bars import tqdm
 
@@ -62,11 +66,38 @@ def compile_ahead(models: Iterable[str], progress: bool = True) -> list[Compiled
         if name not in MODELS:
             near = " or ".join(nearest(name, MODELS)) or ", ".join(MODELS)
             raise ArgumentError(f"no model {name!r} to compile for: expected {near}")
-    parts = [Compiled(name, precision) for name in models for precision in PRECISIONS]
-    with tqdm(parts, desc="compiling", unit=" runs", disable=not progress, leave=False) as bar:
-        for part in bar:
-            with listed(part, lambda title: bar.set_postfix_str(title)):
-                one_step(MODELS[part.model](), part.precision)
+    total = len(models) * len(PRECISIONS)
+    with tqdm(
+        total=total, desc="compiling", unit=" runs", disable=not progress, leave=False
+    ) as bar:
+        parts = []
+        for share in shares(models, jobs, bar.set_postfix_str):
+            parts += share
+            bar.update(len(share))
+    return parts
+
+
+def shares(models: list[str], jobs: int, show: Callable[[str], object]) -> Iterator[list[Compiled]]:
+    """What was compiled for each precision. show: what is told the titles of kernels meanwhile, if
+    that is done here."""
+    jobs = min(jobs, len(PRECISIONS))
+    if jobs == 1:
+        yield from (compile_share(models, precision, show) for precision in PRECISIONS)
+        return
+    from loky import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(jobs, env=dict.fromkeys(blas.THREADS, "1")) as pool:
+        yield from pool.map(partial(compile_share, models), PRECISIONS)
+
+
+def compile_share(
+    models: list[str], precision: str, show: Callable[[str], object] = str
+) -> list[Compiled]:
+    """What was compiled for these models in a precision."""
+    parts = [Compiled(model, precision) for model in models]
+    for part in parts:
+        with listed(part, show):
+            one_step(MODELS[part.model](), part.precision)
     return parts
 
 

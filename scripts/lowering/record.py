@@ -13,6 +13,10 @@ from minifp.runtime.cpu import compile, entries, shipped
 
 from . import archives
 
+PRECISIONS = (
+    *("float32", "mixed", "autocast", "float16", "bfloat16", "float8", "autocast-bfloat16"),
+    "bfloat16,master_weights=off,update_rounding=stochastic",
+)
 CALLS: dict = {}
 ROOT = Path(compile.__file__).resolve().parents[2]
 shipped.index = lambda path: {}  # as if there were none
@@ -109,7 +113,7 @@ def operations():
 if __name__ == "__main__":
     output, sys.stdout = sys.stdout, sys.stderr
     listen()
-    for precision in ("float32", "mixed", "autocast", "float16"):
+    for precision in PRECISIONS:
         with fp.precision(precision):
             operations()
             networks()

@@ -26,9 +26,20 @@ def test_each_precision_is_trained_and_once_more_nothing_is_compiled(monkeypatch
     tiny = replace(load_task("mlp"), model=lambda: MLP(64, 8, 10), batch_size=4)
     monkeypatch.setitem(ahead.MODELS, "tiny", lambda: tiny)
     parts = ahead.compile_ahead(["tiny"], progress=False)
-    assert [part.precision for part in parts] == ["float32", "mixed", "float16"]
+    assert [part.precision for part in parts] == ["float32", "mixed", "bfloat16", "float16"]
     again = ahead.compile_ahead(["tiny"], progress=False)
     assert not [part.kernels for part in again if part.kernels]
+
+
+def test_several_processes_compile_what_one_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(ahead, "PRECISIONS", ("float32", "mixed"))
+    parts = ahead.compile_ahead(["mlp"], progress=False, jobs=2)
+    assert [part.precision for part in parts] == ["float32", "mixed"]
+    assert all("adam" in part.kernels for part in parts)
+    objects = {file.name for file in tmp_path.rglob("*.o")}
+    again = ahead.compile_ahead(["mlp"], progress=False, jobs=2)
+    assert objects and not [part.kernels for part in again if part.kernels]
 
 
 def test_an_unknown_model_is_refused_before_anything_is_compiled(monkeypatch):
