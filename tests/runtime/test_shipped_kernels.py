@@ -70,7 +70,7 @@ def test_the_script_would_write_what_is_there():
 
 def test_arm_can_compile_what_it_is_given():
     index = index_of(shipped.archive(convert.__file__))["kernels"]
-    types = next(types for types in index["copy_all.copy_all_chunks"])
+    types = next(types for types in index["copy_all.copy_all_chunks"] if "uint16" in types)
     member, _ = index["copy_all.copy_all_chunks"][types]["neon"]
     with zipfile.ZipFile(shipped.archive(convert.__file__)) as members:
         text = members.read(member).decode()
