@@ -1,6 +1,6 @@
 """Write what numba makes of the kernels that are written by hand, for machines to start from.
 
-    python scripts/write_kernels.py                 (after a change of a kernel: two minutes)
+    python scripts/write_kernels.py                 (after a change of a kernel: three minutes)
     python scripts/write_kernels.py --record        (with the types of new calls as well)
     python scripts/write_kernels.py --check gemm    (whether what is there is what would be written)
 
