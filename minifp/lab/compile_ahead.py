@@ -91,7 +91,7 @@ def shares(models: list[str], jobs: int, show: Callable[[str], object]) -> Itera
 
 
 def compile_share(
-    models: list[str], precision: str, show: Callable[[str], object] = str
+    models: list[str], precision: str, show: Callable[[str], object] = lambda title: None
 ) -> list[Compiled]:
     """What was compiled for these models in a precision."""
     parts = [Compiled(model, precision) for model in models]

@@ -37,9 +37,9 @@ def test_several_processes_compile_what_one_does(tmp_path, monkeypatch):
     parts = ahead.compile_ahead(["mlp"], progress=False, jobs=2)
     assert [part.precision for part in parts] == ["float32", "mixed"]
     assert all("adam" in part.kernels for part in parts)
-    objects = {file.name for file in tmp_path.rglob("*.o")}
+    assert list(tmp_path.rglob("*.o"))
     again = ahead.compile_ahead(["mlp"], progress=False, jobs=2)
-    assert objects and not [part.kernels for part in again if part.kernels]
+    assert not [part.kernels for part in again if part.kernels]
 
 
 def test_an_unknown_model_is_refused_before_anything_is_compiled(monkeypatch):
