@@ -15,12 +15,14 @@ import numpy as np
 
 from minifp.autograd.gradient_clip import in_seed, is_partly_consumed, is_unseeded
 from minifp.autograd.gradient_sum import GradientSum, unshared
+from minifp.autograd.kept_operands import Reading
 from minifp.autograd.loss_seed import UNSEEDED, seeds_in
 from minifp.autograd.tape import PARTLY, Node, Tensor, observers
 from minifp.derive.dtypes import name_of
 from minifp.errors import ArgumentError, DTypeError, ShapeError, TapeError
 from minifp.numerics import policy
 from minifp.numerics.formats import as_native, as_stored, downcast
+from minifp.numerics.operands import OPERANDS
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 from minifp.runtime.device import full, placed
 
@@ -263,12 +265,16 @@ def run_backward(node, dys, wanted=None):
             for i, (shape, format) in enumerate(given)
         }
     all_dys = [dys[i] for i in range(len(dys))]
-    run = node.backward if node.site is None else partial(node.site.backward, node.backward)
+    run, saved = node.backward, node.saved
+    run = run if node.site is None else partial(node.site.backward, run)
+    if node.precision.saved == OPERANDS:
+        reading = Reading(node)
+        run, saved = partial(reading.run, run), reading.saved
     if node.precision is policy.get_precision():
-        gradients = run(*all_dys, *node.saved, to=to, **node.params)
+        gradients = run(*all_dys, *saved, to=to, **node.params)
     else:
         with policy.precision(node.precision):
-            gradients = run(*all_dys, *node.saved, to=to, **node.params)
+            gradients = run(*all_dys, *saved, to=to, **node.params)
     if not isinstance(gradients, tuple) or len(gradients) != len(to):
         raise TapeError(f"backward of {node.op}: expected a tuple of {len(to)} gradients")
     for (parent, i), format, g in zip(parents, to, gradients):

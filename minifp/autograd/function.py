@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any
 
 from minifp.autograd.grad_mode import no_grad
+from minifp.autograd.kept_operands import entering_by
 from minifp.autograd.op import op
 from minifp.autograd.tape import Tensor
 from minifp.errors import ArgumentError, DTypeError, TapeError
 from minifp.numerics.formats import downcast
+from minifp.numerics.operands import ANEW
 from minifp.runtime.device import full
 
 
@@ -115,7 +117,8 @@ def _run(cls, *arrays, tensors, needs, constant):
     """
     ctx = FunctionContext(needs)
     args = tuple([Tensor(a) if is_tensor else a for a, is_tensor in zip(arrays, tensors)])
-    with no_grad():
+    # Nothing in codes: its backward may read in any way what its forward multiplies.
+    with no_grad(), entering_by(ANEW):
         if cls.setup_context is None:
             output = cls.forward(ctx, *args)
         else:

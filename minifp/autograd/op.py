@@ -16,6 +16,7 @@ import numpy as np
 
 from minifp.autograd.cast_cache import cast_once
 from minifp.autograd.grad_mode import is_recording
+from minifp.autograd.kept_operands import Keeping
 from minifp.autograd.promoted import where_promoted
 from minifp.autograd.tape import Node, Tensor, module_path, observers
 from minifp.derive.dtypes import name_of
@@ -23,6 +24,7 @@ from minifp.errors import DTypeError, MinifpError, ShapeError
 from minifp.numerics import autocast, policy, rules
 from minifp.numerics.amax_history import Site
 from minifp.numerics.formats import is_float
+from minifp.numerics.operands import OPERANDS
 from minifp.runtime.callers import PACKAGE, warn_once
 from minifp.runtime.cuda.arrays import to_device
 from minifp.typing import F
@@ -71,8 +73,11 @@ def op(
             arrays = [to_device(a) if a is arg and _is_host(a) else a for a, arg in pairs]
         delay = precision.delay
         site = None if delay is None else site_of(name, given, are_weights, delay)
+        records = has_gradient and is_recording()
+        keeping = Keeping(name, args) if records and precision.saved == OPERANDS else None
         try:
             run = fn if site is None else partial(site.forward, fn)
+            run = run if keeping is None else partial(keeping.run, run)
             y, saved, backward = run(*arrays, **params)
         except (MinifpError, ValueError, IndexError, TypeError, OverflowError) as error:
             if isinstance(error, MinifpError) and re.search(rf"\b{name}\b", str(error)):
@@ -80,10 +85,11 @@ def op(
             raise explained(error, name, arrays) from error
         several = isinstance(y, tuple)
         outputs, node = y if several else (y,), None
-        if has_gradient and is_recording():
+        if records:
             parents = tuple(
                 [(a.gradient_node, a.index) if isinstance(a, Tensor) else NONE for a in args]
             )
+            saved = saved if keeping is None else keeping.kept(saved)
             node = Node(name, params, parents, saved, backward, outputs)
             frame: Any = sys._getframe(1)
             while INSIDE[frame.f_code.co_filename]:

@@ -14,7 +14,7 @@ from minifp.numerics.amax_history import Histories
 from minifp.numerics.formats import downcast, upcast
 from minifp.runtime.cuda.arrays import is_on_device
 from minifp.runtime.cuda.arrays import restrided as restrided_on_device
-from minifp.runtime.device import placed
+from minifp.runtime.device import address, placed
 
 MANY = 64  # tensors on one memory
 
@@ -36,18 +36,29 @@ class Storage:
     was known of a gradient in it is over. unrounded: what is behind a leaf's stored numbers, or
     None. sharing: the tensors on this memory, or None where nobody needs to know. histories: of a
     parameter, the maxima of what its products multiply (numerics/amax_history.py), or None.
+    keeper: a weak reference to the first recorded operation that saved an array on this memory, of
+    those that still have it, or None. codes: what is known of an operand in it that was saved in
+    its codes (kept_operands.py), or None.
     """
 
-    __slots__ = ("version", "zeroed", "unrounded", "sharing", "histories")
+    __slots__ = ("version", "zeroed", "unrounded", "sharing", "histories", "keeper", "codes")
     version: int
     zeroed: bool
     unrounded: Unrounded | None
     sharing: list[ref] | None
     histories: Histories | None
+    keeper: ref | None
+    codes: Any
 
     def __init__(self) -> None:
         self.version, self.zeroed, self.unrounded, self.sharing = 0, False, None, None
-        self.histories = None
+        self.histories, self.keeper, self.codes = None, None, None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a recorded operation keeps this memory for its backward."""
+        node = None if self.keeper is None else self.keeper()
+        return node is not None and node.saved is not None
 
     # ---- numbers ----
 
@@ -136,8 +147,3 @@ def seen_by(view: Any, whole: Any, other: Any) -> Any:
     if is_on_device(other):
         return restrided_on_device(other.reshape(-1)[start:], view.shape, steps)
     return np.ndarray(view.shape, other.dtype, other, start * other.itemsize, steps)
-
-
-def address(array: Any) -> int:
-    """Where an array begins."""
-    return array.data.ptr if is_on_device(array) else array.ctypes.data

@@ -7,6 +7,7 @@ leaves (see backward.py). Whatever the tape keeps alive can be seen in `Node.sav
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -167,9 +168,10 @@ class Node:
     """One recorded operation.
 
     op, params: its name and keywords. parents: (node, index) of each argument, (None, 0) for one
-    without gradient. saved: the arrays backward reads. formats, shapes: of the gradient of each
-    output. precision: under which it ran; backward runs under it too. module: the path of the
-    module that called it. watched: (storage, version) of each saved array that others can write.
+    without gradient. saved: the arrays backward reads, or their codes (kept_operands.py). formats,
+    shapes: of the gradient of each output. precision: under which it ran; backward runs under it
+    too. module: the path of the module that called it. watched: (storage, version) of each saved
+    array that others can write.
     call: what it takes to do it again, until that is forgotten: the recorded operation, its
     arguments without gradient (None for the others), and the code and instruction that called it.
     site: where its kernels find the scales of operands that are delayed, or None.
@@ -218,6 +220,9 @@ class Node:
                     if isinstance(t, Tensor) and id(t.array) in saved
                 ]
             )
+            for storage, _ in self.watched:
+                if not storage.is_kept:
+                    storage.keeper = ref(self)
 
     def release(self) -> None:
         """Let go of what backward needed."""

@@ -144,8 +144,8 @@ class Kernel:
         is_single = formats.compute == float32 and sums <= {SINGLE}
         by_rule = (None,) * len(formats.out) if self.rule.role == "reduce" else formats.out
         if precision.shapes_only:
-            formats = replace(formats, operands=())  # whose numbers count for nothing
-            return formats, partial(shaped, self, formats), by_rule
+            unrounded = replace(formats, operands=())  # whose numbers count for nothing
+            return unrounded, partial(shaped, self, formats), by_rule
         if self.rule.role == "dot" and (formats.operands or precision.products):
             self._check_operands(found, kinds, formats, precision)
         if any(kind in ON_DEVICE for kind in kinds):

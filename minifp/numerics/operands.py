@@ -31,7 +31,8 @@ step.
 
 import re
 from collections.abc import Callable
-from functools import cache
+from contextvars import ContextVar
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ NOW = (None, CURRENT, ROW)  # what needs no history
 STEPS = 1024  # of DELAYED, as in Transformer Engine
 SCALES = (CURRENT, ROW, DELAYED, f"{DELAYED}:N (the largest of the last N steps)")
 OPERAND_FIELDS = ("operands", "gradient_operands")
+SAVED = ACTIVATIONS, OPERANDS = ("activations", "operands")  # what the tape keeps for backward
 DELAY = re.compile(DELAYED + r"(?::([1-9]\d{0,5}))?")
 STATE = "enter"  # what kernels of sequences call the rounding of a state that enters a product
 MOST = 126  # log2 of the largest scale, and of 1 over the smallest: both are normal in float32
@@ -113,6 +115,34 @@ def checked_operands(precision: Any) -> None:
         )
 
 
+def checked_saved(precision: Any) -> None:
+    """Raise PrecisionError for a `saved` of a Precision that is none, would do nothing, or that
+    backward could not read."""
+    saved, scale = precision.saved, precision.operand_scale
+    if saved not in SAVED:
+        raise PrecisionError(f"saved={saved!r}: expected {' or '.join(SAVED)}")
+    if saved == ACTIVATIONS:
+        return
+    if precision.operands is None:
+        raise PrecisionError(
+            "saved=operands without operands to save: expected saved=activations, or a format, "
+            "such as operands=float8_e4m3fn"
+        )
+    if scale == ROW:
+        raise PrecisionError(
+            "saved=operands with operand_scale=row: the product of the forward pass has a scale "
+            "for each row of what is summed there, and those of backward sum, and scale, along "
+            "other axes: expected operand_scale=current, delayed or off, or saved=activations"
+        )
+    format, stored = operand_format(precision.operands), format_of(precision.activations)
+    if format is None or format.bytes >= stored.bytes:
+        raise PrecisionError(
+            f"saved=operands saves nothing: an operand of {precision.operands} takes no fewer "
+            f"bytes than an activation of {stored.name}: expected saved=activations, or operands "
+            "of fewer, such as float8_e4m3fn"
+        )
+
+
 def checked_scale(scale: Any) -> str | None:
     """An operand_scale as a precision keeps it. Raises PrecisionError for one that is none."""
     if scale in NOW:
@@ -148,28 +178,57 @@ def rounding_of(operand: Operand, precision: Any) -> Rounding | None:
 # ---- rounding -----------------------------------------------------------------------------------
 
 
+class Entering:
+    """How operands enter products: each rounded anew. The tape has other ways, under saved=operands
+    (autograd/kept_operands.py)."""
+
+    def amax_of(self, x: np.ndarray) -> float:
+        """The largest magnitude of an operand."""
+        return amax_of(x)
+
+    def rounded(self, x: Any, to: Rounding, summed: tuple[int, ...], amax: Any) -> Any:
+        """An operand as it enters. summed, amax: as in `rounded`."""
+        return rounded(x, to, summed, amax=amax)
+
+    def reads(self, kernel: Any, x: Any) -> None:
+        """Take note of what a kernel reads that is no operand, where a precision saves operands."""
+
+    def passes(self, kernel: Any, args: Any, roundings: tuple) -> None:
+        """Take note of a kernel's arguments where only shapes are asked for, and none is rounded.
+        roundings: of each a Rounding, or None; () where nobody asks."""
+
+
+ANEW = Entering()
+entering: ContextVar[Entering] = ContextVar("entering", default=ANEW)
+
+
 def entered(kernel: Any, args: Any, roundings: tuple, settings: dict[str, Any]) -> list[Any]:
     """A kernel's arguments as they enter its products. roundings: of each a Rounding, or None."""
     is_delayed = any(r is not None and r.scale not in NOW for r in roundings)
     call = call_of(kernel.name) if is_delayed else ()
-    found = []
+    way, found = entering.get(), []
     for name, a, r in zip(kernel.names, args, roundings):
         if r is not None:
             summed = r.summed(**settings) if callable(r.summed) else r.summed
-            known = None if r.scale in NOW or not a.size else earlier_amax(a, r, (*call, name))
-            a = rounded(a, r, summed, amax=known)
+            is_earlier = r.scale not in NOW and a.size
+            current = partial(way.amax_of, a)
+            amax = earlier_amax(current, r, (*call, name)) if is_earlier else None
+            a = way.rounded(a, r, summed, amax)
+        else:
+            way.reads(kernel, a)
         found.append(a)
     return found
 
 
-def earlier_amax(x: np.ndarray, to: Rounding, key: Any) -> float:
-    """By which amax an operand is scaled with a delay. key: where its history is."""
+def earlier_amax(current: Callable[[], float], to: Rounding, key: Any) -> float:
+    """By which amax an operand is scaled with a delay. current: computes that of now; key: where
+    its history is."""
     largest = to.format.max
 
     def exceeds(now, before):
         return bool(now * scale_of(before, largest) > largest)
 
-    return delayed_amax(key, lambda: amax_of(x), exceeds)
+    return delayed_amax(key, current, exceeds)
 
 
 def amax_of(x: np.ndarray) -> float:

@@ -28,9 +28,11 @@ from minifp.numerics.formats import (
 from minifp.numerics.loss_scale_text import DYNAMIC, checked_loss_scale
 from minifp.numerics.number_format import OPERAND_FORMATS, format_named, not_stored
 from minifp.numerics.operands import (
+    ACTIVATIONS,
     CURRENT,
     OPERAND_FIELDS,
     checked_operands,
+    checked_saved,
     checked_scale,
     steps_of,
 )
@@ -66,6 +68,8 @@ class Precision(precision_parts.InParts):
         rounded as they enter a product (FP8: float8_e4m3fn and float8_e5m2), or None.
     operand_scale: by what they are multiplied before: "current", "delayed", "delayed:16" (the
         largest of the last 16 steps), "row" or None (operands.py).
+    saved: what backward finds of what was multiplied: "activations", as they are stored, or
+        "operands", as they entered the product, in their codes (autograd/kept_operands.py).
     norm_parameters: scale, shift and running statistics of normalisation layers.
     master_weights: whether the optimizer keeps a float32 copy of weights stored in fewer bits.
     update_rounding: without that copy, how updated weights are rounded to what is stored:
@@ -99,6 +103,7 @@ class Precision(precision_parts.InParts):
     operands: str | None = None
     gradient_operands: str | None = None
     operand_scale: str | None = None
+    saved: str = ACTIVATIONS
     norm_parameters: str = "float32"
     master_weights: bool = False
     update_rounding: str = "nearest"
@@ -136,6 +141,7 @@ class Precision(precision_parts.InParts):
         for name, check in (("operand_scale", checked_scale), (STATE_SCALE, checked_state_scale)):
             object.__setattr__(self, name, check(getattr(self, name)))
         checked_operands(self)
+        checked_saved(self)
         check_state(self)
         object.__setattr__(self, "loss_scale", checked_loss_scale(self.loss_scale))
         object.__setattr__(self, "operations", autocast.checked(self.operations))

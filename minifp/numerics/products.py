@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from minifp.errors import PrecisionError
-from minifp.numerics.operands import OPERAND_FIELDS, Operand, steps_of
+from minifp.numerics.operands import OPERAND_FIELDS, OPERANDS, Operand, steps_of
 from minifp.numerics.switches import read_switch, written
 
 PRODUCTS = FPROP, DGRAD, WGRAD = "fprop", "dgrad", "wgrad"
@@ -88,6 +88,7 @@ def checked(given: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[
         ) from None
     keys = {key: read_key(key, "in products") for key in changes}
     pairs = {keys[key]: now(*keys[key], value) for key, value in changes.items()}
+    check_alike(precision, pairs)
     found = []
     for product in PRODUCTS:
         own = {switch: value for (of, switch), value in pairs.items() if of == product}
@@ -98,6 +99,18 @@ def checked(given: Mapping[str, Any] | Iterable, precision: Any) -> tuple[tuple[
             if switch in own and getattr(made, switch) != getattr(precision, switch)
         ]
     return tuple(found)
+
+
+def check_alike(precision: Any, pairs: Mapping[tuple[str, str], Any]) -> None:
+    """Raise PrecisionError where a product would round what was saved for it in another way."""
+    for (product, switch), value in pairs.items():
+        own = getattr(precision, switch)
+        if precision.saved == OPERANDS and switch in ("operands", "operand_scale") and value != own:
+            raise PrecisionError(
+                f"{product}:{switch}={written(value)} with saved=operands: what is saved of an "
+                "operand is read by all products: expected one for all of them, "
+                f"{switch}={written(own)}, or saved=activations"
+            )
 
 
 def _changed(precision, product, own):

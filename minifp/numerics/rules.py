@@ -16,7 +16,14 @@ from minifp.errors import PrecisionError
 from minifp.numerics import autocast, products
 from minifp.numerics.formats import as_dtype, float32, float64, format_of, name_of, wider
 from minifp.numerics.loss_scale_text import DYNAMIC
-from minifp.numerics.operands import STATE, Operand, Rounding, rounding_of, rounds_operands
+from minifp.numerics.operands import (
+    OPERANDS,
+    STATE,
+    Operand,
+    Rounding,
+    rounding_of,
+    rounds_operands,
+)
 from minifp.numerics.policy import Precision
 from minifp.numerics.sum_format import SumFormat, sum_format
 
@@ -57,7 +64,8 @@ class Formats:
     """What one call of a kernel works in, sums in, and stores its results in.
 
     operands: of each argument to what it is rounded as it enters a product, or None; () where
-    none is. state: the same of what enters products inside of a sequence.
+    none is and nobody asks, as saved=operands does. state: the same of what enters products inside
+    of a sequence.
     """
 
     compute: np.dtype
@@ -78,6 +86,7 @@ def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
 
     Tensors without dimensions are weak, as in PyTorch: they decide only among themselves.
     """
+    asked = p.saved == OPERANDS
     p = products.of_product(p, rule.product)
     dtypes = {name: kind[0] for name, kind in zip(names, kinds) if kind is not None}
     strong = {name for name, kind in zip(names, kinds) if kind is not None and not kind[1]}
@@ -93,7 +102,7 @@ def resolve(rule: Rule, names: tuple, kinds: tuple, p: Precision) -> Formats:
 
     found = tuple(out(spec) for spec in rule.out)
     if not (rule.role == "dot" and rounds_operands(p)):
-        return Formats(compute, sum_in, dot_in, found)
+        return Formats(compute, sum_in, dot_in, found, (None,) * len(names) if asked else ())
     to = {o.name: rounding_of(o, p) for o in rule.operands}
     roundings = tuple(to.get(name) if name in dtypes else None for name in names)
     return Formats(compute, sum_in, dot_in, found, roundings, to.get(STATE))

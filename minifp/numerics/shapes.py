@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minifp.numerics.formats import as_dtype, is_float
+from minifp.numerics.operands import entering
 
 
 def of_product(x, y):
@@ -68,6 +69,7 @@ SEVERAL: dict[str, Callable[..., list[tuple]]] = {
 
 def shaped(kernel: Any, formats: Any, *args: Any, to: Any, **params: Any) -> Any:
     """What a compiled kernel would return (see Kernel.compiled), without its numbers."""
+    entering.get().passes(kernel, args, formats.operands)
     known = SHAPES.get(kernel.reference.__name__)
     if known is not None:
         dtype = dtypes_of(args)[0] if to[0] is None else to[0]  # of a sum: that of its argument

@@ -12,7 +12,7 @@ from minifp.numerics.number_format import (
     not_stored,
     operand_format,
 )
-from minifp.numerics.operands import NOW, OPERAND_FIELDS, SCALES, steps_of
+from minifp.numerics.operands import NOW, OPERAND_FIELDS, SAVED, SCALES, steps_of
 from minifp.numerics.small_updates import UPDATE_ROUNDINGS
 from minifp.numerics.state_format import checked_state_scale
 from minifp.numerics.sum_format import sum_format
@@ -28,6 +28,7 @@ OFF = (*OPTIONAL_FORMATS, "operand_scale", STATE_SCALE, "operations")  # may be 
 WORDS: dict[str, tuple[str, ...]] = {
     "update_rounding": UPDATE_ROUNDINGS,
     "operand_scale": SCALES,
+    "saved": SAVED,
     "operations": LOWS,
 }
 

@@ -65,6 +65,11 @@ def is_array(a: Any) -> bool:
     return isinstance(a, np.ndarray) or is_on_device(a)
 
 
+def address(array: Any) -> int:
+    """Where an array begins."""
+    return array.data.ptr if is_on_device(array) else array.ctypes.data
+
+
 def device_of(a: Any) -> str:
     """Where an array is: "cpu" or "cuda"."""
     return "cuda" if is_on_device(a) else "cpu"

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.kept_operands import mapped
 from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer
 from minifp.numerics.formats import format_of, is_float
+from minifp.numerics.operand_codes import OperandCodes
 from minifp.runtime.device import is_array
 from minifp.scope.histogram import Histogram
 from minifp.scope.observed import (
@@ -67,12 +69,14 @@ class Watch:
         return path.removeprefix(f"{self.root}.") or OUTSIDE
 
     def on_record(self, node: Node, outputs: tuple) -> None:
-        """Activations: what an operation returns and keeps, each array once."""
+        """Activations: what an operation returns and keeps, each array once. What it keeps in
+        codes is one that another has returned."""
         for given in node.call[1] if node.call else ():
             if is_array(given):
                 self._is_new(given)
         made = [t.array for t in outputs]
-        new = [a for a in (*made, *arrays_in(node.saved)) if self._is_new(a)]
+        kept = mapped(lambda a: None if isinstance(a, OperandCodes) else a, node.saved)
+        new = [a for a in (*made, *arrays_in(kept)) if self._is_new(a)]
         if not any(a is b for a in new for b in made):
             self.views.add(node)
         for array in new:

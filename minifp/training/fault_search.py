@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minifp.autograd.backward import accumulate, first_gradient, format_of, run_backward
+from minifp.autograd.kept_operands import Reading
 from minifp.autograd.op import line_of
 from minifp.autograd.replay import again, arguments_of, arrays_among, leaf_like, unobserved
 from minifp.autograd.tape import Node, Tensor
@@ -140,7 +141,7 @@ def first_failure(node: Any, arguments: list, outputs: Sequence) -> Place | None
 def saved_by(node: Node) -> list:
     """The floating arrays that backward of an operation reads."""
     flat: list = []
-    for item in node.saved:
+    for item in Reading(node).saved:
         flat += item if isinstance(item, (tuple, list)) else [item]
     return arrays_among(flat)
 

@@ -115,9 +115,9 @@ def test_the_named_precisions_are_those_of_the_table():
     order = "weights activations gradients accumulate reduce norm_parameters master_weights"
     order = f"{order} update_rounding compensated optimizer_state loss_scale operations".split()
     order += ["operands", "gradient_operands", "operand_scale"]
-    order += ["second_moment", "optimizer_state_scale"]
+    order += ["second_moment", "optimizer_state_scale", "saved"]
     for name, values in table.items():
-        values += entering[name]
+        values += *entering[name], "activations"
         assert {s: getattr(NAMED[name], s) for s in order} == dict(zip(order, values))
         assert (str(NAMED[name]), Precision.parse(name)) == (name, NAMED[name])
     assert set(order) == set(SWITCHES) and set(table) == set(NAMED)

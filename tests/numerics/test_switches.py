@@ -609,6 +609,7 @@ def observe(precision):
         inner = {g for v, g in flow if not isinstance(v, fp.Tensor) and v.op != "sum"}
         ones = fp.ones(64, 1, dtype=float16)
         eighths = x.to("float8_e4m3fn").float().array  # which operands=float8_e4m3fn leaves alone
+        inside = layer(fp.tensor(x.array, dtype=p.activations, requires_grad=True) * 1.0)
         between = fp.tensor([[1.0625]], dtype=float16, requires_grad=True)
         product = between @ ones[:1]
         product.backward(gradient=fp.tensor([[1.125]], dtype=float16))
@@ -624,6 +625,7 @@ def observe(precision):
             "operands": product.item(),
             "gradient_operands": between.grad.item(),
             "operand_scale": tiny.item(),
+            "saved": type(inside.node.saved[0]),
             "norm_parameters": {
                 *(v.dtype for v in (norm.weight, norm.bias, norm.running_mean, norm.running_var)),
             },
@@ -644,10 +646,11 @@ CHANGES = {
     "second_moment": "float16", "optimizer_state_scale": "tensor",
     "update_rounding": "stochastic", "compensated": "on",
     "operands": "float8_e4m3fn", "gradient_operands": "float8_e5m2", "operand_scale": "row",
+    "saved": "operands",
 }  # fmt: skip
 BASES = {
     **dict.fromkeys(("update_rounding", "compensated"), "mixed,master_weights=off"),
-    "operand_scale": "mixed,operands=float8_e4m3fn",
+    **dict.fromkeys(("operand_scale", "saved"), "mixed,operands=float8_e4m3fn"),
     "optimizer_state": "mixed,second_moment=bfloat16",  # which optimizer_state decides else
     "optimizer_state_scale": "mixed,optimizer_state=float8_e5m2",
 }

@@ -59,7 +59,7 @@ COMPENSATED = "mixed,master_weights=off,compensated=on"
 
 
 EIGHT = "mixed,gradients=float8_e5m2"
-NARROW = ["bfloat16", "float8", EIGHT, SCALED]
+NARROW = ["bfloat16", "float8", "float8,saved=operands", EIGHT, SCALED]
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", COMPENSATED, PARTS, *NARROW])

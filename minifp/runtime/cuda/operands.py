@@ -45,8 +45,33 @@ def rounded(x: Any, dtype: Any, summed: tuple[int, ...] | None, largest: float, 
     if summed is not None:
         found = amax(x, tuple(sorted(along)))
     y, K = empty(source.shape, x.dtype), prod(x.shape[a] for a in along)
-    TEXT(X=x.dtype, F=dtype, MOST=MOST).launch(
+    _both(x.dtype, dtype).launch(
         *("round_scaled", blocks_for(x.size), THREADS, source, found, y),
         *(x.size, K, float(largest), float(top)),
     )
     return y.transpose([order.index(a) for a in axes])
+
+
+def encoded(x: Any, dtype: Any, found: Any, is_scaled: bool, largest: float) -> Any:
+    """The codes, of this dtype, of x times the scale that follows from its `found` amax, or of x
+    where it is not scaled; C-contiguous."""
+    source, codes = contiguous(x), empty(x.shape, dtype)
+    _both(x.dtype, dtype).launch(
+        *("encode_scaled", blocks_for(x.size), THREADS, source, found, codes),
+        *(x.size, int(is_scaled), float(largest)),
+    )
+    return codes
+
+
+def decoded(codes: Any, found: Any, dtype: Any, is_scaled: bool, largest: float, top: float) -> Any:
+    """The numbers of these codes, in the format of x, which has this dtype."""
+    y = empty(codes.shape, dtype)
+    _both(dtype, codes.dtype).launch(
+        *("decode_scaled", blocks_for(y.size), THREADS, codes, found, y),
+        *(y.size, int(is_scaled), float(largest), float(top)),
+    )
+    return y
+
+
+def _both(stored, dtype):
+    return TEXT(X=stored, F=dtype, MOST=MOST)

@@ -16,6 +16,7 @@ from minifp.autograd.backward import first_gradient, format_of, run_backward
 from minifp.autograd.replay import Outputs, again, arguments_of, leaf_like
 from minifp.autograd.tape import Node, Tensor
 from minifp.numerics.formats import as_dtype, downcast, float64, is_float, upcast
+from minifp.numerics.operand_codes import OperandCodes
 from minifp.numerics.policy import Precision
 from minifp.scope.tracing.redone import Arrivals, arguments_named, operation_of, summed
 from minifp.training.diagnosis import BACKWARD, FORWARD, SUM, Recorded
@@ -197,7 +198,14 @@ def difference(a: Any, b: Any) -> np.ndarray:
 
 
 def nested(fn: Callable, kept: Any, other: Any) -> Any:
-    """fn(array, that of `other`) of each floating array in nested tuples and lists; else `kept`."""
+    """fn(array, that of `other`) of each floating array in nested tuples and lists; else `kept`.
+
+    Of an operand in its codes, that of `other` twice: there the argument itself is kept, which is
+    the stored one where both were given the same. So the operand's rounding is counted in backward,
+    as where it is done there.
+    """
+    if isinstance(kept, OperandCodes):
+        return fn(other, other)
     if isinstance(kept, (tuple, list)):
         make = getattr(kept, "_make", type(kept))  # of named tuples
         return make(nested(fn, k, o) for k, o in zip(kept, other))
