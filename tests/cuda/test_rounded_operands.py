@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import minifp as fp
+import minifp.nn.functional as F
 from minifp import nn
 from minifp.numerics import kernels
 from minifp.numerics.formats import as_dtype, downcast, float32, format_of, upcast
+from minifp.numerics.operand_codes import OperandCodes, coded
 from minifp.numerics.operands import CURRENT, ROW, Rounding, rounded
 from minifp.ops.products.linear import linear_forward
 from minifp.runtime.cuda import capturing
@@ -33,12 +35,51 @@ def test_bits_are_those_of_the_reference(stored, to, monkeypatch):
                 )
 
 
+@pytest.mark.parametrize("stored", ["float32", "bfloat16"])
+@pytest.mark.parametrize("to", ["float8_e4m3fn", "float8_e5m2"])
+def test_codes_on_the_gpu_say_what_enters_the_product(stored, to):
+    wide = np.random.default_rng(1).normal(size=(4, 30, 50)) * 2.0 ** np.arange(-25, 25)
+    for special in ([0, 0], [np.inf, -np.inf], [np.nan, 0]):  # but Inf beside NaN
+        wide[0, 0, :2] = special
+        x = to_device(downcast(wide, as_dtype(stored)))
+        for scale in (CURRENT, None):
+            how = Rounding(format_of(to), scale)
+            for view in (x, x[:, ::2, ::-1], x.transpose(2, 0, 1)):
+                codes = coded(view, how, None, None)
+                assert codes.codes.dtype == how.format.dtype and codes.codes.nbytes == view.size
+                ours, theirs = codes.decoded(), rounded(view, how, ())
+                assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+                ours, theirs = (upcast(to_host(y), float32) for y in (ours, theirs))
+                np.testing.assert_array_equal(ours, theirs)
+
+
+def test_gradients_of_saved_operands_are_those_of_saved_activations():
+    def gradients(text):
+        with fp.precision(text):
+            fp.manual_seed(0)
+            model = nn.Sequential(
+                *(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 4, 2)),
+                *(nn.Flatten(), nn.LayerNorm(16), nn.Linear(16, 3)),
+            ).to("cuda")
+            y = model(fp.randn(2, 1, 8, 8).to("cuda"))
+            kept, node = [], y.node
+            while isinstance(node, fp.autograd.tape.Node):
+                kept += [node.op for a in node.saved if isinstance(a, OperandCodes)]
+                node = node.parents[0][0]
+            F.cross_entropy(y, fp.tensor([0, 2]).to("cuda")).backward()
+            return [to_host(p.grad.array).tobytes() for p in model.parameters()], kept
+
+    (ours, kept), (theirs, none) = gradients("float8,saved=operands"), gradients("float8")
+    assert ours == theirs and (kept, none) == (["linear", "conv2d"], [])
+
+
 def test_nothing_waits_for_a_scale():
     layer, x = nn.Linear(5, 3).to("cuda"), fp.ones(2, 5, device="cuda")
-    with fp.precision("float8,operands=float8_e4m3fn"):
-        layer(x)
-        step = fp.capture(lambda x: layer(x).sum())
-        assert [step(x).item() for _ in range(6)] == [step(x).item()] * 6
+    for text in ("float8", "float8,saved=operands"):
+        with fp.precision(text):
+            layer(x)
+            step = fp.capture(lambda x: layer(layer.weight * 1.0).sum() + layer(x).sum())
+            assert [step(x).item() for _ in range(6)] == [step(x).item()] * 6
     assert capturing.now is None
 
 
