@@ -54,9 +54,9 @@ def compare(
     Each can be changed by switches after commas, without spaces: mixed,loss_scale=128 or
     mixed,loss_scale=off or mixed,master_weights=off or mixed,accumulate=float16. The other switches
     are weights, activations, gradients, operands, gradient_operands, operand_scale (current or
-    row), reduce, norm_parameters, optimizer_state, second_moment, optimizer_state_scale (tensor or
-    block:2048) and operations, and where masters are off update_rounding=stochastic and
-    compensated=on.
+    row), saved (activations or operands: what is kept for backward), reduce, norm_parameters,
+    optimizer_state, second_moment, optimizer_state_scale (tensor or block:2048) and operations, and
+    where masters are off update_rounding=stochastic and compensated=on.
     A dynamic loss scale takes settings: mixed,loss_scale=dynamic+growth_interval=100; another that
     adapts is lognormal, by the statistics of gradients: mixed,loss_scale=lognormal.
     accumulate and reduce can be chunked:32, too: 32 addends in float16, and these sums in float32.
