@@ -135,6 +135,7 @@ def test_with_every_optimizer(tmp_path, rule, precision):
     assert resumed == whole
 
 
+SAVED_OPERANDS = "float8,operand_scale=delayed,saved=operands"
 SCHEDULES = {
     "StepLR": lambda o: lr_scheduler.StepLR(o, 3),
     "OneCycleLR": lambda o: lr_scheduler.OneCycleLR(o, 0.1, total_steps=20),
@@ -155,7 +156,7 @@ def test_with_every_kind_of_schedule(tmp_path, schedule):
     assert resumed == whole
 
 
-@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast"])
+@pytest.mark.parametrize("precision", ["float32", "mixed", "autocast", SAVED_OPERANDS])
 def test_in_the_middle_of_gradient_accumulation(tmp_path, precision):
     """8 micro-batches are two updates of three, and two gradients that the next one adds to."""
     whole, resumed = went_on(tmp_path, 8, 7, precision=precision, accumulate=3)
