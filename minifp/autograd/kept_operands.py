@@ -137,7 +137,7 @@ class Keeping(InContext):
 def blank(x: np.ndarray, to: Rounding) -> OperandCodes:
     """Codes that nobody has written, where only their shape is asked for."""
     amax = None if to.scale is None else np.empty(())
-    return OperandCodes(np.empty(x.shape, to.format.dtype), amax, None, to, x.dtype)
+    return OperandCodes(np.empty(x.shape, to.format.stored), amax, None, to, x.dtype)
 
 
 def is_held_by_none(t: Tensor) -> bool:

@@ -65,7 +65,7 @@ def coded(x: Any, to: Rounding, amax: float | None, largest: float | None) -> Op
         kernels = import_module("minifp.runtime.cuda.operands")
         found, is_scaled = kernels.amax(x, tuple(range(x.ndim))), to.scale == CURRENT
         most, _ = limits(to.format, x.dtype)
-        codes = kernels.encoded(x, to.format.dtype, found, is_scaled, most)
+        codes = kernels.encoded(x, to.format.stored, found, is_scaled, most)
         return OperandCodes(codes, found, None, to, x.dtype)
     assert largest is not None
     if not (isfinite(largest) or to.format.has_inf):
@@ -78,14 +78,14 @@ def coded(x: Any, to: Rounding, amax: float | None, largest: float | None) -> Op
 
 def encoded(x: np.ndarray, to: Rounding, scale: float, most: float) -> np.ndarray:
     """The codes of s x, in the order in memory of what `rounded` returns."""
-    if compiles_both(x, to.format.dtype):
+    if compiles_both(x, to.format.stored):
         kernels = import_module("minifp.runtime.cpu.operand_codes")
-        return kernels.encoded(x, to.format.dtype, scale, most)
+        return kernels.encoded(x, to.format.stored, scale, most)
     if compiles(x) and rounds(to.format) and not x.flags.forc:
         x = np.ascontiguousarray(x)
     wide = upcast(x, float64 if x.dtype == float64 else float32)
     with np.errstate(all="ignore"):  # Inf and NaN are values here, and small numbers become 0
-        return downcast(within(wide * wide.dtype.type(scale), most), to.format.dtype)
+        return downcast(within(wide * wide.dtype.type(scale), most), to.format.stored)
 
 
 def within(x: np.ndarray, most: float) -> np.ndarray:

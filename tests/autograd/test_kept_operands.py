@@ -84,7 +84,7 @@ def test_codes_say_what_enters_the_product_bit_for_bit(stored, name, compiled, m
             to = Rounding(format_of(name), scale)
             codes = coded(view, to, amax, amax_of(view))
             ours, theirs = codes.decoded(), rounded(view, to, (), amax=amax)
-            assert (codes.codes.dtype, codes.codes.nbytes) == (to.format.dtype, view.size)
+            assert (codes.codes.dtype, codes.codes.nbytes) == (to.format.stored, view.size)
             assert (ours.dtype, ours.strides) == (theirs.dtype, theirs.strides)
             np.testing.assert_array_equal(*(upcast(a, float64) for a in (ours, theirs)))
             assert codes.largest_before == amax_of(view)

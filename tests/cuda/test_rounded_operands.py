@@ -46,7 +46,7 @@ def test_codes_on_the_gpu_say_what_enters_the_product(stored, to):
             how = Rounding(format_of(to), scale)
             for view in (x, x[:, ::2, ::-1], x.transpose(2, 0, 1)):
                 codes = coded(view, how, None, None)
-                assert codes.codes.dtype == how.format.dtype and codes.codes.nbytes == view.size
+                assert codes.codes.dtype == how.format.stored and codes.codes.nbytes == view.size
                 ours, theirs = codes.decoded(), rounded(view, how, ())
                 assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
                 ours, theirs = (upcast(to_host(y), float32) for y in (ours, theirs))
