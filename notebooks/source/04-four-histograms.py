@@ -1,0 +1,273 @@
+# %% [markdown]
+# # 4. Four histograms
+#
+# **Where do tensors live?** Training makes four kinds of numbers: weights, activations, and the gradients of both. float16 holds magnitudes from $2^{-24}$ to 65,504. This lesson counts the numbers of a network by their power of two, lays the window of float16 over them, and asks what a loss scale does to the picture.
+#
+# - **You need**: minifp with its `plot` extra, and about 40 seconds. What a float16 number is: lesson 1.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients that a small network has.
+
+# %%
+import numpy as np
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import optim, teach
+from minifp.models import CharLSTM
+from minifp.teach.drawings import four_histograms
+
+teach.begin("04-four-histograms")
+
+# %% [markdown]
+# ## The run
+#
+# An LSTM with 128 units reads Shakespeare and predicts the next character. `fp.microscope` looks at every tenth step and counts all numbers by their exponent, which it reads from their bits. It changes none of them.
+
+# %%
+STEPS, HIDDEN = teach.fast_or(300, 100), teach.fast_or(128, 64)
+train, test = fp.data.shakespeare(length=32)
+held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
+
+
+def trained(precision, seed=0):
+    """Train, and return what the microscope saw and the loss on text that was held out, in nats."""
+    fp.manual_seed(seed)
+    with fp.precision(precision):
+        model = CharLSTM(len(train.vocabulary), hidden=HIDDEN)
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=2e-3))
+    batches = iter(fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed))
+    with fp.microscope(model, optimizer, every=10) as scope:
+        for _ in range(STEPS):
+            x, t = next(batches)
+            optimizer.minimize(F.cross_entropy(model(x), t))
+    x, t = held_out
+    with fp.no_grad():
+        return scope, F.cross_entropy(model(x), t).item()
+
+
+# %% [markdown]
+# ## Predict
+#
+# We train in float32 first, where hardly anything is lost, and look at the *activation gradients* of the LSTM's gates (what backward computes for the inputs of its sigmoids). If these had been stored in float16, how many of them would have become zero?
+
+# %%
+flushed = teach.predict("How many of the gates' gradients would float16 lose?", percent=...)
+flushed
+
+# %% [markdown]
+# ## Run
+
+# %%
+scope, in_float32 = trained("float32")
+
+
+# %%
+def draw(log2_S):
+    """The four histograms, with gradients multiplied by 2^log2_S."""
+    rows = four_histograms.rows_of(scope, log2_S)
+    lost = four_histograms.lost_percent(scope, log2_S)
+    teach.show(
+        four_histograms.ridges(rows, f"S = $2^{{{log2_S}}}$: {lost:.1f}% of all gradients lost"),
+        "Numbers of each kind and layer by power of two. The grey window is what float16 does "
+        "not round to zero or Inf, its pale part the subnormal numbers; what is hatched would be lost, and how much that is of "
+        f"the numbers that are not zero stands at the right. Gradients are multiplied by 2^{log2_S}.",
+        four_histograms.COLUMNS,
+        four_histograms.table(rows),
+    )
+
+
+teach.explore(draw, log2_S=(-16, 32, 0))
+
+# %% [markdown]
+# With widgets there is a slider: S to the right moves the gradients into the window, and in the end out of it at the other side. To the left is where the gradients of larger networks lie: at $S = 2^{-8}$ they are as small as if the loss were a mean over 256 times as many terms.
+#
+# ## Explain
+
+# %%
+gates = scope.total("activation gradients", "lstm gates")
+zeros, below = gates.zeros / gates.total, gates.lost(0)
+weights = scope.total("weights")
+advice = scope.advice()
+empty = int(np.log2(advice.ceiling))
+
+assert 0.05 < below < 0.6
+assert weights.lost(0) < 0.001 and scope.total("activations").lost(0) < 0.001
+assert gates.lost(20) < 0.01 and gates.lost(44) > 0.5  # in the window, and out of it again
+assert empty > 15
+
+flushed.explain(
+    100 * below,
+    f"Another {zeros:.1%} are exactly zero in float32 too: they are lost nowhere. Weights and "
+    "activations sit in the middle of the window, where float16 is at its best. Gradients sit at "
+    f"its lower edge: the largest one of all is {advice.largest:.2g}, and the upper {empty} of the "
+    "window's 40 powers of two are empty. That is what loss scaling uses: it moves gradients, and "
+    'only gradients, up. The paper says so of its own histogram: "much of the FP16 representable range '
+    'was left unused" (section 3.2).',
+)
+
+# %% [markdown]
+# ## Predict
+#
+# So a good part of the gates' gradients becomes zero without a loss scale. We train again in mixed precision with S = 1: same first weights, same batches. By how many percent will the loss on held-out text be higher than float32's?
+
+# %%
+worse = teach.predict("How much higher will the loss be with S = 1?", percent=...)
+worse
+
+# %% [markdown]
+# ## Run
+
+# %%
+seen, unscaled = trained("mixed,loss_scale=1")
+_, other_seed = trained("float32", seed=1)
+
+# %% [markdown]
+# ## Explain
+
+# %%
+higher = 100 * (unscaled / in_float32 - 1)
+between_seeds = 100 * abs(other_seed / in_float32 - 1)
+stored = seen.total("activation gradients", "lstm gates")
+error = advice.errors[0]
+
+assert stored.zeros / stored.total > below / 2  # they do become zero
+assert error < 0.02
+assert abs(higher) < 2
+
+worse.explain(
+    higher,
+    f"In float32 it is {in_float32:.3f} nats, with S = 1 {unscaled:.3f}; another seed of float32 "
+    f"differs by {between_seeds:.2g}%. In this run {stored.zeros / stored.total:.0%} of the gates' "
+    "gradients *were* zero, and it did not matter. The reason is what was lost: the **small** ones. "
+    f"Leaving them out changes no layer's gradient by more than {error:.1%} of its length, because "
+    "a length is made by large numbers. So a share of numbers that are lost is no measure of harm. "
+    "The paper found the same: gradients below $2^{-27}$ were irrelevant to its detector, and the "
+    "few percent from $2^{-27}$ to $2^{-24}$ were not.",
+)
+
+# %% [markdown]
+# ## Predict
+#
+# The paper's Figure 2b: in a speech model about 5% of *weight gradient* values lie below $2^{-24}$. Here they do not. By what power of two would all gradients have to be smaller until 5% of the weight gradients that are not zero do?
+
+# %%
+until = teach.predict("By which power of two must gradients shrink?", bits=...)
+until
+
+# %% [markdown]
+# ## Explain
+#
+# No run is needed: multiplying by $2^{-k}$ moves a histogram by k bins and changes nothing else.
+
+# %%
+of_weights = scope.total("weight gradients")
+
+
+def share_below(k):
+    """The share below 2^-24 of the weight gradients that are not 0, if all were 2^k smaller."""
+    counts = of_weights.shifted(-k).exponents
+    return sum(n for e, n in counts.items() if e < -24) / of_weights.nonzero
+
+
+k = next(k for k in range(40) if share_below(k) >= 0.05)
+
+assert share_below(0) < 0.05 <= share_below(k) and share_below(k - 1) < 0.05
+assert 1 <= k <= 12
+
+until.explain(
+    k,
+    f"Here {share_below(0):.2%} lie below $2^{{-24}}$; with gradients $2^{{{k}}}$ = {2**k:,} times "
+    f"smaller it would be {share_below(k):.1%}. A loss is a mean over the terms of a batch: this one "
+    "over 1,024 characters, that of a large speech model over many thousands of frames, and each "
+    "term's gradient is divided by their number. That alone moves all gradients of a large network "
+    "to the left of these. Lessons 5 and 6 use this as an instrument, the exponent dial.",
+)
+
+# %% [markdown]
+# ## Your turn: the largest loss scale
+#
+# What must not overflow is the largest gradient: $S \cdot \max |g| \le 65504$. Write the function that finds the largest power of two that is allowed.
+
+
+# %%
+def scale_for(largest):
+    """largest: max |g|, above 0. Returns the largest power of two S with S * largest <= 65504."""
+    ### BEGIN SOLUTION
+    fraction, exponent = np.frexp(65504 / largest)  # 65504 / largest = fraction * 2^exponent
+    return 2.0 ** (int(exponent) - 1)
+    ### END SOLUTION
+
+
+# %%
+teach.check(scale_for)
+
+# %% [markdown]
+# Call it with `advice.largest`, and compare with what the microscope advises: `print(scope.advice())`.
+#
+# ## Your turn: the smallest loss scale that is harmless
+#
+# How far is the gradient that an optimizer gets from the exact one? Take the length (the root of the sum of squares) of the difference, relative to the length of the gradient. Unlike a share of zeros it says whether a direction has changed.
+
+
+# %%
+def smallest_harmless(g, tolerance):
+    """g: gradients, float32 (n). Returns the smallest S of 1, 2, 4, ... 2^40 with which
+    float16(g * S) / S differs from g by at most `tolerance` times the length of g; None if none."""
+    ### BEGIN SOLUTION
+    g = g.astype(np.float64)
+    for k in range(41):
+        S = 2.0**k
+        stored = (g * S).astype(np.float16).astype(np.float64) / S
+        if np.linalg.norm(stored - g) <= tolerance * np.linalg.norm(g):
+            return S
+    return None
+    ### END SOLUTION
+
+
+# %%
+teach.check(smallest_harmless)
+
+# %% [markdown]
+# ## Your turn: 67% zeros
+#
+# An account of the paper says that *over 50% of the values fall into the range that float16 cannot represent*. The paper says that **67% of the activation gradients of its detector are exactly zero**, in float32. That is another thing: a ReLU that is off has a gradient of zero, and float16 holds zero well. Write the function that tells them apart.
+
+
+# %%
+def shares(g):
+    """g: gradients, float32 (n). Returns three shares of all n numbers: those that are exactly
+    zero, those that become zero in float16 only, and those that are subnormal in float16."""
+    ### BEGIN SOLUTION
+    stored = np.abs(g.astype(np.float16))
+    zero, flushed = g == 0, (g != 0) & (stored == 0)
+    subnormal = (stored > 0) & (stored < np.float16(2.0**-14))
+    return zero.mean(), flushed.mean(), subnormal.mean()
+    ### END SOLUTION
+
+
+# %%
+teach.check(shares)
+
+# %% [markdown]
+# The same account says that loss scaling *multiplies the activations by 8*. Which of the four kinds does it multiply? Give a set of names: `"weights"`, `"activations"`, `"activation gradients"`, `"weight gradients"`. (Draw with two values of `log2_S` and see what moves.)
+
+# %%
+### BEGIN SOLUTION
+multiplied = {"activation gradients", "weight gradients"}
+### END SOLUTION
+
+# %%
+teach.check(multiplied=multiplied)
+
+# %% [markdown]
+# ## What would change on a real GPU
+#
+# - **The histograms**: not at all. They say where the numbers of a network lie, and that is decided by the network, its loss and its batch.
+# - **Subnormal numbers**: NVIDIA's GPUs keep those of float16, as minifp does. Hardware that flushes them has its lower edge at $2^{-14}$, ten powers of two higher: look at how much would be lost there (the pale part of the window).
+# - **The size**: you will train networks whose loss is a mean over a million terms. Their gradients lie ten powers of two lower than these.
+#
+# ## What to read next
+#
+# - Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740): section 3.1 with Figure 2b (weight gradients), section 3.2 with Figure 3 (activation gradients, 67% zeros, S = 8).
+# - Blake, Orr and Luschi, *Unit Scaling*, [arXiv:2303.11257](https://arxiv.org/abs/2303.11257): a network built so that all four histograms begin in the middle, without a loss scale.
+# - In minifp: `docs/microscope.md`, and `minifp inspect charlstm --data shakespeare`, whose page has these histograms with sliders for step and scale.

@@ -1,0 +1,128 @@
+"""Of lesson 4."""
+
+import math
+
+import numpy as np
+from teach.answers import Answers
+
+
+def scale_for(largest):
+    """By the exponent, exactly."""
+    return 2.0 ** (math.frexp(65504 / largest)[1] - 1)
+
+
+def doubles(largest):
+    """Doubles, or halves, as long as it goes."""
+    S = 1.0
+    while S * largest > 65504:
+        S /= 2
+    while 2 * S * largest <= 65504:
+        S *= 2
+    return S
+
+
+def smallest_harmless(g, tolerance):
+    """The first that will do."""
+    exact = g.astype(np.float64)
+    for k in range(41):
+        stored = (exact * 2.0**k).astype(np.float16).astype(np.float64) / 2.0**k
+        if np.linalg.norm(stored - exact) <= tolerance * np.linalg.norm(exact):
+            return 2.0**k
+    return None
+
+
+def saves_all(g, tolerance):
+    """Until hardly any number is lost, whether that matters or not."""
+    for k in range(41):
+        if np.mean((g != 0) & ((g * 2.0**k).astype(np.float16) == 0)) <= tolerance:
+            return 2.0**k
+    return None
+
+
+def divides_in_float16(g, tolerance):
+    """What was saved is lost again."""
+    for k in range(41):
+        stored = ((g * 2.0**k).astype(np.float16) / np.float16(2.0**k)).astype(np.float64)
+        if np.linalg.norm(stored - g) <= tolerance * np.linalg.norm(g.astype(np.float64)):
+            return 2.0**k
+    return None
+
+
+def one_by_one(g, tolerance):
+    """As if each number had to be right."""
+    g = g[g != 0].astype(np.float64)
+    for k in range(41):
+        stored = (g * 2.0**k).astype(np.float16).astype(np.float64) / 2.0**k
+        if np.all(np.abs(stored - g) <= tolerance * np.abs(g)):
+            return 2.0**k
+    return None
+
+
+def shares(g):
+    """By what is stored."""
+    stored = np.abs(g.astype(np.float16)).astype(np.float64)
+    return (
+        (g == 0).mean(),
+        ((g != 0) & (stored == 0)).mean(),
+        ((stored > 0) & (stored < 2**-14)).mean(),
+    )
+
+
+def all_zeros_are_lost(g):
+    """Counts zeros twice."""
+    zero, _, subnormal = shares(g)
+    return zero, (g.astype(np.float16) == 0).mean(), subnormal
+
+
+def below_the_smallest(g):
+    """Takes 2^-24 for the border."""
+    zero, _, subnormal = shares(g)
+    return zero, ((g != 0) & (np.abs(g) < 2.0**-24)).mean(), subnormal
+
+
+def without_signs(g):
+    """Forgets that gradients have signs."""
+    zero, flushed, _ = shares(g)
+    return zero, flushed, ((g != 0) & (g < 2.0**-14)).mean() - flushed
+
+
+ANSWERS = {
+    "scale_for": Answers(
+        right=(scale_for, doubles),
+        wrong=(
+            (lambda largest: 65504 / largest, "no power of two"),
+            (lambda largest: 2.0 ** round(math.log2(65504 / largest)), "is above 65504"),
+            (lambda largest: 2.0 ** (math.frexp(65536 / largest)[1] - 1), "is above 65504"),
+            (lambda largest: 2.0 ** (math.floor(math.log2(65504 / largest)) - 1), "2 S does not"),
+            (lambda largest: max(1.0, scale_for(largest / 2)), "is above 65504"),
+        ),
+    ),
+    "smallest_harmless": Answers(
+        right=(smallest_harmless,),
+        wrong=(
+            (saves_all, "arrays are wrong"),
+            (divides_in_float16, "arrays are wrong"),
+            (one_by_one, "arrays are wrong"),
+            (lambda g, tolerance: scale_for(np.abs(g).max()), "arrays are wrong"),
+            (lambda g, tolerance: smallest_harmless(g, tolerance) or 1.0, "1 of 63 arrays"),
+        ),
+    ),
+    "shares": Answers(
+        right=(shares,),
+        wrong=(
+            (all_zeros_are_lost, "are zero in float16 only"),
+            (below_the_smallest, "are zero in float16 only"),
+            (without_signs, "are subnormal"),
+            (lambda g: shares(g)[:2], "three are asked for"),
+        ),
+    ),
+    "multiplied": Answers(
+        right=({"activation gradients", "weight gradients"},),
+        wrong=(
+            ({"activations"}, "computed before the loss"),
+            ({"activation gradients"}, "S moves weight gradients too"),
+            ({"gradients"}, "there is no kind gradients"),
+            ("activations", "no set of names"),
+        ),
+    ),
+}
