@@ -68,9 +68,10 @@ def draw(log2_S):
     lost = four_histograms.lost_percent(scope, log2_S)
     teach.show(
         four_histograms.ridges(rows, f"S = $2^{{{log2_S}}}$: {lost:.1f}% of all gradients lost"),
-        "Numbers of each kind and layer by power of two. The grey window is what float16 does "
-        "not round to zero or Inf, its pale part the subnormal numbers; what is hatched would be lost, and how much that is of "
-        f"the numbers that are not zero stands at the right. Gradients are multiplied by 2^{log2_S}.",
+        "Numbers of each kind and layer by power of two. The grey window is what float16 does not "
+        "round to zero or Inf, its pale part the subnormal numbers. What is hatched would be lost; "
+        "how much that is of the numbers that are not zero stands at the right. Gradients are "
+        f"multiplied by 2^{log2_S}.",
         four_histograms.COLUMNS,
         four_histograms.table(rows),
     )

@@ -1,0 +1,374 @@
+# %% [markdown]
+# # 5. The bathtub
+#
+# **How big should the loss scale be?** The paper's detector diverges in mixed precision, and trains with S = 8. It could have been 1,024, or a million. This lesson trains a small detector at many scales, finds two walls with a flat floor between them, and predicts both from one run in float32.
+#
+# - **You need**: minifp with its `plot` extra, and about 3 minutes. What the gradients of a network look like in float16: lesson 4.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **What was arranged**: the *exponent dial* is at 14. All gradients are $2^{14}$ times smaller than this network's own, from the loss back to the update, where the factor is divided out in float32. It stands for a loss that is a mean over $2^{14}$ times as many terms, as those of large detectors are.
+
+# %%
+import numpy as np
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import nn, optim, teach
+from minifp.errors import TrainingError
+from minifp.teach.drawings import bathtub
+
+teach.begin("05-the-bathtub")
+DIAL = 14
+
+# %% [markdown]
+# ## A detector
+#
+# Scenes have one or two digits, 32 by 32 pixels. Four convolutions give each of 8 by 8 cells a score for "nothing" and for each of ten digits. As in SSD, most cells show nothing, so the loss takes the cells that hold the centre of a digit, and three times as many others: those that the detector is most wrong about (*hard negatives*).
+
+
+# %%
+def in_cells(scenes):
+    """Scenes as arrays: pictures (n, 1, 32, 32), and for each cell (n, 8, 8) what it shows: 0 for
+    nothing, 1 to 10 for the digit whose centre lies in it."""
+    pictures, cells = [], np.zeros((len(scenes), 8, 8), np.int64)
+    for i in range(len(scenes)):
+        picture, target = scenes[i]
+        pictures.append(picture)
+        for (left, top, right, bottom), label in zip(target["boxes"], target["labels"]):
+            cells[i, int((top + bottom) / 8), int((left + right) / 8)] = label
+    return np.stack(pictures), cells
+
+
+def detector():
+    """Pictures (n, 1, 32, 32) -> scores (n, 11, 8, 8)."""
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.ReLU(),
+        nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(),
+        nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(32, 11, 3, padding=1),
+    )  # fmt: skip
+
+
+LEFT_OUT = -100  # a cell that the loss does not count
+
+
+def mined(scores, cells):
+    """The cells (n, 8, 8), with LEFT_OUT in those that are neither digits nor hard negatives."""
+    scores = scores - scores.max(axis=1, keepdims=True)
+    surprise = np.log(np.exp(scores).sum(axis=1)) - scores[:, 0]  # the loss where nothing is shown
+    surprise[cells > 0] = -np.inf
+    wanted = 3 * int((cells > 0).sum())
+    found = np.where(cells > 0, cells, LEFT_OUT).ravel()
+    found[np.argpartition(-surprise.ravel(), wanted)[:wanted]] = 0
+    return found.reshape(cells.shape)
+
+
+def f1(model):
+    """How well cells of new scenes are told: of the digits that are there and those that are
+    claimed, the share that is both, and right."""
+    with fp.no_grad():
+        said = model(fp.tensor(new_pictures)).numpy().argmax(axis=1)
+    right = np.sum((said == new_cells) & (new_cells > 0))
+    return 2 * right / (np.sum(said > 0) + np.sum(new_cells > 0))
+
+
+old, new = fp.data.digit_scenes(800, 200)
+pictures, cells = in_cells(old)
+new_pictures, new_cells = in_cells(new)
+
+# %% [markdown]
+# ## The loop
+#
+# `MixedOptimizer` has the loss scale: `minimize` runs backward with S as its first gradient, looks for Inf and NaN, divides by S in float32, and updates the float32 masters; or it skips the step. After 50 skipped steps in a row it gives up. (You write its middle part yourself below.)
+
+# %%
+STEPS = teach.fast_or(400, 100)
+SEEDS = teach.fast_or((0, 1), (0,))
+
+
+def begun(precision, seed, dial=DIAL):
+    """A model and its optimizer; the loss scale is the precision's."""
+    fp.manual_seed(seed)
+    with fp.precision(precision):
+        model = detector()
+        sgd = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        return model, fp.MixedOptimizer(sgd, dial=dial, diagnose=False)
+
+
+def train(model, optimizer, seed, steps=STEPS):
+    """Train, and return how many steps were made: none, if all overflow."""
+    made, random = 0, np.random.default_rng(seed)
+    try:
+        for _ in range(steps):
+            batch = random.integers(0, len(pictures), 32)
+            scores = model(fp.tensor(pictures[batch]))
+            targets = mined(scores.numpy().astype(np.float32), cells[batch])
+            loss = F.cross_entropy(scores, targets, ignore_index=LEFT_OUT)
+            made += optimizer.minimize(loss).stepped
+    except TrainingError:  # patience is over
+        pass
+    return made
+
+
+def scaled(k, seed):
+    """F1 with S = 2^k in mixed precision, and how many steps were made."""
+    model, optimizer = begun(f"mixed,loss_scale={2.0**k}", seed)
+    made = train(model, optimizer, seed)
+    return f1(model), made
+
+
+# %% [markdown]
+# ## One run in float32
+#
+# The microscope counts its gradients at every tenth step, as in lesson 4.
+
+# %%
+model, optimizer = begun("float32", SEEDS[0])
+with fp.microscope(model, optimizer, every=10) as scope:
+    train(model, optimizer, SEEDS[0])
+in_float32 = [f1(model)]
+for seed in SEEDS[1:]:
+    model, optimizer = begun("float32", seed)
+    train(model, optimizer, seed)
+    in_float32.append(f1(model))
+
+of_activations, of_weights = scope.total("activation gradients"), scope.total("weight gradients")
+print(f"F1 in float32: {np.mean(in_float32):.2f}")
+print(f"activation gradients: {of_activations.zeros / of_activations.total:.0%} are exactly zero,")
+print(f"of the others float16 would lose {of_activations.lost(0):.0%} at S = 1")
+print(f"largest activation gradient: {of_activations.largest:.2e}")
+print(f"largest weight gradient:     {of_weights.largest:.2e}")
+
+# %% [markdown]
+# ## Predict
+#
+# The paper's detector has 67% zeros, and diverges with S = 1. What will this one do?
+
+# %%
+unscaled = teach.predict("What will F1 be with S = 1?", percent=...)
+unscaled
+
+# %% [markdown]
+# ## Run
+
+# %%
+scores, dead = {}, []
+scores[0] = [scaled(0, seed)[0] for seed in SEEDS]
+scores[3] = [scaled(3, seed)[0] for seed in SEEDS]
+
+# %% [markdown]
+# ## Explain
+
+# %%
+base, failed, eight = np.mean(in_float32), np.mean(scores[0]), np.mean(scores[3])
+teach.expect_failure("F1 of the detector with S = 1", failed, below=0.3)
+assert base > 0.35 and eight > 0.8 * base
+
+lost = scope.advice().errors  # by log2 S: how far the gradient of the worst layer is off
+assert lost[0] > 0.99 and lost[3] > 0.3
+
+unscaled.explain(
+    100 * failed,
+    f"In float32 it is {base:.0%}, and with **S = 8** it is {eight:.0%}: the three powers of two "
+    "that the paper's detector needed are enough here, too. With S = 1 the gradient of the layer "
+    f"that has it worst is off by {lost[0]:.0%} of its length: nothing of it is left. What may be a "
+    f"surprise is how little is enough: with S = 8 it is still off by {lost[3]:.0%}.",
+)
+
+# %% [markdown]
+# ## Predict
+#
+# Now upward. A step is skipped if one gradient is more than 65,504 after the multiplication. The largest gradients of each kind stand above. What is the largest power of two at which the detector still trains?
+
+# %%
+highest = teach.predict("With which S, as a power of two, does it still train?", powers_of_two=...)
+highest
+
+# %% [markdown]
+# ## Run
+#
+# The walls are predicted first, from the float32 run alone. The left one: where, in the layer that has it worst, rounding to float16 makes an error of half the gradient's length. The right one: where the largest gradient reaches 65,504.
+
+# %%
+left = scope.advice(tolerance=0.5).low
+right = np.log2(65504 / max(of_activations.largest, of_weights.largest))
+activations_alone = np.log2(65504 / of_activations.largest)
+ceiling = int(right)
+
+# %%
+more = teach.fast_or((1, 2, 4, 6, 10, 16, 22, 27), (10,))
+for k in (*more, ceiling, ceiling + 1, ceiling + 4):
+    runs = [scaled(k, seed) for seed in SEEDS]
+    scores[k] = [score for score, _ in runs]
+    if not any(made for _, made in runs):
+        dead.append(k)
+
+teach.show(
+    bathtub.bathtub(
+        scores,
+        dead,
+        in_float32,
+        {f"half is lost: $2^{{{left}}}$": left, f"65504 is reached: $2^{{{right:.1f}}}$": right},
+    ),
+    "F1 of the detector by loss scale, one point for each seed and a line through the means: a wall "
+    "at the left, a flat floor at the height of float32, and a wall at the right, behind which all "
+    "steps are skipped. Dashed: where the walls were predicted. The exponent dial is at "
+    f"{DIAL}: gradients are 2^{DIAL} times smaller than this network's own.",
+    bathtub.COLUMNS,
+    bathtub.table(scores, dead),
+)
+
+# %% [markdown]
+# ## Explain
+
+# %%
+alive = [k for k in scores if np.mean(scores[k]) > 0.8 * base]
+floor = [np.mean(scores[k]) for k in alive if k >= left]
+
+assert max(alive) == ceiling and dead == [ceiling + 1, ceiling + 4]
+assert of_weights.largest > 4 * of_activations.largest and activations_alone > right + 2
+assert min(alive) <= left
+
+highest.explain(
+    max(alive),
+    f"From $2^{{{min(alive)}}}$ to $2^{{{max(alive)}}}$ it trains, {max(alive) - min(alive)} powers of two "
+    f"wide. From $2^{{{left}}}$ on F1 is {min(floor):.2f} to {max(floor):.2f}, where runs of "
+    f"float32 have {min(in_float32):.2f} to {max(in_float32):.2f}, with no trend along S: a large "
+    "S costs nothing short of overflow, as the paper says.\n\n"
+    f"The right wall stands where it was predicted, to the power of two. Activation gradients alone "
+    f"would have put it at {activations_alone:.1f}: it is the **weight gradients** that reach 65,504 first, "
+    "because each is a sum over all places of all pictures. The wall is that hard because one "
+    "Inf is enough to skip a step, and S does not change.\n\n"
+    f"The left wall is softer: half of a layer's gradient is lost at $2^{{{left}}}$ already, and it "
+    f"still trains at $2^{{{min(alive)}}}$. A direction that is wrong by half may still go downhill.",
+)
+
+# %% [markdown]
+# ## Predict
+#
+# Now turn the exponent dial from 14 to 10: gradients become 16 times larger. Which wall of the tub moves, as a power of S?
+
+# %%
+walls = ("the left wall", "the right wall", "both walls", "none")
+moves = teach.predict("With the dial at 10 instead of 14, what moves?", of=walls, choice=...)
+moves
+
+# %% [markdown]
+# ## Run
+#
+# We need not train the tub again. The seed of backward is $S \cdot 2^{-dial}$ and a power of two, so that no mantissa changes: two settings with the same seed should be the same to the last bit. One short run at each of three places decides.
+
+
+# %%
+def weights_after(k, dial, steps=20):
+    """All weights as bits, after some steps with S = 2^k."""
+    model, optimizer = begun(f"mixed,loss_scale={2.0**k}", 0, dial)
+    made = train(model, optimizer, 0, steps)
+    return made, [p.numpy().view(np.uint16).copy() for p in model.parameters()]
+
+
+pairs = []
+for k in (0, 10, ceiling + 1):  # left of the tub, in it, and right of it
+    (made, here), (as_many, there) = weights_after(k, DIAL), weights_after(k - 4, DIAL - 4)
+    same = made == as_many and all(np.array_equal(a, b) for a, b in zip(here, there))
+    pairs.append((k, k - 4, made, same))
+    print(f"dial 14, S = 2^{k}; dial 10, S = 2^{k - 4}: {made} steps made; same bits: {same}")
+
+# %% [markdown]
+# ## Explain
+
+# %%
+assert all(same for *_, same in pairs)
+assert [made for _, _, made, _ in pairs] == [20, 20, 0]
+
+half = scope.advice(tolerance=0.5)
+flushing = scope.advice(tolerance=0.5, format="e5m10+subnormals=off")
+assert flushing.low - half.low >= 8 and flushing.high == half.high
+
+moves.explain(
+    "both walls",
+    "A run with (dial 14, S) and one with (dial 10, S / 16) are **the same run, bit for bit**: "
+    "weights, skipped steps, everything. So the whole tub moves by four powers of two, both walls, "
+    "and its width stays. Only what stands at S = 1 changes, and S = 1 is where people start: a "
+    "network with larger gradients does not have a better tub, it has its tub further left, so that "
+    "no scaling is already inside.\n\n"
+    "To move one wall alone, change the format. Without subnormal numbers, as on hardware that "
+    f"flushes them to zero, the same histograms predict the left wall at $2^{{{flushing.low}}}$ instead of "
+    f"$2^{{{half.low}}}$, and the right one stays at $2^{{{half.high}}}$.",
+)
+
+# %% [markdown]
+# ## Your turn: loss scaling in the loop
+#
+# This is what `minimize` does between the loss and the update. `loss` is a number in float32, the gradients are stored in float16. `loss.backward()` puts them into `p.grad`; `p.grad.numpy()` is the stored array.
+
+
+# %%
+def gradients_of(loss, parameters, S):
+    """Backward with loss scale S. Returns the gradients without S, a float32 array for each
+    parameter; None if one of them is not finite, so that the step is to be skipped."""
+    ### BEGIN SOLUTION
+    (loss * S).backward()
+    stored = [p.grad.numpy() for p in parameters]
+    if not all(np.isfinite(g).all() for g in stored):
+        return None
+    return [g.astype(np.float32) / np.float32(S) for g in stored]
+    ### END SOLUTION
+
+
+# %%
+teach.check(gradients_of)
+
+# %% [markdown]
+# ## Your turn: what overflows first?
+#
+# Lesson 4 found S from one number. Here are all gradients of a step, by name. Which of them will be the first to overflow, and what is the largest power of two that all of them stand?
+
+
+# %%
+def ceiling_of(gradients):
+    """gradients: float32 arrays by name, unscaled. Returns the name of the one that overflows first
+    when S is doubled again and again, and log2 of the last S at which all |g| S <= 65504."""
+    ### BEGIN SOLUTION
+    largest = {name: float(np.abs(g).max()) for name, g in gradients.items()}
+    first = max(largest, key=largest.get)
+    _, exponent = np.frexp(65504 / largest[first])
+    return first, int(exponent) - 1
+    ### END SOLUTION
+
+
+# %%
+teach.check(ceiling_of)
+
+# %% [markdown]
+# ## Your turn: unscale before you clip
+#
+# Gradient clipping shortens a gradient whose length (over all parameters together) is more than `max_norm`. A length of 2 with S = 1024 is stored as 2,048. Clip that to 1, divide by S, and the update has a length of 1/1024: training stands still, and no error is raised. This is one of the most frequent mistakes with loss scaling.
+
+
+# %%
+def clipped(stored, S, max_norm):
+    """stored: float16 gradients, each multiplied by S. Returns the gradients without S, in float32,
+    all shortened by one factor if their length together is more than max_norm."""
+    ### BEGIN SOLUTION
+    gradients = [g.astype(np.float32) / np.float32(S) for g in stored]
+    length = np.sqrt(sum(np.sum(np.square(g, dtype=np.float64)) for g in gradients))
+    factor = np.float32(min(1.0, max_norm / length)) if length else np.float32(1)
+    return [g * factor for g in gradients]
+    ### END SOLUTION
+
+
+# %%
+teach.check(clipped)
+
+# %% [markdown]
+# ## What would change on a real GPU
+#
+# - **The walls**: not. They are decided by the format and the gradients. A GPU adds the products of a weight gradient in another order, which moves last bits.
+# - **The price of the check**: looking for Inf reads all gradients once. On a GPU it is done in one kernel, and the decision to skip is made there too, so that nothing waits for the host.
+# - **The dial**: leave it at 0. Large networks bring small gradients by themselves.
+#
+# ## What to read next
+#
+# - Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740): section 3.2 (Figure 3, how to choose S, unscale before clipping) and Table 2 (SSD: 76.9 in float32, diverges, 77.1 with scaling).
+# - Liu and others, *SSD: Single Shot MultiBox Detector*, [arXiv:1512.02325](https://arxiv.org/abs/1512.02325), section 2.2: hard negative mining.
+# - In minifp: `minifp gallery bathtub`, the same on a real SSD; lesson 6, where the left wall kills late; lesson 7, where S is found by itself.

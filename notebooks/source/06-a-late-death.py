@@ -1,0 +1,269 @@
+# %% [markdown]
+# # 6. A late death
+#
+# **Why did it look fine at first?** The paper's largest language model learns for 300,000 steps without a loss scale, and then its loss rises. With S = 128 it ends where float32 ends. This lesson makes a small language model die like that, in some hundred steps, and finds the sign that was there from the first step on.
+#
+# - **You need**: minifp with its `plot` extra, and about 3 minutes. What a loss scale is: lessons 4 and 5.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where another dial is used, it is said.
+
+# %%
+import json
+
+import numpy as np
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import optim, teach
+from minifp.models import CharLSTM
+from minifp.teach.drawings import late_death
+from minifp.teach.exercises import late_death as judged
+
+teach.begin("06-a-late-death")
+
+# %% [markdown]
+# ## The run
+#
+# An LSTM reads Shakespeare and predicts the next character. Every 20 steps it is judged on text that was held out, and the microscope counts how many of its activation gradients are stored as zero.
+
+# %%
+DIAL, EVERY = 11, 20
+STEPS, HIDDEN = teach.fast_or(401, 141), teach.fast_or(128, 64)
+text, test = fp.data.shakespeare(length=32)
+held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
+
+
+def judge(model):
+    """The loss on held-out text, in nats for a character."""
+    x, t = held_out
+    with fp.no_grad():
+        return F.cross_entropy(model(x), t).item()
+
+
+def trained(S, dial=DIAL, seed=0, steps=STEPS):
+    """Train in mixed precision with the loss scale S, or in float32 for None. Returns its curve,
+    and what the microscope saw."""
+    fp.manual_seed(seed)
+    with fp.precision("float32" if S is None else f"mixed,loss_scale={S}"):
+        model = CharLSTM(len(text.vocabulary), hidden=HIDDEN)
+        adam = optim.Adam(model.parameters(), lr=2e-3)
+        optimizer = fp.MixedOptimizer(adam, dial=dial)
+    batches = iter(fp.data.DataLoader(text, batch_size=32, shuffle=True, seed=seed))
+    losses = []
+    with fp.microscope(model, optimizer, every=EVERY) as scope:
+        for step in range(steps):
+            x, t = next(batches)
+            optimizer.minimize(F.cross_entropy(model(x), t))
+            if step % EVERY == 0:
+                losses.append(judge(model))
+    found = [seen.total("activation gradients") for seen in scope.steps]
+    zeros = [histogram.zeros / histogram.total for histogram in found]
+    return late_death.Curve([seen.step for seen in scope.steps], losses, zeros), scope
+
+
+# %% [markdown]
+# ## Predict
+#
+# A model that guesses all 65 characters alike has a loss of 4.17. float32 comes to about 2. What will the loss be at the end with S = 1?
+
+# %%
+unscaled = teach.predict("What will the loss be with S = 1?", nats=...)
+unscaled
+
+# %% [markdown]
+# And when will it show? Not in the loss, but in what is stored: at which step will more than 90% of the activation gradients be zero for the first time?
+
+# %%
+told = teach.predict("From which step on are more than 90% zero with S = 1?", step=...)
+told
+
+# %% [markdown]
+# ## Run
+
+# %%
+curves, scopes = {}, {}
+for S in (None, *teach.fast_or((1, 4, 16, 32, 128), (1, 4, 128))):
+    name = "float32" if S is None else f"S = {S}"
+    curves[name], scopes[name] = trained(S)
+
+teach.show(
+    late_death.losses_and_zeros(curves),
+    "Above, the loss on held-out text. With S = 1 it falls at first and then rises; with S = 4 it "
+    "falls slowly; with S = 128 it lies on float32's. Below, the share of activation gradients that "
+    "are stored as zero: with S = 1 nearly all, from the first step on. The exponent dial is at "
+    f"{DIAL}: gradients are 2^{DIAL} times smaller than this network's own.",
+    late_death.COLUMNS,
+    late_death.table(curves),
+)
+
+# %% [markdown]
+# ## Explain
+
+# %%
+alone, scaled, base = curves["S = 1"], curves["S = 128"], curves["float32"]
+lowest = int(np.argmin(alone.losses))
+fell = alone.losses[0] - alone.losses[lowest]
+
+teach.expect_failure("loss of the language model with S = 1", alone.losses[-1], above=3.0)
+assert 0 < lowest < len(alone.losses) - 1 and fell > 0.2
+assert abs(scaled.losses[-1] / base.losses[-1] - 1) < 0.03
+assert base.losses[-1] + 0.1 < curves["S = 4"].losses[-1] < 3.5
+
+first = scopes["S = 1"].steps[0].histograms["activation gradients"]["head"]
+characters, head = len(text.vocabulary), first.zeros / first.total
+assert abs(head - (1 - 1 / characters)) < 0.01
+
+unscaled.explain(
+    alone.losses[-1],
+    f"Until step {alone.steps[lowest]} it falls, by {fell:.2f} nats, and looks like a model that "
+    f"learns, if slowly. Then it turns. float32 ends at {base.losses[-1]:.3f}, **S = 128 at "
+    f"{scaled.losses[-1]:.3f}**, and S = 4 at {curves['S = 4'].losses[-1]:.2f}, which is not a death "
+    "but no match either.\n\n"
+    "Why late? The gradient of a score is its probability, less 1 for the one character out of "
+    f"{characters} that was meant. The meant ones are large, the others small, and at the head "
+    f"{head:.1%} are zero at first: **all but the meant ones** ({1 - 1 / characters:.1%}). What is "
+    "left says *make what was meant more likely*, which is worth learning at first. What is lost "
+    "says *make all others less likely*. Without it nothing holds scores that grow.",
+)
+
+# %%
+over = [step for step, share in zip(alone.steps, alone.zeros) if share > 0.9]
+
+assert over and over[0] < alone.steps[lowest]
+assert max(scaled.zeros) < 0.7
+
+told.explain(
+    over[0],
+    f"The loss turned at step {alone.steps[lowest]}. With S = 128 at most {max(scaled.zeros):.0%} are "
+    "zero, and that does no harm (lesson 4 says why: these are the smallest). So a share of zeros is "
+    "a sign, but one that needs a rule: you write it below.",
+)
+
+# %% [markdown]
+# ## Predict
+#
+# The paper's translation model (Figure 4) does not die without a loss scale: it shows a *slight degradation*. We turn the dial back from 11 to 8, so that gradients are eight times larger, and train with S = 1 again. Its paper also draws three float32 runs, which differ among themselves; so do we. What will this run do?
+
+# %%
+fates = ("dies", "worse", "matches")
+at_eight = teach.predict("With the dial at 8 and S = 1, what becomes of it?", of=fates, choice=...)
+at_eight
+
+# %% [markdown]
+# ## Your turn: what became of a run?
+#
+# First say what these words mean, so that no one can choose after having seen the curve.
+
+
+# %%
+def fate(losses, references):
+    """losses: of a run, in order. references: the last losses of float32 runs with other seeds.
+    Returns "dies" if a loss is Inf or NaN, or the last is more than 0.1 above the lowest;
+    else "matches" if the last is not above the highest of the references, else "worse"."""
+    ### BEGIN SOLUTION
+    if not np.isfinite(losses).all() or losses[-1] > min(losses) + 0.1:
+        return "dies"
+    return "matches" if losses[-1] <= max(references) else "worse"
+    ### END SOLUTION
+
+
+# %%
+teach.check(fate)
+
+# %% [markdown]
+# ## Run
+
+# %%
+eight, _ = trained(1, dial=8)
+others = [trained(None, seed=n)[0] for n in teach.fast_or((1, 2), (1,))]
+references = [curve.losses[-1] for curve in (base, *others)]
+
+# %% [markdown]
+# ## Explain
+
+# %%
+became = judged.true_fate(eight.losses, references)
+above = eight.losses[-1] / base.losses[-1] - 1
+spread = max(references) - min(references)
+
+assert became in ("worse", "matches") and eight.losses[-1] < alone.losses[-1] - 0.5
+
+at_eight.explain(
+    became,
+    f"It ends at {eight.losses[-1]:.3f}, {above:+.1%} from the float32 run with the same seed; float32's "
+    f"seeds end from {min(references):.3f} to {max(references):.3f}, {spread:.3f} apart, and S = 128 "
+    f"at dial 11 at {scaled.losses[-1]:.3f}. Between a match and a death lie "
+    "three powers of two of the dial, and the loss scale moves a run along them: dial 8 with S = 1 and "
+    "dial 11 with S = 8 are the same run, bit for bit (lesson 5).",
+)
+
+# %% [markdown]
+# ## Your turn: the smallest scale that survives
+#
+# Each question costs a training run. Find the smallest power in as few as possible.
+
+
+# %%
+def smallest_scale(survives, low, high):
+    """survives(k): whether a run with S = 2^k does; it holds at `high`, and above every k at which
+    it holds. Returns the smallest whole k from low to high at which it holds."""
+    ### BEGIN SOLUTION
+    while low < high:
+        middle = (low + high) // 2
+        if survives(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+    ### END SOLUTION
+
+
+# %%
+teach.check(smallest_scale)
+
+# %% [markdown]
+# Use it on runs of your own: `smallest_scale(lambda k: fate(trained(2**k)[0].losses, references) == "matches", 0, 7)` trains three times, for about half a minute. Before you do, read the answer's neighbourhood off the figure.
+#
+# ## Your turn: an early warning
+#
+# Here are runs that were recorded, with what the microscope saw of them at every tenth step. Some end well, some do not. (They were made by `scripts/record_lesson_runs.py`: characters as above; digits by a perceptron with ReLU; digits by one that drops nine of ten activations.)
+
+# %%
+for run in judged.recorded_runs()[:-1]:
+    about = {key: run[key] for key in ("name", "dial", "log2 S", "ends well", "turns at")}
+    print(json.dumps(about))
+print(json.dumps(judged.recorded_runs()[0]["looks"][1], indent=1))
+
+# %% [markdown]
+# Write a rule that warns of those that do not end well **before their loss rises**, and never of the others. It is called after each look, with all looks so far.
+
+
+# %%
+def warns(looks):
+    """looks: dicts with "step", "loss" (the mean since the look before), and "layers": for each
+    layer, of its activation gradients as stored, the shares that are "zeros" and "subnormal", of
+    all its numbers. Returns whether this run is going to fail."""
+    ### BEGIN SOLUTION
+    for layer in looks[-1]["layers"].values():
+        there = 1 - layer["zeros"]
+        if layer["zeros"] > 0.6 and there > 0 and layer["subnormal"] > 0.9 * there:
+            return True
+    return False
+    ### END SOLUTION
+
+
+# %%
+teach.check(warns)
+
+# %% [markdown]
+# ## What would change on a real GPU
+#
+# - **When it dies**: not at the same step. A run that fails follows whatever is left of its gradients, and another order of sums changes that. That it fails stays.
+# - **What it costs to look**: counting zeros of one step in twenty is cheap there too. Reading a number back to the host waits for all steps before, so do it rarely.
+# - **The scale**: with a dynamic loss scale (lesson 7) nobody chooses S. A wrong constant is what dies late; so does a dynamic one that is never allowed to grow.
+#
+# ## What to read next
+#
+# - Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740): section 4.5 with Figure 5 (bigLSTM: diverges after 300,000 steps without scaling, matches with S = 128), section 4.4 with Figure 4 (translation).
+# - Jozefowicz and others, *Exploring the Limits of Language Modeling*, [arXiv:1602.02410](https://arxiv.org/abs/1602.02410): the model of Figure 5.
+# - In minifp: `minifp gallery language`, a larger model that dies late, five seeds; `docs/gallery.md` has what came out.
