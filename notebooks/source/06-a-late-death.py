@@ -142,7 +142,7 @@ told.explain(
 # %% [markdown]
 # ## Predict
 #
-# The paper's translation model (Figure 4) does not die without a loss scale: it shows a *slight degradation*. We turn the dial back from 11 to 8, so that gradients are eight times larger, and train with S = 1 again. Its paper also draws three float32 runs, which differ among themselves; so do we. What will this run do?
+# The paper's translation model (Figure 4) does not die without a loss scale: it shows a *slight degradation*. We turn the dial back from 11 to 8, so that gradients are eight times larger, and train with S = 1 again. The paper also draws three float32 runs, which differ among themselves; so do we. What will this run do?
 
 # %%
 fates = ("dies", "worse", "matches")
@@ -186,15 +186,16 @@ became = judged.true_fate(eight.losses, references)
 above = eight.losses[-1] / base.losses[-1] - 1
 spread = max(references) - min(references)
 
-assert became in ("worse", "matches") and eight.losses[-1] < alone.losses[-1] - 0.5
+assert became in ("worse", "matches")
+assert base.losses[-1] < eight.losses[-1] < curves["S = 4"].losses[-1] < alone.losses[-1]
 
 at_eight.explain(
     became,
     f"It ends at {eight.losses[-1]:.3f}, {above:+.1%} from the float32 run with the same seed; float32's "
     f"seeds end from {min(references):.3f} to {max(references):.3f}, {spread:.3f} apart, and S = 128 "
-    f"at dial 11 at {scaled.losses[-1]:.3f}. Between a match and a death lie "
-    "three powers of two of the dial, and the loss scale moves a run along them: dial 8 with S = 1 and "
-    "dial 11 with S = 8 are the same run, bit for bit (lesson 5).",
+    f"at dial 11 at {scaled.losses[-1]:.3f}. So there is no edge between matching and dying, but a "
+    "slope, and a loss scale moves a run along it: dial 8 with S = 1 and dial 11 with S = 8 are the "
+    "same run, bit for bit (lesson 5). A run on the slope is the worst kind to have: it looks well.",
 )
 
 # %% [markdown]

@@ -5,10 +5,8 @@ import math
 import numpy as np
 
 import minifp.nn.functional as F
-from minifp import nn
 from minifp.numerics.policy import precision
 from minifp.ops.creation import tensor
-from minifp.runtime.random import manual_seed
 from minifp.teach.exercise import exercise
 
 LESSON = "05-the-bathtub"
@@ -20,13 +18,20 @@ CASES = 40
 
 
 def begun(seed: int, k: int):
-    """A tiny model of mixed precision and its loss, 2^-k times as large as it would be."""
-    manual_seed(seed)
+    """The parameters of a tiny network, stored in float16, and its loss, 2^-k times as large as it
+    would be. It draws nothing from the student's own random numbers."""
+    random = np.random.default_rng(seed)
+
+    def stored(*shape, trained=True):
+        numbers = random.standard_normal(shape).astype(np.float16)
+        return tensor(numbers, requires_grad=trained)
+
     with precision("mixed"):
-        model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3))
-        x = tensor(np.random.default_rng(seed).standard_normal((4, 6)).astype(np.float16))
-        loss = F.cross_entropy(model(x), tensor([0, 1, 2, seed % 3])) * 2.0**-k
-    return list(model.parameters()), loss
+        x, parameters = stored(4, 6, trained=False), [stored(5, 6), stored(5), stored(3, 5)]
+        w, bias, v = parameters
+        scores = F.linear(F.tanh(F.linear(x, w, bias)), v)
+        loss = F.cross_entropy(scores, tensor([0, 1, 2, seed % 3])) * 2.0**-k
+    return parameters, loss
 
 
 def true_gradients(seed: int, k: int, S: float) -> list[np.ndarray] | None:
