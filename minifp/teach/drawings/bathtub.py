@@ -7,7 +7,7 @@ from typing import Any
 from minifp.report.drawing import INK, MUTED, STYLES
 
 COLUMNS = ("log2 S", "F1, each seed", "F1, mean", "steps skipped")
-SKIPPED = "all skipped"
+SKIPPED = "all steps skipped"
 LETTERS = 8  # points
 
 
@@ -32,8 +32,8 @@ def bathtub(
     grey, blue, red = STYLES[0], STYLES[1], STYLES[2]
     axes.axhspan(min(float32) - 0.005, max(float32) + 0.005, color=grey.color, alpha=0.45, lw=0)
     ks = sorted(scores)
-    middle, above = (ks[0] + ks[-1]) / 2, max(float32) + 0.015
-    axes.text(middle, above, "float32, all seeds", ha="center", fontsize=LETTERS, color=INK)
+    middle, under = (ks[0] + ks[-1]) / 2, 0.9 * min(float32)
+    axes.text(middle, under, "float32, all seeds", ha="center", fontsize=LETTERS, color=INK)
     axes.plot(ks, [mean(scores[k]) for k in ks], color=blue.color, lw=blue.width)
     for alive, style in ((True, blue), (False, red)):
         some = [(k, f1) for k in ks if (k not in dead) == alive for f1 in scores[k]]
@@ -42,7 +42,7 @@ def bathtub(
             color=style.color, mec="white", mew=0.4, zorder=3,
         )  # fmt: skip
     if dead:
-        axes.text(mean(dead), 0.03, SKIPPED, color=red.color, ha="center", fontsize=LETTERS)
+        axes.text(min(dead) - 1, 0, SKIPPED, color=red.color, ha="right", fontsize=LETTERS)
     top = 1.12 * max([*float32, *(f1 for of in scores.values() for f1 in of)])
     for says, x in walls.items():
         axes.axvline(x, color=MUTED, lw=1.1, ls=(0, (4, 2)))
