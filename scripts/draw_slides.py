@@ -1,0 +1,89 @@
+"""Draw the pictures of docs/teaching/slides.md: formats.svg, and window.svg, of a run of seconds.
+
+python scripts/draw_slides.py --out docs/teaching
+"""
+
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+from matplotlib.figure import Figure
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import optim
+from minifp.models import CharLSTM
+from minifp.numerics.number_format import FORMATS
+from minifp.report import drawing
+
+SHOWN = ("float32", "bfloat16", "float16", "float8_e5m2", "float8_e4m3fn")
+STEPS, BATCH, DIAL = 40, 32, 11
+INSIDE, LOST = drawing.STYLES[1].color, drawing.STYLES[2].color
+
+
+def formats() -> Figure:
+    """A bar for each format, from its smallest number to its largest, with its bits of mantissa."""
+    figure = Figure(figsize=(7, 2.6), layout="constrained")
+    axes = figure.subplots()
+    for row, name in enumerate(reversed(SHOWN)):
+        format = FORMATS[name]
+        low, normal, high = np.log2([format.smallest_subnormal, format.smallest_normal, format.max])
+        axes.barh(row, high - normal, left=normal, color=INSIDE, height=0.55)
+        axes.barh(row, normal - low, left=low, color=INSIDE, height=0.55, alpha=0.35, hatch="///")
+        axes.text(high + 2, row, f"{format.mantissa_bits} bits", va="center")
+    axes.set_yticks(range(len(SHOWN)), reversed(SHOWN))
+    axes.set_xlabel("log2 of the magnitudes that are covered (hatched: subnormal, with fewer bits)")
+    axes.set_xlim(-155, 160)
+    axes.grid(axis="y", visible=False)
+    return figure
+
+
+def exponents() -> np.ndarray:
+    """log2 of all gradients of weights but zero, of some steps of a character LSTM in float32."""
+    fp.manual_seed(0)
+    train, _ = fp.data.shakespeare()
+    with fp.precision("float32"):
+        model = CharLSTM(65, 128)
+        optimizer = optim.Adam(model.parameters(), lr=2e-3)
+        found = []
+        for step, (x, t) in enumerate(fp.data.DataLoader(train, batch_size=BATCH, shuffle=True)):
+            if step == STEPS:
+                break
+            F.cross_entropy(model(x), t).backward()
+            if step % 10 == 9:
+                found += [p.grad.numpy().ravel() for p in model.parameters()]
+            optimizer.step()
+            optimizer.zero_grad()
+    numbers = np.abs(np.concatenate(found))
+    return np.log2(numbers[numbers > 0])
+
+
+def window() -> Figure:
+    """Their histogram, where float16 stores them, and what is smaller than all of it."""
+    numbers = exponents() - DIAL
+    figure = Figure(figsize=(7, 2.8), layout="constrained")
+    axes = figure.subplots()
+    edges = np.arange(-45, 17)
+    lost = numbers < -25
+    axes.hist(numbers[~lost], edges, color=INSIDE, label="stored")
+    axes.hist(numbers[lost], edges, color=LOST, hatch="///", label="becomes zero")
+    axes.axvspan(-25, 16, color=INSIDE, alpha=0.12)
+    axes.text(15.5, axes.get_ylim()[1] * 0.92, "the window of float16", ha="right", va="top")
+    axes.set_xlabel(f"log2 of a weight's gradient, each 2^{DIAL} times smaller (the exponent dial)")
+    axes.set_yticks([])
+    axes.legend(loc="upper left", title=f"{lost.mean():.0%} lost")
+    return figure
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--out", type=click.Path(path_type=Path), default="docs/teaching", show_default=True)
+def main(out):
+    """Draw the pictures of the slides."""
+    for drawn in (formats, window):
+        with drawing.settings():
+            click.echo(drawing.save(drawn(), out / f"{drawn.__name__}.svg", "svg"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
