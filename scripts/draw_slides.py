@@ -79,7 +79,12 @@ def window() -> Figure:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--out", type=click.Path(path_type=Path), default="docs/teaching", show_default=True)
 def main(out):
-    """Draw the pictures of the slides."""
+    """Draw the pictures of the slides.
+
+    \b
+    Example:
+      python scripts/draw_slides.py --out docs/teaching
+    """
     for drawn in (formats, window):
         with drawing.settings():
             click.echo(drawing.save(drawn(), out / f"{drawn.__name__}.svg", "svg"))

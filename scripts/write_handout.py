@@ -59,7 +59,12 @@ def printed(html: str) -> bytes:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--out", type=click.Path(path_type=Path), default="handout.pdf", show_default=True)
 def main(out):
-    """Make the handout's PDF."""
+    """Make the handout's PDF.
+
+    \b
+    Example:
+      python scripts/write_handout.py --out runs/handout.pdf
+    """
     click.echo(files.write(out, printed(page())))
 
 

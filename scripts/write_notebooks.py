@@ -117,6 +117,11 @@ def main(chosen, solutions, nbgrader, ran):
     """Write notebooks/NAME.ipynb for students; or, with an option, other versions into a folder.
 
     FAST=1 makes --run quick.
+
+    \b
+    Examples:
+      python scripts/write_notebooks.py 01-sixteen-bits
+      python scripts/write_notebooks.py --run runs/notebooks 01-sixteen-bits
     """
     for name in chosen or names():
         if solutions:
