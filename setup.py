@@ -1,4 +1,4 @@
-"""The packages, and where models/ goes; all other metadata is in setup.cfg."""
+"""The packages, and where models/ and notebooks/ go; all other metadata is in setup.cfg."""
 
 from pathlib import Path
 
@@ -7,7 +7,8 @@ from setuptools.command.build_py import build_py
 
 
 class BuildWithModels(build_py):
-    """Puts the files of models/ into the package minifp.models, as which they are imported."""
+    """Puts the files of models/ into the package minifp.models, as which they are imported, and the
+    notebooks of lessons into the folder of minifp.teach."""
 
     def find_package_modules(self, package, package_dir):
         """The modules of a package: (package, module, file) of each."""
@@ -16,6 +17,14 @@ class BuildWithModels(build_py):
             files = sorted(Path("models").glob("[!_]*.py"))
             modules += [(package, path.stem, str(path)) for path in files]
         return modules
+
+    def build_package_data(self):
+        """All files that are no modules."""
+        super().build_package_data()
+        folder = Path(self.build_lib, "minifp", "teach", "notebooks")
+        self.mkpath(str(folder))
+        for path in sorted(Path("notebooks").glob("*.ipynb")):
+            self.copy_file(str(path), str(folder / path.name))
 
 
 setup(

@@ -35,6 +35,7 @@ COMMANDS = {
     "explain": ("scope", "Show a number, or a calculation, in every number format, bit by bit."),
     "kernels": ("lab", "Show what computes each kernel, and what is generated from its formula."),
     "warmup": ("lab", "Compile the kernels of common models now, so that no run waits for them."),
+    "teach": ("teach", "Copy the lessons, and see how far you have come with them."),
     "doctor": ("lab", "Print what minifp finds on this machine, and what is missing."),
 }
 

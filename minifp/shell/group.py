@@ -1,4 +1,4 @@
-"""The group of all commands: each is imported when it is called, and ends in an exit code."""
+"""Groups of commands: each is imported when it is called, and ends in an exit code."""
 
 import signal
 from contextlib import suppress
@@ -19,16 +19,17 @@ class Refusal(click.ClickException):
     exit_code = 2
 
 
-class Commands(click.Group):
+class Index(click.Group):
     """Commands that are listed by an index: {name: (room, one line of help)}.
 
     The command `name` of a room is the function `name` in minifp/<room>/commands/<name>.py; a
-    hyphen is an underscore there.
+    hyphen is an underscore there. prefix: of a group inside of others, what stands before `name`
+    in the names of function and file, such as "teach_".
     """
 
-    def __init__(self, *args, index, **settings):
+    def __init__(self, *args, index, prefix="", **settings):
         super().__init__(*args, **settings)
-        self.index = index
+        self.index, self.prefix = index, prefix
 
     def list_commands(self, ctx):
         """All names, in the order of the index."""
@@ -39,7 +40,7 @@ class Commands(click.Group):
         if name not in self.index:
             return None
         room, _ = self.index[name]
-        stem = name.replace("-", "_")
+        stem = self.prefix + name.replace("-", "_")
         return getattr(import_module(f"minifp.{room}.commands.{stem}"), stem)
 
     def format_commands(self, ctx, formatter):
@@ -54,6 +55,10 @@ class Commands(click.Group):
             hint = f"did you mean {meant}?" if meant else f"there are {', '.join(self.index)}"
             ctx.fail(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
+
+
+class Commands(Index):
+    """The group of all: what a command raises ends in an exit code."""
 
     def invoke(self, ctx):
         """Run the command that was asked for; errors and interruptions end in an exit code."""

@@ -57,9 +57,7 @@ def check(*function: Any, **answer: Any) -> Verdict:
     """
     exercise, given = _meant(function, answer)
     said = _judged(exercise, given)
-    tried = _tries[exercise.name] = _tries.get(exercise.name, _kept_tries(exercise)) + bool(said)
-    hint = exercise.hints[min(tried, len(exercise.hints)) - 1] if said and said != UNWRITTEN else ""
-    progress.keep("exercises", exercise.name, {"solved": not said, "failed": tried})
+    hint = "" if said == UNWRITTEN else _hint_after(exercise, said)
     verdict = Verdict(exercise, said, hint)
     if said and mode.shows_answers():
         raise WrongAnswerError(repr(verdict))
@@ -80,6 +78,13 @@ def _meant(function, answer):
         near = ", ".join(nearest(name, known)) or ", ".join(known)
         raise ArgumentError(f"check: {name} is no exercise; near are: {near}")
     return known[name], given
+
+
+def _hint_after(exercise, said) -> str:
+    """The hint after one more try, which is counted and kept; "" if nothing was wrong."""
+    tried = _tries[exercise.name] = _tries.get(exercise.name, _kept_tries(exercise)) + bool(said)
+    progress.keep("exercises", exercise.name, {"solved": not said, "failed": tried})
+    return exercise.hints[min(tried, len(exercise.hints)) - 1] if said else ""
 
 
 def _kept_tries(exercise):

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from minifp.errors import ArgumentError
 from minifp.runtime.nearest import nearest
@@ -49,6 +50,29 @@ LESSONS = {
     )
 }
 
+_here = Path(__file__).resolve().parent
+_installed, _checkout = _here / "notebooks", _here.parents[1] / "notebooks"
+NOTEBOOKS = _installed if _installed.is_dir() else _checkout  # the students'
+
+
+def notebook(lesson: Lesson) -> Path:
+    """The student's notebook of a lesson."""
+    return NOTEBOOKS / f"{lesson.name}.ipynb"
+
+
+def lessons_here() -> list[Lesson]:
+    """The lessons whose notebooks are here, in their order."""
+    return [lesson for lesson in LESSONS.values() if notebook(lesson).is_file()]
+
+
+def lesson_named(name: str) -> Lesson:
+    """The lesson of that name. Raises ArgumentError for another, and names the nearest."""
+    if name not in LESSONS:
+        near = ", ".join(nearest(name, LESSONS)) or ", ".join(LESSONS)
+        raise ArgumentError(f"there is no lesson {name!r}; near are: {near}")
+    return LESSONS[name]
+
+
 current: Lesson | None = None  # which `begin` was called for last
 
 
@@ -59,10 +83,7 @@ def begin(name: str) -> None:
     ArgumentError for another name.
     """
     global current
-    if name not in LESSONS:
-        near = ", ".join(nearest(name, LESSONS)) or ", ".join(LESSONS)
-        raise ArgumentError(f"begin({name!r}): there is no such lesson; near are: {near}")
-    current = LESSONS[name]
+    current = lesson_named(name)
     mode.shows_answers()  # which refuses a mode that there is not, before anything has run
     with suppress(ModuleNotFoundError):
         import matplotlib

@@ -40,6 +40,13 @@ def read() -> dict[str, dict[str, Any]]:
         ) from None
 
 
+def forget() -> None:
+    """Delete the file. Raises FileError where what lies there is no file of a student's progress,
+    which stays."""
+    read()
+    files.remove(place())
+
+
 def keep(kind: str, name: str, value: Any) -> None:
     """Keep one thing; in the mode in which answers are shown, nothing."""
     if mode.shows_answers():

@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
-    "minifp models docs pyproject.toml setup.cfg setup.py "
+    "minifp models notebooks docs pyproject.toml setup.cfg setup.py "
     "MANIFEST.in README.md LICENSE CHANGELOG.md CITATION.cff"
 )
 
@@ -191,6 +191,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
     }
     ours |= {f"minifp/models/{path.name}" for path in (ROOT / "models").glob("[!_]*.py")}
+    ours |= {f"minifp/teach/notebooks/{p.name}" for p in (ROOT / "notebooks").glob("*.ipynb")}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == ours
@@ -233,6 +234,7 @@ def test_the_extras_are_there(metadata):
             "parity",
             "bench",
             "dev",
+            "lessons",
         ),
     }
     texts = metadata.get_all("Requires-Dist")
@@ -386,6 +388,14 @@ def test_precisions_are_compared_with_numpy_and_tqdm_alone(bare, tmp_path):
     table = python(bare, code, tmp_path)
     assert "float32" in table and "mixed" in table
     assert {"results.json", "history.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
+
+
+def test_the_installed_command_copies_the_lessons(full, tmp_path):
+    command = full.with_name("minifp" + full.suffix)
+    said = run(command, "teach", "lessons", "--out", "lessons", cwd=tmp_path).stdout
+    copies = {path.name: path.read_bytes() for path in (tmp_path / "lessons").iterdir()}
+    assert copies and all(name in said for name in copies)
+    assert copies == {p.name: p.read_bytes() for p in (ROOT / "notebooks").glob("*.ipynb")}
 
 
 MISSING = {

@@ -437,6 +437,43 @@ def test_it_is_a_mapping_of_all_formats():
         found["float4"]
 
 
+# ---- all formats at a glance -------------------------------------------------------------------
+
+
+@given(numbers)
+def test_the_table_has_of_each_format_what_its_block_says(a):
+    found = fp.explain(a.value)
+    assert [line[0][1] for line in found.lines()] == [*found]
+    for (_, value, error, status), x in zip(found.lines(), found.values()):
+        assert value[1] == decimal(x.value, 20)
+        assert error[1] == ("-" if x.relative_error is None else decimal(x.relative_error, 8))
+        assert dict(found.rows(x.format.name))["status"][0][1].startswith(status[1])
+
+
+@pytest.mark.parametrize(
+    "text, name, value, error, status",
+    [
+        ("0.1", "float16", "0.0999755859375", "~-0.00024414062", "normal, rounded down"),
+        ("70000", "float16", "Inf", "-", "overflow to Inf"),
+        ("1e-8", "float16", "0", "-1", "underflow, flushed to 0"),
+        ("2^-24", "float16", "5.9604644775390625e-08", "0", "subnormal, exact"),
+        ("0", "float8_e5m2", "0", "0", "zero, exact"),
+        ("256 - 0.009", "float16", "256", "~3.5157486e-05", "b vanishes"),
+        ("1 + 2^-10", "float16", "1.0009765625", "0", "exact"),
+        ("0.1 + 0.1", "float16", "0.199951171875", "~-0.00024414062", "the operation is exact"),
+        ("1 - 0.9999", "float16", "0", "-1", "all bits cancel"),
+        ("inf - inf", "float32", "NaN", "-", "NaN"),
+    ],
+)
+def test_the_table_says_in_a_line_what_became_of_it(text, name, value, error, status):
+    found = fp.explain(text)
+    (cells,) = ([t for _, t in line] for line in found.lines() if line[0][1] == name)
+    assert cells[1:3] == [value, error] and cells[3].startswith(status)
+    head, *lines = str(found).split("\n\n")[1].splitlines()
+    assert head.split() == ["format", "stored", "value", "relative", "error", "status"]
+    assert [line.split()[0] for line in lines] == [*found]
+
+
 # ---- as HTML ------------------------------------------------------------------------------------
 
 
@@ -466,7 +503,7 @@ def test_html_says_what_the_terminal_says_with_each_format_in_a_card(text):
     html = fp.explain(text)._repr_html_()
     page = Page(html)
     assert not page.open and "<script" not in html and "http" not in html
-    assert [t for t in page.texts if t in DESCRIBED] == list(DESCRIBED)
+    assert [t for t in page.texts if t in DESCRIBED] == [*DESCRIBED, *DESCRIBED]  # table and cards
     assert {"sign", "exponent", "mantissa"} <= {a.get("class") for _, a in page.tags}
     said = "".join(page.texts)
     for x in fp.explain(text).values():

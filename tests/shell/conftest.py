@@ -28,6 +28,12 @@ def little(task, **settings):
     return replace(task, data=lambda: (first(train), first(test)), batch_size=8, **settings)
 
 
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    """No command reads, or deletes, what whoever runs the tests has done in lessons."""
+    monkeypatch.setenv("MINIFP_TEACH_FILE", str(tmp_path / "progress.json"))
+
+
 @pytest.fixture
 def short_demo(monkeypatch):
     """The parts of the demonstration with one seed, two steps, little data and one picture each."""

@@ -12,8 +12,10 @@ from click.testing import CliRunner
 
 import minifp
 from minifp import cli
+from minifp.teach.commands.teach import COMMANDS as LESSONS
 
 ROOT = Path(minifp.__file__).parents[1]
+ALL = (*cli.COMMANDS, *(f"teach {name}" for name in LESSONS))
 SPIRALS = """
 from dataclasses import replace
 import minifp as fp
@@ -64,7 +66,7 @@ def test_an_unknown_command_is_refused_with_the_nearest(word, hint):
 # ---- what each says of itself -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["", *cli.COMMANDS])
+@pytest.mark.parametrize("name", ["", *ALL])
 def test_help_fits_100_columns_and_shows_examples(name):
     result = call(*name.split(), "--help")
     assert result.exit_code == 0 and max(map(len, result.output.splitlines())) <= 100
@@ -73,7 +75,7 @@ def test_help_fits_100_columns_and_shows_examples(name):
 
 def examples(name):
     """The lines under "Examples:", as words."""
-    lines = call(name, "--help").output.partition("Examples:\n")[2].partition("\n\n")[0]
+    lines = call(*name.split(), "--help").output.partition("Examples:\n")[2].partition("\n\n")[0]
     return [shlex.split(line, comments=True) for line in lines.splitlines()]
 
 
@@ -83,7 +85,7 @@ def shorter(words):
     return [values.get(before, word) for before, word in zip(["", *words], words)]
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", ALL)
 def test_every_example_works(name, little_tasks, short_demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("minifp.report.drawing.is_available", lambda: False)

@@ -107,6 +107,13 @@ class Operation:
             return None
         return Fraction(self.result.value) - Fraction(self.true.value)
 
+    @property
+    def relative_error(self) -> Fraction | None:
+        """The same divided by the true result; None where there is no such quotient."""
+        if self.total_error is None or (self.true.is_zero and self.total_error):
+            return None
+        return self.total_error / Fraction(self.true.value) if self.total_error else Fraction(0)
+
 
 def operation(a: Exact, symbol: str, b: Exact, format: Format) -> Operation:
     """What a (symbol) b becomes in a format. symbol: one of SYMBOLS."""

@@ -15,9 +15,18 @@ from minifp.scope.explaining.rounding import Rounded, binade
 
 Pieces = list[tuple[str, str]]
 Rows = list[tuple[str, Pieces]]
+Line = list[tuple[str, str]]  # of a table: one piece for each of HEADS
+HEADS = ("format", "stored value", "relative error", "status")
 FEW = 20  # digits of what stands beside others,
 FEWER = 8  # and of errors
 DROPPED = 24  # bits of what is dropped that are shown
+
+
+def line(name: str, x: Stored, error: Fraction | None, verdict: verdicts.Verdict) -> Line:
+    """What became of it in one format, in a line of a table: see HEADS."""
+    relative = "-" if error is None else brief(error)
+    return [("title", name), ("", short(x.value)), ("lost" if error else "", relative),
+            verdicts.in_brief(verdict)]  # fmt: skip
 
 
 # ---- one number ---------------------------------------------------------------------------------
@@ -33,6 +42,11 @@ def number(x: Rounded) -> Rows:
         ("neighbours", neighbours(x)),
         ("status", [verdicts.of_number(x)]),
     ]
+
+
+def number_line(x: Rounded) -> Line:
+    """The same in a line."""
+    return line(x.format.name, x, x.relative_error, verdicts.of_number(x))
 
 
 def bits(x: Stored) -> Pieces:
@@ -91,6 +105,11 @@ def steps(x: Operation) -> Rows:
         ("error", total(x)),
         ("status", [verdicts.of_operation(x)]),
     ]
+
+
+def operation_line(x: Operation) -> Line:
+    """The same in a line: the result, and its error against that of the numbers as given."""
+    return line(x.format.name, x.result, x.relative_error, verdicts.of_operation(x))
 
 
 def stored(x: Rounded, with_status: bool = True) -> Pieces:
@@ -174,8 +193,8 @@ def total(x: Operation) -> Pieces:
     if not x.total_error:
         return [("good", "0"), ("muted", "  against the numbers as given")]
     pieces = [("lost", brief(x.total_error))]
-    if not x.true.is_zero:
-        pieces.append(("", f", relative {brief(x.total_error / Fraction(x.true.value))}"))
+    if x.relative_error is not None:
+        pieces.append(("", f", relative {brief(x.relative_error)}"))
     return [*pieces, ("muted", f"  against {short(x.true.value)}, without any rounding")]
 
 

@@ -1,9 +1,9 @@
 """An explanation as lines for a terminal. What gives a role its colour is handed in."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from minifp.scope.explaining.describe import Pieces, Rows
+from minifp.scope.explaining.describe import Line, Pieces, Rows
 
 WIDTH = 100
 LABEL = 12
@@ -19,6 +19,20 @@ def heading(title: str, notes: list[str], style: Style) -> list[str]:
     """What is explained, and how it was read."""
     wrapped = [line for note in notes for line in textwrap.wrap(note, WIDTH)]
     return [style(title, "title"), *(style(line, "muted") for line in wrapped)]
+
+
+def table(heads: Sequence[str], rows: list[Line], style: Style) -> list[str]:
+    """All formats under each other, a line of each."""
+    cells: list[Line] = [[("muted", head) for head in heads], *rows]
+    widths = [max(len(text) for _, text in column) for column in zip(*cells)]
+    lines = [""]
+    for row in cells:
+        padded = [(role, text.ljust(width + 2)) for (role, text), width in zip(row, widths[:-1])]
+        room = WIDTH - 2 - sum(len(text) for _, text in padded)
+        first, *rest = broken([row[-1]], room)
+        lines.append("  " + painted([*padded, *first], style))
+        lines += [" " * (WIDTH - room) + painted(line, style) for line in rest]
+    return [line.rstrip() for line in lines]
 
 
 def block(name: str, rows: Rows, style: Style) -> list[str]:

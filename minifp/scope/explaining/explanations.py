@@ -42,9 +42,14 @@ class Explained(Mapping):
         """What is told of one format."""
         raise NotImplementedError
 
+    def lines(self) -> list[describe.Line]:
+        """What is told in a line of each: describe.HEADS."""
+        raise NotImplementedError
+
     def text(self, style: explained_text.Style = explained_text.plain) -> str:
         """For a terminal, in at most 100 columns. style: (text, role) with the role's colour."""
         lines = explained_text.heading(self.title, self.notes, style)
+        lines += explained_text.table(describe.HEADS, self.lines(), style)
         for name in self:
             lines += explained_text.block(name, self.rows(name), style)
         return "\n".join(lines)
@@ -55,7 +60,9 @@ class Explained(Mapping):
     def _repr_html_(self) -> str:
         from minifp.scope.page.explained import fragment
 
-        return fragment(self.title, self.notes, {name: self.rows(name) for name in self})
+        return fragment(
+            self.title, self.notes, self.lines(), {name: self.rows(name) for name in self}
+        )
 
 
 class ExplainedNumber(Explained):
@@ -71,6 +78,10 @@ class ExplainedNumber(Explained):
     def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
         return describe.number(self.found[name])
+
+    def lines(self) -> list[describe.Line]:
+        """What is told in a line of each."""
+        return [*map(describe.number_line, self.found.values())]
 
 
 class ExplainedOperation(Explained):
@@ -92,6 +103,10 @@ class ExplainedOperation(Explained):
     def rows(self, name: str) -> describe.Rows:
         """What is told of one format."""
         return describe.steps(self.found[name])
+
+    def lines(self) -> list[describe.Line]:
+        """What is told in a line of each."""
+        return [*map(describe.operation_line, self.found.values())]
 
 
 def formats_of(given: Any) -> list[Format]:

@@ -1,14 +1,24 @@
 """What happened to a number, or in an operation, in one sentence: (role, text)."""
 
+import re
+
 from minifp.scope.explaining.arithmetic import Operation
 from minifp.scope.explaining.exact import decimal
 from minifp.scope.explaining.rounding import Rounded
 
 Verdict = tuple[str, str]
+# What a sentence goes on with that gives its reasons.
+REASON = re.compile(r":| when |, (?:so|by|and|because) ")
 NO_INF = (
     "the format has no Inf, and plain rounding gives NaN (many GPU instructions saturate instead, "
     "to {})"
 )
+
+
+def in_brief(verdict: Verdict) -> Verdict:
+    """The same without its reasons: "overflow to inf", "normal, rounded down", "b vanishes"."""
+    role, text = verdict
+    return role, REASON.split(text)[0]
 
 
 # ---- one number ---------------------------------------------------------------------------------
@@ -19,7 +29,7 @@ def of_number(x: Rounded) -> Verdict:
     if x.saturates:
         return "bad", saturated(x)
     if x.exact.special == "nan" and x.is_finite:
-        return "bad", f"{x}: the format has no NaN"
+        return "bad", f"stored as {x}: the format has no NaN"
     if x.event == "overflow":
         return "bad", overflow(x)
     if not x.is_finite:
@@ -141,8 +151,9 @@ def of_operation(x: Operation) -> Verdict:
         return "", "rounded once, by less than half an ulp of the result" if (
             x.result.rest * 2 != 1
         ) else "rounded once, by half an ulp: a tie"
-    operands = x.a.is_exact and x.b.is_exact
-    return "good", "exact: nothing is lost" + ("" if operands else " but what storing a and b lost")
+    if x.a.is_exact and x.b.is_exact:
+        return "good", "exact: nothing is lost"
+    return "good", "the operation is exact: nothing is lost but what storing a and b lost"
 
 
 def not_finite(x: Operation) -> Verdict:

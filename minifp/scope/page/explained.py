@@ -5,7 +5,7 @@ from html import escape
 
 from minifp.report.document import embedded
 from minifp.report.words import MINUS, SUPERSCRIPTS
-from minifp.scope.explaining.describe import Pieces, Rows
+from minifp.scope.explaining.describe import HEADS, Line, Pieces, Rows
 
 STYLE = """
 .minifp.explained { padding: 0.75rem 1rem; border-radius: 10px; font-size: 15px; }
@@ -20,6 +20,8 @@ STYLE = """
 .minifp.explained th { color: var(--muted); font-weight: 500; white-space: nowrap;
   padding-right: 1.25rem; }
 .minifp.explained pre { white-space: pre; overflow-x: auto; }
+.minifp.explained .formats :is(th, td) { padding: 0.12rem 1.5rem 0.12rem 0; }
+.minifp.explained .formats tbody th { color: inherit; }
 .minifp.explained .line { white-space: pre-wrap; font-size: 0.86rem; line-height: 1.6;
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 .minifp.explained .status td { font-weight: 550; }
@@ -38,15 +40,32 @@ def wrapped(*parts: str) -> str:
     return embedded("\n".join(parts), STYLE, "explained")
 
 
-def fragment(title: str, notes: list[str], formats: dict[str, Rows]) -> str:
-    """An explanation: its title, how it was read, and a card for each format."""
+def fragment(title: str, notes: list[str], lines: list[Line], formats: dict[str, Rows]) -> str:
+    """An explanation: its title, how it was read, a table of all formats, and a card for each."""
     return wrapped(
         f"<h1>{escape(title)}</h1>",
         f'<p class="small">{escape(" ".join(notes))}</p>',
+        all_formats(lines),
         f'<p class="small">In the bits: {legend()}. A number after ≈ is rounded correctly; '
         "all others are exact.</p>",
         *(card(name, rows) for name, rows in formats.items()),
     )
+
+
+def all_formats(lines: list[Line]) -> str:
+    """A line of each format, under their heads."""
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in HEADS)
+    rows = "\n".join(in_line(first, *rest) for first, *rest in lines)
+    return (
+        f'<table class="formats">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n'
+        "</table>"
+    )
+
+
+def in_line(name: tuple[str, str], *cells: tuple[str, str]) -> str:
+    """One of them."""
+    content = "".join(f"<td>{piece(*cell)}</td>" for cell in cells)
+    return f'<tr><th scope="row">{piece(*name)}</th>{content}</tr>'
 
 
 def legend() -> str:

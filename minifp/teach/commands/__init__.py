@@ -1,0 +1,1 @@
+"""The commands for students: `teach`, and a file for each below it; see minifp/cli.py."""

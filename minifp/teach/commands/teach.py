@@ -1,0 +1,27 @@
+"""`minifp teach`: the index of the commands for students."""
+
+import click
+
+from minifp.shell.group import Index
+
+# The command `name` is the function `teach_<name>` in minifp/<room>/commands/teach_<name>.py.
+COMMANDS = {
+    "lessons": ("teach", "List the lessons, and copy their notebooks."),
+    "status": ("teach", "Show your predictions, and which exercises are solved."),
+    "forget": ("teach", "Delete what is kept of your predictions and exercises."),
+}
+
+
+@click.group(cls=Index, index=COMMANDS, prefix="teach_")
+def teach():
+    """Copy the lessons, and see how far you have come with them.
+
+    What is kept of your work, your predictions and which exercises you have solved, is one file on
+    this machine. Nothing is sent anywhere.
+
+    \b
+    Examples:
+      minifp teach lessons
+      minifp teach lessons 01-sixteen-bits --out lessons
+      minifp teach status
+    """

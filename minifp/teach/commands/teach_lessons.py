@@ -1,0 +1,44 @@
+"""`minifp teach lessons`."""
+
+from pathlib import Path
+
+import click
+
+from minifp.report.plain_text import columns
+from minifp.shell import options
+from minifp.teach.copying import chosen, copy
+
+HOW = "--out DIR copies their notebooks; open them with `jupyter lab DIR`, or in your editor."
+
+
+@click.command(name="lessons")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@options.out("Copy the notebooks into this folder; no file that is there is overwritten.")
+@click.option("--again", is_flag=True, help="Copy beside a file that is there, as NAME-2.ipynb.")
+def teach_lessons(names, out, again):
+    """List the lessons, or copy the notebooks of those that are named, or of all.
+
+    Minutes are those of all cells in full, on two cores. With FAST=1 in the environment they take
+    fewer steps, and show the same.
+
+    \b
+    Examples:
+      minifp teach lessons
+      minifp teach lessons --out lessons
+      minifp teach lessons 01-sixteen-bits --out lessons --again
+    """
+    if again and out is None:
+        raise click.UsageError("--again is for copies: say where to with --out DIR")
+    lessons = chosen(names)
+    if out is None:
+        rows = [(l.name, l.title, l.question, minutes(l.minutes)) for l in lessons]
+        click.echo(columns([("lesson", "title", "question", "minutes"), *rows], (0, 1, 2)))
+        click.echo(f"\n{HOW}")
+    else:
+        for path in copy(lessons, Path(out), again):
+            click.echo(path)
+
+
+def minutes(number: float) -> str:
+    """As a clock would tell: 0:20."""
+    return f"{int(number)}:{round(number % 1 * 60):02}"

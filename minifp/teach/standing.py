@@ -1,0 +1,76 @@
+"""How far a student has come: lesson by lesson, read from what is kept on the machine."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from minifp.teach import progress
+from minifp.teach.exercise import Exercise, all_exercises
+from minifp.teach.lessons import LESSONS, Lesson, lessons_here
+
+OUTSIDE = Lesson("", "Outside of lessons", "", 0)  # what was predicted before any lesson was begun
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An exercise. failed: how many tries were wrong."""
+
+    name: str
+    title: str
+    solved: bool = False
+    failed: int = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a try."""
+        return self.solved or self.failed > 0
+
+
+@dataclass
+class Standing:
+    """One lesson: the guesses by their questions, and all of its exercises."""
+
+    lesson: Lesson
+    predictions: dict[str, Any] = field(default_factory=dict)
+    exercises: list[Tried] = field(default_factory=list)
+
+    @property
+    def solved(self) -> int:
+        """How many exercises."""
+        return sum(exercise.solved for exercise in self.exercises)
+
+    @property
+    def tried(self) -> int:
+        """How many exercises have been tried, and are not solved."""
+        return sum(exercise.begun for exercise in self.exercises) - self.solved
+
+    @property
+    def begun(self) -> bool:
+        """Whether something of it was done."""
+        return bool(self.predictions) or self.solved + self.tried > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as data."""
+        return asdict(self)
+
+
+def standings() -> list[Standing]:
+    """Of the lessons whose notebooks are here, and others that have been begun, in their order.
+
+    Raises FileError where what should be the file of progress is another.
+    """
+    kept = progress.read()
+    found = {lesson.name: Standing(lesson) for lesson in (*LESSONS.values(), OUTSIDE)}
+    for key, guess in kept["predictions"].items():
+        name, _, question = key.partition(": ")
+        found.get(name, found[OUTSIDE.name]).predictions[question or key] = guess
+    for exercise in all_exercises().values():
+        done = kept["exercises"].get(exercise.name, {})
+        found[exercise.lesson].exercises.append(tried(exercise, done))
+    here = {lesson.name for lesson in lessons_here()}
+    return [one for name, one in found.items() if name in here or one.begun]
+
+
+def tried(exercise: Exercise, done: dict[str, Any]) -> Tried:
+    """An exercise, with what is kept of it."""
+    kept = done.get("solved", False), done.get("failed", 0)
+    return Tried(exercise.name, exercise.title, *kept)

@@ -1,0 +1,81 @@
+"""How far a student has come, in a terminal and as a page that needs no network."""
+
+from collections.abc import Sequence
+from html import escape
+
+from minifp.report import document, words
+from minifp.report.markup import paragraph, section, table
+from minifp.report.plain_text import columns, fill
+from minifp.teach import progress
+from minifp.teach.standing import Standing, Tried
+
+TITLE = "Progress in the lessons"
+HEADS = ("lesson", "question", "predictions", "exercises solved")
+TEXTS = (0, 1, 3)  # columns of words
+NOTHING = "No lesson was begun yet: `minifp teach lessons --out DIR` copies their notebooks."
+
+
+def summary(found: Sequence[Standing]) -> str:
+    """All of it in a sentence."""
+    guesses = sum(len(one.predictions) for one in found)
+    solved, of = sum(one.solved for one in found), sum(len(one.exercises) for one in found)
+    begun = words.plural(sum(one.begun for one in found), "lesson")
+    made = words.plural(guesses, "prediction")
+    return f"{begun} begun, {made} made, {solved} of {words.plural(of, 'exercise')} solved."
+
+
+def where() -> str:
+    """Where it is kept, and how it goes."""
+    return f"Kept in {progress.place()}, and sent nowhere; `minifp teach forget` deletes it."
+
+
+def row(one: Standing) -> tuple[str, ...]:
+    """A lesson in a line: see HEADS."""
+    solved = f"{one.solved} of {len(one.exercises)}" if one.exercises else "-"
+    tried = f", {one.tried} tried" if one.tried else ""
+    guesses = str(len(one.predictions) or "-")
+    return one.lesson.name or one.lesson.title, one.lesson.question, guesses, solved + tried
+
+
+def lines_of(one: Standing) -> list[tuple[str, str]]:
+    """(what was done, with what) of one lesson."""
+    guesses = [("predicted", f"{question} {guess}") for question, guess in one.predictions.items()]
+    return guesses + [(state(e), f"{e.title}{tries(e)}") for e in one.exercises]
+
+
+def state(exercise: Tried) -> str:
+    """Of an exercise in a word."""
+    return "solved" if exercise.solved else "tried" if exercise.begun else "to do"
+
+
+def tries(exercise: Tried) -> str:
+    """How many tries were wrong, if any."""
+    count = "1 try" if exercise.failed == 1 else f"{exercise.failed:,} tries"
+    return f", {count} wrong" if exercise.failed else ""
+
+
+def text_of(found: Sequence[Standing]) -> str:
+    """The table, what was done in each lesson that was begun, and where it is kept."""
+    parts = [columns([HEADS, *map(row, found)], TEXTS)]
+    for one in found:
+        if one.begun:
+            done = [fill(f"  {what:9}  {said}", " " * 13) for what, said in lines_of(one)]
+            parts.append("\n".join([one.lesson.title, *done]))
+    said = summary(found) if any(one.begun for one in found) else NOTHING
+    return "\n\n".join([*parts, f"{fill(said)}\n{where()}"])
+
+
+def page(found: Sequence[Standing]) -> str:
+    """The same as a page."""
+    header = f"<header>\n<h1>{TITLE}</h1>\n{paragraph(summary(found))}\n</header>"
+    rows = [[*map(escape, row(one))] for one in found]
+    parts = [section("All lessons", table("All lessons", HEADS, rows, text_columns=TEXTS))]
+    parts += [of_lesson(one) for one in found if one.begun]
+    return document.document(TITLE, "\n".join([header, *parts]))
+
+
+def of_lesson(one: Standing) -> str:
+    """What was done in a lesson."""
+    rows = [[*map(escape, line)] for line in lines_of(one)]
+    caption = f"Done in: {one.lesson.title}"
+    return section(one.lesson.title, table(caption, ("", "what"), rows, text_columns=(1,)))

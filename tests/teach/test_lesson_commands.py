@@ -1,0 +1,159 @@
+"""`minifp teach`: lessons are copied, progress is shown and deleted, as a student types it."""
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("click")
+from click.testing import CliRunner
+
+from minifp import cli, teach
+from minifp.teach import checking, lessons, progress
+
+LESSON = "01-sixteen-bits"
+
+
+@pytest.fixture(autouse=True)
+def own_file(tmp_path, monkeypatch):
+    """Progress of its own for each test, which begins outside of any lesson."""
+    monkeypatch.setenv(progress.ENVIRONMENT, str(tmp_path / "kept" / "progress.json"))
+    monkeypatch.setattr(checking, "_tries", {})
+    monkeypatch.setattr(lessons, "current", None)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "kept" / "progress.json"
+
+
+def call(*words, **more):
+    """What `minifp teach` answers."""
+    return CliRunner().invoke(cli.main, ["teach", *words], **more)
+
+
+@pytest.fixture
+def done():
+    """A student who has predicted, failed, given an unwritten answer, and solved."""
+    teach.begin(LESSON)
+    teach.predict("3e-8 is stored as", of=("0", "2^-24"), choice="2^-24")
+    teach.check(zero_up_to=3e-8)
+    teach.check(zero_up_to=...)
+    teach.check(zero_up_to=2.0**-25)
+
+
+# ---- lessons ------------------------------------------------------------------------------------
+
+
+def test_lessons_are_listed_with_their_questions_and_minutes():
+    text = call("lessons").output
+    assert f"{LESSON}  Sixteen bits  What can float16 say?" in text and "0:20" in text
+    assert text.index("compare") < text.index(LESSON)
+
+
+def test_a_notebook_is_copied_as_it_is_and_never_over_a_students(tmp_path):
+    result = call("lessons", LESSON, "--out", "mine")
+    file = tmp_path / "mine" / f"{LESSON}.ipynb"
+    assert (
+        result.exit_code == 0
+        and file.read_bytes() == lessons.notebook(lessons.LESSONS[LESSON]).read_bytes()
+    )
+    file.write_text("my work", encoding="utf-8")
+    refused = call("lessons", "--out", "mine")
+    assert refused.exit_code == 2 and "--again" in refused.output
+    assert [p.name for p in file.parent.iterdir()] == [file.name]  # and no other was copied
+    for n in (2, 3):
+        call("lessons", LESSON, "--out", "mine", "--again")
+        assert json.loads((file.parent / f"{LESSON}-{n}.ipynb").read_text("utf-8"))["cells"]
+    assert file.read_text("utf-8") == "my work"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["01-sixten-bits"], "near are: 01-sixteen-bits"),
+        ([LESSON, "--again"], "say where to with --out DIR"),
+    ],
+)
+def test_lessons_that_there_are_not_are_refused(words, said):
+    result = call("lessons", *words)
+    assert result.exit_code == 2 and said in " ".join(result.output.split())
+
+
+def test_a_lesson_whose_notebook_is_not_here_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
+    result = call("lessons", LESSON, "--out", "mine")
+    assert result.exit_code == 2 and "is not here" in result.output
+
+
+# ---- status -------------------------------------------------------------------------------------
+
+
+def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done, own_file):
+    text = call("status").output
+    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
+    assert lines[LESSON][-4:] == ["1", "1", "of", "2"] and lines["compare"][-2:] == ["-", "-"]
+    assert "  predicted  3e-8 is stored as 2^-24" in text
+    assert "  solved     What float16 stores as zero, 1 try wrong" in text  # `...` was no try
+    assert "  to do      Round to float16" in text and "1 of 2 exercises solved" in text
+    assert f"Kept in {own_file}, and sent nowhere" in text
+
+
+def test_before_the_first_lesson_status_says_how_to_begin(own_file):
+    assert "minifp teach lessons --out DIR" in call("status").output and not own_file.exists()
+
+
+def test_status_as_json_has_it_all(done, own_file):
+    told = json.loads(call("status", "--json").output)
+    (lesson,) = (one for one in told["lessons"] if one["lesson"]["name"] == LESSON)
+    assert told["file"] == str(own_file) and lesson["lesson"]["minutes"] == pytest.approx(1 / 3)
+    assert lesson["predictions"] == {"3e-8 is stored as": "2^-24"}
+    states = {e["name"]: (e["solved"], e["failed"]) for e in lesson["exercises"]}
+    assert states == {"round_f16": (False, 0), "zero_up_to": (True, 1)}
+
+
+def test_what_was_predicted_outside_of_lessons_is_shown_too():
+    teach.predict("How many: 3?", points=2.5)
+    assert "Outside of lessons" in call("status").output
+
+
+class Words(HTMLParser):
+    """The texts of a page, and where its links and pictures lead."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.texts, self.links = [], []
+        self.feed(html)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def handle_starttag(self, tag, attrs):
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+
+
+def test_the_page_says_what_the_terminal_says_and_fetches_nothing(done, tmp_path):
+    teach.predict("Is 1 < 2 & true?", of=("<yes>",), choice="<yes>")
+    assert "Page: page.html" in call("status", "--out", "page.html").output
+    page = Words((tmp_path / "page.html").read_text("utf-8"))
+    assert {"3e-8 is stored as 2^-24", "solved", "Is 1 < 2 & true? <yes>"} <= {*page.texts}
+    assert page.links == ["data:,"] and page.texts.count("Sixteen bits") >= 1
+
+
+def test_a_file_of_something_else_is_neither_read_nor_deleted(own_file):
+    own_file.parent.mkdir()
+    own_file.write_text('{"taxes": 2026}', encoding="utf-8")
+    for words in (["status"], ["forget", "--yes"]):
+        result = call(*words)
+        assert result.exit_code == 2 and "is not a file of a student's progress" in result.output
+    assert own_file.read_text("utf-8") == '{"taxes": 2026}'
+
+
+# ---- forget -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words, typed, is_left", [([], "n\n", True), ([], "y\n", False),
+                                                   (["--yes"], "", False)])  # fmt: skip
+def test_progress_is_deleted_when_that_is_meant(words, typed, is_left, done, own_file):
+    result = call("forget", *words, input=typed)
+    assert result.exit_code == 0 and own_file.exists() == is_left
+    assert "1 prediction made" in result.output
+    again = call("forget", "--yes")
+    assert ("Nothing is kept" in again.output) == (not is_left)
