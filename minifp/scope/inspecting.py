@@ -1,7 +1,7 @@
-"""A task under the microscope: `minifp inspect`; and its advice, checked by training with it."""
+"""A task under the microscope: `minifp inspect` and `watch`; its advice, checked by training."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from statistics import mean
 from typing import Any
@@ -10,6 +10,7 @@ from minifp.errors import CheckpointError
 from minifp.lab.resume import DEFAULT_PRECISION, DEFAULT_SEED, saved_run
 from minifp.lab.run import LAST_STEPS, Run, Training, total_steps, train
 from minifp.lab.settings import adjusted, canonical, check_data
+from minifp.lab.task import Task
 from minifp.lab.tasks import load_task
 from minifp.numerics import policy
 from minifp.numerics.formats import as_dtype, is_narrow
@@ -20,6 +21,7 @@ from minifp.runtime.device import default_device
 from minifp.saving import checkpoint
 from minifp.scope.microscope import Microscope, microscope
 
+OnStep = Callable[[Microscope, list[float]], object]  # with the loss of each step so far
 DETAILS = 2  # the step of which all details are taken: not the first, which makes state and caches
 INTERRUPTED = "interrupted"  # in `about`: when, if it was
 CHECKED_WITH = "mixed"  # instead of precisions whose gradients are wide: the advice is for float16
@@ -51,7 +53,8 @@ def inspect(
     with ExitStack() as stack:
         stack.enter_context(default_device(device))
         bar = stack.enter_context(bar_of(task, total, progress))
-        found = watched(task, precision, seed, data, every, checkpoint, bar)
+        seen = {"path": checkpoint, "details": DETAILS, "progress": progress}
+        found = watched(task, precision, seed, data, every, lambda *_: bar.update(), **seen)
         found.about |= {"task": task.name, "seed": seed}
         if check and INTERRUPTED not in found.about:
             try:
@@ -67,7 +70,27 @@ def looked_at(task, precision, seed, data, looks, progress) -> Microscope:
     total = total_steps(task, data[0])
     with bar_of(task, total, progress) as bar:
         bar.set_postfix_str(f"the microscope looks at {precision}")
-        return watched(task, precision, seed, data, max(1, total // looks), None, bar, False)
+        every = max(1, total // looks)
+        return watched(task, precision, seed, data, every, lambda *_: bar.update())
+
+
+def follow(
+    task: Any, precision: str | None = None, seed: int | None = None, epochs: int | None = None,
+    steps: int | None = None, dial: int | None = None, *, every: int = 20,
+    device: str | None = None, begin: Callable[[Task, int], OnStep],
+) -> Microscope:  # fmt: skip
+    """Train a task under the microscope for somebody who looks on: `minifp watch`.
+
+    begin(task, steps in all): called once, returns what is called after each step with the
+    Microscope and the losses so far. All else as `inspect` has it, but for what takes a step apart.
+    """
+    task = adjusted(load_task(task), epochs, steps, dial)
+    precision = canonical(DEFAULT_PRECISION if precision is None else precision)[0]
+    seed = DEFAULT_SEED if seed is None else seed
+    data = check_data(task.data())
+    with default_device(device):
+        shown = begin(task, total_steps(task, data[0]))
+        return watched(task, precision, seed, data, every, shown)
 
 
 def bar_of(task, total, progress):
@@ -88,8 +111,13 @@ def run_in(path) -> dict:
         raise
 
 
-def watched(task, precision, seed, data, every, path, bar, details=True) -> Microscope:
-    """The training itself, or a step of a checkpoint; details: whether one step is taken apart."""
+def watched(
+    task, precision, seed, data, every, on_step, *, path=None, details=None, progress=False
+) -> Microscope:
+    """The training itself, or a step of a checkpoint.
+
+    on_step(scope, losses): called after each step. details: which step is taken apart, if any;
+    progress: whether a bar is shown meanwhile."""
     before = random.get_state()
     try:
         random.manual_seed(seed)
@@ -97,17 +125,17 @@ def watched(task, precision, seed, data, every, path, bar, details=True) -> Micr
             training = Training(task, Run(str(active), seed), data, graph=False)
             if path is not None:
                 take_up(path, training)
-            step = min(DETAILS, 1 if path is not None else training.total)
+            total = 1 if path is not None else training.total
+            step = details and min(details, total)
             given = training.model, training.optimizer, every
-            step = step if details else None
-            scope = microscope(*given, details=step, progress=not bar.disable)
+            scope = microscope(*given, details=step, progress=progress)
             try:
                 with scope:
                     if path is None:
-                        training.to_the_end(lambda run: bar.update())
+                        training.to_the_end(lambda run: on_step(scope, run.history["loss"]))
                     else:
                         training.one_step([next(iter(training.loader))])
-                        bar.update()
+                        on_step(scope, training.run.history["loss"])
             except KeyboardInterrupt:
                 if not scope.count:
                     raise

@@ -1,0 +1,61 @@
+"""`minifp watch`."""
+
+import click
+
+from minifp.lab.tasks import load_task
+from minifp.report.plain_text import fill
+from minifp.scope import inspecting
+from minifp.scope.live_terminal import view
+from minifp.scope.page.training import headlines
+from minifp.shell import options
+
+
+@click.command()
+@options.task
+@options.data
+@options.precision
+@options.seed
+@options.epochs
+@options.steps
+@options.dial
+@click.option(
+    "--every",
+    type=int,
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Look at the first step, and at every N-th after it.",
+)
+@options.device
+def watch(task, data, precision, seed, epochs, steps, dial, every, device):
+    """Train TASK, and follow it in the terminal: loss, loss scale, and where its numbers lie.
+
+    TASK is one that `minifp compare` knows. Drawn are, in place, the loss and the loss scale, the
+    skipped steps and lost updates, and how many weights, activations and gradients lie in each
+    power of two, above what their format holds. Where the output is no terminal, each step that is
+    looked at gets a line. For a page with all of it use `minifp inspect`.
+
+    \b
+    Examples:
+      minifp watch charlstm --precision mixed --steps 200
+      minifp watch charlstm --precision mixed,loss_scale=off --dial 11 --steps 200
+      minifp watch lenet --data digits --every 5
+
+    Ctrl-C ends it, and the last drawing stays.
+    """
+    views = []
+
+    def begin(task, total):
+        views.append(view(f"{task.name}, {precision or inspecting.DEFAULT_PRECISION}", total))
+        return views[0].follow
+
+    scope = inspecting.follow(
+        *(load_task(task, data), precision, seed, epochs, steps, dial),
+        every=every,
+        device=device,
+        begin=begin,
+    )
+    views[0].finish()
+    click.echo("\n" + "\n".join(fill(said) for said in headlines(scope)))
+    if inspecting.INTERRUPTED in scope.about:
+        raise KeyboardInterrupt(f"It ended {scope.about[inspecting.INTERRUPTED]}.")
