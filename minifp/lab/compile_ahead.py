@@ -1,10 +1,13 @@
 """Compile what models need before anybody waits for it: a step of each, on little data.
 
 Whatever is compiled is kept (see runtime/cpu/kernel_cache.py), so that later runs only load it.
+numba and LLVM compile one kernel at a time in a process, whatever its threads, so that several
+cores need several processes.
 """
 
+import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -53,63 +56,82 @@ class Compiled:
     seconds: float = 0.0
 
 
-def compile_ahead(models: Iterable[str], progress: bool = True, jobs: int = 1) -> list[Compiled]:
-    """Train each model for two steps in each of PRECISIONS, and say what was compiled for it.
+@dataclass(frozen=True)
+class Job:
+    """What compiles something: a call that another process can be given, and what for."""
 
-    jobs: how many processes compile at a time, each all models in one precision, as kernels of
-    different precisions have little in common. Raises ArgumentError for a model that is none of
-    MODELS.
-    """
-    from minifp.runtime.bars import tqdm
+    model: str
+    precision: str
+    call: Callable[[], object]
 
+    def __str__(self) -> str:
+        return f"{self.model}, {self.precision}"
+
+
+def jobs_for(models: Iterable[str], precisions: Sequence[str] = PRECISIONS) -> list[Job]:
+    """A step of each model in each precision; neighbours, which two processes do at a time, are of
+    different precisions, whose kernels have little in common. Raises ArgumentError for a model that
+    is none of MODELS."""
     for name in (models := [*models]):
         if name not in MODELS:
             near = " or ".join(nearest(name, MODELS)) or ", ".join(MODELS)
             raise ArgumentError(f"no model {name!r} to compile for: expected {near}")
-    total = len(models) * len(PRECISIONS)
-    with tqdm(
-        total=total, desc="compiling", unit=" runs", disable=not progress, leave=False
-    ) as bar:
-        parts = []
-        for share in shares(models, jobs, bar.set_postfix_str):
-            parts += share
-            bar.update(len(share))
+    return [Job(m, p, partial(step_of, m, p)) for m in models for p in precisions]
+
+
+def compile_ahead(jobs: Sequence[Job], progress: bool = True, processes: int = 1) -> list[Compiled]:
+    """Do all jobs, in so many processes, and say what was compiled for each."""
+    from minifp.runtime.bars import tqdm
+
+    shown = {"desc": "compiling", "unit": " runs", "disable": not progress, "leave": False}
+    parts = []
+    with tqdm(total=len(jobs), **shown) as bar:
+        several = min(processes, len(jobs)) > 1
+        for part in in_processes(jobs, processes) if several else map(compiled, jobs):
+            parts.append(part)
+            bar.set_postfix_str(f"{sum(len(p.kernels) for p in parts)} kernels, {part.model}")
+            bar.update()
     return parts
 
 
-def shares(models: list[str], jobs: int, show: Callable[[str], object]) -> Iterator[list[Compiled]]:
-    """What was compiled for each precision. show: what is told the titles of kernels meanwhile, if
-    that is done here."""
-    jobs = min(jobs, len(PRECISIONS))
-    if jobs == 1:
-        yield from (compile_share(models, precision, show) for precision in PRECISIONS)
-        return
+def in_processes(jobs: Sequence[Job], processes: int) -> Iterator[Compiled]:
+    """What each job compiled, in the order in which they end. Ctrl-C ends all at once."""
+    from concurrent.futures import as_completed
+
     from loky import ProcessPoolExecutor
+    from loky.backend import get_context
 
-    with ProcessPoolExecutor(jobs, env=dict.fromkeys(blas.THREADS, "1")) as pool:
-        yield from pool.map(partial(compile_share, models), PRECISIONS)
+    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # for the parent to hear
+    pool = ProcessPoolExecutor(
+        min(processes, len(jobs)), context=get_context("loky"), initializer=ignore,
+        env=dict.fromkeys(blas.THREADS, "1"),
+    )  # fmt: skip
+    try:
+        for future in as_completed([pool.submit(compiled, job) for job in jobs]):
+            yield future.result()
+    except BaseException:
+        pool.shutdown(kill_workers=True)
+        raise
+    pool.shutdown()
 
 
-def compile_share(
-    models: list[str], precision: str, show: Callable[[str], object] = lambda title: None
-) -> list[Compiled]:
-    """What was compiled for these models in a precision."""
-    parts = [Compiled(model, precision) for model in models]
-    for part in parts:
-        with listed(part, show):
-            one_step(MODELS[part.model](), part.precision)
-    return parts
+def compiled(job: Job) -> Compiled:
+    """Do a job in this process."""
+    part = Compiled(job.model, job.precision)
+    with listed(part):
+        job.call()
+    return part
+
+
+def step_of(model: str, precision: str) -> None:
+    """A step of one of MODELS."""
+    one_step(MODELS[model](), precision)
 
 
 @contextmanager
-def listed(part: Compiled, show: Callable[[str], object]) -> Iterator[None]:
-    """Write into `part`, and show, what is compiled meanwhile, in place of the line of progress."""
-
-    def tell(title):
-        part.kernels.append(title)
-        show(f"{part.model}, {part.precision}: {title}")
-
-    since, PROGRESS.tell = time.perf_counter(), tell
+def listed(part: Compiled) -> Iterator[None]:
+    """Write into `part` what is compiled meanwhile, in place of the line of progress."""
+    since, PROGRESS.tell = time.perf_counter(), part.kernels.append
     try:
         yield
     finally:

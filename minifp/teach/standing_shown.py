@@ -78,4 +78,4 @@ def of_lesson(one: Standing) -> str:
     """What was done in a lesson."""
     rows = [[*map(escape, line)] for line in lines_of(one)]
     caption = f"Done in: {one.lesson.title}"
-    return section(one.lesson.title, table(caption, ("", "what"), rows, text_columns=(1,)))
+    return section(one.lesson.title, table(caption, ("done", "what"), rows, text_columns=(1,)))

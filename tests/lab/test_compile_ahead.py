@@ -1,51 +1,56 @@
 """Compiling ahead: what is named is compiled and kept, and once more it is all there."""
 
+import os
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from minifp.errors import ArgumentError
 from minifp.lab import compile_ahead as ahead
+from minifp.lab import warm_record
 from minifp.lab.tasks import load_task
 from minifp.models import MLP
 from minifp.runtime import cpu
+from minifp.runtime.cpu import kernel_cache
 from minifp.runtime.cpu.compiling import PROGRESS, compiling
+from minifp.teach.warming import jobs_for_lessons
 
 
-def test_what_is_compiled_meanwhile_is_listed_with_its_model(monkeypatch):
-    shown = []
-    with ahead.listed(ahead.Compiled("lenet", "mixed"), shown.append) as _:
+def test_what_is_compiled_meanwhile_is_listed():
+    part = ahead.Compiled("lenet", "mixed")
+    with ahead.listed(part):
         with compiling("relu_dx"), compiling("of relu_dx"):
             pass
         with compiling("adam"):
             pass
-    assert shown == ["lenet, mixed: relu_dx", "lenet, mixed: adam"] and PROGRESS.tell is None
+    assert part.kernels == ["relu_dx", "adam"] and PROGRESS.tell is None
 
 
 def test_each_precision_is_trained_and_once_more_nothing_is_compiled(monkeypatch):
     tiny = replace(load_task("mlp"), model=lambda: MLP(64, 8, 10), batch_size=4)
     monkeypatch.setitem(ahead.MODELS, "tiny", lambda: tiny)
-    parts = ahead.compile_ahead(["tiny"], progress=False)
-    assert [part.precision for part in parts] == ["float32", "mixed", "bfloat16", "float16"]
-    again = ahead.compile_ahead(["tiny"], progress=False)
+    parts = ahead.compile_ahead(ahead.jobs_for(["tiny"]), progress=False)
+    assert [part.precision for part in parts] == [*ahead.PRECISIONS]
+    again = ahead.compile_ahead(ahead.jobs_for(["tiny"]), progress=False)
     assert not [part.kernels for part in again if part.kernels]
 
 
 def test_several_processes_compile_what_one_does(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(ahead, "PRECISIONS", ("float32", "mixed"))
-    parts = ahead.compile_ahead(["mlp"], progress=False, jobs=2)
-    assert [part.precision for part in parts] == ["float32", "mixed"]
+    monkeypatch.setenv(kernel_cache.ENVIRONMENT, str(tmp_path))
+    jobs = ahead.jobs_for(["mlp"], ("float32", "mixed"))
+    parts = ahead.compile_ahead(jobs, progress=False, processes=2)
+    assert {part.precision for part in parts} == {"float32", "mixed"}
     assert all("adam" in part.kernels for part in parts)
     assert list(tmp_path.rglob("*.o"))
-    again = ahead.compile_ahead(["mlp"], progress=False, jobs=2)
+    again = ahead.compile_ahead(jobs, progress=False, processes=2)
     assert not [part.kernels for part in again if part.kernels]
 
 
 def test_an_unknown_model_is_refused_before_anything_is_compiled(monkeypatch):
     monkeypatch.setattr(ahead, "train", lambda *_: pytest.fail("it trains first"))
     with pytest.raises(ArgumentError, match="no model 'lnet' to compile for: expected lenet"):
-        ahead.compile_ahead(["mlp", "lnet"])
+        ahead.jobs_for(["mlp", "lnet"])
 
 
 def test_where_nothing_can_be_compiled_the_command_says_why(monkeypatch):
@@ -57,3 +62,82 @@ def test_where_nothing_can_be_compiled_the_command_says_why(monkeypatch):
     monkeypatch.setattr(cpu, "why_not_derived", lambda: "MINIFP_KERNELS=numpy")
     result = CliRunner().invoke(main, ["warmup"])
     assert result.output == "Nothing can be compiled here: MINIFP_KERNELS=numpy.\n"
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A cache of compiled kernels for this test, with one kernel."""
+    monkeypatch.setenv(kernel_cache.ENVIRONMENT, str(tmp_path))
+    kernel = kernel_cache.place() / "code-0000000000000001" / "one.o"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_bytes(b"code")
+    return kernel
+
+
+def test_what_was_compiled_is_known_as_long_as_all_files_are_there(own_cache):
+    assert warm_record.warmed() == set()
+    warm_record.write_down(["mlp, mixed"])
+    warm_record.write_down(["lenet, mixed"])
+    assert warm_record.warmed() == {"mlp, mixed", "lenet, mixed"}
+    own_cache.with_name("more.o").write_bytes(b"")
+    assert warm_record.warmed() == {"mlp, mixed", "lenet, mixed"}
+    own_cache.unlink()
+    assert warm_record.warmed() == set()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"jobs": ["mlp, mixed"]}', '{"files": 3}'])
+def test_a_record_that_is_damaged_is_none(text, own_cache):
+    warm_record.record().write_text(text, encoding="utf-8")
+    assert warm_record.warmed() == set()
+
+
+def test_another_processor_or_version_has_a_record_of_its_own(own_cache, monkeypatch):
+    warm_record.write_down(["mlp, mixed"])
+    monkeypatch.setattr(warm_record.environment, "processor", lambda: "another")
+    warm_record.digest.cache_clear()
+    try:
+        assert warm_record.warmed() == set()
+    finally:
+        warm_record.digest.cache_clear()
+
+
+def test_several_processes_compile_and_are_told_apart():
+    """Each job is done once, in one of two processes, neither of which is this one."""
+    jobs = [ahead.Job(str(i), "", partial(own_number, i)) for i in range(4)]
+    parts = ahead.compile_ahead(jobs, progress=False, processes=2)
+    assert sorted(part.model for part in parts) == ["0", "1", "2", "3"]
+    found = {int(name) for part in parts for name in part.kernels}
+    assert os.getpid() not in found and 1 <= len(found) <= 2
+
+
+def own_number(i):
+    """Compile what has the number of its process as its title."""
+    with compiling(str(os.getpid())):
+        pass
+
+
+def test_the_command_compiles_what_is_new_once_and_says_how_long(own_cache, monkeypatch):
+    pytest.importorskip("click")
+    from click.testing import CliRunner
+
+    from minifp.cli import main
+    from minifp.lab.commands import warmup
+
+    done = []
+
+    def compiled():
+        with compiling("relu_dx"):
+            done.append(1)
+
+    job = ahead.Job("tiny", "mixed", compiled)
+    monkeypatch.setattr(warmup, "jobs_for_lessons", lambda: [job])
+    first, second = (CliRunner().invoke(main, ["warmup", "-q", "-j", "1"]).output for _ in "12")
+    assert "tiny mixed    1 kernels compiled" in first and "Compiled 1 kernels in" in first
+    assert "All kernels are there: nothing was compiled" in second and done == [1]
+
+
+def test_lessons_need_each_model_in_each_precision_and_the_microscope():
+    names = [*map(str, jobs_for_lessons())]
+    assert len({*names}) == len(names)
+    assert {f"{m}, {p}" for m in ahead.FIRST for p in ahead.PRECISIONS} <= {*names}
+    assert "charlstm, inspect, mixed" in names

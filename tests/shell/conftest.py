@@ -7,9 +7,11 @@ import pytest
 from lab_blobs import blobs
 
 from minifp.data import TensorDataset
-from minifp.lab import demo
+from minifp.lab import demo, environment, warm_record
 from minifp.lab.capacity import searching
 from minifp.lab.capacity.trial import attempt
+from minifp.lab.commands import doctor_lab, warmup
+from minifp.lab.compile_ahead import jobs_for
 from minifp.lab.exhibits import showing
 from minifp.lab.exhibits.wings import WINGS
 from minifp.lab.page import figures
@@ -66,6 +68,11 @@ def little_tasks(monkeypatch):
     shown = {wing: tuple(map(little_exhibit, exhibits[:2])) for wing, exhibits in WINGS.items()}
     monkeypatch.setattr(showing, "WINGS", shown)
     monkeypatch.setattr(searching, "outcome", attempt)  # trials need no process of their own here
+    monkeypatch.setattr(environment, "cores", lambda: 1)  # nor does compiling,
+    monkeypatch.setattr(warmup, "jobs_for_lessons", lambda: jobs_for(["mlp"]))
+    monkeypatch.setattr(warm_record, "write_down", lambda jobs: None)  # of which nothing is noted
+    monkeypatch.setattr(doctor_lab, "CHECKS", ())  # of a seat that may not be ready
+    monkeypatch.setattr(doctor_lab, "SLOWER", 1e9)
 
 
 def little_exhibit(e):

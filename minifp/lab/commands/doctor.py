@@ -1,5 +1,8 @@
 """`minifp doctor`."""
 
+import json
+from dataclasses import asdict
+
 import click
 
 from minifp.lab.commands.doctor_text import doctor_text
@@ -10,15 +13,46 @@ from minifp.lab.commands.kernels_text import left_to_numpy
 @click.option(
     "--kernels", is_flag=True, help="List the kernels that are not compiled instead, and say why."
 )
-def doctor(kernels):
+@click.option(
+    "--lab", is_flag=True, help="Say instead whether this seat is ready for lessons: exit code 0."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --lab: print it as JSON.")
+@click.pass_context
+def doctor(ctx, kernels, lab, as_json):
     """Print what minifp finds on this machine, and how to install what is missing.
 
     That is: Python, the processor, the libraries and GPUs that minifp uses; which kernels are
     compiled; where the data sets lie; and the environment variables that minifp reads.
 
+    With --lab it takes a few seconds, and has a line for each thing that lessons need, with the
+    command that mends it; the last line is GREEN or NOT READY, and the exit code 0 or 1.
+
     \b
     Examples:
       minifp doctor
       minifp doctor --kernels
+      minifp doctor --lab
     """
+    if (kernels and lab) or (as_json and not lab):
+        raise click.UsageError("--kernels and --lab are one or the other; --json is for --lab")
+    if lab:
+        ctx.exit(told_of_seat(as_json))
     click.echo(left_to_numpy() if kernels else doctor_text())
+
+
+def told_of_seat(as_json: bool) -> int:
+    """Tell whether this seat is ready, each line as soon as it is known; return the exit code."""
+    from minifp.lab.commands.doctor_lab import checks, line, verdict
+
+    found = []
+    for check in checks():
+        found.append(check)
+        if not as_json:
+            click.echo(line(check))
+    ready = all(check.ok for check in found)
+    if as_json:
+        rows = [{**asdict(check), "ok": check.ok} for check in found]
+        click.echo(json.dumps({"ready": ready, "checks": rows}, indent=1, ensure_ascii=False))
+    else:
+        click.echo(verdict(found))
+    return 0 if ready else 1

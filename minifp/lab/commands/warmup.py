@@ -1,31 +1,35 @@
 """`minifp warmup`."""
 
 import time
+from importlib.util import find_spec
 
 import click
 
-from minifp.lab.compile_ahead import FIRST, MODELS, PRECISIONS, compile_ahead
+from minifp.lab import environment, warm_record
+from minifp.lab.compile_ahead import MODELS, Compiled, compile_ahead, jobs_for
 from minifp.runtime import cpu
-from minifp.runtime.cpu import kernel_cache, threads
+from minifp.runtime.cpu import kernel_cache
 from minifp.shell import options
+from minifp.teach.warming import jobs_for_lessons
 
 
 @click.command()
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
 @click.option("--all", "everything", is_flag=True, help="All models that minifp.models has.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N",
-    help="How many processes compile at a time, each for another precision.  [default: one for "
-    f"each core, at most {len(PRECISIONS)}]",
-)  # fmt: skip
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="In how many processes.  [default: one for each core]",
+)
 @options.quiet
 def warmup(models, everything, jobs, quiet):
-    """Compile what a model needs now, so that its first step does not wait for it later.
+    """Compile now what lessons or models need, so that no first step waits for it later.
 
-    MODEL is mlp, lenet, charlstm, resnet, vgg or chargru, one or more; mlp, lenet, charlstm and
-    resnet (which has batch normalisation) where none is named. Each is trained for two steps on
-    little data in float32, mixed, bfloat16 and float16. What is compiled is kept on disk: doing it
-    again takes seconds, and compiles nothing.
+    MODEL is mlp, lenet, charlstm, resnet, vgg or chargru, one or more; all that the lessons need
+    where none is named. Each is trained for two steps on little data in several precisions. What is
+    compiled is kept on disk, and written down: doing it again takes a second, and compiles nothing.
 
     \b
     Examples:
@@ -35,20 +39,33 @@ def warmup(models, everything, jobs, quiet):
     if cpu.why_not_derived():
         click.echo(f"Nothing can be compiled here: {cpu.why_not_derived()}.")
         return
-    since, jobs = time.perf_counter(), jobs or threads.get_num_threads()
-    parts = compile_ahead(MODELS if everything else models or FIRST, not quiet, jobs)
-    count, seconds = sum(len(part.kernels) for part in parts), time.perf_counter() - since
-    for part in parts:
-        if part.kernels:
-            click.echo(
-                f"{part.model:10} {part.precision:8} {len(part.kernels):4} kernels compiled, "
-                f"{part.seconds:5.1f} s: {shortened(part.kernels)}"
-            )
+    names = MODELS if everything else models
+    wanted, began = jobs_for(names) if names else jobs_for_lessons(), time.perf_counter()
+    there = warm_record.warmed()
+    todo = [job for job in wanted if str(job) not in there]
+    processes = (jobs or environment.cores()) if find_spec("loky") else 1
+    parts = compile_ahead(todo, not quiet, processes)
+    if todo:
+        warm_record.write_down(map(str, todo))
+    for line in lines_of(parts):
+        click.echo(line)
+    count, seconds = sum(len(part.kernels) for part in parts), time.perf_counter() - began
     if count:
         click.echo(f"Compiled {count} kernels in {seconds:.1f} s, for once.")
     else:
         click.echo(f"All kernels are there: nothing was compiled ({seconds:.1f} s).")
     click.echo(f"They are kept: {kernel_cache.summary()}")
+
+
+def lines_of(parts: list[Compiled]) -> list[str]:
+    """What was compiled for each model and precision."""
+    shown = [part for part in parts if part.kernels]
+    widths = [max((len(getattr(p, n)) for p in shown), default=0) for n in ("model", "precision")]
+    return [
+        f"{part.model:{widths[0]}} {part.precision:{widths[1]}} {len(part.kernels):4} kernels "
+        f"compiled, {part.seconds:5.1f} s: {shortened(part.kernels)}"
+        for part in shown
+    ]
 
 
 def shortened(names: list[str], most: int = 40) -> str:

@@ -1,0 +1,55 @@
+"""What was compiled ahead, written down beside the kernels: so that to ask for it takes no time.
+
+It holds for one text of minifp, one processor and one set of libraries, and only as long as all of
+the files are there that were there then.
+"""
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from minifp.lab import environment
+from minifp.runtime.cpu import kernel_cache
+from minifp.saving import files
+
+
+@cache
+def digest() -> str:
+    """A hash of all that decides what is compiled: sources, libraries, and the processor."""
+    told = [platform.python_version(), platform.machine(), environment.processor()]
+    told += [environment.installed(name) for name in ("numpy", "numba", "llvmlite")]
+    found = hashlib.sha256("\n".join(told).encode())
+    for path in sorted(kernel_cache.ROOT.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def record() -> Path:
+    """The file in which it is written down."""
+    return kernel_cache.place() / f"warm-{digest()}.json"
+
+
+def cached() -> list[str]:
+    """The files of compiled kernels that there are."""
+    place = kernel_cache.place()
+    paths = (path for path in place.rglob("*") if path.is_file() and path.parent != place)
+    return sorted(path.relative_to(place).as_posix() for path in paths)
+
+
+def warmed() -> set[str]:
+    """The names of the jobs that need not be done again."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        told = json.loads(record().read_text(encoding="utf-8"))
+        if {*told["files"]} <= {*cached()}:
+            return {*told["jobs"]}
+    return set()
+
+
+def write_down(jobs: Iterable[str]) -> None:
+    """That these are done too. Raises FileError where nothing can be kept."""
+    told = {"jobs": sorted(warmed() | {*jobs}), "files": cached()}
+    files.write(record(), json.dumps(told, indent=1))

@@ -1,0 +1,119 @@
+"""`minifp doctor --lab`: a line for each thing, what mends it, and an exit code to go by."""
+
+import json
+import shutil
+import sys
+from collections import namedtuple
+
+import pytest
+
+pytest.importorskip("click")
+from click.testing import CliRunner
+
+from minifp import cli
+from minifp.lab import warm_record
+from minifp.lab.commands import doctor_lab as seat
+from minifp.lab.commands.doctor_lab import Check
+from minifp.runtime import cpu
+from minifp.teach.warming import jobs_for_lessons
+
+
+def doctor(*words):
+    """What the command answers."""
+    return CliRunner().invoke(cli.main, ["doctor", *words])
+
+
+@pytest.fixture
+def warm(monkeypatch):
+    """A seat on which all that lessons need is compiled."""
+    monkeypatch.setattr(warm_record, "warmed", lambda: {*map(str, jobs_for_lessons())})
+
+
+def test_a_seat_that_is_ready_is_green(monkeypatch):
+    monkeypatch.setattr(seat, "CHECKS", (seat.python, seat.package, seat.bundled))
+    monkeypatch.setattr(seat, "SECONDS", 0.01)
+    monkeypatch.setattr(seat, "SLOWER", 1e9)
+    result = doctor("--lab")
+    *lines, last = result.output.splitlines()
+    assert result.exit_code == 0 and last == "GREEN: this seat is ready"
+    assert [line.split()[:2] for line in lines] == [
+        ["ok", name] for name in ("Python", "minifp", "data", "speed")
+    ]
+    assert "ms for a step of LeNet" in lines[-1]
+
+
+def test_a_seat_that_is_not_says_what_mends_it(monkeypatch):
+    wrong = Check("kernels", "none are compiled", "minifp warmup")
+    monkeypatch.setattr(seat, "CHECKS", (seat.python, lambda: wrong))
+    monkeypatch.setattr(seat, "speed", lambda: pytest.fail("it would time a compiler"))
+    result = doctor("--lab")
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1] == "NOT READY: kernels, speed"
+    assert result.output.count("-> minifp warmup") == 2
+    told = json.loads(doctor("--lab", "--json").output)
+    assert told["ready"] is False
+    assert told["checks"][1] == {"name": "kernels", "said": wrong.said, "mend": wrong.mend,
+                                 "ok": False}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--kernels", "--lab"]])
+def test_options_that_would_do_nothing_are_refused(words):
+    assert doctor(*words).exit_code == 2
+
+
+def test_kernels_are_ready_when_all_parts_were_compiled(warm, monkeypatch):
+    cpu.can_compile() or pytest.skip("nothing is compiled here")
+    assert seat.kernels().ok
+    monkeypatch.setattr(warm_record, "warmed", lambda: {str(jobs_for_lessons()[0])})
+    left = len(jobs_for_lessons())
+    assert seat.kernels().said.startswith(f"{left - 1} of {left} parts")
+    assert seat.kernels().mend == "minifp warmup"
+
+
+def test_kernels_that_nobody_can_compile_are_mended_otherwise(warm, monkeypatch):
+    monkeypatch.setattr(cpu, "numba_error", lambda is_tried: ImportError("no numba"))
+    monkeypatch.delenv("MINIFP_KERNELS", raising=False)
+    assert "pip install --upgrade numba" in seat.kernels().mend
+    monkeypatch.setenv("MINIFP_KERNELS", "numpy")
+    assert seat.kernels().mend == "unset MINIFP_KERNELS"
+
+
+def test_libraries_that_are_missing_are_installed_into_this_python(monkeypatch):
+    monkeypatch.setattr(seat, "find_spec", lambda name: None)
+    for check, package in ((seat.pictures, "matplotlib"), (seat.sliders, "ipywidgets"),
+                           (seat.notebooks, "jupyterlab ipykernel")):  # fmt: skip
+        assert check().mend == f"{seat.quoted(sys.executable)} -m pip install {package}"
+
+
+def test_a_kernel_of_another_python_is_none(monkeypatch, tmp_path):
+    pytest.importorskip("jupyter_client")
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    monkeypatch.setattr(seat, "library", lambda name, *_: Check(name, "all"))
+    for program, ok in ((sys.executable, True), (str(tmp_path / "python"), False)):
+        specs = {"python3": {"spec": {"argv": [program, "-m", "ipykernel_launcher"]}}}
+        monkeypatch.setattr(KernelSpecManager, "get_all_specs", lambda self, s=specs: s)
+        found = seat.notebooks()
+        assert found.ok == ok and ("-m ipykernel install --user" in found.mend) == (not ok)
+
+
+def test_room_is_measured(monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    for free, ok in ((seat.DISK, True), (seat.DISK - 1, False)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda place, n=free: usage(2 * n, n, n))
+        assert seat.disk().ok == ok
+    for free, ok in ((seat.MEMORY, True), (seat.MEMORY - 1, False), (None, True)):
+        monkeypatch.setattr(seat, "available", lambda n=free: n)
+        assert seat.memory().ok == ok
+
+
+def test_a_slow_machine_is_told(monkeypatch):
+    most = seat.PLANNED * seat.SLOWER / 1000
+    for seconds, ok in ((0.99 * most, True), (1.01 * most, False)):
+        monkeypatch.setattr(seat, "step_seconds", lambda s=seconds: s)
+        assert seat.speed().ok == ok
+
+
+def test_more_threads_than_cores_are_told(monkeypatch):
+    monkeypatch.setattr(seat, "get_num_threads", lambda: 10**6)
+    assert seat.threads().mend == "unset MINIFP_THREADS"
