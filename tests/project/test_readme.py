@@ -48,8 +48,10 @@ def commands(program):
 
 def parsed(name, words):
     """The options of a command of minifp's, read as its command line reads them."""
-    cli = pytest.importorskip("minifp.cli")
-    return cli.main.get_command(None, name).make_context(name, list(words)).params
+    group = pytest.importorskip("minifp.cli").main
+    while hasattr(command := group.get_command(None, name), "get_command"):
+        group, (name, *words) = command, words
+    return command.make_context(name, list(words)).params
 
 
 def lines_of_code(text):

@@ -1,6 +1,7 @@
 """`minifp teach`: lessons are copied, progress is shown and deleted, as a student types it."""
 
 import json
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -44,7 +45,7 @@ def done():
 
 def test_lessons_are_listed_with_their_questions_and_minutes():
     text = call("lessons").output
-    assert f"{LESSON}  Sixteen bits  What can float16 say?" in text and "0:20" in text
+    assert f"{LESSON} Sixteen bits What can float16 say? 0:20" in " ".join(text.split())
     assert text.index("compare") < text.index(LESSON)
 
 
@@ -92,7 +93,7 @@ def test_status_says_what_was_predicted_solved_and_tried_and_where_it_lies(done,
     assert lines[LESSON][-4:] == ["1", "1", "of", "2"] and lines["compare"][-2:] == ["-", "-"]
     assert "  predicted  3e-8 is stored as 2^-24" in text
     assert "  solved     What float16 stores as zero, 1 try wrong" in text  # `...` was no try
-    assert "  to do      Round to float16" in text and "1 of 2 exercises solved" in text
+    assert "  to do      Round to float16" in text and re.search(r"1 of \d+ exercises solved", text)
     assert f"Kept in {own_file}, and sent nowhere" in text
 
 
