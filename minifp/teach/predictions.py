@@ -25,14 +25,15 @@ class Prediction:
     @property
     def guessed(self) -> str:
         """The guess in words."""
-        return self.guess if isinstance(self.guess, str) else f"{self.guess:g} {self.unit}".strip()
+        return in_words(self.guess, self.unit)
 
     def _repr_markdown_(self) -> str:
         if self.guess is not None:
             return f"**{self.question}** You say: {self.guessed}."
         if mode.shows_answers():
             return f"**{self.question}**"
-        wanted = " or ".join(map(repr, self.of)) or f"a number of {self.unit or 'your own'}"
+        number = f"a number of {self.unit}" if self.unit else "a number"
+        wanted = " or ".join(map(repr, self.of)) or number
         return f"**{self.question}** Write {wanted} where `...` stands, and run this cell again."
 
     def __repr__(self) -> str:
@@ -63,25 +64,31 @@ class Explanation:
         return self._repr_markdown_().replace("**", "")
 
     def _said(self) -> str:
-        if isinstance(self.answer, str):
-            return self.answer
-        digits = ".3g" if abs(self.answer) < 1000 else ",.0f"
-        return f"{self.answer:{digits}} {self.prediction.unit}".strip()
+        return in_words(self.answer, self.prediction.unit)
 
     def _compared(self) -> str:
         if isinstance(self.answer, str):
             right = self.prediction.guess == self.answer
             return f"that is **right**: {self.answer}" if right else f"it is **{self._said()}**"
-        away = abs(self.prediction.guess - self.answer)
-        return f"it is **{self._said()}**, {away:.3g} away"
+        away = in_words(abs(self.prediction.guess - self.answer), "")
+        return f"it is **{self._said()}**, {away} away"
+
+
+def in_words(value: Any, unit: str) -> str:
+    """A text, or a number with its unit: whole and large ones to the last digit before the point,
+    others to three digits."""
+    if isinstance(value, str):
+        return value
+    digits = ",.0f" if abs(value) >= 1000 or float(value).is_integer() else ".3g"
+    return f"{value:{digits}} {unit}".strip()
 
 
 def predict(question: str, *, of: Any = (), **guess: Any) -> Prediction:
     """Store a guess before the answer is computed.
 
     question: what is asked. The one keyword is the unit, with the guess, or `...` as long as there
-    is none: predict("How much worse will mixed be?", points=...); of texts,
-    predict("What will it do?", choice="stand still", of=("train", "stand still")).
+    is none: predict("How much worse will mixed be?", points=...), or `number` where there is no
+    unit; of texts, predict("What will it do?", choice="stand still", of=("train", "stand still")).
     Raises ArgumentError for none or several keywords, a guess that is no number, or is not among
     `of`.
     """
@@ -98,4 +105,4 @@ def predict(question: str, *, of: Any = (), **guess: Any) -> Prediction:
         return Prediction(question, "", value, of)
     if value is not ... and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise ArgumentError(f"{unit}={value!r}: expected a number of {unit}, such as {unit}=2.0")
-    return Prediction(question, unit.replace("_", " "), value)
+    return Prediction(question, "" if unit == "number" else unit.replace("_", " "), value)

@@ -3,27 +3,217 @@
 #
 # **What can float16 say?** Sixteen bits are 65,536 patterns. This lesson looks at all of them: how far apart numbers lie, where they end, and what happens to a number that is not among them.
 #
-# - **You need**: minifp with its `plot` extra, and about 20 seconds.
+# - **You need**: minifp with its `plot` extra, and about 20 seconds. Nothing of machine learning yet.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 
 # %%
 import numpy as np
 
+import minifp as fp
 from minifp import teach
+from minifp.teach.drawings import sixteen_bits
 
 teach.begin("01-sixteen-bits")
 
 # %% [markdown]
+# ## A sign, a power of two, a fraction
+#
+# A float16 number has one bit for its sign, five for its exponent $E$, and ten for its fraction $F$:
+#
+# $(-1)^s \cdot 2^{E - 15} \cdot (1 + F / 1024)$ for $E$ from 1 to 30.
+#
+# Two exponents mean something else. $E = 31$ is Inf, or NaN where $F$ is not 0. $E = 0$ holds zero and the *subnormal* numbers, multiples of $2^{-24}$ that have no leading 1. Here are the bits of 0.1; in a notebook with widgets each is a button that turns it over.
+
+# %%
+teach.bits(0.1, "float16")
+
+# %% [markdown]
 # ## Predict
 #
-# A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$. What will be stored?
+# Whole numbers are among them as well: 1, 2, 3 and so on. Which is the first whole number that float16 does not have?
+
+# %%
+missing = teach.predict("The first whole number that float16 lacks?", number=...)
+missing
+
+# %% [markdown]
+# ## Run
+
+# %%
+whole = np.arange(1, 65505)
+has = whole.astype(np.float16) == whole
+first = whole[~has][0]
+print("it has", has.sum(), "of the", len(whole), "whole numbers up to", whole[-1])
+fp.explain(str(first), formats="float16")
+
+# %% [markdown]
+# ## Explain
+
+# %%
+two_apart = np.float16(first - 1) + np.float16(2)
+assert first == 2**11 + 1 and two_apart == first + 1
+assert has[: first - 1].all() and not has[2048:4096:2].any()
+
+missing.explain(
+    first,
+    f"One leading bit and ten of the fraction count up to {first - 1:,} $= 2^{{11}}$. From there on "
+    f"numbers lie 2 apart, from 4,096 on they lie 4 apart, and so on: of all whole numbers up to "
+    f"{whole[-1]:,} float16 has {has.mean():.0%}. Keep this number in mind. A sum that has arrived at "
+    f"{first - 1:,} does not grow when 1 is added (lesson 8), and a weight that is "
+    f"{first - 1:,} times as large as its update hardly moves (lesson 2).",
+)
+
+# %% [markdown]
+# ## The staircase
+#
+# How far it is from a number to the next one depends on its power of two alone. So the gaps make a staircase, here for three formats. Float16 and bfloat16 have sixteen bits each and divide them otherwise: bfloat16 gives three bits of the fraction to the exponent.
+
+# %%
+teach.show(
+    sixteen_bits.staircase(),
+    "The gap between neighbouring numbers at each magnitude, both as powers of two. Each staircase "
+    "rises by one step a binade. Float32's lies 13 steps below float16's, bfloat16's 3 steps above "
+    "it. Float16's is flat below 2^-14, begins at 2^-24, and ends at 65,504; the others go on "
+    "beyond both edges of the picture.",
+    sixteen_bits.COLUMNS,
+    sixteen_bits.table(),
+)
+
+# %% [markdown]
+# Read the picture in two ways. *Up and down* is precision: at each magnitude that both have, float16 is eight times as fine as bfloat16. *Left and right* is range: float16 covers 40 powers of two, float32 and bfloat16 more than 250. Losing to the first is what lessons 2 and 3 are about, losing to the second lessons 4 to 7.
+#
+# ## Predict
+#
+# Are these patterns spent where networks need them? Weights and gradients are mostly smaller than 1. What percentage of the 65,536 patterns are numbers between -1 and 1?
+
+# %%
+small = teach.predict("How many patterns are numbers between -1 and 1?", percent=...)
+small
+
+# %% [markdown]
+# ## Run
+
+# %%
+patterns = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float64)
+between = np.abs(patterns) < 1
+subnormal = (patterns != 0) & (np.abs(patterns) < 2**-14)
+nan = np.isnan(patterns)
+
+# %% [markdown]
+# ## Explain
+
+# %%
+assert between.sum() == 2 * 15 * 1024 and nan.sum() == 2046
+
+small.explain(
+    100 * between.mean(),
+    f"{between.sum():,} patterns, two of which are zero. Above 1 there are 16 binades more, up "
+    f"to the largest number, {np.nanmax(patterns[np.isfinite(patterns)]):,.0f}. "
+    "Gradients do not come that far: half of the patterns stand ready for numbers that backward "
+    f"hardly ever computes. {nan.sum():,} patterns are NaN, and {subnormal.sum():,}, that is "
+    f"{subnormal.mean():.1%}, are subnormal.",
+)
+
+# %% [markdown]
+# ## Predict
+#
+# Now a number that is not among them. A gradient is 0.00000003 ($3 \cdot 10^{-8}$). The smallest float16 number above zero is $2^{-24} \approx 5.96 \cdot 10^{-8}$, which is twice as large. What will be stored?
 
 # %%
 stored = teach.predict("3e-8 is stored as", of=("0", "2^-24", "3e-8"), choice=...)
 stored
 
 # %% [markdown]
-# ## Exercise: round to float16
+# ## Run
+
+# %%
+fp.explain("3e-8", formats=["float16", "bfloat16"])
+
+# %% [markdown]
+# ## Explain
+
+# %%
+kept = float(np.float16(3e-8))
+error = kept / 3e-8 - 1
+middle = 2.0**-25
+assert kept == 2.0**-24 and np.float16(middle) == 0 and np.float16(np.nextafter(middle, 1)) == kept
+
+stored.explain(
+    "2^-24",
+    f"A number goes to its *nearest* neighbour, and 3e-8 lies above the middle between 0 and "
+    f"$2^{{-24}}$, which is $2^{{-25}} \\approx$ {middle:.3g}. So it becomes {kept:.3g}, {error:.0%} too "
+    "large, but not lost. Only the middle itself, and what lies below it, becomes zero: a tie goes "
+    "to the neighbour whose last bit is 0.\n\n"
+    "Much of what is written about float16 says that everything below $2^{-24}$ becomes zero, the "
+    "paper that introduced mixed precision included (section 3.1), and a published lesson has 3e-8 "
+    "become 0 in its solutions. Whoever runs it sees that it does not. Near the floor numbers "
+    "do not vanish at once: they get coarse first. Between $2^{-24}$ and $2^{-23}$ there is "
+    "nothing, so that what is stored may be a third off.",
+)
+
+# %% [markdown]
+# ## Predict
+#
+# At the other end, the largest number is 65,504. A number that is a little larger is rounded down to it. From which number on is Inf stored instead?
+
+# %%
+overflow = teach.predict("From which number on is it Inf?", number=...)
+overflow
+
+# %% [markdown]
+# ## Run
+
+# %%
+large = np.arange(65504, 65600, dtype=np.float64)
+with np.errstate(over="ignore"):  # that is what we look at
+    becomes = large.astype(np.float16)
+from_here = large[np.isinf(becomes)][0]
+
+# %% [markdown]
+# ## Explain
+
+# %%
+assert from_here == (65504 + 65536) / 2
+teach.expect_failure("65,520 in float16", float(becomes[large == 65520][0]), above=65504)
+
+overflow.explain(
+    from_here,
+    f"The next number would be 65,536, and {from_here:,.0f} is the middle: there the tie would go "
+    "up, to a number that is not there. This end is different from the other one. What is too "
+    "small is off by at most $2^{-25}$ when it becomes zero. What is too large becomes Inf, and "
+    "each sum that it enters is Inf or NaN from then on. That is why a step whose gradients "
+    "overflow must be skipped as a whole (lesson 7), while one that loses some small gradients "
+    "may well be used (lesson 4).",
+)
+
+# %% [markdown]
+# ## Your turn
+#
+# Four exercises. Each check says how many cases are wrong and shows the first of them; with each try there is another hint.
+#
+# ### 1. The gap
+#
+# Write the staircase of float16 as a function, for all of its numbers.
+
+
+# %%
+def gap_above(x):
+    """x: float16 numbers that are not negative, in float32, an array (n). Returns how far it is
+    from each to the next larger float16 number, in float32."""
+    ### BEGIN SOLUTION
+    _, exponent = np.frexp(x)  # x = fraction 2^exponent, the fraction from 1/2 to 1; of 0 it is 0
+    exponent = np.where(x == 0, -14, exponent)
+    return np.ldexp(np.float32(1), np.maximum(exponent - 11, -24))
+    ### END SOLUTION
+
+
+# %%
+teach.check(gap_above)
+
+# %% [markdown]
+# ### 2. Round to float16
+#
+# Write the rounding that the hardware does: to the nearest number, ties to the one whose last bit is 0. It is tried on all 65,536 patterns, on all midpoints, and on what lies next to each. Do it without `astype(np.float16)`.
 
 
 # %%
@@ -40,6 +230,11 @@ def round_f16(x):
 # %%
 teach.check(round_f16)
 
+# %% [markdown]
+# ### 3. The floor
+#
+# What is the largest number that float16 stores as zero?
+
 # %%
 ### BEGIN SOLUTION
 zero_up_to = 2.0**-25
@@ -47,3 +242,36 @@ zero_up_to = 2.0**-25
 
 # %%
 teach.check(zero_up_to=zero_up_to)
+
+# %% [markdown]
+# ### 4. Find the error
+#
+# The documentation of a well-known library says that float16 "cannot represent values smaller than about 6e-5". That is the smallest *normal* number, $2^{-14}$. How many positive float16 numbers are smaller than it?
+
+# %%
+### BEGIN SOLUTION
+below_normal = 1023
+### END SOLUTION
+
+# %%
+teach.check(below_normal=below_normal)
+
+# %% [markdown]
+# ### More
+#
+# - Adam divides by $\sqrt{v} + \epsilon$, with $\epsilon = 10^{-8}$. What is $\epsilon$ in float16, and what is the quotient where a weight has had no gradient yet? (`fp.explain("1e-8")`)
+# - `teach.bits(1.0, "bfloat16")` and `"float8_e4m3fn"` have buttons too. Find the largest number of each by turning bits over; one of the two has no Inf.
+#
+# ## What would change on a real GPU
+#
+# - **The numbers**: nothing. Float16 is the same format there (binary16 of IEEE 754), subnormal numbers included, and conversions from float32 round to nearest, ties to even.
+# - **The time**: there rounding is a part of storing a result. Here NumPy converts arrays one after the other, and those to subnormal numbers more slowly.
+# - **Inside of a product**: tensor cores multiply float16 numbers exactly and sum in float32. What is rounded to sixteen bits is what is stored: lesson 8.
+#
+# ## What to read next
+#
+# - Lesson 2 subtracts small numbers from large ones.
+# - P. Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), sections 3.1 and 3.2 (2018). With this lesson you can correct its sentence on $2^{-24}$.
+# - D. Kalamkar and others, *A Study of BFLOAT16 for Deep Learning Training*, [arXiv:1905.12322](https://arxiv.org/abs/1905.12322) (2019): why another division of sixteen bits.
+# - P. Micikevicius and others, *FP8 Formats for Deep Learning*, [arXiv:2209.05433](https://arxiv.org/abs/2209.05433) (2022), section 3: the same questions for eight bits.
+# - D. Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic* (ACM Computing Surveys, 1991).

@@ -2,19 +2,23 @@
 
 import numpy as np
 
+from minifp.teach.counterexample import counterexample
 from minifp.teach.exercise import exercise
 
 LESSON = "01-sixteen-bits"
 INF_CODE = 0x7C00  # of float16
 
 
+def halves() -> np.ndarray:
+    """All finite float16 numbers that are not negative, in float32, in order."""
+    return np.arange(INF_CODE, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
 def halves_and_midpoints() -> np.ndarray:
     """All finite float16 numbers, the midpoints between neighbours, and the float32 numbers next to
     each of these, in float32: what any rounding to float16 is decided by."""
-    halves = np.arange(INF_CODE, dtype=np.uint16).view(np.float16).astype(np.float32)
-    nexts = np.append(halves[1:], np.float32(65536))  # as far away as if there were one more
-    middle = (halves + nexts) / 2
-    at = np.concatenate([halves, middle])
+    nexts = np.append(halves()[1:], np.float32(65536))  # as far away as if there were one more
+    at = np.concatenate([halves(), (halves() + nexts) / 2])
     around = [np.nextafter(at, np.float32(np.inf)), np.nextafter(at, np.float32(-np.inf))]
     positive = np.unique(np.concatenate([at, *around]))
     positive = positive[positive >= 0]
@@ -37,18 +41,8 @@ def round_f16(answer):
     """A function from float32 numbers, an array (n), to the nearest float16 numbers, in float32."""
     x = np.append(halves_and_midpoints(), [np.inf, -np.inf, np.nan]).astype(np.float32)
     right = x.astype(np.float16).astype(np.float32)
-    given = np.asarray(answer(x.copy()), np.float32)
-    if given.shape != x.shape:
-        return f"it returns an array of shape {given.shape} for one of shape {x.shape}"
-    wrong = (given.view(np.uint32) != right.view(np.uint32)) & ~(np.isnan(given) & np.isnan(right))
-    if not wrong.any():
-        return None
-    first = np.flatnonzero(wrong)[np.argmin(np.abs(x[wrong]))]
-    return (
-        f"{wrong.sum():,} of {len(x):,} numbers are wrong (all 65,536 halves, all midpoints, and "
-        f"their neighbours). The smallest: {x[first]} became {given[first]}, and should be "
-        f"{right[first]}"
-    )
+    tried = "all 65,536 halves, all midpoints, and their neighbours"
+    return counterexample(x, answer(x.copy()), right, tried)
 
 
 @exercise(
@@ -69,3 +63,43 @@ def zero_up_to(answer):
         return f"{answer!r} is stored as {stored!r}, not as zero"
     above = float(np.nextafter(answer, 1.0))
     return f"{answer!r} does become zero, but so does {above!r}, which is larger"
+
+
+@exercise(
+    LESSON,
+    "The gap above a float16 number",
+    hints=(
+        "Within a binade all gaps are alike: 1, 1.001 and 1.999 have the same one above them.",
+        "A binade has 1,024 numbers: from 2^e on they lie 2^(e-10) apart. np.frexp gives a power "
+        "of two, though of a fraction from 1/2 to 1.",
+        "np.frexp(2048.0) is (0.5, 12), so its second number less 11 is the exponent of the gap. "
+        "Subnormal numbers, and zero, lie 2^-24 apart: no gap is smaller.",
+    ),
+)
+def gap_above(answer):
+    """A function from float16 numbers that are not negative, in float32 (n), to how far the next
+    larger one is."""
+    x = halves()[:-1]
+    tried = "all finite float16 numbers that are not negative, but the largest"
+    return counterexample(x, answer(x.copy()), np.diff(halves()), tried)
+
+
+@exercise(
+    LESSON,
+    "Numbers below the smallest normal one",
+    hints=(
+        "6.1e-5 is 2^-14, the smallest number with an exponent of its own. Below it the exponent "
+        "field is 0, and the fraction says how many 2^-24 the number is.",
+        "The fraction has ten bits. Which of its patterns are a positive number, in this field?",
+        "All but one: the pattern of ten zeros is the number zero.",
+    ),
+)
+def below_normal(answer):
+    """How many positive float16 numbers are smaller than 2^-14."""
+    count = int(np.sum((halves() > 0) & (halves() < 2.0**-14)))
+    if answer == count:
+        return None
+    if answer == 0:
+        return "0 is what that sentence says, but 2^-15 is one: float16 stores it exactly"
+    way = "fewer" if answer > count else "more"
+    return f"there are {way} than {answer!r}: count the multiples of 2^-24 between 0 and 2^-14"

@@ -34,7 +34,36 @@ def no_infinity(x):
     return np.ldexp(np.rint(np.ldexp(x, -shift)), shift).astype(np.float32)
 
 
+def gap_above(x):
+    """As a student might find it."""
+    exponent = np.where(x < 2.0**-14, -14, np.floor(np.log2(np.maximum(x, 2.0**-24))))
+    return 2.0 ** (exponent - 10)
+
+
+def not_halved(x):
+    """Takes what frexp gives for the binade."""
+    return np.ldexp(1.0, np.maximum(np.frexp(x)[1] - 10, -24))
+
+
+def shrinks(x):
+    """No floor below 2^-14."""
+    return np.ldexp(1.0, np.frexp(x)[1] - 11)
+
+
 ANSWERS = {
+    "gap_above": Answers(
+        right=(gap_above, lambda x: np.spacing(x.astype(np.float16))),
+        wrong=(
+            (lambda x: x * 2.0**-10, "0.0 became 0.0, and should be 5.96"),
+            (not_halved, "are wrong"),
+            (shrinks, "and should be 5.96"),
+            (lambda x: 2.0**-10, "shape ()"),
+        ),
+    ),
+    "below_normal": Answers(
+        right=(1023, 1023.0),
+        wrong=((0, "but 2^-15 is one"), (1024, "fewer than 1024"), (512, "more than 512")),
+    ),
     "round_f16": Answers(
         right=(round_f16, lambda x: x.astype(np.float16).astype(np.float32)),
         wrong=(

@@ -1,0 +1,30 @@
+"""What a judge says of numbers that are wrong: how many, and the smallest input for which."""
+
+import numpy as np
+
+
+def wrong_shape(given: np.ndarray, right: np.ndarray) -> str | None:
+    """What to say of an array of another shape, None of one that fits."""
+    if given.shape == right.shape:
+        return None
+    return f"it returns an array of shape {given.shape} where {right.shape} is expected"
+
+
+def counterexample(x: np.ndarray, given: object, right: np.ndarray, tried: str) -> str | None:
+    """None where `given` is `right` bit for bit (any NaN is as good as another), else how much of
+    what was tried is wrong, and the smallest x of it.
+
+    x, right: (n). given: what an answer returned for x. tried: in words, which x those were.
+    """
+    given = np.asarray(given, right.dtype)
+    if said := wrong_shape(given, right):
+        return said
+    bits = f"u{right.dtype.itemsize}"
+    wrong = (given.view(bits) != right.view(bits)) & ~(np.isnan(given) & np.isnan(right))
+    if not wrong.any():
+        return None
+    first = np.flatnonzero(wrong)[np.argmin(np.abs(x[wrong]))]
+    return (
+        f"{wrong.sum():,} of {len(x):,} are wrong ({tried}). The smallest: {x[first]} became "
+        f"{given[first]}, and should be {right[first]}"
+    )

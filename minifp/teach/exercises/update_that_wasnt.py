@@ -1,0 +1,134 @@
+"""Lesson 2: updates that a float16 weight does not take."""
+
+import numpy as np
+
+from minifp.teach.counterexample import counterexample
+from minifp.teach.exercise import exercise
+from minifp.teach.exercises.sixteen_bits import halves
+
+LESSON = "02-the-update-that-wasnt"
+RATES = (2.0**-7, 2.0**-10, 2.0**-13, 0.01, 1e-3, 3e-4, 1e-4)
+
+
+def normal_weights() -> np.ndarray:
+    """All normal float16 numbers above zero, in float64."""
+    return halves()[halves() >= 2.0**-14].astype(np.float64)
+
+
+def stays(w: np.ndarray, update: np.ndarray | float) -> np.ndarray:
+    """Where w + update, which float64 holds or rounds far behind the last bit, is stored as w."""
+    with np.errstate(over="ignore"):
+        return (w + update).astype(np.float16) == w
+
+
+@exercise(
+    LESSON,
+    "How much a weight can lose",
+    hints=(
+        "w - u is rounded to the nearest number: it stays w as long as u is less than half of the "
+        "way to the number below w.",
+        "The number below a power of two is half as far away as the one above it. From 2^-14 "
+        "down all gaps are 2^-24.",
+        "In a tie the number whose last bit is 0 wins: w itself, if w is an even multiple of its "
+        "gap. w.astype(np.float16).view(np.uint16) has that bit.",
+    ),
+)
+def lost_up_to(answer):
+    """A function from float16 numbers above zero, in float64 (n), to half the way down from each,
+    float64 (n), and whether an update of just that is lost too, bool (n)."""
+    w = halves()[1:].astype(np.float64)
+    given = answer(w.copy())
+    if not isinstance(given, tuple) or len(given) != 2:
+        return "it does not return two arrays, half the way and whether a tie is lost"
+    half = np.diff(halves().astype(np.float64)) / 2
+    if said := counterexample(w, given[0], half, "half the way down from each float16 number"):
+        return said
+    return counterexample(
+        w, given[1], stays(w, -half), "whether a tie is lost, for each float16 number"
+    )
+
+
+@exercise(
+    LESSON,
+    "Where Adam stands still",
+    hints=(
+        "In a step of Adam an update is about as large as the learning rate, whatever the "
+        "gradient. So ask: how many times lr must w be, for an update of lr to be lost?",
+        "A weight of 1 loses an update of 2^-12, downward. Which weights below 1 do not? The "
+        "answer must hold for every weight above it, and in both directions.",
+        "For lr = 2^-12 the weights just below 1 move: with their odd last bit they lose no tie. "
+        "From 1 on all are lost. What is the ratio?",
+    ),
+)
+def adam_stands_still_above(answer):
+    """A function from a learning rate to the weight from which on no update of that size is
+    kept."""
+    w = normal_weights()
+    for lr in RATES:
+        given = float(answer(lr))
+        moving = w[~(stays(w, lr) & stays(w, -lr))]
+        if not given > moving[-1]:
+            return f"lr={lr:.4g}: you say {given:.5g}, but a weight of {moving[-1]:.5g} moves"
+        surely = w[np.searchsorted(w, moving[-1]) + 1]
+        if given > max(surely, 4096 * lr) * (1 + 1e-9):
+            return f"lr={lr:.4g}: you say {given:.5g}, but from {surely:.5g} on no weight moves"
+    return None
+
+
+@exercise(
+    LESSON,
+    "A decay that never was",
+    hints=(
+        "With decay alone the update of a weight w is lr times decay times w. How large is that "
+        "beside w?",
+        "It is the same share of every weight. Which weights lose least, as a share of "
+        "themselves? Those just above a power of two, or those just below?",
+        "A power of two has the smallest gap below it, for its size: it loses what is at most "
+        "2^-12 of it. All others lose more.",
+    ),
+)
+def decay_dead_up_to(answer):
+    """A function from a learning rate to the largest weight decay by which no weight ever moves."""
+    w = normal_weights()
+    for lr in RATES:
+        given, right = float(answer(lr)), 2.0**-12 / lr
+        moved = w[~stays(w, -lr * given * w)]
+        if moved.size:
+            count = f"{moved.size:,} of {w.size:,} weights move"
+            return f"lr={lr:.4g}: with a decay of {given:.4g} {count}, such as {moved[0]:.4g}"
+        if not given >= right * (1 - 1e-6):
+            larger = (max(given, 0.0) + right) / 2
+            return f"lr={lr:.4g}: a decay of {larger:.4g} > {given:.4g} moves no weight either"
+    return None
+
+
+@exercise(
+    LESSON,
+    "256 - 0.009, two hundred times",
+    hints=(
+        "In float32, 256 has a gap of 2^-16 below it: each subtraction counts. 0.009 times 200 is "
+        "what goes off.",
+        "In float16, what is the gap below 256, and half of it? The weight is rounded after "
+        "every subtraction.",
+        "Two lines of NumPy decide it: w = np.float32(256), then 200 times w -= np.float32(0.009); "
+        "and the same in float16.",
+    ),
+)
+def after_200(answer):
+    """What is left in float32, to two decimals, and in float16."""
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        return "expected two numbers, the one in float32 and the one in float16"
+    for format, given, tolerance in zip((np.float32, np.float16), answer, (0.00501, 0.0)):
+        away = abs(float(given) - float(subtracted(format)))
+        if not away <= tolerance:
+            name = np.dtype(format).name
+            return f"{name}: {given!r} is {away / 0.009:.0f} subtractions away from what comes out"
+    return None
+
+
+def subtracted(format: type) -> np.floating:
+    """256 less 200 times 0.009, rounded to a format after each."""
+    w = format(256)
+    for _ in range(200):
+        w = format(w - format(0.009))
+    return w

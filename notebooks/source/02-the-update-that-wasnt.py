@@ -1,0 +1,421 @@
+# %% [markdown]
+# # 2. The update that wasn't
+#
+# **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven bits. If a step does not reach any of them, the weight stays where it was, and nothing says so.
+#
+# - **You need**: minifp with its `plot` extra, lesson 1, and about 25 seconds.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+
+# %%
+import numpy as np
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import models, optim, teach
+from minifp.teach.drawings import update_that_wasnt
+
+teach.begin("02-the-update-that-wasnt")
+
+# %% [markdown]
+# ## Predict
+#
+# Here are five updates of a float16 weight. The paper's rule says that an update may vanish where the weight is at least 2,048 times as large. In each of these it is, or nearly so. How many of the five leave the weight as it was?
+#
+# | | weight | update |
+# |---|---|---|
+# | a | 256 | - 0.009 |
+# | b | 1 | + $2^{-11}$ |
+# | c | 1 + $2^{-10}$ | + $2^{-11}$ |
+# | d | 1 | - $2^{-11}$ |
+# | e | 1 | - $2^{-12}$ |
+
+# %%
+vanish = teach.predict("How many of these five vanish?", number=...)
+vanish
+
+# %% [markdown]
+# ## Run
+
+# %%
+cases = {
+    "a": (256, -0.009),
+    "b": (1, 2.0**-11),
+    "c": (1 + 2.0**-10, 2.0**-11),
+    "d": (1, -(2.0**-11)),
+    "e": (1, -(2.0**-12)),
+}
+after = {name: float(np.float16(w + u)) for name, (w, u) in cases.items()}
+for name, (w, u) in cases.items():
+    print(f"{name}: {w:.8g} {u:+.8g} = {after[name]:.8g}", "lost" if after[name] == w else "kept")
+fp.explain("256 - 0.009", formats=["float16", "float32"])
+
+# %% [markdown]
+# ## Explain
+
+# %%
+lost = [name for name, (w, _) in cases.items() if after[name] == w]
+assert lost == ["a", "b", "e"] and after["c"] == 1 + 2 * 2.0**-10 and after["d"] == 1 - 2.0**-11
+
+vanish.explain(
+    len(lost),
+    f"{', '.join(lost)} vanish. In *b* and *c* the update is exactly half of the gap: a tie, which "
+    "goes to the number whose last bit is 0. From 1 that is 1 itself, from $1 + 2^{-10}$ it is the "
+    "next one. In *d* and *e* the weight is a power of two, below which the gap is half as wide: "
+    "$2^{-11}$ is the next number, $2^{-12}$ is again a tie. So the exact rule is not a ratio. An "
+    "update counts if it is more than **half the gap** on its side. As a ratio that is $2^{-12}$ "
+    "to $2^{-11}$ of the weight: what is below 1/4096 of a weight is always lost, what is above "
+    "1/2048 is always kept, and between the two it depends on where in its binade the weight "
+    "lies, and in a tie on its last bit.",
+)
+
+# %% [markdown]
+# ## What training asks for
+#
+# Now real weights and updates. We train a perceptron in float32, where every update counts, and write down all weights and their updates at the first step and at a late one. Then we can ask of each what float16 would have done.
+#
+# Adam's first step has the size of the learning rate for each weight whose gradient is not zero, here 0.0001. Later steps depend on how much the gradients of the last steps agree.
+
+# %%
+STEPS = teach.fast_or(1000, 600)
+train, test = fp.data.digits()
+pictures, digits = test[:]
+
+
+def trained(precision, optimizer, steps, seed=0, look=lambda step, model: None):
+    """A perceptron after that many steps. look is called before each step, and after the last."""
+    fp.manual_seed(seed)
+    with fp.precision(precision):
+        model = models.MLP(64, 128, 64, 10)
+        optimizer = fp.MixedOptimizer(optimizer(model.parameters()))
+    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
+    batches = (batch for _ in range(steps) for batch in loader)
+    for step, (x, t) in zip(range(steps), batches):
+        look(step, model)
+        optimizer.minimize(F.cross_entropy(model(x), t))
+    look(steps, model)
+    return model
+
+
+def accuracy(model):
+    """Percent of the test pictures that are read correctly."""
+    with fp.no_grad():
+        return 100 * np.mean(model(pictures).numpy().argmax(1) == digits)
+
+
+def flat(model):
+    """All weights of a model, an array (n)."""
+    return np.concatenate([p.numpy().astype(np.float64).ravel() for p in model.parameters()])
+
+
+# %% [markdown]
+# ## Predict
+#
+# At the first step float16 would lose none of these updates. What percentage would it lose at the late one?
+
+# %%
+late = teach.predict("How many updates would float16 lose at the late step?", percent=...)
+late
+
+# %% [markdown]
+# ## Run
+
+# %%
+WATCHED = {0: "step 1", STEPS - 1: f"step {STEPS:,}"}
+snapshots = {}
+
+
+def remember(step, model):
+    """Keep the weights before and after the steps that are watched."""
+    if step in WATCHED or step - 1 in WATCHED:
+        snapshots[step] = flat(model)
+
+
+lr = 1e-4
+trained("float32", lambda p: optim.Adam(p, lr=lr), STEPS, look=remember)
+pairs = {
+    name: (snapshots[step], snapshots[step] - snapshots[step + 1]) for step, name in WATCHED.items()
+}
+teach.show(
+    update_that_wasnt.phase_diagram(pairs),
+    "Each dot is a weight and its update, as powers of two. Below the staircase, half of float16's "
+    "gap, an update is lost; it runs between weight / 2048 and weight / 4096 (dotted), and is flat "
+    f"for subnormal weights. At the first step all updates are as large as the learning rate, {lr:g}, "
+    "and lie above it. Later most of them have sunk, and many lie below.",
+    update_that_wasnt.COLUMNS,
+    update_that_wasnt.table(pairs),
+)
+
+# %% [markdown]
+# ## Explain
+
+# %%
+(w_first, u_first), (w_late, u_late) = pairs.values()
+lost_first = 100 * update_that_wasnt.shares(w_first, u_first).mean()
+lost_late = 100 * update_that_wasnt.shares(w_late, u_late).mean()
+median_first, median_late = (np.median(np.abs(u[u != 0])) for u in (u_first, u_late))
+larger = np.median(np.abs(w_late)) / np.median(np.abs(w_first))
+largest = np.abs(u_late).max() / lr
+sparse, ever = 0.1 / 0.001**0.5, 0.1 / (0.001 * (1 - 0.9**2 / 0.999)) ** 0.5
+
+assert lost_first < 1 and lost_late > 20
+assert largest < ever
+assert median_late < 0.7 * median_first and np.isclose(median_first, lr, rtol=1e-3)
+
+late.explain(
+    lost_late,
+    f"At the first step it is {lost_first:.1f}%. Then updates shrink: the median went from "
+    f"{median_first:.2g} to {median_late:.2g}, because gradients of single batches point in many "
+    f"directions and Adam's average of them is small. Weights grow a little (the median {larger:.2f} "
+    f"times). The largest update is {largest:.2f} times the learning rate. Adam's authors put it at "
+    "about the learning rate in the usual case, and at "
+    r"$(1 - \beta_1) / \sqrt{1 - \beta_2}$ times it, "
+    f"{sparse:.2f} with the usual settings, where a gradient comes after many zeros (section 2.1). "
+    "Gradients that grow for some steps can exceed that; the inequality of Cauchy and Schwarz "
+    r"allows $(1 - \beta_1) / \sqrt{(1 - \beta_2)(1 - \beta_1^2 / \beta_2)}$ times, "
+    f"{ever:.2f}. As most updates are not larger than lr, lr / |w| tells in advance where "
+    "they get lost: that is exercise 2.",
+)
+
+# %% [markdown]
+# ## Does it matter?
+#
+# It sounds fatal: of all that training wants, a part is thrown away, the same small updates again and again. We train the perceptron by plain SGD, with float16 weights that have no float32 copy, and the microscope counts what is lost. Beside it runs float32, with the same first weights and batches.
+#
+# ## Predict
+#
+# At a learning rate of 0.1, by how many points will the accuracy be lower with float16 weights?
+
+# %%
+points = teach.predict("How much worse are float16 weights at lr 0.1?", points=...)
+points
+
+# %% [markdown]
+# ## Run
+
+# %%
+ALONE = "mixed,master_weights=off"  # float16 weights, without a float32 copy
+SGD_STEPS, SEEDS = teach.fast_or(900, 300), teach.fast_or(3, 1)
+SLOW_STEPS = 900  # a small learning rate needs them
+
+
+def lost_share(scope):
+    """Percent of the wanted updates that changed no weight, over all steps that were looked at."""
+    seen = [update for step in scope.steps for update in step.updates.values()]
+    return 100 * sum(update.lost for update in seen) / sum(update.wanted for update in seen)
+
+
+def both(lr, steps, seed):
+    """Accuracy in float32, with float16 weights, and what share of updates the latter lost."""
+    base = accuracy(trained("float32", lambda p: optim.SGD(p, lr=lr), steps, seed))
+    fp.manual_seed(seed)
+    with fp.precision(ALONE):
+        model = models.MLP(64, 128, 64, 10)
+        optimizer = fp.MixedOptimizer(optim.SGD(model.parameters(), lr=lr))
+    loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
+    batches = (batch for _ in range(steps) for batch in loader)
+    with fp.microscope(model, optimizer, every=50) as scope:
+        for _, (x, t) in zip(range(steps), batches):
+            optimizer.minimize(F.cross_entropy(model(x), t))
+    return base, accuracy(model), lost_share(scope)
+
+
+fast = np.array([both(0.1, SGD_STEPS, seed) for seed in range(SEEDS)])
+print("seed  float32  float16  lost")
+for seed, (base, alone, share) in enumerate(fast):
+    print(f"{seed:4}  {base:6.1f}%  {alone:6.1f}%  {share:3.0f}%")
+
+# %% [markdown]
+# ## Explain
+
+# %%
+worse = float(np.mean(fast[:, 0] - fast[:, 1]))
+share = float(fast[:, 2].mean())
+assert share > 10 and abs(worse) < 1
+one_picture = 100 / len(digits)
+
+points.explain(
+    worse,
+    f"On average over {SEEDS} seed{'s' * (SEEDS > 1)}; one test picture is {one_picture:.2f} points. "
+    f"**{share:.0f}% of the updates were lost, and nothing happened.** Those that are lost are the "
+    "small ones: what a network learns at a step is mostly in the large ones. And a small gradient "
+    "that is there in every batch is a different thing from small gradients that cancel out. "
+    "So a count of lost updates alone proves nothing. It tells where to look.",
+)
+
+# %% [markdown]
+# ## The same at a smaller rate
+#
+# Now the learning rate is 0.003, so that all updates are 33 times smaller, and everything else is as it was.
+
+# %%
+base_slow, alone_slow, share_slow = both(0.003, SLOW_STEPS, seed=0)
+kept = alone_slow / base_slow
+teach.expect_failure("share of accuracy that float16 weights keep at lr 0.003", kept, below=0.7)
+assert share_slow > 60
+
+print(f"lost updates: {share_slow:.0f}%")
+print(f"accuracy after {SLOW_STEPS} steps: {alone_slow:.1f}%, in float32 {base_slow:.1f}%")
+
+# %% [markdown]
+# Here it matters. Between the two lies no magic share of lost updates, only an experiment: lesson 3 makes it, and shows what helps.
+#
+# ## A decay that never was
+#
+# Weight decay subtracts from each weight a small part of itself, $\text{lr} \cdot \lambda \cdot w$, at each step. A weight that nothing needs should fade. Some pixels of the digits are black in every training picture, so the weights that read them have no gradient at all: nothing but decay ever changes them.
+#
+# ## Predict
+#
+# The learning rate is 0.1 and $\lambda = 0.002$. In float32 the weights of black pixels fade step by step. What percentage of their size do they have at the end in float16?
+
+# %%
+faded = teach.predict("How much of them is left in float16?", percent=...)
+faded
+
+# %% [markdown]
+# ## Run
+
+# %%
+black = train[:][0].reshape(len(train), -1).max(0) == 0
+
+
+def of_black_pixels(model):
+    """The first layer's weights that read them, an array (n)."""
+    first = next(iter(model.parameters())).numpy().astype(np.float64)
+    return first[:, black].ravel()
+
+
+def with_decay(precision, decay=2e-3):
+    """What is left of the weights of black pixels, and of all weights, in percent of the start."""
+    start = {}
+
+    def remember(step, model):
+        if step == 0:
+            start["black"], start["all"] = of_black_pixels(model), flat(model)
+
+    def sgd(p):
+        return optim.SGD(p, lr=0.1, weight_decay=decay)
+
+    model = trained(precision, sgd, SGD_STEPS, look=remember)
+    now = {"black": of_black_pixels(model), "all": flat(model)}
+    return [100 * np.linalg.norm(now[k]) / np.linalg.norm(start[k]) for k in ("black", "all")]
+
+
+decayed = {precision: with_decay(precision) for precision in ("float32", ALONE)}
+without = with_decay("float32", decay=0.0)
+
+# %% [markdown]
+# ## Explain
+
+# %%
+(black_base, all_base), (black_alone, all_alone) = decayed.values()
+per_step = 0.1 * 2e-3
+expected = 100 * (1 - per_step) ** SGD_STEPS
+as_gradient = float(np.float16(2) * np.float16(1e-5) * np.float16(1e-3))
+
+assert abs(black_base - expected) < 0.1 and abs(black_alone - 100) < 1e-9
+assert all_base < all_alone < without[1] and as_gradient == 0
+
+faded.explain(
+    black_alone,
+    f"None of them has moved in {SGD_STEPS} steps, while {black_base:.1f}% are left in float32, just as "
+    f"$(1 - 0.1 \\cdot 0.002)^{{{SGD_STEPS}}}$ says. Each step takes {per_step:g} of a weight, which is "
+    f"less than $2^{{-12}} \\approx$ {2.0**-12:.2g}, so it is lost for *every* weight, whatever its size. "
+    f"Weights that do have gradients are different: there decay is added to an update that is "
+    f"large enough to be taken, and counts when that rounds down instead of up. All weights together "
+    f"have {all_alone:.0f}% of their first size in float16, {all_base:.0f}% in float32, and "
+    f"{without[1]:.0f}% without decay.\n\n"
+    "A second way to lose a decay is to add it to the *gradient* in float16: with $\\lambda = 10^{-5}$ "
+    f"and w = 0.001, $2 \\lambda w$ is 2e-8, and float16 stores {as_gradient:g}. minifp adds decay in float32, "
+    "inside of the update.",
+)
+
+# %% [markdown]
+# ## Your turn
+#
+# ### 1. The exact rule
+#
+# For each weight: how far is it to half the way down to its neighbour, and is an update of just that much lost? It is tried on all positive float16 numbers.
+
+
+# %%
+def lost_up_to(w):
+    """w: float16 numbers above zero, in float64, an array (n). Returns two arrays (n): half of the
+    distance to the next smaller number, float64, and whether w - that is stored as w, bool."""
+    ### BEGIN SOLUTION
+    code = w.astype(np.float16).view(np.uint16)
+    below = (code - np.uint16(1)).view(np.float16).astype(np.float64)
+    return (w - below) / 2, code % 2 == 0
+    ### END SOLUTION
+
+
+# %%
+teach.check(lost_up_to)
+
+# %% [markdown]
+# ### 2. Where Adam stands still
+#
+# Suppose that no update is larger than the learning rate. From which weight on are all updates lost, up or down? Of several right answers the smallest that is a fixed multiple of lr will do.
+
+
+# %%
+def adam_stands_still_above(lr):
+    """lr: the largest update, a number. Returns the magnitude from which on no float16 weight
+    takes an update of that size."""
+    ### BEGIN SOLUTION
+    return 4096 * lr
+    ### END SOLUTION
+
+
+# %%
+teach.check(adam_stands_still_above)
+
+# %% [markdown]
+# ### 3. The largest decay that does nothing
+#
+# Of a weight that has no gradient, decay subtracts $\text{lr} \cdot \lambda \cdot w$. Up to which $\lambda$ does no float16 weight ever move?
+
+
+# %%
+def decay_dead_up_to(lr):
+    """lr: the learning rate, a number. Returns the largest weight decay that moves no normal
+    float16 weight."""
+    ### BEGIN SOLUTION
+    return 2.0**-12 / lr
+    ### END SOLUTION
+
+
+# %%
+teach.check(decay_dead_up_to)
+
+# %% [markdown]
+# ### 4. Find the error
+#
+# A published lesson subtracts 0.009 from 256 again and again, as optimizers do. Its text says that float32 arrives at 254.65. Its own program prints another number, so nobody has read it. Do it 200 times: what is left in float32, to two decimals, and what in float16?
+
+# %%
+### BEGIN SOLUTION
+after_200 = (254.20, 256.0)
+### END SOLUTION
+
+# %%
+teach.check(after_200=after_200)
+
+# %% [markdown]
+# ### More
+#
+# - Draw the phase diagram of your own network: write down `p.numpy()` of all parameters before and after a step. `minifp inspect` and `fp.microscope` count lost updates for each parameter.
+# - Repeat *Does it matter?* with `"bfloat16,master_weights=off"`. How many updates are lost now? At which learning rate does it begin to matter?
+# - A schedule that lowers the learning rate to 0 drives all dots down, through the staircase. Does it matter at the end of training?
+#
+# ## What would change on a real GPU
+#
+# - **The numbers**: nothing. The update of a float16 weight is rounded there as it is here.
+# - **How it is met**: hardly anybody updates float16 weights by themselves. PyTorch's autocast keeps weights in float32, Apex's O2 and minifp's `mixed` keep float32 masters. With `model.half()` and a plain optimizer it is met by accident, and with bfloat16, whose range misleads one into thinking that it needs no care, eight times as soon.
+#
+# ## What to read next
+#
+# - Lesson 3: the float32 copy, and two other ways.
+# - P. Micikevicius and others, *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.1 (2018): the 2048 rule, and why masters.
+# - D. Kingma and J. Ba, *Adam*, [arXiv:1412.6980](https://arxiv.org/abs/1412.6980), section 2.1 (2015): the bound on an update.
+# - P. Zamirai and others, *Revisiting BFloat16 Training*, [arXiv:2010.06192](https://arxiv.org/abs/2010.06192) (2020), section 3: why rounding of updates, and not of anything else, is what ends training in bfloat16.
+# - [Precision](../docs/precision.md) and [the microscope](../docs/microscope.md), which counts lost updates.

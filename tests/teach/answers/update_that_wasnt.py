@@ -1,0 +1,72 @@
+"""Of lesson 2."""
+
+import numpy as np
+from teach.answers import Answers
+
+
+def lost_up_to(w):
+    """As a student might find it: from the neighbour below, and the last bit."""
+    code = w.astype(np.float16).view(np.uint16)
+    below = (code - np.uint16(1)).view(np.float16).astype(np.float64)
+    return (w - below) / 2, code % 2 == 0
+
+
+def by_the_rule(w):
+    """What the 2048 rule says, taken for a limit."""
+    return w / 2048, np.full(w.shape, True)
+
+
+def same_gap_on_both_sides(w):
+    """The gap above a power of two, also below it."""
+    return np.spacing(w.astype(np.float16)).astype(np.float64) / 2, lost_up_to(w)[1]
+
+
+def ties_always_lost(w):
+    return lost_up_to(w)[0], np.full(w.shape, True)
+
+
+def precisely(lr):
+    """The true limit for this lr, and not just the ratio that holds for all."""
+    w = np.arange(0x400, 0x7C00, dtype=np.uint16).view(np.float16).astype(np.float64)
+    moves = ((w + lr).astype(np.float16) != w) | ((w - lr).astype(np.float16) != w)
+    return w[np.flatnonzero(moves)[-1] + 1]
+
+
+ANSWERS = {
+    "lost_up_to": Answers(
+        right=(lost_up_to,),
+        wrong=(
+            (by_the_rule, "half the way down"),
+            (same_gap_on_both_sides, "and should be"),
+            (ties_always_lost, "whether a tie is lost"),
+            (lambda w: w / 4096, "does not return two"),
+        ),
+    ),
+    "adam_stands_still_above": Answers(
+        right=(lambda lr: 4096 * lr, precisely),
+        wrong=(
+            (lambda lr: 2048 * lr, "moves"),
+            (lambda lr: lr * 2**24, "no weight moves"),
+            (lambda lr: 1024 * lr, "moves"),
+            (lambda lr: float("nan"), "moves"),
+        ),
+    ),
+    "decay_dead_up_to": Answers(
+        right=(lambda lr: 2.0**-12 / lr,),
+        wrong=(
+            (lambda lr: 2.0**-11 / lr, "such as"),
+            (lambda lr: 2.0**-24 / lr, "moves no weight either"),
+            (lambda lr: 2.0**-12, "moves no weight either"),
+            (lambda lr: 2.0**-12 * lr, "moves no weight either"),
+        ),
+    ),
+    "after_200": Answers(
+        right=((254.2, 256.0), (254.20, 256), (254.19937, np.float16(256))),
+        wrong=(
+            ((254.65, 256), "float32: 254.65 is 50 subtractions away"),
+            ((254.2, 254.2), "float16: 254.2 is 200 subtractions away"),
+            ((254.2, 254.25), "float16"),
+            (254.2, "two numbers"),
+        ),
+    ),
+}
