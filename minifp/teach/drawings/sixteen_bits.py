@@ -40,12 +40,10 @@ def staircase() -> Any:
     figure = Figure(figsize=(5, 4.4), layout="constrained")
     axes = figure.add_subplot()
     for format, style in zip(formats(), STYLES):
-        binades = [e for e in range(RANGE[0], RANGE[1] + 1) if gap(format, e) is not None]
-        ends = [*binades, binades[-1] + 1]
-        gaps = [gap(format, e) for e in binades]
+        gaps = {e: g for e in range(RANGE[0], RANGE[1] + 1) if (g := gap(format, e)) is not None}
         axes.stairs(
-            gaps, ends, baseline=None, color=style.color, lw=style.width, ls=style.line,
-            label=format.name,
+            [*gaps.values()], [*gaps, max(gaps) + 1], baseline=None, color=style.color,
+            lw=style.width, ls=style.line, label=format.name,
         )  # fmt: skip
     label_ends(axes)
     axes.set(xlim=RANGE, xlabel="magnitude of a number, log2", ylabel="gap to the next one, log2")

@@ -59,6 +59,7 @@ def phase_diagram(pairs: Pairs) -> Any:
             w, u, style.marker, color=style.color, ms=2.4, alpha=0.5, mew=0, label=step
         )  # fmt: skip
     axes.set(xlim=(-16, 1), ylim=(-30, -8), xlabel="weight, log2", ylabel="update, log2")
+    axes.set_yticks(range(-28, -7, 4))
     axes.grid(False)
     axes.legend(loc="upper left", markerscale=3)
     return figure
@@ -74,7 +75,8 @@ def draw_regions(axes: Any) -> None:
     axes.step(e, stairs, where="post", color=INK, lw=1.4)
     for ratio in (2048, 4096):
         axes.plot(e, e - np.log2(ratio), color=INK, lw=0.8, ls=(0, (1, 2)))
-    axes.text(-3.2, -11.7, "weight / 2048", fontsize=8, color=INK, ha="right")
     box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
+    axes.text(-0.4, -10.4, "weight / 2048", fontsize=8, color=INK, ha="right")
+    axes.text(0.8, -13.9, "weight / 4096", fontsize=8, color=INK, ha="right", bbox=box)
     axes.text(-15.6, -17, "kept", fontsize=11, weight="bold", color=INK)
     axes.text(-1, -28, "lost", fontsize=11, weight="bold", color=INK, ha="right", bbox=box)
