@@ -99,12 +99,10 @@ relative.explain(
 #
 # ## Predict
 #
-# The learning rate is lowered from 0.001 to 0.00001. Bfloat16 has the range of float32, float16 has not. Which of the two, without masters, will fail first?
+# The learning rate is lowered from 0.001 to 0.00001. Bfloat16 has the range of float32, float16 has not. Which of the two, without masters, will fail first, or will neither?
 
 # %%
-first = teach.predict(
-    "Which fails first?", of=("float16", "bfloat16", "both at the same rate"), choice=...
-)
+first = teach.predict("Which fails first?", of=("float16", "bfloat16", "neither"), choice=...)
 first
 
 # %% [markdown]

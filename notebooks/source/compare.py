@@ -119,11 +119,8 @@ unmoved.explain(
 # After more than a thousand such steps, will the network without masters be slightly worse, much worse, or no better than guessing (10%)?
 
 # %%
-without_masters = teach.predict(
-    "What will the network be without masters?",
-    of=("slightly worse", "much worse", "no better than guessing"),
-    choice=...,
-)
+ends = ("slightly worse", "much worse", "no better than guessing")
+without_masters = teach.predict("What will it be without masters?", of=ends, choice=...)
 without_masters
 
 # %% [markdown]
@@ -177,11 +174,8 @@ without_masters.explain(
 # What will the perceptron do at its usual learning rate, with the dial at 17, without loss scaling: train as well, train slowly, stand still, or get worse than it was?
 
 # %%
-unscaled_does = teach.predict(
-    "What will the perceptron do without loss scaling?",
-    of=("train as well", "train slowly", "stand still", "get worse than it was"),
-    choice=...,
-)
+ways = ("train as well", "train slowly", "stand still", "get worse than it was")
+unscaled_does = teach.predict("What will it do without loss scaling?", of=ways, choice=...)
 unscaled_does
 
 # %% [markdown]
