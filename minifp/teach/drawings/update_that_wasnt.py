@@ -77,6 +77,6 @@ def draw_regions(axes: Any) -> None:
         axes.plot(e, e - np.log2(ratio), color=INK, lw=0.8, ls=(0, (1, 2)))
     box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
     axes.text(-0.4, -10.4, "weight / 2048", fontsize=8, color=INK, ha="right")
-    axes.text(0.8, -13.9, "weight / 4096", fontsize=8, color=INK, ha="right", bbox=box)
+    axes.text(0.8, -15.4, "weight / 4096", fontsize=8, color=INK, ha="right", bbox=box)
     axes.text(-15.6, -17, "kept", fontsize=11, weight="bold", color=INK)
     axes.text(-1, -28, "lost", fontsize=11, weight="bold", color=INK, ha="right", bbox=box)
