@@ -150,8 +150,8 @@ teach.show(
 
 # %%
 (w_first, u_first), (w_late, u_late) = pairs.values()
-lost_first = 100 * update_that_wasnt.shares(w_first, u_first).mean()
-lost_late = 100 * update_that_wasnt.shares(w_late, u_late).mean()
+lost_first = 100 * update_that_wasnt.is_lost(w_first, u_first).mean()
+lost_late = 100 * update_that_wasnt.is_lost(w_late, u_late).mean()
 median_first, median_late = (np.median(np.abs(u[u != 0])) for u in (u_first, u_late))
 larger = np.median(np.abs(w_late)) / np.median(np.abs(w_first))
 largest = np.abs(u_late).max() / lr

@@ -49,7 +49,7 @@ def read_correctly(model):
 # %% [markdown]
 # ## Predict
 #
-# Adam's learning rate is 0.00001, the network is trained until float32 reads most digits. What percentage of float32's accuracy will float16 weights *lose* that have no masters? (The paper reports a number for a speech model with 215 million weights. Guessing gets a tenth of the digits right, so that nobody can lose much more than 90%.)
+# Adam's learning rate is 0.00001, and the network is trained until float32 has learned to read. What percentage of float32's accuracy will float16 weights *lose* that have no masters? (The paper reports a number for a speech model with 215 million weights. Guessing gets a tenth of the digits right, so that nobody can lose much more than 90%.)
 
 # %%
 relative = teach.predict("How much of the accuracy is lost without masters?", percent=...)
@@ -164,7 +164,8 @@ teach.expect_failure("float16 alone, beside float32", half_alone[at] / in_float3
 first.explain(
     "bfloat16",
     f"Of the rates above, bfloat16 alone is more than 5 points behind from {parts['bfloat16']:g} on "
-    f"downward, float16 alone from {parts['float16']:g}. Range has nothing to do with it: an update "
+    f"downward, float16 alone from {parts['float16']:g}: {parts['bfloat16'] / parts['float16']:.0f} "
+    "times apart, on a grid that is too coarse to tell that from eight. Range has nothing to do with it: an update "
     "is added to a weight that is thousands of times as large, and what counts is how many bits the "
     "weight has below its first. Bfloat16 has eight in all, float16 eleven. The dotted lines, which "
     f"were computed from the format and the median weight, {median:.2g}, say about where it should begin: "

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.number_format import Format, format_named
+from minifp.numerics.number_format import FORMATS, Format
 from minifp.report.drawing import INK, MUTED, STYLES
 
 SHOWN = ("float32", "float16", "bfloat16")
@@ -18,14 +18,9 @@ def gap(format: Format, exponent: int) -> int | None:
     return int(np.log2(format.ulp(2.0**exponent))) if inside else None
 
 
-def formats() -> list[Format]:
-    """Those of SHOWN."""
-    return [format for name in SHOWN if (format := format_named(name)) is not None]
-
-
 def table() -> list[tuple]:
     """What the figure shows, by COLUMNS: a row for each binade."""
-    return [(f"2^{e}", *(words(gap(f, e)) for f in formats())) for e in range(*RANGE)]
+    return [(f"2^{e}", *(words(gap(FORMATS[name], e)) for name in SHOWN)) for e in range(*RANGE)]
 
 
 def words(exponent: int | None) -> str:
@@ -39,11 +34,12 @@ def staircase() -> Any:
 
     figure = Figure(figsize=(5, 4.4), layout="constrained")
     axes = figure.add_subplot()
-    for format, style in zip(formats(), STYLES):
-        gaps = {e: g for e in range(RANGE[0], RANGE[1] + 1) if (g := gap(format, e)) is not None}
+    for name, style in zip(SHOWN, STYLES):
+        all_gaps = {e: gap(FORMATS[name], e) for e in range(RANGE[0], RANGE[1] + 1)}
+        gaps = {e: g for e, g in all_gaps.items() if g is not None}
         axes.stairs(
             [*gaps.values()], [*gaps, max(gaps) + 1], baseline=None, color=style.color,
-            lw=style.width, ls=style.line, label=format.name,
+            lw=style.width, ls=style.line, label=name,
         )  # fmt: skip
     label_ends(axes)
     axes.set(xlim=RANGE, xlabel="magnitude of a number, log2", ylabel="gap to the next one, log2")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minifp.numerics.number_format import Format, format_named
+from minifp.numerics.number_format import FORMATS
 from minifp.report.drawing import GRID, INK, STYLES
 
 MOST = 1200  # dots of one step
@@ -16,17 +16,10 @@ Pairs = Mapping[str, tuple[np.ndarray, np.ndarray]]  # by step: weights and upda
 def half_gap(w: np.ndarray) -> np.ndarray:
     """Half of the gap of float16 at w: a smaller update is lost, up or down but at powers of two,
     whose gap below is half as wide."""
-    return float16().ulp(w) / 2
+    return FORMATS["float16"].ulp(w) / 2
 
 
-def float16() -> Format:
-    """The format that this lesson is about."""
-    found = format_named("float16")
-    assert found is not None
-    return found
-
-
-def shares(w: np.ndarray, u: np.ndarray) -> np.ndarray:
+def is_lost(w: np.ndarray, u: np.ndarray) -> np.ndarray:
     """For each update that is not 0, whether float16 would lose it: bool, shorter than u."""
     w, u = w[u != 0].astype(np.float16), u[u != 0]
     return (w.astype(np.float64) - u).astype(np.float16) == w
@@ -40,7 +33,7 @@ def table(pairs: Pairs) -> list[tuple]:
         binade = np.frexp(w)[1] - 1
         for e in np.unique(binade):
             of = binade == e
-            lost = 100 * float(shares(w[of], u[of]).mean())
+            lost = 100 * float(is_lost(w[of], u[of]).mean())
             rows.append((step, f"2^{e}", int(of.sum()), float(np.median(np.abs(u[of]))), lost))
     return rows
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from minifp.numerics.number_format import Format, format_named
+from minifp.numerics.number_format import FORMATS
 from minifp.teach.counterexample import wrong_shape
 from minifp.teach.exercise import exercise
 
 LESSON = "03-master-weights"
-FORMATS = ("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
+COMPARED = ("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 STEPS = 200
 DRAWS = 20_000  # of each number that is rounded by chance
 DEVIATIONS = 5  # a right answer is farther off once in two million
@@ -207,21 +207,14 @@ def wrong_share(answer, low, share, random) -> str | None:
     ),
 )
 def masters_by_need(answer):
-    """The names of FORMATS, that which loses the largest updates first."""
-    if sorted(answer) != sorted(FORMATS):
-        return f"expected each of {', '.join(FORMATS)} once"
+    """The names of COMPARED, that which loses the largest updates first."""
+    if sorted(answer) != sorted(COMPARED):
+        return f"expected each of {', '.join(COMPARED)} once"
     for first, second in zip(answer, answer[1:]):
-        one, other = of_name(first), of_name(second)
+        one, other = FORMATS[first], FORMATS[second]
         if one.eps < other.eps:
             return (
                 f"{first} stands before {second}; but a weight of 1 takes an update of {one.eps:g} "
                 f"in {first}, and loses it in {second}"
             )
     return None
-
-
-def of_name(name: str) -> Format:
-    """The format of a name of FORMATS."""
-    found = format_named(name)
-    assert found is not None
-    return found
