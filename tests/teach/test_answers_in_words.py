@@ -16,7 +16,7 @@ def own_file(tmp_path, monkeypatch):
     [
         (2049, "**2,049**, 49 away"),  # to the last digit: 2.05e+03 would not tell it from 2,048
         (65520.0, "**65,520**, 63,520 away"),
-        (2000.5, "**2e+03**, 0.5 away"),
+        (2000.5, "**2,000**, 0.5 away"),
         (float("inf"), "**inf**, inf away"),
         (float("nan"), "**nan**, nan away"),
     ],
