@@ -7,6 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 Judge = Callable[[Any], str | None]
 
 
@@ -36,6 +38,11 @@ def exercise(lesson: str, title: str, *, hints: tuple[str, str, str]) -> Callabl
         return judge
 
     return register
+
+
+def random_of(name: str) -> np.random.Generator:
+    """Random numbers for the cases of an exercise: the same ones in every process."""
+    return np.random.default_rng(list(name.encode()))
 
 
 @cache

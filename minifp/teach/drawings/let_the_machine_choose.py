@@ -1,0 +1,101 @@
+"""Lesson 7: a loss scale over the steps of a run, in three lanes."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minifp.report.drawing import INK, MUTED, STYLES
+
+LARGEST = 65504.0  # of float16
+LANES = (3, 1.1, 2.4)  # their heights
+BEATS = 12  # at most so many rows of the table for each run
+
+
+class Run(NamedTuple):
+    """What a run has measured, step by step.
+
+    name: of its loss scale. scale: S. skipped: whether the step was. stored: max |S g| as stored,
+    Inf where it overflowed.
+    """
+
+    name: str
+    scale: Sequence[float]
+    skipped: Sequence[bool]
+    stored: Sequence[float]
+
+
+def timeline(runs: Sequence[Run]) -> Any:
+    """A figure: log2 S of all runs, their skipped steps, and max |S g| of the first."""
+    import matplotlib.pyplot as plt
+
+    figure, lanes = plt.subplots(
+        3, 1, figsize=(4.8, 6.0), sharex=True, layout="constrained",
+        gridspec_kw={"height_ratios": LANES},
+    )  # fmt: skip
+    draw_scales(lanes[0], runs)
+    draw_skips(lanes[1], runs)
+    draw_stored(lanes[2], runs[0])
+    lanes[2].set_xlabel("step")
+    return figure
+
+
+def draw_scales(axes: Any, runs: Sequence[Run]) -> None:
+    """S of each run, as stairs."""
+    for run, style in zip(runs, STYLES[1:]):
+        axes.step(
+            np.arange(1, len(run.scale) + 1), np.log2(run.scale), where="post", label=run.name,
+            color=style.color, lw=style.width, ls=style.line,
+        )  # fmt: skip
+    axes.set_ylabel("log2 S")
+    axes.set_title("The loss scale")
+    axes.legend(fontsize=8, loc="best", handlelength=2.4)
+
+
+def draw_skips(axes: Any, runs: Sequence[Run]) -> None:
+    """A tick for each skipped step, a row for each run."""
+    for row, (run, style) in enumerate(zip(runs, STYLES[1:])):
+        steps = 1 + np.flatnonzero(run.skipped)
+        axes.plot(steps, np.full(len(steps), row), "|", color=style.color, ms=9, mew=1.6)
+    axes.set_yticks(range(len(runs)), [str(sum(run.skipped)) for run in runs])
+    axes.set_ylabel("how many")
+    axes.set_ylim(len(runs) - 0.4, -0.6)
+    axes.grid(False, axis="y")
+    axes.set_title("Skipped steps")
+
+
+def draw_stored(axes: Any, run: Run) -> None:
+    """max |S g| against float16's largest number; what overflowed stands on top of it."""
+    step, stored = np.arange(1, len(run.stored) + 1), np.asarray(run.stored, float)
+    kept, style = np.isfinite(stored) & (stored > 0), STYLES[1]
+    axes.plot(step[kept], np.log2(stored[kept]), ".", color=style.color, ms=2.5)
+    top = np.log2(LARGEST)
+    axes.plot(step[~kept], np.full((~kept).sum(), top + 2), "^", color=INK, ms=5, clip_on=False)
+    axes.axhline(top, color=INK, lw=1, ls="--")
+    axes.annotate(
+        "65504; above it: Inf", (1, top), (-2, 2), xycoords=("axes fraction", "data"), ha="right",
+        va="bottom", textcoords="offset points", fontsize=7.5, color=MUTED,
+    )  # fmt: skip
+    axes.set_ylim(top=top + 2.8)
+    axes.set_ylabel("log2 max |S g|")
+    axes.set_title(f"The largest stored gradient ({run.name})")
+
+
+COLUMNS = ("loss scale", "step", "log2 S", "what happened")
+
+
+def table(runs: Sequence[Run]) -> list[tuple]:
+    """The steps at which S changed, of each run: the first so many of them, and how it ended."""
+    return [row for run in runs for row in rows_of(run)]
+
+
+def rows_of(run: Run) -> list[tuple]:
+    """Of one run."""
+    steps = range(1, len(run.scale))
+    changed = [i for i in steps if run.scale[i] != run.scale[i - 1]]
+    rows = [(run.name, 1, float(np.log2(run.scale[0])), "begins")]
+    for i in changed[:BEATS]:
+        why = "overflow in the step before: halved" if run.skipped[i - 1] else "set anew"
+        rows.append((run.name, i + 1, float(np.log2(run.scale[i])), why))
+    last, skips = len(run.scale), sum(run.skipped)
+    return [*rows, (run.name, last, float(np.log2(run.scale[-1])), f"ends; {skips} steps skipped")]

@@ -1,0 +1,466 @@
+# %% [markdown]
+# # 7. Let the machine choose
+#
+# **How does dynamic loss scaling behave?** A loss scale S that is too small loses gradients, one that is too large makes Inf of them, and which is which changes while a network learns. So let the run find S: begin high, halve S when a gradient overflows, double it when all has gone well for a while. This lesson watches such a rule at work, asks what its mistakes cost, and drives it into the ground.
+#
+# - **You need**: minifp with its `plot` extra, and about two minutes. What a loss scale is for: lessons 4 and 5.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **Nothing was arranged in part 1**: the exponent dial is at 0. In parts 2 and 3 something is broken on purpose, and it is said what.
+
+# %%
+import math
+from functools import partial
+from itertools import islice
+
+import numpy as np
+from IPython.display import Markdown
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import models, nn, optim, teach
+from minifp.teach.drawings import let_the_machine_choose as drawing
+from minifp.teach.exercises.let_the_machine_choose import DEFAULTS
+
+teach.begin("07-let-the-machine-choose")
+
+# %% [markdown]
+# ## 1. Halve, count, double
+#
+# An LSTM reads Shakespeare and predicts the next character. This is its training loop, with all that belongs to the loss scale in view: `backward` multiplies by S, `step` divides by it, or skips the step, and then tells the scale which of the two it was.
+
+# %%
+STEPS, HIDDEN = teach.fast_or(600, 150), teach.fast_or(128, 48)
+OFTEN = teach.fast_or(100, 25)  # good steps until S doubles
+train, test = fp.data.shakespeare(length=32)
+held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
+
+
+def trained(name, loss_scale):
+    """Train; returns the Run, the reason of each skipped step, and the loss on text that was held
+    out, in nats."""
+    fp.manual_seed(0)
+    with fp.precision("mixed"):
+        model = models.CharLSTM(len(train.vocabulary), hidden=HIDDEN)
+        optimizer = fp.MixedOptimizer(
+            optim.Adam(model.parameters(), lr=2e-3), loss_scale=loss_scale
+        )
+    run, reasons = drawing.Run(name, [], [], []), []
+    for x, t in islice(fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0), STEPS):
+        optimizer.backward(F.cross_entropy(model(x), t))  # gradients, times S
+        run.stored.append(max(float(abs(p.grad.numpy()).max()) for p in model.parameters()))
+        result = optimizer.step()  # divides by S and updates, or skips; then adapts S
+        optimizer.zero_grad()
+        run.scale.append(result.scale_before)
+        run.skipped.append(result.skipped)
+        reasons += [result.reason] if result.skipped else []
+    with fp.no_grad():
+        x, t = held_out
+        return run, reasons, F.cross_entropy(model(x), t).item()
+
+
+def dynamic(start, interval):
+    """S begins with 2^start."""
+    return fp.DynamicLossScale(2.0**start, growth_interval=interval)
+
+
+# %% [markdown]
+# ### Predict
+#
+# S begins with $2^{24}$, and the largest gradient of a fresh network is about 0.1. Every overflow halves S. How many of the first 20 steps will be skipped?
+
+# %%
+first_skips = teach.predict("Of the first 20 steps, how many are skipped?", steps=...)
+first_skips
+
+# %% [markdown]
+# Both runs below see the same batches from the same first weights. The other begins with $2^{16}$. By how many percent will the loss of the one that lost steps be higher in the end?
+
+# %%
+cost = teach.predict("The loss of the run from 2^24 is higher by", percent=...)
+cost
+
+# %% [markdown]
+# And PyTorch, TensorFlow and minifp double S after 2,000 good steps, the lines above after fewer. How often will S double in this run if the rule waits for 2,000?
+
+# %%
+doublings = teach.predict("With N = 2000, S doubles in this run", times=...)
+doublings
+
+# %% [markdown]
+# ### Run
+
+# %%
+high, reasons, high_loss = trained(f"from 2^24, N = {OFTEN}", dynamic(24, OFTEN))
+low, _, low_loss = trained(f"from 2^16, N = {OFTEN}", dynamic(16, OFTEN))
+patient, _, patient_loss = trained("from 2^24, N = 2000", dynamic(24, 2000))
+statistics, _, statistics_loss = trained("log-normal", fp.LogNormalLossScale())
+runs = high, low, patient, statistics
+
+teach.show(
+    drawing.timeline(runs),
+    "Above: the loss scale over the steps of four runs, three by the dynamic rule and one by "
+    "statistics of the gradients. In the middle: which steps were skipped. Below: the largest "
+    "gradient as it is stored, S times itself, of the first run; triangles are overflows. Nothing "
+    "was arranged: the exponent dial is at 0.",
+    drawing.COLUMNS,
+    drawing.table(runs),
+)
+
+# %% [markdown]
+# ### Explain
+
+# %%
+early = sum(high.skipped[:20])
+settled = 24 - early
+later = sum(high.skipped[20:])
+share = sum(high.skipped) / STEPS
+
+assert 3 <= early <= 10 and all(high.skipped[:early]) and not any(high.skipped[early:20])
+assert math.log2(high.scale[early]) == settled
+bearable = [s for s, skipped in zip(high.stored, high.skipped) if not skipped]
+assert max(bearable) <= 65504 and not math.isfinite(high.stored[0])
+
+first_skips.explain(
+    early,
+    f"The first {early} steps are lost, one for each halving, until S is 2^{settled}. No weight "
+    "changed in them, and no harm was done: this is how the rule finds out, and a log that says "
+    "*gradient overflow, skipping step* a few times at the beginning is a healthy one. Later it is "
+    f"an experiment now and then: after {OFTEN} good steps S doubles, and if that was too much, one "
+    f"step pays for it. That happened {later} times here; in all {share:.1%} of the steps were "
+    f"skipped.\n\nminifp says of each skipped step why. Of the first:\n\n> {reasons[0]}",
+)
+
+# %%
+worse = 100 * (high_loss / low_loss - 1)
+others = [100 * (loss / low_loss - 1) for loss in (patient_loss, statistics_loss)]
+assert abs(worse) < 5 and all(abs(other) < 5 for other in others)
+cost.explain(
+    worse,
+    f"{high_loss:.3f} nats against {low_loss:.3f}; the two others end at {others[0]:+.1f}% and "
+    f"{others[1]:+.1f}%. One seed, so these differences are noise: what they show is that a "
+    "handful of lost steps is no price at all. What does cost is an S that is lowered again and "
+    "again because something else is broken (part 2).",
+)
+
+# %%
+grown = sum(b > a for a, b in zip(patient.scale, patient.scale[1:]))
+grew = sum(b > a for a, b in zip(low.scale, low.scale[1:]))
+assert grown == 0 and grew >= 3 and sum(statistics.skipped) <= sum(high.skipped)
+doublings.explain(
+    grown,
+    f"The run has {STEPS} steps, so a rule that waits for 2,000 only ever lowers S. What was lost "
+    "to one bad batch is not regained: in a run of a million steps that is a trifle, in a short one "
+    f"it decides. Here N = {OFTEN} doubled {grew} times on its way up from 2^16. So **N belongs to "
+    "the length of a run**.\n\nThe fourth line waits for nothing. It keeps the mean and the "
+    "deviation of log2 of the largest gradient, and sets S so that an overflow has a chance of one "
+    f"in a thousand (Kuchaiev and others, 2018): {sum(statistics.skipped)} skipped steps, and S "
+    f"ends at 2^{math.log2(statistics.scale[-1]):.0f}.",
+)
+
+# %% [markdown]
+# ## 2. The death spiral
+#
+# The rule believes that an Inf means "S is too large". Now break something else: a network gets pictures of digits as a camera of 12 bits might give them, with readings from 0 to 4,095, which somebody forgot to scale, and its activation is a squared ReLU. The readings fit into float16, and so do their weighted sums; the square of what is above 255 does not.
+#
+# The scale below is the textbook's rule without a floor, as some libraries had it: halve at each Inf, and go on.
+
+# %%
+images, digits = fp.data.digits()[0].arrays
+test_images, test_digits = fp.data.digits()[1].arrays
+EPOCHS = teach.fast_or(8, 4)
+
+
+def readings(images):
+    """Pixels as the camera gives them, 0 to 4,095."""
+    low, high = images.min(), images.max()
+    return np.round(4095 * (images - low) / (high - low))
+
+
+class SquaredReLU(nn.Module):
+    """A perceptron whose hidden units are squared."""
+
+    def __init__(self):
+        self.hidden, self.out = nn.Linear(64, 128), nn.Linear(128, 10)
+
+    def forward(self, x):
+        h = F.relu(self.hidden(x.flatten(1)))
+        return self.out(h * h)
+
+
+class NoFloor(fp.StaticLossScale):
+    """Halved at each overflow, however small it is already."""
+
+    def update(self, finite, largest=None):
+        super().update(finite)
+        self.value = self.value if finite else self.value / 2
+
+
+def built(kind, loss_scale, **more):
+    """A model, and its optimizer."""
+    fp.manual_seed(0)
+    with fp.precision("mixed"):
+        model = kind()
+        return model, fp.MixedOptimizer(
+            optim.Adam(model.parameters(), lr=1e-3), loss_scale=loss_scale, **more
+        )
+
+
+def batches(pixels):
+    """All batches of all epochs."""
+    data = fp.data.TensorDataset(pixels.astype(np.float32), digits)
+    loader = fp.data.DataLoader(data, batch_size=32, shuffle=True, seed=0)
+    for _ in range(EPOCHS):
+        yield from loader
+
+
+def accuracy(model, pixels):
+    """On pictures that were held out, in percent."""
+    with fp.no_grad():
+        said = model(fp.tensor(pixels.astype(np.float32))).numpy().argmax(1)
+    return 100 * np.mean(said == test_digits)
+
+
+# %% [markdown]
+# ### Predict
+#
+# S begins with $2^{16}$. Will the rule find an S at which this network trains?
+
+# %%
+spiral = teach.predict(
+    "The rule without a floor",
+    of=("finds an S after some steps", "halves S for ever"),
+    choice=...,
+)
+spiral
+
+# %% [markdown]
+# ### Run
+
+# %%
+TRIED = 60
+model, optimizer = built(SquaredReLU, NoFloor(2.0**16, patience=10**6), diagnose=False)
+skipped = 0
+for x, t in islice(batches(readings(images)), TRIED):
+    skipped += optimizer.minimize(F.cross_entropy(model(x), t)).skipped
+fallen = math.log2(optimizer.scale)
+teach.expect_failure("the share of steps that were skipped", skipped / TRIED, above=0.99)
+
+# %% [markdown]
+# Where does this end? S is a number of 64 bits in Python. The rule itself, without the network:
+
+# %%
+S, halvings = 2.0**16, 0
+while S:
+    S, halvings = S / 2, halvings + 1
+try:
+    1 / S
+except ZeroDivisionError as error:
+    ended = f"ZeroDivisionError: {error}"
+f"after {halvings:,} skipped steps S = {S}, and the unscaling says {ended}"
+
+# %% [markdown]
+# minifp's own scale, on the same data:
+
+# %%
+model, optimizer = built(SquaredReLU, fp.DynamicLossScale())
+try:
+    for x, t in batches(readings(images)):
+        optimizer.minimize(F.cross_entropy(model(x), t))
+    stopped = ""
+except fp.TrainingError as error:
+    stopped = str(error)
+floor = optimizer.scale
+Markdown(f"> {stopped}")
+
+# %% [markdown]
+# ### Explain
+
+# %%
+model, optimizer = built(SquaredReLU, fp.DynamicLossScale())
+for x, t in batches(readings(images) / 4095):
+    optimizer.minimize(F.cross_entropy(model(x), t))
+mended = accuracy(model, readings(test_images) / 4095)
+
+assert skipped == TRIED and fallen == 16 - TRIED and halvings > 1000
+assert floor == 1 and "forward of mul" in stopped and "No loss scale mends" in stopped
+assert mended > teach.fast_or(85, 70)
+
+spiral.explain(
+    "halves S for ever",
+    f"All {skipped} steps were skipped, and S fell to 2^{fallen:.0f}. The Inf arises in the *forward* "
+    "pass, where there is no S: no S can help. Users of early libraries watched S go to 1e-312 and "
+    "then read *ZeroDivisionError* (NVIDIA/apex, issue 318).\n\nThree things make an end of it. A "
+    f"**floor**: S stays at {floor:g} or above. **Patience**: after 50 skipped steps in a row "
+    "training stops. And a **diagnosis**: the skipped step is done once more, observed, so that the "
+    "message names the operation, the module, the line, and what it was given: a reader of this one knows where to look. The cure is then in "
+    f"the data: divided by 4,095, the same pictures are read with an accuracy of {mended:.0f}%.",
+)
+
+# %% [markdown]
+# ## 3. One step that was not skipped
+#
+# What does skipping protect from? Train the perceptron on its usual pictures with S = 128. At one step, the thirtieth, let S be $2^{40}$. One run skips as always; the other has the check turned off.
+#
+# ### Predict
+
+# %%
+one_step = teach.predict(
+    "After one update with Inf, the network",
+    of=("is back after some steps", "learns worse", "is lost for ever"),
+    choice=...,
+)
+one_step
+
+# %% [markdown]
+# ### Run
+
+
+# %%
+def with_a_spike(**settings):
+    """The accuracy after training with S = 128, but for S = 2^40 at one step; and the skipped."""
+    model, optimizer = built(
+        partial(models.MLP, 64, 128, 64, 10), fp.StaticLossScale(128.0), diagnose=False, **settings
+    )
+    usual, spike, skipped = optimizer.loss_scale, fp.StaticLossScale(2.0**40), []
+    for step, (x, t) in enumerate(batches(images)):
+        optimizer.loss_scale = spike if step == 30 else usual
+        skipped += [step] if optimizer.minimize(F.cross_entropy(model(x), t)).skipped else []
+    return accuracy(model, test_images), skipped, model
+
+
+kept, skips, _ = with_a_spike()
+ruined, _, wreck = with_a_spike(skip_nonfinite=False)
+teach.expect_failure("accuracy after one update with Inf, in percent", ruined, below=20)
+
+# %% [markdown]
+# ### Explain
+
+# %%
+weights = np.concatenate([p.numpy().ravel() for p in wreck.parameters()])
+broken = np.mean(~np.isfinite(weights.astype(np.float32)))
+assert skips == [30] and kept > teach.fast_or(90, 80) and broken > 0.2
+one_step.explain(
+    "is lost for ever",
+    f"With the check, one step of all was skipped and the accuracy is {kept:.0f}%. Without it, "
+    f"{broken:.0%} of the weights are Inf or NaN, and the accuracy is **{ruined:.0f}%**, that of "
+    "guessing. Later steps cannot mend it, because NaN plus anything is NaN; the moments of Adam "
+    "are NaN, too. So all numbers must be looked at *before* the first weight changes, and a skip "
+    "must leave weights and moments as they were, to the last bit. You write that now.",
+)
+
+# %% [markdown]
+# ## Your turn: the rule
+
+
+# %%
+def next_scale(S, good, finite, interval, least, most):
+    """S: of the step that was made. good: how many good steps in a row there were before it, since
+    S last changed. finite: whether its gradients were. Returns S and `good` for the next step.
+
+    Halve at an overflow, not below `least`; double after `interval` good steps, not above `most`.
+    """
+    ### BEGIN SOLUTION
+    if not finite:
+        return max(S / 2, least), 0
+    if good + 1 < interval:
+        return S, good + 1
+    return min(S * 2, most), 0
+    ### END SOLUTION
+
+
+# %%
+teach.check(next_scale)
+
+# %% [markdown]
+# ## Your turn: the step
+#
+# SGD with momentum 0.9, on gradients that are S times too large: v becomes 0.9 v + g / S, then w becomes w - lr v.
+
+
+# %%
+def careful_step(w, v, g, S, lr):
+    """w, v: weights and momentum, float32 (n). g: gradients times S, float16 (n). Returns the new w
+    and v; the old ones, to the last bit, if a gradient is not finite."""
+    ### BEGIN SOLUTION
+    if not np.isfinite(g).all():
+        return w, v
+    v = np.float32(0.9) * v + g.astype(np.float32) / np.float32(S)
+    return w - np.float32(lr) * v, v
+    ### END SOLUTION
+
+
+# %%
+teach.check(careful_step)
+
+# %% [markdown]
+# ## Your turn: statistics instead of trial and error
+#
+# Let x be $\log_2 \max |g|$ of some steps, and take it for normally distributed, with their mean and their standard deviation (`np.std`). Which is the largest power of two S that overflows in the next step with a chance of at most 0.001?
+
+# %%
+from statistics import NormalDist
+
+
+def log_normal_scale(x):
+    """x: log2 of the largest |gradient| of each step, (n). Returns S."""
+    ### BEGIN SOLUTION
+    above = NormalDist().inv_cdf(1 - 0.001) * np.std(x)
+    return 2.0 ** math.floor(math.log2(65504) - np.mean(x) - above)
+    ### END SOLUTION
+
+
+# %%
+teach.check(log_normal_scale)
+
+# %% [markdown]
+# `fp.LogNormalLossScale` does this with moving averages, and does not trust it: an overflow halves S all the same.
+#
+# ## Your turn: whose default?
+#
+# These are the S that some libraries begin with, and after how many good steps they double it. All halve it at an overflow. (The paper has no dynamic scale: it names constants from 8 to 32,768, and leaves the rest to future work.)
+
+# %%
+rows = [
+    f"| {name} | 2^{math.log2(S):.0f} | {interval} |" for name, (S, interval) in DEFAULTS.items()
+]
+Markdown("| scaler | first S | doubles after |\n|---|---|---|\n" + "\n".join(rows))
+
+# %% [markdown]
+# A network bears S = $2^{20}$, always; with $2^{21}$ or more, every step overflows. After how many steps does each of them have S = $2^{20}$ for the first time? Give a dict, from the names in the table to numbers of steps.
+
+# %%
+### BEGIN SOLUTION
+steps_to_find = {}
+for name, (S, interval) in DEFAULTS.items():
+    good, steps = 0, 0
+    while S != 2.0**20:
+        S, good = next_scale(S, good, S <= 2.0**20, interval, 1.0, 2.0**24)
+        steps += 1
+    steps_to_find[name] = steps
+### END SOLUTION
+
+# %%
+teach.check(steps_to_find=steps_to_find)
+
+# %% [markdown]
+# Which of them would you choose for a run of 600 steps, and which for one of a million? To begin too high costs a step for each power of two, to begin too low costs N.
+#
+# ## To try
+#
+# 1. Give the first run of part 1 `lr=0.05`. What do its overflows say that its loss does not say yet?
+# 2. `fp.DynamicLossScale(backoff_interval=2)` halves S at every second overflow in a row. Which mistake does that forgive, and what does it cost?
+# 3. Let one batch in a hundred have a picture of unscaled readings in part 2, and all others scaled ones. Does the spiral come? What does `result.reason` say?
+#
+# ## What would change on a real GPU
+#
+# - **The rule**: nothing. But to know whether a gradient is finite, the host would have to wait for the GPU at every step. Good libraries keep S, the count and the decision in the GPU's memory; minifp does ([docs/gpu.md](../docs/gpu.md)).
+# - **Many GPUs**: one that overflows must make all skip, and all must keep the same S. A gradient that is summed over GPUs can overflow though no part of it did.
+# - **bfloat16** has float32's range and needs no loss scale. Where it is there, this lesson is about the past, until float8 brings the question back (lesson 13 asks why float16 does, too).
+#
+# ## What to read next
+#
+# - NVIDIA, *Training With Mixed Precision*, section "Choosing a scaling factor": the rule of part 1, step by step.
+# - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.2, whose last paragraph has overflow, skipping and future work.
+# - O. Kuchaiev and others (2018), *Mixed-Precision Training for NLP and Speech Recognition with OpenSeq2Seq*, [arXiv:1805.10387](https://arxiv.org/abs/1805.10387): both scalers, *Backoff* and *LogNormal*.
+# - [NVIDIA/apex, issue 318](https://github.com/NVIDIA/apex/issues/318), and [PyTorch, issue 40497](https://github.com/pytorch/pytorch/issues/40497): what users saw.
+# - In minifp: [docs/precision.md](../docs/precision.md), "The loss scale", and `minifp/training/loss_scale.py`, which is shorter than this lesson.
