@@ -1,0 +1,222 @@
+"""Lesson 8: sums in float16, in chunks, and in float32."""
+
+import math
+
+import numpy as np
+
+from minifp.teach.exercise import exercise, random_of
+
+LESSON = "08-summing-in-half"
+LONG = 10_000  # numbers after which a sum of equal ones stands still
+BITS = {np.dtype(np.float16): np.uint16, np.dtype(np.float32): np.uint32}
+
+
+def running_sum(x: np.ndarray, dtype: type) -> np.ndarray:
+    """The sum of x (n), one number after the other, each partial sum rounded."""
+    return np.cumsum(x, dtype=dtype)[-1]
+
+
+def differing(said, right: np.ndarray) -> str:
+    """What of `said` is not `right` to the last bit; "" if nothing is."""
+    said = np.asarray(said)
+    if said.shape != right.shape or said.dtype != right.dtype:
+        return f"it is {said.dtype} {said.shape}, and should be {right.dtype} {right.shape}"
+    bits = BITS[right.dtype]
+    wrong = (said.view(bits) != right.view(bits)) & ~(np.isnan(said) & np.isnan(right))
+    if not wrong.any():
+        return ""
+    at = np.argmax(wrong.ravel())
+    share = f"{wrong.sum()} of {wrong.size} numbers are wrong, the first is "
+    text = f"{said.ravel()[at]!s}, and should be {right.ravel()[at]!s}"
+    return share + text if wrong.size > 1 else text
+
+
+# ---- where a sum stands still --------------------------------------------------------------------
+
+
+@exercise(
+    LESSON,
+    "Where a running sum stands still",
+    hints=(
+        "The sum stands still where x is at most half the distance to its next number. From 2^e to "
+        "2^(e+1) that distance is 2^(e-10).",
+        "So it stands at the first power of two 2^e with 2^(e-11) >= x. Why at a power of two, and "
+        "not between two of them?",
+        "That is the smallest power of two that is at least 2048 x, with x as float16 has it. What "
+        "if that is 65536?",
+    ),
+)
+def sticks_at(answer):
+    """A function from a positive x to what x + x + x + ... becomes in float16, in the end."""
+    random = random_of("sticks_at")
+    powers = [2.0**k for k in range(-24, 6)]
+    for x in (1.0, 0.1, 3.0, *powers, *(2.0 ** random.uniform(-20, 5.5, 40))):
+        x = float(np.float16(x))
+        right = float(running_sum(np.full(LONG, x, np.float16), np.float16))
+        said = answer(x)
+        if said != right:
+            return f"x = {x!r}: the sum stands still at {right!r}, and you say {said!r}"
+    return None
+
+
+# ---- chunks --------------------------------------------------------------------------------------
+
+
+def sum_of_chunks(x, size):
+    """Of chunks in float16, and of these in float32, first to last."""
+    chunks = [running_sum(x[at : at + size], np.float16) for at in range(0, len(x), size)]
+    return running_sum(np.array(chunks), np.float32)
+
+
+@exercise(
+    LESSON,
+    "A sum in chunks",
+    hints=(
+        "np.cumsum(chunk, dtype=np.float16)[-1] adds one number after the other in float16; "
+        "x.sum() does not.",
+        "Cut x into x[0:size], x[size:2 * size], and so on; the last one may be shorter.",
+        "The chunks' sums become float32 before they are added, and are added first to last: NumPy "
+        "may add in another order, which gives other last bits.",
+    ),
+)
+def chunked_sum(answer):
+    """A function from x, float16 (n), and a chunk's size to the sum, a float32 number."""
+    random = random_of("chunked_sum")
+    sizes = random.integers(1, 900, (25, 2))
+    for n, size in ((1, 4), (4096, 64), (4096, 5000), (9000, 32), *sizes):
+        low = random.choice([-1.0, 0.0])
+        x = random.uniform(low, 1, int(n)).astype(np.float16)
+        problem = differing(answer(x.copy(), int(size)), sum_of_chunks(x, int(size)))
+        if problem:
+            return f"{n} numbers from {low:g} to 1 in chunks of {size}: {problem}"
+    return None
+
+
+# ---- a tensor core's step ------------------------------------------------------------------------
+
+
+def multiplied_and_added(A, B, C):
+    """C + A B, product by product, in float32."""
+    D = C.copy()
+    for k in range(A.shape[1]):
+        D = D + A[:, k : k + 1].astype(np.float32) * B[k : k + 1].astype(np.float32)
+    return D
+
+
+def tiles(random):
+    """(what they are, A and B in float16, C in float32)."""
+    for _ in range(20):
+        A, B = random.normal(0, 1, (2, 4, 4)).astype(np.float16)
+        yield "ordinary numbers", A, B, random.normal(0, 1, (4, 4)).astype(np.float32)
+    A, B = random.normal(0, 2.0**-9, (2, 4, 4)).astype(np.float16)
+    yield "products below float16's smallest", A * A, B * B, np.zeros((4, 4), np.float32)
+    A, B = random.uniform(200, 2000, (2, 4, 4)).astype(np.float16)
+    yield "products above 65504", A, B, random.normal(0, 1e5, (4, 4)).astype(np.float32)
+    A, B = random.uniform(0, 1, (2, 4, 4)).astype(np.float16)
+    yield "small products on a sum of 4096", A, B, np.full((4, 4), 4096, np.float32)
+    A = np.tile(np.array([1, 1, -1, 1], np.float16), (4, 1))
+    B = np.tile(np.array([[4096], [2.0**-11], [4096], [2.0**-11]], np.float16), (1, 4))
+    yield "sums that cancel", A, B, random.normal(0, 1e-3, (4, 4)).astype(np.float32)
+
+
+@exercise(
+    LESSON,
+    "What a tensor core does in a step",
+    hints=(
+        "A product of two float16 numbers has at most 22 significant bits: it is exact in float32, "
+        "and not in float16. Convert before you multiply.",
+        "Column k of A times row k of B is a 4 by 4 matrix of products: A[:, k, None] * B[k].",
+        "Begin with C, in float32, and add these matrices in the order of k. `@` may add in "
+        "another order, and adding C at the end is another order, too.",
+    ),
+)
+def mma(answer):
+    """A function (A, B, C) -> C + A B: A, B float16 (4, 4), C float32 (4, 4); float32 (4, 4)."""
+    for what, A, B, C in tiles(random_of("mma")):
+        problem = differing(answer(A.copy(), B.copy(), C.copy()), multiplied_and_added(A, B, C))
+        if problem:
+            return f"{what}: {problem}"
+    return None
+
+
+# ---- batch normalisation -------------------------------------------------------------------------
+
+
+@exercise(
+    LESSON,
+    "Break batch normalisation",
+    hints=(
+        "The mean is 0, so the sum of squares is n times c^2, if float16 can say that. When can it "
+        "not?",
+        "Long sums do not always grow: where does a running sum of c^2 stand still?",
+        "It becomes Inf only if it gets there before it stands still, at 2048 c^2: both n c^2 and "
+        "2048 c^2 must be too large. Or c^2 itself is. Or try: a loop over c with np.cumsum.",
+    ),
+)
+def breaking_amplitude(answer):
+    """A function from n to the smallest power of two c at which the running float16 sum of the
+    squares of n numbers, each c or -c, is Inf."""
+    for n in (1, 2, 3, 16, 60, 64, 100, 1000, 1023, 1024, 2000, 4096, 50_000):
+        said, right = answer(n), amplitude_that_breaks(n)
+        if said != right:
+            return f"n = {n}: the sum first becomes Inf at c = {right:g}, and you say {said!r}"
+    return None
+
+
+def amplitude_that_breaks(n: int) -> float:
+    """Tried out."""
+    for k in range(-2, 9):
+        square = np.full(min(n, LONG), 4.0**k).astype(np.float16)
+        if math.isinf(running_sum(square, np.float16)):
+            return 2.0**k
+    raise AssertionError("256^2 is Inf in float16")
+
+
+def batches(random):
+    """(what they are, numbers in float16 (n))."""
+    for _ in range(10):
+        yield "ordinary numbers", random.normal(0, 1, 128).astype(np.float16)
+    yield "pixels from 0 to 255", random.uniform(0, 255, 4096).astype(np.float16)
+    yield "numbers up to 60000", random.uniform(-60000, 60000, 300).astype(np.float16)
+    yield "a mean of 4000 with a deviation of 8", random.normal(4000, 8, 128).astype(np.float16)
+    yield "numbers around 1e-4", random.normal(0, 1e-4, 128).astype(np.float16)
+    yield "all the same", np.full(128, 7, np.float16)
+
+
+@exercise(
+    LESSON,
+    "Mend batch normalisation",
+    hints=(
+        "x may stay float16, and so may the result. What lies between need not: convert x to "
+        "float32 first, and round at the very end.",
+        "If float32 sums are still wrong: the mean of squares minus the square of the mean "
+        "subtracts two large numbers that are nearly the same.",
+        "Take the mean, then the mean of the squares of x - mean, all in float32; eps goes under "
+        "the root.",
+    ),
+)
+def normalized(answer):
+    """A function from x, float16 (n), to (x - mean) / sqrt(variance + 1e-5) in float16."""
+    for what, x in batches(random_of("normalized")):
+        said = np.asarray(answer(x.copy()))
+        if said.shape != x.shape or said.dtype != x.dtype:
+            return f"it is {said.dtype} {said.shape}, and should be {x.dtype} {x.shape}"
+        exact, bound = normalized_exactly(x)
+        wrong = ~(np.abs(said.astype(np.float64) - exact) <= bound)  # which NaN is, too
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            return (
+                f"{what}: {wrong.sum()} of {len(x)} numbers are wrong; {x[at]} became {said[at]}, "
+                f"and should be {exact[at]:.5g}"
+            )
+    return None
+
+
+def normalized_exactly(x):
+    """In float64, and by how much an answer may be off: one rounding to float16, a dozen to
+    float32, and a mean in float32 that is off by as much as one rounding of each number."""
+    x = x.astype(np.float64)
+    root = math.sqrt(x.var() + 1e-5)
+    y = (x - x.mean()) / root
+    single = 2.0**-24
+    return y, np.abs(y) * (2.0**-11 + 12 * single) + 2.0**-25 + 2 * single * np.abs(x).max() / root

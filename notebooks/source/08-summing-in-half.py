@@ -1,0 +1,466 @@
+# %% [markdown]
+# # 8. Summing in half
+#
+# **What must be summed in float32?** A rounded number is off by one part in two thousand at most, and that is often good enough. A rounded *sum* is another matter: it is rounded as many times as it has terms. This lesson adds in float16 and looks at where that goes wrong, where NumPy only seems to do it, and where, against all warnings, it does no harm.
+#
+# - **You need**: minifp with its `plot` extra, and about a minute.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **Nothing was arranged with the exponent dial**: it is at 0 throughout.
+
+# %%
+import math
+from functools import partial
+from itertools import islice
+
+import numpy as np
+from IPython.display import Markdown
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import models, nn, optim, teach
+from minifp.teach.drawings import summing_in_half as drawing
+
+teach.begin("08-summing-in-half")
+
+# %% [markdown]
+# ## 1. One and one and one
+#
+# ### Predict
+#
+# 4,096 ones are added in float16, one after the other, each partial sum rounded. The result?
+
+# %%
+counted = teach.predict("4,096 ones, added in float16, are", ones=...)
+counted
+
+# %% [markdown]
+# NumPy has float16. Below are eleven ways to add (or to multiply and add) 4,096 ones of it. In how many of them does NumPy add in float16?
+
+# %%
+calls = teach.predict("Of eleven calls, how many add in float16?", calls=...)
+calls
+
+# %% [markdown]
+# ### Run
+
+# %%
+column = np.ones((4096, 2), np.float16)  # two columns of ones
+row, v = np.ones((2, 4096), np.float16), np.ones(4096, np.float16)
+
+ways = {
+    "row @ column": lambda: (row @ column)[0, 0],
+    "np.dot(v, v)": lambda: np.dot(v, v),
+    "np.inner(v, v)": lambda: np.inner(v, v),
+    "np.tensordot(row, column, 1)": lambda: np.tensordot(row, column, 1)[0, 0],
+    "np.einsum('ij,jk->ik', row, column)": lambda: np.einsum("ij,jk->ik", row, column)[0, 0],
+    "the same with optimize=True": lambda: np.einsum("ij,jk->ik", row, column, optimize=True)[0, 0],
+    "v.sum()": lambda: v.sum(),
+    "row.sum(axis=1)": lambda: row.sum(axis=1)[0],
+    "column.sum(axis=0)": lambda: column.sum(axis=0)[0],
+    "column.mean(axis=0) * 4096": lambda: column.mean(axis=0)[0] * np.float32(4096),
+    "np.cumsum(v)[-1]": lambda: np.cumsum(v)[-1],
+}
+sums = {name: float(way()) for name, way in ways.items()}
+in_half = [name for name, found in sums.items() if found != 4096]
+lines = "\n".join(f"| `{name}` | {found:,.0f} |" for name, found in sums.items())
+Markdown(f"| call | result |\n|---|---|\n{lines}")
+
+# %% [markdown]
+# ### Explain
+
+# %%
+last = sums["np.cumsum(v)[-1]"]
+with fp.precision("mixed,reduce=float16"):
+    ours = fp.tensor(v).sum().item()
+assert last == ours == 2048
+assert "column.sum(axis=0)" in in_half and sums["v.sum()"] == sums["row @ column"] == 4096
+counted.explain(
+    last,
+    "From 2,048 on, float16 numbers lie 2 apart. 2,048 + 1 lies in the middle between 2,048 and "
+    "2,050, and goes to the even one: 2,048. From there the sum does not move, however many ones "
+    f"still come. minifp does the same when it is told to: `reduce=float16` gives {ours:,.0f}.",
+)
+
+# %%
+assert 2 <= len(in_half) <= 5
+calls.explain(
+    len(in_half),
+    f"With NumPy {np.__version__}: {', '.join(f'`{name}`' for name in in_half)}. Products go "
+    "through float32, a mean asks for float32, and a sum along memory adds in pairs, so that no "
+    "partial sum gets long. The same `sum` *across* memory adds row after row in float16. So it "
+    "depends on the layout of an array, and of course on the version. Two lessons: an experiment "
+    "that says *`@` in float16 is accurate enough* may have measured float32; and code that was "
+    "right for rows may be wrong for columns. In minifp a precision says how sums are made, for "
+    "every operation alike.",
+)
+
+# %% [markdown]
+# ## 2. The longer, the worse
+#
+# Dot products of K numbers between 0 and 1, as a layer with K inputs computes them. All three ways get the same float16 numbers and store the result in float16; they differ in how they add.
+#
+# ### Predict
+#
+# What is the relative error, in percent, of a dot product of 16,384 such numbers whose partial sums are float16?
+
+# %%
+long = teach.predict("The error at K = 16,384 is", percent=...)
+long
+
+# %% [markdown]
+# And a sum that every language model has: the denominator of its softmax. An untrained model gives all 10,000 words of its vocabulary the same chance, so its loss should be $\ln 10{,}000 \approx 9.21$. What will it be if that denominator is summed in float16?
+
+# %%
+untrained = teach.predict("The loss of an untrained model of 10,000 words is", nats=...)
+untrained
+
+# %% [markdown]
+# ### Run
+
+# %%
+WAYS = ("float16", "chunked:64", "float32")
+LENGTHS = [4**k for k in range(3, 8)]
+
+
+def error(K, way):
+    """The mean relative error of eight dot products of K numbers."""
+    random = np.random.default_rng(0)
+    a = random.random((8, 1, K)).astype(np.float16)
+    b = random.random((8, K, 1)).astype(np.float16)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    with fp.precision(f"mixed,accumulate={way}"):
+        y = (fp.tensor(a) @ fp.tensor(b)).numpy().astype(np.float64)
+    return float(np.mean(abs(y / exact - 1)))
+
+
+def loss(words, way):
+    """The cross entropy of logits that are all 0."""
+    with fp.precision(f"mixed,reduce={way}"):
+        logits = fp.tensor(np.zeros((1, words), np.float16))
+        return F.cross_entropy(logits, fp.tensor([0])).item()
+
+
+errors = {way: [error(K, way) for K in LENGTHS] for way in WAYS}
+losses = {f"{n:,}": (loss(n, "float16"), loss(n, "float32")) for n in (10_000, 32_000)}
+
+teach.show(
+    drawing.errors_and_losses(LENGTHS, errors, losses),
+    "The relative error of a dot product of K positive numbers, whose partial sums are float16, "
+    "float16 in chunks of 64 that are added in float32, or float32. The first grows with K, the "
+    "others stay at the rounding of the result. Inset: the loss of an untrained language model; "
+    "the square is what a float16 sum makes of it, the diamond what it should be. Nothing was "
+    "arranged: the exponent dial is at 0.",
+    ("sum", *(f"K = {K:,}" for K in LENGTHS)),
+    [(way, *found) for way, found in errors.items()]
+    + [
+        (f"loss, {name} words: {half:.2f} for {right:.2f}", *[""] * len(LENGTHS))
+        for name, (half, right) in losses.items()
+    ],
+)
+
+# %% [markdown]
+# ### Explain
+
+# %%
+worst = errors["float16"][-1]
+teach.expect_failure("relative error of a float16 sum of 16,384 products", worst, above=0.3)
+assert max(errors["float32"]) < 2**-11 and max(errors["chunked:64"]) < 2e-3
+short = errors["float16"][0]
+long.explain(
+    100 * worst,
+    f"At K = {LENGTHS[0]} it was {short:.2%}, which nobody would notice. The error does not only add "
+    "up: the sum *stands still* when what comes is smaller than half the distance to the next "
+    f"number. With partial sums in float32 it is {errors['float32'][-1]:.3%} at every K, which is "
+    "the one rounding of the result. Chunks of 64 with float32 between them do nearly as well "
+    f"({errors['chunked:64'][-1]:.3%}): short sums in few bits are what float8 hardware does.",
+)
+
+# %%
+(half, right), (other, other_right) = losses.values()
+teach.expect_failure("the loss of 10,000 words, summed in float16", half, below=8)
+assert abs(right - math.log(10_000)) < 1e-3 and half == other
+untrained.explain(
+    half,
+    f"The sum of 10,000 ones stands still at 2,048, and ln 2,048 is {math.log(2048):.2f}. With "
+    f"32,000 words it is {other:.2f} again, and should be {other_right:.2f}. This is the kind of "
+    "error that looks like good news: **a loss that is lower than it can be**. It costs nothing to "
+    "know what an untrained model's loss must be, and to look.",
+)
+
+# %% [markdown]
+# ## 3. Where it does break: batch normalisation
+#
+# Batch normalisation takes the mean and the variance of a whole batch: sums over all pictures and all pixels. LeNet gets raw pixels of digits, 0 to 16, and normalises them itself. There are 64 pictures of 64 pixels in a batch.
+#
+# ### Predict
+
+# %%
+raw = teach.predict(
+    "With statistics summed in float16, this network",
+    of=("learns as well", "learns worse", "learns nothing"),
+    choice=...,
+)
+raw
+
+# %% [markdown]
+# ### Run
+
+# %%
+train, test = fp.data.digits(normalize=False)
+
+
+def batches(size, scale, epochs):
+    """Batches of pixels times `scale`."""
+    x, t = train.arrays
+    data = fp.data.TensorDataset(x * np.float32(scale), t)
+    loader = fp.data.DataLoader(data, batch_size=size, shuffle=True, seed=0)
+    for _ in range(epochs):
+        yield from loader
+
+
+def trained(build, precision, data, scale):
+    """Train a model; it, its losses, and its accuracy on pictures that were held out, in percent."""
+    fp.manual_seed(0)
+    with fp.precision(precision):
+        model = build()
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), diagnose=False)
+    losses = []
+    for x, t in data:
+        loss = F.cross_entropy(model(x), t)
+        optimizer.minimize(loss)
+        losses.append(loss.item())
+    model.eval()
+    x, t = test.arrays
+    with fp.no_grad():
+        said = model(fp.tensor(x * np.float32(scale))).numpy().argmax(1)
+    return model, losses, 100 * np.mean(said == t)
+
+
+LeNet = partial(models.LeNet, classes=10, size=8)
+
+
+def behind_a_norm():
+    """LeNet that normalises its pictures itself."""
+    return nn.Sequential(nn.BatchNorm2d(1), LeNet())
+
+
+EPOCHS = teach.fast_or(5, 2)
+SETTINGS = {
+    "float32 sums, pixels 0 to 16": ("mixed", 1),
+    "float16 sums, pixels 0 to 16": ("mixed,reduce=float16", 1),
+    "float16 sums, pixels 0 to 1": ("mixed,reduce=float16", 1 / 16),
+    "chunks of 32, pixels 0 to 16": ("mixed,reduce=chunked:32", 1),
+}
+found = {
+    name: trained(behind_a_norm, precision, batches(64, scale, EPOCHS), scale)[1:]
+    for name, (precision, scale) in SETTINGS.items()
+}
+lines = [
+    f"| {name} | {np.mean(losses[-20:]):.2f} | {accuracy:.1f}% |"
+    for name, (losses, accuracy) in found.items()
+]
+Markdown("| statistics | loss at the end | accuracy |\n|---|---|---|\n" + "\n".join(lines))
+
+# %% [markdown]
+# ### Explain
+
+# %%
+good, broken, small, chunks = (accuracy for _, accuracy in found.values())
+stuck = np.mean(found["float16 sums, pixels 0 to 16"][0][-20:])
+squares = float(np.square(train.arrays[0] - train.arrays[0].mean()).mean()) * 64 * 64
+teach.expect_failure("accuracy with statistics in float16, in percent", broken, below=30)
+assert good > 85 and small > 85 and chunks > 85
+assert squares > 65504 and abs(stuck - math.log(10)) < 0.1
+raw.explain(
+    "learns nothing",
+    f"The squares of a batch add up to about {squares:,.0f}, and float16 ends at 65,504: the "
+    "variance is Inf, and every pixel divided by Inf is 0. All pictures look alike to the network, "
+    f"so the loss stays at that of guessing, {stuck:.2f} (ln 10 is {math.log(10):.2f}). No step was "
+    f"skipped and nothing was NaN: **nothing told you**. Accuracy: {broken:.0f}% instead of "
+    f"{good:.0f}%.\n\nTwo cures. Sums in float32, or in chunks of 32, reach {good:.0f}% and "
+    f"{chunks:.0f}%; or pixels from 0 to 1, {small:.0f}% with the same float16 sums. The second is "
+    "luck that a larger batch uses up; the first is what the paper asks for: statistics and softmax "
+    "are summed in float32, and stored in float16.",
+)
+
+# %% [markdown]
+# ## 4. Where it does not break
+#
+# The gradient of a convolution's weight sums over all pictures and all places: with 256 pictures of 64 pixels there are 16,384 products in each. In part 2 such sums were off by tens of percent. Now train LeNet with exactly these sums in float16, and all others in float32. (In minifp `wgrad:accumulate=float16` says that.)
+#
+# ### Predict
+#
+# By how many points will its accuracy be lower?
+
+# %%
+weight_sums = teach.predict(
+    "With weight gradients summed in float16, accuracy is lower by", points=...
+)
+weight_sums
+
+# %% [markdown]
+# ### Run
+
+# %%
+HALF = "mixed,wgrad:accumulate=float16"
+
+
+def first_gradient(precision):
+    """Of all weights, of one batch, unscaled."""
+    fp.manual_seed(0)
+    with fp.precision(precision):
+        model = LeNet()
+        optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+    x, t = next(batches(256, 1 / 16, 1))
+    optimizer.backward(F.cross_entropy(model(x), t))
+    optimizer.unscale_()
+    return np.concatenate([p.grad.numpy().ravel().astype(np.float64) for p in model.parameters()])
+
+
+exact, rounded = first_gradient("mixed"), first_gradient(HALF)
+cosine = exact @ rounded / np.linalg.norm(exact) / np.linalg.norm(rounded)
+off = np.linalg.norm(exact - rounded) / np.linalg.norm(exact)
+
+STEPS = teach.fast_or(120, 30)
+full, halved = (
+    trained(LeNet, precision, islice(batches(256, 1 / 16, 40), STEPS), 1 / 16)[2]
+    for precision in ("mixed", HALF)
+)
+
+# %% [markdown]
+# ### Explain
+
+# %%
+assert cosine > 0.999 and off < 0.05 and abs(full - halved) < 3
+weight_sums.explain(
+    full - halved,
+    f"{halved:.1f}% against {full:.1f}%: no effect that one run could show. The gradient that float16 "
+    f"sums give is off by {off:.2%}, and its direction is the same (cosine {cosine:.6f}). Why not "
+    "tens of percent? Because its terms have *both signs*: the sum stays small, and so do the "
+    "distances between numbers. What stands still is a sum of many positive numbers: squares, "
+    "exponentials, counts.\n\nThis is a negative result, and worth as much as the others: **how "
+    "long** a sum is decides less than **what** it adds. That hardware sums products in float32 "
+    "anyway is insurance, and costs little. For networks larger than this one it has been shown to "
+    "matter (Wang and others, 2018).",
+)
+
+# %% [markdown]
+# ## Your turn: where does a sum stand still?
+#
+# Ones stand still at 2,048. In general?
+
+
+# %%
+def sticks_at(x):
+    """x: a positive number of float16, at least 2^-24. Returns what x + x + x + ... becomes if each
+    partial sum is rounded to float16, in the end; Inf if it does."""
+    ### BEGIN SOLUTION
+    stands = 2.0 ** math.ceil(math.log2(2048 * x))
+    return stands if stands <= 65504 else math.inf
+    ### END SOLUTION
+
+
+# %%
+teach.check(sticks_at)
+
+# %% [markdown]
+# ## Your turn: chunks
+
+
+# %%
+def chunked_sum(x, size):
+    """x: float16 (n). Returns its sum, a float32 number: chunks of `size` are added in float16, one
+    number after the other, and their sums in float32, first to last."""
+    ### BEGIN SOLUTION
+    total = np.float32(0)
+    for at in range(0, len(x), size):
+        total += np.float32(np.cumsum(x[at : at + size], dtype=np.float16)[-1])
+    return total
+    ### END SOLUTION
+
+
+# %%
+teach.check(chunked_sum)
+
+# %% [markdown]
+# ## Your turn: a tensor core
+#
+# The first tensor cores (V100) did this in a cycle: multiply two 4 by 4 matrices of float16, exactly, and add the products to a 4 by 4 matrix of float32. Here they are added in a fixed order: D begins as C, then come the products of the first column of A with the first row of B, then of the second, and so on; each addition is rounded to float32.
+
+
+# %%
+def mma(A, B, C):
+    """A, B: float16 (4, 4). C: float32 (4, 4). Returns C + A B, float32 (4, 4)."""
+    ### BEGIN SOLUTION
+    D = C.copy()
+    for k in range(4):
+        D += A[:, k, None].astype(np.float32) * B[k].astype(np.float32)
+    return D
+    ### END SOLUTION
+
+
+# %%
+teach.check(mma)
+
+# %% [markdown]
+# It is judged to the last bit. With it, `C = mma(A[:, k:k+4], B[k:k+4], C)` in a loop over k is a dot product of any length. What becomes of the error of part 2 if you round C to float16 after each of these steps?
+#
+# ## Your turn: break batch normalisation
+#
+# A batch has n numbers; each is c or -c, and their mean is 0. Its variance needs the sum of n squares, in float16, one after the other. From which power of two c on is that Inf?
+
+
+# %%
+def breaking_amplitude(n):
+    """n: how many numbers. Returns the smallest power of two c whose n squares add up to Inf."""
+    ### BEGIN SOLUTION
+    c = 1.0
+    while not np.isinf(np.cumsum(np.full(n, c * c).astype(np.float16), dtype=np.float16)[-1]):
+        c *= 2
+    return c
+    ### END SOLUTION
+
+
+# %%
+teach.check(breaking_amplitude)
+
+# %% [markdown]
+# ## Your turn: and mend it
+
+
+# %%
+def normalized(x):
+    """x: float16 (n), any numbers that are finite. Returns (x - mean) / sqrt(variance + 1e-5),
+    rounded once, float16 (n). The variance divides by n."""
+    ### BEGIN SOLUTION
+    x = x.astype(np.float32)
+    x = x - x.mean()
+    return (x / np.sqrt(np.square(x).mean() + np.float32(1e-5))).astype(np.float16)
+    ### END SOLUTION
+
+
+# %%
+teach.check(normalized)
+
+# %% [markdown]
+# ## To try
+#
+# 1. In part 2, draw the numbers from `random.normal` instead of `random.random`, and take the error relative to the sum of magnitudes. What does part 4 say about the result?
+# 2. In part 3, which pixels does `reduce=float16` bear if the batch has 16 pictures instead of 64? Use `breaking_amplitude`, then try it.
+# 3. `"mixed,accumulate=float16"` sums the products of all layers in float16, forward too. Does part 4 change?
+#
+# ## What would change on a real GPU
+#
+# - **Products**: tensor cores take float16 and sum in float32, so part 2's first line is not what you meet there, unless you ask for it: GeForce cards and some libraries offer sums in float16 because they are faster.
+# - **Their order and rounding**: products of a block are added together and cut off, not rounded one after the other (Fasi and others, 2021, measured it). The last bits differ from `mma`'s.
+# - **Reductions**: not tensor cores but ordinary kernels make them, in what their author wrote. CuPy's own are not NumPy's: measure part 1 again there before you trust it.
+# - **float8**: tensor cores of H100 keep about 14 bits of sums of float8 products, which is why DeepSeek-V3 adds chunks of 128 in float32.
+#
+# ## What to read next
+#
+# - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.3: which sums need float32.
+# - N. Wang and others (2018), *Training Deep Neural Networks with 8-bit Floating Point Numbers*, [arXiv:1812.08011](https://arxiv.org/abs/1812.08011), section 3.1: sums in chunks.
+# - M. Fasi, N. Higham, M. Mikaitis and S. Pranesh (2021), *Numerical behavior of NVIDIA tensor cores*, PeerJ Computer Science 7:e330.
+# - DeepSeek-AI (2024), *DeepSeek-V3*, [arXiv:2412.19437](https://arxiv.org/abs/2412.19437), section 3.3.2.
+# - N. Higham (2002), *Accuracy and Stability of Numerical Algorithms*, chapter 4: summation.
+# - In minifp: [docs/precision.md](../docs/precision.md), "Sums".
