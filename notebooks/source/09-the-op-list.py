@@ -1,0 +1,575 @@
+# %% [markdown]
+# # 9. The list of operations
+#
+# **Which may be float16?** Libraries that cast by themselves have a list: these operations in float16, those in float32, the rest as it comes. This lesson asks where such a list comes from. It breaks a network at nine places, once for each format, and looks at what accuracy says of it, and where accuracy says nothing although something is wrong.
+#
+# - **You need**: minifp with its `plot` extra, and about two minutes. What float16 sums are: lesson 8.
+# - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
+# - **What was arranged**: each network has one operation more than it needs, and pixels that make it hard for that operation (raw, from 0 to 16, or as bytes). The exponent dial is at 0.
+
+# %%
+from collections import Counter
+from functools import partial
+
+import numpy as np
+from IPython.display import Markdown
+
+import minifp as fp
+import minifp.nn.functional as F
+from minifp import models, nn, optim, teach
+from minifp.scope.tracing.trace import trace
+from minifp.teach.drawings import the_op_list as drawing
+
+teach.begin("09-the-op-list")
+
+# %% [markdown]
+# ## 1. A list, and what it does
+#
+# minifp's precision `autocast` keeps weights in float32 and casts the inputs of each operation as a table says, which is that of PyTorch.
+#
+# ### Predict
+#
+# Of all operations in this table, how many percent work in float32?
+
+# %%
+wide = teach.predict("Operations that work in float32", percent=...)
+wide
+
+# %% [markdown]
+# ### Run
+
+# %%
+table = list(fp.op_list())
+formats = Counter(row.format for row in table)
+looked_at = ("linear", "exp", "softmax", "batch_norm", "relu", "max_pool2d", "cross_entropy")
+lines = [
+    f"| `{row.operation}` | {row.format} | {row.reason} |"
+    for row in table
+    if row.operation in looked_at
+]
+Markdown("| operation | format | why |\n|---|---|---|\n" + "\n".join(lines))
+
+# %% [markdown]
+# What that comes to in a step of a perceptron: the trace names each kernel, and in which formats it read and wrote.
+
+# %%
+train, test = fp.data.digits(normalize=False)
+with fp.precision("autocast"):
+    model = models.MLP(64, 64, 10)
+    optimizer = fp.MixedOptimizer(optim.Adam(model.parameters()))
+x, t = next(iter(fp.data.DataLoader(train, batch_size=32)))
+optimizer.backward(F.cross_entropy(model(x), t))
+traced = trace(optimizer.backwards[0], optimizer.scale, repeats=1).rows
+lines = [
+    f"| {row.operation} | {', '.join(row.inputs)} | {', '.join(row.outputs)} | {row.role} |"
+    for row in traced
+    if row.phase == "forward"
+]
+Markdown("| operation | reads | writes | kind |\n|---|---|---|---|\n" + "\n".join(lines))
+
+# %% [markdown]
+# ### Explain
+
+# %%
+share = formats["float32"] / len(table)
+casts = sum(row.operation == "cast" for row in traced)
+narrow = formats["float16"]
+assert 0.2 < share < 0.5 and narrow < formats["float32"] and casts >= 4
+assert {row.operation: row.format for row in table}["softmax"] == "float32"
+wide.explain(
+    100 * share,
+    f"{formats['float32']} of {len(table)}; {narrow} work in float16, and {formats['given']} take what "
+    "they are given. So float16 is a *short* list: products, in which a network spends nearly all of "
+    "its arithmetic. The rest is told apart by harm: what grows, sums or divides goes to float32, and "
+    "what is cheap and harmless is left alone, because casting costs as much as the operation: "
+    f"{casts} of the {len(traced)} kernels of this step are casts.",
+)
+
+# %% [markdown]
+# ## 2. Nine places to break
+#
+# Each row of the picture below is a network or a training loop with one suspect. Each column says in which format that suspect works; all else is left as it is.
+#
+# | row | what it is | pixels |
+# |---|---|---|
+# | exp | log(1 + exp(x)) before the network | 0 to 16 |
+# | softmax | pixels are weighed by a softmax | 0 to 1 |
+# | batch norm | pixels are normalised by the batch | 0 to 16 |
+# | norm | pictures are divided by their length | 0 to 255 |
+# | loss | the cross entropy | 0 to 1 |
+# | pow | x to the power of 4 before the network | 0 to 16 |
+# | Adam | both moments are stored in the format | 0 to 1 |
+# | decay | λ times all weights squared is added to the loss, λ = 0.00001 | 0 to 1 |
+# | clip order | gradients are clipped before they are unscaled; S = 1024 where float16 needs one | 0 to 1 |
+#
+# The columns are float32, bfloat16, float16 with sums in float32 inside, and float16 with sums in float16 too.
+#
+# ### Predict
+#
+# There are 27 cells that are not float32. In how many will accuracy fall by more than 5 points?
+
+# %%
+fallen = teach.predict("Of 27 cells, how many lose more than 5 points?", cells=...)
+fallen
+
+# %% [markdown]
+# Before you go on, go through the rows and say of each cell whether it will fall, and why: because numbers get too large, too small, or too coarse?
+#
+# ### Run
+
+# %%
+COLUMNS = ("float32", "bfloat16", "float16", "and sums")
+SUMS = "reduce=float16,accumulate=float16"
+EPOCHS = teach.fast_or(4, 1)
+perceptron = partial(models.MLP, 64, 64, 10)
+
+
+class Behind(nn.Module):
+    """A perceptron behind a function of its pixels (N, 64)."""
+
+    def __init__(self, before):
+        self.before, self.net = before, perceptron()
+
+    def forward(self, x):
+        return self.net(self.before(x.flatten(1)))
+
+
+class Weighed(nn.Module):
+    """A perceptron that weighs its pixels by a softmax."""
+
+    def __init__(self):
+        self.attention, self.net = nn.Linear(64, 64), perceptron()
+
+    def forward(self, x):
+        x = x.flatten(1)
+        return self.net(64 * x * F.softmax(4 * self.attention(x), dim=1))
+
+
+def adam(model):
+    return fp.MixedOptimizer(optim.Adam(model.parameters(), lr=3e-3), diagnose=False)
+
+
+def usual_step(optimizer, model, loss):
+    optimizer.minimize(loss)
+
+
+def trained(
+    precision, build=perceptron, pixels=1, loss=F.cross_entropy, optimizer=adam, step=usual_step
+):
+    """The accuracy of a network on pictures that were held out, in percent.
+
+    pixels: the largest one, where raw ones go to 16. A run that gives up keeps what it has learned.
+    """
+    fp.manual_seed(0)
+    scale = np.float32(pixels / 16)
+    x, t = train.arrays
+    loader = fp.data.DataLoader(
+        fp.data.TensorDataset(x * scale, t), batch_size=32, shuffle=True, seed=0
+    )
+    with fp.precision(precision):
+        model = build()
+        chosen = optimizer(model)
+        try:
+            for _ in range(EPOCHS):
+                for images, digits in loader:
+                    step(chosen, model, loss(model(images), digits))
+        except fp.TrainingError:  # 50 steps in a row were skipped
+            pass
+        model.eval()
+        with fp.no_grad():
+            said = model(fp.tensor(test.arrays[0] * scale)).numpy().argmax(1)
+    return 100 * np.mean(said == test.arrays[1])
+
+
+# %% [markdown]
+# Decay and clipping are written out, because they are what people write themselves:
+
+# %%
+LAMBDA = 1e-5
+
+
+def penalty(model):
+    """λ times the sum of all squared weights, as a part of the loss."""
+    return LAMBDA * sum((p * p).sum() for p in model.parameters())
+
+
+def decayed_step(optimizer, model, loss):
+    optimizer.minimize(loss + penalty(model))
+
+
+def clipping_step(S, clip_first):
+    """A step with a constant loss scale S, which clips gradients to a norm of 1."""
+
+    def step(optimizer, model, loss):
+        (loss * S).backward()
+        parameters = list(model.parameters())
+        if clip_first:
+            optim.clip_grad_norm_(parameters, 1.0)  # the mistake: these are S times the gradients
+        for p in parameters:
+            p.grad = p.grad / S
+        if not clip_first:
+            optim.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def sgd(model):
+    return optim.SGD(model.parameters(), lr=0.5)
+
+
+# %% [markdown]
+# And the rows: of each a function of the column, which trains.
+
+
+# %%
+def row_of(operation, **network):
+    """One operation of a network in each format: autocast with one line of its table changed."""
+    texts = {
+        "float32": f"autocast,{operation}=float32",
+        "bfloat16": f"autocast,{operation}=bfloat16",
+        "float16": f"autocast,{operation}=float16",
+        "and sums": f"autocast,{SUMS},{operation}=float16",
+    }
+    return lambda column: trained(texts[column], **network)
+
+
+def adam_row(column):
+    sums, state = (f",{SUMS}", "float16") if column == "and sums" else ("", column)
+    return trained(f"mixed{sums},optimizer_state={state}")
+
+
+def decay_row(column):
+    half = {"float16": "mixed,loss_scale=off", "and sums": f"mixed,loss_scale=off,{SUMS}"}
+    return trained(half.get(column, column), step=decayed_step)
+
+
+def clip_row(column, clip_first=True, optimizer=sgd):
+    texts = dict(zip(COLUMNS, ("float32", "autocast-bfloat16", "autocast", f"autocast,{SUMS}")))
+    S = 1.0 if column in ("float32", "bfloat16") else 1024.0
+    return trained(texts[column], optimizer=optimizer, step=clipping_step(S, clip_first))
+
+
+ROWS = {
+    "exp": row_of("exp", build=lambda: Behind(lambda x: fp.log(1 + fp.exp(x))), pixels=16),
+    "softmax": row_of("softmax", build=Weighed),
+    "batch norm": row_of("batch_norm", build=lambda: nn.Sequential(nn.BatchNorm2d(1), perceptron()), pixels=16),
+    "norm": row_of("norm", build=lambda: Behind(lambda x: 8 * x / x.norm(dim=1, keepdim=True)), pixels=255),
+    "loss": row_of("cross_entropy"),
+    "pow": row_of("pow", build=lambda: Behind(lambda x: x**4 / 20_000), pixels=16),
+    "Adam": adam_row,
+    "decay": decay_row,
+    "clip order": clip_row,
+}  # fmt: skip
+accuracy = {name: [row(column) for column in COLUMNS] for name, row in ROWS.items()}
+changes = {name: [a - found[0] for a in found] for name, found in accuracy.items()}
+
+teach.show(
+    drawing.heat_map(COLUMNS, changes),
+    "Accuracy where one operation works in another format, less that in float32, in points; bold "
+    "where more than 5 points are lost. float16 fails where numbers leave its range (exp, pow, "
+    "Adam, clip order), and with float16 sums batch norm and norm fail too. Pixels were made hard "
+    "for the operation (see the table above); the exponent dial is at 0. One seed, so differences "
+    "of a point are noise.",
+    ("operation", "accuracy in float32", *(f"{column}, change" for column in COLUMNS[1:])),
+    [(name, accuracy[name][0], *found[1:]) for name, found in changes.items()],
+)
+
+# %% [markdown]
+# ### Explain
+
+# %%
+cells = {(name, c): d for name, row in changes.items() for c, d in zip(COLUMNS[1:], row[1:])}
+broken = {cell for cell, change in cells.items() if change < -5}
+expected = {("batch norm", "and sums"), ("norm", "and sums")}
+expected |= {(name, c) for name in ("exp", "pow", "Adam", "clip order") for c in COLUMNS[2:]}
+
+for name, column in sorted(expected):
+    teach.expect_failure(f"{name} in {column}, points lost", -cells[name, column], above=20)
+assert broken == expected
+fallen.explain(
+    len(broken),
+    "Three kinds of cells.\n\n"
+    "- **Out of range**: exp(16) is 8.9 million, 16 to the power of 4 is 65,536, and float16 ends at "
+    "65,504. Adam's second moment is at the other end (part 4). bfloat16, with float32's range and "
+    "three bits less of digits, loses in *no* row: what breaks networks of this size is range, not "
+    "digits.\n"
+    "- **Only with float16 sums**: batch norm and norm. The *operation* may read and write float16; "
+    "what its inside sums may not. Kernels that sum in float32 inside need no place in a list, and "
+    "that is how batch norm is treated by minifp and by cuDNN.\n"
+    "- **Not at all**: softmax and the loss over ten classes. They are on the float32 list of every "
+    "library for reasons that this task does not have (lesson 8 has one: 10,000 words). A list is made "
+    "for all networks, so it is more careful than yours may need.\n\n"
+    "One more row shows no fall, and is wrong all the same: decay (part 5).",
+)
+
+# %% [markdown]
+# ## 3. The order of clipping
+#
+# To clip gradients before they are unscaled is a mistake that real programs had for years. With S = 1024, what is clipped to a norm of 1 is divided by 1,024 afterwards.
+#
+# ### Predict
+#
+# SGD with a learning rate of 0.5 loses all it could learn. What accuracy, in percent, does *Adam* reach with the same mistake?
+
+# %%
+with_adam = teach.predict("Adam, clipped before unscaling, reaches", percent=...)
+with_adam
+
+# %% [markdown]
+# ### Run
+
+
+# %%
+def plain_adam(model):
+    return optim.Adam(model.parameters(), lr=3e-3)
+
+
+both = {
+    (name, order): clip_row("float16", clip_first=order == "clip first", optimizer=optimizer)
+    for name, optimizer in (("SGD", sgd), ("Adam", plain_adam))
+    for order in ("unscale first", "clip first")
+}
+lines = [f"| {name} | {order} | {found:.1f}% |" for (name, order), found in both.items()]
+Markdown("| optimizer | order | accuracy |\n|---|---|---|\n" + "\n".join(lines))
+
+# %% [markdown]
+# ### Explain
+
+# %%
+right, wrong = both["SGD", "unscale first"], both["SGD", "clip first"]
+teach.expect_failure("accuracy of SGD that clips first, in percent", wrong, below=20)
+hidden = both["Adam", "clip first"]
+assert right > teach.fast_or(90, 75) and both["Adam", "unscale first"] - hidden < 8
+with_adam.explain(
+    hidden,
+    f"SGD: {right:.0f}% in the right order, {wrong:.0f}% in the wrong one, because all its steps are "
+    "1,024 times too small. Adam divides by the size of its gradients, so a constant factor "
+    f"cancels: {hidden:.0f}% against {both['Adam', 'unscale first']:.0f}%. **A bug that one "
+    "optimizer hides is found by whoever changes the optimizer.** `clip_norm=` of "
+    "`fp.MixedOptimizer` clips what is unscaled, and `clip_grad_norm_` refuses what is not.",
+)
+
+# %% [markdown]
+# ## 4. Adam's second moment
+#
+# Adam divides by $\sqrt{v} + \epsilon$, where v is a mean of squared gradients, of which each step adds a thousandth. The usual ε is 0.00000001.
+#
+# ### Predict
+#
+# Moments in float16 lost everything above. Which accuracy does the same network reach with ε = 0.0001?
+
+# %%
+larger = teach.predict("With ε = 0.0001 and moments in float16, accuracy is", percent=...)
+larger
+
+# %% [markdown]
+# ### Run
+
+
+# %%
+def adam_with(eps):
+    return lambda model: fp.MixedOptimizer(
+        optim.Adam(model.parameters(), lr=3e-3, eps=eps), diagnose=False
+    )
+
+
+by_eps = {
+    (state, eps): trained(f"mixed,optimizer_state={state}", optimizer=adam_with(eps))
+    for state in ("float32", "float16")
+    for eps in (1e-8, 1e-4)
+}
+lines = [f"| {state} | {eps:g} | {found:.1f}% |" for (state, eps), found in by_eps.items()]
+Markdown("| moments | ε | accuracy |\n|---|---|---|\n" + "\n".join(lines))
+
+# %% [markdown]
+# ### Explain
+
+# %%
+g = np.arange(1, 0x3C00, dtype=np.uint16).view(np.float16).astype(np.float64)
+added = (0.001 * g * g).astype(np.float16)
+gone = float(g[added == 0].max())
+teach.expect_failure(
+    "accuracy with ε = 1e-8 and moments in float16", by_eps["float16", 1e-8], below=20
+)
+assert np.float16(1e-8) == 0 and 0.005 < gone < 0.006
+assert by_eps["float32", 1e-4] - by_eps["float16", 1e-4] < 5
+larger.explain(
+    by_eps["float16", 1e-4],
+    f"A thousandth of $g^2$ becomes zero in float16 for every gradient up to {gone:.4f}, and most "
+    "gradients are smaller. Then v is 0 while the first moment is not, and the update is m / ε: with "
+    "ε = 0.00000001 a hundred million times as large as the gradient. (Where ε is float16 as well, it "
+    "is 0 itself, and 0 / 0 is NaN.)\n\nA larger ε mends that here. It is no good advice all the "
+    "same: where $\\sqrt{v}$ is below ε, Adam is plain SGD with a learning rate of lr / ε, and people "
+    "who raised ε have reported networks that learn no more. **Moments belong in float32**, or in few "
+    "bits with a scale for each block.",
+)
+
+# %% [markdown]
+# ## 5. What accuracy does not see
+#
+# Weight decay in the loss has the gradient 2 λ w. The documentation of OpenSeq2Seq warns of it.
+#
+# ### Predict
+#
+# With λ = 0.000001, and without a loss scale: of all weights of the perceptron, how many percent get a decay of exactly zero in float16?
+
+# %%
+no_decay = teach.predict("Weights whose decay is zero", percent=...)
+no_decay
+
+# %% [markdown]
+# ### Run
+
+
+# %%
+def without_decay(precision, strength):
+    """The share of weights for which the gradient of the penalty is zero."""
+    fp.manual_seed(0)
+    with fp.precision(precision):
+        model = perceptron()
+        optimizer = adam(model)
+        optimizer.backward(penalty(model) * (strength / LAMBDA))
+    optimizer.unscale_()
+    gradients = np.concatenate([p.grad.numpy().ravel() for p in model.parameters()])
+    return float(np.mean(gradients == 0))
+
+
+arms = ("float32", "mixed,loss_scale=off", "mixed")
+lost = {(arm, s): without_decay(arm, s) for arm in arms for s in (1e-5, 1e-6)}
+lines = [f"| {arm} | {s:g} | {share:.1%} |" for (arm, s), share in lost.items()]
+Markdown("| precision | λ | no decay |\n|---|---|---|\n" + "\n".join(lines))
+
+# %% [markdown]
+# ### Explain
+
+# %%
+silent = lost["mixed,loss_scale=off", 1e-6]
+teach.expect_failure("the share of weights without decay", silent, above=0.1)
+assert lost["float32", 1e-6] == lost["mixed", 1e-6] == 0
+assert np.float16(2 * 1e-5 * 1e-3) == 0 and abs(cells["decay", "float16"]) < 5
+no_decay.explain(
+    100 * silent,
+    "2 λ w = 0.00000002 for λ = 0.00001 and w = 0.001, and float16 has nothing between 0 and "
+    "0.00000006. **Decay is off, silently, for just the weights that it should hold near zero**, and "
+    f"the row of the heat map says {cells['decay', 'float16']:+.1f} points. Accuracy after a few "
+    "epochs is the wrong instrument for it. Two cures: the loss scale saves these gradients as it "
+    "saves others (last two rows), and, better, decay does not pass through float16 at all: the "
+    "optimizer adds it in float32, from the master weights (`weight_decay=`).",
+)
+
+# %% [markdown]
+# ## Your turn: a list of your own
+#
+# Twelve operations, with inputs as networks have them. Each is to be one of three:
+#
+# - `"float32"`: in float16 something overflows, or the largest relative error is more than 16 times that of one rounding ($2^{-11}$), although sums are made in float32;
+# - `"float16"`: it does neither, and multiplies at least 8 times for each number that it reads or writes, so that casting pays;
+# - `"widest"`: anything else. It takes what it is given, and the wider format where two differ.
+#
+# | operation | of what |
+# |---|---|
+# | `matmul` | 64 by 256 and 256 by 64 positive numbers around 1 |
+# | `conv2d` | 32 channels to 32, 3 by 3, numbers around 1 |
+# | `exp` | numbers with a standard deviation of 5 |
+# | `log` | numbers within 1% of 1 |
+# | `pow` | x to the power of 4, x from 0 to 16 |
+# | `sum` | rows of 4,096 pixels from 0 to 40 |
+# | `layer_norm` | rows of 256 pixels from 0 to 255 |
+# | `softmax` | rows of 100 logits with a standard deviation of 8 |
+# | `relu`, `tanh` | numbers around 0 |
+# | `max_pool2d` | 2 by 2 |
+# | `add` | two positive tensors |
+
+# %%
+### BEGIN SOLUTION
+policy = dict.fromkeys(("matmul", "conv2d"), "float16")
+policy |= dict.fromkeys(("exp", "log", "pow", "sum", "layer_norm", "softmax"), "float32")
+policy |= dict.fromkeys(("relu", "tanh", "max_pool2d", "add"), "widest")
+### END SOLUTION
+
+# %%
+teach.check(policy=policy)
+
+# %% [markdown]
+# ## Your turn: the order
+#
+# What happens between backward and the update, in the right order and in the right format: unscale, add the decay, clip.
+
+
+# %%
+def gradient_to_use(g, S, w, decay, most):
+    """g: gradients times S, float16 (n). w: masters, float32 (n). Returns the gradients to update
+    with, float32 (n): without S, with 2 * decay * w added, and scaled down to a norm (the root of
+    the sum of squares) of at most `most`."""
+    ### BEGIN SOLUTION
+    g = g.astype(np.float32) / np.float32(S) + np.float32(2 * decay) * w
+    norm = np.sqrt(np.sum(np.square(g.astype(np.float64))))
+    return g * np.float32(min(1, most / norm)) if norm else g
+    ### END SOLUTION
+
+
+# %%
+teach.check(gradient_to_use)
+
+# %% [markdown]
+# ## Your turn: what ε must bear
+#
+# A weight's first step with Adam, with its second moment stored in float16: m = g (its bias removed), v is 0.001 g², rounded to float16, and then divided by 0.001. The update is lr · m / (√v + ε). Over all positive float16 gradients g, how large does the update get, in units of lr?
+
+
+# %%
+def largest_update(eps):
+    """eps: above 0. Returns the largest g / (sqrt(v) + eps) of all positive float16 g that are
+    below 1, where v is stored in float16 and all else is exact."""
+    ### BEGIN SOLUTION
+    g = np.arange(1, np.float16(1).view(np.uint16), dtype=np.uint16).view(np.float16)
+    g = g.astype(np.float64)
+    v = (0.001 * g * g).astype(np.float16).astype(np.float64) / 0.001
+    return float(np.max(g / (np.sqrt(v) + eps)))
+    ### END SOLUTION
+
+
+# %%
+teach.check(largest_update)
+
+# %% [markdown]
+# In float32 no first step is larger than 1 lr, whatever ε is. How large must ε be here for 2 lr? And what would it do to gradients of 0.001?
+#
+# ## Your turn: when is decay off?
+#
+# OpenSeq2Seq's warning as a rule. For which weights does 2 λ w become zero in float16, if it is computed exactly and rounded once?
+
+
+# %%
+def largest_without_decay(decay):
+    """decay: λ, a power of two of at most 1/2. Returns the largest w for which 2 λ w becomes 0."""
+    ### BEGIN SOLUTION
+    return 2.0**-25 / (2 * decay)
+    ### END SOLUTION
+
+
+# %%
+teach.check(largest_without_decay)
+
+# %% [markdown]
+# ## To try
+#
+# 1. `trained("autocast-bfloat16,...")`: find an operation that bfloat16 breaks and float16 does not. (Think of digits instead of range: lesson 8's counts.)
+# 2. The row pow with x³ in place of x⁴. And what does it take to break bfloat16?
+# 3. Write exp's row so that no format breaks it: log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)). Most of a list's float32 column could be shorter if formulas were written like this.
+#
+# ## What would change on a real GPU
+#
+# - **Time decides what is worth a cast**: there a product in float16 is several times faster and a cast is a trip to memory, so libraries fuse casts into the kernels beside them.
+# - **Which kernels sum in float32 inside** is up to the library: cuDNN's batch norm does, a kernel that you write yourself does what you wrote.
+# - **bfloat16** would make most of this list unnecessary, as the heat map shows, and it is why most networks are trained in it today.
+#
+# ## What to read next
+#
+# - P. Micikevicius and others (2018), *Mixed Precision Training*, [arXiv:1710.03740](https://arxiv.org/abs/1710.03740), section 3.3: products, reductions, pointwise operations.
+# - PyTorch, *Automatic Mixed Precision*, "Autocast Op Reference": the list, with its three classes.
+# - OpenSeq2Seq, *Mixed Precision Training*, on weight decay; O. Kuchaiev and others (2018), [arXiv:1805.10387](https://arxiv.org/abs/1805.10387).
+# - T. Dettmers and others (2022), *8-bit Optimizers via Block-wise Quantization*, [arXiv:2110.02861](https://arxiv.org/abs/2110.02861): moments in few bits that work.
+# - In minifp: [docs/precision.md](../docs/precision.md), "Autocast" and "Optimizer state in few bits"; `print(fp.op_list())`.
