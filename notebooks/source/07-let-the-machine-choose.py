@@ -227,9 +227,7 @@ def accuracy(model, pixels):
 
 # %%
 spiral = teach.predict(
-    "The rule without a floor",
-    of=("finds an S after some steps", "halves S for ever"),
-    choice=...,
+    "Will the rule find an S?", of=("yes, after some steps", "no, S falls for ever"), choice=...
 )
 spiral
 
@@ -286,7 +284,7 @@ assert floor == 1 and "forward of mul" in stopped and "No loss scale mends" in s
 assert mended > teach.fast_or(85, 70)
 
 spiral.explain(
-    "halves S for ever",
+    "no, S falls for ever",
     f"All {skipped} steps were skipped, and S fell to 2^{fallen:.0f}. The Inf arises in the *forward* "
     "pass, where there is no S: no S can help. Users of early libraries watched S go to 1e-312 and "
     "then read *ZeroDivisionError* (NVIDIA/apex, issue 318).\n\nThree things make an end of it. A "
@@ -305,8 +303,8 @@ spiral.explain(
 
 # %%
 one_step = teach.predict(
-    "After one update with Inf, the network",
-    of=("is back after some steps", "learns worse", "is lost for ever"),
+    "After one update with Inf, the network is",
+    of=("back after some steps", "worse than before", "lost for ever"),
     choice=...,
 )
 one_step
@@ -340,7 +338,7 @@ weights = np.concatenate([p.numpy().ravel() for p in wreck.parameters()])
 broken = np.mean(~np.isfinite(weights.astype(np.float32)))
 assert skips == [30] and kept > teach.fast_or(90, 80) and broken > 0.2
 one_step.explain(
-    "is lost for ever",
+    "lost for ever",
     f"With the check, one step of all was skipped and the accuracy is {kept:.0f}%. Without it, "
     f"{broken:.0%} of the weights are Inf or NaN, and the accuracy is **{ruined:.0f}%**, that of "
     "guessing. Later steps cannot mend it, because NaN plus anything is NaN; the moments of Adam "

@@ -196,8 +196,8 @@ untrained.explain(
 
 # %%
 raw = teach.predict(
-    "With statistics summed in float16, this network",
-    of=("learns as well", "learns worse", "learns nothing"),
+    "With statistics summed in float16, the accuracy is",
+    of=("as good", "worse", "that of guessing"),
     choice=...,
 )
 raw
@@ -272,7 +272,7 @@ teach.expect_failure("accuracy with statistics in float16, in percent", broken, 
 assert good > 85 and small > 85 and chunks > 85
 assert squares > 65504 and abs(stuck - math.log(10)) < 0.1
 raw.explain(
-    "learns nothing",
+    "that of guessing",
     f"The squares of a batch add up to about {squares:,.0f}, and float16 ends at 65,504: the "
     "variance is Inf, and every pixel divided by Inf is 0. All pictures look alike to the network, "
     f"so the loss stays at that of guessing, {stuck:.2f} (ln 10 is {math.log(10):.2f}). No step was "

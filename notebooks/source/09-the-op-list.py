@@ -118,7 +118,7 @@ fallen
 # ### Run
 
 # %%
-COLUMNS = ("float32", "bfloat16", "float16", "and sums")
+COLUMNS = ("float32", "bfloat16", "float16", "float16 sums")
 SUMS = "reduce=float16,accumulate=float16"
 EPOCHS = teach.fast_or(4, 1)
 perceptron = partial(models.MLP, 64, 64, 10)
@@ -230,18 +230,18 @@ def row_of(operation, **network):
         "float32": f"autocast,{operation}=float32",
         "bfloat16": f"autocast,{operation}=bfloat16",
         "float16": f"autocast,{operation}=float16",
-        "and sums": f"autocast,{SUMS},{operation}=float16",
+        "float16 sums": f"autocast,{SUMS},{operation}=float16",
     }
     return lambda column: trained(texts[column], **network)
 
 
 def adam_row(column):
-    sums, state = (f",{SUMS}", "float16") if column == "and sums" else ("", column)
+    sums, state = (f",{SUMS}", "float16") if column == "float16 sums" else ("", column)
     return trained(f"mixed{sums},optimizer_state={state}")
 
 
 def decay_row(column):
-    half = {"float16": "mixed,loss_scale=off", "and sums": f"mixed,loss_scale=off,{SUMS}"}
+    half = {"float16": "mixed,loss_scale=off", "float16 sums": f"mixed,loss_scale=off,{SUMS}"}
     return trained(half.get(column, column), step=decayed_step)
 
 
@@ -282,7 +282,7 @@ teach.show(
 # %%
 cells = {(name, c): d for name, row in changes.items() for c, d in zip(COLUMNS[1:], row[1:])}
 broken = {cell for cell, change in cells.items() if change < -5}
-expected = {("batch norm", "and sums"), ("norm", "and sums")}
+expected = {("batch norm", "float16 sums"), ("norm", "float16 sums")}
 expected |= {(name, c) for name in ("exp", "pow", "Adam", "clip order") for c in COLUMNS[2:]}
 
 for name, column in sorted(expected):
@@ -298,8 +298,8 @@ fallen.explain(
     "- **Only with float16 sums**: batch norm and norm. The *operation* may read and write float16; "
     "what its inside sums may not. Kernels that sum in float32 inside need no place in a list, and "
     "that is how batch norm is treated by minifp and by cuDNN.\n"
-    "- **Not at all**: softmax and the loss over ten classes. They are on the float32 list of every "
-    "library for reasons that this task does not have (lesson 8 has one: 10,000 words). A list is made "
+    "- **Not at all**: softmax and the loss over ten classes. They are on PyTorch's float32 "
+    "list, too, for reasons that this task does not have (lesson 8 has one: 10,000 words). A list is made "
     "for all networks, so it is more careful than yours may need.\n\n"
     "One more row shows no fall, and is wrong all the same: decay (part 5).",
 )
@@ -307,7 +307,7 @@ fallen.explain(
 # %% [markdown]
 # ## 3. The order of clipping
 #
-# To clip gradients before they are unscaled is a mistake that real programs had for years. With S = 1024, what is clipped to a norm of 1 is divided by 1,024 afterwards.
+# To clip gradients before they are unscaled is a mistake that published programs have had. With S = 1024, what is clipped to a norm of 1 is divided by 1,024 afterwards.
 #
 # ### Predict
 #
