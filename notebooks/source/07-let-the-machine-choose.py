@@ -226,9 +226,8 @@ def accuracy(model, pixels):
 # S begins with $2^{16}$. Will the rule find an S at which this network trains?
 
 # %%
-spiral = teach.predict(
-    "Will the rule find an S?", of=("yes, after some steps", "no, S falls for ever"), choice=...
-)
+ENDS = "yes, after some steps", "no, S falls for ever"
+spiral = teach.predict("Will the rule find an S?", of=ENDS, choice=...)
 spiral
 
 # %% [markdown]
@@ -302,11 +301,8 @@ spiral.explain(
 # ### Predict
 
 # %%
-one_step = teach.predict(
-    "After one update with Inf, the network is",
-    of=("back after some steps", "worse than before", "lost for ever"),
-    choice=...,
-)
+FATES = "back after some steps", "worse than before", "lost for ever"
+one_step = teach.predict("After one update with Inf, the network is", of=FATES, choice=...)
 one_step
 
 # %% [markdown]

@@ -195,11 +195,8 @@ untrained.explain(
 # ### Predict
 
 # %%
-raw = teach.predict(
-    "With statistics summed in float16, the accuracy is",
-    of=("as good", "worse", "that of guessing"),
-    choice=...,
-)
+LEVELS = "as good", "worse", "that of guessing"
+raw = teach.predict("With statistics summed in float16, accuracy is", of=LEVELS, choice=...)
 raw
 
 # %% [markdown]
@@ -293,9 +290,7 @@ raw.explain(
 # By how many points will its accuracy be lower?
 
 # %%
-weight_sums = teach.predict(
-    "With weight gradients summed in float16, accuracy is lower by", points=...
-)
+weight_sums = teach.predict("With those sums in float16, accuracy is lower by", points=...)
 weight_sums
 
 # %% [markdown]
