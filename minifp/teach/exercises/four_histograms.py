@@ -5,17 +5,12 @@ import math
 import numpy as np
 
 from minifp.scope.observed import GRADIENTS, KINDS
-from minifp.teach.exercise import exercise
+from minifp.teach.exercise import exercise, random_of
 
 LESSON = "04-four-histograms"
 MAX = 65504.0  # the largest float16 number
 CASES = 60
 LAST = 40  # log2 of the largest loss scale
-
-
-def random_of(name: str) -> np.random.Generator:
-    """The same random numbers in every process."""
-    return np.random.default_rng(list(name.encode()))
 
 
 def gradients(random: np.random.Generator) -> np.ndarray:
