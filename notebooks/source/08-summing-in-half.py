@@ -170,7 +170,7 @@ long.explain(
     100 * worst,
     f"At K = {LENGTHS[0]} it was {short:.2%}, which nobody would notice. The error does not only add "
     "up: the sum *stands still* when what comes is smaller than half the distance to the next "
-    f"number. With partial sums in float32 it is {errors['float32'][-1]:.3%} at every K, which is "
+    f"number. With partial sums in float32 it is at most {max(errors['float32']):.3%} at any K, which is "
     "the one rounding of the result. Chunks of 64 with float32 between them do nearly as well "
     f"({errors['chunked:64'][-1]:.3%}): short sums in few bits are what float8 hardware does.",
 )
@@ -274,9 +274,10 @@ raw.explain(
     "variance is Inf, and every pixel divided by Inf is 0. All pictures look alike to the network, "
     f"so the loss stays at that of guessing, {stuck:.2f} (ln 10 is {math.log(10):.2f}). No step was "
     f"skipped and nothing was NaN: **nothing told you**. Accuracy: {broken:.0f}% instead of "
-    f"{good:.0f}%.\n\nTwo cures. Sums in float32, or in chunks of 32, reach {good:.0f}% and "
+    f"{good:.0f}% (not quite that of guessing, because outside of training the layer uses its running "
+    "statistics, which nothing finite has ever reached: an untrained network sees raw pixels).\n\nTwo cures. Sums in float32, or in chunks of 32, reach {good:.0f}% and "
     f"{chunks:.0f}%; or pixels from 0 to 1, {small:.0f}% with the same float16 sums. The second is "
-    "luck that a larger batch uses up; the first is what the paper asks for: statistics and softmax "
+    "luck: in a larger batch the same sums stand still. The first is what the paper asks for: statistics and softmax "
     "are summed in float32, and stored in float16.",
 )
 

@@ -268,8 +268,8 @@ changes = {name: [a - found[0] for a in found] for name, found in accuracy.items
 teach.show(
     drawing.heat_map(COLUMNS, changes),
     "Accuracy where one operation works in another format, less that in float32, in points; bold "
-    "where more than 5 points are lost. float16 fails where numbers leave its range (exp, pow, "
-    "Adam, clip order), and with float16 sums batch norm and norm fail too. Pixels were made hard "
+    "where more than 5 points are lost. float16 fails in the rows exp, pow, Adam and clip "
+    "order, and with float16 sums batch norm and norm fail too. Pixels were made hard "
     "for the operation (see the table above); the exponent dial is at 0. One seed, so differences "
     "of a point are noise.",
     ("operation", "accuracy in float32", *(f"{column}, change" for column in COLUMNS[1:])),
@@ -290,7 +290,7 @@ for name, column in sorted(expected):
 assert broken == expected
 fallen.explain(
     len(broken),
-    "Three kinds of cells.\n\n"
+    "Four kinds of cells.\n\n"
     "- **Out of range**: exp(16) is 8.9 million, 16 to the power of 4 is 65,536, and float16 ends at "
     "65,504. Adam's second moment is at the other end (part 4). bfloat16, with float32's range and "
     "three bits less of digits, loses in *no* row: what breaks networks of this size is range, not "
@@ -298,6 +298,8 @@ fallen.explain(
     "- **Only with float16 sums**: batch norm and norm. The *operation* may read and write float16; "
     "what its inside sums may not. Kernels that sum in float32 inside need no place in a list, and "
     "that is how batch norm is treated by minifp and by cuDNN.\n"
+    "- **Only with a loss scale**: clip order, which is a mistake in a program, not of a number "
+    "(part 3). Without S there is no order to get wrong.\n"
     "- **Not at all**: softmax and the loss over ten classes. They are on PyTorch's float32 "
     "list, too, for reasons that this task does not have (lesson 8 has one: 10,000 words). A list is made "
     "for all networks, so it is more careful than yours may need.\n\n"

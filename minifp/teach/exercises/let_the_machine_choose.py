@@ -6,6 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 from minifp.teach.exercise import exercise, random_of
+from minifp.training.loss_scale import DynamicLossScale
 
 LESSON = "07-let-the-machine-choose"
 LARGEST = 65504.0  # of float16
@@ -22,12 +23,9 @@ DEFAULTS = {  # S of the first step, and after how many good steps it doubles
 BEARABLE = 2.0**20  # what the network of steps_to_find bears
 
 
-def scale_after(S, good, finite, interval, least, most):
-    """The rule: S of the next step, and how many good steps in a row there were since S changed."""
-    if not finite:
-        return max(S / 2, least), 0
-    good += 1
-    return (min(2 * S, most), 0) if good == interval else (S, good)
+def rule(S: float, interval: int, least: float, most: float) -> DynamicLossScale:
+    """minifp's own, which answers are held against."""
+    return DynamicLossScale(S, growth_interval=interval, min_scale=least, max_scale=most)
 
 
 @exercise(
@@ -49,11 +47,12 @@ def next_scale(answer):
         interval, low = int(random.integers(1, 6)), int(random.integers(-3, 4))
         bounds = interval, 2.0**low, 2.0 ** int(low + random.integers(2, 9))
         share = random.choice([0.0, 0.1, 0.5, 1.0])  # of steps that overflow
-        S, good, told = float(math.sqrt(bounds[1] * bounds[2])), 0, []
-        S = 2.0 ** math.floor(math.log2(S))
+        first = 2.0 ** math.floor(math.log2(bounds[1] * bounds[2]) / 2)
+        scale, S, good, told = rule(first, *bounds), first, 0, []
         for finite in random.random(60) >= share:
             told.append("good" if finite else "overflow")
-            right = scale_after(S, good, bool(finite), *bounds)
+            scale.update(bool(finite))
+            right = scale.value, scale.good_steps
             said = tuple(answer(S, good, bool(finite), *bounds))
             if said != right:
                 return (
@@ -170,11 +169,11 @@ def log_normal_scale(answer):
 
 def steps_until_found(S, interval):
     """After how many steps S is BEARABLE for the first time; twice that overflows."""
-    step, good = 0, 0
-    while S != BEARABLE:
-        S, good = scale_after(S, good, S <= BEARABLE, interval, 1.0, 2.0**24)
-        step += 1
-    return step
+    scale, steps = rule(S, interval, 1.0, 2.0**24), 0
+    while scale.value != BEARABLE:
+        scale.update(scale.value <= BEARABLE)
+        steps += 1
+    return steps
 
 
 @exercise(

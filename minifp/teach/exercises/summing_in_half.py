@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from minifp.autograd.tape import Tensor
+from minifp.numerics.policy import precision
 from minifp.teach.exercise import exercise, random_of
 
 LESSON = "08-summing-in-half"
@@ -63,9 +65,9 @@ def sticks_at(answer):
 
 
 def sum_of_chunks(x, size):
-    """Of chunks in float16, and of these in float32, first to last."""
-    chunks = [running_sum(x[at : at + size], np.float16) for at in range(0, len(x), size)]
-    return running_sum(np.array(chunks), np.float32)
+    """minifp's own, which answers are held against."""
+    with precision(f"mixed,reduce=chunked:{size}"):
+        return np.float32(Tensor(x).sum().item())
 
 
 @exercise(
@@ -82,8 +84,9 @@ def sum_of_chunks(x, size):
 def chunked_sum(answer):
     """A function from x, float16 (n), and a chunk's size to the sum, a float32 number."""
     random = random_of("chunked_sum")
-    sizes = random.integers(1, 900, (25, 2))
-    for n, size in ((1, 4), (4096, 64), (4096, 5000), (9000, 32), *sizes):
+    fixed = (1, 4), (4096, 64), (4096, 5000), (9000, 32)
+    drawn = zip(random.integers(1, 900, 25), random.choice([4, 7, 32, 64, 300], 25))
+    for n, size in (*fixed, *drawn):
         low = random.choice([-1.0, 0.0])
         x = random.uniform(low, 1, int(n)).astype(np.float16)
         problem = differing(answer(x.copy(), int(size)), sum_of_chunks(x, int(size)))
@@ -157,19 +160,20 @@ def breaking_amplitude(answer):
     """A function from n to the smallest power of two c at which the running float16 sum of the
     squares of n numbers, each c or -c, is Inf."""
     for n in (1, 2, 3, 16, 60, 64, 100, 1000, 1023, 1024, 2000, 4096, 50_000):
-        said, right = answer(n), amplitude_that_breaks(n)
-        if said != right:
-            return f"n = {n}: the sum first becomes Inf at c = {right:g}, and you say {said!r}"
+        c = answer(n)
+        if not (isinstance(c, (int, float, np.number)) and c > 0 and math.frexp(c)[0] == 0.5):
+            return f"n = {n}: you say {c!r}, which is no power of two"
+        at, below = (sum_of_squares(n, amplitude) for amplitude in (c, c / 2))
+        if math.isfinite(at):
+            return f"n = {n}: you say {c:g}, but there the sum is {at:g}"
+        if not math.isfinite(below):
+            return f"n = {n}: you say {c:g}, but half of it gives Inf, too"
     return None
 
 
-def amplitude_that_breaks(n: int) -> float:
-    """Tried out."""
-    for k in range(-2, 9):
-        square = np.full(min(n, LONG), 4.0**k).astype(np.float16)
-        if math.isinf(running_sum(square, np.float16)):
-            return 2.0**k
-    raise AssertionError("256^2 is Inf in float16")
+def sum_of_squares(n: int, c: float) -> float:
+    """Of n numbers that are c or -c, in float16 one after the other."""
+    return float(running_sum(np.full(min(n, LONG), c * c).astype(np.float16), np.float16))
 
 
 def batches(random):

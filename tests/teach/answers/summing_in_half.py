@@ -186,9 +186,9 @@ ANSWERS = {
     "breaking_amplitude": Answers(
         right=(breaking_amplitude,),
         wrong=(
-            (as_if_sums_grew, "n = 4096: the sum first becomes Inf at c = 8"),
-            (only_the_square, "n = 16: the sum first becomes Inf at c = 64"),
-            (first_above, "n = 1: the sum first becomes Inf at c = 256"),
+            (as_if_sums_grew, "n = 4096: you say 4, but there the sum is 32768"),
+            (only_the_square, "n = 16: you say 256, but half of it gives Inf"),
+            (first_above, "n = 1: you say 8, but there the sum is 64"),
         ),
     ),
     "normalized": Answers(
