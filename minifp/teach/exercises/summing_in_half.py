@@ -163,7 +163,7 @@ def breaking_amplitude(answer):
         c = answer(n)
         if not (isinstance(c, (int, float, np.number)) and c > 0 and math.frexp(c)[0] == 0.5):
             return f"n = {n}: you say {c!r}, which is no power of two"
-        at, below = (sum_of_squares(n, amplitude) for amplitude in (c, c / 2))
+        at, below = (sum_of_squares(n, float(tried)) for tried in (c, c / 2))
         if math.isfinite(at):
             return f"n = {n}: you say {c:g}, but there the sum is {at:g}"
         if not math.isfinite(below):
