@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from html import escape
 
 from minifp.report.chart_markup import part
@@ -10,14 +11,18 @@ from minifp.report.styles import CSS, IN_NOTEBOOKS
 SWITCH = '<button type="button" class="theme" hidden>Colours: auto</button>'
 
 
-def document(title: str, content: str, style: str = "", script: str = "") -> str:
+def document(
+    title: str, content: str, style: str = "", script: str = "", framed: Iterable[str] = ()
+) -> str:  # fmt: skip
     """A complete page. Its policy forbids it to fetch anything, even by mistake.
 
     style: rules of its own, beside those of all pages. script: one that it runs at its end, with
-    that of all pages, which switches colours; the policy allows no other.
+    that of all pages, which switches colours; the policy allows no other but those of pages in
+    frames, `framed`.
     """
     script = part("theme.js") + script
-    allowed = f"; script-src 'sha256-{hash_of(script)}'"
+    hashes = " ".join(f"'sha256-{hash_of(text)}'" for text in dict.fromkeys((script, *framed)))
+    allowed = f"; script-src {hashes}"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

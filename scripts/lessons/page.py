@@ -4,6 +4,7 @@ nbconvert writes the cells; formulas become MathML, which browsers set by themse
 """
 
 import re
+from html import unescape
 from pathlib import Path
 
 import nbformat
@@ -14,6 +15,8 @@ from minifp.report.document import document
 
 STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 FORMULA = re.compile(r"(?<![\\$`])\$([^$\n]+)\$(?!\$)")
+FRAMED = re.compile(r"""srcdoc=(["'])(.*?)\1""", re.S)  # nbconvert has its own quotes
+SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.S)
 
 
@@ -29,7 +32,14 @@ def page(notebook: nbformat.NotebookNode) -> str:
                 data["text/markdown"] = with_formulas(data["text/markdown"])
     cells, _ = HTMLExporter(template_name="basic").from_notebook_node(shown)
     cells = cells.replace("<pre>", '<pre tabindex="0">')  # which may scroll: by keys as well
-    return document(title_of(notebook), f"<article>{cells}</article>", STYLE)
+    article = f"<article>{cells}</article>"
+    return document(title_of(notebook), article, STYLE, framed=scripts_in_frames(cells))
+
+
+def scripts_in_frames(cells: str) -> list[str]:
+    """The scripts of pages that stand in frames: those of comparisons and the microscope."""
+    pages = [unescape(page) for _, page in FRAMED.findall(cells)]
+    return [script for page in pages for script in SCRIPT.findall(page)]
 
 
 def title_of(notebook: nbformat.NotebookNode) -> str:

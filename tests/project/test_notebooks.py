@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from minifp.report import in_notebook
+from minifp.report.document import document, hash_of
 from minifp.teach.exercise import all_exercises
 from minifp.teach.lessons import LESSONS
 
@@ -117,3 +119,36 @@ def test_a_page_fetches_nothing_and_sets_its_formulas():
     page = script().page(nbformat.v4.new_notebook(cells=cells))
     assert page.count("<math") == 2 and "cost = $5" in page and "$x$" in page
     assert "<title>Halves</title>" in page and "https://" not in page.replace("xmlns", "")
+
+
+def test_the_script_of_a_page_in_a_frame_is_allowed():
+    """By its hash: that of a comparison, which a lesson shows with `fp.compare`."""
+    card = in_notebook.card("c", "", document("c", "", script="let a = '&<1>';"))
+    output = nbformat.v4.new_output("display_data", {"text/html": card})
+    cells = [nbformat.v4.new_markdown_cell("# A"), nbformat.v4.new_code_cell(outputs=[output])]
+    page = script().page(nbformat.v4.new_notebook(cells=cells))
+    framed = importlib.import_module("lessons.page").scripts_in_frames
+    (inside,) = framed(page.replace("<script>", "<other>"))
+    assert "let a = '&<1>';" in inside
+    assert f"'sha256-{hash_of(inside)}'" in page.partition("script-src")[2].partition('"')[0]
+
+
+def test_where_there_are_widgets_there_are_buttons_and_sliders(tmp_path, monkeypatch):
+    """In a kernel that somebody uses; elsewhere the same are pictures."""
+    pytest.importorskip("ipywidgets")
+    nbclient = pytest.importorskip("nbclient")
+    monkeypatch.delenv("MINIFP_TEACH", raising=False)
+    code = (
+        "from minifp import teach\nteach.bits(0.1)",
+        "def draw(log2_scale):\n    print(f'S is 2^{log2_scale}')\n"
+        "teach.explore(draw, log2_scale=(0, 24, 8))",
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in code])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    shown = [out.get("data", {}) for cell in notebook.cells for out in cell.outputs]
+    view = "application/vnd.jupyter.widget-view+json"
+    assert sum(view in data for data in shown) == 2
+    state = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    kinds = [one["model_name"] for one in state.values()]
+    assert kinds.count("ToggleButtonModel") == 16 and kinds.count("IntSliderModel") == 1
+    assert "S is 2^8" in str(state) and "0.0999755859375" in str(state)
