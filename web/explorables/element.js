@@ -1,12 +1,10 @@
 // What all explorables share: a custom element whose style is its own, so that it can stand in any
 // page, and follows the reader's colours.
 
+import { COLOURS } from "./colours.js";
+
 const STYLE = `
-:host { display: block; container-type: inline-size; color-scheme: light dark;
-  --ink: light-dark(#1f2328, #e6edf3); --muted: light-dark(#59636e, #9aa4b0);
-  --paper: light-dark(#ffffff, #161b22); --edge: light-dark(#8b929a, #6b7480);
-  --soft: light-dark(#f1f3f6, #1d232b); --good: light-dark(#0072b2, #4aa5e3);
-  --bad: light-dark(#b34700, #f5803b); --third: light-dark(#00795a, #2dbb91);
+:host { display: block; container-type: inline-size; ${COLOURS}
   color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: 10px;
   padding: 1rem; font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 :host([hidden]) { display: none; }

@@ -1,0 +1,1 @@
+"""What scripts/build_site.py is made of."""

@@ -1,0 +1,64 @@
+"""Pyodide's own files, which are held to the hashes in web/pyodide.json."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import click
+from platformdirs import user_cache_path
+
+ROOT = Path(__file__).resolve().parents[2]
+PINNED = json.loads((ROOT / "web" / "pyodide.json").read_text(encoding="utf-8"))
+PACKAGE = f"pyodide@{PINNED['version']}"
+LOCK = "pyodide-lock.json"  # what Pyodide's own distribution has; a site has its own
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file, in hexadecimal digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def found(folder: Path | None) -> Path:
+    """The folder with Pyodide's files: this one, or npm's package, which is fetched once.
+
+    Raises ClickException for a file that is missing or is not the one that is pinned.
+    """
+    folder = fetched() if folder is None else folder
+    for name, pinned in PINNED["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise click.ClickException(f"{path} is missing: expected the files of {PACKAGE}")
+        if sha256(path) != pinned:
+            raise click.ClickException(
+                f"{path} is another file than that of {PACKAGE}: its SHA-256 is {sha256(path)}, "
+                f"expected {pinned} (web/pyodide.json)"
+            )
+    return folder
+
+
+def fetched() -> Path:
+    """The folder of npm's package in the user's cache."""
+    cache = user_cache_path("minifp") / PACKAGE.replace("@", "-")
+    if not (cache / "package").is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        packed = called("npm", "pack", "--silent", PACKAGE, "--pack-destination", str(cache))
+        with tarfile.open(cache / packed.split()[-1]) as archive:
+            archive.extractall(cache, filter="data")
+    return cache / "package"
+
+
+def called(*command: str) -> str:
+    """What a program says. Raises ClickException where there is none, or where it fails."""
+    program = shutil.which(command[0])
+    if program is None:
+        raise click.ClickException(
+            f"{command[0]} is not installed: expected Node.js, or the folder of {PACKAGE} "
+            "(--pyodide DIR)"
+        )
+    done = subprocess.run([program, *command[1:]], capture_output=True, encoding="utf-8")
+    if done.returncode:
+        raise click.ClickException(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+    return done.stdout

@@ -1,0 +1,116 @@
+"""The wheels of a site: minifp's own, made for a browser, and all that it needs there."""
+
+import base64
+import csv
+import hashlib
+import io
+import sys
+import zipfile
+from email.parser import HeaderParser
+from pathlib import Path
+
+import click
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from website.pyodide import ROOT, called
+
+LEFT_OUT = (".kernels.zip", ".cu", ".cuh")  # machine code and CUDA: of no use in a browser
+THERE = {"sys_platform": "emscripten", "platform_system": "Emscripten", "os_name": "posix"}
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of all files in a wheel: the same sources give the same hash
+COMPILER = Path(__file__).with_name("compile.mjs")
+
+
+# ---- minifp's -----------------------------------------------------------------------------------
+
+
+def pip(*arguments: str) -> None:
+    """Call pip. Raises ClickException with what it says."""
+    called(sys.executable, "-m", "pip", "--quiet", *arguments)
+
+
+def own(work: Path, into: Path, pyodide: Path | None) -> Path:
+    """Build minifp's wheel. pyodide: with its bytecode for this Pyodide, if one is given."""
+    pip("wheel", "--no-deps", "--wheel-dir", str(work), str(ROOT))
+    (built,) = work.glob("minifp-*.whl")
+    unpacked = work / "unpacked"
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(unpacked, [n for n in archive.namelist() if not n.endswith(LEFT_OUT)])
+    if pyodide is not None:
+        called("node", str(COMPILER), str(pyodide), str(unpacked))
+    return packed(unpacked, into / built.name)
+
+
+def packed(folder: Path, wheel: Path) -> Path:
+    """Write the wheel of an unpacked one, with the list of what is now in it."""
+    (record,) = folder.glob("*.dist-info/RECORD")
+    record.unlink()
+    paths = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    paths.sort(key=lambda path: path.parts[0] == record.parent.name)  # what describes it is last
+    files = {path.as_posix(): (folder / path).read_bytes() for path in paths}
+    name = record.relative_to(folder).as_posix()
+    files[name] = listing(files, name)
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path, content in files.items():
+            archive.writestr(zipfile.ZipInfo(path, EPOCH), content, zipfile.ZIP_DEFLATED)
+    return wheel
+
+
+def listing(files: dict[str, bytes], own_name: str) -> bytes:
+    """A wheel's RECORD: path, hash and size of each file, but of the list itself."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    for path, content in files.items():
+        code = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+        rows.writerow((path, f"sha256={code}", len(content)))
+    rows.writerow((own_name, "", ""))
+    return text.getvalue().encode()
+
+
+# ---- what it needs ------------------------------------------------------------------------------
+
+
+def needs(wheel: Path, python: str) -> list[Requirement]:
+    """What a wheel requires under Pyodide, whose Python has this version."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        lines = HeaderParser().parsestr(archive.read(name).decode()).get_all("Requires-Dist") or []
+    there = {**THERE, "python_full_version": python, "extra": ""}
+    there["python_version"] = python.rpartition(".")[0]
+    wanted = map(Requirement, lines)
+    return [r for r in wanted if r.marker is None or r.marker.evaluate(there)]
+
+
+def gathered(wheel: Path, folder: Path, into: Path, python: str) -> dict[str, list[str]]:
+    """Put all that a wheel needs beside it; what each of them needs, by the names of the files."""
+    named, wanted = {"": wheel}, {}
+    todo = [wheel]
+    while todo:
+        path = todo.pop()
+        wanted[path.name] = needs(path, python)
+        for requirement in wanted[path.name]:
+            if requirement.name not in named:
+                named[requirement.name] = fetched(requirement, folder, into)
+                todo.append(named[requirement.name])
+    return {name: [canonicalize_name(r.name) for r in all_] for name, all_ in wanted.items()}
+
+
+def fetched(requirement: Requirement, folder: Path, into: Path) -> Path:
+    """The newest wheel in a folder that a requirement accepts; else pip's, if it runs anywhere."""
+    name = canonicalize_name(requirement.name)
+    known = {path: parse_wheel_filename(path.name)[:2] for path in folder.glob("*.whl")}
+    fitting = [p for p, (n, v) in known.items() if n == name and v in requirement.specifier]
+    if fitting:
+        best = max(fitting, key=lambda path: known[path][1])
+        (into / best.name).write_bytes(best.read_bytes())
+        return into / best.name
+    before = {*into.iterdir()}
+    anywhere = ("--only-binary=:all:", "--platform=any", "--python-version=3.14")
+    try:
+        pip("download", "--no-deps", *anywhere, "--dest", str(into), str(requirement))
+    except click.ClickException as error:
+        raise click.ClickException(
+            f"{requirement}: no wheel in {folder}, and none that runs anywhere: expected one that "
+            f"is built for Pyodide, in the folder of --wheels\n{error.message}"
+        ) from error
+    (path,) = {*into.iterdir()} - before
+    return path

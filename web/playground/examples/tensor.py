@@ -1,0 +1,8 @@
+# A tensor of your own, and its gradient.
+import minifp as fp
+
+x = fp.tensor([0.1, 1000.1, 1e-7], dtype=fp.float16, requires_grad=True)
+y = (x * x).sum()
+y.backward()
+print("sum of squares", float(y), "gradient", x.grad.tolist())
+x

@@ -1,0 +1,83 @@
+// The page: examples, Run, Stop and Share, and where what the worker posts is shown.
+
+import { node } from "../explorables/element.js";
+import { Curves } from "./curves.js";
+import { editable } from "./editor.js";
+import { Output } from "./output.js";
+import { Python } from "./python.js";
+import { addressOf, programOf } from "./share.js";
+
+const EXAMPLES = {
+  digits: "LeNet on digits, mixed precision",
+  no_scaling: "The same without a loss scale",
+  explain: "What is 0.1?",
+  tensor: "A tensor of your own",
+};
+const ENDS = { done: "Done", stopped: "Stopped", failed: "The program failed" };
+const [program, run, stop, share, examples, status] =
+  ["program", "run", "stop", "share", "examples", "status"].map((id) => document.getElementById(id));
+const curves = new Curves(document.getElementById("curves"));
+const output = new Output(document.getElementById("output"));
+let state = "loading", began = 0;
+
+function become(next, text) {
+  state = next;
+  run.disabled = next !== "ready";
+  stop.disabled = next !== "running";
+  status.textContent = text;
+}
+
+const TOLD = {
+  ready: () => become("ready", status.dataset.kept ?? "Ready."),
+  broken: ({ text }) => become("broken", `Python could not be loaded: ${text}. Reload the page to try again.`),
+  text: ({ text, stream }) => output.text(text, stream),
+  html: ({ html }) => output.html(html),
+  step: (step) => curves.add(step),
+  done: ({ how }) => become("ready", `${ENDS[how]} after ${((performance.now() - began) / 1000).toFixed(1)} seconds.`),
+  restarted: () => {
+    status.dataset.kept = "Stopped; Python was begun anew. Curves and output are those of the program that was stopped.";
+    become("loading", "Stopped. Python is begun anew; curves and output are kept.");
+  },
+};
+const python = new Python((told) => TOLD[told.kind](told));
+
+function start() {
+  if (state !== "ready") return;
+  delete status.dataset.kept;
+  curves.clear();
+  output.clear();
+  began = performance.now();
+  become("running", "Running.");
+  python.run(program.value);
+}
+
+async function showExample() {
+  const response = await fetch(`examples/${examples.value}.py`);
+  if (response.ok) program.value = await response.text();
+  else status.textContent = `The example could not be loaded: ${response.status} ${response.statusText}.`;
+}
+
+async function shareProgram() {
+  history.replaceState(null, "", await addressOf(program.value));
+  const copied = await navigator.clipboard.writeText(location.href).then(() => true, () => false);
+  status.textContent = `The address of this page holds the program${copied ? ", and was copied" : ""}.`;
+}
+
+/** The program that the address holds, else the first example. */
+async function begin() {
+  const shared = await programOf(location.href).catch(() => {
+    output.text("The address of this page holds a program that cannot be read: was it copied whole?\n", "err");
+    return null;
+  });
+  if (shared === null) await showExample();
+  else program.value = shared;
+}
+
+examples.append(...Object.entries(EXAMPLES).map(([value, text]) => node("option", { value }, text)));
+examples.addEventListener("change", showExample);
+run.addEventListener("click", start);
+stop.addEventListener("click", () => { become("stopping", "Stopping."); python.stop(); });
+share.addEventListener("click", shareProgram);
+addEventListener("hashchange", begin);
+editable(program, start);
+begin();

@@ -1,0 +1,112 @@
+"""Runs programs in the playground's worker, and posts what they print, show and train.
+
+What is posted, as post(kind, {...}): "text" (text, stream), "html" (html), and "step" of each
+optimizer (series, label, loss, scale, skipped).
+"""
+
+import builtins
+import io
+import sys
+import traceback
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+
+from pyodide.code import eval_code
+
+from minifp.training import mixed
+
+NAME = "program.py"
+
+
+class Stream(io.TextIOBase):
+    """Standard output or error: each text is posted as it is written."""
+
+    encoding = "utf-8"
+
+    def __init__(self, post, name):
+        self.post, self.name = post, name
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        if text:
+            self.post("text", {"text": text, "stream": self.name})
+        return len(text)
+
+
+class Steps:
+    """Observes optimizers: what each step did, with the loss it went back from."""
+
+    def __init__(self, post):
+        self.post, self.series = post, {}
+
+    def on_update(self, optimizer, gradients, factor):
+        """Nothing: a step is told when it is done."""
+
+    def on_step(self, optimizer, result):
+        number = self.series.setdefault(id(optimizer), (len(self.series), optimizer))[0]
+        losses = [float(recorded.loss) for recorded in optimizer.backwards]
+        told = {"series": number, "label": f"{optimizer.precision}", "skipped": result.skipped}
+        told |= {"loss": sum(losses) / len(losses), "scale": result.scale_before}
+        self.post("step", told)
+
+
+class Playground:
+    """Runs programs, one after the other, each with names of its own."""
+
+    def __init__(self, post):
+        self.post = post
+        builtins.display = self.show  # as in notebooks
+
+    def show(self, *things):
+        """Show things as a notebook does: as HTML where they have it, else as text."""
+        for thing in things:
+            html = getattr(thing, "_repr_html_", lambda: None)()
+            if html is None:
+                print(repr(thing))
+            else:
+                self.post("html", {"html": html})
+
+    def run(self, source):
+        """Run a program and show the value of its last line; "done", "stopped" or "failed"."""
+        names = {"__name__": "__main__"}
+        with self.observed():
+            try:
+                last = eval_code(source, names, filename=NAME)
+                if last is not None:
+                    self.show(last)
+            except KeyboardInterrupt:
+                return "stopped"
+            except SystemExit as exit:
+                return self.left(exit.code)
+            except BaseException as error:
+                tell(error)
+                return "failed"
+        return "done"
+
+    @contextmanager
+    def observed(self):
+        """Post what is printed, and each step of an optimizer, within."""
+        steps = Steps(self.post)
+        out, err = Stream(self.post, "out"), Stream(self.post, "err")
+        mixed.observers.append(steps)
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                yield
+        finally:
+            mixed.observers.remove(steps)
+
+    def left(self, code):
+        """What sys.exit(code) means: 0 or nothing is an end, a text is told."""
+        if code in (None, 0):
+            return "done"
+        print(code, file=sys.stderr)
+        return "failed"
+
+
+def tell(error):
+    """Print a traceback from the program's own lines on."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != NAME:
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
