@@ -14,7 +14,7 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test exhaustive lint gpu notebooks
+.PHONY: help demo check quick test exhaustive lint gpu notebooks site
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -68,6 +68,10 @@ gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scri
 # is one of them.
 notebooks: $(VENV)/installed-test ## run the lessons with solutions, into runs/notebooks/
 	$(RUN) scripts/write_notebooks.py --run runs/notebooks $(LESSONS)
+
+# WHEELS is a folder with NumPy for Pyodide; PYODIDE one with Pyodide, else npm fetches it: web/README.md
+site: $(VENV)/installed-test ## build the playground and the explorables as static files, into site/
+	$(RUN) scripts/build_site.py --wheels "$(WHEELS)" $(if $(PYODIDE),--pyodide "$(PYODIDE)") --out site
 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .

@@ -22,7 +22,7 @@ from website import pyodide, wheels
 from minifp.saving import files
 
 WEB = pyodide.ROOT / "web"
-PARTS = ("playground", "explorables", "index.html")
+PARTS = ("playground", "explorables", "index.html", "service-worker.js")
 SIZE = "{megabytes}"  # what the page says of the playground's download
 LOCK = "lock.json"
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minifp.errors import DataError
+from minifp.runtime.browser import IN_BROWSER
 
 SUMS = "SHA256SUMS"
 
@@ -146,6 +147,11 @@ def _by_hand(names):
 
 
 def _pooch(dataset, by_hand):
+    if IN_BROWSER:
+        raise DataError(
+            f"{dataset} is not bundled, and a web page cannot download it: fp.data.digits() is "
+            f"bundled. {by_hand}"
+        )
     try:
         import pooch
     except ImportError as error:

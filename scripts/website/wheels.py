@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import io
+import shutil
 import sys
 import zipfile
 from email.parser import HeaderParser
@@ -12,10 +13,13 @@ from pathlib import Path
 import click
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
+
 from website.pyodide import ROOT, called
 
+SOURCES = "minifp models pyproject.toml setup.cfg setup.py MANIFEST.in README.md LICENSE".split()
 LEFT_OUT = (".kernels.zip", ".cu", ".cuh")  # machine code and CUDA: of no use in a browser
 THERE = {"sys_platform": "emscripten", "platform_system": "Emscripten", "os_name": "posix"}
+THERE |= {"platform_machine": "wasm32"}
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of all files in a wheel: the same sources give the same hash
 COMPILER = Path(__file__).with_name("compile.mjs")
 
@@ -30,7 +34,8 @@ def pip(*arguments: str) -> None:
 
 def own(work: Path, into: Path, pyodide: Path | None) -> Path:
     """Build minifp's wheel. pyodide: with its bytecode for this Pyodide, if one is given."""
-    pip("wheel", "--no-deps", "--wheel-dir", str(work), str(ROOT))
+    sources = copied(work / "sources")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(work), str(sources))
     (built,) = work.glob("minifp-*.whl")
     unpacked = work / "unpacked"
     with zipfile.ZipFile(built) as archive:
@@ -38,6 +43,17 @@ def own(work: Path, into: Path, pyodide: Path | None) -> Path:
     if pyodide is not None:
         called("node", str(COMPILER), str(pyodide), str(unpacked))
     return packed(unpacked, into / built.name)
+
+
+def copied(folder: Path) -> Path:
+    """Copy what a wheel is made of: in the checkout, what was built once would get into it."""
+    folder.mkdir()
+    for name in SOURCES:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    for cache in [*folder.rglob("__pycache__")]:
+        shutil.rmtree(cache)
+    return folder
 
 
 def packed(folder: Path, wheel: Path) -> Path:

@@ -3,7 +3,7 @@
 
 import { node, power, svg } from "../explorables/element.js";
 
-const WIDTH = 480, HEIGHT = 200, LEFT = 56, RIGHT = 8, TOP = 10, BOTTOM = 28;
+const WIDTH = 480, HEIGHT = 200, LEFT = 84, RIGHT = 8, TOP = 10, BOTTOM = 28;
 const COLOURS = ["--good", "--bad", "--third"];
 const short = (x) => String(Number(x.toPrecision(3))).replace("-", "−");
 

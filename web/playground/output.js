@@ -3,11 +3,13 @@
 import { node } from "../explorables/element.js";
 
 const MOST = 2000; // pieces that are kept: a program that prints for ever does not fill the memory
-const RESET = "<style>body { margin: 0.5rem; font: 15px/1.5 system-ui, sans-serif; }</style>";
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const RESET = "<meta name=color-scheme content='light dark'><style>body { margin: 0.5rem; font: 15px/1.5 system-ui, sans-serif; }</style>";
 
 export class Output {
   constructor(root) {
     this.root = root;
+    DARK.addEventListener("change", () => root.querySelectorAll("iframe").forEach(colour));
   }
 
   clear() {
@@ -35,11 +37,17 @@ export class Output {
     const frame = node("iframe", { title: "A result", sandbox: "allow-same-origin", srcdoc: RESET + inert(html) });
     frame.addEventListener("load", () => {
       const { body, documentElement } = frame.contentDocument;
+      colour(frame);
       frame.height = Math.min(documentElement.scrollHeight, 900);
       body.tabIndex = 0; // to be scrolled with keys
     });
     this.root.append(frame);
   }
+}
+
+/** What results ask of the notebook around them: whether it is dark. */
+function colour(frame) {
+  frame.contentDocument.documentElement.setAttribute("theme", DARK.matches ? "dark" : "light");
 }
 
 /** HTML without its scripts, which the frame would refuse aloud. */

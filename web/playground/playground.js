@@ -13,6 +13,7 @@ const EXAMPLES = {
   explain: "What is 0.1?",
   tensor: "A tensor of your own",
 };
+const SITE = new URL("../", import.meta.url).href;
 const ENDS = { done: "Done", stopped: "Stopped", failed: "The program failed" };
 const [program, run, stop, share, examples, status] =
   ["program", "run", "stop", "share", "examples", "status"].map((id) => document.getElementById(id));
@@ -28,7 +29,10 @@ function become(next, text) {
 }
 
 const TOLD = {
-  ready: () => become("ready", status.dataset.kept ?? "Ready."),
+  ready: () => {
+    become("ready", status.dataset.kept ?? "Ready.");
+    keepSite().catch(({ message }) => { status.textContent += ` (Not kept for use without a network: ${message})`; });
+  },
   broken: ({ text }) => become("broken", `Python could not be loaded: ${text}. Reload the page to try again.`),
   text: ({ text, stream }) => output.text(text, stream),
   html: ({ html }) => output.html(html),
@@ -51,16 +55,29 @@ function start() {
   python.run(program.value);
 }
 
+/** The text of an example; a comment that says so where it could not be loaded. */
+async function loaded(name) {
+  const response = await fetch(`examples/${name}.py`);
+  return response.ok ? response.text() : `# The example could not be loaded: ${response.status} ${response.statusText}\n`;
+}
+
+const texts = Object.fromEntries(Object.keys(EXAMPLES).map((name) => [name, loaded(name)]));
+
 async function showExample() {
-  const response = await fetch(`examples/${examples.value}.py`);
-  if (response.ok) program.value = await response.text();
-  else status.textContent = `The example could not be loaded: ${response.status} ${response.statusText}.`;
+  program.value = await texts[examples.value];
 }
 
 async function shareProgram() {
   history.replaceState(null, "", await addressOf(program.value));
   const copied = await navigator.clipboard.writeText(location.href).then(() => true, () => false);
   status.textContent = `The address of this page holds the program${copied ? ", and was copied" : ""}.`;
+}
+
+/** From now on the site works without a network: see service-worker.js. */
+async function keepSite() {
+  if (!navigator.serviceWorker) return; // as in pages that came by plain http
+  await navigator.serviceWorker.register(`${SITE}service-worker.js`, { scope: SITE });
+  (await navigator.serviceWorker.ready).active.postMessage("keep");
 }
 
 /** The program that the address holds, else the first example. */

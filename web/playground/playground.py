@@ -1,11 +1,12 @@
 """Runs programs in the playground's worker, and posts what they print, show and train.
 
 What is posted, as post(kind, {...}): "text" (text, stream), "html" (html), and "step" of each
-optimizer (series, label, loss, scale, skipped).
+optimizer (series, label, loss, scale, skipped; a loss of NaN where `loss.backward()` was called).
 """
 
 import builtins
 import io
+import math
 import sys
 import traceback
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -47,7 +48,8 @@ class Steps:
         number = self.series.setdefault(id(optimizer), (len(self.series), optimizer))[0]
         losses = [float(recorded.loss) for recorded in optimizer.backwards]
         told = {"series": number, "label": f"{optimizer.precision}", "skipped": result.skipped}
-        told |= {"loss": sum(losses) / len(losses), "scale": result.scale_before}
+        told |= {"loss": sum(losses) / len(losses) if losses else math.nan}
+        told |= {"scale": result.scale_before}
         self.post("step", told)
 
 

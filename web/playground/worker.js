@@ -6,20 +6,33 @@ import { loadPyodide } from "../pyodide/pyodide.mjs";
 const at = (path) => new URL(path, import.meta.url).href;
 const post = (kind, more = {}) => postMessage({ kind, ...more });
 
-async function start() {
+async function fetched(path) {
+  const response = await fetch(at(path));
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`);
+  return response.text();
+}
+
+/** Python with all packages of the lock. Throws where one did not arrive, or has another hash. */
+async function loaded() {
+  const lockFileContents = await fetched("../lock.json");
+  const packages = Object.keys(JSON.parse(lockFileContents).packages);
   const python = await loadPyodide({
-    indexURL: at("../pyodide/"), lockFileURL: at("../lock.json"), packageBaseUrl: at("../wheels/"),
-    packages: ["minifp"], // and what it needs; hashes are checked
+    indexURL: at("../pyodide/"), packageBaseUrl: at("../wheels/"), lockFileContents, packages,
   });
-  const response = await fetch(at("playground.py"));
-  if (!response.ok) throw new Error(`playground.py: ${response.status} ${response.statusText}`);
-  python.FS.writeFile("/home/pyodide/playground.py", await response.text());
+  const missing = packages.filter((name) => !(name in python.loadedPackages));
+  if (missing.length) throw new Error(`${missing.join(", ")} did not arrive as the site's lock.json has it`);
+  return python;
+}
+
+async function start() {
+  const python = await loaded();
+  python.FS.writeFile("/home/pyodide/playground.py", await fetched("playground.py"));
   return [python, python.pyimport("playground").Playground(
     (kind, more) => post(kind, more.toJs({ dict_converter: Object.fromEntries })))];
 }
 
 const started = start();
-started.then(() => post("ready"), (error) => post("broken", { text: String(error) }));
+started.then(() => post("ready"), (error) => post("broken", { text: error.message }));
 
 addEventListener("message", async ({ data }) => {
   const [python, playground] = await started;

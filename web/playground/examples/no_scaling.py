@@ -1,17 +1,17 @@
 # What the loss scale is for. The dial makes gradients 2**20 times smaller, as those of large models
-# are: without a loss scale they are zero in float16, and nothing is learnt.
+# are: without a loss scale most are zero in float16, and nothing is learnt.
 import minifp as fp
 import minifp.nn.functional as F
 from minifp import optim
 from minifp.models import LeNet
 
-train, _ = fp.data.digits()
+train, test = fp.data.digits()
 for precision in ("mixed", "mixed,loss_scale=off"):
     fp.manual_seed(0)
     with fp.precision(precision):
         model = LeNet(classes=10, size=8)
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=5e-3), dial=20)
-    for epoch in range(2):
+    for _ in range(2):
         for x, t in fp.data.DataLoader(train, batch_size=64, shuffle=True):
             loss = F.cross_entropy(model(x), t)
             result = optimizer.minimize(loss)

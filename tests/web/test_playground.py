@@ -1,0 +1,334 @@
+"""The playground: minifp trains in a page that fetches nothing from elsewhere, stops, and goes on.
+
+    MINIFP_PYODIDE=node_modules/pyodide MINIFP_WASM_WHEELS=DIR python -m pytest tests/web -s
+
+These are folders for scripts/build_site.py: see web/README.md.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
+from test_explorables import Handler, served
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "build_site.py"
+FOLDERS = {"--pyodide": "MINIFP_PYODIDE", "--wheels": "MINIFP_WASM_WHEELS"}
+ENDLESS = "import time\nprint('begun')\nwhile True:\n    time.sleep(0.01)\n"
+ENDLESS_IN_C = "print('begun')\nsum(iter(int, 1))\n"
+
+pytestmark = pytest.mark.slow
+
+
+def built(out, *options):
+    """Run the script."""
+    command = [sys.executable, SCRIPT, "--out", out, *options]
+    return subprocess.run([*map(str, command)], capture_output=True, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folders():
+    missing = [name for name in FOLDERS.values() if name not in os.environ]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} not set: Pyodide and wheels for it, web/README.md")
+    return [part for option, name in FOLDERS.items() for part in (option, os.environ[name])]
+
+
+@pytest.fixture(scope="module")
+def site(folders, tmp_path_factory):
+    """The site, and what the script said."""
+    out = tmp_path_factory.mktemp("web") / "site"
+    done = built(out, *folders)
+    assert done.returncode == 0, done.stderr
+    print(f"\n{done.stdout}")
+    return out
+
+
+@contextmanager
+def playground(browser, address, fragment=""):  # noqa: F811
+    """The playground in a browser of its own, ready. Whatever is asked of elsewhere is an error, as
+    is whatever the console says."""
+    context = browser.new_context(viewport={"width": 1000, "height": 900})
+    page = context.new_page()
+    said = page.said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    context.on("request", lambda r: r.url.startswith((address, "blob:", "data:", "about:"))
+               or said.append(r.url))  # fmt: skip
+    page.goto(f"{address}/playground/{fragment}")
+    yield page
+    assert said == []
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):  # noqa: F811
+    with playground(browser, address) as page:
+        is_ready(page)
+        yield page
+
+
+def is_ready(page, text=""):
+    """Wait until a program can be run, and the status has this text."""
+    page.locator("#run:enabled").wait_for(timeout=120_000)
+    assert text in page.inner_text("#status")
+
+
+def run(page, program, text="Done"):
+    """Run a program to its end; what it printed."""
+    page.fill("#program", program)
+    page.click("#run")
+    is_ready(page, text)
+    return page.inner_text("#output")
+
+
+def points(page):
+    """How many points the curves have: of the loss, and of the scale."""
+    lines = page.locator("#curves svg")
+    drawn = [lines.nth(n).locator("polyline") for n in range(lines.count())]
+    return [sum(len(p.get_attribute("points").split()) for p in d.all()) for d in drawn]
+
+
+def test_the_lock_lists_every_file_with_its_hash(site):
+    lock = json.loads((site / "lock.json").read_text(encoding="utf-8"))
+    paths = {p.relative_to(site).as_posix(): p for p in site.rglob("*") if p.is_file()}
+    paths.pop("lock.json")
+    assert lock["files"].keys() == paths.keys()
+    for name, path in paths.items():
+        content = path.read_bytes()
+        hashed = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+        assert lock["files"][name] == hashed
+    assert lock["packages"].keys() == {"minifp", "numpy", "click", "platformdirs", "tqdm"}
+    for package in lock["packages"].values():
+        told = lock["files"][f"wheels/{package['file_name']}"]
+        assert told.items() <= package.items() and {*package["depends"]} <= {*lock["packages"]}
+    stated = float(re.search(r"([\d.]+) MB", (site / "index.html").read_text("utf-8"))[1])
+    played = [f["bytes"] for n, f in lock["files"].items()
+              if n.startswith(("pyodide/", "wheels/", "playground/"))]  # fmt: skip
+    assert stated == round(sum(played) / 1e6, 1)
+
+
+def test_a_changed_pyodide_and_a_folder_of_something_else_are_refused(folders, tmp_path):
+    other = tmp_path / "pyodide"
+    other.mkdir()
+    for path in Path(folders[1]).iterdir():
+        (other / path.name).symlink_to(path)
+    (other / "pyodide.mjs").unlink()
+    (other / "pyodide.mjs").write_text("export const loadPyodide = 1;\n", encoding="utf-8")
+    done = built(tmp_path / "site", "--pyodide", other, *folders[2:])
+    assert done.returncode and "another file than that of pyodide@" in done.stderr
+    (other / "pyodide.mjs").unlink()
+    done = built(tmp_path / "site", "--pyodide", other, *folders[2:])
+    assert done.returncode and "pyodide.mjs is missing" in done.stderr
+    done = built(other, *folders)
+    assert done.returncode and "holds something else than a site" in done.stderr
+    assert [*tmp_path.iterdir()] == [other]
+
+
+def test_a_package_with_another_hash_is_refused_by_the_page(browser, site, tmp_path):  # noqa: F811
+    shutil.copytree(site, tmp_path / "site")
+    (wheel,) = (tmp_path / "site" / "wheels").glob("tqdm-*")
+    wheel.write_bytes(wheel.read_bytes() + b"\0")
+    with served(tmp_path / "site") as address, playground(browser, address) as page:
+        page.locator("#status", has_text="tqdm did not arrive").wait_for(timeout=60_000)
+        assert "Python could not be loaded" in page.inner_text("#status")
+        page.said.clear()
+
+
+def test_a_mixed_lenet_trains_in_the_page(browser, address):  # noqa: F811
+    start = time.perf_counter()
+    with playground(browser, address) as page:
+        is_ready(page, "Ready")
+        loaded, clicked = time.perf_counter() - start, time.perf_counter()
+        page.click("#run")
+        page.locator("#curves polyline").first.wait_for(state="attached", timeout=60_000)
+        first = time.perf_counter() - clicked
+        page.locator("#output", has_text=re.compile(r": 9[5-9]\.\d%")).wait_for(timeout=120_000)
+        print(f"\nready after {loaded:.1f} s; from click to the first step {first:.1f} s, "
+              f"to 95% {time.perf_counter() - clicked:.1f} s")  # fmt: skip
+        is_ready(page, "Done after")
+        assert points(page) == [230, 230]
+        label = page.locator("#curves svg").nth(1).get_attribute("aria-label")
+        assert "2^16 at the first of 230 steps" in label
+
+
+def test_without_a_loss_scale_the_second_series_learns_nothing(page):
+    page.select_option("#examples", "no_scaling")
+    page.click("#run")
+    is_ready(page, "Done")
+    scaled, unscaled = map(float, re.findall(r"loss ([\d.]+)", page.inner_text("#output")))
+    assert scaled < 1 < 2.2 < unscaled
+    assert page.locator("#curves figure").first.locator("figcaption span").count() == 2
+
+
+def test_skipped_steps_are_marked_and_a_bypassed_loss_is_no_number(page):
+    program = (
+        "import minifp as fp\n"
+        "w = fp.zeros(3, dtype=fp.float16, requires_grad=True)\n"
+        "with fp.precision('mixed'):\n"
+        "    optimizer = fp.MixedOptimizer(fp.optim.SGD([w], lr=1.0), loss_scale=2.0**10)\n"
+        "    for factor in 1.0, 3e4, 1.0:\n"
+        "        result = optimizer.minimize((w.float() * factor).sum())\n"
+        "    w.float().sum().backward()\n"
+        "    optimizer.step()\n"
+        "    print(result.stepped)"
+    )
+    assert run(page, program).endswith("True\n")
+    assert points(page) == [3, 4]
+    assert page.locator("#curves path").count() == 2  # one in each picture
+
+
+@pytest.mark.parametrize("example", ["explain", "tensor"])
+def test_an_example_shows_a_result(page, example):
+    page.select_option("#examples", example)
+    page.click("#run")
+    is_ready(page, "Done")
+    assert page.locator("#output iframe").count() == (2 if example == "explain" else 1)
+
+
+def test_results_are_shown_as_a_notebook_shows_them(page):
+    run(page, "import minifp as fp\ndisplay(fp.explain(0.1))\nfp.tensor([1.5])")
+    frames = page.locator("#output iframe")
+    assert frames.count() == 2
+    assert "0.0999755859375" in frames.nth(0).content_frame.locator("body").inner_text()
+    assert "1.5" in frames.nth(1).content_frame.locator("body").inner_text()
+
+
+def test_no_script_runs_in_a_result(page):
+    program = (
+        "class Page:\n"
+        "    def _repr_html_(self):\n"
+        "        script = 'parent.document.title = 1'\n"
+        "        return f'<script>{script}</script><b onclick=\"{script}\">bold</b>'\n"
+        "Page()"
+    )
+    run(page, program)
+    page.locator("#output iframe").content_frame.locator("b").click()
+    assert page.title() == "minifp's playground"
+    assert all("sandboxed" in text or "Content Security Policy" in text for text in page.said)
+    assert page.said
+    page.said.clear()
+
+
+def test_an_error_is_told_from_the_programs_own_lines_on(page):
+    said = run(page, "def f():\n    return 1 / 0\nf()", "failed")
+    assert said.splitlines()[1] == '  File "program.py", line 3, in <module>'
+    assert "return 1 / 0" in said and said.splitlines()[-1].startswith("ZeroDivisionError")
+    assert run(page, "import sys\nprint('a', end='\\rb\\n')\nsys.exit('no')", "failed") == "b\nno\n"
+
+
+def test_nothing_is_fetched_from_elsewhere_even_if_a_program_asks(page, tmp_path, monkeypatch):
+    (tmp_path / "open.txt").write_text("for pages of any origin", encoding="utf-8")
+    asked = []
+    monkeypatch.setattr(Handler, "log_request", lambda self, *_: asked.append(self.path))
+    with served(tmp_path) as elsewhere:
+        program = (
+            "import js\n"
+            "request = js.XMLHttpRequest.new()\n"
+            f"request.open('GET', '{elsewhere}/open.txt', False)\n"
+            "request.send()\n"
+            "print(request.responseText)"
+        )
+        assert "NetworkError" in run(page, program, "failed")
+        assert "/open.txt" not in asked  # the browser did not even ask
+        assert urlopen(f"{elsewhere}/open.txt").read() and "/open.txt" in asked
+    page.said.clear()
+
+
+def test_a_program_travels_in_the_address(browser, address, page):  # noqa: F811
+    program = "print('größer, \u2265 1')\n" * 3
+    page.fill("#program", program)
+    page.click("#share")
+    page.locator("#status", has_text="The address of this page holds the program").wait_for()
+    with playground(browser, address, page.evaluate("location.hash")) as other:
+        other.locator("#run").wait_for()
+        other.wait_for_timeout(300)
+        assert other.input_value("#program") == program
+    with playground(browser, address, "#program=nothing") as other:
+        other.locator("#output", has_text="cannot be read").wait_for()
+        assert "import minifp" in other.input_value("#program")
+
+
+def test_keys_indent_and_leave(page):
+    page.fill("#program", "for i in range(3):")
+    page.focus("#program")
+    page.keyboard.press("End")
+    for key in ("Enter", "p", "Enter", "Shift+Tab", "Tab", "q"):
+        page.keyboard.press(key)
+    assert page.input_value("#program") == "for i in range(3):\n    p\n    q"
+    page.keyboard.press("Control+z")
+    assert page.input_value("#program") != "for i in range(3):\n    p\n    q"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") != "program"
+    page.fill("#program", "print(6 * 7)")
+    page.keyboard.press("Control+Enter")
+    is_ready(page, "Done")
+    assert page.inner_text("#output") == "42\n"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(page, scheme):
+    run(page, "import minifp as fp\nprint('x' * 300)\nfp.explain(0.1)")
+    size = page.viewport_size
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_timeout(100)
+    check_accessible(page)
+    page.set_viewport_size(size)
+
+
+def stopped(page, program):
+    """Begin a program, stop it; the seconds until a program can be run again."""
+    page.fill("#program", program)
+    page.click("#run")
+    page.locator("#output", has_text="begun").wait_for()
+    start = time.perf_counter()
+    page.click("#stop")
+    is_ready(page, "Stopped")
+    return time.perf_counter() - start
+
+
+def test_stop_begins_anew_where_the_page_is_not_isolated(browser, address):  # noqa: F811
+    with playground(browser, address) as page:  # no service worker is there at a first visit
+        is_ready(page)
+        assert not page.evaluate("crossOriginIsolated")
+        print(f"\nanother worker {stopped(page, ENDLESS):.1f} s")
+        assert "begun anew" in page.inner_text("#status")
+        assert page.inner_text("#output") == "begun\n"
+        assert run(page, "print(1)") == "1\n"
+
+
+def test_once_loaded_it_is_isolated_and_needs_no_network(browser, site):  # noqa: F811
+    with served(site) as address:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"{address}/playground/")
+        is_ready(page)
+        count = len(json.loads((site / "lock.json").read_text("utf-8"))["files"]) + 1
+        kept = "caches.open('minifp-site').then((c) => c.keys()).then((k) => k.length)"
+        while page.evaluate(kept) < count:
+            page.wait_for_timeout(200)
+    page.reload()  # the server is gone
+    is_ready(page, "Ready")
+    assert page.evaluate("crossOriginIsolated")
+    print(f"\ninterrupted {stopped(page, ENDLESS):.2f} s")
+    assert "begun anew" not in page.inner_text("#status")
+    assert stopped(page, ENDLESS_IN_C) > 3 and "begun anew" in page.inner_text("#status")
+    assert run(page, "import minifp as fp\nprint(float(fp.tensor([2.0]).sum()))") == "2.0\n"
+    context.close()
