@@ -71,7 +71,8 @@ notebooks: $(VENV)/installed-test ## run the lessons with solutions, into runs/n
 
 # WHEELS is a folder with NumPy for Pyodide; PYODIDE one with Pyodide, else npm fetches it: web/README.md
 site: $(VENV)/installed-test ## build the playground and the explorables as static files, into site/
-	$(RUN) scripts/build_site.py --wheels "$(WHEELS)" $(if $(PYODIDE),--pyodide "$(PYODIDE)") --out site
+	$(RUN) scripts/build_site.py $(if $(WHEELS),--wheels "$(WHEELS)") \
+		$(if $(PYODIDE),--pyodide "$(PYODIDE)") --out site
 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .

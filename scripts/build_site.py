@@ -94,7 +94,8 @@ def replace(old: Path, new: Path) -> None:
               help=f"The folder of npm's {pyodide.PACKAGE}; else it is fetched, once.")  # fmt: skip
 @click.option("--wheels", "folder", type=click.Path(path_type=Path, exists=True, file_okay=False),
               required=True, help="A folder with NumPy's wheel for Pyodide.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path), default="site", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="site",
+              show_default=True, help="The site; an older one is replaced.")  # fmt: skip
 @click.option("--compiled/--sources", default=shutil.which("node") is not None,
               help="Bytecode too, which Node.js makes, so that it starts sooner.")  # fmt: skip
 def main(source, folder, out, compiled):

@@ -98,19 +98,18 @@ def needs(wheel: Path, python: str) -> list[Requirement]:
 
 def gathered(wheel: Path, folder: Path, into: Path, python: str) -> dict[str, list[str]]:
     """Put all that a wheel needs beside it; what each of them needs, by the names of the files."""
-    named, wanted = {"": wheel}, {}
-    todo = [wheel]
+    wanted, known, todo = {}, set(), [wheel]
     while todo:
         path = todo.pop()
-        wanted[path.name] = needs(path, python)
-        for requirement in wanted[path.name]:
-            if requirement.name not in named:
-                named[requirement.name] = fetched(requirement, folder, into)
-                todo.append(named[requirement.name])
-    return {name: [canonicalize_name(r.name) for r in all_] for name, all_ in wanted.items()}
+        requirements = needs(path, python)
+        wanted[path.name] = [canonicalize_name(r.name) for r in requirements]
+        new = [r for r in requirements if canonicalize_name(r.name) not in known]
+        known.update(canonicalize_name(r.name) for r in new)
+        todo += [fetched(r, folder, into, python) for r in new]
+    return wanted
 
 
-def fetched(requirement: Requirement, folder: Path, into: Path) -> Path:
+def fetched(requirement: Requirement, folder: Path, into: Path, python: str) -> Path:
     """The newest wheel in a folder that a requirement accepts; else pip's, if it runs anywhere."""
     name = canonicalize_name(requirement.name)
     known = {path: parse_wheel_filename(path.name)[:2] for path in folder.glob("*.whl")}
@@ -120,7 +119,7 @@ def fetched(requirement: Requirement, folder: Path, into: Path) -> Path:
         (into / best.name).write_bytes(best.read_bytes())
         return into / best.name
     before = {*into.iterdir()}
-    anywhere = ("--only-binary=:all:", "--platform=any", "--python-version=3.14")
+    anywhere = ("--only-binary=:all:", "--platform=any", f"--python-version={python}")
     try:
         pip("download", "--no-deps", *anywhere, "--dest", str(into), str(requirement))
     except click.ClickException as error:

@@ -232,6 +232,11 @@ def test_an_error_is_told_from_the_programs_own_lines_on(page):
     assert run(page, "import sys\nprint('a', end='\\rb\\n')\nsys.exit('no')", "failed") == "b\nno\n"
 
 
+def test_a_data_set_that_would_be_downloaded_is_refused(page):
+    said = run(page, "import minifp as fp\nfp.data.mnist()", "failed")
+    assert "a web page cannot download it: fp.data.digits() is bundled" in said
+
+
 def test_nothing_is_fetched_from_elsewhere_even_if_a_program_asks(page, tmp_path, monkeypatch):
     (tmp_path / "open.txt").write_text("for pages of any origin", encoding="utf-8")
     asked = []
