@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -30,6 +31,7 @@ ASSIGNED = re.compile(r"^(\w+) = ", re.M)
 CHECK = re.compile(r"^(?=teach\.check\()", re.M)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 POINTS = 1  # of each exercise, for nbgrader
+PATIENCE = 2  # seconds, above which a cell is told
 SECONDS = 3600  # after which a cell that runs is given up
 
 
@@ -105,6 +107,20 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=where).execute()
 
 
+def slow_cells(notebook: nbformat.NotebookNode) -> str:
+    """The seconds of cells that took longer than PATIENCE, by how they begin."""
+    found = []
+    for cell in notebook.cells:
+        told = cell.metadata.get("execution", {})
+        ends = [told.get(key) for key in ("iopub.execute_input", "shell.execute_reply")]
+        if all(ends):
+            first, last = (datetime.fromisoformat(end.replace("Z", "+00:00")) for end in ends)
+            seconds = (last - first).total_seconds()
+            if seconds > PATIENCE:
+                found.append(f"{cell.source.splitlines()[0][:40]!r} {seconds:.0f} s")
+    return ", ".join(found) or f"none over {PATIENCE} s"
+
+
 # ---- the command ---------------------------------------------------------------------------------
 
 
@@ -143,7 +159,8 @@ def run_one(name: str, folder: Path) -> None:
     finally:
         write(notebook, folder / f"{name}.ipynb")
         files.write(folder / f"{name}.html", page(notebook))
-        click.echo(f"{name}: {time.perf_counter() - began:.0f} s", err=True)
+        took = time.perf_counter() - began
+        click.echo(f"{name}: {took:.0f} s; cells: {slow_cells(notebook)}", err=True)
 
 
 def write(notebook: nbformat.NotebookNode, path: Path) -> None:
