@@ -140,6 +140,7 @@ def test_a_product_says_whether_a_gpu_would_use_tensor_cores(monkeypatch):
         ("mixed", "no_tensor_cores", "on a GPU without tensor cores (no_tensor_cores)"),
         ("float32", "tensor_cores", "on a GPU without tensor cores (tensor_cores)"),
         ("float32", "tf32", "on a GPU in tensor cores (tf32)"),
+        ("float8", "float8", "on a GPU in tensor cores (float8)"),
     ]:
         fp.set_gpu_math(mode)
         first, _ = rows_of(step_of(precision)[0], kernel="linear.linear_forward")

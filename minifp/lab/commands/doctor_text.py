@@ -43,6 +43,7 @@ VARIABLES = {
     "MINIFP_DEVICE": "the default device",
     "MINIFP_CONVOLUTIONS": '"cudnn": on a GPU, convolutions by cuDNN',
     "MINIFP_CUBLAS": "the cuBLAS library to use",
+    "MINIFP_CUBLAS_LT": "the cublasLt library to use",
     "MINIFP_GPU_MATH": "whether products on a GPU use tensor cores: " + ", ".join(MODES),
     "MINIFP_DATA": "where data sets lie",
     "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy; "checked": verify what is '

@@ -355,7 +355,7 @@ class Handle:
     """
 
     def __init__(self, cublas: Cublas, stream: int, workspace: Any, size: int):
-        self.cublas, self.stream, self.workspace = cublas, stream, workspace
+        self.cublas, self.stream, self.workspace, self.size = cublas, stream, workspace, size
         self.value: int | None = None
         created = ctypes.c_void_p()
         self._call("cublasCreate_v2", ctypes.byref(created))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from minifp.errors import ArgumentError, DeviceError
 from minifp.runtime.cuda import arrays
+from minifp.runtime.cuda.cublas_lt import located, opened
 from minifp.runtime.cuda.devices import generation, lacks
 
 
@@ -20,11 +21,13 @@ class MathMode(NamedTuple):
 
     tensor_cores: the formats of operands that tensor cores may multiply. compute: what to ask
     cuBLAS for in place of a compute type, by their names there. meaning: of the mode, in words.
+    needs: the format that the GPU's tensor cores must take.
     """
 
     tensor_cores: tuple[str, ...]
     compute: Mapping[str, str]
     meaning: str
+    needs: str | None = None
 
 
 MODES = {
@@ -42,6 +45,13 @@ MODES = {
         ("float16", "bfloat16", "float32"),
         {"float32": "tf32"},
         "tensor cores multiply numbers of 16 bits, and float32 ones rounded to 10 mantissa bits",
+        "tf32",
+    ),
+    "float8": MathMode(
+        ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
+        {},
+        "tensor cores multiply numbers of 16 bits, and the codes of operands rounded to float8",
+        "float8",
     ),
 }
 
@@ -54,28 +64,44 @@ def set_gpu_math(mode: str) -> None:
     mode: "tensor_cores" (the default): tensor cores multiply numbers of 16 bits (float16, and
         bfloat16 from Ampere on; those of 8 bits are multiplied so), and float32 numbers are not
         rounded; "no_tensor_cores": those of 16 bits are multiplied without them too;
-        "tf32": tensor cores also multiply float32 numbers, rounded to 10 mantissa bits.
+        "tf32": tensor cores also multiply float32 numbers, rounded to 10 mantissa bits;
+        "float8": as by default, but where both operands of a matrix product were rounded to float8
+        with a scale for the tensor (operand_scale=current), tensor cores multiply their codes, by
+        cublasLt. A trial on the GPU comes first: see docs/gpu.md.
 
     Sums stay in the precision's `accumulate` in each. A step that is captured already stays as it
     is, and on the CPU nothing changes. Raises ArgumentError for another name, and DeviceError for
-    "tf32" where the GPU has no tensor cores for it.
+    "tf32" and "float8" where the GPU has no tensor cores for it, and for "float8" without a
+    cublasLt.
     """
     global _chosen
     if mode not in MODES:
         raise ArgumentError(f"set_gpu_math({mode!r}): expected one of {', '.join(MODES)}")
-    missing = _lacking("tf32") if mode == "tf32" else None
+    missing = _missing(MODES[mode].needs)
     if missing:
         raise DeviceError(f"set_gpu_math({mode!r}): {missing}")
     _chosen = mode
 
 
-def _lacking(feature):
-    """Why the GPU cannot have a feature; None if it can, or if there is no GPU."""
+def _missing(format):
+    """Why tensor cores cannot multiply a format here; None if they can, or if there is no GPU."""
+    if format is None:
+        return None
     try:
-        capability = arrays.cupy().cuda.Device().compute_capability
+        cuda = arrays.cupy().cuda
     except DeviceError:
         return None
-    return lacks(generation(capability), feature)
+    return lacks(generation(cuda.Device().compute_capability), format) or (
+        _without_library(cuda) if format == "float8" else None
+    )
+
+
+def _without_library(cuda):
+    try:
+        opened(located(cuda.runtime.runtimeGetVersion() // 1000))
+    except DeviceError as error:
+        return str(error)
+    return None
 
 
 def get_gpu_math() -> str:

@@ -36,6 +36,11 @@ extern "C" __global__ void encode_scaled(const X *x, const float *amax, F *codes
   }
 }
 
+// What the sums of such codes are multiplied by: 1 over the scale.
+extern "C" __global__ void scale_back(const float *amax, float *back, float largest) {
+  if (first_index() == 0) *back = power_of_two(-exponent_of(*amax, largest));
+}
+
 extern "C" __global__ void decode_scaled(const F *codes, const float *amax, X *y, size n, size scaled,
                                          float largest, float top) {
   float back = power_of_two(scaled ? -exponent_of(*amax, largest) : 0);

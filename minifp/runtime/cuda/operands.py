@@ -10,6 +10,7 @@ import numpy as np
 
 from minifp.derive.trace import Formulas
 from minifp.runtime.cuda.arrays import empty
+from minifp.runtime.cuda.noted import note
 from minifp.runtime.cuda.pointwise import F32, of_call, reduced
 from minifp.runtime.cuda.rows import contiguous
 from minifp.runtime.cuda.source import THREADS, Text, blocks_for
@@ -49,6 +50,8 @@ def rounded(x: Any, dtype: Any, summed: tuple[int, ...] | None, largest: float, 
         *("round_scaled", blocks_for(x.size), THREADS, source, found, y),
         *(x.size, K, float(largest), float(top)),
     )
+    if len(along) == x.ndim:  # one scale for all of x
+        note(y, dtype, found, largest)
     return y.transpose([order.index(a) for a in axes])
 
 
@@ -63,6 +66,13 @@ def encoded(x: Any, dtype: Any, found: Any, is_scaled: bool, largest: float) -> 
     return codes
 
 
+def scale_back(found: Any, stored: Any, dtype: Any, largest: float) -> Any:
+    """1 over the scale, a float32 on the device, by which numbers in `stored` became such codes."""
+    back = empty((), F32)
+    _both(stored, dtype).launch("scale_back", 1, 1, found, back, float(largest))
+    return back
+
+
 def decoded(codes: Any, found: Any, dtype: Any, is_scaled: bool, largest: float, top: float) -> Any:
     """The numbers of these codes, in the format of x, which has this dtype."""
     y = empty(codes.shape, dtype)
@@ -70,6 +80,8 @@ def decoded(codes: Any, found: Any, dtype: Any, is_scaled: bool, largest: float,
         *("decode_scaled", blocks_for(y.size), THREADS, codes, found, y),
         *(y.size, int(is_scaled), float(largest), float(top)),
     )
+    if is_scaled:
+        note(y, codes.dtype, found, largest)
     return y
 
 

@@ -22,10 +22,11 @@ import numpy as np
 
 from minifp.derive.dtypes import CODED, dtype_of, name_of
 from minifp.errors import ShapeError
-from minifp.runtime.cuda import arrays, capturing
+from minifp.runtime.cuda import arrays, capturing, float8_products
 from minifp.runtime.cuda.cublas import Handle, Handles, Matrix, codes, load, supported
+from minifp.runtime.cuda.cublas_lt import E4M3
 from minifp.runtime.cuda.devices import generation, lacks
-from minifp.runtime.cuda.math_modes import compute_type
+from minifp.runtime.cuda.math_modes import compute_type, may_use_tensor_cores
 from minifp.runtime.cuda.pointwise import F32, cast, in_format
 
 EIGHT = {"float8_e4m3fn", "float8_e5m2"}  # formats of so many bits
@@ -251,6 +252,10 @@ def multiply(
     Raises ShapeError for shapes that do not fit and an `out` that cannot be written row by row,
     ArgumentError for formats that cuBLAS does not multiply so, and CublasError if it fails.
     """
+    if compute == "float32" and may_use_tensor_cores(E4M3):
+        handle = current_handle()
+        if float8_products.multiply(a, b, out, alpha, accumulate, handle, multiply):
+            return out
     if not CODED.isdisjoint((a.dtype, b.dtype, out.dtype)):
         kind = multiplied_in(a.dtype, b.dtype)
         a, b = in_format(a, kind), in_format(b, kind)
