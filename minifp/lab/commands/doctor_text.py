@@ -49,6 +49,8 @@ VARIABLES = {
     "MINIFP_KERNELS": '"numpy": compile no kernel, compute all in NumPy; "checked": verify what is '
     "told to derived kernels",
     "MINIFP_THREADS": "how many threads kernels use",
+    "MINIFP_TEACH": '"show": lessons show their answers without a prediction',
+    "MINIFP_TEACH_FILE": "where a student's progress is kept",
     "NUMBA_CACHE_DIR": "where compiled kernels are kept",
 }
 
