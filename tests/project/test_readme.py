@@ -91,7 +91,7 @@ def test_all_python_runs_in_order(folder):
     files = []
     for path, text in PAPERS.items():
         program = "\n\n".join(c for c in blocks("python", text) if not c.startswith("# "))
-        files.append(folder / f"{path.stem}_.py")
+        files.append(folder / f"{path.parent.name}_{path.stem}_.py")
         files[-1].write_text(program, encoding="utf-8")
     runs = [f"runpy.run_path({file.name!r})" for file in files]
     (folder / "all.py").write_text("\n".join(["import runpy", *runs]), encoding="utf-8")
