@@ -17,7 +17,7 @@ import numpy as np
 from minifp.derive.dtypes import name_of
 from minifp.derive.outside import Outside
 from minifp.derive.trace import REASONS, SCALARS, reason_of
-from minifp.numerics.formats import downcast, float32, is_float
+from minifp.numerics.formats import downcast, float32, format_of, is_float, upcast
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import is_on_device, to_host
 
@@ -109,12 +109,15 @@ def difference(y: np.ndarray, single: Any, double: Any) -> str:
     if (stored.dtype, stored.shape) != (y.dtype, y.shape):
         gave = f"{name_of(y.dtype)} {y.shape}"
         return f"compiled it gave {gave}, in NumPy {single.dtype} {single.shape}"
+    format = format_of(y.dtype) if both_float else None
+    if y.dtype.kind == "V":
+        y, stored = upcast(y, float32), upcast(stored, float32)
     alike = (y == stored) | (y != y) & (stored != stored)
-    if is_float(y.dtype):
+    if format is not None:
         with np.errstate(all="ignore"):
             cost, size = np.abs(single - double), np.abs(double)
             usual = np.median(size[np.isfinite(size)]) if np.isfinite(size).any() else 0
-            tiny = 2 * np.finfo(y.dtype).smallest_subnormal + 2.0**-20 * usual
+            tiny = 2 * format.smallest_subnormal + 2.0**-20 * usual
             near = np.abs(y - double) <= PRECISION * size + 8 * cost + tiny
         alike |= near & np.isfinite(cost)
     if not y.size or alike.mean() >= ALIKE:

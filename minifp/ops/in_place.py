@@ -104,7 +104,7 @@ def _numbers(value):
 
 
 def _zero(self: Tensor) -> Tensor:
-    return Tensor(np.zeros((), self.dtype))
+    return Tensor(np.zeros((), self.array.dtype))
 
 
 def _uniform(self: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from functools import partial
 
 import numpy as np
@@ -225,3 +226,17 @@ def test_a_gradient_that_is_given_in_a_format_of_codes_is_its_numbers():
         assert fp.grad(x * 2, x, dy)[0].tolist() == [1, -6]
         (x * 2).backward(gradient=dy.array, seed=2.0)
         assert x.grad.dtype == dtype and x.grad.tolist() == [2, -12]
+
+
+def test_a_kernel_of_ones_own_is_compiled_for_codes_and_zeros_are_written_there():
+    @fp.kernel("map", "x")
+    def capped(x, *, cap):
+        return cap * np.tanh(x / cap)
+
+    x = fp.tensor([0.5, -2.0, 40.0], dtype="bfloat16")
+    with fp.precision("bfloat16"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y = fp.Tensor(capped(x.array, cap=30.0))
+    exact = 30 * np.tanh(np.array([0.5, -2.0, 40.0]) / 30)
+    assert (np.abs(y.numpy() - exact) <= 2.0**-8 * np.abs(exact)).all()
+    assert x.zero_().tolist() == [0, 0, 0] and x.dtype == "bfloat16"
