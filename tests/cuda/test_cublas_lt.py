@@ -343,7 +343,7 @@ def test_the_mode_is_refused_where_the_card_or_the_library_cannot(library, monke
         with pytest.raises(DeviceError, match=said):
             fp.set_gpu_math("float8")
     text = tmp_path / "libcublasLt.so.12"
-    text.write_text("no library")
+    text.write_text("no library", encoding="utf-8")
     monkeypatch.setenv("MINIFP_CUBLAS_LT", str(text))
     monkeypatch.setenv("MINIFP_GPU_MATH", "float8")
     with pytest.raises(DeviceError, match="MINIFP_GPU_MATH: set_gpu_math.'float8'.: no cublasLt: "):
@@ -409,7 +409,7 @@ def test_numbers_are_those_of_the_header():
     found = [path for root in roots for path in (*root.glob(HEADER), *root.glob("cublasLt.h"))]
     if not found:
         pytest.skip("no cublasLt.h: pip install nvidia-cublas")
-    text = found[0].read_text()
+    text = found[0].read_text(encoding="utf-8")
     for ours, theirs in NAMES.items():
         said = re.search(rf"\b{theirs} = (\d+),", text)
         assert said and int(said[1]) == getattr(cublas_lt, ours), ours
