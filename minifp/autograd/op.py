@@ -5,7 +5,6 @@ of the module, not a closure, so that no array is kept alive unseen.
 """
 
 import inspect
-import linecache
 import re
 import sys
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from minifp.numerics import autocast, policy, rules
 from minifp.numerics.amax_history import Site
 from minifp.numerics.formats import is_float
 from minifp.numerics.operands import OPERANDS
-from minifp.runtime.callers import PACKAGE, warn_once
+from minifp.runtime.callers import PACKAGE, line_at, warn_once
 from minifp.runtime.cuda.arrays import to_device
 from minifp.typing import F
 
@@ -142,8 +141,7 @@ def line_of(node: Node) -> str:
     *_, code, instruction = node.call
     lines = [n for start, end, n in code.co_lines() if start <= instruction < end]
     number = next((n for n in lines if n), code.co_firstlineno)
-    text = linecache.getline(code.co_filename, number).strip()
-    return f"{code.co_filename}:{number}" + (f": {text}" if text else "")
+    return line_at(code.co_filename, number)
 
 
 def takes_tensor(fn: F) -> F:

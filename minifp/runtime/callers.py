@@ -59,8 +59,18 @@ def line_of_user() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None and not is_of_user(frame):
         frame = frame.f_back
-    if frame is None:
-        return "minifp itself"
-    name, line = frame.f_code.co_filename, frame.f_lineno
-    text = linecache.getline(name, line).strip()
-    return f"{name}:{line}" + (f": {text}" if text else "")
+    return "minifp itself" if frame is None else line_at(frame.f_code.co_filename, frame.f_lineno)
+
+
+def line_at(file: str, number: int) -> str:
+    """A line of a program as a reader finds it: "file:line: text", or "In[7]:line: text" for a
+    notebook's cell, which lies in a file whose name says nothing."""
+    text = linecache.getline(file, number).strip()
+    return f"{cell_of(file) or file}:{number}" + (f": {text}" if text else "")
+
+
+def cell_of(file: str) -> str:
+    """The cell that a file holds of the notebook that is being run, such as "In[7]", or ""."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    found = shell.compile.format_code_name(file) if shell is not None else None
+    return found[1] if found else ""

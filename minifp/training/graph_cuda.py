@@ -14,7 +14,7 @@ import numpy as np
 
 from minifp.autograd.tape import Tensor
 from minifp.errors import CaptureError
-from minifp.runtime.callers import is_of_user
+from minifp.runtime.callers import is_of_user, line_at
 from minifp.runtime.cuda import capturing
 from minifp.runtime.cuda.arrays import cupy, is_on_device, to_device
 from minifp.runtime.cuda.capturing import Notes, beside_the_step, noting
@@ -180,6 +180,6 @@ def _line(error):
     line, trace = "minifp itself", error.__traceback__
     while trace is not None:
         if is_of_user(trace.tb_frame):
-            line = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+            line = line_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         trace = trace.tb_next
     return line

@@ -1,0 +1,32 @@
+"""Where a program called minifp is told as its reader would find it."""
+
+import linecache
+import subprocess
+import sys
+
+import pytest
+
+from minifp.runtime.callers import line_at, line_of_user
+
+CELLS = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("from minifp.runtime.callers import line_of_user", store_history=True)
+shell.run_cell("1 + 1\\nprint(line_of_user())", store_history=True)
+"""
+
+
+def test_a_line_of_a_file_is_told_with_its_text():
+    here = line_of_user()
+    number = int(here.split(":")[-2])
+    assert here == f"{__file__}:{number}: here = line_of_user()"
+    assert linecache.getline(__file__, number).strip() == "here = line_of_user()"
+    assert line_at("<string>", 3) == "<string>:3"  # a program that is no file
+
+
+def test_a_line_of_a_notebook_is_told_by_the_number_of_its_cell():
+    pytest.importorskip("IPython")
+    run = subprocess.run(
+        [sys.executable, "-c", CELLS], capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    assert run.stdout.splitlines()[-1] == "In[2]:2: print(line_of_user())"
