@@ -67,15 +67,15 @@ export function svg(name, attributes = {}, ...children) {
   return made;
 }
 
-/** A labelled slider that calls `changed`, with what it says beside it. */
+/** A labelled slider that calls `changed`, with what it says beside it; `set` moves it. */
 export function slider(text, { min, max, value, step = 1, say = String, changed }) {
-  const output = node("output", {}, say(value));
+  const output = node("output", {});
   const input = node("input", { type: "range", min, max, step, value });
-  input.addEventListener("input", () => {
-    output.textContent = say(input.valueAsNumber);
-    changed();
-  });
-  return { input, label: node("label", {}, text, input, output) };
+  const tell = () => { output.textContent = input.ariaValueText = say(input.valueAsNumber); };
+  const set = (wanted) => { input.value = wanted; tell(); };
+  input.addEventListener("input", () => { tell(); changed(); });
+  tell();
+  return { input, set, label: node("label", {}, text, input, output) };
 }
 
 /** Rows of texts as a table with heads. */
