@@ -14,7 +14,7 @@ from minifp.numerics.format_codes import codes_of, values_of
 from minifp.numerics.number_format import FORMATS
 
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "explorables"
-ELEMENTS = {"bits": "minifp-bits", "update": "minifp-update", "sums": "minifp-sums"}
+ELEMENTS = {m: f"minifp-{m}" for m in ("bits", "update", "sums", "histograms", "bathtub")}
 NAMES = ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float6_e3m2", "float4_e2m1")
 
 
@@ -69,7 +69,9 @@ def tab(browser, tmp_path_factory):  # noqa: F811
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(own)
         page.wait_for_function("customElements.get('minifp-sums') !== undefined")
-        page.address, page.said = address, said
+        for name in ("minifp-histograms", "minifp-bathtub"):
+            page.locator(f"{name} h2").wait_for()
+        page.address, page.said, page.folder = address, said, folder
         yield page
         page.close()
 
