@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minifp.autograd.gradient_clip import name_of
 from minifp.autograd.kept_operands import mapped
 from minifp.autograd.tape import Node, Tensor
 from minifp.lab.memory import arrays_in, buffer
@@ -31,18 +32,44 @@ OUTSIDE = "outside of modules"
 GATES = "_dz"  # how kernels are called whose first result is the gradient of what enters the gates
 
 
+class Trained:
+    """What a Watch asks of a model, where there are parameters alone."""
+
+    _name = ""
+
+    def __init__(self, parameters: list[Tensor]) -> None:
+        self.parameters = parameters
+
+    def modules(self) -> tuple:
+        """None: none is another model's."""
+        return ()
+
+    def buffers(self) -> tuple:
+        """None that are known."""
+        return ()
+
+    def named_parameters(self) -> list[tuple[str, Tensor]]:
+        """Each with what it is called in errors too."""
+        return [(name_of(p, i), p) for i, p in enumerate(self.parameters)]
+
+
 class Watch:
     """An observer of the tape and of kernels, for one step.
 
-    trained: the parameters of the optimizer that is watched; of others no gradients are counted,
-    unless they are the model's.
+    model: the Module whose layers are looked at; None for whatever operations run, and then the
+    weights are those that are trained. trained: the parameters of the optimizer that is watched; of
+    others no gradients are counted, unless they are the model's.
     """
 
-    def __init__(self, model: Any, seen: ObservedStep, trained: Iterable[Tensor] = ()) -> None:
+    def __init__(
+        self, model: Any, seen: ObservedStep, trained: Iterable[Tensor] = ()
+    ) -> None:
+        trained = list(trained)
+        parts = Trained(trained) if model is None else model
         self.seen, self.names = seen, {}
         self.root = type(model).__name__
-        self.inside = model._name  # as an attribute of another module
-        self.ours = {m._name or type(m).__name__ for m in model.modules()}
+        self.inside = parts._name  # as an attribute of another module
+        self.ours = {m._name or type(m).__name__ for m in parts.modules()}
         self.known: dict[int, Any] = {}  # buffers whose numbers are counted, or are none of ours
         # Operations that made nothing but views. A graph that nobody takes back is not held.
         self.views: weakref.WeakSet[Node] = weakref.WeakSet()
@@ -50,11 +77,11 @@ class Watch:
         self.at: Node | None = None  # the operation whose backward runs
         self.seed: Any = None  # of the backward that runs
         self.largest_seed: float | None = None  # by what counted gradients are multiplied
-        for name, p in model.named_parameters():
+        for name, p in parts.named_parameters():
             self.names[id(p)] = name
             self._is_new(p.array)
             self._count(WEIGHTS, name, p.array)
-        for b in model.buffers():
+        for b in parts.buffers():
             self._is_new(b.array)
 
     def layer(self, node: Node) -> str | None:
@@ -62,7 +89,7 @@ class Watch:
         model's, which is called by itself, as a GAN's other half."""
         path = node.module
         first, *others = path.split(".")
-        if path and first not in self.ours and self.inside not in others:
+        if self.ours and path and first not in self.ours and self.inside not in others:
             return None
         if path == self.root:
             return path

@@ -1,0 +1,125 @@
+"""Glances at whatever trains: the four histograms of a step now and then, without a model, at a
+share of the time that one can afford. The playground shows them; nothing is kept.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from minifp.autograd import tape
+from minifp.numerics import kernels
+from minifp.scope.histogram import Histogram
+from minifp.scope.observed import GRADIENTS, KINDS, ObservedStep
+from minifp.scope.page.figures import TITLES
+from minifp.scope.page.lens import LEAST, MOST
+from minifp.scope.record import Record
+from minifp.scope.updates import became_of, wanted_updates
+from minifp.scope.watching import Watch
+
+SHARE = 0.2  # of the time, at most, for steps that are looked at
+PATIENCE = 8  # steps of other optimizers after which one is not waited for
+LOSSES = {"flushed": Histogram.flushed, "subnormal": Histogram.subnormal,
+          "overflow": Histogram.overflowing}  # fmt: skip
+
+
+class Glances:
+    """An observer of optimizers (for `mixed.observers`): looks at some steps of each.
+
+    told: called as told(optimizer, data) after each step that was looked at; see `data_of`. The
+    first step of a run is not: only it says which optimizer trains.
+    """
+
+    def __init__(self, told: Callable[[Any, dict], None]) -> None:
+        self.told, self.counts = told, {}  # steps made, by the id of an optimizer
+        self.watch: Watch | None = None
+        self.of: Any = None  # the optimizer that is watched
+        self.wanted: list = []
+        self.waited, self.began, self.due = 0, 0.0, 0.0
+
+    def on_update(self, optimizer: Any, gradients: list, factor: float) -> None:
+        """Called by a MixedOptimizer that is about to change weights."""
+        if optimizer is self.of and self.watch is not None:
+            self.wanted = wanted_updates(optimizer, gradients, factor, self.watch.names)
+            kernels.observers.remove(self.watch)  # so that the update is what it always is
+
+    def on_step(self, optimizer: Any, result: Any) -> None:
+        """Called by a MixedOptimizer after each step."""
+        count = self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
+        if optimizer is self.of:
+            self._finish(optimizer, result)
+        elif self.of is not None:
+            self.waited += 1
+            if self.waited >= PATIENCE:
+                self.close()
+        if self.of is None and time.perf_counter() >= self.due:
+            self._look(optimizer, count + 1)
+
+    def close(self) -> None:
+        """Look away."""
+        for observers in (tape.observers, kernels.observers):
+            if self.watch in observers:
+                observers.remove(self.watch)
+        self.watch, self.of, self.wanted = None, None, []
+
+    def _look(self, optimizer, number):
+        self.of, self.waited, self.began = optimizer, 0, time.perf_counter()
+        seen = ObservedStep(number, dial=optimizer.dial)
+        self.watch = Watch(None, seen, optimizer.parameters)
+        tape.observers.append(self.watch)
+        kernels.observers.append(self.watch)
+
+    def _finish(self, optimizer, result):
+        seen, seed = self.watch.seen, self.watch.largest_seed
+        seen.scale = result.scale_before if seed is None else math.ldexp(seed, seen.dial)
+        seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
+        self.close()
+        self.told(optimizer, data_of(seen))
+        took = time.perf_counter() - self.began
+        self.due = time.perf_counter() + took * (1 / SHARE - 1)
+
+
+def data_of(seen: ObservedStep) -> dict[str, Any]:
+    """A step in plain numbers: its number, log2 of its loss scale, the updates that were wanted and
+    those that were lost, and of each of KINDS what `kind_data` says."""
+    record = Record(steps=[seen])
+    updates = seen.updates.values()
+    return {
+        "step": seen.step,
+        "shift": seen.shift,
+        "updates": {"wanted": sum(u.wanted for u in updates), "lost": sum(u.lost for u in updates),
+                    "alone": sum(u.number("float16") for u in updates)},
+        "kinds": [kind_data(record, kind) for kind in KINDS],
+    }  # fmt: skip
+
+
+def kind_data(record: Record, kind: str) -> dict[str, Any]:
+    """Where the numbers of a kind lie, as they are stored, and how many its format would lose.
+
+    lowest, counts: how many lie in each power of two, from 2^lowest on. losses: of each way to be
+    lost the counts, for the loss scales 2^first, ... 2^last (of gradients; else as it is).
+    """
+    h, format = record.total(kind), record.format_of(kind)
+    of_gradients = kind in GRADIENTS
+    shift = record.steps[0].shift
+    scales = range(LEAST, MOST + 1) if of_gradients else range(shift, shift + 1)
+    return {
+        "title": TITLES[kind], "gradient": of_gradients,
+        "total": h.total, "zeros": h.zeros, "broken": h.infs + h.nans, "nonzero": h.nonzero,
+        "lowest": h.lowest, "counts": h.counts.sum(axis=1).tolist(),
+        "format": {"name": format.name, **window(format)},
+        "first": scales[0], "losses": losses(h, format, (k - shift for k in scales)),
+    }  # fmt: skip
+
+
+def window(format: Any) -> dict[str, float]:
+    """log2 of a format's smallest number, of its smallest normal one and of its largest."""
+    smallest, normal = format.smallest_subnormal, format.smallest_normal
+    return {"smallest": math.log2(smallest), "normal": math.log2(normal),
+            "max": math.log2(format.max), "largest": format.max}  # fmt: skip
+
+
+def losses(h: Histogram, format: Any, shifts: Iterable[int]) -> dict[str, list[int]]:
+    """How many numbers would be lost, in each way, multiplied by 2 to each of these."""
+    shifts = [*shifts]
+    return {name: [count(h, shift, format) for shift in shifts] for name, count in LOSSES.items()}
