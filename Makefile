@@ -14,10 +14,10 @@ ID := $(shell $(PYTHON) -c '$(TELL)' 2>/dev/null)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick test exhaustive lint gpu notebooks site
+.PHONY: help demo check quick test exhaustive lint gpu notebooks site site-test
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 14
 
 demo: $(VENV)/installed-plot ## train on bundled data in several precisions and write runs/demo/
 	$(RUN) -m minifp demo --out runs/demo
@@ -39,7 +39,7 @@ quick: check ## before the next edit: style, types and the tests that decide mos
 
 # Of long ranges a sample: see tests/sampling.py. Then once more what compiled kernels hide.
 test: check ## what a change must pass: style, types and all tests
-	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) $(COVERED)
+	PYTHONWARNDEFAULTENCODING=1 $(PYTEST) -m "not site" $(COVERED)
 	MINIFP_KERNELS=numpy $(PYTEST) -m references $(QUICK)
 
 exhaustive: $(VENV)/installed-test ## all tests with every case of long ranges
@@ -73,6 +73,12 @@ notebooks: $(VENV)/installed-test ## run the lessons with solutions, into runs/n
 site: $(VENV)/installed-test ## build the playground and the explorables as static files, into site/
 	$(RUN) scripts/build_site.py $(if $(WHEELS),--wheels "$(WHEELS)") \
 		$(if $(PYODIDE),--pyodide "$(PYODIDE)") --out site
+
+# In a headless Chromium, one after the other, with the site built once.
+site-test: $(VENV)/installed-test ## test the site under Pyodide, with WHEELS and PYODIDE as above
+	@test -d "$(WHEELS)" -a -d "$(PYODIDE)" || { echo "make site-test WHEELS=DIR" \
+		"PYODIDE=node_modules/pyodide: folders, see web/README.md"; exit 1; }
+	MINIFP_WASM_WHEELS="$(WHEELS)" MINIFP_PYODIDE="$(PYODIDE)" $(RUN) -m pytest -s tests/web
 
 lint: $(VENV)/installed-test ## mend what ruff can mend, and format
 	$(RUN) -m ruff check --fix .

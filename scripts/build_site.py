@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 from packaging.utils import parse_wheel_filename
-from website import pyodide, wheels
+from website import editor, pyodide, wheels
 
 from minifp.saving import files
 
@@ -77,6 +77,9 @@ def build(site: Path, source: Path, folder: Path, compiled: bool) -> dict:
     depends = wheels.gathered(own, folder, site / "wheels", info["python"])
     packages = [package(site / "wheels" / name, names) for name, names in depends.items()]
     copy_pages(site)
+    why = editor.bundled(site / "playground")
+    if why is not None:
+        click.echo(f"The playground has a plain text area for an editor: {why}", err=True)
     state_size(site)
     lock = {"info": info, "packages": {p["name"]: p for p in packages}, "files": all_files(site)}
     files.write(site / LOCK, json.dumps(lock, indent=1).encode())

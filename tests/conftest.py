@@ -18,7 +18,7 @@ if threading.current_thread() is threading.main_thread():
 import pytest  # noqa: E402
 from real_gpu import has_gpu  # noqa: E402
 
-pytest_plugins = ["in_browser", "sampling"]
+pytest_plugins = ["in_browser", "in_playground", "sampling"]
 
 try:
     import hypothesis

@@ -61,9 +61,7 @@ class Watch:
     others no gradients are counted, unless they are the model's.
     """
 
-    def __init__(
-        self, model: Any, seen: ObservedStep, trained: Iterable[Tensor] = ()
-    ) -> None:
+    def __init__(self, model: Any, seen: ObservedStep, trained: Iterable[Tensor] = ()) -> None:
         trained = list(trained)
         parts = Trained(trained) if model is None else model
         self.seen, self.names = seen, {}

@@ -44,19 +44,20 @@ def fetched() -> Path:
     cache = user_cache_path("minifp") / PACKAGE.replace("@", "-")
     if not (cache / "package").is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        packed = called("npm", "pack", "--silent", PACKAGE, "--pack-destination", str(cache))
+        pack = "npm", "pack", "--silent", PACKAGE, "--pack-destination", str(cache)
+        packed = called(*pack, instead=f", or the folder of {PACKAGE} (--pyodide DIR)")
         with tarfile.open(cache / packed.split()[-1]) as archive:
             archive.extractall(cache, filter="data")
     return cache / "package"
 
 
-def called(*command: str) -> str:
-    """What a program says. Raises ClickException where there is none, or where it fails."""
+def called(*command: str, instead: str = "") -> str:
+    """What a program says. Raises ClickException where there is none, with what would do instead,
+    or where it fails."""
     program = shutil.which(command[0])
     if program is None:
         raise click.ClickException(
-            f"{command[0]} is not installed: expected Node.js, or the folder of {PACKAGE} "
-            "(--pyodide DIR)"
+            f"{command[0]} is not installed: expected Node.js, which has it{instead}"
         )
     done = subprocess.run([program, *command[1:]], capture_output=True, encoding="utf-8")
     if done.returncode:

@@ -1,6 +1,6 @@
 """The playground: minifp trains in a page that fetches nothing from elsewhere, stops, and goes on.
 
-    MINIFP_PYODIDE=node_modules/pyodide MINIFP_WASM_WHEELS=DIR python -m pytest tests/web -s
+    make site-test PYODIDE=node_modules/pyodide WHEELS=DIR
 
 These are folders for scripts/build_site.py: see web/README.md.
 """
@@ -13,67 +13,20 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
+from in_playground import built, is_ready, playground, run, write, written
 from test_explorables import Handler, served
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "build_site.py"
-FOLDERS = {"--pyodide": "MINIFP_PYODIDE", "--wheels": "MINIFP_WASM_WHEELS"}
+ROOT = Path(__file__).resolve().parents[2]
 ENDLESS = "import time\nprint('begun')\nwhile True:\n    time.sleep(0.01)\n"
 ENDLESS_IN_C = "print('begun')\nsum(iter(int, 1))\n"
 
 pytestmark = pytest.mark.slow
-
-
-def built(out, *options):
-    """Run the script."""
-    command = [sys.executable, SCRIPT, "--out", out, *options]
-    return subprocess.run([*map(str, command)], capture_output=True, encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def folders():
-    missing = [name for name in FOLDERS.values() if name not in os.environ]
-    if missing:
-        pytest.skip(f"{' and '.join(missing)} not set: Pyodide and wheels for it, web/README.md")
-    return [part for option, name in FOLDERS.items() for part in (option, os.environ[name])]
-
-
-@pytest.fixture(scope="module")
-def site(folders, tmp_path_factory):
-    """The site, and what the script said."""
-    out = tmp_path_factory.mktemp("web") / "site"
-    done = built(out, *folders)
-    assert done.returncode == 0, done.stderr
-    print(f"\n{done.stdout}")
-    return out
-
-
-@contextmanager
-def playground(browser, address, fragment=""):  # noqa: F811
-    """The playground in a browser of its own, ready. Whatever is asked of elsewhere is an error, as
-    is whatever the console says."""
-    context = browser.new_context(viewport={"width": 1000, "height": 900})
-    page = context.new_page()
-    said = page.said = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    context.on("request", lambda r: r.url.startswith((address, "blob:", "data:", "about:"))
-               or said.append(r.url))  # fmt: skip
-    page.goto(f"{address}/playground/{fragment}")
-    yield page
-    assert said == []
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def address(site):
-    with served(site) as address:
-        yield address
+in_site = pytest.mark.site  # all but one, which `make test` runs too
 
 
 @pytest.fixture(scope="module")
@@ -83,20 +36,6 @@ def page(browser, address):  # noqa: F811
         yield page
 
 
-def is_ready(page, text=""):
-    """Wait until a program can be run, and the status has this text."""
-    page.locator("#run:enabled").wait_for(timeout=120_000)
-    assert text in page.inner_text("#status")
-
-
-def run(page, program, text="Done"):
-    """Run a program to its end; what it printed."""
-    page.fill("#program", program)
-    page.click("#run")
-    is_ready(page, text)
-    return page.inner_text("#output")
-
-
 def points(page):
     """How many points the curves have: of the loss, and of the scale."""
     lines = page.locator("#curves svg")
@@ -104,6 +43,7 @@ def points(page):
     return [sum(len(p.get_attribute("points").split()) for p in d.all()) for d in drawn]
 
 
+@in_site
 def test_the_lock_lists_every_file_with_its_hash(site):
     lock = json.loads((site / "lock.json").read_text(encoding="utf-8"))
     paths = {p.relative_to(site).as_posix(): p for p in site.rglob("*") if p.is_file()}
@@ -123,6 +63,7 @@ def test_the_lock_lists_every_file_with_its_hash(site):
     assert stated == round(sum(played) / 1e6, 1)
 
 
+@in_site
 def test_a_changed_pyodide_and_a_folder_of_something_else_are_refused(folders, tmp_path):
     other = tmp_path / "pyodide"
     other.mkdir()
@@ -140,6 +81,7 @@ def test_a_changed_pyodide_and_a_folder_of_something_else_are_refused(folders, t
     assert [*tmp_path.iterdir()] == [other]
 
 
+@in_site
 def test_a_package_with_another_hash_is_refused_by_the_page(browser, site, tmp_path):  # noqa: F811
     shutil.copytree(site, tmp_path / "site")
     (wheel,) = (tmp_path / "site" / "wheels").glob("tqdm-*")
@@ -167,6 +109,7 @@ def test_a_mixed_lenet_trains_in_the_page(browser, address):  # noqa: F811
         assert "2^16 at the first of 230 steps" in label
 
 
+@in_site
 def test_without_a_loss_scale_the_second_series_learns_nothing(page):
     page.select_option("#examples", "no_scaling")
     page.click("#run")
@@ -176,6 +119,7 @@ def test_without_a_loss_scale_the_second_series_learns_nothing(page):
     assert page.locator("#curves figure").first.locator("figcaption span").count() == 2
 
 
+@in_site
 def test_skipped_steps_are_marked_and_a_bypassed_loss_is_no_number(page):
     program = (
         "import minifp as fp\n"
@@ -193,6 +137,7 @@ def test_skipped_steps_are_marked_and_a_bypassed_loss_is_no_number(page):
     assert page.locator("#curves path").count() == 2  # one in each picture
 
 
+@in_site
 @pytest.mark.parametrize("example", ["explain", "tensor"])
 def test_an_example_shows_a_result(page, example):
     page.select_option("#examples", example)
@@ -201,6 +146,7 @@ def test_an_example_shows_a_result(page, example):
     assert page.locator("#output iframe").count() == (2 if example == "explain" else 1)
 
 
+@in_site
 def test_results_are_shown_as_a_notebook_shows_them(page):
     run(page, "import minifp as fp\ndisplay(fp.explain(0.1))\nfp.tensor([1.5])")
     frames = page.locator("#output iframe")
@@ -209,6 +155,7 @@ def test_results_are_shown_as_a_notebook_shows_them(page):
     assert "1.5" in frames.nth(1).content_frame.locator("body").inner_text()
 
 
+@in_site
 def test_no_script_runs_in_a_result(page):
     program = (
         "class Page:\n"
@@ -225,6 +172,7 @@ def test_no_script_runs_in_a_result(page):
     page.said.clear()
 
 
+@in_site
 def test_an_error_is_told_from_the_programs_own_lines_on(page):
     said = run(page, "def f():\n    return 1 / 0\nf()", "failed")
     assert said.splitlines()[1] == '  File "program.py", line 3, in <module>'
@@ -232,11 +180,13 @@ def test_an_error_is_told_from_the_programs_own_lines_on(page):
     assert run(page, "import sys\nprint('a', end='\\rb\\n')\nsys.exit('no')", "failed") == "b\nno\n"
 
 
+@in_site
 def test_a_data_set_that_would_be_downloaded_is_refused(page):
     said = run(page, "import minifp as fp\nfp.data.mnist()", "failed")
     assert "a web page cannot download it: fp.data.digits() is bundled" in said
 
 
+@in_site
 def test_nothing_is_fetched_from_elsewhere_even_if_a_program_asks(page, tmp_path, monkeypatch):
     (tmp_path / "open.txt").write_text("for pages of any origin", encoding="utf-8")
     asked = []
@@ -255,38 +205,65 @@ def test_nothing_is_fetched_from_elsewhere_even_if_a_program_asks(page, tmp_path
     page.said.clear()
 
 
+@in_site
 def test_a_program_travels_in_the_address(browser, address, page):  # noqa: F811
     program = "print('größer, \u2265 1')\n" * 3
-    page.fill("#program", program)
+    write(page, program)
     page.click("#share")
     page.locator("#status", has_text="The address of this page holds the program").wait_for()
     with playground(browser, address, page.evaluate("location.hash")) as other:
         other.locator("#run").wait_for()
         other.wait_for_timeout(300)
-        assert other.input_value("#program") == program
+        assert written(other) == program
     with playground(browser, address, "#program=nothing") as other:
         other.locator("#output", has_text="cannot be read").wait_for()
-        assert "import minifp" in other.input_value("#program")
+        assert "import minifp" in written(other)
 
 
+@in_site
 def test_keys_indent_and_leave(page):
-    page.fill("#program", "for i in range(3):")
+    write(page, "for i in range(3):")
     page.focus("#program")
     page.keyboard.press("End")
     for key in ("Enter", "p", "Enter", "Shift+Tab", "Tab", "q"):
         page.keyboard.press(key)
-    assert page.input_value("#program") == "for i in range(3):\n    p\n    q"
+    assert written(page) == "for i in range(3):\n    p\n    q"
     page.keyboard.press("Control+z")
-    assert page.input_value("#program") != "for i in range(3):\n    p\n    q"
+    assert written(page) != "for i in range(3):\n    p\n    q"
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") != "program"
-    page.fill("#program", "print(6 * 7)")
+    write(page, "print(6 * 7)")
     page.keyboard.press("Control+Enter")
     is_ready(page, "Done")
     assert page.inner_text("#output") == "42\n"
 
 
+@in_site
+def test_without_codemirror_there_is_a_text_area(browser, site, tmp_path):  # noqa: F811
+    shutil.copytree(site, tmp_path / "site")
+    shutil.copy(ROOT / "web" / "playground" / "codemirror.js", tmp_path / "site" / "playground")
+    with served(tmp_path / "site") as address, playground(browser, address) as page:
+        is_ready(page)
+        assert page.evaluate("document.getElementById('program').localName") == "textarea"
+        test_keys_indent_and_leave(page)
+
+
+def test_without_npm_a_build_says_why_there_is_a_text_area(tmp_path):
+    code = (
+        "import sys, pathlib; sys.path.insert(0, sys.argv[1])\n"
+        "from website import editor\n"
+        "print(editor.bundled(pathlib.Path(sys.argv[2])))"
+    )
+    (tmp_path / "page").mkdir()
+    nothing = {**os.environ, "PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", code, str(ROOT / "scripts"), str(tmp_path / "page")]
+    said = subprocess.run(command, env=nothing, capture_output=True, encoding="utf-8").stdout
+    assert said == "npm is not installed: expected Node.js, which has it\n"
+    assert not [*(tmp_path / "page").iterdir()]
+
+
+@in_site
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(page, scheme):
     run(page, "import minifp as fp\nprint('x' * 300)\nfp.explain(0.1)")
@@ -300,7 +277,7 @@ def test_it_fits_a_phone(page, scheme):
 
 def stopped(page, program):
     """Begin a program, stop it; the seconds until a program can be run again."""
-    page.fill("#program", program)
+    write(page, program)
     page.click("#run")
     page.locator("#output", has_text="begun").wait_for()
     start = time.perf_counter()
@@ -309,16 +286,18 @@ def stopped(page, program):
     return time.perf_counter() - start
 
 
+@in_site
 def test_stop_begins_anew_where_the_page_is_not_isolated(browser, address):  # noqa: F811
     with playground(browser, address) as page:  # no service worker is there at a first visit
         is_ready(page)
         assert not page.evaluate("crossOriginIsolated")
-        print(f"\nanother worker {stopped(page, ENDLESS):.1f} s")
+        print(f"\nanother worker {stopped(page, ENDLESS_IN_C):.1f} s")
         assert "begun anew" in page.inner_text("#status")
         assert page.inner_text("#output") == "begun\n"
         assert run(page, "print(1)") == "1\n"
 
 
+@in_site
 def test_once_loaded_it_is_isolated_and_needs_no_network(browser, site):  # noqa: F811
     with served(site) as address:
         context = browser.new_context()

@@ -1,5 +1,8 @@
-// Keys of a plain text area that make it one for programs: Tab, Shift+Tab, Enter keeps the indent,
-// and Escape lets Tab leave. Undo knows of all of it.
+// The editor: CodeMirror where the site was built with it, else a plain text area with keys that make
+// it one for programs: Tab, Shift+Tab, Enter keeps the indent, and Escape lets Tab leave. Undo knows of
+// all of it.
+
+import codemirror from "./codemirror.js";
 
 const INDENT = "    ";
 
@@ -35,7 +38,14 @@ function newLine(area) {
   put(area, area.selectionStart, area.selectionEnd, `\n${line.match(/^ */)[0]}${more}`);
 }
 
-export function editable(area, run) {
+/** What edits programs, with a `value`. run: what Ctrl+Enter does. */
+export function editor(area, run) {
+  if (codemirror) return codemirror(area, run);
+  editable(area, run);
+  return area;
+}
+
+function editable(area, run) {
   let leaving = false;
   area.addEventListener("keydown", (event) => {
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;

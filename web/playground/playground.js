@@ -1,11 +1,14 @@
-// The page: examples, Run, Stop and Share, and where what the worker posts is shown.
+// The page: examples, Run, Stop, Share and the loss scale, and where what the worker posts is shown.
 
 import { node } from "../explorables/element.js";
 import { Curves } from "./curves.js";
-import { editable } from "./editor.js";
+import { editor } from "./editor.js";
+import { Files } from "./files.js";
+import { Glance } from "./glance.js";
 import { Output } from "./output.js";
 import { Python } from "./python.js";
 import { addressOf, programOf } from "./share.js";
+import { Slider } from "./slider.js";
 
 const EXAMPLES = {
   digits: "LeNet on digits, mixed precision",
@@ -15,11 +18,15 @@ const EXAMPLES = {
 };
 const SITE = new URL("../", import.meta.url).href;
 const ENDS = { done: "Done", stopped: "Stopped", failed: "The program failed" };
-const [program, run, stop, share, examples, status] =
-  ["program", "run", "stop", "share", "examples", "status"].map((id) => document.getElementById(id));
-const curves = new Curves(document.getElementById("curves"));
-const output = new Output(document.getElementById("output"));
-let state = "loading", began = 0;
+const at = (id) => document.getElementById(id);
+const [run, stop, share, examples, status] = ["run", "stop", "share", "examples", "status"].map(at);
+const program = editor(at("program"), start);
+const curves = new Curves(at("curves"));
+const output = new Output(at("output"));
+const glance = new Glance(at("glance"));
+const files = new Files(at("files"), (path) => python.remove(path));
+const slider = new Slider(at("scale"), wish);
+let state = "loading", began = 0, forNext = null;
 
 function become(next, text) {
   state = next;
@@ -36,23 +43,42 @@ const TOLD = {
   broken: ({ text }) => become("broken", `Python could not be loaded: ${text}. Reload the page to try again.`),
   text: ({ text, stream }) => output.text(text, stream),
   html: ({ html }) => output.html(html),
-  step: (step) => curves.add(step),
+  step: (step) => {
+    curves.add(step);
+    slider.follow(step.scale);
+  },
+  glance: (told) => glance.show(told, slider.value),
+  wished: ({ text }) => slider.answer(text),
+  file: ({ path, bytes }) => files.put(path, bytes),
+  removed: ({ path }) => files.remove(path),
   done: ({ how }) => become("ready", `${ENDS[how]} after ${((performance.now() - began) / 1000).toFixed(1)} seconds.`),
   restarted: () => {
     status.dataset.kept = "Stopped; Python was begun anew. Curves and output are those of the program that was stopped.";
     become("loading", "Stopped. Python is begun anew; curves and output are kept.");
   },
 };
-const python = new Python((told) => TOLD[told.kind](told));
+const python = new Python((told) => TOLD[told.kind](told), () => files.all());
+
+/** The slider was moved: another scale for the program that runs, or the next one. */
+function wish(exponent) {
+  glance.move(exponent);
+  if (state === "running" && python.hears) {
+    python.wish(exponent);
+    return "The program is asked.";
+  }
+  if (python.hears) return "No program trains: below is what its last step that was looked at would lose.";
+  forNext = exponent;
+  return "In this browser a program that runs cannot be reached: the next run has this scale from its second step on.";
+}
 
 function start() {
   if (state !== "ready") return;
   delete status.dataset.kept;
-  curves.clear();
-  output.clear();
+  for (const part of [curves, output, glance, slider]) part.clear();
   began = performance.now();
   become("running", "Running.");
-  python.run(program.value);
+  python.run(program.value, forNext);
+  forNext = null;
 }
 
 /** The text of an example; a comment that says so where it could not be loaded. */
@@ -96,5 +122,4 @@ run.addEventListener("click", start);
 stop.addEventListener("click", () => { become("stopping", "Stopping."); python.stop(); });
 share.addEventListener("click", shareProgram);
 addEventListener("hashchange", begin);
-editable(program, start);
 begin();

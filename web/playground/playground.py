@@ -1,17 +1,16 @@
 """Runs programs in the playground's worker, and posts what they print, show and train.
 
-What is posted, as post(kind, {...}): "text" (text, stream), "html" (html), and "step" of each
-optimizer (series, label, loss, scale, skipped; a loss of NaN where `loss.backward()` was called).
+What is posted, as post(kind, {...}): "text" (text, stream), "html" (html), and what steps.py says.
 """
 
 import builtins
 import io
-import math
 import sys
 import traceback
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 from pyodide.code import eval_code
+from steps import Steps
 
 from minifp.training import mixed
 
@@ -35,29 +34,11 @@ class Stream(io.TextIOBase):
         return len(text)
 
 
-class Steps:
-    """Observes optimizers: what each step did, with the loss it went back from."""
-
-    def __init__(self, post):
-        self.post, self.series = post, {}
-
-    def on_update(self, optimizer, gradients, factor):
-        """Nothing: a step is told when it is done."""
-
-    def on_step(self, optimizer, result):
-        number = self.series.setdefault(id(optimizer), (len(self.series), optimizer))[0]
-        losses = [float(recorded.loss) for recorded in optimizer.backwards]
-        told = {"series": number, "label": f"{optimizer.precision}", "skipped": result.skipped}
-        told |= {"loss": sum(losses) / len(losses) if losses else math.nan}
-        told |= {"scale": result.scale_before}
-        self.post("step", told)
-
-
 class Playground:
-    """Runs programs, one after the other, each with names of its own."""
+    """Runs programs, one after the other, each with names of its own. channel: see steps.py."""
 
-    def __init__(self, post):
-        self.post = post
+    def __init__(self, post, channel):
+        self.post, self.channel = post, channel
         builtins.display = self.show  # as in notebooks
 
     def show(self, *things):
@@ -89,7 +70,7 @@ class Playground:
     @contextmanager
     def observed(self):
         """Post what is printed, and each step of an optimizer, within."""
-        steps = Steps(self.post)
+        steps = Steps(self.post, self.channel)
         out, err = Stream(self.post, "out"), Stream(self.post, "err")
         mixed.observers.append(steps)
         try:
@@ -97,6 +78,7 @@ class Playground:
                 yield
         finally:
             mixed.observers.remove(steps)
+            steps.close()
 
     def left(self, code):
         """What sys.exit(code) means: 0 or nothing is an end, a text is told."""

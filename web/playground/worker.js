@@ -1,10 +1,19 @@
 // The worker in which Python runs: Pyodide, the packages of the site's lock.json, and playground.py.
-// It takes {source} and {interrupts}, and posts {kind, ...}: see playground.js.
+// It takes {source, wish}, {wish}, {stop}, {files}, {remove} and {shared}, and posts {kind, ...}: see
+// playground.js.
 
 import { loadPyodide } from "../pyodide/pyodide.mjs";
+import { FOLDER, keepFiles } from "./folder.js";
 
+const OWN = ["playground.py", "steps.py"];
+const INTERRUPT = 2; // SIGINT
 const at = (path) => new URL(path, import.meta.url).href;
-const post = (kind, more = {}) => postMessage({ kind, ...more });
+const post = (kind, more = {}, moved = []) => postMessage({ kind, ...more }, moved);
+// What the page asks of a running program: memory of the worker's own, into which messages are
+// written where the program lets them arrive; or memory that the page shares.
+let interrupts = new Uint8Array(1);
+let wishes = new Int32Array(2); // how often the slider was moved, and log2 of the scale it asks for
+let shared = false, heard = 0;
 
 async function fetched(path) {
   const response = await fetch(at(path));
@@ -24,18 +33,56 @@ async function loaded() {
   return python;
 }
 
+const channel = {
+  wished() {
+    if (Atomics.load(wishes, 0) === heard) return undefined; // None in Python
+    heard = Atomics.load(wishes, 0);
+    return Atomics.load(wishes, 1);
+  },
+  /** A moment in which messages arrive, if that is how the page speaks. */
+  breathe: () => (shared ? undefined : new Promise((go) => setTimeout(go))),
+};
+
+function wish(exponent) {
+  Atomics.store(wishes, 1, exponent);
+  Atomics.add(wishes, 0, 1);
+}
+
 async function start() {
+  const own = Promise.all(OWN.map(fetched));
   const python = await loaded();
-  python.FS.writeFile("/home/pyodide/playground.py", await fetched("playground.py"));
-  return [python, python.pyimport("playground").Playground(
-    (kind, more) => post(kind, more.toJs({ dict_converter: Object.fromEntries })))];
+  (await own).forEach((text, n) => python.FS.writeFile(`/home/pyodide/${OWN[n]}`, text));
+  python.setInterruptBuffer(interrupts);
+  const folder = keepFiles(python.FS, post);
+  const { Playground } = python.pyimport("playground");
+  python.runPython(`import os; os.chdir("${FOLDER}")`);
+  return { python, folder, playground: Playground(
+    (kind, more) => post(kind, more.toJs({ dict_converter: Object.fromEntries })), channel) };
 }
 
 const started = start();
-started.then(() => post("ready"), (error) => post("broken", { text: error.message }));
+const yields = "Suspending" in WebAssembly; // a program can wait for a promise, and messages arrive
+started.then(() => post("ready", { yields }), (error) => post("broken", { text: error.message }));
+
+const TAKES = {
+  shared: ({ python }, memory) => {
+    ({ interrupts, wishes } = memory);
+    shared = true;
+    python.setInterruptBuffer(interrupts);
+  },
+  stop: () => { interrupts[0] = INTERRUPT; },
+  wish: (_, exponent) => wish(exponent),
+  files: ({ folder }, files) => folder.put(files),
+  remove: ({ folder }, path) => folder.remove(path),
+  source: async ({ playground }, source) => {
+    if (!shared) interrupts[0] = 0;
+    const { run } = playground;
+    post("done", { how: await (yields ? run.callPromising(source) : run(source)) });
+  },
+};
 
 addEventListener("message", async ({ data }) => {
-  const [python, playground] = await started;
-  if (data.interrupts) python.setInterruptBuffer(data.interrupts);
-  if (data.source !== undefined) post("done", { how: playground.run(data.source) });
+  const held = await started;
+  if ("source" in data) heard = Atomics.load(wishes, 0); // what was wished of an earlier program is past
+  for (const [kind, value] of Object.entries(data)) await TAKES[kind](held, value);
 });

@@ -1,0 +1,140 @@
+"""What the playground shows of a run that trains: where its numbers lie, and a scale that moves."""
+
+import pytest
+from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
+from in_playground import is_ready, playground, run, write
+
+from minifp.scope.observed import KINDS
+from minifp.scope.page.lens import percent
+
+pytestmark = [pytest.mark.slow, pytest.mark.site]
+
+# Products and sums of few bits, the same on all machines; the last step is looked at.
+PROGRAM = """
+import minifp as fp
+with fp.precision("mixed"):
+    model = fp.nn.Linear(40, 3, bias=False)
+    optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=2.0**-3), loss_scale=2.0**8)
+with fp.no_grad():
+    model.weight.copy_(fp.ones(3, 40) * 0.5)
+x = fp.tensor([[2.0 ** -n for n in range(40)]])
+with fp.microscope(model, optimizer, every=1) as scope:
+    for _ in range(2):
+        optimizer.minimize(model(x).float().sum())
+seen = scope.steps[1]
+"""
+LONG = """
+import minifp as fp
+with fp.precision("mixed"):
+    w = fp.nn.Linear(4, 1)
+    optimizer = fp.MixedOptimizer(fp.optim.SGD(w.parameters(), lr=1e-6), loss_scale={scale})
+scales = []
+for n in range(100000):
+    scales.append(optimizer.minimize(w(fp.ones(1, 4)).float().sum()).scale_before)
+    if n > 20 and len(set(scales)) > 1:
+        break
+print(n > 20, scales[0], scales[-1])
+"""
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):  # noqa: F811
+    with playground(browser, address) as page:
+        is_ready(page)
+        yield page
+
+
+def shown(page):
+    """The table under the histograms: rows of texts."""
+    page.locator("#glance table").wait_for()
+    return [row.locator("td").all_inner_texts() for row in page.locator("#glance tbody tr").all()]
+
+
+def expected(scope, scale):
+    """The same of a microscope's second step, as minifp's pages write it."""
+    seen = scope.steps[1]
+    for kind in KINDS:
+        h, shift = seen.total(kind), scale - seen.shift if "gradients" in kind else 0
+        counts = h.flushed(shift), h.subnormal(shift), h.overflowing(shift)
+        yield [f"{h.total:,}", percent(h.zeros, h.total), *(percent(n, h.nonzero) for n in counts)]
+
+
+def test_the_numbers_are_those_that_minifp_counts_elsewhere(page):
+    names: dict = {}
+    exec(PROGRAM, names)
+    run(page, PROGRAM)
+    for scale in (8, -4, 20):
+        page.locator("#scale input").fill(str(scale))
+        page.locator("#glance h2", has_text=f"S = 2^{scale}".replace("-", "\u2212")).wait_for()
+        rows = [row[1:6] for row in shown(page)]
+        assert rows == [*expected(names["scope"], scale)]
+    assert rows[3][2:5] != ["0", "0", "0"]  # something is lost
+    label = page.locator("#glance svg").nth(3).get_attribute("aria-label")
+    assert "from 2^\u221224 to 65504" in label and rows[3][2] in label
+
+
+@pytest.mark.parametrize("scale", ["'dynamic'", "None"])
+def test_the_slider_changes_the_scale_of_the_program_that_runs(page, scale):
+    write(page, LONG.format(scale=scale))
+    page.click("#run")
+    page.locator("#scale:not([hidden]) input").wait_for()
+    page.locator("#scale input").focus()
+    start = int(page.locator("#scale input").input_value())
+    page.keyboard.press("ArrowRight")
+    is_ready(page, "Done")
+    assert page.inner_text("#output") == f"True {2.0**start} {2.0 ** (start + 1)}\n"
+    assert f"S = 2^{start + 1}" in page.inner_text("#scale p")
+    assert page.locator("#scale input").get_attribute("aria-valuetext") == (
+        f"2 to the power of {start + 1}"
+    )
+
+
+def test_a_scale_that_the_rule_excludes_is_refused_and_the_run_stops_when_asked(page):
+    assert not page.evaluate("crossOriginIsolated")  # messages arrive all the same
+    write(page, LONG.format(scale="'dynamic'"))
+    page.click("#run")
+    page.locator("#scale:not([hidden]) input").wait_for()
+    page.locator("#scale input").fill("30")
+    page.locator("#scale p", has_text="did not take 2^30").wait_for()
+    page.click("#stop")
+    is_ready(page, "Stopped")
+    assert "begun anew" not in page.inner_text("#status")
+
+
+def test_looking_costs_less_than_a_third_of_the_time(page):
+    timed = (
+        "import time, minifp as fp, minifp.nn.functional as F\n"
+        "from minifp.training import mixed\n"
+        "from minifp.models import LeNet\n"
+        "train, _ = fp.data.digits()\n"
+        "def seconds(watched):\n"
+        "    with fp.precision('mixed'):\n"
+        "        model = LeNet(classes=10, size=8)\n"
+        "        optimizer = fp.MixedOptimizer(fp.optim.Adam(model.parameters(), lr=5e-3))\n"
+        "    held = mixed.observers[:]\n"
+        "    mixed.observers[:] = held if watched else []\n"
+        "    batches = fp.data.DataLoader(train, batch_size=64)\n"
+        "    start = time.process_time()\n"
+        "    for _ in range(2):\n"
+        "        for x, t in batches:\n"
+        "            optimizer.minimize(F.cross_entropy(model(x), t))\n"
+        "    mixed.observers[:] = held\n"
+        "    return time.process_time() - start\n"
+        "seconds(True)\n"
+        "plain, watched = min(seconds(False) for _ in '123'), min(seconds(True) for _ in '123')\n"
+        "print(watched / plain)\n"
+    )
+    ratio = float(run(page, timed))
+    print(f"\na step of LeNet that may be looked at takes {ratio:.2f} times as long")
+    assert ratio < 1.3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_too(page, scheme):
+    run(page, PROGRAM)
+    size = page.viewport_size
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_timeout(100)
+    check_accessible(page)
+    page.set_viewport_size(size)
