@@ -17,7 +17,7 @@ from minifp.scope.record import Record
 from minifp.scope.updates import became_of, wanted_updates
 from minifp.scope.watching import Watch
 
-SHARE = 0.2  # of the time, at most, for steps that are looked at
+SHARE = 0.1  # of the time, at most, for steps that are looked at
 PATIENCE = 8  # steps of other optimizers after which one is not waited for
 LOSSES = {"flushed": Histogram.flushed, "subnormal": Histogram.subnormal,
           "overflow": Histogram.overflowing}  # fmt: skip
@@ -31,7 +31,8 @@ class Glances:
     """
 
     def __init__(self, told: Callable[[Any, dict], None]) -> None:
-        self.told, self.counts = told, {}  # steps made, by the id of an optimizer
+        self.told = told
+        self.counts: dict[int, int] = {}  # steps made, by the id of an optimizer
         self.watch: Watch | None = None
         self.of: Any = None  # the optimizer that is watched
         self.wanted: list = []
@@ -46,8 +47,8 @@ class Glances:
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""
         count = self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
-        if optimizer is self.of:
-            self._finish(optimizer, result)
+        if optimizer is self.of and self.watch is not None:
+            self._finish(self.watch, optimizer, result)
         elif self.of is not None:
             self.waited += 1
             if self.waited >= PATIENCE:
@@ -69,8 +70,8 @@ class Glances:
         tape.observers.append(self.watch)
         kernels.observers.append(self.watch)
 
-    def _finish(self, optimizer, result):
-        seen, seed = self.watch.seen, self.watch.largest_seed
+    def _finish(self, watch, optimizer, result):
+        seen, seed = watch.seen, watch.largest_seed
         seen.scale = result.scale_before if seed is None else math.ldexp(seed, seen.dial)
         seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
         self.close()

@@ -40,7 +40,7 @@ function tab(view) {
 /** An editor in the place of a text area: its `value` is read and set as that of the area. run: what
  * Ctrl+Enter does. */
 export default function codemirror(area, run) {
-  const attributes = { id: area.id, "aria-label": "Program", "aria-describedby": area.getAttribute("aria-describedby"), spellcheck: "false" };
+  const attributes = { id: area.id, "aria-label": "Program", "aria-describedby": area.getAttribute("aria-describedby"), spellcheck: "false", tabindex: "0" };
   const extensions = [
     keymap.of([{ key: "Mod-Enter", run: () => (run(), true) }, { key: "Tab", run: tab, shift: indentLess },
       ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...historyKeymap]),

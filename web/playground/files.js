@@ -67,7 +67,7 @@ export class Files {
       this.waiting = undefined;
       const rows = [...this.held].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, bytes]) => [path, size(bytes.length), this.buttons(path)]);
       this.root.hidden = !rows.length;
-      this.list.replaceChildren(...(rows.length ? [table(["file", "size", ""], rows)] : []));
+      this.list.replaceChildren(...(rows.length ? [table(["file", "size", "to do"], rows)] : []));
     });
   }
 

@@ -46,13 +46,19 @@ export class Glance {
   draw(told, scale) {
     const { step, shift, kinds, updates } = told;
     const note = scale === shift ? "" : ` It was made with S = ${power(shift)}: what had become 0 there stays 0 here.`;
-    const heads = ["", "numbers", "0", "flushed to 0", "subnormal", "too large", "Inf, NaN"];
+    const heads = ["kind", "numbers", "0", "flushed to 0", "subnormal", "too large", "Inf, NaN"];
     this.root.replaceChildren(
       node("h2", {}, `Where the numbers of step ${step} lie, gradients with S = ${power(scale)}`),
       node("div", { className: "grid" }, ...kinds.map((kind) => picture(kind, kind.gradient ? scale - shift : 0, losses(kind, scale)))),
-      table(heads, kinds.map((kind) => row(kind, losses(kind, scale)))),
+      scrolling(table(heads, kinds.map((kind) => row(kind, losses(kind, scale))))),
       node("p", { className: "muted" }, `Shares of the numbers that are not 0; of all, those that are 0. ${lost(updates)}${note}`));
   }
+}
+
+/** A table that keys can move, where it is wider than the page. */
+function scrolling(wide) {
+  wide.tabIndex = 0;
+  return wide;
 }
 
 const row = ({ title, format, total, zeros, nonzero, broken }, { flushed, subnormal, overflow }) => [

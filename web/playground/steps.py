@@ -20,9 +20,9 @@ PAUSE = 0.1  # seconds between two moments in which the page's messages are hear
 class Steps:
     """Observes optimizers: what each step did, with the loss it went back from.
 
-    channel: of the worker: wished(), log2 of the loss scale that the slider asks for, or None; and
-    breathe(), a promise after which the page's messages have been heard, or None where the page
-    needs none.
+    channel: of the worker: wished(), log2 of the loss scale that the slider asks for, or None;
+    breathe(), a promise after which the page's messages have been heard, or None where it shares
+    memory; and stopped(), whether they say that the program is to stop.
     """
 
     def __init__(self, post, channel):
@@ -53,12 +53,15 @@ class Steps:
         self.post("glance", {"series": self.number(optimizer), **data})
 
     def listen(self):
-        """Where the page can only send messages, let them arrive, now and then."""
+        """Where the page can only send messages, let them arrive, now and then. Raises
+        KeyboardInterrupt where they say so."""
         if time.perf_counter() - self.heard < PAUSE or not can_run_sync():
             return
         moment = self.channel.breathe()
         if moment is not None:
             run_sync(moment)
+        if self.channel.stopped():
+            raise KeyboardInterrupt
         self.heard = time.perf_counter()
 
     def fulfil(self, optimizer, exponent):

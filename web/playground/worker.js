@@ -6,14 +6,12 @@ import { loadPyodide } from "../pyodide/pyodide.mjs";
 import { FOLDER, keepFiles } from "./folder.js";
 
 const OWN = ["playground.py", "steps.py"];
-const INTERRUPT = 2; // SIGINT
 const at = (path) => new URL(path, import.meta.url).href;
 const post = (kind, more = {}, moved = []) => postMessage({ kind, ...more }, moved);
 // What the page asks of a running program: memory of the worker's own, into which messages are
 // written where the program lets them arrive; or memory that the page shares.
-let interrupts = new Uint8Array(1);
 let wishes = new Int32Array(2); // how often the slider was moved, and log2 of the scale it asks for
-let shared = false, heard = 0;
+let shared = false, stopped = false, heard = 0;
 
 async function fetched(path) {
   const response = await fetch(at(path));
@@ -39,6 +37,7 @@ const channel = {
     heard = Atomics.load(wishes, 0);
     return Atomics.load(wishes, 1);
   },
+  stopped: () => stopped,
   /** A moment in which messages arrive, if that is how the page speaks. */
   breathe: () => (shared ? undefined : new Promise((go) => setTimeout(go))),
 };
@@ -52,7 +51,6 @@ async function start() {
   const own = Promise.all(OWN.map(fetched));
   const python = await loaded();
   (await own).forEach((text, n) => python.FS.writeFile(`/home/pyodide/${OWN[n]}`, text));
-  python.setInterruptBuffer(interrupts);
   const folder = keepFiles(python.FS, post);
   const { Playground } = python.pyimport("playground");
   python.runPython(`import os; os.chdir("${FOLDER}")`);
@@ -66,16 +64,16 @@ started.then(() => post("ready", { yields }), (error) => post("broken", { text: 
 
 const TAKES = {
   shared: ({ python }, memory) => {
-    ({ interrupts, wishes } = memory);
+    ({ wishes } = memory);
     shared = true;
-    python.setInterruptBuffer(interrupts);
+    python.setInterruptBuffer(memory.interrupts);
   },
-  stop: () => { interrupts[0] = INTERRUPT; },
+  stop: () => { stopped = true; },
   wish: (_, exponent) => wish(exponent),
   files: ({ folder }, files) => folder.put(files),
   remove: ({ folder }, path) => folder.remove(path),
   source: async ({ playground }, source) => {
-    if (!shared) interrupts[0] = 0;
+    stopped = false;
     const { run } = playground;
     post("done", { how: await (yields ? run.callPromising(source) : run(source)) });
   },
