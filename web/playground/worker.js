@@ -74,8 +74,8 @@ const TAKES = {
   remove: ({ folder }, path) => folder.remove(path),
   source: async ({ playground }, source) => {
     stopped = false;
-    const { run } = playground;
-    post("done", { how: await (yields ? run.callPromising(source) : run(source)) });
+    const { run } = playground; // what waits for promises, as time.sleep then does, hears no interrupt
+    post("done", { how: await (yields && !shared ? run.callPromising(source) : run(source)) });
   },
 };
 
