@@ -69,13 +69,14 @@ gpu: ## test and measure on an NVIDIA GPU, in the Python that there is: see scri
 notebooks: $(VENV)/installed-test ## run the lessons with solutions, into runs/notebooks/
 	$(RUN) scripts/write_notebooks.py --run runs/notebooks $(LESSONS)
 
-# WHEELS is a folder with NumPy for Pyodide; PYODIDE one with Pyodide, else npm fetches it: web/README.md
-site: $(VENV)/installed-test ## build the playground and the explorables as static files, into site/
+# WHEELS is a folder with NumPy for Pyodide; PYODIDE one with Pyodide, else npm fetches it; PAGES one
+# with lessons that were run, such as runs/notebooks: web/README.md
+site: $(VENV)/installed-site ## build the playground, lessons and explorables as static files, into site/
 	$(RUN) scripts/build_site.py $(if $(WHEELS),--wheels "$(WHEELS)") \
-		$(if $(PYODIDE),--pyodide "$(PYODIDE)") --out site
+		$(if $(PYODIDE),--pyodide "$(PYODIDE)") $(if $(PAGES),--pages "$(PAGES)") --out site
 
 # In a headless Chromium, one after the other, with the site built once.
-site-test: $(VENV)/installed-test ## test the site under Pyodide, with WHEELS and PYODIDE as above
+site-test: $(VENV)/installed-test $(VENV)/installed-site ## test the site under Pyodide, with WHEELS and PYODIDE as above
 	@test -d "$(WHEELS)" -a -d "$(PYODIDE)" || { echo "make site-test WHEELS=DIR" \
 		"PYODIDE=node_modules/pyodide: folders, see web/README.md"; exit 1; }
 	MINIFP_WASM_WHEELS="$(WHEELS)" MINIFP_PYODIDE="$(PYODIDE)" $(RUN) -m pytest -s tests/web

@@ -1,5 +1,5 @@
 """Build minifp's site, static files that any server can serve: the playground, in which minifp runs
-under Pyodide, and the explorables.
+under Pyodide, the lessons in JupyterLite, and the explorables.
 
     python scripts/build_site.py --wheels DIR --out site
     python -m http.server --bind 127.0.0.1 --directory site
@@ -10,30 +10,21 @@ refuses a package with another.
 """
 
 import json
+import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 import click
-from packaging.utils import parse_wheel_filename
-from website import editor, pyodide, wheels
+from website import editor, lessons, pyodide, wheels
 
 from minifp.saving import files
 
 WEB = pyodide.ROOT / "web"
 PARTS = ("playground", "explorables", "index.html", "service-worker.js")
-SIZE = "{megabytes}"  # what the page says of the playground's download
+OF_LESSONS = re.compile("<!-- lessons -->.*<!-- end of lessons -->\n", re.S)  # of the first page
 LOCK = "lock.json"
-
-
-def package(wheel: Path, depends: list[str]) -> dict:
-    """What Pyodide is told of a package."""
-    name, version, *_ = parse_wheel_filename(wheel.name)
-    hashed = {"file_name": wheel.name, "sha256": pyodide.sha256(wheel)}
-    size = {"bytes": wheel.stat().st_size}
-    told = {"name": name, "version": str(version), **hashed, **size, "depends": depends}
-    return told | {"imports": [], "install_dir": "site", "package_type": "package"}
 
 
 def all_files(site: Path) -> dict[str, dict]:
@@ -55,17 +46,36 @@ def copy_pages(site: Path) -> None:
         copy(WEB / part, site / part)
 
 
-def state_size(site: Path) -> None:
-    """Write the size of what the playground fetches into the first page."""
-    fetched = [*(site / "pyodide").iterdir(), *(site / "wheels").iterdir()]
-    fetched += [path for path in (site / "playground").rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size for path in fetched) / 1e6
-    page = site / "index.html"
+def megabytes(site: Path, *folders: str) -> str:
+    """The size of folders of a site."""
+    paths = [path for folder in folders for path in (site / folder).rglob("*") if path.is_file()]
+    return f"{sum(path.stat().st_size for path in paths) / 1e6:.1f}"
+
+
+def fill(page: Path, **values: str) -> None:
+    """Write values into a page, each where its name stands in braces."""
     text = page.read_text(encoding="utf-8")
-    page.write_text(text.replace(SIZE, f"{size:.1f}"), encoding="utf-8", newline="\n")
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    files.write(page, text)
 
 
-def build(site: Path, source: Path, folder: Path, compiled: bool) -> dict:
+def fill_pages(site: Path, with_lessons: bool, ran: set[str]) -> None:
+    """Write what the pages say of sizes and of lessons, of which they are silent without them.
+    ran: names of the lessons that were run beforehand."""
+    played, learned = ("pyodide", "wheels", "playground"), ("pyodide", "wheels", lessons.FOLDER)
+    page = site / "index.html"
+    if with_lessons:
+        fill(site / "lessons" / "index.html",
+             lessons=lessons.links(ran), megabytes=megabytes(site, *learned))  # fmt: skip
+    else:
+        files.write(page, OF_LESSONS.sub("", page.read_text(encoding="utf-8")))
+    fill(page, megabytes=megabytes(site, *played), lessons=megabytes(site, *learned))
+
+
+def build(
+    site: Path, source: Path, folder: Path, compiled: bool, with_lessons: bool, pages: Path | None
+) -> dict:
     """Write all files into a folder; what its lock.json says."""
     (site / "pyodide").mkdir()
     for name in pyodide.PINNED["files"]:
@@ -74,14 +84,17 @@ def build(site: Path, source: Path, folder: Path, compiled: bool) -> dict:
     info = json.loads((source / pyodide.LOCK).read_text(encoding="utf-8"))["info"]
     with tempfile.TemporaryDirectory() as work:
         own = wheels.own(Path(work), site / "wheels", source if compiled else None)
-    depends = wheels.gathered(own, folder, site / "wheels", info["python"])
-    packages = [package(site / "wheels" / name, names) for name, names in depends.items()]
+    depends = wheels.gathered([own], [folder], site / "wheels", info["python"])
+    told = [wheels.package(site / "wheels" / name, names) for name, names in depends.items()]
+    packages = {package["name"]: package for package in told}
+    if with_lessons:
+        lessons.build(site, folder, info, packages)
     copy_pages(site)
     why = editor.bundled(site / "playground")
     if why is not None:
         click.echo(f"The playground has a plain text area for an editor: {why}", err=True)
-    state_size(site)
-    lock = {"info": info, "packages": {p["name"]: p for p in packages}, "files": all_files(site)}
+    fill_pages(site, with_lessons, lessons.copy_ran(site, pages) if pages else set())
+    lock = {"info": info, "packages": packages, "files": all_files(site)}
     files.write(site / LOCK, json.dumps(lock, indent=1).encode())
     return lock
 
@@ -101,8 +114,12 @@ def replace(old: Path, new: Path) -> None:
               show_default=True, help="The site; an older one is replaced.")  # fmt: skip
 @click.option("--compiled/--sources", default=shutil.which("node") is not None,
               help="Bytecode too, which Node.js makes, so that it starts sooner.")  # fmt: skip
-def main(source, folder, out, compiled):
-    """Build minifp's site: the playground and the explorables, as static files.
+@click.option("--lessons/--no-lessons", "with_lessons", default=lessons.can_be_built(),
+              help="The lessons too, by JupyterLite's builder: pip install '.[site]'.")  # fmt: skip
+@click.option("--pages", type=click.Path(path_type=Path, exists=True, file_okay=False),
+              help="A folder with pages of lessons that were run: make notebooks.")  # fmt: skip
+def main(source, folder, out, compiled, with_lessons, pages):
+    """Build minifp's site: the playground, the lessons and the explorables, as static files.
 
     \b
     Example:
@@ -110,9 +127,15 @@ def main(source, folder, out, compiled):
     """
     if out.exists() and any(out.iterdir()) and not (out / LOCK).is_file():
         raise click.ClickException(f"{out} holds something else than a site: name another folder")
+    if pages and not with_lessons:
+        raise click.ClickException(
+            "--pages: they are shown with the lessons: pip install '.[site]'"
+        )
+    if not with_lessons:
+        click.echo("The site will have no lessons.", err=True)
     fresh = out.with_name(f"{out.name}.new")
     with files.new_folder(fresh) as site:
-        lock = build(site, pyodide.found(source), folder, compiled)
+        lock = build(site, pyodide.found(source), folder, compiled, with_lessons, pages)
     replace(out, fresh)
     for name, told in sorted(lock["packages"].items()):
         click.echo(f"{name} {told['version']}  {told['bytes'] / 1e6:.2f} MB")

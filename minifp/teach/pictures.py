@@ -1,5 +1,6 @@
 """Pictures of lessons: each with the same as a table, and with sliders where there are widgets."""
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
@@ -22,7 +23,9 @@ def show(figure: Any, caption: str, columns: Sequence[str], rows: Sequence[Seque
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(columns) for row in cells):
         raise ArgumentError(f"show: each row needs {len(columns)} values, as columns has names")
-    png = drawing.bytes_of(figure, "png")
+    png = b64encode(
+        drawing.bytes_of(figure, "png")
+    ).decode()  # text: not every kernel encodes bytes
     _close(figure)
     metadata = {"image/png": {"alt": caption}}
     display({"image/png": png, "text/plain": caption}, raw=True, metadata=metadata)

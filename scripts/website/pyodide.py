@@ -51,15 +51,17 @@ def fetched() -> Path:
     return cache / "package"
 
 
-def called(*command: str, instead: str = "") -> str:
-    """What a program says. Raises ClickException where there is none, with what would do instead,
-    or where it fails."""
+def called(*command: str, instead: str = "", folder: Path | None = None) -> str:
+    """What a program says, run in a folder. Raises ClickException where there is none, with what
+    would do instead, or where it fails."""
     program = shutil.which(command[0])
     if program is None:
         raise click.ClickException(
             f"{command[0]} is not installed: expected Node.js, which has it{instead}"
         )
-    done = subprocess.run([program, *command[1:]], capture_output=True, encoding="utf-8")
+    done = subprocess.run(
+        [program, *command[1:]], cwd=folder, capture_output=True, encoding="utf-8"
+    )
     if done.returncode:
         raise click.ClickException(f"{' '.join(command)}: {done.stdout}{done.stderr}")
     return done.stdout

@@ -14,7 +14,7 @@ import click
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from website.pyodide import ROOT, called
+from website.pyodide import ROOT, called, sha256
 
 SOURCES = "minifp models pyproject.toml setup.cfg setup.py MANIFEST.in README.md LICENSE".split()
 LEFT_OUT = (".kernels.zip", ".cu", ".cuh")  # machine code and CUDA: of no use in a browser
@@ -96,26 +96,40 @@ def needs(wheel: Path, python: str) -> list[Requirement]:
     return [r for r in wanted if r.marker is None or r.marker.evaluate(there)]
 
 
-def gathered(wheel: Path, folder: Path, into: Path, python: str) -> dict[str, list[str]]:
-    """Put all that a wheel needs beside it; what each of them needs, by the names of the files."""
-    wanted, known, todo = {}, set(), [wheel]
+def gathered(
+    wanted: list[Path | Requirement], folders: list[Path], into: Path, python: str
+) -> dict[str, list[str]]:
+    """Put wheels, and all that they need, into a folder; what each needs, by the files' names.
+
+    wanted: wheels that are there already, or what is required.
+    """
+    depends, todo = {}, [*wanted]
+    known = {canonicalize_name(r.name) for r in wanted if isinstance(r, Requirement)}
     while todo:
-        path = todo.pop()
-        requirements = needs(path, python)
-        wanted[path.name] = [canonicalize_name(r.name) for r in requirements]
+        wheel = todo.pop()
+        if isinstance(wheel, Requirement):
+            wheel = fetched(wheel, folders, into, python)
+        requirements = needs(wheel, python)
+        depends[wheel.name] = [canonicalize_name(r.name) for r in requirements]
         new = [r for r in requirements if canonicalize_name(r.name) not in known]
         known.update(canonicalize_name(r.name) for r in new)
-        todo += [fetched(r, folder, into, python) for r in new]
-    return wanted
+        todo += new
+    return depends
 
 
-def fetched(requirement: Requirement, folder: Path, into: Path, python: str) -> Path:
-    """The newest wheel in a folder that a requirement accepts; else pip's, if it runs anywhere."""
+def newest(requirement: Requirement, folders: list[Path]) -> Path | None:
+    """The newest wheel in folders that a requirement accepts."""
     name = canonicalize_name(requirement.name)
-    known = {path: parse_wheel_filename(path.name)[:2] for path in folder.glob("*.whl")}
+    paths = [path for folder in folders for path in folder.glob("*.whl")]
+    known = {path: parse_wheel_filename(path.name)[:2] for path in paths}
     fitting = [p for p, (n, v) in known.items() if n == name and v in requirement.specifier]
-    if fitting:
-        best = max(fitting, key=lambda path: known[path][1])
+    return max(fitting, key=lambda path: known[path][1], default=None)
+
+
+def fetched(requirement: Requirement, folders: list[Path], into: Path, python: str) -> Path:
+    """The newest wheel in folders that a requirement accepts; else pip's, if it runs anywhere."""
+    best = newest(requirement, folders)
+    if best is not None:
         (into / best.name).write_bytes(best.read_bytes())
         return into / best.name
     before = {*into.iterdir()}
@@ -124,8 +138,17 @@ def fetched(requirement: Requirement, folder: Path, into: Path, python: str) -> 
         pip("download", "--no-deps", *anywhere, "--dest", str(into), str(requirement))
     except click.ClickException as error:
         raise click.ClickException(
-            f"{requirement}: no wheel in {folder}, and none that runs anywhere: expected one that "
-            f"is built for Pyodide, in the folder of --wheels\n{error.message}"
+            f"{requirement}: no wheel in {folders[-1]}, and none that runs anywhere: expected one "
+            f"that is built for Pyodide, in the folder of --wheels\n{error.message}"
         ) from error
     (path,) = {*into.iterdir()} - before
     return path
+
+
+def package(wheel: Path, depends: list[str]) -> dict:
+    """What Pyodide is told of a package."""
+    name, version, *_ = parse_wheel_filename(wheel.name)
+    hashed = {"file_name": wheel.name, "sha256": sha256(wheel)}
+    size = {"bytes": wheel.stat().st_size}
+    told = {"name": name, "version": str(version), **hashed, **size, "depends": depends}
+    return told | {"imports": [], "install_dir": "site", "package_type": "package"}

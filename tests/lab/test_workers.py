@@ -6,20 +6,24 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
 from lab_blobs import blobs
 
-from minifp.errors import ArgumentError, DataError
+from minifp.errors import ArgumentError, DataError, MisuseWarning
 from minifp.lab import Comparison, compare
 from minifp.lab.tasks import load_task
+from minifp.lab.workers import engines
 from minifp.lab.workers import job as jobs
 from minifp.lab.workers import progress as progresses
 from minifp.lab.workers import room as rooms
+from minifp.lab.workers.here import Here
 from minifp.lab.workers.local import Local
 from minifp.lab.workers.travel import Carried, Named, ticket
 from minifp.lab.workers.wanted import Wanted
+from minifp.runtime import callers
 
 # A task whose loss ends the first process but this one that computes it 20 times, or what has
 # started that: a worker of a cluster.
@@ -260,3 +264,12 @@ def test_what_changes_bits_goes_to_the_process_that_trains(monkeypatch, mortal):
     job = Wanted(asked, task, task.data(), "mixed", 0, None, ticket(task, {}, task)).job()
     assert job.variables == {"MINIFP_KERNELS": "numpy"} and job.device == "cpu"
     assert job.keep_weights
+
+
+def test_in_a_browser_runs_are_made_one_by_one_and_that_is_said(monkeypatch):
+    monkeypatch.setattr(engines, "IN_BROWSER", True)
+    monkeypatch.setattr(callers, "told", WeakKeyDictionary())
+    with pytest.warns(MisuseWarning, match="a browser has no processes"):
+        assert isinstance(engines.engine_for(2), Here)
+    with pytest.raises(ArgumentError, match="at least 1"):
+        engines.engine_for(0)

@@ -235,6 +235,7 @@ def test_the_extras_are_there(metadata):
             "bench",
             "dev",
             "lessons",
+            "site",
         ),
     }
     texts = metadata.get_all("Requires-Dist")

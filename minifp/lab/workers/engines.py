@@ -6,6 +6,8 @@ from minifp.errors import ArgumentError
 from minifp.lab.workers.cluster import Cluster
 from minifp.lab.workers.here import Here
 from minifp.lab.workers.local import Local, checked_jobs
+from minifp.runtime.browser import IN_BROWSER
+from minifp.runtime.callers import warn_once
 
 
 def engine_for(jobs: int = 1, client: Any = None) -> Any:
@@ -15,4 +17,13 @@ def engine_for(jobs: int = 1, client: Any = None) -> Any:
         if checked_jobs(jobs) != 1:
             raise ArgumentError(f"jobs={jobs} and a client: a cluster has as many as its workers")
         return Cluster(client)
-    return Here() if checked_jobs(jobs) == 1 else Local(jobs)
+    return Here() if possible_jobs(jobs) == 1 else Local(jobs)
+
+
+def possible_jobs(jobs: int) -> int:
+    """So many, or one where there are no processes, which is said once. Raises ArgumentError."""
+    count = checked_jobs(jobs)
+    if count == 1 or not IN_BROWSER:
+        return count
+    warn_once("jobs", f"jobs={jobs}: a browser has no processes, runs are made one by one: jobs=1")
+    return 1

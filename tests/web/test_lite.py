@@ -1,0 +1,113 @@
+"""The lessons in a browser: JupyterLite runs a notebook to its end, and asks nobody else.
+
+    MINIFP_PYODIDE=node_modules/pyodide MINIFP_WASM_WHEELS=DIR python -m pytest tests/web -s
+
+It needs JupyterLite's builder too: pip install ".[site]".
+"""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+
+import pytest
+from in_browser import browser, check_accessible  # noqa: F401 (a fixture)
+from test_explorables import served
+
+pytestmark = [pytest.mark.slow, pytest.mark.site]
+
+LESSONS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
+FIRST = "01-sixteen-bits.ipynb"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def builder():
+    for name in ("jupyterlite_core", "jupyterlite_pyodide_kernel"):
+        pytest.importorskip(name, reason='JupyterLite\'s builder is missing: pip install ".[site]"')
+
+
+@pytest.fixture
+def page(browser):  # noqa: F811
+    """A page: what it or its console reports as an error, and each address elsewhere that anything
+    asks for, is one here. (The browser itself asks for /favicon.ico.)"""
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    page, said = context.new_page(), []
+    context.on("request", lambda r: r.url.startswith(("http://127.0.0.1:", "blob:", "data:"))
+               or said.append(r.url))  # fmt: skip
+    page.on("console", lambda m: m.type == "error" and "/favicon.ico" not in m.location["url"]
+            and said.append(m.text))  # fmt: skip
+    page.on("pageerror", lambda error: said.append(str(error)))
+    yield page
+    context.close()
+    assert said == []
+
+
+def enter(page, address):
+    """Open the lessons' first page, and wait until the service worker answers for all others."""
+    page.goto(f"{address}/lessons/")
+    page.wait_for_function("navigator.serviceWorker.controller !== null")
+
+
+def follow(page, lesson):
+    """Open a notebook from there; its code cells."""
+    page.locator(f'a[href$="={lesson}"]').click()
+    cells = page.locator(".jp-Notebook .jp-CodeCell")
+    cells.first.wait_for(timeout=60_000)
+    return cells
+
+
+def run_all(page, cells):
+    """Run all cells to the end of the last one; what each has shown."""
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+    began = time.perf_counter()
+    prompts = cells.locator(".jp-InputPrompt")
+    while not all(text.strip("[]:").isdigit() for text in prompts.all_inner_texts()):
+        assert time.perf_counter() - began < 300, prompts.all_inner_texts()
+        page.wait_for_timeout(500)
+    print(f"\nrun in {time.perf_counter() - began:.1f} s")
+    return [
+        cells.nth(n).locator(".jp-Cell-outputWrapper").inner_text() for n in range(cells.count())
+    ]
+
+
+def test_a_lesson_runs_to_its_end_and_asks_nobody_else(page, address):
+    enter(page, address)
+    cells = follow(page, FIRST)
+    shown = run_all(page, cells)
+    assert "7167 of the 65504 whole numbers" in "".join(shown)
+    assert "Numbers below the smallest normal one: it is not written yet" in shown[-1]
+    assert page.locator(".jp-RenderedImage img").evaluate("image => image.naturalWidth") > 100
+    assert page.locator('.jp-OutputArea [data-mime-type*="stderr"]').count() == 0
+    assert page.locator('.jp-OutputArea [data-mime-type*="error"]').count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_lessons_that_are_kept_need_no_network(page, site):
+    with served(site) as address:
+        enter(page, address)
+        check_accessible(page)
+        page.click("#keep")
+        page.locator("#status", has_text="Kept").wait_for(timeout=120_000)
+    page.reload()  # the server is gone
+    cells = follow(page, FIRST)
+    assert "it is not written yet" in run_all(page, cells)[-1]
+
+
+def test_every_notebook_is_there_with_its_address(page, site, address):
+    page.goto(f"{address}/lessons/")
+    links = page.locator("ol a").evaluate_all("links => links.map((a) => a.href)")
+    assert [link.partition("?path=")[2] for link in links] == [path.name for path in LESSONS]
+    for path in LESSONS:
+        there = site / "jupyter" / "files" / path.name
+        assert there.read_bytes() == path.read_bytes()
+
+
+def test_all_packages_of_the_kernel_are_in_its_lock(site):
+    wheels = site / "jupyter" / "wheels"
+    lock = json.loads((wheels / "pyodide-lock.json").read_text(encoding="utf-8"))
+    assert {"minifp", "numpy", "ipython", "piplite", "matplotlib"} <= {*lock["packages"]}
+    for package in lock["packages"].values():
+        content = (wheels / package["file_name"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == package["sha256"]
+        assert {*package["depends"]} <= {*lock["packages"]}
