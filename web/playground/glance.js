@@ -4,7 +4,7 @@
 import { node, power, svg, table } from "../explorables/element.js";
 
 const WIDTH = 480, HEIGHT = 120, FOOT = 22, LOW = -40, HIGH = 32; // powers of two on all axes
-const TICKS = [-40, -24, -14, 0, 16, 32];
+const TICKS = [-40, -24, -14, 0, 16, 32], MINOR = -14; // which narrow pages have no room for
 const x = (exponent) => ((Math.min(Math.max(exponent, LOW), HIGH) - LOW) / (HIGH - LOW)) * WIDTH;
 
 /** A share as minifp's pages write it. */
@@ -83,5 +83,5 @@ function picture({ title, format, counts, lowest, nonzero }, shift, { flushed, o
       svg("rect", { class: "window", x: x(smallest), width: x(max) - x(smallest), y: 0, height: foot }),
       svg("rect", { class: "window", x: x(normal), width: x(max) - x(normal), y: 0, height: foot }),
       ...bars, svg("line", { class: "axis", x1: 0, x2: WIDTH, y1: foot, y2: foot }),
-      ...TICKS.map((e) => svg("text", { x: x(e), y: HEIGHT - 6, "text-anchor": e === LOW ? "start" : e === HIGH ? "end" : "middle" }, power(e)))));
+      ...TICKS.map((e) => svg("text", { class: e === MINOR ? "minor" : "", x: x(e), y: HEIGHT - 6, "text-anchor": e === LOW ? "start" : e === HIGH ? "end" : "middle" }, power(e)))));
 }

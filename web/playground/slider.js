@@ -26,7 +26,7 @@ export class Slider {
   follow(scale) {
     this.root.hidden = false;
     const exponent = Math.round(Math.log2(scale));
-    if (this.holds || exponent === this.input.valueAsNumber) return;
+    if (this.holds || (exponent === this.input.valueAsNumber && this.output.textContent)) return;
     this.input.value = exponent;
     this.say(this.input.valueAsNumber);
   }
