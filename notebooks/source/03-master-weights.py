@@ -116,8 +116,8 @@ behind
 # ## Run
 
 # %%
-RATES = teach.fast_or([1e-5, 2e-5, 5e-5, 1e-4, 3e-4, 1e-3], [2e-5, 1e-3])
-STEPS = teach.fast_or(900, 300)
+RATES = teach.fast_or([1e-5, 2e-5, 5e-5, 1e-4, 3e-4, 1e-3], [2e-5, 1e-4, 1e-3])
+STEPS = teach.fast_or(900, 250)
 LINES = {
     "float32": "float32",
     "float16 + masters": "mixed",

@@ -27,7 +27,7 @@ teach.begin("12-gallery")
 # Each is small, and each stands for a claim of the paper that introduced mixed precision (Micikevicius and others, 2018):
 #
 # - **Speech** (table 3): without loss scaling, mixed precision errs 5 to 10% *less* often than float32. Here a small Deep Speech 2 reads strings of spoken digits.
-# - **Translation** (figure 4): with loss scaling, mixed precision stays within what three float32 trainings differ by anyway. Here LSTMs with attention translate short English sentences to French. Gradients of so small a network are large, so the **exponent dial** makes them smaller, by 2^12, as if the loss were a mean over 4,096 times as many words (lesson 5). In the minutes that are there nobody learns to translate (the BLEU of all is about 1), so what is compared is how surprised each is by the next piece of a French sentence, its perplexity.
+# - **Translation** (figure 4): with loss scaling, mixed precision stays within what three float32 trainings differ by anyway. Here LSTMs with attention translate short English sentences to French. Gradients of so small a network are large, so the **exponent dial** makes them smaller, by 2^10, as if the loss were a mean over 1,024 times as many words (lesson 5). In the minutes that are there nobody learns to translate (the BLEU of all is about 1), so what is compared is how surprised each is by the next piece of a French sentence, its perplexity.
 # - **A GAN** (section 4.6): needs no loss scaling, "judged by eye". Here a DCGAN invents digits, and a number replaces the eye: how far its pictures are from real ones in the features of a fixed network.
 
 
@@ -59,7 +59,7 @@ if FAST or not (is_here("multi30k") and find_spec("sacrebleu")):
 else:
     seq2seq = fp.load_task("translation-en-fr:quick")
     by_surprise = {"metric_name": "perplexity", "goal": "min", "metrics": [], "margin": 5.0}
-    translation = ("Translation", replace(seq2seq, dial=12, **by_surprise))
+    translation = ("Translation", replace(seq2seq, dial=10, **by_surprise))
 gan = ("A GAN", replace(fp.load_task("gan-digits:quick"), steps=teach.fast_or(None, 4)))
 speech[0], translation[0], gan[0]
 
@@ -349,7 +349,7 @@ teach.check(needed)
 # ### To try
 #
 # 1. Pick a task from `minifp gallery --help`, say which techniques it needs, then ask `fp.ablate`, with few steps first.
-# 2. Which dial does translation stand with S = 8? Which with S = 1? Say it before you run it, from the number at 2^12.
+# 2. Which dial does translation stand with S = 8? Which with S = 1? Say it before you run it, from the number at 2^10.
 # 3. A source reads the paper as "over half of the gradients of SSD lie where float16 cannot represent them". The paper says that 67% *are zero*. Which of these is a reason for loss scaling? Look at `minifp inspect` for a network of yours: how many zeros does float32 have?
 #
 # ## What would change on a real GPU

@@ -52,7 +52,7 @@ lower
 # ### Run
 
 # %%
-epochs = teach.fast_or(6, 3)
+epochs = teach.fast_or(6, 2)
 lenet = fp.compare("lenet", ["float32", "mixed"], seeds=3, epochs=epochs, progress=False)
 lenet
 
