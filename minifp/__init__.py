@@ -3,7 +3,7 @@
 The public names, in reading order. Layers are in `minifp.nn`, all operations as functions in
 `minifp.nn.functional`, update rules and schedules in `minifp.optim`, data sets in `minifp.data`.
 """
-# ruff: noqa: I001 (reading order)
+# ruff: noqa: E402, I001 (reading order)
 
 __version__ = "0.1.0"
 
@@ -118,12 +118,17 @@ from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 # Saving and resuming.
 from minifp.saving.checkpoint import load, save
 
-# Comparing precisions.
-from minifp.lab.task import EarlyStopping, Task
-from minifp.lab.metrics import Metric
-from minifp.lab.tasks import load_task
-from minifp.lab import Capacity, Comparison, Inference, Plan
-from minifp.lab import ablate, compare, evaluate, gallery, largest_batch, merge, plan, sweep
+# Comparing precisions: imported when they are first asked for.
+from typing import TYPE_CHECKING
+from minifp.runtime import late
+
+if TYPE_CHECKING:
+    from minifp.lab.task import EarlyStopping, Task
+    from minifp.lab.metrics import Metric
+    from minifp.lab.tasks import load_task
+    from minifp.lab import Capacity, Comparison, Inference, Plan
+    from minifp.lab import ablate, compare, evaluate, gallery, largest_batch, merge, plan, sweep
+late.attach(__name__)
 
 # What number formats do to numbers; and how a Tensor shows itself in a notebook.
 from minifp.scope.findings import Findings

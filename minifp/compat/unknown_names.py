@@ -8,7 +8,6 @@ Python, NumPy and notebooks, and are refused as ever.
 """
 
 import sys
-from collections.abc import Callable
 from functools import partial
 from opcode import opmap
 from typing import Any
@@ -143,8 +142,13 @@ def text(where: str, own: str, name: str) -> str:
     return f"{where} has no {name!r}; {advice(own, name)}"
 
 
-def refuse(module: str, own: str, name: str) -> Any:
-    """The `__getattr__` of a module. Raises UnknownNameError, or ImportError in an import."""
+def refuse(module: str, own: str, late: Any, name: str) -> Any:
+    """The `__getattr__` of a module. Raises UnknownNameError, or ImportError in an import.
+
+    late: the names that are imported when they are asked for, and what imports one.
+    """
+    if name in late:
+        return late(name)
     if name.startswith("_") or f"{module}.{name}" in sys.modules:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     if is_import(sys._getframe(1)):  # which would raise an error of its own
@@ -175,9 +179,10 @@ def present(tensor: Tensor) -> list[str]:
     return [n for n in object.__dir__(tensor) if not isinstance(vars(Tensor).get(n), Missing)]
 
 
-def attach(place: Any, getter: Callable[..., Any]) -> None:
-    """Let a module ask `getter` for the names that it does not have."""
-    place.__getattr__ = getter
+def attach(place: Any, written: str) -> None:
+    """Let a module refuse the names that it does not have, nor gets when they are asked for."""
+    late = vars(place).get("__getattr__", ())  # a `Late` of minifp.runtime.late
+    place.__getattr__ = partial(refuse, place.__name__, written, late)
 
 
 def show_public_names(place: Any) -> None:
@@ -187,7 +192,7 @@ def show_public_names(place: Any) -> None:
 
 for _written, _place in PLACES.items():
     if _place is not Tensor:
-        attach(_place, partial(refuse, _place.__name__, _written))
+        attach(_place, _written)
         show_public_names(_place)
 setattr(Tensor, "__dir__", present)  # noqa: B010
 for _name in {*TENSOR_NAMES.split(), *INSTEAD, *names_in(functional)}:

@@ -1,29 +1,34 @@
 """The laboratory: train the same thing in several precisions and say what differs."""
 
-from minifp.lab.ablation import Ablation, ablate
-from minifp.lab.capacity.searching import Capacity, largest_batch
-from minifp.lab.comparison import Comparison, compare
-from minifp.lab.conclusions.rows import Row
-from minifp.lab.detection.coco import CocoEvaluation, coco_map
-from minifp.lab.detection.drawing import draw_comparison, draw_detections
-from minifp.lab.detection.evaluating import DetectionEvaluation
-from minifp.lab.detection.voc import detection_f1, voc_average_precision, voc_map
-from minifp.lab.error_rates import (
-    ErrorRate,
-    character_error_rate,
-    edit_distance,
-    error_rate,
-    word_error_rate,
-)
-from minifp.lab.exhibits import Gallery, gallery
-from minifp.lab.grids.sweeping import Sweep, sweep
-from minifp.lab.inference.evaluating import Inference, evaluate
-from minifp.lab.kept import Audio, Picture
-from minifp.lab.metrics import Metric
-from minifp.lab.planning import Plan, plan
-from minifp.lab.results.merging import merge
-from minifp.lab.run import Run, train
-from minifp.lab.task import EarlyStopping
+from typing import TYPE_CHECKING
+
+from minifp.runtime import late
+
+if TYPE_CHECKING:  # imported when they are first asked for: see `late`
+    from minifp.lab.ablation import Ablation, ablate
+    from minifp.lab.capacity.searching import Capacity, largest_batch
+    from minifp.lab.comparison import Comparison, compare
+    from minifp.lab.conclusions.rows import Row
+    from minifp.lab.detection.coco import CocoEvaluation, coco_map
+    from minifp.lab.detection.drawing import draw_comparison, draw_detections
+    from minifp.lab.detection.evaluating import DetectionEvaluation
+    from minifp.lab.detection.voc import detection_f1, voc_average_precision, voc_map
+    from minifp.lab.error_rates import (
+        ErrorRate,
+        character_error_rate,
+        edit_distance,
+        error_rate,
+        word_error_rate,
+    )
+    from minifp.lab.exhibits import Gallery, gallery
+    from minifp.lab.grids.sweeping import Sweep, sweep
+    from minifp.lab.inference.evaluating import Inference, evaluate
+    from minifp.lab.kept import Audio, Picture
+    from minifp.lab.metrics import Metric
+    from minifp.lab.planning import Plan, plan
+    from minifp.lab.results.merging import merge
+    from minifp.lab.run import Run, train
+    from minifp.lab.task import EarlyStopping
 
 __all__ = [
     "Ablation",
@@ -50,7 +55,6 @@ __all__ = [
     "draw_comparison",
     "draw_detections",
     "character_error_rate",
-    "compare",
     "edit_distance",
     "error_rate",
     "gallery",
@@ -63,3 +67,5 @@ __all__ = [
     "voc_map",
     "word_error_rate",
 ]
+
+late.attach(__name__)

@@ -108,6 +108,12 @@ def imports(module):
     return found
 
 
+def names_of(module):
+    """{name: object} of all that a module has, also of what it imports when it is asked for."""
+    found = importlib.import_module(module)
+    return {name: getattr(found, name) for name in {*vars(found), *dir(found)}}
+
+
 def words(path):
     """(name, attribute or text; line) of a file, without its comments and docstrings."""
     documented = ast.Module, ast.ClassDef, ast.FunctionDef
@@ -308,7 +314,7 @@ def test_every_compiled_kernel_is_found_by_a_reference_or_called():
 def test_no_function_takes_more_than_eight_arguments_by_their_places():
     """A small structure, or their names, say which is which. Not of code that is compiled, which
     knows neither, of commands, whose arguments have names, and of what is public, as in PyTorch."""
-    public = {name for module in PUBLIC for name in vars(importlib.import_module(module))}
+    public = {name for module in PUBLIC for name in names_of(module)}
     wrong = []
     for module, path in modules().items():
         for node in ast.walk(tree(path)):
@@ -334,7 +340,7 @@ def is_method(definition):
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_says_what_it_is_for(module):
-    public = vars(importlib.import_module(module)).items()
+    public = names_of(module).items()
     functions = {name: f for name, f in public if callable(f) and not name.startswith("_")}
     silent = [name for name, function in functions.items() if not inspect.getdoc(function)]
     assert functions and not silent
@@ -344,7 +350,7 @@ def test_no_name_of_a_package_hides_a_module_of_it():
     """Else `from minifp.ops import softmax` is the one or the other, by the order of imports."""
     hidden = []
     for package in (m for m, path in modules().items() if path.name == "__init__.py"):
-        names = vars(importlib.import_module(package))
+        names = names_of(package)
         stems = {m.rpartition(".")[2] for m in modules() if m.rpartition(".")[0] == package}
         hidden += [f"{package}.{n}" for n in stems if n in names and not inspect.ismodule(names[n])]
     assert not hidden
@@ -391,6 +397,44 @@ def test_import_loads_no_library_that_is_needed_later_and_so_compiles_nothing():
     late = ["numba", "llvmlite", "cupy", "matplotlib", "click", "pooch", "IPython", "minifp.cli"]
     result = run_in_checkout(f"import sys, minifp; print(*({{*{late}}} & {{*sys.modules}}))")
     assert (result.stdout.strip(), result.stderr) == ("", "")
+
+
+def test_import_and_training_load_of_the_laboratory_only_what_measures_memory():
+    """The rest is imported when it is first asked for, and stays: the names are as any others."""
+    code = """
+import sys, pickle
+import minifp as fp
+
+def loaded():
+    return sorted(name for name in sys.modules if name.startswith("minifp.lab"))
+
+print(loaded())
+model = fp.nn.Linear(3, 2)
+optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=0.1))
+optimizer.backward(model(fp.ones(4, 3)).float().pow(2).mean())
+assert optimizer.step() and not hasattr(fp, "comparr")
+print(loaded())
+assert fp.Task is vars(fp)["Task"] and "minifp.lab.comparison" not in sys.modules
+from minifp import compare, load_task
+assert "minifp.lab.comparison" in sys.modules and compare is vars(fp)["compare"] is fp.lab.compare
+assert pickle.loads(pickle.dumps(fp.Comparison)) is fp.Comparison
+"""
+    result = run_in_checkout(code)
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == ["['minifp.lab', 'minifp.lab.memory']"] * 2
+
+
+def test_a_package_has_what_it_imports_late_as_any_name():
+    """Each of them, in `dir` and with a star, before anything else has asked for it."""
+    code = """
+import minifp.lab as lab
+names = lab.__all__
+assert {*names} <= {*dir(lab)} and not {*names} & {*vars(lab)}
+from minifp.lab import *
+assert all(globals()[name] is vars(lab)[name] for name in names)
+assert not hasattr(lab, "comparr")
+"""
+    assert run_in_checkout(code).stderr == ""
 
 
 def test_models_are_imported_as_minifp_models_only():
