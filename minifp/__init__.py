@@ -118,8 +118,9 @@ from minifp.compat.amp import GradScaler, autocast, is_autocast_enabled
 # Saving and resuming.
 from minifp.saving.checkpoint import load, save
 
-# Comparing precisions: imported when they are first asked for.
+# Comparing precisions; what number formats do to numbers: imported when first asked for.
 from typing import TYPE_CHECKING
+from minifp import lab
 from minifp.runtime import late
 
 if TYPE_CHECKING:
@@ -128,13 +129,13 @@ if TYPE_CHECKING:
     from minifp.lab.tasks import load_task
     from minifp.lab import Capacity, Comparison, Inference, Plan
     from minifp.lab import ablate, compare, evaluate, gallery, largest_batch, merge, plan, sweep
+    from minifp.scope.findings import Findings
+    from minifp.scope.microscope import Microscope, microscope
+    from minifp.scope.summary import Summary, summary
 late.attach(__name__)
 
-# What number formats do to numbers; and how a Tensor shows itself in a notebook.
-from minifp.scope.findings import Findings
-from minifp.scope.microscope import Microscope, microscope
+# What number formats do to one number; and how a Tensor shows itself in a notebook.
 from minifp.scope.explaining.explain import explain
-from minifp.scope.summary import Summary, summary
 from minifp.scope import in_notebooks
 
 # The threads of kernels on the CPU.
@@ -164,7 +165,7 @@ __all__ = [
     "capture", "compare", "data", "double", "enable_grad", "errors", "evaluate", "explain", "float",
     "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "functional", "gallery",
     "get_gpu_math", "get_num_threads", "get_precision", "get_state", "grad", "gradcheck", "half",
-    "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel",
+    "inf", "int", "int32", "int64", "is_autocast_enabled", "is_grad_enabled", "kernel", "lab",
     "largest_batch", "load", "load_task", "long", "manual_seed", "merge", "microscope", "models",
     "nan", "nn", "no_grad", "op", "op_list", "operand_histories", "optim", "paddle", "pi", "plan",
     "precision", "save", "set_default_device", "set_gpu_math", "set_grad_enabled",
