@@ -30,6 +30,8 @@ MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.M)
 ASSIGNED = re.compile(r"^(\w+) = ", re.M)
 CHECK = re.compile(r"^(?=teach\.check\()", re.M)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+COLAB = "https://colab.research.google.com"
+REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 POINTS = 1  # of each exercise, for nbgrader
 PATIENCE = 2  # seconds, above which a cell is told
 SECONDS = 3600  # after which a cell that runs is given up
@@ -71,6 +73,22 @@ def for_nbgrader(name: str) -> nbformat.NotebookNode:
             cell.metadata["nbgrader"] = graded(f"{name}-{i}", solution=True)
         elif cell.source.startswith("assert teach.check("):
             cell.metadata["nbgrader"] = graded(f"{name}-{i}", grade=True, points=POINTS)
+    return notebook
+
+
+def for_colab(name: str, repository: str) -> nbformat.NotebookNode:
+    """For students on Colab: a badge that opens it there, and a first cell that installs minifp.
+
+    repository: OWNER/NAME on GitHub, where it lies on the branch main in the folder colab.
+    """
+    notebook = for_students(name)
+    there = f"{COLAB}/github/{repository}/blob/main/colab/{name}.ipynb"
+    badge = f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({there})"
+    install = f'%pip install --quiet "minifp[plot] @ git+https://github.com/{repository}"'
+    notebook.cells[:0] = [
+        nbformat.v4.new_markdown_cell(badge, id="colab-badge"),
+        nbformat.v4.new_code_cell(install, id="colab-install"),
+    ]
     return notebook
 
 
@@ -128,8 +146,10 @@ def slow_cells(notebook: nbformat.NotebookNode) -> str:
 @click.argument("chosen", metavar="[NAME]...", nargs=-1)
 @click.option("--solutions", type=click.Path(path_type=Path), help="Write them with solutions.")
 @click.option("--nbgrader", type=click.Path(path_type=Path), help="Write sources for nbgrader.")
+@click.option("--colab", type=(str, click.Path(path_type=Path)), metavar="OWNER/NAME PATH",
+              help="Write them for Colab: badges, and a cell that installs.")  # fmt: skip
 @click.option("--run", "ran", type=click.Path(path_type=Path), help="Run them: .ipynb and .html.")
-def main(chosen, solutions, nbgrader, ran):
+def main(chosen, solutions, nbgrader, colab, ran):
     """Write notebooks/NAME.ipynb for students; or, with an option, other versions into a folder.
 
     FAST=1 makes --run quick.
@@ -138,12 +158,17 @@ def main(chosen, solutions, nbgrader, ran):
     Examples:
       python scripts/write_notebooks.py 01-sixteen-bits
       python scripts/write_notebooks.py --run runs/notebooks 01-sixteen-bits
+      python scripts/write_notebooks.py --colab OWNER/NAME colab
     """
+    if colab and not REPOSITORY.fullmatch(colab[0]):
+        raise click.BadParameter(f"expected OWNER/NAME, as on GitHub; got {colab[0]!r}")
     for name in chosen or names():
         if solutions:
             write(with_solutions(name), solutions / f"{name}.ipynb")
         elif nbgrader:
             write(for_nbgrader(name), nbgrader / "source" / name / f"{name}.ipynb")
+        elif colab:
+            write(for_colab(name, colab[0]), colab[1] / f"{name}.ipynb")
         elif ran:
             run_one(name, ran)
         else:

@@ -111,6 +111,15 @@ def test_solutions_are_taken_out_for_students_and_kept_for_graders():
     assert kinds == [(True, False), (False, True)] * (len(kinds) // 2) != []
 
 
+def test_for_colab_a_badge_and_a_cell_that_installs_come_first():
+    badge, install, *cells = script().for_colab("01-sixteen-bits", "somebody/minifp").cells
+    assert "/github/somebody/minifp/blob/main/colab/01-sixteen-bits.ipynb)" in badge.source
+    assert install.source == (
+        '%pip install --quiet "minifp[plot] @ git+https://github.com/somebody/minifp"'
+    )
+    assert cells == script().for_students("01-sixteen-bits").cells
+
+
 def test_a_page_fetches_nothing_and_sets_its_formulas():
     cells = [
         nbformat.v4.new_markdown_cell("# Halves\n\nBelow $2^{-25}$, `cost = $5` and $3$."),
