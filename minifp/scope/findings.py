@@ -2,6 +2,7 @@
 
 import io
 import json
+from base64 import b64encode
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -60,7 +61,7 @@ class Findings(Record):
         can be drawn."""
         table = import_module("minifp.scope.what_if").csv_of(self)
         texts = self._page(progress), self._npz(), self.summary() + "\n", table
-        contents = (*texts, self._repr_png_())
+        contents = (*texts, self._png())
         paths = places(folder)
         files.write_all(dict(zip(paths, contents)))
         return paths[0]
@@ -68,7 +69,12 @@ class Findings(Record):
     def _repr_html_(self) -> str:
         return import_module("minifp.scope.page.microscope_page").fragment(self)
 
-    def _repr_png_(self) -> bytes | None:
+    def _repr_png_(self) -> str | None:
+        """As base64, which JSON can carry: not every kernel encodes bytes."""
+        picture = self._png()
+        return None if picture is None else b64encode(picture).decode()
+
+    def _png(self) -> bytes | None:
         return import_module("minifp.scope.page.overview").png_of(self)
 
     # ---- as a file ----

@@ -4,7 +4,6 @@ By IPython's display ids, which Jupyter, VS Code and Colab all know. It is drawn
 keeps drawing below a tenth of the time, and once more at the end.
 """
 
-import base64
 import time
 from html import escape
 from importlib import import_module
@@ -36,16 +35,15 @@ class Live:
         steps = len(self.findings.steps)
         return "\n".join(headlines(self.findings)) if steps else "No step was looked at yet."
 
-    def _repr_png_(self) -> bytes | None:
+    def _repr_png_(self) -> str | None:
         return self.findings._repr_png_()
 
     def _repr_html_(self) -> str | None:
         picture = self._repr_png_()
         if picture is None:
             return None
-        data = base64.b64encode(picture).decode()
         said = escape(repr(self))
-        return f'<img alt="{said}" style="max-width: 100%" src="data:image/png;base64,{data}">'
+        return f'<img alt="{said}" style="max-width: 100%" src="data:image/png;base64,{picture}">'
 
 
 def display_of() -> Any:

@@ -291,7 +291,7 @@ def everything(monkeypatch):
     drawn = {"loss": ("loss",), "difference": (), "scale": (), "memory": ()}
     monkeypatch.setattr("minifp.lab.page.figures.FIGURES", drawn)
     monkeypatch.setattr("minifp.scope.findings.Findings._page", lambda *given: "a page")
-    monkeypatch.setattr("minifp.scope.findings.Findings._repr_png_", lambda *given: b"a picture")
+    monkeypatch.setattr("minifp.scope.findings.Findings._png", lambda *given: b"a picture")
     model = fp.nn.Linear(4, 3)
     optimizer = fp.MixedOptimizer(fp.optim.SGD(model.parameters(), lr=0.1))
     with fp.microscope(model, optimizer, progress=False) as scope:

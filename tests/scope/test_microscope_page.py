@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+from base64 import b64decode
 from html.parser import HTMLParser
 
 import numpy as np
@@ -128,7 +129,7 @@ def test_findings_without_steps_have_a_page_a_text_and_no_picture(tmp_path):
 
 
 def test_the_picture_is_a_png(scope):
-    assert scope._repr_png_().startswith(b"\x89PNG")
+    assert b64decode(scope._repr_png_()).startswith(b"\x89PNG")
 
 
 def test_the_summary_fits_100_columns_and_names_every_layer(scope):
@@ -145,7 +146,7 @@ def test_write_makes_a_folder_with_page_data_text_and_picture(scope, tmp_path):
 
 def test_write_writes_all_or_nothing_and_leaves_no_former_picture(scope, tmp_path, monkeypatch):
     scope.write(tmp_path)
-    monkeypatch.setattr("minifp.scope.findings.Findings._repr_png_", lambda self: None)
+    monkeypatch.setattr("minifp.scope.findings.Findings._png", lambda self: None)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     monkeypatch.setattr("minifp.scope.findings.Findings.summary", lambda self: "other")
     with monkeypatch.context() as full:
