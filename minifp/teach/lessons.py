@@ -23,9 +23,9 @@ class Lesson:
 LESSONS = {
     lesson.name: lesson
     for lesson in (
-        Lesson("compare", "Overture", "Does half precision change what is learned?", 1 / 2),
+        Lesson("compare", "Overture", "Does half precision change what is learned?", 1),
         Lesson("01-sixteen-bits", "Sixteen bits", "What can float16 say?", 1 / 3),
-        Lesson("02-the-update-that-wasnt", "The update that wasn't", "When is w - u = w?", 5 / 12),
+        Lesson("02-the-update-that-wasnt", "The update that wasn't", "When is w - u = w?", 1 / 2),
         Lesson("03-master-weights", "Master weights", "Who needs them?", 2),
         Lesson("04-four-histograms", "Four histograms", "Where do tensors live?", 2 / 3),
         Lesson("05-the-bathtub", "The bathtub", "How big should the loss scale be?", 3),

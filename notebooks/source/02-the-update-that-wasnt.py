@@ -3,7 +3,7 @@
 #
 # **When is w - u equal to w?** Training changes weights by steps that are much smaller than the weights. A float16 number has eleven bits. If a step does not reach any of them, the weight stays where it was, and nothing says so.
 #
-# - **You need**: minifp with its `plot` extra, lesson 1, and about 25 seconds.
+# - **You need**: minifp with its `plot` extra, lesson 1, and about half a minute.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 
 # %%

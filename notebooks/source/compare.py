@@ -3,7 +3,7 @@
 #
 # Mixed-precision training stores almost every number in 16 bits instead of 32. This notebook trains the same networks both ways and looks at what differs: first where nothing does, then at two places where something breaks unless it is taken care of.
 #
-# - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about half a minute of one processor core. No network: the data comes with minifp.
+# - **You need**: minifp with its `plot` extra (`python -m pip install -e ".[plot]"` in the checkout), and about a minute of one processor core. No network: the data comes with minifp.
 # - **How to read it**: each part asks you to *predict*, then *runs*, then *explains*. Write your guess where `...` stands: the explanation is hidden until you do. Numbers in the explanations are taken from the run above them, and an `assert` checks what the sentences say.
 # - **No results are stored in this file**, so that what you see is what your machine computed. *Run all* fills it in.
 
