@@ -117,7 +117,7 @@ behind
 
 # %%
 RATES = teach.fast_or([1e-5, 2e-5, 5e-5, 1e-4, 3e-4, 1e-3], [2e-5, 1e-4, 1e-3])
-STEPS = teach.fast_or(900, 250)
+STEPS = teach.fast_or(900, 350)
 LINES = {
     "float32": "float32",
     "float16 + masters": "mixed",
