@@ -71,6 +71,7 @@ def line_at(file: str, number: int) -> str:
 
 def cell_of(file: str) -> str:
     """The cell that a file holds of the notebook that is being run, such as "In[7]", or ""."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    found = shell.compile.format_code_name(file) if shell is not None else None
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", None)  # of IPython 8
+    found = named(file) if named else None
     return found[1] if found else ""

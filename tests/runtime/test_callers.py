@@ -3,6 +3,7 @@
 import linecache
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,3 +31,11 @@ def test_a_line_of_a_notebook_is_told_by_the_number_of_its_cell():
         [sys.executable, "-c", CELLS], capture_output=True, text=True, encoding="utf-8", check=True
     )
     assert run.stdout.splitlines()[-1] == "In[2]:2: print(line_of_user())"
+
+
+def test_an_older_shell_that_does_not_name_its_cells_keeps_no_error_from_being_told(monkeypatch):
+    for shell in (None, SimpleNamespace(compile=SimpleNamespace())):
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))  # noqa: B023
+        assert line_at("/tmp/ipykernel_1/2.py", 3) == "/tmp/ipykernel_1/2.py:3"
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())  # which is just being imported
+    assert line_at("/tmp/ipykernel_1/2.py", 3) == "/tmp/ipykernel_1/2.py:3"
