@@ -3,9 +3,10 @@ share of the time that one can afford. The playground shows them; nothing is kep
 """
 
 import math
-import time
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from minifp.autograd import tape
 from minifp.numerics import kernels
@@ -32,7 +33,7 @@ class Glances:
 
     def __init__(self, told: Callable[[Any, dict], None]) -> None:
         self.told = told
-        self.counts: dict[int, int] = {}  # steps made, by the id of an optimizer
+        self.counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # steps each has made
         self.watch: Watch | None = None
         self.of: Any = None  # the optimizer that is watched
         self.wanted: list = []
@@ -46,14 +47,14 @@ class Glances:
 
     def on_step(self, optimizer: Any, result: Any) -> None:
         """Called by a MixedOptimizer after each step."""
-        count = self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
+        count = self.counts[optimizer] = self.counts.get(optimizer, 0) + 1
         if optimizer is self.of and self.watch is not None:
             self._finish(self.watch, optimizer, result)
         elif self.of is not None:
             self.waited += 1
             if self.waited >= PATIENCE:
                 self.close()
-        if self.of is None and time.perf_counter() >= self.due:
+        if self.of is None and perf_counter() >= self.due:
             self._look(optimizer, count + 1)
 
     def close(self) -> None:
@@ -64,7 +65,7 @@ class Glances:
         self.watch, self.of, self.wanted = None, None, []
 
     def _look(self, optimizer, number):
-        self.of, self.waited, self.began = optimizer, 0, time.perf_counter()
+        self.of, self.waited, self.began = optimizer, 0, perf_counter()
         seen = ObservedStep(number, dial=optimizer.dial)
         self.watch = Watch(None, seen, optimizer.parameters)
         tape.observers.append(self.watch)
@@ -76,8 +77,8 @@ class Glances:
         seen.updates = became_of([run for run in self.wanted if result.each[run.of]])
         self.close()
         self.told(optimizer, data_of(seen))
-        took = time.perf_counter() - self.began
-        self.due = time.perf_counter() + took * (1 / SHARE - 1)
+        took = perf_counter() - self.began
+        self.due = perf_counter() + took * (1 / SHARE - 1)
 
 
 def data_of(seen: ObservedStep) -> dict[str, Any]:
