@@ -99,15 +99,24 @@ def strided(x):
     return x, sm, sk
 
 
+ORIGIN = np.zeros(1, np.int64)  # where the only matrix begins
+
+
 def starts(x, leading):
     """(the flat memory of x, where each matrix of the batch `leading` begins in it)."""
     item, shape = x.itemsize, x.shape
-    lead = np.broadcast_to(x, (*leading, *shape[-2:]))
+    if x.flags.forc:
+        flat = x.ravel("K")
+    else:
+        reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, x.strides))
+        flat = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
+    if not leading:
+        return view(flat), ORIGIN
+    if shape[:-2] != leading:
+        x = np.broadcast_to(x, (*leading, *shape[-2:]))
     offsets = np.zeros((), np.int64)
-    for n, stride in zip(leading, lead.strides):
+    for n, stride in zip(leading, x.strides):
         offsets = offsets[..., None] + np.arange(n, dtype=np.int64) * (stride // item)
-    reach = 1 + sum((n - 1) * (s // item) for n, s in zip(shape, x.strides))
-    flat = np.lib.stride_tricks.as_strided(x, (reach,), (item,))
     return view(flat), offsets.reshape(-1)
 
 
