@@ -3,18 +3,23 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
+import minifp as fp
+import minifp.nn.functional as F
 from minifp import optim
 from minifp.lab.compile_ahead import FIRST, PRECISIONS, Job, jobs_for, one_step
 from minifp.lab.tasks import load_task
 from minifp.scope import inspecting
 
 ALL = (*PRECISIONS, "autocast", "mixed,accumulate=float16,reduce=float16")
-LOOKED_AT = ("mlp", "lenet", "charlstm")
+LOOKED_AT = (("mlp", "float32"), ("mlp", "mixed"), ("lenet", "mixed"), ("charlstm", "mixed"))
 RATE = 0.1
 
 
 def jobs_for_lessons() -> list[Job]:
-    """The usual models in all precisions that lessons have, other optimizers, the microscope."""
+    """The usual models in all precisions that lessons have, other optimizers, the microscope, and
+    operations that no such model has."""
     rules = {
         "SGD": partial(optim.SGD, lr=RATE),
         "momentum": partial(optim.SGD, lr=RATE, momentum=0.9),
@@ -24,9 +29,8 @@ def jobs_for_lessons() -> list[Job]:
     for precision in ("float32", "mixed"):
         jobs += [Job(f"mlp, {name}", precision, partial(with_rule, rule, precision))
                  for name, rule in rules.items()]  # fmt: skip
-    return jobs + [
-        Job(f"{model}, inspect", "mixed", partial(look_at, model)) for model in LOOKED_AT
-    ]
+    jobs += [Job(f"{model}, inspect", p, partial(look_at, model, p)) for model, p in LOOKED_AT]
+    return [*jobs, Job("operations", "mixed", compute)]
 
 
 def with_rule(rule, precision: str) -> None:
@@ -34,6 +38,15 @@ def with_rule(rule, precision: str) -> None:
     one_step(replace(load_task("mlp"), optimizer=rule), precision)
 
 
-def look_at(model: str) -> None:
+def look_at(model: str, precision: str) -> None:
     """Two steps under the microscope, one of them in detail."""
-    inspecting.inspect(model, "mixed", steps=2, every=1, progress=False)
+    inspecting.inspect(model, precision, steps=2, every=1, progress=False)
+
+
+def compute() -> None:
+    """Log-probabilities gathered by class, forward and back, and dot products, of float16."""
+    with fp.precision("mixed"):
+        x = fp.tensor(np.ones((2, 4), np.float16), requires_grad=True)
+        log_p = F.log_softmax(x, -1, dtype="float32")
+        fp.gather(log_p, -1, fp.tensor(np.zeros((2, 1), np.int64))).sum().backward()
+        x[:1] @ x[1:].mT

@@ -194,7 +194,7 @@ points
 
 # %%
 ALONE = "mixed,master_weights=off"  # float16 weights, without a float32 copy
-SGD_STEPS, SEEDS = teach.fast_or(900, 300), teach.fast_or(3, 1)
+SGD_STEPS, SEEDS = teach.fast_or(500, 300), teach.fast_or(3, 1)
 SLOW_STEPS = 900  # a small learning rate needs them
 
 

@@ -23,6 +23,7 @@ teach.begin("03-master-weights")
 # A perceptron reads 8x8 pictures of digits. All runs with one seed begin with the same weights and see the same batches; they differ in how weights are kept. In `"mixed"` the optimizer has a float32 copy, the *master weights*. It updates that, and rounds it into the float16 weights that the network computes with. In `"mixed,master_weights=off"` the float16 weights are all there is: the update is computed in float32, added, and the sum is rounded to float16.
 
 # %%
+SIZES = 64, *teach.fast_or((128, 64), (256,)), 10
 train, test = fp.data.digits()
 pictures, digits = test[:]
 
@@ -31,7 +32,7 @@ def accuracy(precision, lr, steps, seed=0):
     """Train by Adam. Returns the percentage of test pictures that are read correctly."""
     fp.manual_seed(seed)
     with fp.precision(precision):
-        model = models.MLP(64, 128, 64, 10)
+        model = models.MLP(*SIZES)
         optimizer = fp.MixedOptimizer(optim.Adam(model.parameters(), lr=lr))
     loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=seed)
     batches = (batch for _ in range(steps) for batch in loader)
@@ -59,7 +60,7 @@ relative
 # ## Run
 
 # %%
-LONG, SEEDS = teach.fast_or(2500, 700), teach.fast_or(2, 1)
+LONG, SEEDS = teach.fast_or(2500, 600), teach.fast_or(2, 1)
 WAYS = {"float32": "float32", "masters": "mixed", "float16 alone": "mixed,master_weights=off"}
 reached = {
     name: [accuracy(precision, 1e-5, LONG, seed) for seed in range(SEEDS)]
@@ -74,7 +75,7 @@ for name, of in reached.items():
 # %%
 base, masters, alone = (np.array(of) for of in reached.values())
 loss = float(np.mean(1 - alone / base))
-first_weights = [p.numpy().ravel() for p in models.MLP(64, 128, 64, 10).parameters()]
+first_weights = [p.numpy().ravel() for p in models.MLP(*SIZES).parameters()]
 median = np.median(np.abs(np.concatenate(first_weights)))
 teach.expect_failure("relative loss of accuracy without masters", loss, above=0.5)
 assert np.abs(masters - base).max() < 2
@@ -117,7 +118,7 @@ behind
 
 # %%
 RATES = teach.fast_or([1e-5, 2e-5, 5e-5, 1e-4, 3e-4, 1e-3], [2e-5, 1e-4, 1e-3])
-STEPS = teach.fast_or(900, 350)
+STEPS = teach.fast_or(900, 300)
 LINES = {
     "float32": "float32",
     "float16 + masters": "mixed",

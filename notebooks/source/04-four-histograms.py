@@ -24,7 +24,7 @@ teach.begin("04-four-histograms")
 # An LSTM with 128 units reads Shakespeare and predicts the next character. `fp.microscope` looks at every tenth step and counts all numbers by their exponent, which it reads from their bits. It changes none of them.
 
 # %%
-STEPS, HIDDEN = teach.fast_or(300, 50), teach.fast_or(128, 64)
+STEPS, HIDDEN = teach.fast_or(300, 30), teach.fast_or(128, 64)
 train, test = fp.data.shakespeare(length=32)
 held_out = next(iter(fp.data.DataLoader(test, batch_size=256, shuffle=True, seed=0)))
 

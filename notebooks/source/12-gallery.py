@@ -208,7 +208,7 @@ MOODS = {
     "as usual": replace(mlp, steps=teach.fast_or(200, 20)),
     "small gradients": replace(mlp, dial=17, steps=teach.fast_or(200, 40)),
     "small updates": replace(
-        mlp, optimizer=partial(optim.Adam, lr=2e-5), steps=teach.fast_or(1000, 250)
+        mlp, optimizer=partial(optim.Adam, lr=2e-5), steps=teach.fast_or(800, 250)
     ),
 }
 FACTORS = dict.fromkeys(MOODS, ("master_weights", "loss_scale", "accumulate"))

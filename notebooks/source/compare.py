@@ -134,7 +134,7 @@ slow = replace(
     optimizer=partial(optim.Adam, lr=1e-5),
 )
 without = "mixed,master_weights=off"
-steps, seeds = teach.fast_or(1500, 800), teach.fast_or(3, 1)
+steps, seeds = teach.fast_or(1500, 600), teach.fast_or(3, 1)
 masters = fp.compare(slow, ["float32", "mixed", without], seeds=seeds, steps=steps, progress=False)
 masters
 
