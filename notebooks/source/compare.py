@@ -52,7 +52,7 @@ lower
 # ### Run
 
 # %%
-epochs = teach.fast_or(6, 2)
+epochs = teach.fast_or(6, 1)
 lenet = fp.compare("lenet", ["float32", "mixed"], seeds=3, epochs=epochs, progress=False)
 lenet
 
@@ -134,7 +134,7 @@ slow = replace(
     optimizer=partial(optim.Adam, lr=1e-5),
 )
 without = "mixed,master_weights=off"
-steps, seeds = teach.fast_or(1500, 600), teach.fast_or(3, 1)
+steps, seeds = teach.fast_or(1500, 800), teach.fast_or(3, 1)
 masters = fp.compare(slow, ["float32", "mixed", without], seeds=seeds, steps=steps, progress=False)
 masters
 
