@@ -3,7 +3,7 @@
 #
 # **Where do tensors live?** Training makes four kinds of numbers: weights, activations, and the gradients of both. float16 holds magnitudes from $2^{-24}$ to 65,504. This lesson counts the numbers of a network by their power of two, lays the window of float16 over them, and asks what a loss scale does to the picture.
 #
-# - **You need**: minifp with its `plot` extra, and about 40 seconds. What a float16 number is: lesson 1.
+# - **You need**: minifp with its `plot` extra, and about half a minute. What a float16 number is: lesson 1.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 # - **Nothing was arranged here**: no exponent dial, no planted fault. These are the gradients that a small network has.
 

@@ -3,7 +3,7 @@
 #
 # **How big should the loss scale be?** The paper's detector diverges in mixed precision, and trains with S = 8. It could have been 1,024, or a million. This lesson trains a small detector at many scales, finds two walls with a flat floor between them, and predicts both from one run in float32.
 #
-# - **You need**: minifp with its `plot` extra, and about 3 minutes. What the gradients of a network look like in float16: lesson 4.
+# - **You need**: minifp with its `plot` extra, and about two minutes. What the gradients of a network look like in float16: lesson 4.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 # - **What was arranged**: the *exponent dial* is at 14. All gradients are $2^{14}$ times smaller than this network's own, from the loss back to the update, where the factor is divided out in float32. It stands for a loss that is a mean over $2^{14}$ times as many terms, as those of large detectors are.
 

@@ -3,7 +3,7 @@
 #
 # **Why did it look fine at first?** The paper's largest language model learns for 300,000 steps without a loss scale, and then its loss rises. With S = 128 it ends where float32 ends. This lesson makes a small language model die like that, in some hundred steps, and finds the sign that was there from the first step on.
 #
-# - **You need**: minifp with its `plot` extra, and about 3 minutes. What a loss scale is: lessons 4 and 5.
+# - **You need**: minifp with its `plot` extra, and about a minute. What a loss scale is: lessons 4 and 5.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 # - **What was arranged**: the *exponent dial* is at 11. All gradients are $2^{11} = 2{,}048$ times smaller than this network's own, as if its loss were a mean over 2,048 times as many characters. In float32 that changes nothing. Where another dial is used, it is said.
 

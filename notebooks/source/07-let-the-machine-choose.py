@@ -3,7 +3,7 @@
 #
 # **How does dynamic loss scaling behave?** A loss scale S that is too small loses gradients, one that is too large makes Inf of them, and which is which changes while a network learns. So let the run find S: begin high, halve S when a gradient overflows, double it when all has gone well for a while. This lesson watches such a rule at work, asks what its mistakes cost, and drives it into the ground.
 #
-# - **You need**: minifp with its `plot` extra, and about two minutes. What a loss scale is for: lessons 4 and 5.
+# - **You need**: minifp with its `plot` extra, and about a minute. What a loss scale is for: lessons 4 and 5.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 # - **Nothing was arranged in part 1**: the exponent dial is at 0. In parts 2 and 3 something is broken on purpose, and it is said what.
 

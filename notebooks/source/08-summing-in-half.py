@@ -3,7 +3,7 @@
 #
 # **What must be summed in float32?** A rounded number is off by one part in two thousand at most, and that is often good enough. A rounded *sum* is another matter: it is rounded as many times as it has terms. This lesson adds in float16 and looks at where that goes wrong, where NumPy only seems to do it, and where, against all warnings, it does no harm.
 #
-# - **You need**: minifp with its `plot` extra, and about a minute.
+# - **You need**: minifp with its `plot` extra, and about half a minute.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 # - **Nothing was arranged with the exponent dial**: it is at 0 throughout.
 

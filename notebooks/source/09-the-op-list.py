@@ -3,7 +3,7 @@
 #
 # **Which may be float16?** Libraries that cast by themselves have a list: these operations in float16, those in float32, the rest as it comes. This lesson asks where such a list comes from. It breaks a network at nine places, once for each format, and looks at what accuracy says of it, and where accuracy says nothing although something is wrong.
 #
-# - **You need**: minifp with its `plot` extra, and about two minutes. What float16 sums are: lesson 8.
+# - **You need**: minifp with its `plot` extra, and about half a minute. What float16 sums are: lesson 8.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 # - **What was arranged**: each network has one operation more than it needs, and pixels that make it hard for that operation (raw, from 0 to 16, or as bytes). The exponent dial is at 0.
 

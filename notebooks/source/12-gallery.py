@@ -59,7 +59,7 @@ if FAST or not (is_here("multi30k") and find_spec("sacrebleu")):
 else:
     seq2seq = fp.load_task("translation-en-fr:quick")
     by_surprise = {"metric_name": "perplexity", "goal": "min", "metrics": [], "margin": 5.0}
-    translation = ("Translation", replace(seq2seq, dial=10, **by_surprise))
+    translation = ("Translation", replace(seq2seq, dial=10, steps=200, **by_surprise))
 gan = ("A GAN", replace(fp.load_task("gan-digits:quick"), steps=teach.fast_or(None, 4)))
 speech[0], translation[0], gan[0]
 

@@ -3,7 +3,7 @@
 #
 # **Why does reinforcement learning ask for float16 again?** Since bfloat16 came, whose range needs no loss scaling, float16 was thought to be over. Then people who train language models by reinforcement found that their runs broke down, and that float16 cured them ([arXiv:2510.26788](https://arxiv.org/abs/2510.26788)). This lesson builds the smallest machine in which the reason can be measured.
 #
-# - **You need**: minifp with its `plot` extra, and about three minutes of one core. Nothing is downloaded. Lesson 1 (spacing of numbers) helps.
+# - **You need**: minifp with its `plot` extra, and about a minute of one core. Nothing is downloaded. Lesson 1 (spacing of numbers) helps.
 # - **How to read it**: *predict*, then *run*, then *explain*. Write your guess where `...` stands: the explanation is hidden until you do.
 # - **What to know beforehand**: this is a small policy at a small game. It shows the mismatch between two ways to compute the same policy, with numbers. Whether that mismatch ruins the training is another question, and the answer here is not the paper's: see part 3.
 

@@ -141,3 +141,8 @@ def test_lessons_need_each_model_in_each_precision_and_the_microscope():
     assert len({*names}) == len(names)
     assert {f"{m}, {p}" for m in ahead.FIRST for p in ahead.PRECISIONS} <= {*names}
     assert "charlstm, inspect, mixed" in names
+
+
+def test_operations_that_no_model_has_are_computed():
+    (job,) = (job for job in jobs_for_lessons() if job.model == "operations")
+    job.call()
