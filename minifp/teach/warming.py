@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
-import minifp as fp
-import minifp.nn.functional as F
 from minifp import optim
 from minifp.lab.compile_ahead import FIRST, PRECISIONS, Job, jobs_for, one_step
 from minifp.lab.tasks import load_task
+from minifp.numerics.policy import precision
+from minifp.ops import gather, log_softmax, tensor
 from minifp.scope import inspecting
 
 ALL = (*PRECISIONS, "autocast", "mixed,accumulate=float16,reduce=float16")
@@ -26,27 +26,29 @@ def jobs_for_lessons() -> list[Job]:
         "decay": partial(optim.Adam, lr=RATE, weight_decay=1e-4),
     }
     jobs = jobs_for(FIRST, ALL)
-    for precision in ("float32", "mixed"):
-        jobs += [Job(f"mlp, {name}", precision, partial(with_rule, rule, precision))
-                 for name, rule in rules.items()]  # fmt: skip
-    jobs += [Job(f"{model}, inspect", p, partial(look_at, model, p)) for model, p in LOOKED_AT]
+    jobs += [
+        Job(f"mlp, {name}", arm, partial(with_rule, rule, arm))
+        for arm in ("float32", "mixed")
+        for name, rule in rules.items()
+    ]
+    jobs += [Job(f"{name}, inspect", arm, partial(look_at, name, arm)) for name, arm in LOOKED_AT]
     return [*jobs, Job("operations", "mixed", compute)]
 
 
-def with_rule(rule, precision: str) -> None:
+def with_rule(rule, arm: str) -> None:
     """A step of the perceptron with another optimizer."""
-    one_step(replace(load_task("mlp"), optimizer=rule), precision)
+    one_step(replace(load_task("mlp"), optimizer=rule), arm)
 
 
-def look_at(model: str, precision: str) -> None:
+def look_at(model: str, arm: str) -> None:
     """Two steps under the microscope, one of them in detail."""
-    inspecting.inspect(model, precision, steps=2, every=1, progress=False)
+    inspecting.inspect(model, arm, steps=2, every=1, progress=False)
 
 
 def compute() -> None:
     """Log-probabilities gathered by class, forward and back, and dot products, of float16."""
-    with fp.precision("mixed"):
-        x = fp.tensor(np.ones((2, 4), np.float16), requires_grad=True)
-        log_p = F.log_softmax(x, -1, dtype="float32")
-        fp.gather(log_p, -1, fp.tensor(np.zeros((2, 1), np.int64))).sum().backward()
+    with precision("mixed"):
+        x = tensor(np.ones((2, 4), np.float16), requires_grad=True)
+        log_p = log_softmax(x, -1, dtype="float32")
+        gather(log_p, -1, tensor(np.zeros((2, 1), np.int64))).sum().backward()
         x[:1] @ x[1:].mT
