@@ -24,7 +24,7 @@ from minifp.saving import files
 
 PRECISIONS = (policy.SINGLE, "mixed")
 MOST = 2**30  # examples, beyond which nobody searches
-GUESSES = 3  # of which the last halves what is left, so that no bent curve makes small steps
+GUESSES = 3  # of which the last doubles, or halves what is left: no bent curve makes small steps
 
 
 @dataclass
@@ -110,9 +110,10 @@ def largest_batch(
     of arrays at its peak, as the memory of a comparison counts it (weights, masters, optimizer
     state, activations, gradients), without the workspace inside operations and the process itself;
     how much the process grew beside that is measured, and told. Each trial is two real steps in a
-    process of its own: from the task's batch on the size doubles until one does not fit, and then
-    closes in. A batch larger than the training set has examples repeatedly. out: a folder for
-    largest-batch.json, .csv and .html; figures: the picture too. device: as in `compare`.
+    process of its own: the task's batch and twice its size, then what the line through two that
+    fit says, until one more example does not. A batch larger than the training set has examples
+    repeatedly. out: a folder for largest-batch.json, .csv and .html; figures: the picture too.
+    device: as in `compare`.
 
     Returns a Capacity. Raises ArgumentError for arguments that cannot be, and where the machine has
     not so much memory free; TrainingError where the process of a trial dies.
@@ -167,28 +168,27 @@ def bar_of(name: str, progress: bool) -> Any:
 
 
 def sizes(limit: Limit, first: int, memory: int) -> Iterable[int]:
-    """The batches to try, each after what the ones before came to: twice or half the size until
-    the largest that fits lies between two, then where the line through the last two that fit meets
-    the memory, and now and then in the middle."""
+    """The batches to try, each after what the ones before came to: twice or half the size until two
+    fit, then where the line through the last two that fit meets the memory, coming from half of it;
+    now and then twice the size, or the middle once it is known what does not fit."""
     batch, guesses = first, 0
     while True:
         yield batch
         fits = sorted((t for t in limit.trials if t.fits), key=lambda t: t.batch)
         low = fits[-1].batch if fits else 0
         high = min((t.batch for t in limit.trials if not t.fits), default=None)
-        if high is None:
-            batch = 2 * low
-            if batch > MOST:
-                raise ArgumentError(f"{limit.precision}: {low:,} examples fit: give less memory")
-        elif high - low == 1:
+        if high is not None and high - low == 1:
             return
-        elif not fits:
-            batch = high // 2
+        end = meeting(fits[-2], fits[-1], memory) if len(fits) > 1 else None
+        if high is None and (end is None or end > 4 * low):
+            batch = max(2 * low, (end or 0) // 2)
         else:
             guesses += 1
-            halves = guesses % GUESSES == 0 or len(fits) < 2
-            batch = (low + high) // 2 if halves else meeting(fits[-2], fits[-1], memory)
-            batch = max(low + 1, min(batch, high - 1))
+            if end is None or guesses % GUESSES == 0:
+                end = 2 * low if high is None else (low + high) // 2
+            batch = max(low + 1, end if high is None else min(end, high - 1))
+        if batch > MOST:
+            raise ArgumentError(f"{limit.precision}: {low:,} examples fit: give less memory")
 
 
 def meeting(one: Tried, other: Tried, memory: int) -> int:
