@@ -182,9 +182,9 @@ def run_one(name: str, folder: Path) -> None:
     try:
         run(notebook, folder)
     finally:
+        took = time.perf_counter() - began
         write(notebook, folder / f"{name}.ipynb")
         files.write(folder / f"{name}.html", page(notebook))
-        took = time.perf_counter() - began
         click.echo(f"{name}: {took:.0f} s; cells: {slow_cells(notebook)}", err=True)
 
 
