@@ -267,7 +267,7 @@ def begun(precision):
     """A perceptron with float16 weights, and its batches."""
     fp.manual_seed(0)
     with fp.precision(f"{precision},loss_scale={SCALE:g}"):
-        model = models.MLP(64, 128, 64, 10)
+        model = models.MLP(64, 128, 64, 10)  # a wider one would learn without masters too
     loader = fp.data.DataLoader(train, batch_size=32, shuffle=True, seed=0)
     return model, (batch for _ in range(SGD_STEPS) for batch in loader)
 

@@ -14,6 +14,7 @@ from minifp.models import MLP
 from minifp.runtime import cpu
 from minifp.runtime.cpu import kernel_cache
 from minifp.runtime.cpu.compiling import PROGRESS, compiling
+from minifp.runtime.cpu.pool import Chunked
 from minifp.teach.warming import jobs_for_lessons
 
 
@@ -143,6 +144,14 @@ def test_lessons_need_each_model_in_each_precision_and_the_microscope():
     assert "charlstm, inspect, mixed" in names
 
 
-def test_operations_that_no_model_has_are_computed():
+def test_kernels_that_no_model_calls_are_called(monkeypatch):
+    call, called = Chunked.__call__, set()
+
+    def noted(kernel, *given, **settings):
+        called.add(kernel.__name__)
+        return call(kernel, *given, **settings)
+
+    monkeypatch.setattr(Chunked, "__call__", noted)
     (job,) = (job for job in jobs_for_lessons() if job.model == "operations")
     job.call()
+    assert {"dot_rows", "sum_in_lines"} <= called

@@ -46,6 +46,7 @@ HELD = {
     "bent": lambda n: 1000 + 37 * n + (n - 700) * 11 * (n > 700),
     "in steps": lambda n: 1000 + 4096 * -(-n // 90),
     "a root": lambda n: int(1000 + 900 * n**0.5),
+    "flat, then steep": lambda n: max(1030 + n // 100, 37 * n),
 }
 
 
@@ -57,6 +58,7 @@ def test_the_search_ends_where_one_more_does_not_fit(held, memory, first):
     for batch in sizes(limit, first, memory):
         fits = held(batch) <= memory
         assert batch not in [t.batch for t in limit.trials] and len(limit.trials) < 40
+        assert not limit.best or batch <= 4 * limit.best.batch  # a batch is read, then counted
         bytes_ = {"activations": held(batch)} if fits else {}
         limit.trials.append(Tried("mixed", batch, fits, bytes_))
     found = limit.best.batch if limit.best else 0
@@ -69,7 +71,7 @@ def test_a_line_is_met_in_few_trials():
         fits = 10**6 + 12_345 * batch <= 10**9
         limit.trials.append(Tried("mixed", batch, fits, {"activations": 10**6 + 12_345 * batch}))
     assert limit.best.batch == (10**9 - 10**6) // 12_345
-    assert len(limit.trials) <= 5  # 64, 128, half of what they tell, that, and one more
+    assert len(limit.trials) <= 9  # 64, 128, four times that until half is passed, and closed in on
     assert limit.line == pytest.approx((10**6, 12_345))
 
 

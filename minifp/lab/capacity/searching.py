@@ -24,6 +24,7 @@ from minifp.saving import files
 
 PRECISIONS = (policy.SINGLE, "mixed")
 MOST = 2**30  # examples, beyond which nobody searches
+FAR = 4  # times the largest that fits, and no larger: a line through small batches may mislead
 GUESSES = 3  # of which the last doubles, or halves what is left: no bent curve makes small steps
 
 
@@ -169,8 +170,9 @@ def bar_of(name: str, progress: bool) -> Any:
 
 def sizes(limit: Limit, first: int, memory: int) -> Iterable[int]:
     """The batches to try, each after what the ones before came to: twice or half the size until two
-    fit, then where the line through the last two that fit meets the memory, coming from half of it;
-    now and then twice the size, or the middle once it is known what does not fit."""
+    fit, then where the line through the last two that fit meets the memory, coming from half of it
+    and not too FAR; now and then twice the size, or the middle once it is known what does not fit.
+    """
     batch, guesses = first, 0
     while True:
         yield batch
@@ -180,8 +182,8 @@ def sizes(limit: Limit, first: int, memory: int) -> Iterable[int]:
         if high is not None and high - low == 1:
             return
         end = meeting(fits[-2], fits[-1], memory) if len(fits) > 1 else None
-        if high is None and (end is None or end > 4 * low):
-            batch = max(2 * low, (end or 0) // 2)
+        if high is None and (end is None or end > FAR * low):
+            batch = 2 * low if end is None else min(end // 2, FAR * low)
         else:
             guesses += 1
             if end is None or guesses % GUESSES == 0:
